@@ -1,0 +1,5 @@
+"""``python -m flux_upgrade``."""
+
+from flux_upgrade.cli import main
+
+raise SystemExit(main())

@@ -1,0 +1,110 @@
+"""Releases in a folder: a mirror, an air gap, a test.
+
+Laid out as ``<tag>/<asset>``, with ``releases.json`` beside the tags. Modules
+that cost time to import are not imported here: this is the short way to
+``render``.
+"""
+# pathlib takes 4 ms to import (Python 3.11, re already there).
+# ruff: noqa: PTH112, PTH118, PTH208
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping
+from hashlib import sha256
+
+from flux_upgrade.edges import checksums, tags
+from flux_upgrade.edges.archive import MAX_COMPRESSED, refused
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.edges.regular import read_regular
+from flux_upgrade.errors import SourceUnavailable
+from flux_upgrade.model import Release, ReleaseManifests
+
+_MAX_FILE = 32 * 1024 * 1024
+
+
+class DirectoryReleases:
+    """The port Releases over a folder.
+
+    Raises SourceUnavailable when built on what is not a folder.
+    """
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        if not os.path.isdir(root):
+            raise SourceUnavailable(
+                f"The release source {one_line(root)} is not a folder.",
+                hint="Give a folder that is laid out as <tag>/manifests.tar.gz, or an http(s) address.",
+            )
+
+    def list(self) -> tuple[Release, ...]:
+        """What ``releases.json`` lists; without it the folders named like tags, the newest first."""
+        from flux_upgrade.edges.listing import parse_releases
+
+        text = self._read("releases.json")
+        if text is not None:
+            return parse_releases(text, os.path.join(self._root, "releases.json"))
+        return tuple(Release(tag=tag, prerelease="-" in tag) for tag in self._folders())
+
+    def manifests(self, tag: str) -> ReleaseManifests:
+        """See the port. Without a checksums file they are not verified."""
+        tags.require_tag(tag)
+        data = self._read(tag, checksums.MANIFESTS, limit=MAX_COMPRESSED)
+        if data is None:
+            raise tags.not_found(tag, f"The release source {self._root}", self._folders())
+        text = self._read(tag, checksums.checksums_name(tag), limit=checksums.MAX_CHECKSUMS)
+        if text is None:
+            return checksums.checked_manifests(tag, data, None, self._digest(tag))
+        stated = checksums.stated_sha256(tag, text.decode("utf-8", "replace"))
+        return checksums.checked_manifests(tag, data, stated)
+
+    def published(self, tag: str) -> str | None:
+        """The text of ``<tag>/gotk-components.yaml``, or None."""
+        tags.require_tag(tag)
+        content = self._read(tag, "gotk-components.yaml")
+        try:
+            return None if content is None else content.decode("utf-8")
+        except UnicodeDecodeError:
+            raise refused(f"gotk-components.yaml of {tag}", "it is not UTF-8 text") from None
+
+    def generator_hashes(self, tag: str, paths: tuple[str, ...]) -> Mapping[str, str] | None:
+        """The sha256 of each ``<tag>/<path>`` that is there; None if none is."""
+        tags.require_tag(tag)
+        contents = {path: self._read(tag, path) for path in paths}
+        found = {path: sha256(data).hexdigest() for path, data in contents.items() if data is not None}
+        return found or None
+
+    def _folders(self) -> tuple[str, ...]:
+        try:
+            names = [name for name in os.listdir(self._root) if tags.is_tag(name)]
+        except OSError as error:
+            raise _unreadable(self._root, error) from error
+        return tuple(sorted(names, key=tags.precedence, reverse=True))
+
+    def _digest(self, tag: str) -> str | None:
+        """The sha256 that ``releases.json`` gives for the archive, where it does."""
+        from flux_upgrade.edges.listing import archive_digest
+
+        text = self._read("releases.json")
+        where = os.path.join(self._root, "releases.json")
+        return None if text is None else archive_digest(text, tag, where)
+
+    def _read(self, *parts: str, limit: int = _MAX_FILE) -> bytes | None:
+        """A file below the root, or None where there is none."""
+        path = os.path.join(self._root, *parts)
+        try:
+            return read_regular(path, limit)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            if error.errno == errno.EFBIG:
+                raise refused(path, f"{error.strerror}") from None
+            raise _unreadable(path, error) from error
+
+
+def _unreadable(path: str, error: OSError) -> SourceUnavailable:
+    return SourceUnavailable(
+        f"{one_line(path)} cannot be read: {error.strerror}.",
+        hint="Check its permissions; a source is laid out as <tag>/manifests.tar.gz beside releases.json.",
+    )

@@ -1,0 +1,168 @@
+"""The user's files: read below one folder, written one by one and whole."""
+# Descriptors, modes and links: os calls throughout, and no pathlib to import.
+# ruff: noqa: PTH105, PTH107, PTH112, PTH113, PTH116, PTH118, PTH119, PTH120, PTH123
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.edges.regular import read_regular
+from flux_upgrade.errors import Unreadable, UsageError, WriteFailed
+
+MAX_FILE = 32 * 1024 * 1024
+"""Bytes; larger files are no manifests and are left out."""
+
+SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", ".terraform", ".venv"})
+"""Folders that hold other people's files."""
+
+
+def _anchor(root: str) -> tuple[str, str | None]:
+    """The real folder of ``root``, and the file's name where it is a file.
+
+    A link given as the root itself is followed: it is the user's own word.
+    """
+    real = os.path.realpath(root)
+    if os.path.isdir(real):
+        return real, None
+    if os.path.isfile(real):
+        return os.path.dirname(real), os.path.basename(real)
+    raise UsageError(
+        f"There is no file or folder {one_line(root)}.",
+        hint="Give the path of a repository or of a manifest.",
+    )
+
+
+def _inside(folder: str, path: str) -> str | None:
+    """The real path of ``path`` in ``folder``; None where it leaves it."""
+    if "\0" in path:
+        return None
+    real = os.path.realpath(os.path.join(folder, path))
+    return real if f"{real}/".startswith(folder.rstrip("/") + "/") else None
+
+
+class DirectoryTree:
+    """The port Tree over a folder, or over one file and its folder.
+
+    Raises UsageError where there is neither.
+    """
+
+    def __init__(self, root: str) -> None:
+        self._folder, self._only = _anchor(root)
+
+    def candidates(self) -> Iterator[str]:
+        """See the port. Links are not followed at all: what they lead to inside is found itself.
+
+        A folder that cannot be listed is yielded in place of its files, so that
+        reading it tells why.
+        """
+        if self._only is None:
+            yield from sorted(self._below(""))
+        else:
+            yield self._only
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a file. Raises Unreadable, also where ``path`` leaves the tree."""
+        real = _inside(self._folder, path)
+        if real is None:
+            raise Unreadable(
+                f"{one_line(path)} leaves the folder that is worked on.",
+                hint="Run flux-upgrade on a folder above.",
+            )
+        try:
+            return read_regular(real, MAX_FILE)
+        except OSError as error:
+            raise Unreadable(
+                f"{one_line(path)} cannot be read: {error.strerror}.",
+                hint="Check that it is there, what it is, and its permissions.",
+            ) from error
+
+    def _below(self, folder: str) -> Iterator[str]:
+        """Paths of the YAML files below ``folder``, which is relative and ends with ``/`` if not empty."""
+        try:
+            with os.scandir(os.path.join(self._folder, folder)) as found:
+                entries = tuple(found)
+        except OSError:
+            yield folder.rstrip("/") or "."
+            return
+        for entry in entries:
+            path = folder + entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in SKIPPED:
+                    yield from self._below(f"{path}/")
+            elif entry.name.endswith((".yaml", ".yml")) and _is_small_file(entry):
+                yield path
+
+
+def _is_small_file(entry: os.DirEntry[str]) -> bool:
+    if not entry.is_file(follow_symlinks=False):
+        return False
+    with suppress(OSError):  # gone or locked since: reading it tells
+        return entry.stat(follow_symlinks=False).st_size <= MAX_FILE
+    return True
+
+
+class DirectoryWorktree:
+    """The port Worktree over a folder, or over the folder of a file.
+
+    Raises UsageError where there is neither.
+    """
+
+    def __init__(self, root: str) -> None:
+        self._folder, _ = _anchor(root)
+
+    def write(self, path: str, content: bytes) -> None:
+        """Replace or make a file; its mode stays, and its owner where that may be set.
+
+        Raises WriteFailed, and then leaves everything as it was; also where
+        ``path`` leaves the tree, by itself or through a link.
+        """
+        target = _inside(self._folder, path)
+        if target is None:
+            raise WriteFailed(
+                f"{one_line(path)} leaves the folder that is worked on, and was not written.",
+                hint="Run flux-upgrade on a folder above, or replace the link.",
+            )
+        temporary = os.path.join(os.path.dirname(target), f".flux-upgrade-{os.urandom(8).hex()}")
+        try:
+            _write_whole(temporary, target, content)
+        except OSError as error:
+            raise WriteFailed(
+                f"{one_line(path)} cannot be written: {error.strerror}.",
+                hint="Check its permissions and the space on its disk; the file is as it was.",
+            ) from error
+        finally:
+            with suppress(OSError):  # after success it is gone
+                os.remove(temporary)
+
+
+def _write_whole(temporary: str, target: str, content: bytes) -> None:
+    before = None
+    with suppress(FileNotFoundError):
+        before = os.stat(target)
+        if not stat.S_ISREG(before.st_mode):
+            raise OSError(errno.EINVAL, "it is not a file")
+    with open(temporary, "xb") as file:
+        file.write(content)
+        file.flush()
+        if before is not None:
+            with suppress(PermissionError):  # only root may give files away
+                os.fchown(file.fileno(), before.st_uid, before.st_gid)
+            os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
+        os.fsync(file.fileno())
+    os.replace(temporary, target)
+
+
+class RecordingWorktree:
+    """The port Worktree of a dry run: remembers what would be written."""
+
+    def __init__(self) -> None:
+        self.written: list[tuple[str, bytes]] = []
+
+    def write(self, path: str, content: bytes) -> None:
+        """Remember ``content`` for ``path``, in the order of the calls."""
+        self.written.append((path, content))

@@ -1,0 +1,95 @@
+"""The Flux CLI, where there is one: what renders a release that our rules do not know."""
+# PATH is a string, and so is what is found on it.
+# ruff: noqa: PTH113, PTH117, PTH118
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+
+from flux_upgrade.edges.listing import parse_json
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.edges.tags import is_tag
+from flux_upgrade.errors import SourceUnavailable
+
+
+class FluxCli:
+    """The port FluxCli: the first ``flux`` on ``path`` (folders with ``:`` between).
+
+    It is run with ``environment`` and nothing else in its environment, without a
+    shell, for at most ``timeout`` seconds.
+    """
+
+    def __init__(self, path: str, environment: Mapping[str, str], timeout: float = 60.0) -> None:
+        self._program = _find(path)
+        self._environment = dict(environment)
+        self._timeout = timeout
+
+    def version(self) -> str:
+        """See the port; empty also where it tells no release (development builds)."""
+        if self._program is None:
+            return ""
+        told = self._told_by_version() or self._told_by_flag()
+        tag = f"v{told.removeprefix('v')}"
+        return tag if is_tag(tag) else ""
+
+    def _told_by_version(self) -> str:
+        """The value of ``{"flux": "v2.9.4"}``."""
+        try:
+            answer = parse_json(self._run("version", "--client", "-o", "json"), "flux version")
+        except SourceUnavailable:
+            return ""
+        told = answer.get("flux") if isinstance(answer, dict) else None
+        return told if isinstance(told, str) else ""
+
+    def _told_by_flag(self) -> str:
+        """The last word of ``flux version 2.9.4``."""
+        try:
+            return self._run("--version").decode("utf-8", "replace").strip().rpartition(" ")[2]
+        except SourceUnavailable:
+            return ""
+
+    def install_export(self, flags: Sequence[str]) -> str:
+        """See the port; ``flags`` as ``--name=value``. Also raises where there is no program."""
+        try:
+            return self._run("install", "--export", *flags).decode("utf-8")
+        except UnicodeDecodeError:
+            raise self._failed("what it prints is not UTF-8 text") from None
+
+    def _run(self, *arguments: str) -> bytes:
+        if self._program is None:
+            raise self._failed("it is not on PATH")
+        try:
+            done = subprocess.run(  # noqa: S603  (a program found by us, a list of arguments, no shell)
+                [self._program, *arguments],
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=self._timeout,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise self._failed(f"it did not end within {self._timeout:g} s") from None
+        except OSError as error:
+            raise self._failed(f"{error.strerror}") from error
+        if done.returncode != 0:
+            lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            raise self._failed(lines[-1] if lines else f"it ended with {done.returncode}")
+        return done.stdout
+
+    def _failed(self, why: str) -> SourceUnavailable:
+        return SourceUnavailable(
+            f"The Flux CLI {one_line(self._program or 'flux')} failed: {one_line(why)}.",
+            hint="Run it by hand with the same flags, or take it off PATH.",
+        )
+
+
+def _find(path: str) -> str | None:
+    # Folders that are not absolute are passed over: a repository must not bring
+    # the program that is run on it.
+    for folder in path.split(os.pathsep):
+        program = os.path.join(folder, "flux")
+        if os.path.isabs(folder) and os.path.isfile(program) and os.access(program, os.X_OK):
+            return program
+    return None

@@ -1,0 +1,178 @@
+"""Flux's releases on GitHub: https://docs.github.com/rest/releases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from urllib.parse import quote
+
+from flux_upgrade.edges import checksums, listing, tags, trouble
+from flux_upgrade.edges.archive import MAX_COMPRESSED, refused
+from flux_upgrade.edges.cache import DownloadCache
+from flux_upgrade.edges.http import Ask, BodyTooLarge, Client
+from flux_upgrade.edges.registry import FluxManifestsRegistry
+from flux_upgrade.errors import ReleaseNotFound, SourceUnavailable
+from flux_upgrade.model import Release, ReleaseManifests
+
+_MAX_PAGES = 50
+_API = Ask(
+    headers={"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"},
+    conditional=True,
+)
+
+
+def next_page(link: str, current: str) -> str | None:
+    """The address of the next page in a ``Link`` header (RFC 8288), if the host of ``current`` has it."""
+    for entry in link.split(","):
+        target, *parameters = (part.strip() for part in entry.split(";"))
+        if target.startswith("<") and target.endswith(">") and 'rel="next"' in parameters:
+            url = target[1:-1]
+            return url if _same_origin(url, current) else None
+    return None
+
+
+def _same_origin(url: str, other: str) -> bool:
+    try:
+        return trouble.origin(url) == trouble.origin(other)
+    except ValueError:
+        return False
+
+
+def asset_url(asset: dict[str, object], what: str, *, api_url: str) -> str:
+    """Where an asset can be fetched without a token; over https, if the API is.
+
+    Raises SourceUnavailable.
+    """
+    url = asset.get("browser_download_url")
+    schemes = ("https://",) if api_url.startswith("https://") else ("https://", "http://")
+    if not isinstance(url, str) or not url.startswith(schemes):
+        raise SourceUnavailable(
+            f"{what} has no address to download it from.",
+            hint="Try again later, or use another release source.",
+        )
+    return url
+
+
+class GitHubReleases:
+    """The port Releases over GitHub's API; what Flux published comes from its registry."""
+
+    def __init__(  # noqa: PLR0913  (three parts, and three addresses that tests and mirrors replace)
+        self,
+        client: Client,
+        cache: DownloadCache,
+        registry: FluxManifestsRegistry,
+        *,
+        repository: str = "fluxcd/flux2",
+        api_url: str = "https://api.github.com",
+        raw_url: str = "https://raw.githubusercontent.com",
+    ) -> None:
+        self._client = client
+        self._cache = cache
+        self._registry = registry
+        self._repository = repository
+        self._releases_url = f"{api_url.rstrip('/')}/repos/{repository}/releases"
+        self._raw_url = f"{raw_url.rstrip('/')}/{repository}"
+
+    def list(self) -> tuple[Release, ...]:
+        """Every release, page by page."""
+        url: str | None = f"{self._releases_url}?per_page=100"
+        found: dict[str, Release] = {}
+        for _ in range(_MAX_PAGES):
+            if url is None:
+                break
+            response = self._client.get(url, _API)
+            if not response.is_found:
+                raise SourceUnavailable(
+                    f"{trouble.host(url)} knows no repository {self._repository}.",
+                    hint="Check its name, and whether the token may read it.",
+                )
+            # A release that is made between two pages moves the last one of a page to the next.
+            found |= {r.tag: r for r in listing.parse_releases(response.body, "GitHub's list of releases")}
+            url = next_page(response.headers.get("link", ""), url)
+        return tuple(found.values())
+
+    def manifests(self, tag: str) -> ReleaseManifests:
+        """See the port. From v0.25.3 on, a release without a checksum is refused."""
+        tags.require_tag(tag)
+        release = self._release(tag)
+        archive = listing.asset_of(release, checksums.MANIFESTS)
+        if archive is None:
+            raise ReleaseNotFound(
+                f"The release {tag} of {self._repository} has no {checksums.MANIFESTS}.",
+                hint="Assets appear some minutes after the release: try again later.",
+            )
+        digest = checksums.sha256_of_digest(archive.get("digest"))
+        stated = self._stated(tag, release)
+        expected = stated or digest
+        kept = None if expected is None else self._cache.get(expected)
+        data = self._download(archive, tag) if kept is None else kept
+        manifests = checksums.checked_manifests(tag, data, stated, digest)
+        if kept is None and expected is not None:
+            self._cache.put(data)
+        return manifests
+
+    def published(self, tag: str) -> str | None:
+        """What the registry holds for ``tag``."""
+        tags.require_tag(tag)
+        return self._registry.published(tag)
+
+    def generator_hashes(self, tag: str, paths: tuple[str, ...]) -> Mapping[str, str] | None:
+        """The sha256 of each file of the repository at ``tag``; None if none is there."""
+        tags.require_tag(tag)
+        found = {}
+        for path in paths:
+            response = self._client.get(f"{self._raw_url}/{quote(tag)}/{quote(path)}")
+            if response.is_found:
+                found[path] = sha256(response.body).hexdigest()
+        return found or None
+
+    def _release(self, tag: str) -> dict[str, object]:
+        response = self._client.get(f"{self._releases_url}/tags/{quote(tag)}", _API)
+        release = listing.parse_json(response.body, f"GitHub's release {tag}") if response.is_found else None
+        if not isinstance(release, dict) or release.get("tag_name") != tag:
+            raise tags.not_found(tag, self._repository, (known.tag for known in self._listed()))
+        return release
+
+    def _listed(self) -> tuple[Release, ...]:
+        """The list for a hint, which may be had without."""
+        try:
+            return self.list()
+        except SourceUnavailable:
+            return ()
+
+    def _stated(self, tag: str, release: dict[str, object]) -> str | None:
+        """The sha256 that the release's checksums file states for its manifests."""
+        name = checksums.checksums_name(tag)
+        asset = listing.asset_of(release, name)
+        response = None
+        if asset is not None:
+            response = self._client.get(
+                self._address(asset, f"{name} of {tag}"), Ask(limit=checksums.MAX_CHECKSUMS)
+            )
+        if asset is None or response is None or not response.is_found:
+            if checksums.is_checksummed(tag):
+                raise refused(f"The release {tag}", f"it has no {name}")
+            return None
+        wanted, actual = (
+            checksums.sha256_of_digest(asset.get("digest")),
+            sha256(response.body).hexdigest(),
+        )
+        if wanted is not None and wanted != actual:
+            raise checksums.mismatch(f"{name} of {tag}", wanted, actual)
+        return checksums.stated_sha256(tag, response.body.decode("utf-8", "replace"))
+
+    def _address(self, asset: dict[str, object], what: str) -> str:
+        return asset_url(asset, what, api_url=self._releases_url)
+
+    def _download(self, asset: dict[str, object], tag: str) -> bytes:
+        what = f"{checksums.MANIFESTS} of {tag}"
+        try:
+            response = self._client.get(self._address(asset, what), Ask(limit=MAX_COMPRESSED, verbatim=True))
+        except BodyTooLarge:
+            raise refused(what, f"it is larger than {MAX_COMPRESSED} bytes") from None
+        if not response.is_found:
+            raise ReleaseNotFound(
+                f"The release {tag} of {self._repository} lists {checksums.MANIFESTS}, and it is not there.",
+                hint="Assets appear some minutes after the release: try again later.",
+            )
+        return response.body

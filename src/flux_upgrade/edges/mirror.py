@@ -1,0 +1,114 @@
+"""Releases on a web server that is laid out as ``<tag>/<asset>``, with ``releases.json`` beside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from urllib.parse import quote, urlsplit
+
+from flux_upgrade.edges import checksums, listing, tags, trouble
+from flux_upgrade.edges.archive import MAX_COMPRESSED, refused
+from flux_upgrade.edges.cache import DownloadCache
+from flux_upgrade.edges.http import CONDITIONAL, Ask, BodyTooLarge, Client
+from flux_upgrade.errors import SourceUnavailable, UsageError
+from flux_upgrade.model import Release, ReleaseManifests
+
+ARCHIVE = Ask(limit=MAX_COMPRESSED, verbatim=True)
+"""How archives are fetched: bounded, and as the bytes that a checksum is of."""
+
+
+class HttpReleases:
+    """The port Releases over http(s), below ``base_url``.
+
+    Raises UsageError for an address that is not http(s), or that holds a
+    password, a query or a fragment.
+    """
+
+    def __init__(self, base_url: str, client: Client, cache: DownloadCache) -> None:
+        self._base = _checked(base_url)
+        self._client = client
+        self._cache = cache
+        self._name = f"The release source {trouble.host(base_url)}"
+
+    def list(self) -> tuple[Release, ...]:
+        """What ``releases.json`` lists."""
+        body = self._get("releases.json", ask=CONDITIONAL)
+        if body is None:
+            raise SourceUnavailable(
+                f"{self._name} has no releases.json.",
+                hint="Put one beside the tags, or name the version: a list is not needed for one release.",
+            )
+        return listing.parse_releases(body, f"{self._name}'s releases.json")
+
+    def manifests(self, tag: str) -> ReleaseManifests:
+        """See the port. Without a checksums file they are not verified."""
+        tags.require_tag(tag)
+        text = self._get(tag, checksums.checksums_name(tag), ask=Ask(limit=checksums.MAX_CHECKSUMS))
+        stated = None if text is None else checksums.stated_sha256(tag, text.decode("utf-8", "replace"))
+        data = None if stated is None else self._cache.get(stated)
+        if data is not None:
+            return checksums.checked_manifests(tag, data, stated)
+        data = self._archive(tag)
+        digest = self._digest(tag) if text is None else None
+        manifests = checksums.checked_manifests(tag, data, stated, digest)
+        if stated is not None:
+            self._cache.put(data)
+        return manifests
+
+    def published(self, tag: str) -> str | None:
+        """The text of ``<tag>/gotk-components.yaml``, or None."""
+        tags.require_tag(tag)
+        body = self._get(tag, "gotk-components.yaml")
+        try:
+            return None if body is None else body.decode("utf-8")
+        except UnicodeDecodeError:
+            raise refused(f"gotk-components.yaml of {tag}", "it is not UTF-8 text") from None
+
+    def generator_hashes(self, tag: str, paths: tuple[str, ...]) -> Mapping[str, str] | None:
+        """The sha256 of each ``<tag>/<path>`` that is there; None if none is."""
+        tags.require_tag(tag)
+        bodies = {path: self._get(tag, path) for path in paths}
+        return {path: sha256(body).hexdigest() for path, body in bodies.items() if body is not None} or None
+
+    def _archive(self, tag: str) -> bytes:
+        try:
+            data = self._get(tag, checksums.MANIFESTS, ask=ARCHIVE)
+        except BodyTooLarge:
+            raise refused(
+                f"{checksums.MANIFESTS} of {tag}", f"it is larger than {MAX_COMPRESSED} bytes"
+            ) from None
+        if data is None:
+            raise tags.not_found(tag, self._name, (release.tag for release in self._listed()))
+        return data
+
+    def _listed(self) -> tuple[Release, ...]:
+        """The list for a hint, which may be had without."""
+        try:
+            return self.list()
+        except SourceUnavailable:
+            return ()
+
+    def _digest(self, tag: str) -> str | None:
+        """The sha256 that ``releases.json`` gives for the archive, where it does."""
+        body = self._get("releases.json", ask=CONDITIONAL)
+        return None if body is None else listing.archive_digest(body, tag, f"{self._name}'s releases.json")
+
+    def _get(self, *parts: str, ask: Ask | None = None) -> bytes | None:
+        url = "/".join((self._base, *(quote(part) for part in parts)))
+        response = self._client.get(url, ask or Ask())
+        return response.body if response.is_found else None
+
+
+def _checked(base_url: str) -> str:
+    try:
+        parts = urlsplit(base_url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable = False
+    if not usable or "@" in parts.netloc or parts.query or parts.fragment:
+        # The address is not shown: what made it unusable may be a password in it.
+        raise UsageError(
+            "The release source's address cannot be used.",
+            hint="Give it as https://host/path, without user name, password, '?' or '#'.",
+        )
+    return base_url.rstrip("/")

@@ -1,0 +1,111 @@
+"""What went wrong with a request, in our own words. Pure.
+
+The messages of requests and urllib3 name whole URLs, with queries and what else
+stands in them; ours name the host and the path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urljoin, urlsplit
+
+from flux_upgrade.edges import retry
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.errors import SourceUnavailable
+
+_DENIED = (401, 403)
+_PORTS = {"https": 443, "http": 80}
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A failed attempt."""
+
+    error: SourceUnavailable
+    wait: float | None = None
+    """Seconds that the server asks for."""
+    is_final: bool = False
+    """Trying again would give the same."""
+
+
+def origin(url: str) -> tuple[str, str, int | None]:
+    """Scheme, host and port of a URL: what a token is bound to. Raises ValueError."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme)
+
+
+def host(url: str) -> str:
+    """The host of a URL, with its port if it is named; without user names and passwords."""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+        return one_line((parts.hostname or "the release source") + port)
+    except ValueError:
+        return "the release source"
+
+
+def redirected(url: str, location: str) -> str:
+    """The URL that ``location`` leads to from ``url``.
+
+    Raises SourceUnavailable where that is neither https nor http, or https was
+    given up for http.
+    """
+    target = urljoin(url, location)
+    scheme = urlsplit(target).scheme
+    if scheme not in _PORTS or (scheme == "http" and urlsplit(url).scheme == "https"):
+        raise SourceUnavailable(
+            f"{host(url)} redirects to {one_line(scheme) or 'nowhere'}, which is not followed.",
+            hint="Check the release source's address, and what stands between it and you.",
+        )
+    return target
+
+
+def refusal(url: str, status: int, headers: Mapping[str, str], now: float, *, had_token: bool) -> Trouble:
+    """An answer that is no success; header names in lower case, ``now`` in epoch seconds."""
+    wait = retry.asked_wait(headers, now)
+    until = "" if wait is None else f" until {retry.utc(now + wait)}"
+    if retry.is_rate_limited(status, headers):
+        more = "" if had_token else ", or set GITHUB_TOKEN: GitHub allows far more with a token"
+        message = f"The rate limit of {host(url)} is used up{until}."
+        return Trouble(SourceUnavailable(message, hint=f"Wait until then{more}."), wait)
+    hint = "Try again later, or use another release source."
+    if status in _DENIED:
+        hint = "It wants a token for this host, and was given none."
+        if had_token:
+            hint = "Check the token: whether it is still valid, and what it may read."
+    asks = f", and asks to wait{until}" if until else ""
+    message = f"{host(url)} answers {status} for {one_line(urlsplit(url).path)}{asks}."
+    is_final = not retry.is_worth_retrying(status, headers)
+    return Trouble(SourceUnavailable(message, hint=hint), wait, is_final=is_final)
+
+
+def on_the_way(url: str, error: Exception, timeout: float) -> Trouble:
+    """A request without an answer, or with half of one; ``timeout`` in seconds."""
+    causes = _causes(error)
+    if any("CERTIFICATE_VERIFY_FAILED" in str(cause) for cause in causes):
+        hint = "Name a file with its authority's certificate in REQUESTS_CA_BUNDLE."
+        return Trouble(
+            SourceUnavailable(f"The certificate of {host(url)} is not trusted.", hint=hint), is_final=True
+        )
+    if isinstance(error, ValueError):
+        hint = "Give it as https://host/path."
+        return Trouble(
+            SourceUnavailable(f"The address of {host(url)} is not valid.", hint=hint), is_final=True
+        )
+    hint = "Check the network, the proxy and the release source's address; a folder needs no network."
+    if any("Timeout" in type(cause).__name__ for cause in causes):
+        return Trouble(SourceUnavailable(f"{host(url)} did not answer within {timeout:g} s.", hint=hint))
+    words = [cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror]
+    why = one_line(words[-1]) if words else "the connection was lost"
+    return Trouble(SourceUnavailable(f"{host(url)} cannot be reached: {why}.", hint=hint))
+
+
+def _causes(error: BaseException) -> tuple[BaseException, ...]:
+    """An error and what led to it, the first cause last."""
+    chain: tuple[BaseException, ...] = ()
+    current: BaseException | None = error
+    while current is not None and current not in chain:
+        chain = (*chain, current)
+        current = current.__cause__ or current.__context__
+    return chain

@@ -1,0 +1,120 @@
+"""Every error that a user can meet: one class, one exit code, one remedy each.
+
+A message is a single line that says what is wrong; ``hint`` says what to do
+about it. ``cli`` prints both on stderr and exits with ``exit_code``. The table
+in ``docs/reference/exit-codes.md`` is checked against these classes.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class FluxUpgradeError(Exception):
+    """An expected failure: wrong input, or a world that is not as it should be."""
+
+    exit_code: ClassVar[int] = 1
+    slug: ClassVar[str] = "error"
+    meaning: ClassVar[str] = "An unexpected error: a defect of flux-upgrade."
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(FluxUpgradeError):
+    """A flag, a value or a path that cannot be used as it was given."""
+
+    exit_code = 2
+    slug = "usage"
+    meaning = "A flag, a value or a path cannot be used as it was given."
+
+
+class ReleaseNotFound(FluxUpgradeError):
+    """The release source has no such Flux release."""
+
+    exit_code = 3
+    slug = "release-not-found"
+    meaning = "The release source has no such Flux release."
+
+
+class SourceUnavailable(FluxUpgradeError):
+    """The release source cannot be reached, or refuses to answer."""
+
+    exit_code = 4
+    slug = "source-unavailable"
+    meaning = "The release source cannot be reached, refuses to answer, or its rate limit is used up."
+
+
+class UntrustedArchive(FluxUpgradeError):
+    """A release's manifests are damaged, tampered with or incomplete."""
+
+    exit_code = 5
+    slug = "untrusted-archive"
+    meaning = "A release's archive does not match its checksum, is damaged, or holds what it should not."
+
+
+class UnsupportedRelease(FluxUpgradeError):
+    """The rules cannot be proved to hold for a release newer than they are."""
+
+    exit_code = 6
+    slug = "unsupported-release"
+    meaning = (
+        "The release is newer than the rules that flux-upgrade knows, and they could not be proved for it."
+    )
+
+    def __init__(self, message: str, *, hint: str = "", pending: bool = False) -> None:
+        """``pending``: the evidence has not been published yet; asking again later may do."""
+        super().__init__(message, hint=hint)
+        self.pending = pending
+
+
+class NothingFound(FluxUpgradeError):
+    """There is no Flux installation where one was looked for."""
+
+    exit_code = 7
+    slug = "nothing-found"
+    meaning = "There is no Flux installation in the given path."
+
+
+class Unreadable(FluxUpgradeError):
+    """A file is broken, or is not the one Flux manifest that it should be."""
+
+    exit_code = 8
+    slug = "unreadable"
+    meaning = "A file is broken: conflict markers, invalid YAML, two manifests in one file, a stub."
+
+
+class ResidueConflict(FluxUpgradeError):
+    """The release changed or removed what the user had changed by hand."""
+
+    exit_code = 9
+    slug = "residue-conflict"
+    meaning = "The release changed or removed the same path that was edited by hand; nothing was written."
+
+
+class Downgrade(FluxUpgradeError):
+    """The installation is newer than the version that was asked for."""
+
+    exit_code = 10
+    slug = "downgrade"
+    meaning = "The installation, or one of its controllers, is newer than the version that was asked for."
+
+
+class Unproved(FluxUpgradeError):
+    """The settings of an installation cannot be proved, so it is left alone."""
+
+    exit_code = 11
+    slug = "unproved"
+    meaning = (
+        "The installation's settings could not be proved (Flux v0, a development build, an unknown release)."
+    )
+
+
+class WriteFailed(FluxUpgradeError):
+    """A file could not be written; the one that was there is untouched."""
+
+    exit_code = 12
+    slug = "write-failed"
+    meaning = "A file could not be written; what was there before is untouched."

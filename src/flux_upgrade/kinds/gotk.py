@@ -1,0 +1,123 @@
+"""gotk-components.yaml, as ``flux bootstrap`` and ``flux install --export`` write it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from flux_upgrade.errors import Unreadable
+from flux_upgrade.kinds.installation import Change, Installation
+from flux_upgrade.manifests.carry import carry
+from flux_upgrade.manifests.compare import controllers_of
+from flux_upgrade.manifests.documents import parse
+from flux_upgrade.manifests.images import Image
+from flux_upgrade.manifests.infer import INSTANCE, PART_OF, deployments, flux_labels
+from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.manifests.proof import Proof, Verdict, prove
+from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.ports import Tree
+
+NAME = "gotk-components"
+INSTALL = "install"
+
+_HEADER = re.compile(rb"^# Flux [Vv]ersion:", re.MULTILINE)
+_FILE_NAMES = ("gotk-components.yaml", "gotk-components.yml")
+
+
+def find(tree: Tree, regenerator: Regenerator) -> Iterator[Installation]:
+    """Every installation of this kind, by content. Identical files are proved once.
+
+    Raises SourceUnavailable or UntrustedArchive where the releases cannot be had.
+    """
+    known: dict[bytes, tuple[str, Proof] | None] = {}
+    for path in tree.candidates():
+        named = path.rpartition("/")[2] in _FILE_NAMES
+        try:
+            content = tree.read(path)
+        except Unreadable as error:
+            if named:
+                yield Installation(path, NAME, b"", _unreadable(error))
+            continue
+        if not named and not _may_be(content):
+            continue
+        if content not in known:
+            known[content] = _look(content, regenerator)
+        found = known[content]
+        if found is not None:
+            yield Installation(path, found[0], content, found[1])
+        elif named:
+            yield Installation(path, NAME, content, _unreadable(_stranger()))
+
+
+def _may_be(content: bytes) -> bool:
+    """A cheap test that no installation fails."""
+    return _HEADER.search(content) is not None or (
+        b"Deployment" in content
+        and (PART_OF.encode() in content or INSTANCE.encode() in content)
+        and (b"-controller" in content or b"source-watcher" in content)
+    )
+
+
+def _look(content: bytes, regenerator: Regenerator) -> tuple[str, Proof] | None:
+    """The kind and the proof; None where the content is no manifest of Flux's."""
+    try:
+        manifest = parse(content)
+        labelled = any(flux_labels(document) for _, document in deployments(manifest))
+    except Unreadable as error:
+        # A template or a broken file is ours to speak of only if it says that Flux made it.
+        return (NAME, _unreadable(error)) if _HEADER.search(content) else None
+    if not manifest.header_line and not labelled:
+        return None
+    proof = prove(manifest, regenerator)
+    versionless = not manifest.header_line and proof.inferred is not None and not proof.inferred.versions
+    return (INSTALL if versionless else NAME), proof
+
+
+def _unreadable(error: Unreadable) -> Proof:
+    return Proof(Verdict.UNREADABLE, reason=error.message, hint=error.hint)
+
+
+def _stranger() -> Unreadable:
+    return Unreadable(
+        "the file is named like Flux's manifest, but holds neither its header nor its controllers",
+        hint="restore it from the history, make it anew with `flux-upgrade render`, or rename it",
+    )
+
+
+def change(
+    installation: Installation, target: str, regenerator: Regenerator, *, take_release: bool = False
+) -> Change:
+    """The file at release ``target``, with its flags and edits. Raises as ``Regenerator.regenerate``."""
+    proof = installation.proof
+    assert proof.options is not None  # noqa: S101 only proved installations are changed
+    rules = regenerator.rules(target)
+    regenerated = regenerator.regenerate(replace(proof.options, version=target))
+    carried = carry(proof, regenerated, take_release=take_release)
+    after = {each.name: each.image for each in controllers_of(parse(carried.content), regenerated)}
+    return Change(
+        path=installation.path,
+        old=installation.content,
+        new=carried.content,
+        carried=carried,
+        images=tuple(
+            (each.name, str(each.image), str(after[each.name]))
+            for each in proof.controllers
+            if each.name in after
+        ),
+        evidence=rules.evidence,
+        not_covered=_away_from_default(proof.options) if rules.not_covered else (),
+    )
+
+
+def shipped(target: str, installation: Installation, regenerator: Regenerator) -> dict[str, Image]:
+    """Controller → the image that ``target`` has for it, in the installation's registry."""
+    options = installation.proof.options
+    assert options is not None  # noqa: S101 only proved installations are asked about
+    base = regenerator.regenerate(replace(options, version=target))
+    return {each.name: each.image for each in controllers_of(base.manifest, base)}
+
+
+def _away_from_default(options: InstallOptions) -> tuple[str, ...]:
+    plain = InstallOptions(options.version).flags()
+    return tuple(flag for flag, value in options.flags().items() if value != plain[flag])

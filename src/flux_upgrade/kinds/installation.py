@@ -1,0 +1,36 @@
+"""An installation: one place in a tree where Flux's version lives, and what it really is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flux_upgrade.manifests.carry import Carried
+from flux_upgrade.manifests.proof import Proof
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A manifest in the tree with its proof."""
+
+    path: str
+    """Relative to the tree's root, with ``/``."""
+    kind: str
+    """``gotk-components``, or ``install`` for Flux's install.yaml."""
+    content: bytes
+    proof: Proof
+
+
+@dataclass(frozen=True)
+class Change:
+    """The file that takes an installation to another release."""
+
+    path: str
+    old: bytes
+    new: bytes
+    carried: Carried
+    images: tuple[tuple[str, str, str], ...]
+    """Controller, its image in the file, its image afterwards."""
+    evidence: str
+    """Why a release newer than the rules is rendered rightly; empty for a known one."""
+    not_covered: tuple[str, ...]
+    """Flags away from their default that the evidence does not speak for."""

@@ -1,0 +1,1 @@
+"""What ``flux install --export`` knows: pure, text in, text out."""

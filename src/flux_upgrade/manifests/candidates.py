@@ -1,0 +1,119 @@
+"""The releases that a manifest may have been made from, and its regenerations with each."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from flux_upgrade.errors import FluxUpgradeError, ReleaseNotFound, UnsupportedRelease, UsageError
+from flux_upgrade.manifests.documents import Manifest
+from flux_upgrade.manifests.generators import GENERATORS
+from flux_upgrade.manifests.infer import Inferred
+from flux_upgrade.manifests.options import validate
+from flux_upgrade.manifests.regenerate import Regenerated, Regenerator
+
+IMAGE_LINE = re.compile(r"^( +(?:- )?image: ).*$", re.MULTILINE)
+_VERSION_LINE = re.compile(r"^( +app\.kubernetes\.io/version: ).*$", re.MULTILINE)
+_TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?")
+_MOST_LABELS = 3
+_MOST_BODIES = 3
+
+
+class Unusable(FluxUpgradeError):
+    """A version that a file names and that cannot be regenerated. Never leaves this package."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """One manifest, and what it can be compared with."""
+
+    manifest: Manifest
+    inferred: Inferred
+    regenerator: Regenerator
+
+    def named(self) -> tuple[list[str], FluxUpgradeError | None]:
+        """The releases that labels and header name and that can be rendered.
+
+        With them the reason why the first of them cannot be, if it is so: only
+        a clean proof by another release speaks against it.
+        """
+        versions = [*self.inferred.versions[:_MOST_LABELS], self.manifest.header_version]
+        named = list(dict.fromkeys(filter(None, versions)))
+        if not named:
+            return [], Unusable(
+                "no version is recorded in the file: it looks like the install.yaml of a Flux release",
+                hint="replace it by the output of `flux-upgrade render` with the flags that you want",
+            )
+        usable, problem = [], None
+        for version in named:
+            try:
+                self._require(version)
+                usable.append(version)
+            except (Unusable, ReleaseNotFound, UnsupportedRelease) as error:
+                problem = error if version == named[0] else problem
+        return usable, problem
+
+    def _require(self, version: str) -> None:
+        if re.match(r"v?0\.", version):
+            raise Unusable(
+                f"Flux {version} is older than v2.0.0",
+                hint="upgrade to v2.0.0 with the Flux CLI first "
+                "(https://fluxcd.io/flux/installation/upgrade/), or render a new manifest with these flags",
+            )
+        if not _TAG.fullmatch(version):
+            raise Unusable(
+                f"'{version}' is a development build, no release of Flux",
+                hint="render the release that you want with these flags, and compare",
+            )
+        self.regenerator.rules(version)
+
+    def regenerations(self, tags: Iterable[str]) -> Iterator[Regenerated]:
+        """Each release by its own rules first, then by others'.
+
+        Others' rules: a generator that is linked into another program
+        (Terraform's provider), and a prerelease CLI, take any release's manifests.
+        """
+        usable = [tag for tag in tags if self._can(tag)]
+        for foreign in (False, True):
+            for tag in usable:
+                yield from self._of(tag, foreign=foreign)
+
+    def _can(self, tag: str) -> bool:
+        try:
+            self.regenerator.rules(tag)
+        except (ReleaseNotFound, UnsupportedRelease):
+            return False
+        return True
+
+    def _of(self, tag: str, *, foreign: bool) -> Iterator[Regenerated]:
+        known = self.regenerator.manifests(tag).components
+        own = self.regenerator.rules(tag).generator
+        body, told = self.inferred.options.components, self.manifest.header_components
+        for generator in [each for each in GENERATORS if each != own] if foreign else [own]:
+            for components in dict.fromkeys(filter(None, (body, told))):
+                options = replace(self.inferred.options, version=tag, components=components)
+                try:
+                    validate(options, known)
+                except UsageError:
+                    continue
+                yield self.regenerator.regenerate(options, generator)
+
+    def nearest_bodies(self, tags: Iterable[str]) -> list[str]:
+        """The few releases whose documents, versions and images aside, are most like the file's.
+
+        For a file whose labels are as wrong as its header.
+        """
+        mine = Counter(_skeleton(document.text) for document in self.manifest.documents)
+        scored = []
+        for position, tag in enumerate(tags):
+            base = next(self.regenerations([tag]), None)
+            if base is not None:
+                theirs = Counter(_skeleton(document.text) for document in base.documents.values())
+                scored.append(((mine - theirs).total() + (theirs - mine).total(), position, tag))
+        return [tag for _, _, tag in sorted(scored)[:_MOST_BODIES]]
+
+
+def _skeleton(text: str) -> str:
+    return _VERSION_LINE.sub(r"\1", IMAGE_LINE.sub(r"\1", text))

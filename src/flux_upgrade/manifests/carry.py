@@ -1,0 +1,179 @@
+"""A proved manifest + a target regeneration → the manifest with every edit carried.
+
+Objects that nobody edited are the target's own bytes. Edited ones are merged
+path by path and written again. At the end the result is read back and its
+residue compared with the one before: what the report does not name must be
+there, and nothing else may be.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from flux_upgrade.manifests.comments import extract, insert
+from flux_upgrade.manifests.compare import FILE, controllers_of, edits_of, normalized, object_edits
+from flux_upgrade.manifests.documents import Document, ObjectKey, parse
+from flux_upgrade.manifests.images import Controller
+from flux_upgrade.manifests.merge import Conflict, Merge
+from flux_upgrade.manifests.nodes import Node, compose, same, serialize
+from flux_upgrade.manifests.proof import Proof
+from flux_upgrade.manifests.regenerate import Regenerated
+from flux_upgrade.manifests.render import header
+from flux_upgrade.manifests.residue import Edit, Path
+
+
+@dataclass(frozen=True)
+class Carried:
+    """The upgraded manifest, and what became of each edit."""
+
+    content: bytes
+    """The file's new content; only to be written where there is no conflict and no stray."""
+    kept: tuple[Edit, ...] = ()
+    absorbed: tuple[Edit, ...] = ()
+    """Edits that the release has made itself."""
+    dropped: tuple[Edit, ...] = ()
+    """Edits given up for the release's own value (``--on-conflict take-release``)."""
+    conflicts: tuple[Conflict, ...] = ()
+    removed: tuple[ObjectKey, ...] = ()
+    """Objects that the user had taken out, and that stay out though the release has them."""
+
+
+@dataclass
+class _Work:
+    """What is gathered object by object."""
+
+    texts: dict[ObjectKey, str] = field(default_factory=dict)
+    conflicts: list[Conflict] = field(default_factory=list)
+    absorbed: list[tuple[ObjectKey, Path]] = field(default_factory=list)
+    removed: list[ObjectKey] = field(default_factory=list)
+
+
+def carry(proof: Proof, target: Regenerated, *, take_release: bool = False) -> Carried:
+    """Carry the edits of ``proof`` to ``target``. ``proof`` must have a regeneration.
+
+    ``take_release``: at a conflict the release's value is taken, and the edit
+    given up and named.
+    """
+    manifest, base = proof.manifest, proof.base
+    assert manifest is not None  # noqa: S101 a proof with a base has read its file
+    assert base is not None  # noqa: S101 stated above
+    mine = {document.key: document for document in manifest.documents}
+    work = _Work()
+    for key in dict.fromkeys([*target.documents, *base.documents]):
+        sides = (base.documents.get(key), mine.get(key), target.documents.get(key))
+        _object(_Sides(key, *sides, proof.controllers), work)
+    _additions(base, mine, target, work)
+    text = (
+        manifest.comments_above
+        + header(target.options)
+        + manifest.comments_below
+        + "---\n".join(work.texts.values())
+    )
+    content = manifest.encode(text)
+    return _checked(proof, target, work, content, take_release=take_release)
+
+
+class _Sides(NamedTuple):
+    """The three sides of one object's merge; a side that does not have it is None."""
+
+    key: ObjectKey
+    base: Document | None
+    mine: Document | None
+    target: Document | None
+    controllers: tuple[Controller, ...]
+
+    def edited(self) -> bool:
+        return any(object_edits(self.key, self.base, self.mine, self.controllers))
+
+
+def _object(sides: _Sides, work: _Work) -> None:
+    """One object that the current or the new release has."""
+    key, base, mine, target, _ = sides
+    if base is not None and mine is None:
+        if target is not None:
+            work.removed.append(key)
+        else:
+            work.absorbed.append((key, ()))
+    elif target is None:
+        if sides.edited():
+            work.conflicts.append(Conflict(key, (), None, "edited", None))
+    elif mine is None:
+        work.texts[key] = target.text
+    elif base is None:
+        if same(mine.node, target.node):
+            work.absorbed.append((key, ()))
+        else:
+            work.conflicts.append(Conflict(key, (), None, mine.data, target.data))
+        work.texts[key] = target.text
+    elif base.text == mine.text or not sides.edited():
+        work.texts[key] = target.text
+    else:
+        work.texts[key] = _merged(sides, base.node, mine, target, work)
+
+
+def _merged(sides: _Sides, base: Node, mine: Document, target: Document, work: _Work) -> str:
+    merge = Merge(sides.key)
+    node = merge.merge(base, normalized(sides.key, mine, sides.controllers), target.node)
+    work.conflicts += merge.conflicts
+    work.absorbed += [(sides.key, path) for path in merge.absorbed]
+    # Without this the object's untouched lines would not be known to come out as they went in.
+    if serialize(target.node) != target.text:
+        work.conflicts.append(
+            Conflict(sides.key, (), None, "edited", "cannot be written again byte for byte")
+        )
+        return target.text
+    text = serialize(node)
+    comments = extract(mine.text, mine.node)
+    return insert(text, compose(text), comments) if comments else text
+
+
+def _additions(base: Regenerated, mine: dict[ObjectKey, Document], target: Regenerated, work: _Work) -> None:
+    """Objects of the user's own stand behind what they stood behind, word for word."""
+    previous: ObjectKey | None = None
+    order = list(work.texts)
+    for key, document in mine.items():
+        if key not in base.documents and key not in target.documents:
+            order.insert(order.index(previous) + 1 if previous is not None else 0, key)
+            work.texts[key] = document.text
+        if key in work.texts:
+            previous = key
+    work.texts = {key: work.texts[key] for key in order}
+
+
+def _checked(
+    proof: Proof, target: Regenerated, work: _Work, content: bytes, *, take_release: bool
+) -> Carried:
+    """Compare the residue of the result with the residue before, edit by edit."""
+    result = parse(content)
+    after = Counter(edit.identity for edit in edits_of(result, target, controllers_of(result, target)))
+    kept, absorbed, lost = [], [], []
+    for edit in proof.edits:
+        if after[edit.identity] > 0:
+            after[edit.identity] -= 1
+            kept.append(edit)
+        elif any(key == edit.object and edit.path[: len(path)] == path for key, path in work.absorbed):
+            absorbed.append(edit)
+        else:
+            lost.append(edit)
+    conflicts = list(work.conflicts)
+    named = {(each.object, each.path) for each in conflicts}
+    conflicts += [
+        Conflict(edit.object, edit.path, edit.old, edit.new, None)
+        for edit in lost
+        if not any(edit.object == key and edit.path[: len(path)] == path for key, path in named)
+    ]
+    strays = [identity for identity, count in after.items() if count > 0]
+    if strays:
+        # Never seen; a difference that nobody made must stop the run, whatever was asked for.
+        conflicts += [Conflict(FILE, (), None, None, stray) for stray in strays]
+        take_release = False
+    return Carried(
+        content,
+        kept=tuple(kept),
+        absorbed=tuple(absorbed),
+        dropped=tuple(lost) if take_release else (),
+        conflicts=() if take_release else tuple(conflicts),
+        removed=tuple(work.removed),
+    )

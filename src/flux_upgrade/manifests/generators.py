@@ -1,0 +1,117 @@
+"""Which rules Flux's generator followed, release by release.
+
+The rules are those of ``pkg/manifestgen/install`` in fluxcd/flux2. They are
+known for the releases up to the last patch named in ``KNOWN_PATCHES``; for a
+newer one they are proved first (``proof of the rules`` in ``evidence.py``).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """One set of rules; ``since`` is the first Flux release that had it."""
+
+    since: str
+    legacy_order: bool = False
+    """Documents sorted by kind, apiVersion, namespace, name (kustomize's legacy order)."""
+    pod_labels: bool = False
+    """The labels stand on the Deployments' pod templates as well; the feature gate for
+    ExternalArtifact is set where source-watcher is installed."""
+    storage_host_of_component: bool = False
+    """source-watcher serves its artifacts under its own name (fluxcd/flux2 v2.7.2)."""
+    runtime_namespace: bool = False
+    """The events address names the namespace by variable (fluxcd/flux2 v2.7.2)."""
+
+
+LEGACY = Generator("v0.28.0", legacy_order=True)
+GENERATORS = (
+    LEGACY,
+    Generator("v2.0.0-rc.4"),
+    Generator("v2.7.0", pod_labels=True),
+    Generator("v2.7.2", pod_labels=True, storage_host_of_component=True, runtime_namespace=True),
+)
+
+KNOWN_PATCHES = {0: 1, 1: 2, 2: 3, 3: 0, 4: 0, 5: 1, 6: 4, 7: 5, 8: 8, 9: 4}
+"""The last patch of each 2.x minor whose output was compared with Flux's own, byte for byte."""
+_RC_KNOWN = 5
+_RC_FIFO = 4  # legacy order was dropped in v2.0.0-rc.4
+
+_TAG = re.compile(r"v2\.(\d+)\.(\d+)(?:-rc\.(\d+))?")
+
+# sha256 of the generator's source, in the order of GENERATOR_PATHS, for every
+# set that a release of 2.x was made with: facts, with which a new release is
+# told to have unchanged rules without running or reading its code.
+GENERATOR_PATHS = (
+    "pkg/manifestgen/install/install.go",
+    "pkg/manifestgen/install/manifests.go",
+    "pkg/manifestgen/install/options.go",
+    "pkg/manifestgen/install/templates.go",
+    "pkg/manifestgen/manifest.go",
+)
+_SOURCES = {
+    "v2.0.0": (
+        "961292214659abe30932f257160e026cd2136af84939a97075fe71425d894e46",
+        "149a42689aa7123b29bccd93409ac5e09effe4bd3de9489d1363082ad4a26339",
+        "dd4e46844a41b41f5c480cdd300a3f2476204fb0922f80ead1a8abe1b0fb03f6",
+        "4259a2a34051bf2f7a643e6a086ceea89071c0b3784650883f4e4f16f590a84f",
+        "664fbb5e5afafd371b60b28ab1ac546dfedd1fd60a966bd009c1644dc9f9ff60",
+    ),
+    "v2.1.0": (
+        "500cacf0aeb3a33005daecf31d5f07a066ea9f4b59e1ce6b8f98fe3bf2b17060",
+        "ad07cf7f3f26bb19d6846a68d494885bb68cc46ed532415b2900641c44ab31db",
+        "dd4e46844a41b41f5c480cdd300a3f2476204fb0922f80ead1a8abe1b0fb03f6",
+        "4259a2a34051bf2f7a643e6a086ceea89071c0b3784650883f4e4f16f590a84f",
+        "664fbb5e5afafd371b60b28ab1ac546dfedd1fd60a966bd009c1644dc9f9ff60",
+    ),
+    "v2.3.0": (
+        "500cacf0aeb3a33005daecf31d5f07a066ea9f4b59e1ce6b8f98fe3bf2b17060",
+        "ad07cf7f3f26bb19d6846a68d494885bb68cc46ed532415b2900641c44ab31db",
+        "4f9a3bb9401fdca4bc979ca7aa4b4a5c6c7d72fdc267ae1c486da3b06384ff94",
+        "4259a2a34051bf2f7a643e6a086ceea89071c0b3784650883f4e4f16f590a84f",
+        "664fbb5e5afafd371b60b28ab1ac546dfedd1fd60a966bd009c1644dc9f9ff60",
+    ),
+    "v2.7.0": (
+        "500cacf0aeb3a33005daecf31d5f07a066ea9f4b59e1ce6b8f98fe3bf2b17060",
+        "ad07cf7f3f26bb19d6846a68d494885bb68cc46ed532415b2900641c44ab31db",
+        "163c34607671d65615cef8eb695b71661d616ff97ac678efef9cbc6517e46372",
+        "068e897296d201a9acbb29ccf9e230785c5687ca1dee3f398201cd3c45725a6f",
+        "664fbb5e5afafd371b60b28ab1ac546dfedd1fd60a966bd009c1644dc9f9ff60",
+    ),
+    "v2.7.2": (
+        "500cacf0aeb3a33005daecf31d5f07a066ea9f4b59e1ce6b8f98fe3bf2b17060",
+        "0319db4dec8ce2904d85f5b9ec389bb0fdfda3c2fa0dd8390a08a5cd6d82dc2c",
+        "163c34607671d65615cef8eb695b71661d616ff97ac678efef9cbc6517e46372",
+        "ef90867f1814aa97ba8054808014fdc485a513f621e95ac0601bd794173f8df4",
+        "664fbb5e5afafd371b60b28ab1ac546dfedd1fd60a966bd009c1644dc9f9ff60",
+    ),
+}
+
+
+def known_generator(tag: str) -> Generator | None:
+    """The rules of a release that was compared with Flux's own output; None for any other."""
+    match = _TAG.fullmatch(tag)
+    if match is None:
+        return None
+    minor, patch, candidate = int(match[1]), int(match[2]), match[3]
+    if candidate is not None:
+        if (minor, patch) != (0, 0) or not 1 <= int(candidate) <= _RC_KNOWN:
+            return None
+        return LEGACY if int(candidate) < _RC_FIFO else GENERATORS[1]
+    if patch > KNOWN_PATCHES.get(minor, -1):
+        return None
+    if (minor, patch) >= (7, 2):
+        return GENERATORS[3]
+    return GENERATORS[2] if minor == 7 else GENERATORS[1]  # noqa: PLR2004 v2.7.0 and v2.7.1
+
+
+def generator_of_sources(hashes: dict[str, str]) -> Generator | None:
+    """The rules of a generator whose source has these sha256 sums, by path; None: not one we know."""
+    found = tuple(hashes.get(path, "") for path in GENERATOR_PATHS)
+    for tag, known in _SOURCES.items():
+        if found == known:
+            return known_generator(tag)
+    return None

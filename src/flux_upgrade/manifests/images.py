@@ -1,0 +1,95 @@
+"""Controller images: which are Flux's own, bumped in place, pinned, or the user's choice."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+_SEMVER_TAG = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?")
+
+
+class Image(NamedTuple):
+    """``repository[:tag][@digest]``; a part that is not there is empty."""
+
+    repository: str
+    tag: str
+    digest: str
+
+    @classmethod
+    def parse(cls, reference: str) -> Image:
+        """Any text is taken; what follows the last colon behind the last slash is the tag."""
+        name, _, digest = reference.partition("@")
+        slash = name.rfind("/")
+        colon = name.find(":", slash + 1)
+        if colon < 0:
+            return cls(name, "", digest)
+        return cls(name[:colon], name[colon + 1 :], digest)
+
+    def __str__(self) -> str:
+        """The reference, as it stands in a manifest."""
+        return (
+            self.repository
+            + (f":{self.tag}" if self.tag else "")
+            + (f"@{self.digest}" if self.digest else "")
+        )
+
+
+class ImageState(StrEnum):
+    """How a controller's image compares with the one that the body's release ships."""
+
+    RELEASE = "release"
+    """The release's own image."""
+    AHEAD = "ahead"
+    """Bumped in place to a newer tag of Flux's."""
+    BEHIND = "behind"
+    """An older tag of Flux's."""
+    PINNED = "pinned"
+    """The release's tag with a digest."""
+    CUSTOM = "custom"
+    """A registry of its own, or a tag that is no version: the user's edit, which is carried."""
+
+
+def tag_order(tag: str) -> tuple[object, ...] | None:
+    """A sort key for a controller's version tag, by semver's precedence; None if it is none."""
+    match = _SEMVER_TAG.fullmatch(tag)
+    if match is None:
+        return None
+    pre = tuple(
+        (0, int(part), "") if part.isdigit() else (1, 0, part) for part in (match[4] or "").split(".") if part
+    )
+    return (int(match[1]), int(match[2]), int(match[3]), not pre, pre)
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """One controller as it stands in a file."""
+
+    name: str
+    image: Image
+    release_image: Image
+    """What the body's release ships for it, in the installation's registry."""
+    line: int
+    """1-based line of its Deployment in the file."""
+
+    @property
+    def state(self) -> ImageState:
+        """See ImageState."""
+        own, shipped = tag_order(self.image.tag), tag_order(self.release_image.tag)
+        if self.image.repository != self.release_image.repository or (self.image.tag and own is None):
+            return ImageState.CUSTOM
+        if own is None or shipped is None or own == shipped:
+            return ImageState.PINNED if self.image.digest else ImageState.RELEASE
+        return ImageState.AHEAD if own > shipped else ImageState.BEHIND
+
+    @property
+    def carried(self) -> Image:
+        """The image with Flux's own bumps undone: what is left of a difference is the user's edit.
+
+        A registry of its own keeps following the release where its tag did so
+        far; with a tag of its own it is another build, and stays as it is.
+        """
+        if self.state is ImageState.CUSTOM:
+            return self.image._replace(digest="")
+        return self.release_image

@@ -1,0 +1,181 @@
+"""gotk-components.yaml → the flags that it was generated with, and where each was read.
+
+Every flag leaves its mark on the manifest. Where Deployments disagree, the
+majority made the file and the others were edited by hand; a tie goes to Flux's
+default. The header is asked for nothing but the order of components where the
+documents were sorted (releases before v2.0.0-rc.4).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from flux_upgrade.errors import Unreadable
+from flux_upgrade.manifests.documents import Document, Manifest
+from flux_upgrade.manifests.images import Image
+from flux_upgrade.manifests.options import COMPONENTS, InstallOptions
+
+INSTANCE, PART_OF = "app.kubernetes.io/instance", "app.kubernetes.io/part-of"
+VERSION_LABEL = "app.kubernetes.io/version"
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """What a body says of its own making."""
+
+    options: InstallOptions
+    """``version`` is empty: the body does not name it reliably."""
+    lines: dict[str, int]
+    """Flag → 1-based line that it was read from; a flag that left no line is absent."""
+    versions: tuple[str, ...]
+    """Values of the version label, the most frequent first."""
+
+
+def deployments(manifest: Manifest) -> Iterator[tuple[str, Document]]:
+    """The known controllers' Deployments, by name, in file order. Raises Unreadable."""
+    for document in manifest.documents:
+        if "Deployment" in document.text:
+            key = document.key
+            if key.kind == "Deployment" and key.name in COMPONENTS:
+                yield key.name, document
+
+
+def flux_labels(document: Document) -> dict[str, str]:
+    """Flux's labels on an object: those that tell it from a namesake of somebody else's."""
+    labels = _get(document.data, "metadata", "labels")
+    return (
+        {key: str(value) for key, value in labels.items() if key in (INSTANCE, PART_OF, VERSION_LABEL)}
+        if isinstance(labels, dict)
+        else {}
+    )
+
+
+def infer(manifest: Manifest) -> Inferred:
+    """Recover the flags. Raises Unreadable where no controller is left, or a document is broken."""
+    found = list(deployments(manifest))
+    if not found:
+        raise Unreadable(
+            "no Deployment of a Flux controller in the file",
+            hint="it is a stub or a fragment: restore the whole gotk-components.yaml from the history, "
+            "or make it anew with `flux-upgrade render`",
+        )
+    lines: dict[str, int] = {"components": found[0][1].line}
+    specs = [(name, document, _get(document.data, "spec", "template", "spec")) for name, document in found]
+    args = [(document, arg) for _, document, spec in specs for arg in _args(spec)]
+
+    def vote(flag: str, default: str, votes: Iterable[tuple[str, int]]) -> str:
+        ballots = list(votes)
+        counted = Counter(value for value, _ in ballots)
+        most = max(counted.values(), default=0)
+        winners = [value for value, count in counted.items() if count == most]
+        value = default if default in winners or not winners else winners[0]
+        for ballot, line in ballots:
+            if ballot == value != "":
+                lines.setdefault(flag, line)
+        return value
+
+    plain = InstallOptions(version="")
+    options = InstallOptions(
+        version="",
+        namespace=vote("namespace", plain.namespace, _namespaces(manifest, found)),
+        components=tuple(dict.fromkeys(name for name, _ in found)),
+        registry=vote("registry", plain.registry, _registries(specs)),
+        image_pull_secret=vote("image-pull-secret", "", _pull_secrets(specs)),
+        watch_all_namespaces=vote("watch-all-namespaces", "true", _flag(args, "--watch-all-namespaces"))
+        != "false",
+        network_policy=any(True for _ in _policies(manifest, lines)),
+        log_level=vote("log-level", plain.log_level, _flag(args, "--log-level")),
+        cluster_domain=vote("cluster-domain", plain.cluster_domain, _domains(args)),
+        toleration_keys=tuple(
+            filter(None, vote("toleration-keys", "", _tolerations(specs)).split("\n")),
+        ),
+    )
+    return Inferred(options, lines, _versions(manifest))
+
+
+def _get(data: Any, *path: str) -> Any:
+    for key in path:
+        data = data.get(key) if isinstance(data, dict) else None
+    return data
+
+
+def _list(data: Any, key: str) -> list[Any]:
+    value = _get(data, key)
+    return value if isinstance(value, list) else []
+
+
+def _args(spec: Any) -> Iterator[str]:
+    for container in _list(spec, "containers")[:1]:
+        yield from (arg for arg in _list(container, "args") if isinstance(arg, str))
+
+
+def _line(document: Document, needle: str) -> int:
+    """The line of the document in which ``needle`` first stands, else its first."""
+    position = document.text.find(needle)
+    return document.line + document.text.count("\n", 0, max(position, 0))
+
+
+def _flag(args: list[tuple[Document, str]], flag: str) -> Iterator[tuple[str, int]]:
+    for document, arg in args:
+        name, separator, value = arg.partition("=")
+        if name == flag and separator:
+            yield value, _line(document, arg)
+
+
+def _namespaces(manifest: Manifest, found: list[tuple[str, Document]]) -> Iterator[tuple[str, int]]:
+    """The Namespace tells; where somebody took it out, the Deployments do."""
+    for document in manifest.documents:
+        if document.key.kind == "Namespace" and INSTANCE in flux_labels(document):
+            yield from [(document.key.name, _line(document, "  name:"))] * (len(found) + 1)
+    for _, document in found:
+        yield document.key.namespace, _line(document, "  namespace:")
+
+
+def _policies(manifest: Manifest, lines: dict[str, int]) -> Iterator[Document]:
+    for document in manifest.documents:
+        if document.key.kind == "NetworkPolicy" and PART_OF in flux_labels(document):
+            lines.setdefault("network-policy", document.line)
+            yield document
+
+
+def _registries(specs: list[tuple[str, Document, Any]]) -> Iterator[tuple[str, int]]:
+    for name, document, spec in specs:
+        for container in _list(spec, "containers")[:1]:
+            image = _get(container, "image")
+            repository = Image.parse(image).repository if isinstance(image, str) else ""
+            if repository.endswith(f"/{name}"):
+                yield repository.removesuffix(f"/{name}"), _line(document, " image:")
+
+
+def _pull_secrets(specs: list[tuple[str, Document, Any]]) -> Iterator[tuple[str, int]]:
+    for _, document, spec in specs:
+        names = [_get(secret, "name") for secret in _list(spec, "imagePullSecrets")]
+        yield (
+            names[0] if names and isinstance(names[0], str) else "",
+            _line(document, " imagePullSecrets:"),
+        )
+
+
+def _tolerations(specs: list[tuple[str, Document, Any]]) -> Iterator[tuple[str, int]]:
+    for _, document, spec in specs:
+        keys = [_get(toleration, "key") for toleration in _list(spec, "tolerations")]
+        yield "\n".join(key for key in keys if isinstance(key, str)), _line(document, " tolerations:")
+
+
+def _domains(args: list[tuple[Document, str]]) -> Iterator[tuple[str, int]]:
+    for document, arg in args:
+        name, _, value = arg.partition("=")
+        if name in ("--storage-adv-addr", "--events-addr") and ".svc." in value:
+            yield value.partition(".svc.")[2].rstrip("./"), _line(document, arg)
+
+
+def _versions(manifest: Manifest) -> tuple[str, ...]:
+    counted = Counter(
+        line.partition(":")[2].strip().strip("\"'")
+        for line in manifest.text.splitlines()
+        if line.lstrip().startswith(VERSION_LABEL)
+    )
+    return tuple(version for version, _ in counted.most_common() if version)

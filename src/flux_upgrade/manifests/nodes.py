@@ -1,0 +1,109 @@
+"""YAML nodes: composed, compared, and written in Flux's own form.
+
+libyaml's emitter, given a composed node, writes the form in which kustomize
+wrote it (both descend from the same emitter), so an object that was edited is
+serialized again and every untouched line of it comes out as it went in; the
+conformance test holds this for every document of every release.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+from yaml import MappingNode, Node, ScalarNode, SequenceNode
+
+from flux_upgrade.errors import Unreadable
+
+_MOST_NODES = 1_000_000
+_STR = "tag:yaml.org,2002:str"
+_MERGE = "tag:yaml.org,2002:merge"
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+__all__ = ["MappingNode", "Node", "ScalarNode", "SequenceNode", "compose", "construct", "same", "serialize"]
+
+
+def compose(text: str, line: int = 1) -> Node:
+    """One document as nodes, merge keys resolved. Raises Unreadable; ``line``: of the text's first line."""
+    try:
+        node = yaml.compose(text, Loader=_Loader)
+        if node is None:
+            raise Unreadable(f"line {line}: an empty document", hint="remove it")
+        _settle(node, line, frozenset(), [_MOST_NODES])
+    except (yaml.YAMLError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        at = line + mark.line if mark is not None else line
+        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        raise Unreadable(f"line {at} is not valid YAML: {problem}", hint="mend the file first") from error
+    except RecursionError as error:
+        raise Unreadable(f"line {line}: nested too deeply", hint="mend the file first") from error
+    return node
+
+
+def _settle(node: Node, line: int, above: frozenset[int], left: list[int]) -> None:
+    """Refuse cycles, alias bombs and keys given twice; put merge keys (``<<``) in their place."""
+    left[0] -= 1
+    if id(node) in above or left[0] < 0:
+        what = "an alias to itself" if left[0] >= 0 else "aliases that expand to too much"
+        raise Unreadable(f"line {line + node.start_mark.line}: {what}", hint="mend the file first")
+    if isinstance(node, MappingNode):
+        seen: set[str] = set()
+        for key, _ in node.value:
+            name = key.value if isinstance(key, ScalarNode) else None
+            if name is None or (name in seen and key.tag != _MERGE):
+                what = "a key that is no text" if name is None else f"the key '{name}' is given twice"
+                raise Unreadable(f"line {line + key.start_mark.line}: {what}", hint="mend the file first")
+            seen.add(name)
+        if _MERGE in (key.tag for key, _ in node.value):
+            yaml.SafeLoader("").flatten_mapping(node)
+            node.value = list({key.value: (key, value) for key, value in node.value}.values())
+        children = [value for _, value in node.value]
+    elif isinstance(node, SequenceNode):
+        children = node.value
+    else:
+        return
+    for child in children:
+        if not isinstance(child, ScalarNode):
+            _settle(child, line, above | {id(node)}, left)
+
+
+def construct(node: Node, line: int = 1) -> Any:
+    """Plain values of a composed node. Raises Unreadable for tags that no manifest has."""
+    try:
+        return yaml.SafeLoader("").construct_document(node)
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        mark = getattr(error, "problem_mark", None)
+        at = line + (mark.line if mark else node.start_mark.line)
+        raise Unreadable(
+            f"line {at}: a value that YAML cannot read ({str(error).partition(chr(10))[0]})",
+            hint="mend the file first",
+        ) from error
+
+
+def same(a: Node | None, b: Node | None) -> bool:
+    """Whether two nodes hold the same data: order of keys, quotes and layout aside."""
+    if a is None or b is None or type(a) is not type(b):
+        return a is b
+    if isinstance(a, ScalarNode):
+        return a.tag == b.tag and (a.value == b.value or (a.tag != _STR and _scalar(a) == _scalar(b)))
+    if isinstance(a, SequenceNode):
+        return len(a.value) == len(b.value) and all(map(same, a.value, b.value))
+    if len(a.value) != len(b.value):
+        return False
+    other = {key.value: value for key, value in b.value}
+    return all(key.value in other and same(value, other[key.value]) for key, value in a.value)
+
+
+def _scalar(node: Node) -> Any:
+    try:
+        return yaml.SafeLoader("").construct_object(node)
+    except (yaml.YAMLError, ValueError, OverflowError):
+        return node.value
+
+
+def serialize(node: Node) -> str:
+    """The document in Flux's own form: block style, 80 columns, no comments."""
+    text: str = yaml.serialize(node, Dumper=_Dumper, width=80, allow_unicode=True)
+    return text

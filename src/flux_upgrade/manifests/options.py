@@ -1,0 +1,144 @@
+"""Flux's install flags: its names, its defaults, and what it would refuse."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from flux_upgrade.errors import UsageError
+
+DEFAULT_COMPONENTS = (
+    "source-controller",
+    "kustomize-controller",
+    "helm-controller",
+    "notification-controller",
+)
+EXTRA_COMPONENTS = (
+    "image-reflector-controller",
+    "image-automation-controller",
+    "source-watcher",
+)
+COMPONENTS = DEFAULT_COMPONENTS + EXTRA_COMPONENTS
+LOG_LEVELS = ("debug", "info", "error")
+
+_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_DNS_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\.[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*")
+_REGISTRY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*")
+_TOLERATION_KEY = re.compile(r"([A-Za-z0-9.-]{1,253}/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?|\*")
+# What the YAML 1.1 core of Flux's templates reads as something else than a
+# string: booleans, null, numbers in four bases, floats, dates.
+_NOT_A_STRING = re.compile(
+    r"y|n|yes|no|on|off|true|false|null|[-+]?[0-9][0-9_]*|0x[0-9a-f_]+|0o?[0-7_]+|0b[01_]+"
+    r"|[-+]?[0-9][0-9_]*(\.[0-9_]*)?(e[-+]?[0-9]+)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}",
+    re.IGNORECASE,
+)
+
+
+def ambiguous(value: str) -> bool:
+    """Whether YAML reads the unquoted ``value`` as something else than a string."""
+    return _NOT_A_STRING.fullmatch(value) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class InstallOptions:
+    """The flags of ``flux install``, less ``--export``; field names are the flags' with ``_``."""
+
+    version: str
+    """The release's tag, with its leading ``v``: what header and labels say."""
+    namespace: str = "flux-system"
+    components: tuple[str, ...] = DEFAULT_COMPONENTS
+    """``--components`` followed by ``--components-extra``; Flux keeps the order."""
+    registry: str = "ghcr.io/fluxcd"
+    """Verbatim, a trailing slash included; empty leaves ``fluxcd/<component>``."""
+    image_pull_secret: str = ""
+    watch_all_namespaces: bool = True
+    network_policy: bool = True
+    log_level: str = "info"
+    cluster_domain: str = "cluster.local"
+    toleration_keys: tuple[str, ...] = ()
+
+    def flags(self) -> dict[str, str | bool | list[str]]:
+        """Flux's flag name → value, ``version`` aside, in the order of Flux's help."""
+        return {
+            "namespace": self.namespace,
+            "components": list(self.components),
+            "registry": self.registry,
+            "image-pull-secret": self.image_pull_secret,
+            "watch-all-namespaces": self.watch_all_namespaces,
+            "network-policy": self.network_policy,
+            "log-level": self.log_level,
+            "cluster-domain": self.cluster_domain,
+            "toleration-keys": list(self.toleration_keys),
+        }
+
+    def command(self) -> tuple[str, ...]:
+        """The arguments with which ``flux`` would print the same manifest."""
+        plain = InstallOptions(version=self.version).flags()
+        changed = {flag: value for flag, value in self.flags().items() if value != plain[flag]}
+        flags = (f"--{flag}={_spell(value)}" for flag, value in changed.items())
+        return ("install", "--export", f"--version={self.version}", *flags)
+
+
+def _spell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ",".join(value) if isinstance(value, list) else str(value)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """``, did you mean 'x'?`` for the known word nearest to ``word``, or nothing."""
+    import difflib
+
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f", did you mean '{close[0]}'?" if close else ""
+
+
+def validate(options: InstallOptions, known_components: Iterable[str] = COMPONENTS) -> None:
+    """Refuse what Flux or Kubernetes would refuse, all problems in one error.
+
+    ``known_components``: those that the release ships. Raises UsageError.
+    """
+    problems = [*_name_problems(options), *_component_problems(options.components, tuple(known_components))]
+    if options.log_level not in LOG_LEVELS:
+        problems.append(
+            f"--log-level '{options.log_level}' is not one of {', '.join(LOG_LEVELS)}"
+            + nearest(options.log_level, LOG_LEVELS)
+        )
+    if options.registry and not _REGISTRY.fullmatch(options.registry):
+        problems.append(
+            f"--registry '{options.registry}' is not the start of an image name like ghcr.io/fluxcd"
+        )
+    if not _DNS_NAME.fullmatch(options.cluster_domain):
+        problems.append(f"--cluster-domain '{options.cluster_domain}' is not a DNS name like cluster.local")
+    problems += [
+        f"--toleration-keys: '{key}' is not a key that a taint can have"
+        for key in options.toleration_keys
+        if not _TOLERATION_KEY.fullmatch(key)
+    ]
+    if problems:
+        raise UsageError(
+            "; ".join(problems), hint="see `flux-upgrade render --help` for what each flag takes"
+        )
+
+
+def _name_problems(options: InstallOptions) -> Iterable[str]:
+    name = options.namespace
+    if not _DNS_LABEL.fullmatch(name) or len(name) > 63:  # noqa: PLR2004 RFC 1123
+        yield f"--namespace '{name}' is not a DNS label (a-z, 0-9 and '-', at most 63 characters)"
+    elif ambiguous(name):
+        yield f"--namespace '{name}' is read by YAML as something else than a string; take another name"
+    secret = options.image_pull_secret
+    if secret and (not _DNS_NAME.fullmatch(secret) or secret != secret.lower() or ambiguous(secret)):
+        yield f"--image-pull-secret '{secret}' is not a DNS name that YAML reads as a string"
+
+
+def _component_problems(components: tuple[str, ...], known: tuple[str, ...]) -> Iterable[str]:
+    if not components:
+        yield "--components is empty"
+    for component in dict.fromkeys(components):
+        if component not in known:
+            yield f"component '{component}' does not exist in this release" + nearest(component, known)
+        elif components.count(component) > 1:
+            yield f"component '{component}' is named {components.count(component)} times"

@@ -1,0 +1,86 @@
+"""Regenerations, each made once: identical installations cost one rendering."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from flux_upgrade.errors import FluxUpgradeError
+from flux_upgrade.manifests.documents import Document, Manifest, ObjectKey, parse
+from flux_upgrade.manifests.evidence import Rules, rules_for
+from flux_upgrade.manifests.generators import Generator
+from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.manifests.render import render
+from flux_upgrade.model import ReleaseManifests
+from flux_upgrade.ports import FluxCli, Releases
+from flux_upgrade.versions import Version
+
+
+@dataclass(frozen=True)
+class Regenerated:
+    """What Flux would write for ``options``."""
+
+    text: str
+    options: InstallOptions
+    generator: Generator | None
+    foreign: bool
+    """Made by the rules of another release than the manifests': ``generator`` says which."""
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """The text, cut into documents."""
+        return parse(self.text.encode())
+
+    @cached_property
+    def documents(self) -> dict[ObjectKey, Document]:
+        """Its documents by object, in order."""
+        return {document.key: document for document in self.manifest.documents}
+
+
+class Regenerator:
+    """Renders releases from a source, and remembers what it rendered."""
+
+    def __init__(self, releases: Releases, flux: FluxCli) -> None:
+        self._releases = releases
+        self._flux = flux
+        self._manifests: dict[str, ReleaseManifests] = {}
+        self._rules: dict[str, Rules | FluxUpgradeError] = {}
+        self._rendered: dict[tuple[InstallOptions, str], Regenerated] = {}
+
+    def manifests(self, tag: str) -> ReleaseManifests:
+        """As ``Releases.manifests``."""
+        if tag not in self._manifests:
+            self._manifests[tag] = self._releases.manifests(tag)
+        return self._manifests[tag]
+
+    def rules(self, tag: str) -> Rules:
+        """As ``evidence.rules_for``; a failure is remembered as well."""
+        if tag not in self._rules:
+            try:
+                self._rules[tag] = rules_for(self.manifests(tag), self._releases, self._flux)
+            except FluxUpgradeError as error:
+                self._rules[tag] = error
+        found = self._rules[tag]
+        if isinstance(found, FluxUpgradeError):
+            raise found
+        return found
+
+    def regenerate(self, options: InstallOptions, generator: Generator | None = None) -> Regenerated:
+        """Render by the release's own rules, or by those of ``generator``. Raises as ``rules``."""
+        rules = self.rules(options.version)
+        foreign = generator is not None and generator != rules.generator
+        key = (options, generator.since if generator and foreign else "")
+        if key not in self._rendered:
+            text = (
+                render(self.manifests(options.version), options, generator)
+                if generator is not None and foreign
+                else rules.render(options)
+            )
+            self._rendered[key] = Regenerated(text, options, generator or rules.generator, foreign)
+        return self._rendered[key]
+
+    def stable_tags(self) -> list[str]:
+        """Every release of Flux 2 in the source that is no prerelease, newest first."""
+        versions = [Version.parse(release.tag) for release in self._releases.list() if not release.prerelease]
+        usable = [each for each in versions if each is not None and each.major == 2 and not each.prerelease]  # noqa: PLR2004
+        return [str(each) for each in sorted(usable, reverse=True)]

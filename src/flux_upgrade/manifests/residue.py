@@ -1,0 +1,139 @@
+"""What a user changed by hand: the difference of two manifests, object by object, path by path.
+
+Paths are stable across releases: list items are named, not counted (``lists``).
+A mapping that was added counts by its leaves, so that an addition beside one of
+the release's own is the same edit before and after an upgrade.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from flux_upgrade.manifests.documents import ObjectKey
+from flux_upgrade.manifests.images import Image
+from flux_upgrade.manifests.lists import children, labelled, reordered
+from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, construct, same
+
+Path = tuple[str, ...]
+VERSION_LABEL = "app.kubernetes.io/version"
+_VERSION = re.compile(r"v?\d+\.\d+\.\d+.*|latest")
+_PLAIN_SEGMENT = re.compile(r"[A-Za-z0-9_$-]+")
+
+
+class Op(StrEnum):
+    """What was done at a path."""
+
+    ADD = "add"
+    REMOVE = "remove"
+    REPLACE = "replace"
+    COMMENT = "comment"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One change of the user's."""
+
+    object: ObjectKey
+    path: Path
+    """Keys and list labels from the object's root; empty for the object as a whole."""
+    op: Op
+    old: Any = None
+    """Plain value in the regeneration; None where there is none."""
+    new: Any = None
+    """Plain value in the user's file; the text of a comment; None where there is none."""
+
+    @property
+    def identity(self) -> str:
+        """Equal for the same edit on two releases."""
+        return json.dumps([self.object, self.path, self.op, self.new], default=str, sort_keys=True)
+
+    @property
+    def where(self) -> str:
+        """``spec.template.spec.containers[name=manager].args[--log-level]``."""
+        text = ""
+        for segment in self.path:
+            if segment.startswith("["):
+                text += segment
+            elif _PLAIN_SEGMENT.fullmatch(segment):
+                text += f".{segment}" if text else segment
+            else:
+                text += f"[{json.dumps(segment)}]"
+        return text
+
+
+def differences(key: ObjectKey, base: Node | None, mine: Node | None) -> Iterator[Edit]:
+    """What turns one object of the regeneration (``base``) into the user's (``mine``)."""
+    if mine is None:
+        yield Edit(key, (), Op.REMOVE, None, None)
+    elif base is None:
+        yield Edit(key, (), Op.ADD, None, construct(mine))
+    else:
+        yield from _walk(key, (), base, mine)
+
+
+def _walk(key: ObjectKey, path: Path, base: Node | None, mine: Node | None) -> Iterator[Edit]:
+    if mine is None:
+        yield Edit(key, path, Op.REMOVE, _value(base), None)
+    elif base is None:
+        yield from _added(key, path, mine)
+    elif is_image(path) and isinstance(base, ScalarNode) and isinstance(mine, ScalarNode):
+        yield from _image(key, path, Image.parse(base.value), Image.parse(mine.value))
+    elif (pairs := _pairs(base, mine)) is not None:
+        for label, old, new in pairs:
+            yield from _walk(key, (*path, label), old, new)
+    elif not same(base, mine) and not is_version_label(path, mine):
+        yield Edit(key, path, Op.REPLACE, _value(base), _value(mine))
+
+
+def _added(key: ObjectKey, path: Path, mine: Node) -> Iterator[Edit]:
+    """By its leaves; an item that is named by its value is one."""
+    named_by_value = bool(path) and path[-1].startswith("[{")
+    if isinstance(mine, ScalarNode) or not mine.value or named_by_value:
+        yield Edit(key, path, Op.ADD, None, _value(mine))
+    else:
+        for label, item in children(mine).items():
+            yield from _walk(key, (*path, label), None, item)
+
+
+def _pairs(base: Node, mine: Node) -> list[tuple[str, Node | None, Node | None]] | None:
+    """What stands under the same name on both sides; None where the two are compared as one value."""
+    match base, mine:
+        case MappingNode(), MappingNode():
+            ours, theirs = children(base), children(mine)
+        case SequenceNode(), SequenceNode() if not reordered(base, mine):
+            ours, theirs = labelled(base, mine)
+        case _:
+            return None
+    return [(label, ours.get(label), theirs.get(label)) for label in dict.fromkeys([*ours, *theirs])]
+
+
+def _image(key: ObjectKey, path: Path, base: Image, mine: Image) -> Iterator[Edit]:
+    """Repository and tag are changed for different reasons, and carried each by itself."""
+    for part in ("repository", "tag"):
+        old, new = getattr(base, part), getattr(mine, part)
+        if old != new:
+            yield Edit(key, (*path, part), Op.REPLACE, old, new)
+
+
+def is_image(path: Path) -> bool:
+    """Whether the path is a container's image."""
+    return len(path) >= 3 and path[-1] == "image" and path[-3] in ("containers", "initContainers")  # noqa: PLR2004
+
+
+def is_version_label(path: Path, mine: Node) -> bool:
+    """Whether this is the label that bots bump with the header: hearsay, like the header."""
+    return (
+        bool(path)
+        and path[-1] == VERSION_LABEL
+        and isinstance(mine, ScalarNode)
+        and _VERSION.fullmatch(mine.value) is not None
+    )
+
+
+def _value(node: Node | None) -> Any:
+    return None if node is None else construct(node)

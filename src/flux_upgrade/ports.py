@@ -1,0 +1,73 @@
+"""What the core asks of the world. ``edges`` implements it; tests do too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from flux_upgrade.model import Release, ReleaseManifests
+
+
+class Releases(Protocol):
+    """Where Flux's releases come from."""
+
+    def list(self) -> tuple[Release, ...]:
+        """Every release that the source has, drafts excluded, in the source's order.
+
+        Raises SourceUnavailable.
+        """
+        ...
+
+    def manifests(self, tag: str) -> ReleaseManifests:
+        """The manifests of one release, checked against its checksums.
+
+        Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive.
+        """
+        ...
+
+    def published(self, tag: str) -> str | None:
+        """The ``gotk-components.yaml`` that Flux itself published for ``tag``.
+
+        None: not there (yet). Raises SourceUnavailable, UntrustedArchive.
+        """
+        ...
+
+    def generator_hashes(self, tag: str, paths: tuple[str, ...]) -> Mapping[str, str] | None:
+        """sha256 of each of ``paths`` in Flux's own repository at ``tag``.
+
+        None: the source does not hold Flux's code. A path that does not exist
+        at the tag is left out. Raises SourceUnavailable.
+        """
+        ...
+
+
+class FluxCli(Protocol):
+    """Flux's own command line tool, where there is one."""
+
+    def version(self) -> str:
+        """Its version as a tag, ``v2.9.4``; empty where there is no such program."""
+        ...
+
+    def install_export(self, flags: Sequence[str]) -> str:
+        """What ``flux install --export`` prints. Raises SourceUnavailable when it fails."""
+        ...
+
+
+class Tree(Protocol):
+    """The files of a repository, read only. Paths are relative, with ``/``."""
+
+    def candidates(self) -> Iterator[str]:
+        """Paths of the YAML files below the root, sorted; links out of the tree are not followed."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """A file's content. Raises Unreadable."""
+        ...
+
+
+class Worktree(Protocol):
+    """The one place that writes."""
+
+    def write(self, path: str, content: bytes) -> None:
+        """Replace a file atomically. Raises WriteFailed; then the old file is untouched."""
+        ...

@@ -1,0 +1,6 @@
+"""Results → text, JSON and diffs. Pure: nothing is printed here."""
+
+from flux_upgrade.report.inspection import inspection_json, inspection_text
+from flux_upgrade.report.outcomes import diff, failure, upgrade_text
+
+__all__ = ["diff", "failure", "inspection_json", "inspection_text", "upgrade_text"]

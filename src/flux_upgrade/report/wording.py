@@ -1,0 +1,74 @@
+"""How one thing is said, wherever it is said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from flux_upgrade.kinds import Installation
+from flux_upgrade.manifests.compare import FILE
+from flux_upgrade.manifests.images import Image
+from flux_upgrade.manifests.residue import Edit, Op
+
+MOST_LINES = 40
+"""Of a list in a text report; the JSON has all of it."""
+_WIDTH = 60
+
+
+def printable(line: str) -> str:
+    """Without characters that steer a terminal: names and values come from files of anybody's."""
+    return "".join(char if char.isprintable() else "\ufffd" for char in line)
+
+
+def hearsay(installation: Installation) -> Iterator[str]:
+    """What header, labels and templates say that the body does not bear out."""
+    proof = installation.proof
+    manifest, base = proof.manifest, proof.base
+    if manifest is None or base is None:
+        return
+    if not manifest.header_version:
+        yield "  the header is missing"
+    elif manifest.header_version != proof.version:
+        yield f"  the header says {manifest.header_version} (line {manifest.header_line}): not so"
+    if manifest.header_components and manifest.header_components != base.options.components:
+        yield f"  the header's components are not the body's: {','.join(manifest.header_components)}"
+    labels = proof.inferred.versions if proof.inferred is not None else ()
+    if any(label != proof.version for label in labels):
+        yield f"  the version labels say {', '.join(labels)}"
+    if base.foreign and base.generator is not None:
+        yield f"  written by the templates of Flux {base.generator.since}, not by flux {proof.version}"
+
+
+def tag(image: Image) -> str:
+    """What tells one image of a controller from another."""
+    return image.tag or image.digest or "without a tag"
+
+
+def edit_line(edit: Edit) -> str:
+    """One edit in one line."""
+    where = "the file" if edit.object == FILE else " ".join(filter(None, (str(edit.object), edit.where)))
+    match edit.op:
+        case Op.ADD:
+            return f"{where}: added" + (f" {short(edit.new)}" if edit.path else "")
+        case Op.REMOVE:
+            return f"{where}: removed"
+        case Op.COMMENT:
+            return f"{where}: {short(edit.new)}"
+        case _:
+            return f"{where}: {short(edit.old)} → {short(edit.new)}"
+
+
+def short(value: Any) -> str:
+    """A value in one line of at most 60 characters."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = " ".join(text.split())
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
+
+
+def limited(lines: Sequence[str]) -> Iterator[str]:
+    """The first lines of a list, indented, and how many more there are."""
+    for line in lines[:MOST_LINES]:
+        yield f"    {line}"
+    if len(lines) > MOST_LINES:
+        yield f"    … and {len(lines) - MOST_LINES} more: see `flux-upgrade inspect --json`"
