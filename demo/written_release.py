@@ -22,7 +22,11 @@ _GROUPS = {
     "helm-controller": ("helm.toolkit.fluxcd.io", "HelmRelease", "helmreleases"),
     "notification-controller": ("notification.toolkit.fluxcd.io", "Alert", "alerts"),
     "image-reflector-controller": ("image.toolkit.fluxcd.io", "ImagePolicy", "imagepolicies"),
-    "image-automation-controller": ("image.toolkit.fluxcd.io", "ImageUpdateAutomation", "imageupdateautomations"),
+    "image-automation-controller": (
+        "image.toolkit.fluxcd.io",
+        "ImageUpdateAutomation",
+        "imageupdateautomations",
+    ),
     "source-watcher": ("source.extensions.fluxcd.io", "ArtifactGenerator", "artifactgenerators"),
 }
 
@@ -69,8 +73,7 @@ def _crd(name: str, group: str, kind: str, plural: str, tag: str) -> str:
         f"""  - name: {version}
     schema:
       openAPIV3Schema:
-        description: {kind} is what the demo calls a {kind}; its text is long enough
-          to run over a line, as the texts of the real ones do.
+        description: The schema of what the demo calls {kind}.
         properties:
           spec:
             properties:
@@ -135,11 +138,19 @@ spec:
 
 
 def _arguments(name: str, tag: str) -> list[str]:
-    arguments = ["--watch-all-namespaces", "--log-level=info", "--log-encoding=json", "--enable-leader-election"]
+    arguments = [
+        "--watch-all-namespaces",
+        "--log-level=info",
+        "--log-encoding=json",
+        "--enable-leader-election",
+    ]
     if name != "notification-controller":
         arguments.insert(0, "--events-addr=http://notification-controller.flux-system.svc.cluster.local./")
     if name in ("source-controller", "source-watcher"):
-        arguments += ["--storage-path=/data", f"--storage-adv-addr={name}.$(RUNTIME_NAMESPACE).svc.cluster.local."]
+        arguments += [
+            "--storage-path=/data",
+            f"--storage-adv-addr={name}.$(RUNTIME_NAMESPACE).svc.cluster.local.",
+        ]
     if numbers(tag)[0] >= 9:
         arguments.append("--requeue-dependency=5s")
     return arguments

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import IO, TYPE_CHECKING
 
 from flux_upgrade.errors import FluxUpgradeError, NothingFound, Unreadable, UsageError
-from flux_upgrade.settings import DEFAULT_SOURCE, Settings, parse_settings
+from flux_upgrade.settings import DEFAULT_SOURCE, Settings, parse_settings, token_of
 
 if TYPE_CHECKING:
     from flux_upgrade.kinds import Installation
@@ -38,7 +38,7 @@ def main() -> int:
 
 def run(argv: Sequence[str], env: Mapping[str, str], out: IO[bytes], err: IO[str]) -> int:
     """One run. Returns the exit code; output goes to ``out``, errors to ``err``."""
-    token = env.get("GITHUB_TOKEN", "") or env.get("GH_TOKEN", "")
+    token = token_of(env)
     try:
         settings = parse_settings(argv, env)
         return _COMMANDS[settings.command](settings, out, err)

@@ -161,6 +161,10 @@ def _upgrade(parser: argparse.ArgumentParser) -> None:
 def parse_settings(argv: Sequence[str], env: Mapping[str, str]) -> Settings:
     """Raises UsageError for what cannot be used, SystemExit for --help and --version."""
     parser = build_parser()
+    if argv and not argv[0].startswith("-") and argv[0] not in COMMANDS:
+        raise UsageError(
+            f"there is no command '{argv[0]}'{nearest(argv[0], COMMANDS)}", hint="see `flux-upgrade --help`"
+        )
     asked, unknown = parser.parse_known_args(list(argv))
     if unknown:
         flags = [flag for action in _actions(parser, asked.command) for flag in action.option_strings]
@@ -177,11 +181,16 @@ def parse_settings(argv: Sequence[str], env: Mapping[str, str]) -> Settings:
         command=asked.command,
         release_source=asked.release_source,
         cache_dir=f"{base}/flux-upgrade" if base else "",
-        token=env.get("GITHUB_TOKEN", "") or env.get("GH_TOKEN", ""),
+        token=token_of(env),
         search_path=env.get("PATH", ""),
         home=home,
     )
     return _for_command(shared, asked)
+
+
+def token_of(env: Mapping[str, str]) -> str:
+    """The token for GitHub's API; empty where there is none."""
+    return (env.get("GITHUB_TOKEN", "") or env.get("GH_TOKEN", "")).strip()
 
 
 def _actions(parser: argparse.ArgumentParser, command: str | None) -> list[argparse.Action]:

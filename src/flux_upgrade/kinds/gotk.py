@@ -106,6 +106,7 @@ def change(
             if each.name in after
         ),
         evidence=rules.evidence,
+        verified=regenerator.manifests(target).verified,
         not_covered=_away_from_default(proof.options) if rules.not_covered else (),
     )
 

@@ -32,5 +32,7 @@ class Change:
     """Controller, its image in the file, its image afterwards."""
     evidence: str
     """Why a release newer than the rules is rendered rightly; empty for a known one."""
+    verified: bool
+    """False where the release has no checksum for its manifests."""
     not_covered: tuple[str, ...]
     """Flags away from their default that the evidence does not speak for."""

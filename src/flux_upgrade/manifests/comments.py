@@ -15,7 +15,7 @@ from flux_upgrade.manifests.lists import children
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.manifests.residue import Path
 
-_HASH = re.compile(r"(?:^|(?<=[ \t]))#.*$", re.MULTILINE)
+_HASH = re.compile(r"(?:^|(?<=[ \t]))#", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,8 @@ def extract(text: str, node: Node) -> tuple[Comment, ...]:
         span = bisect_right(spans, (position, len(text))) - 1
         if position < taken or (span >= 0 and spans[span][0] <= position < spans[span][1]):
             continue
-        taken = match.end()
+        end = text.find("\n", position)
+        taken = end if end >= 0 else len(text)
         line_start = text.rfind("\n", 0, position) + 1
         inline = bool(text[line_start:position].strip())
         following = bisect_right(starts, position)
@@ -62,7 +63,7 @@ def extract(text: str, node: Node) -> tuple[Comment, ...]:
             path = entries[max(following - 1, 0)].path
         else:
             path = entries[following].path if following < len(entries) else ()
-        found.append(Comment(path, inline and bool(path), match[0].rstrip()))
+        found.append(Comment(path, inline and bool(path), text[position:taken].rstrip()))
     return tuple(found)
 
 

@@ -16,6 +16,8 @@ from yaml import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.errors import Unreadable
 
 _MOST_NODES = 1_000_000
+_DEEPEST = 200
+"""Levels. The deepest schema of Flux has some forty."""
 _STR = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
 
@@ -28,6 +30,7 @@ __all__ = ["MappingNode", "Node", "ScalarNode", "SequenceNode", "compose", "cons
 def compose(text: str, line: int = 1) -> Node:
     """One document as nodes, merge keys resolved. Raises Unreadable; ``line``: of the text's first line."""
     try:
+        _refuse_depth(text)
         node = yaml.compose(text, Loader=_Loader)
         if node is None:
             raise Unreadable(f"line {line}: an empty document", hint="remove it")
@@ -40,6 +43,23 @@ def compose(text: str, line: int = 1) -> Node:
     except RecursionError as error:
         raise Unreadable(f"line {line}: nested too deeply", hint="mend the file first") from error
     return node
+
+
+def _refuse_depth(text: str) -> None:
+    """A document nested deeply enough ends the process: libyaml's composer recurses in C.
+
+    Nesting takes brackets or long lines, so that nearly every document needs no
+    second look. Raises RecursionError.
+    """
+    brackets = text.count("[") + text.count("{")
+    if brackets < _DEEPEST and max(map(len, text.splitlines()), default=0) < _DEEPEST:
+        return
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise RecursionError
 
 
 def _settle(node: Node, line: int, above: frozenset[int], left: list[int]) -> None:

@@ -107,12 +107,13 @@ def _refuse_duplicates(manifest: Manifest) -> None:
 
 def _quick(candidates: Candidates, tags: list[str]) -> Proof | None:
     """The proof by text alone: equal, or equal but for image lines."""
-    manifest = candidates.manifest
-    image_free = IMAGE_LINE.sub(r"\1", manifest.text)
+    manifest, image_free = candidates.manifest, ""
     for base in candidates.regenerations(tags):
         if base.text == manifest.text:
             verdict = Verdict.EXACT if manifest.pristine else Verdict.FORMATTING
-        elif IMAGE_LINE.sub(r"\1", base.text) == image_free:
+        elif IMAGE_LINE.sub(r"\1", base.text) == (
+            image_free := image_free or IMAGE_LINE.sub(r"\1", manifest.text)
+        ):
             verdict = Verdict.IMAGES if manifest.pristine else Verdict.FORMATTING
         else:
             continue

@@ -14,7 +14,9 @@ from flux_upgrade.upgrade import Hold, Plan, Upgrade
 
 def upgrade_text(outcomes: Sequence[Outcome], *, written: bool) -> str:
     """What was done, or would be (``written`` false), installation by installation."""
-    return "\n".join("".join(f"{printable(line)}\n" for line in _outcome(each, written=written)) for each in outcomes)
+    return "\n".join(
+        "".join(f"{printable(line)}\n" for line in _outcome(each, written=written)) for each in outcomes
+    )
 
 
 def _outcome(outcome: Outcome, *, written: bool) -> Iterator[str]:
@@ -47,6 +49,8 @@ def _hold(plan: Plan, hold: Hold) -> Iterator[str]:
 def _change(installation: Installation, decision: Upgrade) -> Iterator[str]:
     change, proof = decision.change, installation.proof
     yield f"  proof: {_proof_line(installation)}"
+    if not change.verified:
+        yield f"  unverified: there is no checksum for the manifests of {decision.target}"
     if change.evidence:
         yield f"  newer than the rules of this flux-upgrade, but {change.evidence}"
         if change.not_covered:

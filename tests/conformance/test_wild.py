@@ -1,0 +1,142 @@
+"""Real files of public repositories: proved, and upgraded without a loss."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from conformance.conftest import PATH, Record, members, regenerator_of, rows, tell
+from flux_upgrade.kinds import gotk
+from flux_upgrade.manifests.regenerate import Regenerator
+from memory import MemoryTree
+
+pytestmark = pytest.mark.real_part("shared data")
+
+# The index calls these edited; what each really is, and why:
+DISPUTED = {
+    "23a5d8055afb5657.yaml": "formatting",  # comments, blanks and line ends only; there are no comments
+    "22d8ffc022b19bf8.yaml": "unreadable",  # broken YAML in line 4863
+}
+
+
+def test_no_traceback(records: list[Record]) -> None:
+    traces = [f"{record.row['file']}\n{record.trace}" for record in records if record.trace]
+    assert not traces, "\n".join(traces)
+    assert all(record.verdict for record in records)
+    tell(f"wild: {len(records)} files, each with a verdict, no traceback")
+
+
+def test_verdicts_of_flux_2(records: list[Record]) -> None:
+    wrong = []
+    counted: Counter[tuple[str, str]] = Counter()
+    for record in filter(lambda each: each.is_v2, records):
+        known = str(record.row["verdict"])
+        expected = {"mixed": "edited", "exact-wrong-header": "edited", "formatting+images": "formatting"}.get(
+            known, known
+        )
+        expected = DISPUTED.get(record.row["file"], expected)
+        counted[known, record.verdict] += 1
+        if record.verdict != expected:
+            wrong.append(f"{record.row['file']}: {record.verdict}, not {expected}")
+    for (known, verdict), count in sorted(counted.items()):
+        tell(f"proof: {count:4} files of Flux 2 marked {known}: {verdict}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_flags_of_exact_files(records: list[Record]) -> None:
+    wrong, right = [], 0
+    for record in records:
+        if not record.is_v2 or record.row["verdict"] not in ("exact", "images"):
+            continue
+        told = {name.replace("_", "-"): value for name, value in record.row["options"].items()}
+        version = told.pop("version")
+        if record.flags == told and record.version == version:
+            right += 1
+        else:
+            wrong.append(f"{record.row['file']}: {record.version} {record.flags}, not {version} {told}")
+    tell(f"flags: {right} exact and images files with the flags of the index, {len(wrong)} with others")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_older_files_say_why(records: list[Record]) -> None:
+    counted = Counter(record.verdict for record in records if not record.is_v2)
+    for verdict, count in sorted(counted.items()):
+        tell(f"proof: {count:4} files of Flux 0: {verdict}")
+    assert set(counted) <= {"unproved", "unreadable"}
+    assert all(record.reason for record in records if not record.is_v2)
+
+
+def test_upgrades_lose_nothing(records: list[Record]) -> None:
+    faults = [f"{each.row['file']}: {', '.join(each.faults)}" for each in records if each.faults]
+    assert not faults, "\n".join(faults)
+    counted: Counter[tuple[str, str]] = Counter(
+        (str(each.row["verdict"]), each.upgrade) for each in records if each.is_v2
+    )
+    for (known, upgrade), count in sorted(counted.items()):
+        tell(f"upgrade to v2.9.4: {count:4} files marked {known}: {upgrade}")
+    written = {verdict: count for (verdict, upgrade), count in counted.items() if upgrade == "written"}
+    for verdict in ("exact", "images", "formatting"):
+        all_of_them = sum(count for (known, _), count in counted.items() if known == verdict)
+        # What is already v2.9.4 and whole has nothing to be written.
+        assert written[verdict] + counted[verdict, "up-to-date"] == all_of_them
+    assert written["edited"] + written["mixed"] >= 25
+
+
+def test_replay_of_upgrades_that_people_committed(
+    conformance: Path, releases: Path, records: list[Record]
+) -> None:
+    """Where nobody touched flags or edits, our upgrade is what they committed."""
+    upgrades = rows(conformance / "replay.jsonl")
+    record = {each.row["file"]: each for each in records}
+    wanted = {row[side] for row in upgrades for side in ("before", "after")}
+    contents = dict(members(conformance / "wild.tar.xz", wanted))
+    regenerator = regenerator_of(releases)
+    equal, wrong, others = 0, [], []
+    for row in upgrades:
+        before, after = record[row["before"]], record[row["after"]]
+        ours = _upgraded(contents[row["before"]], row["to"], regenerator)
+        comparable = (
+            after.verdict == "exact" and before.verdict in ("exact", "images") and before.flags == after.flags
+        )
+        name = f"{row['repo']} {row['from']} → {row['to']} ({row['before']} → {row['after']})"
+        if ours == contents[row["after"]]:
+            equal += comparable
+        elif comparable:
+            wrong.append(name)
+        else:
+            others.append(f"{name}: {_who_is_right(before, after, row['to'])}")
+    tell(
+        f"replay: {equal} of {equal + len(wrong)} comparable upgrades to the byte; {len(others)} others differ:"
+    )
+    for line in others:
+        tell(f"  {line}")
+    assert not wrong, "\n".join(wrong)
+    assert equal >= 160
+
+
+def _upgraded(content: bytes, to: str, regenerator: Regenerator) -> bytes | None:
+    """What ``upgrade --to`` would write if it went backwards as well: some people did."""
+    (installation,) = gotk.find(MemoryTree({PATH: content}), regenerator)
+    if installation.proof.base is None:
+        return None
+    change = gotk.change(installation, to, regenerator)
+    return None if change.carried.conflicts else change.new
+
+
+def _who_is_right(before: Record, after: Record, to: str) -> str:
+    lost = sorted(set(before.flags["components"]) - set(after.flags.get("components", [])))
+    table = (
+        (after.verdict == "unreadable", "theirs is broken YAML; ours is whole"),
+        (after.version != to, f"theirs is {after.version} under a header that says {to}; ours is {to}"),
+        (bool(lost), f"theirs dropped {', '.join(lost)}; ours keeps them"),
+        (
+            before.residue > 0 and after.residue == 0,
+            f"theirs dropped {before.residue} edits; ours keeps them or refuses",
+        ),
+        (after.verdict == "formatting", "the same data; theirs was formatted by another tool again"),
+        (after.verdict == "images", "theirs has images bumped at the same time; ours has the release's"),
+        (True, "theirs is of another generator, or edited at the same time; ours is the release's own"),
+    )
+    return next(told for holds, told in table if holds)

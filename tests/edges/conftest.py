@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import ssl
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from edges.loopback import Loopback
+from flux_upgrade.edges.cache import EtagCache
+from flux_upgrade.edges.http import Client, Credential, Timing
+from real_parts import require_program
+
+NOW = 1_700_000_000.0
+
+
+@dataclass
+class Clock:
+    """A clock that only sleeping moves."""
+
+    now: float = NOW
+    slept: list[float] = field(default_factory=list)
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+    @property
+    def timing(self) -> Timing:
+        return Timing(now=lambda: self.now, sleep=self.sleep, jitter=lambda: 0.5)
+
+
+class Clients:
+    """Makes clients, and closes them."""
+
+    def __init__(self, stack: ExitStack, clock: Clock) -> None:
+        self._stack = stack
+        self._clock = clock
+
+    def __call__(
+        self,
+        credential: Credential | None = None,
+        etags: Path | None = None,
+        ca_file: str | None = None,
+        timeout: float = 5.0,
+    ) -> Client:
+        client = Client(
+            self._clock.timing,
+            credential=credential,
+            etags=EtagCache(None if etags is None else str(etags)),
+            ca_file=ca_file,
+            timeout=timeout,
+        )
+        self._stack.callback(client.close)
+        return client
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loopback is never asked through a proxy of the machine."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as opened:
+        yield opened
+
+
+@pytest.fixture
+def clients(stack: ExitStack, clock: Clock) -> Clients:
+    return Clients(stack, clock)
+
+
+@pytest.fixture
+def server(stack: ExitStack) -> Loopback:
+    return stack.enter_context(Loopback())
+
+
+@pytest.fixture
+def tls(tmp_path: Path, stack: ExitStack) -> tuple[Loopback, str]:
+    """A server with a certificate that only itself vouches for, and the file that holds it."""
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    command = (
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
+        " -addext subjectAltName=IP:127.0.0.1 -addext basicConstraints=critical,CA:TRUE"
+    )
+    arguments = [*command.split()[1:], "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run([require_program("openssl"), *arguments], check=True, capture_output=True)  # noqa: S603  (ours)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    return stack.enter_context(Loopback(tls=context)), str(certificate)

@@ -1,0 +1,150 @@
+"""A scripted web server on loopback: real sockets, real faults."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import struct
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Self
+
+
+@dataclass(frozen=True)
+class Answer:
+    body: bytes = b""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    fault: str = ""
+    """``reset`` and ``truncated``: half the body; ``cut chunk``: half of a chunk; ``silent``: no answer."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    path: str
+    headers: Mapping[str, str]
+    """Names in lower case."""
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients that hang up are what is tested here."""
+
+    def __init__(self, loopback: Loopback) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.loopback = loopback
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_GET(self) -> None:
+        answer = self.server.loopback.answer(Seen(self.path, {k.lower(): v for k, v in self.headers.items()}))
+        if answer.fault == "silent":
+            self.server.loopback.closing.wait(5)
+            return
+        headers = {"Content-Length": str(len(answer.body)), **answer.headers}
+        if answer.fault == "cut chunk":
+            headers = {"Transfer-Encoding": "chunked"}
+        self.send_response(answer.status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self._send(answer)
+
+    def _send(self, answer: Answer) -> None:
+        half = answer.body[: len(answer.body) // 2]
+        if answer.fault == "cut chunk":
+            self.wfile.write(f"{len(answer.body):x}\r\n".encode() + half)
+        elif answer.fault in ("truncated", "reset"):
+            self.wfile.write(half)
+            if answer.fault == "reset":
+                self.wfile.flush()
+                # linger of 0 s: closing sends RST instead of FIN
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.connection.close()
+        else:
+            self.wfile.write(answer.body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the name is http.server's)
+        del format, args
+
+    def finish(self) -> None:
+        try:
+            super().finish()
+        except OSError:
+            self.rfile.close()
+
+
+class Loopback:
+    """Answers by path, with its query or without; of several answers the last one stays.
+
+    What there is no answer for is 404. Every request is kept in ``seen``.
+    """
+
+    def __init__(
+        self,
+        routes: Mapping[str, Answer | Sequence[Answer]] | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self.routes: dict[str, list[Answer]] = {}
+        for path, answers in (routes or {}).items():
+            self.route(path, *([answers] if isinstance(answers, Answer) else answers))
+        self.seen: list[Seen] = []
+        self.closing = threading.Event()
+        self._server = _Server(self)
+        self._scheme = "http"
+        if tls is not None:
+            self._scheme = "https"
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+
+    def route(self, path: str, *answers: Answer) -> None:
+        self.routes[path] = list(answers)
+
+    @property
+    def url(self) -> str:
+        return f"{self._scheme}://{self.host}"
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self._server.server_port}"
+
+    def answer(self, seen: Seen) -> Answer:
+        self.seen.append(seen)
+        answers = self.routes.get(seen.path) or self.routes.get(seen.path.partition("?")[0])
+        if not answers:
+            return Answer(b"not found", 404)
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        etag = answer.headers.get("ETag")
+        if etag and seen.headers.get("if-none-match") == etag:
+            return Answer(status=304, headers={"ETag": etag})
+        return answer
+
+    def paths(self) -> list[str]:
+        return [seen.path for seen in self.seen]
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def closed_port() -> int:
+    """A port of loopback that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

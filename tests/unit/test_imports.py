@@ -1,0 +1,51 @@
+"""What a run imports is most of what it costs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import written_release
+
+HEAVY = {"github", "git", "requests", "urllib3", "yaml", "semver", "subprocess"}
+PROGRAM = """
+import sys, json, io
+sys.path.insert(0, sys.argv[1])
+import flux_upgrade.cli
+if len(sys.argv) > 2:
+    code = flux_upgrade.cli.run(sys.argv[2:], {"PATH": "", "HOME": ""}, io.BytesIO(), sys.stderr)
+    assert code == 0, code
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+
+
+def imported(*argv: str) -> set[str]:
+    source = str(Path(__file__).parents[2] / "src")
+    # Isolated and without site, whose imports are the interpreter's; site-packages alone is added.
+    done = subprocess.run(  # noqa: S603 our own program
+        [sys.executable, "-I", "-c", PROGRAM, source, *argv], capture_output=True, text=True, check=True
+    )
+    found: set[str] = set(json.loads(done.stdout))
+    return found
+
+
+def test_the_entry_point_imports_nothing_heavy() -> None:
+    assert imported() & HEAVY == set()
+
+
+def test_render_imports_nothing_heavy(tmp_path: Path) -> None:
+    source = str(written_release.write_source(tmp_path / "releases", ("v2.9.4",)))
+    assert imported("render", "--version=v2.9.4", f"--release-source={source}") & HEAVY == set()
+
+
+@pytest.mark.parametrize("heavy", ["requests", "github", "git"])
+def test_an_upgrade_of_a_local_tree_needs_no_network(heavy: str, tmp_path: Path) -> None:
+    source = str(written_release.write_source(tmp_path / "releases", ("v2.9.4",)))
+    from flux_upgrade.manifests.options import InstallOptions
+    from memory import rendered
+
+    (tmp_path / "gotk-components.yaml").write_text(rendered(InstallOptions("v2.9.4")))
+    assert heavy not in imported("upgrade", str(tmp_path), f"--release-source={source}")

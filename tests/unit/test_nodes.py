@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import pytest
+
+from flux_upgrade.errors import Unreadable
+from flux_upgrade.manifests.nodes import compose, construct, same, serialize
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("a: 1\nb: x", "{b: 'x', a: 0x1}"),
+        ("a: true", "a: True"),
+        ("a: null", "a: ~"),
+        ("a: |\n  x\n  y\n", 'a: "x\\ny\\n"'),
+        ("a: &x [1]\nb: *x", "a: [1]\nb:\n- 1"),
+        ("x: &x {a: 1}\ny: {<<: *x, b: 2}", "x: {a: 1}\ny: {a: 1, b: 2}"),
+        ("x: &x {a: 1}\ny: {<<: *x, a: 2}", "x: {a: 1}\ny: {a: 2}"),
+    ],
+)
+def test_the_same_data(a: str, b: str) -> None:
+    assert same(compose(a), compose(b))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("a: 1", "a: '1'"),
+        ("a: true", "a: 'true'"),
+        ("a: yes", "a: 'yes'"),
+        ("[1, 2]", "[2, 1]"),
+        ("a: 1", "a: 1\nb: 2"),
+        ("a: []", "a: {}"),
+        ("a: ''", "a: null"),
+    ],
+)
+def test_other_data(a: str, b: str) -> None:
+    assert not same(compose(a), compose(b))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a: b\n c: d: e\n", "line 11"),
+        ("a: 1\na: 2\n", "line 11: the key 'a' is given twice"),
+        ("? [x]\n: 1\n", "no text"),
+        ("&a [*a]\n", "alias to itself"),
+        ("a: &a {b: *a}\n", "alias to itself"),
+        ("", "empty document"),
+        ("a: *nowhere\n", "line 10"),
+        ("x: {<<: 3}\n", "line 10"),
+        ("[" * 100, "line 11"),
+    ],
+)
+def test_broken_documents(text: str, told: str) -> None:
+    with pytest.raises(Unreadable, match=told):
+        compose(text, 10)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        "[" * 100_000 + "]" * 100_000,
+        "{a: " * 50_000 + "}" * 50_000,
+        "- " * 100_000,
+        "? " * 100_000,
+        "\n".join(" " * depth + "a:" for depth in range(2_000)),
+    ],
+    ids=["open", "flow lists", "flow mappings", "block lists", "keys", "block mappings"],
+)
+def test_deep_nesting_does_not_end_the_process(text: str) -> None:
+    with pytest.raises(Unreadable, match="nested too deeply"):
+        compose(text)
+
+
+def test_an_alias_bomb_is_refused() -> None:
+    rows = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    rows += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+    with pytest.raises(Unreadable, match="expand to too much"):
+        compose("\n".join(rows))
+
+
+@pytest.mark.parametrize("text", ["a: !!python/object:x.y {}\n", "a: !ours 1\n", "a: 2020-99-99\n"])
+def test_values_that_cannot_be_read(text: str) -> None:
+    with pytest.raises(Unreadable, match="line 1"):
+        construct(compose(text))
+
+
+def test_serialized_in_flux_form() -> None:
+    text = 'a:\n- b: "true"\n  c: \'x: y\'\n- d: |-\n    two\n    lines\ne: {}\nf: "1000"\n'
+    assert serialize(compose(text)) == text
