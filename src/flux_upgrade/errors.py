@@ -7,7 +7,9 @@ in ``docs/reference/exit-codes.md`` is checked against these classes.
 
 from __future__ import annotations
 
-from typing import ClassVar
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 
 class FluxUpgradeError(Exception):

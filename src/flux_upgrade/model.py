@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from flux_upgrade.values import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(NamedTuple):
     """One Flux release as its source lists it."""
 
     tag: str
@@ -17,8 +17,7 @@ class Release:
     """RFC 3339, UTC; empty where the source does not tell."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseManifests:
+class ReleaseManifests(NamedTuple):
     """What a release's ``manifests.tar.gz`` holds."""
 
     tag: str

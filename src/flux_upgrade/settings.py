@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NoReturn
 
 from flux_upgrade import __version__
 from flux_upgrade.errors import UsageError
 from flux_upgrade.manifests.options import COMPONENTS, DEFAULT_COMPONENTS, LOG_LEVELS, InstallOptions, nearest
+from flux_upgrade.values import NamedTuple
 
-COMMANDS = ("render", "inspect", "upgrade")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
 DEFAULT_SOURCE = "github"
+_PROGRAM = "flux-upgrade"
+_BOOLEANS = ("--watch-all-namespaces", "--network-policy")
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")
 _FALSE = ("0", "f", "F", "FALSE", "false", "False")
 
@@ -20,8 +24,7 @@ _FALSE = ("0", "f", "F", "FALSE", "false", "False")
 _ANY_RELEASE = InstallOptions(version="")
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """Everything that one run was asked for."""
 
     command: str
@@ -67,16 +70,11 @@ def _list(text: str) -> list[str]:
 
 def build_parser() -> argparse.ArgumentParser:
     """Every command with every flag: the one source of the reference in the docs."""
-    parser = _Parser(
-        prog="flux-upgrade", description="Keep Flux current, and lose nothing.", allow_abbrev=False
-    )
-    parser.add_argument("--version", action="version", version=f"flux-upgrade {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    _render(
-        commands.add_parser("render", help="print what `flux install --export` prints", allow_abbrev=False)
-    )
-    _inspect(commands.add_parser("inspect", help="say what every installation really is", allow_abbrev=False))
-    _upgrade(commands.add_parser("upgrade", help="upgrade every installation in a tree", allow_abbrev=False))
+    parser = _Parser(prog=_PROGRAM, description="Keep Flux current, and lose nothing.", allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"{_PROGRAM} {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
+    for name, (declare, told) in _COMMANDS.items():
+        declare(commands.add_parser(name, help=told, allow_abbrev=False))
     return parser
 
 
@@ -92,43 +90,33 @@ def _source(parser: argparse.ArgumentParser) -> None:
 
 def _render(parser: argparse.ArgumentParser) -> None:
     plain = _ANY_RELEASE
+    extra = [name for name in COMPONENTS if name not in DEFAULT_COMPONENTS]
     parser.description = "Print the bytes that `flux install --export` of that Flux version prints."
     _source(parser)
-    parser.add_argument(
-        "-v", "--version", default="", help="Flux version, like v2.9.4 (default: newest stable)"
-    )
-    parser.add_argument("-n", "--namespace", default=plain.namespace, help=f"(default: {plain.namespace})")
-    parser.add_argument(
-        "--components",
-        type=_list,
-        action="append",
-        metavar="LIST",
-        help=f"comma-separated, repeatable (default: {','.join(DEFAULT_COMPONENTS)})",
-    )
-    parser.add_argument(
-        "--components-extra",
-        type=_list,
-        action="append",
-        metavar="LIST",
-        help=f"in addition, like {','.join(c for c in COMPONENTS if c not in DEFAULT_COMPONENTS)}",
-    )
-    parser.add_argument("--registry", default=plain.registry, help=f"(default: {plain.registry})")
-    parser.add_argument(
-        "--image-pull-secret", default="", metavar="NAME", help="Secret for a private registry"
-    )
-    for flag in ("--watch-all-namespaces", "--network-policy"):
+
+    def flag(*names: str, told: str, default: str = "", metavar: str | None = None) -> None:
+        shown = f"{told} (default: {default})" if default else told
+        parser.add_argument(*names, default=default, metavar=metavar, help=shown)
+
+    def listed(name: str, told: str) -> None:
         parser.add_argument(
-            flag, type=_boolean, nargs="?", const=True, default=True, metavar="BOOL", help="(default: true)"
+            name, type=_list, action="append", metavar="LIST", help=f"{told}; comma-separated, repeatable"
         )
-    parser.add_argument(
-        "--log-level", default=plain.log_level, help=f"{', '.join(LOG_LEVELS)} (default: info)"
-    )
-    parser.add_argument(
-        "--cluster-domain", default=plain.cluster_domain, help=f"(default: {plain.cluster_domain})"
-    )
-    parser.add_argument(
-        "--toleration-keys", type=_list, action="append", metavar="LIST", help="comma-separated, repeatable"
-    )
+
+    flag("-v", "--version", told="Flux version, like v2.9.4; without it the newest stable release")
+    flag("-n", "--namespace", told="where Flux is installed", default=plain.namespace)
+    listed("--components", f"the controllers, in this order (default: {','.join(DEFAULT_COMPONENTS)})")
+    listed("--components-extra", f"controllers in addition to these, of {', '.join(extra)}")
+    flag("--registry", told="where the controllers' images are", default=plain.registry)
+    flag("--image-pull-secret", told="name of the Secret for a private registry", metavar="NAME")
+    for name, told in (
+        ("--watch-all-namespaces", "false: watch the namespace of Flux alone"),
+        ("--network-policy", "false: no NetworkPolicy objects"),
+    ):
+        parser.add_argument(name, type=_boolean, default=True, metavar="BOOL", help=f"{told} (default: true)")
+    flag("--log-level", told=f"one of {', '.join(LOG_LEVELS)}", default=plain.log_level)
+    flag("--cluster-domain", told="the cluster's internal DNS domain", default=plain.cluster_domain)
+    listed("--toleration-keys", "keys of the taints that the controllers tolerate")
 
 
 def _path(parser: argparse.ArgumentParser) -> None:
@@ -158,27 +146,34 @@ def _upgrade(parser: argparse.ArgumentParser) -> None:
     )
 
 
+_COMMANDS = {
+    "render": (_render, "print what `flux install --export` prints"),
+    "inspect": (_inspect, "say what every installation really is"),
+    "upgrade": (_upgrade, "upgrade every installation in a tree"),
+}
+
+
 def parse_settings(argv: Sequence[str], env: Mapping[str, str]) -> Settings:
     """Raises UsageError for what cannot be used, SystemExit for --help and --version."""
-    parser = build_parser()
-    if argv and not argv[0].startswith("-") and argv[0] not in COMMANDS:
-        raise UsageError(
-            f"there is no command '{argv[0]}'{nearest(argv[0], COMMANDS)}", hint="see `flux-upgrade --help`"
-        )
-    asked, unknown = parser.parse_known_args(list(argv))
+    command = argv[0] if argv else ""
+    if command not in _COMMANDS:
+        return _without_command(argv)
+    # The parser of the one command alone: to declare the flags of all costs time.
+    parser = _Parser(prog=f"{_PROGRAM} {command}", allow_abbrev=False)
+    _COMMANDS[command][0](parser)
+    # A boolean by itself is true, as Flux reads its own; its value never is the next word.
+    given = [f"{word}=true" if word in _BOOLEANS else word for word in argv[1:]]
+    asked, unknown = parser.parse_known_args(given)
     if unknown:
-        flags = [flag for action in _actions(parser, asked.command) for flag in action.option_strings]
-        word = unknown[0].partition("=")[0]
+        flags = [flag for action in parser._actions for flag in action.option_strings]  # noqa: SLF001 no other way
         raise UsageError(
-            f"unknown argument '{unknown[0]}'{nearest(word, flags)}",
-            hint=f"see `flux-upgrade {asked.command or ''} --help`".replace("  ", " "),
+            f"unknown argument '{unknown[0]}'{nearest(unknown[0].partition('=')[0], flags)}",
+            hint=f"see `{parser.prog} --help`",
         )
-    if asked.command is None:
-        raise UsageError("no command given", hint=f"one of: {', '.join(COMMANDS)}; see `flux-upgrade --help`")
     home = env.get("HOME", "")
     base = env.get("XDG_CACHE_HOME", "") or (f"{home}/.cache" if home else "")
     shared = Settings(
-        command=asked.command,
+        command=command,
         release_source=asked.release_source,
         cache_dir=f"{base}/flux-upgrade" if base else "",
         token=token_of(env),
@@ -188,33 +183,35 @@ def parse_settings(argv: Sequence[str], env: Mapping[str, str]) -> Settings:
     return _for_command(shared, asked)
 
 
+def _without_command(argv: Sequence[str]) -> NoReturn:
+    """--help and --version, or what is wrong."""
+    hint = f"one of: {', '.join(_COMMANDS)}; see `{_PROGRAM} --help`"
+    if not argv:
+        raise UsageError("no command given", hint=hint)
+    if not argv[0].startswith("-"):
+        raise UsageError(f"there is no command '{argv[0]}'{nearest(argv[0], _COMMANDS)}", hint=hint)
+    build_parser().parse_args(list(argv))
+    raise UsageError("the command comes first", hint=hint)
+
+
 def token_of(env: Mapping[str, str]) -> str:
     """The token for GitHub's API; empty where there is none."""
     return (env.get("GITHUB_TOKEN", "") or env.get("GH_TOKEN", "")).strip()
 
 
-def _actions(parser: argparse.ArgumentParser, command: str | None) -> list[argparse.Action]:
-    for action in parser._actions:  # noqa: SLF001 argparse offers no other way to its flags
-        if isinstance(action, argparse._SubParsersAction) and command in action.choices:  # noqa: SLF001 as above
-            return list(action.choices[command]._actions)  # noqa: SLF001 as above
-    return list(parser._actions)  # noqa: SLF001 as above
-
-
 def _for_command(shared: Settings, asked: argparse.Namespace) -> Settings:
-    values = {name: getattr(shared, name) for name in shared.__dataclass_fields__}
-    match asked.command:
+    match shared.command:
         case "render":
-            values["options"] = _options(asked)
+            return shared._replace(options=_options(asked))
         case "inspect":
-            values |= {"path": asked.path, "json": asked.json}
+            return shared._replace(path=asked.path, json=asked.json)
         case _:
-            values |= {
-                "path": asked.path,
-                "to": tag(asked.to),
-                "dry_run": asked.dry_run,
-                "take_release": asked.on_conflict == "take-release",
-            }
-    return Settings(**values)
+            return shared._replace(
+                path=asked.path,
+                to=tag(asked.to),
+                dry_run=asked.dry_run,
+                take_release=asked.on_conflict == "take-release",
+            )
 
 
 def tag(version: str) -> str:

@@ -59,8 +59,8 @@ class Plan:
 
     installation: Installation
     decision: Upgrade | Hold
-    change: Change | None = None
-    """With a Hold for a conflict: the change that was tried, to show its conflicts."""
+    change: Change | None
+    """Of an Upgrade, and of a Hold for a conflict: the one that was tried, to show its conflicts."""
 
 
 def newest_stable(regenerator: Regenerator) -> str:
@@ -83,39 +83,46 @@ def plan_upgrade(
     """
     target = to or newest_stable(regenerator)
     regenerator.manifests(target)
+    # Identical files have one proof, and so one decision: it is made once.
+    decided: dict[int, tuple[Upgrade | Hold, Change | None]] = {}
     for installation in installations:
-        try:
-            yield _plan_one(installation, target, regenerator, asked=bool(to), take_release=take_release)
-        except UnsupportedRelease as error:
-            yield Plan(
-                installation,
-                Hold(
-                    HoldReason.UNSUPPORTED_RELEASE,
-                    error.message,
-                    error.hint,
-                    None if error.pending and not to else UnsupportedRelease,
-                ),
+        proof = id(installation.proof)
+        if proof not in decided:
+            decided[proof] = _decide(
+                installation, target, regenerator, asked=bool(to), take_release=take_release
             )
+        yield Plan(installation, *decided[proof])
 
 
-def _plan_one(
+def _decide(
     installation: Installation, target: str, regenerator: Regenerator, *, asked: bool, take_release: bool
-) -> Plan:
-    hold = _unfit(installation) or _order(installation, target, asked=asked)
-    if hold is None:
-        hold = _ahead(installation, target, regenerator, asked=asked)
-    if hold is not None:
-        return Plan(installation, hold)
-    change = gotk.change(installation, target, regenerator, take_release=take_release)
-    conflicts = change.carried.conflicts
-    if conflicts:
-        detail = f"{target} changed or removed {len(conflicts)} of the paths that were edited by hand"
-        hint = (
-            "take these edits out of the file, or give them up for the release's own values with "
-            "--on-conflict take-release"
+) -> tuple[Upgrade | Hold, Change | None]:
+    try:
+        hold = (
+            _unfit(installation)
+            or _order(installation, target, asked=asked)
+            or _ahead(installation, target, regenerator, asked=asked)
         )
-        return Plan(installation, Hold(HoldReason.RESIDUE_CONFLICT, detail, hint, ResidueConflict), change)
-    return Plan(installation, Upgrade(target, change), change)
+        if hold is not None:
+            return hold, None
+        change = gotk.change(installation, target, regenerator, take_release=take_release)
+    except UnsupportedRelease as error:
+        kind = None if error.pending and not asked else UnsupportedRelease
+        return Hold(HoldReason.UNSUPPORTED_RELEASE, error.message, error.hint, kind), None
+    if change.carried.conflicts:
+        return _conflict(target, change), change
+    return Upgrade(target, change), change
+
+
+def _conflict(target: str, change: Change) -> Hold:
+    count = len(change.carried.conflicts)
+    return Hold(
+        HoldReason.RESIDUE_CONFLICT,
+        f"{target} changed or removed {'a path' if count == 1 else f'{count} paths'} that you edited",
+        "take these edits out of the file, or give them up for the release's own values with "
+        "--on-conflict take-release",
+        ResidueConflict,
+    )
 
 
 def _unfit(installation: Installation) -> Hold | None:
@@ -132,28 +139,35 @@ def _order(installation: Installation, target: str, *, asked: bool) -> Hold | No
     if current is None or wanted is None or current < wanted:
         return None
     if current == wanted:
-        return Hold(HoldReason.UP_TO_DATE, _beside(installation, target))
+        return None if _is_behind(installation, target) else _up_to_date(installation, target, asked=asked)
+    newer = f"the manifest is {current}, newer than {target}"
+    if not asked:
+        return Hold(HoldReason.UP_TO_DATE, newer)
     return Hold(
-        HoldReason.DOWNGRADE if asked else HoldReason.UP_TO_DATE,
-        f"the manifest is {current}, newer than {target}",
-        "Flux is not downgraded: restore an older manifest from the history, and mind the stored API versions"
-        if asked
-        else "",
-        Downgrade if asked else None,
+        HoldReason.DOWNGRADE,
+        newer,
+        "Flux is not downgraded: restore an older manifest from the history, and mind the API versions "
+        "that the cluster has stored",
+        Downgrade,
     )
 
 
-def _beside(installation: Installation, target: str) -> str:
-    """What an up-to-date body has beside it that is not up to date."""
+def _is_behind(installation: Installation, target: str) -> bool:
+    """Whether the body is of that release, but what stands around it is of an older or another one."""
     proof = installation.proof
-    told = [
-        f"{each.name} runs {each.image.tag or each.image.digest}, {target} ships {each.release_image.tag}"
-        for each in proof.controllers
-        if each.state in (ImageState.AHEAD, ImageState.BEHIND)
+    told = {proof.manifest.header_version} if proof.manifest is not None else set()
+    told |= set(proof.inferred.versions) if proof.inferred is not None else set()
+    return bool(told - {"", target}) or any(each.state is ImageState.BEHIND for each in proof.controllers)
+
+
+def _up_to_date(installation: Installation, target: str, *, asked: bool) -> Hold:
+    ahead = [
+        f"{each.name} runs {each.image.tag}, newer than {each.release_image.tag} of the release"
+        for each in installation.proof.controllers
+        if each.state is ImageState.AHEAD
     ]
-    if proof.manifest is not None and proof.manifest.header_version not in ("", target):
-        told.append(f"the header says {proof.manifest.header_version}")
-    return "; ".join(told)
+    told = f"it is {target}" if asked else f"{target} is the newest stable release"
+    return Hold(HoldReason.UP_TO_DATE, "; ".join([told, *ahead]))
 
 
 def _ahead(installation: Installation, target: str, regenerator: Regenerator, *, asked: bool) -> Hold | None:

@@ -59,7 +59,7 @@ def test_tries_again(server: Loopback, clients: Clients, clock: Clock, fault: An
 def test_gives_up_after_five_attempts(server: Loopback, clients: Clients, clock: Clock) -> None:
     server.route("/a/path", Answer(status=502))
     error = failure(clients, f"{server.url}/a/path?signature=private")
-    assert error.message == f"{server.host} answers 502 for /a/path."
+    assert error.message == f"{server.host} answers 502 for /a/path"
     assert (len(server.seen), clock.slept) == (5, [0.5, 1.0, 2.0, 4.0])
 
 
@@ -67,7 +67,7 @@ def test_a_silent_server(server: Loopback, clients: Clients, clock: Clock) -> No
     server.route("/x", Answer(fault="silent"))
     began = time.monotonic()
     error = failure(clients, f"{server.url}/x?private", timeout=0.05)
-    assert error.message == f"{server.host} did not answer within 0.05 s."
+    assert error.message == f"{server.host} did not answer within 0.05 s"
     assert len(clock.slept) == 4
     assert time.monotonic() - began < 2
 
@@ -75,7 +75,7 @@ def test_a_silent_server(server: Loopback, clients: Clients, clock: Clock) -> No
 def test_nobody_listens(clients: Clients, clock: Clock) -> None:
     port = closed_port()
     error = failure(clients, f"http://127.0.0.1:{port}/x?private")
-    assert error.message == f"127.0.0.1:{port} cannot be reached: Connection refused."
+    assert error.message == f"127.0.0.1:{port} cannot be reached: Connection refused"
     assert len(clock.slept) == 4
 
 
@@ -111,7 +111,7 @@ def test_does_not_sleep_until_a_limit_far_away(
     headers = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(int(clock.now) + 1800)}
     server.route("/x", Answer(status=status, headers=headers))
     error = failure(clients, f"{server.url}/x")
-    assert error.message == f"The rate limit of {server.host} is used up until 2023-11-14 22:43:20 UTC."
+    assert error.message == f"the rate limit of {server.host} is used up until 2023-11-14 22:43:20 UTC"
     assert "GITHUB_TOKEN" in error.hint
     assert (len(server.seen), clock.slept) == (1, [])
 
@@ -218,7 +218,7 @@ def test_netrc_is_not_read(
 def test_user_names_in_addresses_are_neither_sent_nor_shown(server: Loopback, clients: Clients) -> None:
     server.route("/x", Answer(status=302, headers={"Location": f"http://me:private@{server.host}/y"}))
     server.route("/y", Answer(status=418))
-    assert failure(clients, f"{server.url}/x").message == f"{server.host} answers 418 for /y."
+    assert failure(clients, f"{server.url}/x").message == f"{server.host} answers 418 for /y"
     assert "authorization" not in server.seen[1].headers
 
 

@@ -51,7 +51,7 @@ def test_refuses_everything_else(text: str) -> None:
 def test_guesses_a_forgotten_v() -> None:
     with pytest.raises(ReleaseNotFound) as caught:
         require_tag("2.9.4")
-    assert caught.value.hint == "Did you mean v2.9.4?"
+    assert caught.value.hint == "did you mean v2.9.4?"
 
 
 def test_names_what_there_is() -> None:
@@ -59,7 +59,7 @@ def test_names_what_there_is() -> None:
     assert (
         "v2.7.10, v2.7.1, v2.7.0; the newest that it has is v2.9.4" in not_found("v2.7.3", "It", known).hint
     )
-    assert not_found("v3.0.0-rc.1", "It", known).hint == "The newest that it has is v2.9.4."
+    assert not_found("v3.0.0-rc.1", "It", known).hint == "the newest that it has is v2.9.4"
     assert not_found("v3.0.0", "It").hint
 
 

@@ -88,9 +88,20 @@ def test_the_form_of_the_file_is_kept(content: bytes) -> None:
     assert manifest.encode(manifest.text) == content
 
 
-def test_mixed_line_ends_are_not_pristine() -> None:
-    assert not parse(b"a: b\r\nc: d\ne: f\n").pristine
-    assert not parse(b"a: b\r\n").pristine
+@pytest.mark.parametrize(
+    ("content", "crlf", "mixed"),
+    [
+        (b"a: b\n", False, False),
+        (b"a: b\r\n", True, False),
+        (b"a: b\r\nc: d\ne: f\n", False, True),
+        (b"a: b\r\nc: d\r\ne: f\n", True, True),
+        (b"a: b\rc: d\n", False, True),
+    ],
+)
+def test_line_ends(content: bytes, crlf: bool, mixed: bool) -> None:  # noqa: FBT001 a table
+    manifest = parse(content)
+    assert (manifest.crlf, manifest.mixed_line_ends) == (crlf, mixed)
+    assert manifest.pristine is not (crlf or mixed)
 
 
 def test_comments_around_the_header() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 import written_release
@@ -113,4 +112,4 @@ def test_a_flux_cli_of_another_version(releases: WrittenReleases) -> None:
     tag = "v2.10.1"
     releases.files[tag] = written_release.files(tag)
     with pytest.raises(UnsupportedRelease):
-        rules_for(replace(manifests(releases), tag=tag), releases, Flux())
+        rules_for(manifests(releases)._replace(tag=tag), releases, Flux())

@@ -5,28 +5,35 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
 import written_release
 
-HEAVY = {"github", "git", "requests", "urllib3", "yaml", "semver", "subprocess"}
+HEAVY = {"github", "git", "requests", "urllib3", "yaml", "semver", "subprocess", "dataclasses", "typing"}
 PROGRAM = """
-import sys, json, io
-sys.path.insert(0, sys.argv[1])
+import sys, io
+sys.path[:0] = sys.argv[1].split(":")
 import flux_upgrade.cli
 if len(sys.argv) > 2:
     code = flux_upgrade.cli.run(sys.argv[2:], {"PATH": "", "HOME": ""}, io.BytesIO(), sys.stderr)
     assert code == 0, code
-print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+loaded = set(sys.modules)
+import json
+print(json.dumps(sorted({name.partition(".")[0] for name in loaded})))
 """
 
 
 def imported(*argv: str) -> set[str]:
     source = str(Path(__file__).parents[2] / "src")
-    # Isolated and without site, whose imports are the interpreter's; site-packages alone is added.
+    site = sysconfig.get_path("purelib")
+    # Isolated and without site, whose imports are not ours.
     done = subprocess.run(  # noqa: S603 our own program
-        [sys.executable, "-I", "-c", PROGRAM, source, *argv], capture_output=True, text=True, check=True
+        [sys.executable, "-I", "-S", "-c", PROGRAM, f"{source}:{site}", *argv],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     found: set[str] = set(json.loads(done.stdout))
     return found

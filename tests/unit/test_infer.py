@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -32,19 +31,19 @@ PLAIN = InstallOptions("v2.9.4")
     ids=str,
 )
 def test_every_flag_is_read_back(tag: str, changes: dict[str, Any]) -> None:
-    options = replace(PLAIN, version=tag, **changes)
+    options = PLAIN._replace(version=tag, **changes)
     found = infer(parse(rendered(options).encode()))
-    expected = replace(options, version="")
+    expected = options._replace(version="")
     if tag == "v2.0.0-rc.3":
         # Sorted documents tell the set of the components, the header tells their order.
         assert set(found.options.components) == set(expected.components)
-        expected = replace(expected, components=found.options.components)
+        expected = expected._replace(components=found.options.components)
     assert found.options == expected
     assert found.versions == (tag,)
 
 
 def test_lines_are_those_of_the_file() -> None:
-    text = rendered(replace(PLAIN, image_pull_secret="s", toleration_keys=("k",)))
+    text = rendered(PLAIN._replace(image_pull_secret="s", toleration_keys=("k",)))
     lines = text.splitlines()
     found = infer(parse(text.encode())).lines
     expected = {
@@ -79,13 +78,13 @@ def test_the_majority_made_the_file() -> None:
 
 
 def test_without_its_namespace() -> None:
-    documents = rendered(replace(PLAIN, namespace="x")).split("---\n")
+    documents = rendered(PLAIN._replace(namespace="x")).split("---\n")
     text = "---\n".join(document for document in documents if "kind: Namespace" not in document)
     assert infer(parse(text.encode())).options.namespace == "x"
 
 
 def test_nothing_that_depends_on_the_domain() -> None:
-    options = replace(PLAIN, components=("helm-controller",), cluster_domain="c.l")
+    options = PLAIN._replace(components=("helm-controller",), cluster_domain="c.l")
     found = infer(parse(rendered(options).encode()))
     assert found.options.cluster_domain == "cluster.local"
     assert "cluster-domain" not in found.lines
@@ -97,5 +96,5 @@ def test_a_stub() -> None:
 
 
 def test_known_components_only() -> None:
-    text = rendered(replace(PLAIN, components=tuple(COMPONENTS)))
+    text = rendered(PLAIN._replace(components=tuple(COMPONENTS)))
     assert infer(parse(text.encode())).options.components == COMPONENTS

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -27,7 +26,7 @@ PLAIN = InstallOptions("v2.9.4")
     ],
 )
 def test_takes_what_flux_takes(changes: dict[str, Any]) -> None:
-    validate(replace(PLAIN, **changes))
+    validate(PLAIN._replace(**changes))
 
 
 @pytest.mark.parametrize(
@@ -59,20 +58,20 @@ def test_takes_what_flux_takes(changes: dict[str, Any]) -> None:
 )
 def test_refuses_what_flux_or_kubernetes_refuses(changes: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError) as caught:
-        validate(replace(PLAIN, **changes))
+        validate(PLAIN._replace(**changes))
     assert told in caught.value.message
     assert caught.value.hint
 
 
 def test_names_all_problems_at_once() -> None:
     with pytest.raises(UsageError) as caught:
-        validate(replace(PLAIN, namespace="y", log_level="warn", components=()))
+        validate(PLAIN._replace(namespace="y", log_level="warn", components=()))
     assert caught.value.message.count(";") >= 2
 
 
 def test_a_component_that_the_release_lacks() -> None:
     with pytest.raises(UsageError, match="source-watcher"):
-        validate(replace(PLAIN, components=("source-watcher",)), ["source-controller"])
+        validate(PLAIN._replace(components=("source-watcher",)), ["source-controller"])
 
 
 @pytest.mark.parametrize("word", ["flux-system", "a", "v2", "e3", "x1", "1a", "no1"])
@@ -81,7 +80,7 @@ def test_plain_words(word: str) -> None:
 
 
 def test_the_command_that_flux_would_take() -> None:
-    options = replace(PLAIN, network_policy=False, toleration_keys=("a", "b"), namespace="x")
+    options = PLAIN._replace(network_policy=False, toleration_keys=("a", "b"), namespace="x")
     assert options.command() == (
         "install",
         "--export",

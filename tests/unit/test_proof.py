@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import written_release
 
@@ -202,7 +200,7 @@ def test_unreadable_has_the_line_of_the_file(shared: Regenerator) -> None:
 
 
 def test_flags_that_flux_never_takes(shared: Regenerator) -> None:
-    text = rendered(replace(EIGHT, namespace="x")).replace("  name: x\n", "  name: '123'\n")
+    text = rendered(EIGHT._replace(namespace="x")).replace("  name: x\n", "  name: '123'\n")
     assert proof_of(text, shared).verdict in (Verdict.UNPROVED, Verdict.EDITED)
 
 

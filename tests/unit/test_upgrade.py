@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 
 import pytest
 import written_release
@@ -48,7 +47,7 @@ def test_the_newest_stable_release_is_the_target() -> None:
     plan = plans(rendered(EIGHT))
     assert isinstance(plan.decision, Upgrade)
     assert plan.decision.target == "v2.9.4"
-    assert plan.decision.change.new.decode() == rendered(replace(EIGHT, version="v2.9.4"))
+    assert plan.decision.change.new.decode() == rendered(EIGHT._replace(version="v2.9.4"))
 
 
 def test_newest_is_by_semver_and_stable() -> None:
@@ -110,12 +109,35 @@ def test_no_release_is_new_enough() -> None:
     assert "no release" in held.hint
 
 
-def test_up_to_date_tells_what_is_not() -> None:
-    text = rendered(InstallOptions("v2.9.4")).replace("helm-controller:v1.9.4", "helm-controller:v1.9.1")
-    held = hold(plans(text.replace("# Flux Version: v2.9.4", "# Flux Version: v2.9.3")))
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("helm-controller:v1.9.4", "helm-controller:v1.9.1"),
+        ("# Flux Version: v2.9.4", "# Flux Version: v2.9.3"),
+        ("/version: v2.9.4", "/version: v2.9.3"),
+    ],
+)
+def test_a_current_body_is_made_whole(old: str, new: str) -> None:
+    whole = rendered(InstallOptions("v2.9.4"))
+    plan = plans(whole.replace(old, new))
+    assert isinstance(plan.decision, Upgrade)
+    assert plan.decision.change.new.decode() == whole
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("helm-controller:v1.9.4", "helm-controller:v1.9.5"),
+        lambda text: text.replace("helm-controller:v1.9.4", "helm-controller:main"),
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.replace("replicas: 1", "replicas: 2"),
+    ],
+)
+def test_a_current_body_is_left_alone(change: Callable[[str], str]) -> None:
+    held = hold(plans(change(rendered(InstallOptions("v2.9.4")))))
     assert held.reason is HoldReason.UP_TO_DATE
-    assert "helm-controller runs v1.9.1" in held.detail
-    assert "header says v2.9.3" in held.detail
+    assert "v2.9.4 is the newest stable release" in held.detail
+    assert ("v1.9.5" in held.detail) == ("v1.9.5" in change("helm-controller:v1.9.4"))
 
 
 def test_an_unknown_future() -> None:
@@ -133,7 +155,7 @@ def test_evidence_is_told_with_what_it_does_not_cover() -> None:
     releases.files["v2.10.0"] = written_release.files("v2.10.0")
     options = InstallOptions("v2.10.0")
     releases.published_texts["v2.10.0"] = render(releases.manifests("v2.10.0"), options, GENERATORS[-1])
-    plan = plans(rendered(replace(EIGHT, namespace="x", log_level="debug")), "", releases)
+    plan = plans(rendered(EIGHT._replace(namespace="x", log_level="debug")), "", releases)
     assert isinstance(plan.decision, Upgrade)
     assert "published" in plan.decision.change.evidence
     assert plan.decision.change.not_covered == ("namespace", "log-level")
@@ -208,7 +230,7 @@ def test_the_flux_cli_does_the_work_where_the_rules_do_not() -> None:
 
         def install_export(self, flags: Sequence[str]) -> str:
             assert "--version=v2.10.0" in flags
-            return rendered(replace(EIGHT, version="v2.9.4")).replace("v2.9.4", "v2.10.0")
+            return rendered(EIGHT._replace(version="v2.9.4")).replace("v2.9.4", "v2.10.0")
 
     releases = WrittenReleases()
     releases.files["v2.10.0"] = written_release.files("v2.10.0")

@@ -11,10 +11,10 @@ import io
 import tarfile
 import zlib
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from flux_upgrade.edges.plain import one_line
 from flux_upgrade.errors import UntrustedArchive
+from flux_upgrade.values import NamedTuple
 
 MAX_COMPRESSED = 10 * 1024 * 1024
 """Bytes. Real archives are below 100 kB."""
@@ -47,9 +47,9 @@ class _Entry(NamedTuple):
 def refused(what: str, why: str) -> UntrustedArchive:
     """The error for an archive or artifact that cannot be used; ``what`` names it."""
     return UntrustedArchive(
-        f"{one_line(what)} cannot be trusted: {one_line(why)}.",
-        hint="Nothing was written. Fetch it again; if it stays so, do not use this copy: "
-        "compare it with the release on github.com/fluxcd/flux2/releases.",
+        f"{one_line(what)} cannot be trusted: {one_line(why)}",
+        hint="nothing was written; fetch it again; if it stays so, do not use this copy: "
+        "compare it with the release on github.com/fluxcd/flux2/releases",
     )
 
 

@@ -34,8 +34,8 @@ class DirectoryReleases:
         self._root = root
         if not os.path.isdir(root):
             raise SourceUnavailable(
-                f"The release source {one_line(root)} is not a folder.",
-                hint="Give a folder that is laid out as <tag>/manifests.tar.gz, or an http(s) address.",
+                f"the release source {one_line(root)} is not a folder",
+                hint="give a folder that is laid out as <tag>/manifests.tar.gz, or an http(s) address",
             )
 
     def list(self) -> tuple[Release, ...]:
@@ -52,7 +52,7 @@ class DirectoryReleases:
         tags.require_tag(tag)
         data = self._read(tag, checksums.MANIFESTS, limit=MAX_COMPRESSED)
         if data is None:
-            raise tags.not_found(tag, f"The release source {self._root}", self._folders())
+            raise tags.not_found(tag, f"the release source {self._root}", self._folders())
         text = self._read(tag, checksums.checksums_name(tag), limit=checksums.MAX_CHECKSUMS)
         if text is None:
             return checksums.checked_manifests(tag, data, None, self._digest(tag))
@@ -105,6 +105,6 @@ class DirectoryReleases:
 
 def _unreadable(path: str, error: OSError) -> SourceUnavailable:
     return SourceUnavailable(
-        f"{one_line(path)} cannot be read: {error.strerror}.",
-        hint="Check its permissions; a source is laid out as <tag>/manifests.tar.gz beside releases.json.",
+        f"{one_line(path)} cannot be read: {error.strerror}",
+        hint="check its permissions; a source is laid out as <tag>/manifests.tar.gz beside releases.json",
     )

@@ -32,8 +32,8 @@ def _anchor(root: str) -> tuple[str, str | None]:
     if os.path.isfile(real):
         return os.path.dirname(real), os.path.basename(real)
     raise UsageError(
-        f"There is no file or folder {one_line(root)}.",
-        hint="Give the path of a repository or of a manifest.",
+        f"there is no file or folder {one_line(root)}",
+        hint="give the path of a repository or of a manifest",
     )
 
 
@@ -70,15 +70,15 @@ class DirectoryTree:
         real = _inside(self._folder, path)
         if real is None:
             raise Unreadable(
-                f"{one_line(path)} leaves the folder that is worked on.",
-                hint="Run flux-upgrade on a folder above.",
+                f"{one_line(path)} leaves the folder that is worked on",
+                hint="run flux-upgrade on a folder above",
             )
         try:
             return read_regular(real, MAX_FILE)
         except OSError as error:
             raise Unreadable(
-                f"{one_line(path)} cannot be read: {error.strerror}.",
-                hint="Check that it is there, what it is, and its permissions.",
+                f"{one_line(path)} cannot be read: {error.strerror}",
+                hint="check that it is there, what it is, and its permissions",
             ) from error
 
     def _below(self, folder: str) -> Iterator[str]:
@@ -124,16 +124,16 @@ class DirectoryWorktree:
         target = _inside(self._folder, path)
         if target is None:
             raise WriteFailed(
-                f"{one_line(path)} leaves the folder that is worked on, and was not written.",
-                hint="Run flux-upgrade on a folder above, or replace the link.",
+                f"{one_line(path)} leaves the folder that is worked on, and was not written",
+                hint="run flux-upgrade on a folder above, or replace the link",
             )
         temporary = os.path.join(os.path.dirname(target), f".flux-upgrade-{os.urandom(8).hex()}")
         try:
             _write_whole(temporary, target, content)
         except OSError as error:
             raise WriteFailed(
-                f"{one_line(path)} cannot be written: {error.strerror}.",
-                hint="Check its permissions and the space on its disk; the file is as it was.",
+                f"{one_line(path)} cannot be written: {error.strerror}",
+                hint="check its permissions and the space on its disk; the file is as it was",
             ) from error
         finally:
             with suppress(OSError):  # after success it is gone

@@ -62,7 +62,7 @@ class FluxCli:
         if self._program is None:
             raise self._failed("it is not on PATH")
         try:
-            done = subprocess.run(
+            done = subprocess.run(  # noqa: S603  (a program found by us, a list of arguments, no shell)
                 [self._program, *arguments],
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
@@ -81,8 +81,8 @@ class FluxCli:
 
     def _failed(self, why: str) -> SourceUnavailable:
         return SourceUnavailable(
-            f"The Flux CLI {one_line(self._program or 'flux')} failed: {one_line(why)}.",
-            hint="Run it by hand with the same flags, or take it off PATH.",
+            f"the Flux CLI {one_line(self._program or 'flux')} failed: {one_line(why)}",
+            hint="run it by hand with the same flags, or take it off PATH",
         )
 
 

@@ -47,8 +47,8 @@ def asset_url(asset: dict[str, object], what: str, *, api_url: str) -> str:
     schemes = ("https://",) if api_url.startswith("https://") else ("https://", "http://")
     if not isinstance(url, str) or not url.startswith(schemes):
         raise SourceUnavailable(
-            f"{what} has no address to download it from.",
-            hint="Try again later, or use another release source.",
+            f"{what} has no address to download it from",
+            hint="try again later, or use another release source",
         )
     return url
 
@@ -83,8 +83,8 @@ class GitHubReleases:
             response = self._client.get(url, _API)
             if not response.is_found:
                 raise SourceUnavailable(
-                    f"{trouble.host(url)} knows no repository {self._repository}.",
-                    hint="Check its name, and whether the token may read it.",
+                    f"{trouble.host(url)} knows no repository {self._repository}",
+                    hint="check its name, and whether the token may read it",
                 )
             # A release that is made between two pages moves the last one of a page to the next.
             found |= {r.tag: r for r in listing.parse_releases(response.body, "GitHub's list of releases")}
@@ -98,8 +98,8 @@ class GitHubReleases:
         archive = listing.asset_of(release, checksums.MANIFESTS)
         if archive is None:
             raise ReleaseNotFound(
-                f"The release {tag} of {self._repository} has no {checksums.MANIFESTS}.",
-                hint="Assets appear some minutes after the release: try again later.",
+                f"the release {tag} of {self._repository} has no {checksums.MANIFESTS}",
+                hint="assets appear some minutes after the release: try again later",
             )
         digest = checksums.sha256_of_digest(archive.get("digest"))
         stated = self._stated(tag, release)
@@ -151,7 +151,7 @@ class GitHubReleases:
             )
         if asset is None or response is None or not response.is_found:
             if checksums.is_checksummed(tag):
-                raise refused(f"The release {tag}", f"it has no {name}")
+                raise refused(f"the release {tag}", f"it has no {name}")
             return None
         wanted, actual = (
             checksums.sha256_of_digest(asset.get("digest")),
@@ -172,7 +172,7 @@ class GitHubReleases:
             raise refused(what, f"it is larger than {MAX_COMPRESSED} bytes") from None
         if not response.is_found:
             raise ReleaseNotFound(
-                f"The release {tag} of {self._repository} lists {checksums.MANIFESTS}, and it is not there.",
-                hint="Assets appear some minutes after the release: try again later.",
+                f"the release {tag} of {self._repository} lists {checksums.MANIFESTS}, and it is not there",
+                hint="assets appear some minutes after the release: try again later",
             )
         return response.body

@@ -50,8 +50,8 @@ class Credential:
     def __post_init__(self) -> None:
         if not self.token or not self.token.isascii() or not self.token.isprintable() or " " in self.token:
             raise UsageError(
-                "The token holds spaces, line ends or characters outside ASCII, or nothing.",
-                hint="Check how it is stored: a line end is often copied with it.",
+                "the token holds spaces, line ends or characters outside ASCII, or nothing",
+                hint="check how it is stored: a line end is often copied with it",
             )
 
 
@@ -117,8 +117,8 @@ class Client:
 
         if ca_file is not None and not os.path.isfile(ca_file):  # noqa: PTH113  (no pathlib for one question)
             raise UsageError(
-                f"There is no CA file {one_line(ca_file)}.",
-                hint="Give a PEM file with the certificates of the authorities to trust.",
+                f"there is no CA file {one_line(ca_file)}",
+                hint="give a PEM file with the certificates of the authorities to trust",
             )
 
         self._timing = timing
@@ -196,8 +196,8 @@ class Client:
                     return self._read(target, answer, ask)
             target = trouble.redirected(target, location)
         raise SourceUnavailable(
-            f"{trouble.host(url)} redirects more than {_MAX_REDIRECTS} times.",
-            hint="Check the release source's address.",
+            f"{trouble.host(url)} redirects more than {_MAX_REDIRECTS} times",
+            hint="check the release source's address",
         )
 
     def _headers(self, url: str, target: str, ask: Ask, kept: Kept | None) -> dict[str, str]:
@@ -226,8 +226,8 @@ class Client:
             body += chunk
             if len(body) > ask.limit:
                 raise BodyTooLarge(
-                    f"{trouble.host(url)} answers with more than {ask.limit} bytes.",
-                    hint="That is no release of Flux. Check the release source's address.",
+                    f"{trouble.host(url)} answers with more than {ask.limit} bytes",
+                    hint="that is no release of Flux; check the release source's address",
                 )
             if self._timing.now() > deadline:
                 raise TimeoutError

@@ -75,6 +75,6 @@ def archive_digest(data: bytes, tag: str, what: str) -> str | None:
 
 def _broken(what: str, why: str) -> SourceUnavailable:
     return SourceUnavailable(
-        f"{one_line(what)} {why}.",
-        hint="It should be GitHub's list of release objects, a list with at least tag_name in each.",
+        f"{one_line(what)} {why}",
+        hint="it should be GitHub's list of release objects, a list with at least tag_name in each",
     )

@@ -28,15 +28,15 @@ class HttpReleases:
         self._base = _checked(base_url)
         self._client = client
         self._cache = cache
-        self._name = f"The release source {trouble.host(base_url)}"
+        self._name = f"the release source {trouble.host(base_url)}"
 
     def list(self) -> tuple[Release, ...]:
         """What ``releases.json`` lists."""
         body = self._get("releases.json", ask=CONDITIONAL)
         if body is None:
             raise SourceUnavailable(
-                f"{self._name} has no releases.json.",
-                hint="Put one beside the tags, or name the version: a list is not needed for one release.",
+                f"{self._name} has no releases.json",
+                hint="put one beside the tags, or name the version: a list is not needed for one release",
             )
         return listing.parse_releases(body, f"{self._name}'s releases.json")
 
@@ -108,7 +108,7 @@ def _checked(base_url: str) -> str:
     if not usable or "@" in parts.netloc or parts.query or parts.fragment:
         # The address is not shown: what made it unusable may be a password in it.
         raise UsageError(
-            "The release source's address cannot be used.",
-            hint="Give it as https://host/path, without user name, password, '?' or '#'.",
+            "the release source's address cannot be used",
+            hint="give it as https://host/path, without user name, password, '?' or '#'",
         )
     return base_url.rstrip("/")

@@ -60,7 +60,7 @@ class FluxManifestsRegistry:
         """
         if "+" in tag:
             return None  # no character of an OCI tag
-        what = f"The artifact {self._repository}:{tag}"
+        what = f"the artifact {self._repository}:{tag}"
         response, token = self._manifest(tag)
         if not response.is_found:
             return None
@@ -100,7 +100,7 @@ class FluxManifestsRegistry:
             raise self._no_anonymous_pull(response.url)
         query = urlencode([(key, challenge[key]) for key in ("service", "scope") if key in challenge])
         url = f"{realm}{'&' if '?' in realm else '?'}{query}" if query else realm
-        answer = parse_json(self._client.get(url, Ask(accept_status=())).body, "The registry's token")
+        answer = parse_json(self._client.get(url, Ask(accept_status=())).body, "the registry's token")
         token = (answer.get("token") or answer.get("access_token")) if isinstance(answer, dict) else None
         if not isinstance(token, str) or not token.isascii() or not token.isprintable():
             raise self._no_anonymous_pull(response.url)
@@ -108,8 +108,8 @@ class FluxManifestsRegistry:
 
     def _no_anonymous_pull(self, url: str) -> SourceUnavailable:
         return SourceUnavailable(
-            f"{trouble.host(url)} gives no anonymous access to {self._repository}.",
-            hint="Use a registry that does, or a release source that has <tag>/gotk-components.yaml.",
+            f"{trouble.host(url)} gives no anonymous access to {self._repository}",
+            hint="use a registry that does, or a release source that has <tag>/gotk-components.yaml",
         )
 
     @staticmethod

@@ -57,8 +57,8 @@ def precedence(tag: str) -> Precedence:
 def require_tag(tag: str) -> None:
     """Raise ReleaseNotFound unless ``tag`` is ``v`` and a semantic version."""
     if not is_tag(tag):
-        hint = f"Did you mean v{tag}?" if is_tag(f"v{tag}") else "Name it as Flux does, for example v2.9.4."
-        raise ReleaseNotFound(f"There is no Flux release named '{one_line(tag)}'.", hint=hint)
+        hint = f"did you mean v{tag}?" if is_tag(f"v{tag}") else "name it as Flux does, for example v2.9.4"
+        raise ReleaseNotFound(f"there is no Flux release named '{one_line(tag)}'", hint=hint)
 
 
 def not_found(tag: str, source: str, known: Iterable[str] = ()) -> ReleaseNotFound:
@@ -66,9 +66,9 @@ def not_found(tag: str, source: str, known: Iterable[str] = ()) -> ReleaseNotFou
     newest_first = sorted(filter(is_tag, known), key=precedence, reverse=True)
     major, minor, *_ = precedence(tag)
     near = [t for t in newest_first if t.startswith(f"v{major}.{minor}.")][:3]
-    hint = "Check the version and the release source."
+    hint = "check the version and the release source"
     if near:
-        hint = f"Of that minor it has {', '.join(near)}; the newest that it has is {newest_first[0]}."
+        hint = f"of that minor it has {', '.join(near)}; the newest that it has is {newest_first[0]}"
     elif newest_first:
-        hint = f"The newest that it has is {newest_first[0]}."
-    return ReleaseNotFound(f"{one_line(source)} has no Flux release {tag}.", hint=hint)
+        hint = f"the newest that it has is {newest_first[0]}"
+    return ReleaseNotFound(f"{one_line(source)} has no Flux release {tag}", hint=hint)

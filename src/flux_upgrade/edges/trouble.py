@@ -55,8 +55,8 @@ def redirected(url: str, location: str) -> str:
     scheme = urlsplit(target).scheme
     if scheme not in _PORTS or (scheme == "http" and urlsplit(url).scheme == "https"):
         raise SourceUnavailable(
-            f"{host(url)} redirects to {one_line(scheme) or 'nowhere'}, which is not followed.",
-            hint="Check the release source's address, and what stands between it and you.",
+            f"{host(url)} redirects to {one_line(scheme) or 'nowhere'}, which is not followed",
+            hint="check the release source's address, and what stands between it and you",
         )
     return target
 
@@ -67,15 +67,15 @@ def refusal(url: str, status: int, headers: Mapping[str, str], now: float, *, ha
     until = "" if wait is None else f" until {retry.utc(now + wait)}"
     if retry.is_rate_limited(status, headers):
         more = "" if had_token else ", or set GITHUB_TOKEN: GitHub allows far more with a token"
-        message = f"The rate limit of {host(url)} is used up{until}."
-        return Trouble(SourceUnavailable(message, hint=f"Wait until then{more}."), wait)
-    hint = "Try again later, or use another release source."
+        message = f"the rate limit of {host(url)} is used up{until}"
+        return Trouble(SourceUnavailable(message, hint=f"wait until then{more}"), wait)
+    hint = "try again later, or use another release source"
     if status in _DENIED:
-        hint = "It wants a token for this host, and was given none."
+        hint = "it wants a token for this host, and was given none"
         if had_token:
-            hint = "Check the token: whether it is still valid, and what it may read."
+            hint = "check the token: whether it is still valid, and what it may read"
     asks = f", and asks to wait{until}" if until else ""
-    message = f"{host(url)} answers {status} for {one_line(urlsplit(url).path)}{asks}."
+    message = f"{host(url)} answers {status} for {one_line(urlsplit(url).path)}{asks}"
     is_final = not retry.is_worth_retrying(status, headers)
     return Trouble(SourceUnavailable(message, hint=hint), wait, is_final=is_final)
 
@@ -84,21 +84,21 @@ def on_the_way(url: str, error: Exception, timeout: float) -> Trouble:
     """A request without an answer, or with half of one; ``timeout`` in seconds."""
     causes = _causes(error)
     if any("CERTIFICATE_VERIFY_FAILED" in str(cause) for cause in causes):
-        hint = "Name a file with its authority's certificate in REQUESTS_CA_BUNDLE."
+        hint = "name a file with its authority's certificate in REQUESTS_CA_BUNDLE"
         return Trouble(
-            SourceUnavailable(f"The certificate of {host(url)} is not trusted.", hint=hint), is_final=True
+            SourceUnavailable(f"the certificate of {host(url)} is not trusted", hint=hint), is_final=True
         )
     if isinstance(error, ValueError):
-        hint = "Give it as https://host/path."
+        hint = "give it as https://host/path"
         return Trouble(
-            SourceUnavailable(f"The address of {host(url)} is not valid.", hint=hint), is_final=True
+            SourceUnavailable(f"the address of {host(url)} is not valid", hint=hint), is_final=True
         )
-    hint = "Check the network, the proxy and the release source's address; a folder needs no network."
+    hint = "check the network, the proxy and the release source's address; a folder needs no network"
     if any("Timeout" in type(cause).__name__ for cause in causes):
-        return Trouble(SourceUnavailable(f"{host(url)} did not answer within {timeout:g} s.", hint=hint))
+        return Trouble(SourceUnavailable(f"{host(url)} did not answer within {timeout:g} s", hint=hint))
     words = [cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror]
     why = one_line(words[-1]) if words else "the connection was lost"
-    return Trouble(SourceUnavailable(f"{host(url)} cannot be reached: {why}.", hint=hint))
+    return Trouble(SourceUnavailable(f"{host(url)} cannot be reached: {why}", hint=hint))
 
 
 def _causes(error: BaseException) -> tuple[BaseException, ...]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from flux_upgrade.errors import Unreadable
 from flux_upgrade.kinds.installation import Change, Installation
 from flux_upgrade.manifests.carry import carry
 from flux_upgrade.manifests.compare import controllers_of
-from flux_upgrade.manifests.documents import parse
+from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.infer import INSTANCE, PART_OF, deployments, flux_labels
 from flux_upgrade.manifests.options import InstallOptions
@@ -63,7 +62,7 @@ def _look(content: bytes, regenerator: Regenerator) -> tuple[str, Proof] | None:
     """The kind and the proof; None where the content is no manifest of Flux's."""
     try:
         manifest = parse(content)
-        labelled = any(flux_labels(document) for _, document in deployments(manifest))
+        labelled = any(map(_is_fluxs, (document for _, document in deployments(manifest))))
     except Unreadable as error:
         # A template or a broken file is ours to speak of only if it says that Flux made it.
         return (NAME, _unreadable(error)) if _HEADER.search(content) else None
@@ -72,6 +71,15 @@ def _look(content: bytes, regenerator: Regenerator) -> tuple[str, Proof] | None:
     proof = prove(manifest, regenerator)
     versionless = not manifest.header_line and proof.inferred is not None and not proof.inferred.versions
     return (INSTALL if versionless else NAME), proof
+
+
+def _is_fluxs(deployment: Document) -> bool:
+    """Whether a Deployment bears Flux's labels.
+
+    ``part-of`` came with v0.12.0; ``instance`` is the namespace.
+    """
+    labels = flux_labels(deployment)
+    return labels.get(PART_OF) == "flux" or labels.get(INSTANCE, "") == (deployment.key.namespace or None)
 
 
 def _unreadable(error: Unreadable) -> Proof:
@@ -92,12 +100,10 @@ def change(
     proof = installation.proof
     assert proof.options is not None  # noqa: S101 only proved installations are changed
     rules = regenerator.rules(target)
-    regenerated = regenerator.regenerate(replace(proof.options, version=target))
+    regenerated = regenerator.regenerate(proof.options._replace(version=target))
     carried = carry(proof, regenerated, take_release=take_release)
     after = {each.name: each.image for each in controllers_of(parse(carried.content), regenerated)}
     return Change(
-        path=installation.path,
-        old=installation.content,
         new=carried.content,
         carried=carried,
         images=tuple(
@@ -115,7 +121,7 @@ def shipped(target: str, installation: Installation, regenerator: Regenerator) -
     """Controller → the image that ``target`` has for it, in the installation's registry."""
     options = installation.proof.options
     assert options is not None  # noqa: S101 only proved installations are asked about
-    base = regenerator.regenerate(replace(options, version=target))
+    base = regenerator.regenerate(options._replace(version=target))
     return {each.name: each.image for each in controllers_of(base.manifest, base)}
 
 

@@ -22,11 +22,10 @@ class Installation:
 
 @dataclass(frozen=True)
 class Change:
-    """The file that takes an installation to another release."""
+    """What takes an installation to another release; the same for all that are identical."""
 
-    path: str
-    old: bytes
     new: bytes
+    """The file's content."""
     carried: Carried
     images: tuple[tuple[str, str, str], ...]
     """Controller, its image in the file, its image afterwards."""

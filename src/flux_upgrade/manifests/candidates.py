@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from flux_upgrade.errors import FluxUpgradeError, ReleaseNotFound, UnsupportedRelease, UsageError
 from flux_upgrade.manifests.documents import Manifest
@@ -46,17 +46,21 @@ class Candidates:
                 "no version is recorded in the file: it looks like the install.yaml of a Flux release",
                 hint="replace it by the output of `flux-upgrade render` with the flags that you want",
             )
-        usable, problem = [], None
+        usable: list[str] = []
+        problem: FluxUpgradeError | None = None
         for version in named:
             try:
                 self._require(version)
                 usable.append(version)
-            except (Unusable, ReleaseNotFound, UnsupportedRelease) as error:
+            except ReleaseNotFound as error:
+                hint = f"give a --release-source that has {version}"
+                problem = Unusable(error.message, hint=hint) if version == named[0] else problem
+            except (Unusable, UnsupportedRelease) as error:
                 problem = error if version == named[0] else problem
         return usable, problem
 
     def _require(self, version: str) -> None:
-        if re.match(r"v?0\.", version):
+        if re.match(r"v?0\.", version) and not re.match(r"v?0\.0\.0-", version):
             raise Unusable(
                 f"Flux {version} is older than v2.0.0",
                 hint="upgrade to v2.0.0 with the Flux CLI first "
@@ -93,7 +97,7 @@ class Candidates:
         body, told = self.inferred.options.components, self.manifest.header_components
         for generator in [each for each in GENERATORS if each != own] if foreign else [own]:
             for components in dict.fromkeys(filter(None, (body, told))):
-                options = replace(self.inferred.options, version=tag, components=components)
+                options = self.inferred.options._replace(version=tag, components=components)
                 try:
                     validate(options, known)
                 except UsageError:

@@ -36,8 +36,6 @@ class Carried:
     dropped: tuple[Edit, ...] = ()
     """Edits given up for the release's own value (``--on-conflict take-release``)."""
     conflicts: tuple[Conflict, ...] = ()
-    removed: tuple[ObjectKey, ...] = ()
-    """Objects that the user had taken out, and that stay out though the release has them."""
 
 
 @dataclass
@@ -47,7 +45,6 @@ class _Work:
     texts: dict[ObjectKey, str] = field(default_factory=dict)
     conflicts: list[Conflict] = field(default_factory=list)
     absorbed: list[tuple[ObjectKey, Path]] = field(default_factory=list)
-    removed: list[ObjectKey] = field(default_factory=list)
 
 
 def carry(proof: Proof, target: Regenerated, *, take_release: bool = False) -> Carried:
@@ -92,9 +89,8 @@ def _object(sides: _Sides, work: _Work) -> None:
     """One object that the current or the new release has."""
     key, base, mine, target, _ = sides
     if base is not None and mine is None:
-        if target is not None:
-            work.removed.append(key)
-        else:
+        # What the user took out stays out, however the release changed it.
+        if target is None:
             work.absorbed.append((key, ()))
     elif target is None:
         if sides.edited():
@@ -175,5 +171,4 @@ def _checked(
         absorbed=tuple(absorbed),
         dropped=tuple(lost) if take_release else (),
         conflicts=() if take_release else tuple(conflicts),
-        removed=tuple(work.removed),
     )

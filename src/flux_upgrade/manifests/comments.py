@@ -70,7 +70,7 @@ def extract(text: str, node: Node) -> tuple[Comment, ...]:
 def insert(text: str, node: Node, comments: tuple[Comment, ...]) -> str:
     """Put comments into a document of Flux's own form; those whose entry is not there are left out."""
     places = {entry.path: entry for entry in _entries(node, ())}
-    lines = text.splitlines()
+    lines = text.removesuffix("\n").split("\n")
     above: dict[int, list[str]] = {}
     for comment in comments:
         place = places.get(comment.path)

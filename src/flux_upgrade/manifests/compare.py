@@ -44,7 +44,7 @@ def _image(deployment: Node) -> ScalarNode | None:
 
 def edits_of(manifest: Manifest, base: Regenerated, controllers: tuple[Controller, ...]) -> Iterator[Edit]:
     """The residue: comments of the file first, then object by object. Raises Unreadable."""
-    for text in (manifest.comments_above + manifest.comments_below).splitlines():
+    for text in filter(None, (manifest.comments_above + manifest.comments_below).split("\n")):
         yield Edit(FILE, (), Op.COMMENT, None, text)
     mine = {document.key: document for document in manifest.documents}
     for key in dict.fromkeys([*base.documents, *mine]):

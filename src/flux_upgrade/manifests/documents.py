@@ -100,13 +100,13 @@ class Manifest:
     crlf: bool
     bom: bool
     final_newline: bool
-    stray_returns: bool
-    """Carriage returns that are no part of the file's line ends."""
+    mixed_line_ends: bool
+    """Some lines end otherwise than the others; ``encode`` makes them all alike."""
 
     @property
     def pristine(self) -> bool:
         """Whether ``text`` is the file, byte for byte."""
-        return self.final_newline and not (self.crlf or self.bom or self.stray_returns)
+        return self.final_newline and not (self.crlf or self.bom or self.mixed_line_ends)
 
     def encode(self, text: str) -> bytes:
         """``text`` (LF, one final newline) with this file's line ends, final newline and mark."""
@@ -122,7 +122,7 @@ def parse(content: bytes) -> Manifest:
     text, bom = _decode(content)
     crlf = text.count("\r\n") * 2 > text.count("\n")
     text = text.replace("\r\n", "\n")
-    stray_returns = "\r" in text or (not crlf and b"\r" in content)
+    mixed = b"\r" in content and not (content.count(b"\r") == content.count(b"\r\n") == content.count(b"\n"))
     final_newline = text.endswith("\n") or not text
     if not final_newline:
         text += "\n"
@@ -149,7 +149,7 @@ def parse(content: bytes) -> Manifest:
         crlf=crlf,
         bom=bom,
         final_newline=final_newline,
-        stray_returns=stray_returns,
+        mixed_line_ends=mixed,
     )
 
 
@@ -178,6 +178,11 @@ def _line_of(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
 
 
+def _lines(text: str) -> list[str]:
+    """``str.splitlines`` would cut at form feeds and Unicode's separators, too."""
+    return [f"{line}\n" for line in text.removesuffix("\n").split("\n")]
+
+
 def _preamble(text: str) -> tuple[int, str, str]:
     """Where the first document begins, and the comments above and below Flux's header.
 
@@ -185,7 +190,7 @@ def _preamble(text: str) -> tuple[int, str, str]:
     """
     above, below, position = "", "", 0
     header_seen = False
-    for line in text.splitlines(keepends=True):
+    for line in _lines(text):
         stripped = line.strip()
         if _HEADER_LINE.match(line):
             header_seen = True
@@ -206,11 +211,11 @@ def _cut(text: str, begin: int) -> tuple[Document, ...]:
     line, position = _line_of(text, begin), begin
     for match in [*_SEPARATOR.finditer(text, begin), None]:
         part = text[position : match.start() if match else len(text)]
-        if any(row.strip() and not row.lstrip().startswith("#") for row in part.splitlines()):
+        if any(row.strip() and not row.lstrip().startswith("#") for row in _lines(part)):
             documents.append(Document(part, line))
         elif "#" in part and documents:
             last = documents.pop()
-            comments = "".join(f"{row}\n" for row in part.splitlines() if row.strip())
+            comments = "".join(row for row in _lines(part) if row.strip())
             documents.append(Document(last.text + comments, last.line))
         line += part.count("\n")
         if match is None:

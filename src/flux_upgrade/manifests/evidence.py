@@ -10,7 +10,6 @@ file is worse than none.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from flux_upgrade.errors import UnsupportedRelease
 from flux_upgrade.manifests.generators import (
@@ -23,13 +22,16 @@ from flux_upgrade.manifests.generators import (
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.render import header, render
 from flux_upgrade.model import ReleaseManifests
-from flux_upgrade.ports import FluxCli, Releases
+from flux_upgrade.values import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.ports import FluxCli, Releases
 
 Render = Callable[[InstallOptions], str]
 
 
-@dataclass(frozen=True)
-class Rules:
+class Rules(NamedTuple):
     """How one release is rendered, and why that is right."""
 
     render: Render
@@ -71,7 +73,7 @@ def _reproduces(published: str, manifests: ReleaseManifests, generator: Generato
     for line in published.splitlines()[:8]:
         if line.startswith("# Components: "):
             components = tuple(line.removeprefix("# Components: ").split(","))
-            options = replace(InstallOptions(manifests.tag), components=components)
+            options = InstallOptions(manifests.tag)._replace(components=components)
             if not set(components) <= set(manifests.components):
                 return False
             return published.startswith(header(options)) and published == render(

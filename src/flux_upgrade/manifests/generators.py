@@ -8,11 +8,11 @@ newer one they are proved first (``proof of the rules`` in ``evidence.py``).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from flux_upgrade.values import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Generator:
+class Generator(NamedTuple):
     """One set of rules; ``since`` is the first Flux release that had it."""
 
     since: str

@@ -37,7 +37,8 @@ def compose(text: str, line: int = 1) -> Node:
         _settle(node, line, frozenset(), [_MOST_NODES])
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-        at = line + mark.line if mark is not None else line
+        # A character that YAML does not know has a position instead of a mark.
+        at = line + (mark.line if mark is not None else text.count("\n", 0, getattr(error, "position", 0)))
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
         raise Unreadable(f"line {at} is not valid YAML: {problem}", hint="mend the file first") from error
     except RecursionError as error:

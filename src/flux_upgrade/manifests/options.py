@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
 
 from flux_upgrade.errors import UsageError
+from flux_upgrade.values import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 DEFAULT_COMPONENTS = (
     "source-controller",
@@ -41,8 +44,7 @@ def ambiguous(value: str) -> bool:
     return _NOT_A_STRING.fullmatch(value) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class InstallOptions:
+class InstallOptions(NamedTuple):
     """The flags of ``flux install``, less ``--export``; field names are the flags' with ``_``."""
 
     version: str

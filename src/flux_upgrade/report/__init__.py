@@ -2,5 +2,6 @@
 
 from flux_upgrade.report.inspection import inspection_json, inspection_text
 from flux_upgrade.report.outcomes import diff, failure, upgrade_text
+from flux_upgrade.report.wording import located
 
-__all__ = ["diff", "failure", "inspection_json", "inspection_text", "upgrade_text"]
+__all__ = ["diff", "failure", "inspection_json", "inspection_text", "located", "upgrade_text"]

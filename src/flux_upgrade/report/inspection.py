@@ -10,7 +10,7 @@ from flux_upgrade.kinds import Installation
 from flux_upgrade.manifests.images import Controller, ImageState
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.residue import Edit
-from flux_upgrade.report.wording import edit_line, hearsay, limited, printable, tag
+from flux_upgrade.report.wording import edit_line, hearsay, limited, located, printable, tag
 
 
 def inspection_json(installations: Iterable[Installation]) -> str:
@@ -67,14 +67,14 @@ def _edit(edit: Edit) -> dict[str, Any]:
     }
 
 
-def inspection_text(installations: Sequence[Installation]) -> str:
-    """One block for each installation."""
-    return "\n".join("".join(f"{printable(line)}\n" for line in _block(each)) for each in installations)
+def inspection_text(installations: Sequence[Installation], root: str) -> str:
+    """One block for each installation. ``root``: the tree, as the user named it."""
+    return "\n".join("".join(f"{printable(line)}\n" for line in _block(each, root)) for each in installations)
 
 
-def _block(installation: Installation) -> Iterator[str]:
+def _block(installation: Installation, root: str) -> Iterator[str]:
     proof = installation.proof
-    yield installation.path
+    yield located(root, installation.path)
     body = f"Flux {proof.version}" if proof.version else "no known release"
     yield f"  {body} · {proof.verdict}" + (" · Flux's install.yaml" if installation.kind == "install" else "")
     if proof.reason:

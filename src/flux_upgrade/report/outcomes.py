@@ -4,31 +4,46 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from flux_upgrade.kinds import Change, Installation
 from flux_upgrade.manifests.images import Controller, Image, ImageState
+from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.publish import Outcome
-from flux_upgrade.report.wording import MOST_LINES, edit_line, hearsay, limited, printable, short, tag
+from flux_upgrade.report.wording import (
+    MOST_LINES,
+    edit_line,
+    hearsay,
+    limited,
+    located,
+    printable,
+    short,
+    tag,
+)
 from flux_upgrade.upgrade import Hold, Plan, Upgrade
 
 
-def upgrade_text(outcomes: Sequence[Outcome], *, written: bool) -> str:
-    """What was done, or would be (``written`` false), installation by installation."""
+def upgrade_text(outcomes: Sequence[Outcome], root: str, *, written: bool) -> str:
+    """What was done, or would be (``written`` false), installation by installation.
+
+    ``root``: the tree, as the user named it.
+    """
     return "\n".join(
-        "".join(f"{printable(line)}\n" for line in _outcome(each, written=written)) for each in outcomes
+        "".join(f"{printable(line)}\n" for line in _outcome(each, root, written=written)) for each in outcomes
     )
 
 
-def _outcome(outcome: Outcome, *, written: bool) -> Iterator[str]:
+def _outcome(outcome: Outcome, root: str, *, written: bool) -> Iterator[str]:
     plan = outcome.plan
-    yield plan.installation.path
+    yield located(root, plan.installation.path)
     if isinstance(plan.decision, Hold):
         yield from _hold(plan, plan.decision)
     elif outcome.failure is not None:
         yield f"  failed: {outcome.failure.message}"
     else:
         done = "written" if written else "not written: dry run"
-        yield f"  {plan.installation.proof.version} → {plan.decision.target} · {done}"
+        old, new = plan.installation.proof.version, plan.decision.target
+        yield f"  {f'{old} → {new}' if old != new else f'{new}, made whole'} · {done}"
         yield from _change(plan.installation, plan.decision)
 
 
@@ -37,9 +52,9 @@ def _hold(plan: Plan, hold: Hold) -> Iterator[str]:
     conflicts = plan.change.carried.conflicts if plan.change is not None else ()
     for conflict in conflicts[:MOST_LINES]:
         yield f"    {conflict.object} {conflict.where}"
-        yield f"      was   {short(conflict.base)}"
-        yield f"      yours {short(conflict.mine)}"
-        yield f"      new   {short(conflict.target)}"
+        yield f"      was   {_side(conflict.base)}"
+        yield f"      yours {_side(conflict.mine)}"
+        yield f"      new   {_side(conflict.target)}"
     if len(conflicts) > MOST_LINES:
         yield f"    … and {len(conflicts) - MOST_LINES} more"
     if hold.hint:
@@ -48,7 +63,7 @@ def _hold(plan: Plan, hold: Hold) -> Iterator[str]:
 
 def _change(installation: Installation, decision: Upgrade) -> Iterator[str]:
     change, proof = decision.change, installation.proof
-    yield f"  proof: {_proof_line(installation)}"
+    yield f"  proof: {_proof_line(proof)}"
     if not change.verified:
         yield f"  unverified: there is no checksum for the manifests of {decision.target}"
     if change.evidence:
@@ -70,22 +85,32 @@ def _change(installation: Installation, decision: Upgrade) -> Iterator[str]:
         if edits:
             yield f"  {title} ({len(edits)}):"
             yield from limited([edit_line(edit) for edit in edits])
-    for key in carried.removed:
-        yield f"  stays out, as you took it out: {key}"
 
 
-def _proof_line(installation: Installation) -> str:
-    version, edits = installation.proof.version, installation.proof.edits
-    return {
-        "exact": f"{version} regenerated is your file byte for byte",
-        "images": f"{version} regenerated is your file but for its image lines",
-        "formatting": f"{version} regenerated is your file in another form; it is written in Flux's own",
-    }.get(
-        str(installation.proof.verdict),
-        f"{version} regenerated is your file but for {len(edits)} edits of yours, all listed below"
-        if edits
-        else f"{version} regenerated holds the same objects as your file",
-    )
+def _side(value: Any) -> str:
+    return "nothing" if value is None else short(value)
+
+
+def _proof_line(proof: Proof) -> str:
+    made = f"{proof.version} regenerated is your file"
+    count = len(proof.edits)
+    if count:
+        return f"{made} but for {'one edit' if count == 1 else f'{count} edits'} of yours, listed below"
+    match proof.verdict:
+        case Verdict.EXACT:
+            return f"{made} byte for byte"
+        case Verdict.IMAGES:
+            return f"{made} but for its image lines"
+        case Verdict.FORMATTING if _same_text(proof):
+            return f"{made} but for its line ends, final newline or byte order mark, which stay"
+        case Verdict.FORMATTING:
+            return f"{made} in another form; it is written in Flux's own"
+    return f"{made} in all its objects"
+
+
+def _same_text(proof: Proof) -> bool:
+    """Whether regeneration and file differ in nothing but how lines begin and end."""
+    return proof.base is not None and proof.manifest is not None and proof.base.text == proof.manifest.text
 
 
 def _image_notes(controllers: Sequence[Controller], change: Change) -> Iterator[str]:
@@ -93,16 +118,16 @@ def _image_notes(controllers: Sequence[Controller], change: Change) -> Iterator[
     for each in controllers:
         image = after.get(each.name, str(each.image))
         if each.state is ImageState.AHEAD or each.state is ImageState.BEHIND:
-            yield f"{each.name}: the image bumped in place ({each.image.tag}) gives way to the release's"
+            yield f"{each.name}: the image in the file ({each.image.tag}) gives way to the release's"
         if each.image.digest:
             yield f"{each.name}: the digest pin is not kept ({each.image} → {image}); pin it anew"
         if each.state is ImageState.CUSTOM:
             yield f"{each.name}: your own image is kept ({image}); make sure that it exists"
 
 
-def failure(outcome: Outcome) -> str:
+def failure(outcome: Outcome, root: str) -> str:
     """For stderr: which installation was not upgraded, why, and what to do."""
-    decision, path = outcome.plan.decision, outcome.plan.installation.path
+    decision, path = outcome.plan.decision, located(root, outcome.plan.installation.path)
     if outcome.failure is not None:
         slug, detail, hint = outcome.failure.slug, outcome.failure.message, outcome.failure.hint
     elif isinstance(decision, Hold):
@@ -112,13 +137,19 @@ def failure(outcome: Outcome) -> str:
     return f"flux-upgrade: {slug}: {path}: {detail}\n" + (f"  {hint}\n" if hint else "")
 
 
+def _lines(content: bytes) -> list[str]:
+    """As git counts lines: ``str.splitlines`` also cuts at form feeds and Unicode's separators."""
+    parts = content.decode("utf-8").split("\n")
+    return [f"{part}\n" for part in parts[:-1]] + [part for part in parts[-1:] if part]
+
+
 def diff(path: str, old: bytes, new: bytes) -> str:
     """A unified diff, as ``git diff`` shows it."""
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
         for line in difflib.unified_diff(
-            old.decode("utf-8").splitlines(keepends=True),
-            new.decode("utf-8").splitlines(keepends=True),
+            _lines(old),
+            _lines(new),
             f"a/{path}",
             f"b/{path}",
         )

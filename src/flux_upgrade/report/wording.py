@@ -21,12 +21,22 @@ def printable(line: str) -> str:
     return "".join(char if char.isprintable() else "\ufffd" for char in line)
 
 
+def located(root: str, path: str) -> str:
+    """``path`` of a tree as it is reached from the working folder; ``root`` is what the user gave."""
+    plain = root.rstrip("/").removeprefix("./")
+    if plain in ("", "."):
+        return path
+    return plain if plain.rpartition("/")[2] == path else f"{plain}/{path}"
+
+
 def hearsay(installation: Installation) -> Iterator[str]:
     """What header, labels and templates say that the body does not bear out."""
     proof = installation.proof
     manifest, base = proof.manifest, proof.base
     if manifest is None or base is None:
         return
+    if manifest.mixed_line_ends:
+        yield f"  its line ends are mixed; an upgrade makes all of them {'CRLF' if manifest.crlf else 'LF'}"
     if not manifest.header_version:
         yield "  the header is missing"
     elif manifest.header_version != proof.version:
@@ -37,7 +47,8 @@ def hearsay(installation: Installation) -> Iterator[str]:
     if any(label != proof.version for label in labels):
         yield f"  the version labels say {', '.join(labels)}"
     if base.foreign and base.generator is not None:
-        yield f"  written by the templates of Flux {base.generator.since}, not by flux {proof.version}"
+        templates = f"the templates of Flux {base.generator.since} or later"
+        yield f"  written by {templates}, not by those of {proof.version}"
 
 
 def tag(image: Image) -> str:

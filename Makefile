@@ -1,0 +1,73 @@
+# Everything is set up by the targets themselves: Python 3.11 or later (with venv), git and make suffice.
+# Nothing is installed outside .venv.
+
+VENV := .venv
+RUN := $(VENV)/bin/python
+PIP := $(RUN) -m pip --disable-pip-version-check --quiet
+SEARCHED := python3 python3.14 python3.13 python3.12 python3.11
+FROM_SOURCE := PYTHONPATH=src $(RUN)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint bench docs lock clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@echo
+	@echo "  PYTHON=python3.12       the Python to use (3.11 or later)"
+	@echo "  PYTEST_ARGS='-k carry'  passed on by make test"
+
+demo: $(VENV)/runtime ## Upgrade a small repository before your eyes, offline
+	@$(FROM_SOURCE) demo/run.py
+
+test: $(VENV)/project ## Run the tests
+	$(RUN) -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/project ## Check style, types and the layers of docs/design.md
+	$(RUN) -m ruff check
+	$(RUN) -m ruff format --check
+	$(RUN) -m mypy
+	$(VENV)/bin/lint-imports
+
+bench: $(VENV)/runtime ## Measure, and write docs/benchmarks.md
+	$(FROM_SOURCE) bench/measure.py
+
+docs: $(VENV)/runtime ## Write the generated parts of the documentation anew
+	$(FROM_SOURCE) docs/generate.py
+
+# Pins that are there stay where they can: UV_ARGS=--upgrade moves them.
+UV := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header $(UV_ARGS)
+
+lock: ## Lock the dependencies of pyproject.toml anew (needs uv)
+	@command -v uv >/dev/null || { echo "make lock needs uv on PATH: https://docs.astral.sh/uv/" >&2; exit 1; }
+	$(UV) pyproject.toml --output-file requirements/runtime.txt
+	$(UV) pyproject.toml --group dev --output-file requirements/dev.txt
+
+clean: ## Remove what was set up
+	rm -rf $(VENV)
+
+# A stamp is written last, so that what was broken off is begun anew.
+# PYTHON alone is tried where it is given.
+$(VENV)/made:
+	@for python in $(or $(PYTHON),$(SEARCHED)); do \
+	  if $$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	    $$python -m venv --clear $(VENV) && touch $@; exit; \
+	  fi; \
+	done; \
+	echo "flux-upgrade needs Python 3.11 or later with venv; none of these is one: $(or $(PYTHON),$(SEARCHED))" >&2; \
+	echo "  Install one (on Debian with its python3-venv), or name one: make PYTHON=/path/to/python3 $(MAKECMDGOALS)" >&2; \
+	exit 1
+
+$(VENV)/runtime: requirements/runtime.txt $(VENV)/made
+	@echo "Setting up $(VENV) from $<"
+	@$(PIP) install --require-hashes -r $<
+	@touch $@
+
+$(VENV)/dev: requirements/dev.txt $(VENV)/made
+	@echo "Setting up $(VENV) from $<"
+	@$(PIP) install --require-hashes -r $<
+	@touch $@
+
+$(VENV)/project: pyproject.toml $(VENV)/dev
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@

@@ -1,0 +1,30 @@
+"""``typing.NamedTuple``, without the import of ``typing``.
+
+That import is a tenth of what ``render`` takes as a whole process (`make bench`).
+Type checkers see the real one; at run time ``collections.namedtuple`` makes the
+class, from the annotations, which must be strings (PEP 563).
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NamedTuple
+else:
+
+    class _FieldsFromAnnotations(type):
+        def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, object]) -> type:
+            fields = namespace.pop("__annotations__", {})
+            if not bases:
+                return super().__new__(cls, name, bases, namespace)
+            defaults = [namespace.pop(field) for field in fields if field in namespace]
+            base = namedtuple(name, fields, defaults=defaults)  # noqa: PYI024 it is what typing's is made of
+            return type(name, (base,), {"__slots__": (), **namespace})
+
+    class NamedTuple(metaclass=_FieldsFromAnnotations):
+        """See ``typing.NamedTuple``."""
+
+
+__all__ = ["NamedTuple"]

@@ -1,0 +1,153 @@
+"""What the documentation says is so."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from flux_upgrade import errors
+from flux_upgrade.manifests.proof import Verdict
+from flux_upgrade.settings import build_parser
+from flux_upgrade.upgrade import HoldReason
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+COMMAND = re.compile(r"flux-upgrade ([a-z]+)((?:[^`\n|>#\\]|\\\n)*)")
+CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+
+
+def rows(page: str) -> list[list[str]]:
+    """The cells of a page's tables, without their heads."""
+    lines = [line for line in (REFERENCE / page).read_text().splitlines() if line.startswith("| ")]
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    return [line for above, line in zip([[], *cells], cells, strict=False) if above and line[0] != "---"]
+
+
+def commands() -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    for action in build_parser()._actions:  # noqa: SLF001 argparse offers no other way to its flags
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 as above
+            yield from action.choices.items()
+
+
+def flags(parser: argparse.ArgumentParser) -> set[str]:
+    return {flag for each in parser._actions for flag in each.option_strings}  # noqa: SLF001 as above
+
+
+def all_errors(
+    base: type[errors.FluxUpgradeError] = errors.FluxUpgradeError,
+) -> Iterator[type[errors.FluxUpgradeError]]:
+    for each in base.__subclasses__():
+        if each.__module__ == errors.__name__:
+            yield each
+            yield from all_errors(each)
+
+
+def test_generated_pages_and_shown_reports_are_current() -> None:
+    checked = subprocess.run(  # noqa: S603 what `make docs` runs
+        [sys.executable, str(ROOT / "docs" / "generate.py"), "--check"],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_every_flag_of_every_command_is_in_the_reference() -> None:
+    page = (REFERENCE / "cli.md").read_text()
+    for name, parser in commands():
+        section = re.split(
+            r"^## ", page.partition(f"## flux-upgrade {name}\n")[2], maxsplit=1, flags=re.MULTILINE
+        )[0]
+        for action in parser._actions:  # noqa: SLF001 as above
+            for flag in action.option_strings:
+                if action.dest != "help":
+                    assert re.search(rf"`{flag}[`=\[]", section), f"{name} {flag}"
+
+
+def test_every_flag_has_a_help() -> None:
+    silent = [action.dest for _, parser in commands() for action in parser._actions if not action.help]  # noqa: SLF001 as above
+    assert not silent
+
+
+def test_every_error_has_one_exit_code_of_its_own_and_one_line_in_the_table() -> None:
+    classes = list(all_errors())
+    assert classes
+    table = {code: name for code, name, _ in rows("exit-codes.md")}
+    assert len(table) == len(rows("exit-codes.md"))
+    for each in classes:
+        assert table[str(each.exit_code)] == f"`{each.slug}`"
+        assert sum(name == f"`{each.slug}`" for name in table.values()) == 1
+    for field in ("exit_code", "slug", "meaning"):
+        assert len({getattr(each, field) for each in classes}) == len(classes), field
+
+
+def test_every_hold_reason_and_every_verdict_is_documented_once() -> None:
+    assert [reason for reason, *_ in rows("hold-reasons.md")] == [f"`{each}`" for each in HoldReason]
+    assert [verdict for verdict, *_ in rows("verdicts.md")] == [f"`{each}`" for each in Verdict]
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_make_commands_that_are_named_exist(page: str) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"\bmake ([a-z]+)(?=[` ])", "\n".join(CODE.findall((ROOT / page).read_text()))))
+    assert named
+    assert named <= targets
+
+
+def test_commands_that_are_shown_are_understood() -> None:
+    known = {name: flags(parser) for name, parser in commands()}
+    shown = [
+        (page.name, match[1], match[2])
+        for page in PAGES
+        for match in COMMAND.finditer("\n".join(CODE.findall(page.read_text())))
+    ]
+    assert len(shown) > 10
+    for page, command, arguments in shown:
+        assert command in known, f"{page}: flux-upgrade {command}"
+        for flag in re.findall(r"(?<!\S)\[?(--?[a-z][a-z-]*)", arguments):
+            assert flag in known[command], f"{page}: flux-upgrade {command} {flag}"
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.relative_to(ROOT).as_posix()) for page in PAGES])
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in LINK.findall(CODE.sub("", page.read_text())):
+        if link.startswith("https://"):
+            continue
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), link
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", target.read_text(), re.MULTILINE)
+            assert anchor in {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}, (
+                link
+            )
+
+
+def test_modules_that_the_design_names_exist() -> None:
+    source = ROOT / "src" / "flux_upgrade"
+    for line in (ROOT / "docs" / "design.md").read_text().splitlines():
+        cells = line.split("|")
+        if len(cells) == 5 and ".py`" in cells[2]:
+            folder = source
+            for name in re.findall(r"`([a-z_/.]+)`", cells[2]):
+                folder = (source / name).parent if "/" in name else folder
+                assert (folder / Path(name).name).exists(), name
+
+
+def test_every_module_is_in_the_design() -> None:
+    text = (ROOT / "docs" / "design.md").read_text()
+    missing = [
+        path.relative_to(ROOT).as_posix()
+        for folder in ("", "manifests", "kinds")
+        for path in (ROOT / "src" / "flux_upgrade" / folder).glob("*.py")
+        if path.name not in ("__init__.py", "__main__.py", "installation.py") and path.name not in text
+    ]
+    assert not missing

@@ -1,0 +1,91 @@
+"""docs/reference/inspect.schema.json is what ``inspect --json`` prints."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from cases_on_disk import Case, all_cases, run_in
+from flux_upgrade.kinds import gotk
+from flux_upgrade.manifests.images import ImageState
+from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.manifests.proof import Verdict
+from flux_upgrade.manifests.residue import Op
+
+SCHEMA = json.loads(
+    (Path(__file__).resolve().parents[2] / "docs" / "reference" / "inspect.schema.json").read_text()
+)
+DEFINITIONS = SCHEMA["$defs"]
+VALIDATOR = Draft202012Validator(SCHEMA)
+EDITED = next(case for case in all_cases() if case.name == "edits-carried")
+
+
+def inspected(case: Case, source: Path) -> Any:
+    return json.loads(run_in(case.before, source, ["inspect", "--json"]).out)
+
+
+def test_the_schema_is_one() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in all_cases()])
+def test_every_case_is_valid(case: Case, written_source: Path) -> None:
+    report = inspected(case, written_source)
+    assert list(VALIDATOR.iter_errors(report)) == []
+
+
+def test_every_enumeration_is_the_programs() -> None:
+    installation = DEFINITIONS["installation"]["properties"]
+    assert installation["proof"]["enum"] == list(Verdict)
+    assert installation["kind"]["enum"] == [gotk.NAME, gotk.INSTALL]
+    assert DEFINITIONS["controller"]["properties"]["state"]["enum"] == [*ImageState, None]
+    assert DEFINITIONS["edit"]["properties"]["op"]["enum"] == list(Op)
+    assert DEFINITIONS["flags"]["required"] == list(InstallOptions("").flags())
+
+
+def test_every_object_of_ours_is_closed_and_asks_for_all_of_its_fields() -> None:
+    for name in ("installation", "flags", "controller", "edit"):
+        assert DEFINITIONS[name]["additionalProperties"] is False
+        assert DEFINITIONS[name]["required"] == list(DEFINITIONS[name]["properties"]), name
+
+
+def _without(field: str) -> Callable[[Any], Any]:
+    return lambda installation: installation.pop(field)
+
+
+def _with(**fields: Any) -> Callable[[Any], Any]:
+    return lambda installation: installation.update(
+        {key.replace("_", "-"): new for key, new in fields.items()}
+    )
+
+
+@pytest.mark.parametrize(
+    "mutate",
+    [
+        pytest.param(_without("proof"), id="field-missing"),
+        pytest.param(_with(verdict="edited"), id="field-unknown"),
+        pytest.param(_with(proof="fine"), id="verdict-unknown"),
+        pytest.param(_with(proof="exact"), id="exact-with-residue"),
+        pytest.param(_with(proof="unproved"), id="unproved-with-version"),
+        pytest.param(_with(version="2.8.7"), id="version-without-v"),
+        pytest.param(_with(version=None), id="proved-without-version"),
+        pytest.param(_with(flags={"namespace": "flux-system"}), id="flags-missing"),
+        pytest.param(_with(flag_lines={"namespace": 0}), id="line-zero"),
+        pytest.param(lambda each: each["controllers"][0].update(state="newer"), id="state-unknown"),
+        pytest.param(lambda each: each["controllers"][0].update(tag="v1"), id="controller-field-unknown"),
+        pytest.param(lambda each: each["residue"][0].update(op="move"), id="op-unknown"),
+        pytest.param(lambda each: each["residue"][0]["object"].pop("group"), id="object-field-missing"),
+    ],
+)
+def test_a_mutated_report_is_refused(mutate: Callable[[Any], Any], written_source: Path) -> None:
+    report = inspected(EDITED, written_source)
+    assert VALIDATOR.is_valid(report)
+    mutated = copy.deepcopy(report)
+    mutate(mutated["installations"][0])
+    assert not VALIDATOR.is_valid(mutated)
