@@ -53,7 +53,7 @@ AFTER = {
 HOLDS = {
     HoldReason.UP_TO_DATE: (
         "The body is at the target already, or, without `--to`, newer than the newest stable release.",
-        "Nothing. An image or a header beside the body that is not up to date is named, and left alone.",
+        "Nothing. A controller newer than the release is named; an older image or another header is no hold.",
         "0",
     ),
     HoldReason.RESIDUE_CONFLICT: (
