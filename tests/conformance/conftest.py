@@ -1,80 +1,22 @@
-"""Real manifests, from the shared data; each file is proved and upgraded once, for all tests."""
+"""Each real file is proved and upgraded once, for all tests; the counts are told at the end."""
 
 from __future__ import annotations
 
-import json
-import tarfile
-import traceback
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from flux_upgrade.edges.directory import DirectoryReleases
-from flux_upgrade.kinds import gotk
-from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.publish import publish
-from flux_upgrade.upgrade import Hold, Upgrade, plan_upgrade
-from memory import MemoryTree, NoFlux
+from conformance.real_files import COUNTS, Record, records_of, rows
 from real_parts import require_shared
-
-TARGET = "v2.9.4"
-PATH = "clusters/one/flux-system/gotk-components.yaml"
-_COUNTS: list[str] = []
-
-
-def tell(line: str) -> None:
-    """A line for the end of the run."""
-    _COUNTS.append(line)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    if _COUNTS:
+    if COUNTS:
         terminalreporter.section("conformance")
-        for line in _COUNTS:
+        for line in COUNTS:
             terminalreporter.write_line(line)
-
-
-@dataclass
-class Record:
-    """What came of one real file; small, so that hundreds of them can be kept."""
-
-    row: dict[str, Any]
-    verdict: str = ""
-    version: str = ""
-    reason: str = ""
-    flags: dict[str, Any] = field(default_factory=dict)
-    residue: int = 0
-    upgrade: str = ""
-    """``written``, or the reason of a hold."""
-    faults: list[str] = field(default_factory=list)
-    """What went wrong with the upgrade: a lost edit, a second run that changed something."""
-    trace: str = ""
-
-    @property
-    def is_v2(self) -> bool:
-        return str(self.row["header_version"] or "").startswith("v2.")
-
-
-def regenerator_of(releases: Path) -> Regenerator:
-    return Regenerator(DirectoryReleases(str(releases)), NoFlux())
-
-
-def members(archive: Path, wanted: set[str] | None = None) -> Iterator[tuple[str, bytes]]:
-    """Stream an archive; it unpacks to hundreds of megabytes."""
-    with tarfile.open(archive, "r|xz") as tar:
-        for member in tar:
-            if member.isfile() and (wanted is None or member.name in wanted):
-                file = tar.extractfile(member)
-                assert file is not None
-                yield member.name, file.read()
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 @pytest.fixture(scope="session")
@@ -93,54 +35,5 @@ def records(conformance: Path) -> list[Record]:
     names = sorted(index)
     halves = [set(names[start::2]) for start in range(2)]
     with ProcessPoolExecutor(max_workers=len(halves)) as pool:
-        done = pool.map(_records, [conformance] * 2, [index] * 2, halves)
+        done = pool.map(records_of, [conformance] * 2, [index] * 2, halves)
         return [record for half in done for record in half]
-
-
-def _records(conformance: Path, index: dict[str, dict[str, Any]], wanted: set[str]) -> list[Record]:
-    regenerator = regenerator_of(conformance / "releases")
-    found = []
-    for name, content in members(conformance / "wild.tar.xz", wanted):
-        record = Record(index[name])
-        try:
-            _look(record, content, regenerator)
-        except Exception:  # noqa: BLE001 a traceback is what the test looks for
-            record.trace = traceback.format_exc()
-        found.append(record)
-    return found
-
-
-def _look(record: Record, content: bytes, regenerator: Regenerator) -> None:
-    tree = MemoryTree({PATH: content})
-    (installation,) = gotk.find(tree, regenerator)
-    proof = installation.proof
-    record.verdict, record.version, record.reason = str(proof.verdict), proof.version, proof.reason
-    record.flags = proof.options.flags() if proof.options else {}
-    record.residue = len(proof.edits)
-    if not record.is_v2:
-        return
-    (outcome,) = publish(plan_upgrade([installation], regenerator, to=TARGET, take_release=False), tree)
-    decision = outcome.plan.decision
-    if isinstance(decision, Hold):
-        record.upgrade = str(decision.reason)
-        if tree.files[PATH] != content:
-            record.faults.append("held, and yet written")
-        return
-    record.upgrade = "written"
-    record.faults += _faults(decision, tree, regenerator)
-
-
-def _faults(upgrade: Upgrade, tree: MemoryTree, regenerator: Regenerator) -> Iterator[str]:
-    """The written file is looked at afresh, as the next run would."""
-    carried = upgrade.change.carried
-    (again,) = gotk.find(tree, regenerator)
-    if again.proof.version != TARGET:
-        yield f"the written file is a {again.proof.version}"
-    if sorted(edit.identity for edit in again.proof.edits) != sorted(edit.identity for edit in carried.kept):
-        yield "the residue is not what it was"
-    if carried.dropped or carried.conflicts:
-        yield "edits were dropped in silence"
-    written = tree.files[PATH]
-    (second,) = publish(plan_upgrade([again], regenerator, to=TARGET, take_release=False), tree)
-    if not isinstance(second.plan.decision, Hold) or tree.files[PATH] != written:
-        yield "the second run changed something"

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from conformance.conftest import PATH, TARGET, regenerator_of, tell
+from conformance.real_files import PATH, TARGET, regenerator_of, tell
 from flux_upgrade.kinds import gotk
 from flux_upgrade.manifests.options import COMPONENTS, InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.conftest import members, regenerator_of, rows, tell
+from conformance.real_files import members, regenerator_of, rows, tell
 from flux_upgrade.manifests.generators import known_generator
 from flux_upgrade.manifests.nodes import compose, serialize
 from flux_upgrade.manifests.options import InstallOptions, validate

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.conftest import PATH, Record, members, regenerator_of, rows, tell
+from conformance.real_files import PATH, Record, members, regenerator_of, rows, tell
 from flux_upgrade.kinds import gotk
 from flux_upgrade.manifests.regenerate import Regenerator
 from memory import MemoryTree

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -12,10 +11,8 @@ from flux_upgrade.manifests.documents import Manifest
 from flux_upgrade.manifests.generators import GENERATORS
 from flux_upgrade.manifests.infer import Inferred
 from flux_upgrade.manifests.options import validate
-from flux_upgrade.manifests.regenerate import Regenerated, Regenerator
+from flux_upgrade.manifests.regenerate import Regenerated, Regenerator, skeleton_of
 
-IMAGE_LINE = re.compile(r"^( +(?:- )?image: ).*$", re.MULTILINE)
-_VERSION_LINE = re.compile(r"^( +app\.kubernetes\.io/version: ).*$", re.MULTILINE)
 _TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?")
 _MOST_LABELS = 3
 _MOST_BODIES = 3
@@ -109,15 +106,11 @@ class Candidates:
 
         For a file whose labels are as wrong as its header.
         """
-        mine = Counter(_skeleton(document.text) for document in self.manifest.documents)
+        mine = skeleton_of(self.manifest.documents)
         scored = []
         for position, tag in enumerate(tags):
             base = next(self.regenerations([tag]), None)
             if base is not None:
-                theirs = Counter(_skeleton(document.text) for document in base.documents.values())
+                theirs = base.skeleton
                 scored.append(((mine - theirs).total() + (theirs - mine).total(), position, tag))
         return [tag for _, _, tag in sorted(scored)[:_MOST_BODIES]]
-
-
-def _skeleton(text: str) -> str:
-    return _VERSION_LINE.sub(r"\1", IMAGE_LINE.sub(r"\1", text))

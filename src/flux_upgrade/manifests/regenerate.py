@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +17,9 @@ from flux_upgrade.manifests.render import render
 from flux_upgrade.model import ReleaseManifests
 from flux_upgrade.ports import FluxCli, Releases
 from flux_upgrade.versions import Version
+
+IMAGE_LINE = re.compile(r"^( +(?:- )?image: ).*$", re.MULTILINE)
+_VERSION_LINE = re.compile(r"^( +app\.kubernetes\.io/version: ).*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,16 @@ class Regenerated:
     def documents(self) -> dict[ObjectKey, Document]:
         """Its documents by object, in order."""
         return {document.key: document for document in self.manifest.documents}
+
+    @cached_property
+    def skeleton(self) -> Counter[str]:
+        """See ``skeleton_of``."""
+        return skeleton_of(self.manifest.documents)
+
+
+def skeleton_of(documents: Iterable[Document]) -> Counter[str]:
+    """The documents' texts, less images and version labels: what is left is the release's own."""
+    return Counter(_VERSION_LINE.sub(r"\1", IMAGE_LINE.sub(r"\1", document.text)) for document in documents)
 
 
 class Regenerator:

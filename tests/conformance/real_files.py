@@ -1,0 +1,116 @@
+"""Real manifests, streamed from the shared data, and what comes of each of them."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flux_upgrade.edges.directory import DirectoryReleases
+from flux_upgrade.kinds import gotk
+from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.publish import publish
+from flux_upgrade.upgrade import Hold, Upgrade, plan_upgrade
+from memory import MemoryTree, NoFlux
+
+TARGET = "v2.9.4"
+PATH = "clusters/one/flux-system/gotk-components.yaml"
+COUNTS: list[str] = []
+"""What the tests counted, for the end of the run."""
+
+
+def tell(line: str) -> None:
+    """A line for the end of the run."""
+    COUNTS.append(line)
+
+
+@dataclass
+class Record:
+    """What came of one real file; small, so that hundreds of them can be kept."""
+
+    row: dict[str, Any]
+    verdict: str = ""
+    version: str = ""
+    reason: str = ""
+    flags: dict[str, Any] = field(default_factory=dict)
+    residue: int = 0
+    upgrade: str = ""
+    """``written``, or the reason of a hold."""
+    faults: list[str] = field(default_factory=list)
+    """What went wrong with the upgrade: a lost edit, a second run that changed something."""
+    trace: str = ""
+
+    @property
+    def is_v2(self) -> bool:
+        return str(self.row["header_version"] or "").startswith("v2.")
+
+
+def regenerator_of(releases: Path) -> Regenerator:
+    return Regenerator(DirectoryReleases(str(releases)), NoFlux())
+
+
+def members(archive: Path, wanted: set[str] | None = None) -> Iterator[tuple[str, bytes]]:
+    """Stream an archive; it unpacks to hundreds of megabytes."""
+    with tarfile.open(archive, "r|xz") as tar:
+        for member in tar:
+            if member.isfile() and (wanted is None or member.name in wanted):
+                file = tar.extractfile(member)
+                assert file is not None
+                yield member.name, file.read()
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def records_of(conformance: Path, index: dict[str, dict[str, Any]], wanted: set[str]) -> list[Record]:
+    regenerator = regenerator_of(conformance / "releases")
+    found = []
+    for name, content in members(conformance / "wild.tar.xz", wanted):
+        record = Record(index[name])
+        try:
+            _look(record, content, regenerator)
+        except Exception:  # noqa: BLE001 a traceback is what the test looks for
+            record.trace = traceback.format_exc()
+        found.append(record)
+    return found
+
+
+def _look(record: Record, content: bytes, regenerator: Regenerator) -> None:
+    tree = MemoryTree({PATH: content})
+    (installation,) = gotk.find(tree, regenerator)
+    proof = installation.proof
+    record.verdict, record.version, record.reason = str(proof.verdict), proof.version, proof.reason
+    record.flags = proof.options.flags() if proof.options else {}
+    record.residue = len(proof.edits)
+    if not record.is_v2:
+        return
+    (outcome,) = publish(plan_upgrade([installation], regenerator, to=TARGET, take_release=False), tree)
+    decision = outcome.plan.decision
+    if isinstance(decision, Hold):
+        record.upgrade = str(decision.reason)
+        if tree.files[PATH] != content:
+            record.faults.append("held, and yet written")
+        return
+    record.upgrade = "written"
+    record.faults += _faults(decision, tree, regenerator)
+
+
+def _faults(upgrade: Upgrade, tree: MemoryTree, regenerator: Regenerator) -> Iterator[str]:
+    """The written file is looked at afresh, as the next run would."""
+    carried = upgrade.change.carried
+    (again,) = gotk.find(tree, regenerator)
+    if again.proof.version != TARGET:
+        yield f"the written file is a {again.proof.version}"
+    if sorted(edit.identity for edit in again.proof.edits) != sorted(edit.identity for edit in carried.kept):
+        yield "the residue is not what it was"
+    if carried.dropped or carried.conflicts:
+        yield "edits were dropped in silence"
+    written = tree.files[PATH]
+    (second,) = publish(plan_upgrade([again], regenerator, to=TARGET, take_release=False), tree)
+    if not isinstance(second.plan.decision, Hold) or tree.files[PATH] != written:
+        yield "the second run changed something"
