@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from flux_upgrade.errors import (
@@ -84,14 +84,16 @@ def plan_upgrade(
     target = to or newest_stable(regenerator)
     regenerator.manifests(target)
     # Identical files have one proof, and so one decision: it is made once.
-    decided: dict[int, tuple[Upgrade | Hold, Change | None]] = {}
+    decided: dict[int, Plan] = {}
     for installation in installations:
-        proof = id(installation.proof)
-        if proof not in decided:
-            decided[proof] = _decide(
+        first = decided.get(id(installation.proof))
+        if first is None:
+            decision, change = _decide(
                 installation, target, regenerator, asked=bool(to), take_release=take_release
             )
-        yield Plan(installation, *decided[proof])
+            # The plan holds the proof, so that its id is nobody else's.
+            first = decided[id(installation.proof)] = Plan(installation, decision, change)
+        yield replace(first, installation=installation)
 
 
 def _decide(

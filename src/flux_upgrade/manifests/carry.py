@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from flux_upgrade.errors import Unreadable
 from flux_upgrade.manifests.comments import extract, insert
 from flux_upgrade.manifests.compare import FILE, controllers_of, edits_of, normalized, object_edits
 from flux_upgrade.manifests.documents import Document, ObjectKey, parse
@@ -21,7 +22,7 @@ from flux_upgrade.manifests.nodes import Node, compose, same, serialize
 from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.manifests.regenerate import Regenerated
 from flux_upgrade.manifests.render import header
-from flux_upgrade.manifests.residue import Edit, Path
+from flux_upgrade.manifests.residue import Edit, Op, Path
 
 
 @dataclass(frozen=True)
@@ -138,12 +139,20 @@ def _additions(base: Regenerated, mine: dict[ObjectKey, Document], target: Regen
     work.texts = {key: work.texts[key] for key in order}
 
 
+def _residue(content: bytes, target: Regenerated) -> tuple[Edit, ...]:
+    """The result read back. A comment that makes it unreadable is found here, and by no reader before."""
+    try:
+        result = parse(content)
+        return tuple(edits_of(result, target, controllers_of(result, target)))
+    except Unreadable as error:
+        return (Edit(FILE, (), Op.REPLACE, None, error.message),)
+
+
 def _checked(
     proof: Proof, target: Regenerated, work: _Work, content: bytes, *, take_release: bool
 ) -> Carried:
     """Compare the residue of the result with the residue before, edit by edit."""
-    result = parse(content)
-    after = Counter(edit.identity for edit in edits_of(result, target, controllers_of(result, target)))
+    after = Counter(edit.identity for edit in _residue(content, target))
     kept, absorbed, lost = [], [], []
     for edit in proof.edits:
         if after[edit.identity] > 0:
