@@ -26,8 +26,9 @@ class MemoryTree:
             raise Unreadable(f"no {path}")
         return self.files[path]
 
-    def write(self, path: str, content: bytes) -> None:
+    def write(self, path: str, content: bytes, old: bytes | None = None) -> None:
         """The port Worktree, too."""
+        assert old in (None, self.files[path])
         self.files[path] = content
 
 

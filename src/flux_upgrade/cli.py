@@ -79,6 +79,11 @@ def _defect(error: Exception, *, debug: bool) -> str:
     )
 
 
+def _encoded(text: str) -> bytes:
+    """File names may hold bytes that are no text (PEP 383); they are shown as escapes."""
+    return text.encode("utf-8", "backslashreplace")
+
+
 def _masked(text: str, token: str) -> str:
     return text.replace(token, "***") if token else text
 
@@ -101,9 +106,11 @@ def _render(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     text = rules.render(options)
     if rules.evidence:
         err.write(f"flux-upgrade: {options.version} is newer than the rules, but {rules.evidence}\n")
+    if rules.not_covered and options.changed():
+        err.write(f"  it speaks for default flags only; not covered: {', '.join(options.changed())}\n")
     if not manifests.verified:
         err.write(f"flux-upgrade: unverified: there is no checksum for the manifests of {options.version}\n")
-    out.write(text.encode())
+    out.write(_encoded(text))
     return 0
 
 
@@ -118,7 +125,7 @@ def _inspect(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
         if settings.json
         else report.inspection_text(installations, settings.path)
     )
-    out.write(text.encode())
+    out.write(_encoded(text))
     out.flush()
     _require_any(installations, settings)
     broken = [each for each in installations if each.proof.verdict is Verdict.UNREADABLE]
@@ -155,7 +162,7 @@ def _upgrade(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
                     ).encode()
                 )
                 out.write(b"\n")
-    out.write(report.upgrade_text(outcomes, settings.path, written=not settings.dry_run).encode())
+    out.write(_encoded(report.upgrade_text(outcomes, settings.path, written=not settings.dry_run)))
     out.flush()
     for outcome in outcomes:
         if outcome.error is not None:

@@ -68,6 +68,9 @@ class Tree(Protocol):
 class Worktree(Protocol):
     """The one place that writes."""
 
-    def write(self, path: str, content: bytes) -> None:
-        """Replace a file atomically. Raises WriteFailed; then the old file is untouched."""
+    def write(self, path: str, content: bytes, old: bytes | None = None) -> None:
+        """Replace a file atomically. Raises WriteFailed; then the old file is untouched.
+
+        ``old``: what was read. A file that is something else by now is not replaced.
+        """
         ...

@@ -32,7 +32,7 @@ def publish(plans: Iterable[Plan], worktree: Worktree) -> Iterator[Outcome]:
     for plan in plans:
         try:
             if isinstance(plan.decision, Upgrade):
-                worktree.write(plan.installation.path, plan.decision.change.new)
+                worktree.write(plan.installation.path, plan.decision.change.new, plan.installation.content)
             yield Outcome(plan)
         except WriteFailed as error:
             yield Outcome(plan, error)

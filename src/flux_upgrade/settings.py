@@ -171,7 +171,9 @@ def parse_settings(argv: Sequence[str], env: Mapping[str, str]) -> Settings:
             hint=f"see `{parser.prog} --help`",
         )
     home = env.get("HOME", "")
-    base = env.get("XDG_CACHE_HOME", "") or (f"{home}/.cache" if home else "")
+    asked_cache = env.get("XDG_CACHE_HOME", "")
+    # The XDG specification has relative paths ignored.
+    base = asked_cache if asked_cache.startswith("/") else f"{home}/.cache" if home else ""
     shared = Settings(
         command=command,
         release_source=asked.release_source,

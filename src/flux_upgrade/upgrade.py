@@ -82,7 +82,17 @@ def plan_upgrade(
     SourceUnavailable and UntrustedArchive, which concern all of them.
     """
     target = to or newest_stable(regenerator)
-    regenerator.manifests(target)
+    try:
+        regenerator.manifests(target)
+    except ReleaseNotFound as error:
+        if to:
+            raise
+        # Listed, but its assets are still being uploaded.
+        hold = Hold(
+            HoldReason.UNSUPPORTED_RELEASE, error.message, "it is the newest release: run again later"
+        )
+        yield from (Plan(installation, hold, None) for installation in installations)
+        return
     # Identical files have one proof, and so one decision: it is made once.
     decided: dict[int, Plan] = {}
     for installation in installations:
@@ -108,11 +118,15 @@ def _decide(
         if hold is not None:
             return hold, None
         change = gotk.change(installation, target, regenerator, take_release=take_release)
+    except Unreadable as error:
+        return Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable), None
     except UnsupportedRelease as error:
         kind = None if error.pending and not asked else UnsupportedRelease
         return Hold(HoldReason.UNSUPPORTED_RELEASE, error.message, error.hint, kind), None
     if change.carried.conflicts:
         return _conflict(target, change), change
+    if change.new == installation.content:
+        return _up_to_date(installation, target, asked=asked), None
     return Upgrade(target, change), change
 
 

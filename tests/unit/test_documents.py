@@ -115,7 +115,7 @@ def test_comments_around_the_header() -> None:
     ("text", "told"),
     [
         (f"{HEADER}<<<<<<< HEAD\n{ONE}=======\n{TWO}>>>>>>> x\n", "markers in lines 5, 10, 16"),
-        (f"{HEADER}{ONE}{HEADER}{TWO}", "lines 3 and 11"),
+        (f"{HEADER}{ONE}{HEADER}{TWO}", "lines 2 and 10"),
     ],
 )
 def test_what_is_refused(text: str, told: str) -> None:

@@ -81,9 +81,7 @@ def test_plain_words(word: str) -> None:
 
 def test_the_command_that_flux_would_take() -> None:
     options = PLAIN._replace(network_policy=False, toleration_keys=("a", "b"), namespace="x")
-    assert options.command() == (
-        "install",
-        "--export",
+    assert options.command_line() == (
         "--version=v2.9.4",
         "--namespace=x",
         "--network-policy=false",

@@ -193,6 +193,8 @@ def test_legacy_order_of_early_candidates() -> None:
         ("helm-controller.yaml", "metadata:", "meta:"),
         ("rbac.yaml", "roleRef:", "ref:"),
         ("policies.yaml", "  name: allow-egress\n", ""),
+        ("rbac.yaml", "  name: crd-controller\n", ""),
+        ("helm-controller.yaml", "  labels:\n", "  labels: {a: b}\n"),
     ],
 )
 def test_another_shape_is_refused(file: str, old: str, new: str) -> None:
@@ -200,10 +202,6 @@ def test_another_shape_is_refused(file: str, old: str, new: str) -> None:
     assert old in files[file]
     files[file] = files[file].replace(old, new)
     manifests = ReleaseManifests("v2.9.4", files, verified=True)
-    if file == "policies.yaml":
-        # A nameless policy gets the namespace all the same: nothing to be wrong about.
-        assert render(manifests, NINE, GENERATORS[-1])
-        return
     with pytest.raises(UnsupportedRelease, match=r"v2\.9\.4"):
         render(manifests, NINE, GENERATORS[-1])
 

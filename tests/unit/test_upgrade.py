@@ -174,10 +174,10 @@ def test_identical_installations_are_rendered_once() -> None:
 class FullDisk(MemoryTree):
     """A Worktree that cannot write one of its files."""
 
-    def write(self, path: str, content: bytes) -> None:
+    def write(self, path: str, content: bytes, old: bytes | None = None) -> None:
         if path.startswith("a/"):
             raise WriteFailed("no space left", hint="make some")
-        super().write(path, content)
+        super().write(path, content, old)
 
 
 def test_one_fails_and_the_others_go_on() -> None:

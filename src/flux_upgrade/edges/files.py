@@ -19,6 +19,8 @@ MAX_FILE = 32 * 1024 * 1024
 
 SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", ".terraform", ".venv"})
 """Folders that hold other people's files."""
+NAMED = ("gotk-components.yaml", "gotk-components.yml")
+"""Files that are spoken of whatever they are: one that cannot be read is no reason for silence."""
 
 
 def _anchor(root: str) -> tuple[str, str | None]:
@@ -61,7 +63,7 @@ class DirectoryTree:
         reading it tells why.
         """
         if self._only is None:
-            yield from sorted(self._below(""))
+            yield from sorted(self._below())
         else:
             yield self._only
 
@@ -81,21 +83,29 @@ class DirectoryTree:
                 hint="check that it is there, what it is, and its permissions",
             ) from error
 
-    def _below(self, folder: str) -> Iterator[str]:
-        """Paths of the YAML files below ``folder``, which is relative and ends with ``/`` if not empty."""
-        try:
-            with os.scandir(os.path.join(self._folder, folder)) as found:
-                entries = tuple(found)
-        except OSError:
-            yield folder.rstrip("/") or "."
-            return
-        for entry in entries:
-            path = folder + entry.name
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name not in SKIPPED:
-                    yield from self._below(f"{path}/")
-            elif entry.name.endswith((".yaml", ".yml")) and _is_small_file(entry):
-                yield path
+    def _below(self) -> Iterator[str]:
+        """Paths of the YAML files of the tree."""
+        folders = [""]
+        while folders:
+            folder = folders.pop()
+            try:
+                with os.scandir(os.path.join(self._folder, folder)) as found:
+                    entries = tuple(found)
+            except OSError:
+                yield folder.rstrip("/") or "."
+                continue
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in SKIPPED:
+                        folders.append(f"{folder}{entry.name}/")
+                elif _is_candidate(entry):
+                    yield folder + entry.name
+
+
+def _is_candidate(entry: os.DirEntry[str]) -> bool:
+    if entry.name in NAMED:
+        return not entry.is_symlink()
+    return entry.name.endswith((".yaml", ".yml")) and _is_small_file(entry)
 
 
 def _is_small_file(entry: os.DirEntry[str]) -> bool:
@@ -115,7 +125,7 @@ class DirectoryWorktree:
     def __init__(self, root: str) -> None:
         self._folder, _ = _anchor(root)
 
-    def write(self, path: str, content: bytes) -> None:
+    def write(self, path: str, content: bytes, old: bytes | None = None) -> None:
         """Replace or make a file; its mode stays, and its owner where that may be set.
 
         Raises WriteFailed, and then leaves everything as it was; also where
@@ -129,7 +139,7 @@ class DirectoryWorktree:
             )
         temporary = os.path.join(os.path.dirname(target), f".flux-upgrade-{os.urandom(8).hex()}")
         try:
-            _write_whole(temporary, target, content)
+            _write_whole(temporary, target, content, old)
         except OSError as error:
             raise WriteFailed(
                 f"{one_line(path)} cannot be written: {error.strerror}",
@@ -140,7 +150,7 @@ class DirectoryWorktree:
                 os.remove(temporary)
 
 
-def _write_whole(temporary: str, target: str, content: bytes) -> None:
+def _write_whole(temporary: str, target: str, content: bytes, old: bytes | None) -> None:
     before = None
     with suppress(FileNotFoundError):
         before = os.stat(target)
@@ -154,6 +164,8 @@ def _write_whole(temporary: str, target: str, content: bytes) -> None:
                 os.fchown(file.fileno(), before.st_uid, before.st_gid)
             os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
         os.fsync(file.fileno())
+    if old is not None and read_regular(target, MAX_FILE) != old:
+        raise OSError(errno.EBUSY, "it was changed since it was read; run flux-upgrade again")
     os.replace(temporary, target)
 
 
@@ -163,6 +175,7 @@ class RecordingWorktree:
     def __init__(self) -> None:
         self.written: list[tuple[str, bytes]] = []
 
-    def write(self, path: str, content: bytes) -> None:
+    def write(self, path: str, content: bytes, old: bytes | None = None) -> None:
         """Remember ``content`` for ``path``, in the order of the calls."""
+        del old
         self.written.append((path, content))

@@ -12,7 +12,6 @@ from flux_upgrade.manifests.compare import controllers_of
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.infer import INSTANCE, PART_OF, deployments, flux_labels
-from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Proof, Verdict, prove
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.ports import Tree
@@ -29,7 +28,7 @@ def find(tree: Tree, regenerator: Regenerator) -> Iterator[Installation]:
 
     Raises SourceUnavailable or UntrustedArchive where the releases cannot be had.
     """
-    known: dict[bytes, tuple[str, Proof] | None] = {}
+    known: dict[tuple[bytes, bool], tuple[str, Proof] | None] = {}
     for path in tree.candidates():
         named = path.rpartition("/")[2] in _FILE_NAMES
         try:
@@ -40,9 +39,9 @@ def find(tree: Tree, regenerator: Regenerator) -> Iterator[Installation]:
             continue
         if not named and not _may_be(content):
             continue
-        if content not in known:
-            known[content] = _look(content, regenerator)
-        found = known[content]
+        if (content, named) not in known:
+            known[content, named] = _look(content, regenerator, named=named)
+        found = known[content, named]
         if found is not None:
             yield Installation(path, found[0], content, found[1])
         elif named:
@@ -58,14 +57,14 @@ def _may_be(content: bytes) -> bool:
     )
 
 
-def _look(content: bytes, regenerator: Regenerator) -> tuple[str, Proof] | None:
+def _look(content: bytes, regenerator: Regenerator, *, named: bool) -> tuple[str, Proof] | None:
     """The kind and the proof; None where the content is no manifest of Flux's."""
     try:
         manifest = parse(content)
         labelled = any(map(_is_fluxs, (document for _, document in deployments(manifest))))
     except Unreadable as error:
         # A template or a broken file is ours to speak of only if it says that Flux made it.
-        return (NAME, _unreadable(error)) if _HEADER.search(content) else None
+        return (NAME, _unreadable(error)) if named or _HEADER.search(content) else None
     if not manifest.header_line and not labelled:
         return None
     proof = prove(manifest, regenerator)
@@ -113,7 +112,7 @@ def change(
         ),
         evidence=rules.evidence,
         verified=regenerator.manifests(target).verified,
-        not_covered=_away_from_default(proof.options) if rules.not_covered else (),
+        not_covered=tuple(proof.options.changed()) if rules.not_covered else (),
     )
 
 
@@ -123,8 +122,3 @@ def shipped(target: str, installation: Installation, regenerator: Regenerator) -
     assert options is not None  # noqa: S101 only proved installations are asked about
     base = regenerator.regenerate(options._replace(version=target))
     return {each.name: each.image for each in controllers_of(base.manifest, base)}
-
-
-def _away_from_default(options: InstallOptions) -> tuple[str, ...]:
-    plain = InstallOptions(options.version).flags()
-    return tuple(flag for flag, value in options.flags().items() if value != plain[flag])

@@ -6,11 +6,17 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from flux_upgrade.errors import FluxUpgradeError, ReleaseNotFound, UnsupportedRelease, UsageError
+from flux_upgrade.errors import (
+    FluxUpgradeError,
+    ReleaseNotFound,
+    UnsupportedRelease,
+    UntrustedArchive,
+    UsageError,
+)
 from flux_upgrade.manifests.documents import Manifest
 from flux_upgrade.manifests.generators import GENERATORS
 from flux_upgrade.manifests.infer import Inferred
-from flux_upgrade.manifests.options import validate
+from flux_upgrade.manifests.options import validate_recovered
 from flux_upgrade.manifests.regenerate import Regenerated, Regenerator, skeleton_of
 
 _TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?")
@@ -52,7 +58,7 @@ class Candidates:
             except ReleaseNotFound as error:
                 hint = f"give a --release-source that has {version}"
                 problem = Unusable(error.message, hint=hint) if version == named[0] else problem
-            except (Unusable, UnsupportedRelease) as error:
+            except (Unusable, UnsupportedRelease, UntrustedArchive) as error:
                 problem = error if version == named[0] else problem
         return usable, problem
 
@@ -84,7 +90,7 @@ class Candidates:
     def _can(self, tag: str) -> bool:
         try:
             self.regenerator.rules(tag)
-        except (ReleaseNotFound, UnsupportedRelease):
+        except (ReleaseNotFound, UnsupportedRelease, UntrustedArchive):
             return False
         return True
 
@@ -96,7 +102,7 @@ class Candidates:
             for components in dict.fromkeys(filter(None, (body, told))):
                 options = self.inferred.options._replace(version=tag, components=components)
                 try:
-                    validate(options, known)
+                    validate_recovered(options, known)
                 except UsageError:
                     continue
                 yield self.regenerator.regenerate(options, generator)

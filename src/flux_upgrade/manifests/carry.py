@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from flux_upgrade.errors import Unreadable
 from flux_upgrade.manifests.comments import extract, insert
-from flux_upgrade.manifests.compare import FILE, controllers_of, edits_of, normalized, object_edits
+from flux_upgrade.manifests.compare import FILE, aligned, controllers_of, edits_of, normalized, object_edits
 from flux_upgrade.manifests.documents import Document, ObjectKey, parse
 from flux_upgrade.manifests.images import Controller
 from flux_upgrade.manifests.merge import Conflict, Merge
@@ -57,7 +57,7 @@ def carry(proof: Proof, target: Regenerated, *, take_release: bool = False) -> C
     manifest, base = proof.manifest, proof.base
     assert manifest is not None  # noqa: S101 a proof with a base has read its file
     assert base is not None  # noqa: S101 stated above
-    mine = {document.key: document for document in manifest.documents}
+    mine = aligned(manifest.documents, {**target.documents, **base.documents})
     work = _Work()
     for key in dict.fromkeys([*target.documents, *base.documents]):
         sides = (base.documents.get(key), mine.get(key), target.documents.get(key))

@@ -44,7 +44,7 @@ def extract(text: str, node: Node) -> tuple[Comment, ...]:
     """The comments of a document, in order. ``node`` is what ``text`` composes to."""
     if "#" not in text:
         return ()
-    entries = list(_entries(node, ()))
+    entries = sorted(_entries(node, ()), key=lambda entry: entry.offset)
     starts = [entry.offset for entry in entries]
     spans = sorted(_scalars(text, node))
     found = []
@@ -88,20 +88,29 @@ def insert(text: str, node: Node, comments: tuple[Comment, ...]) -> str:
 
 
 def _entries(node: Node, path: Path) -> Iterator[_Entry]:
-    """Every key and list item in document order; an item comes before its first key."""
+    """Every key and list item in document order; an item comes before its first key.
+
+    What an alias or a merge key brings in stands elsewhere in the text, and is left out.
+    """
+    start, end = node.start_mark.index, node.end_mark.index
     if isinstance(node, MappingNode):
         for key, value in node.value:
             mark = key.start_mark
-            own = (*path, key.value)
-            yield _Entry(own, mark.index, mark.line, mark.column, _last_line(mark.line, value))
-            yield from _entries(value, own)
+            if start <= mark.index < end:
+                own = (*path, key.value)
+                inside = start <= value.start_mark.index <= end
+                last = _last_line(mark.line, value) if inside else mark.line
+                yield _Entry(own, mark.index, mark.line, mark.column, last)
+                if inside:
+                    yield from _entries(value, own)
     elif isinstance(node, SequenceNode):
         for label, item in children(node).items():
             mark = item.start_mark
-            own = (*path, label)
-            # The dash stands two columns before the item in Flux's form.
-            yield _Entry(own, mark.index, mark.line, max(mark.column - 2, 0), _last_line(mark.line, item))
-            yield from _entries(item, own)
+            if start <= mark.index <= end:
+                own = (*path, label)
+                # The dash stands two columns before the item in Flux's form.
+                yield _Entry(own, mark.index, mark.line, max(mark.column - 2, 0), _last_line(mark.line, item))
+                yield from _entries(item, own)
 
 
 def _last_line(line: int, value: Node) -> int:

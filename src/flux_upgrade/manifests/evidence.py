@@ -50,6 +50,10 @@ def rules_for(manifests: ReleaseManifests, releases: Releases, flux: FluxCli) ->
     def by(generator: Generator) -> Render:
         return lambda options: render(manifests, options, generator)
 
+    if tag.startswith(("v0.", "v1.")):
+        raise UnsupportedRelease(
+            f"{tag} is older than Flux 2", hint="render it with the Flux CLI of that version"
+        )
     known = known_generator(tag)
     if known is not None:
         return Rules(by(known), known)
@@ -64,7 +68,7 @@ def rules_for(manifests: ReleaseManifests, releases: Releases, flux: FluxCli) ->
                 return Rules(by(generator), generator, why, not_covered=True)
     if flux.version() == tag:
         return Rules(
-            lambda options: flux.install_export(options.command()[2:]), None, f"rendered by flux {tag}"
+            lambda options: flux.install_export(options.command_line()), None, f"rendered by flux {tag}"
         )
     raise _unsupported(tag, published, hashes is not None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -62,6 +63,20 @@ def tag_order(tag: str) -> tuple[object, ...] | None:
     return (int(match[1]), int(match[2]), int(match[3]), not pre, pre)
 
 
+def controller_index(containers: Sequence[tuple[str, str]], controller: str) -> int | None:
+    """Which of a Deployment's containers, (name, image) each, is Flux's: the others are the user's.
+
+    Flux calls it ``manager``.
+    """
+    for index, (name, _) in enumerate(containers):
+        if name == "manager":
+            return index
+    for index, (_, image) in enumerate(containers):
+        if Image.parse(image).repository.endswith(f"/{controller}"):
+            return index
+    return 0 if containers else None
+
+
 @dataclass(frozen=True, slots=True)
 class Controller:
     """One controller as it stands in a file."""
@@ -77,7 +92,12 @@ class Controller:
     def state(self) -> ImageState:
         """See ImageState."""
         own, shipped = tag_order(self.image.tag), tag_order(self.release_image.tag)
-        if self.image.repository != self.release_image.repository or (self.image.tag and own is None):
+        untagged = not self.image.tag and not self.image.digest
+        if (
+            self.image.repository != self.release_image.repository
+            or untagged
+            or (self.image.tag and own is None)
+        ):
             return ImageState.CUSTOM
         if own is None or shipped is None or own == shipped:
             return ImageState.PINNED if self.image.digest else ImageState.RELEASE

@@ -8,6 +8,7 @@ documents were sorted (releases before v2.0.0-rc.4).
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,11 +16,11 @@ from typing import Any
 
 from flux_upgrade.errors import Unreadable
 from flux_upgrade.manifests.documents import Document, Manifest
-from flux_upgrade.manifests.images import Image
+from flux_upgrade.manifests.images import Image, controller_index
 from flux_upgrade.manifests.options import COMPONENTS, InstallOptions
+from flux_upgrade.manifests.residue import VERSION_LABEL
 
 INSTANCE, PART_OF = "app.kubernetes.io/instance", "app.kubernetes.io/part-of"
-VERSION_LABEL = "app.kubernetes.io/version"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def infer(manifest: Manifest) -> Inferred:
         )
     lines: dict[str, int] = {"components": found[0][1].line}
     specs = [(name, document, _get(document.data, "spec", "template", "spec")) for name, document in found]
-    args = [(document, arg) for _, document, spec in specs for arg in _args(spec)]
+    args = [(document, arg) for name, document, spec in specs for arg in _args(spec, name)]
 
     def vote(flag: str, default: str, votes: Iterable[tuple[str, int]]) -> str:
         ballots = list(votes)
@@ -93,7 +94,7 @@ def infer(manifest: Manifest) -> Inferred:
             filter(None, vote("toleration-keys", "", _tolerations(specs)).split("\n")),
         ),
     )
-    return Inferred(options, lines, _versions(manifest))
+    return Inferred(options, lines, _versions(manifest, options.namespace))
 
 
 def _get(data: Any, *path: str) -> Any:
@@ -107,9 +108,16 @@ def _list(data: Any, key: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _args(spec: Any) -> Iterator[str]:
-    for container in _list(spec, "containers")[:1]:
-        yield from (arg for arg in _list(container, "args") if isinstance(arg, str))
+def _container(spec: Any, controller: str) -> Any:
+    """The container of Flux's own among a Deployment's; None where there is none."""
+    containers = [each for each in _list(spec, "containers") if isinstance(each, dict)]
+    named = [(str(each.get("name", "")), str(each.get("image", ""))) for each in containers]
+    index = controller_index(named, controller)
+    return containers[index] if index is not None else None
+
+
+def _args(spec: Any, controller: str) -> Iterator[str]:
+    yield from (arg for arg in _list(_container(spec, controller), "args") if isinstance(arg, str))
 
 
 def _line(document: Document, needle: str) -> int:
@@ -143,11 +151,10 @@ def _policies(manifest: Manifest, lines: dict[str, int]) -> Iterator[Document]:
 
 def _registries(specs: list[tuple[str, Document, Any]]) -> Iterator[tuple[str, int]]:
     for name, document, spec in specs:
-        for container in _list(spec, "containers")[:1]:
-            image = _get(container, "image")
-            repository = Image.parse(image).repository if isinstance(image, str) else ""
-            if repository.endswith(f"/{name}"):
-                yield repository.removesuffix(f"/{name}"), _line(document, " image:")
+        image = _get(_container(spec, name), "image")
+        repository = Image.parse(image).repository if isinstance(image, str) else ""
+        if repository.endswith(f"/{name}"):
+            yield repository.removesuffix(f"/{name}"), _line(document, f" image: {image}")
 
 
 def _pull_secrets(specs: list[tuple[str, Document, Any]]) -> Iterator[tuple[str, int]]:
@@ -172,10 +179,15 @@ def _domains(args: list[tuple[Document, str]]) -> Iterator[tuple[str, int]]:
             yield value.partition(".svc.")[2].rstrip("./"), _line(document, arg)
 
 
-def _versions(manifest: Manifest) -> tuple[str, ...]:
+def _versions(manifest: Manifest, namespace: str) -> tuple[str, ...]:
+    """The version labels of Flux's objects; those of the user's have versions of their own."""
+    part_of, instance = re.escape(PART_OF), rf"{re.escape(INSTANCE)}[\"']?: *[\"']?{re.escape(namespace)}\b"
+    own = re.compile(rf"{part_of}[\"']?: *[\"']?flux\b|{instance}")
     counted = Counter(
         line.partition(":")[2].strip().strip("\"'")
-        for line in manifest.text.splitlines()
-        if line.lstrip().startswith(VERSION_LABEL)
+        for document in manifest.documents
+        if own.search(document.text)
+        for line in document.text.split("\n")
+        if line.lstrip(" \"'").startswith(VERSION_LABEL)
     )
     return tuple(version for version, _ in counted.most_common() if version)

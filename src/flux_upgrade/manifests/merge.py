@@ -50,9 +50,10 @@ class Merge:
 
         A node, or None where the object, key or item is not to be there.
         """
-        if same(base, mine) or (mine is not None and is_version_label(path, mine)):
+        hearsay = mine is not None and target is not None and is_version_label(path, mine)
+        if same(base, mine) or (hearsay and base is not None):
             return clone(target)
-        if same(mine, target):
+        if same(mine, target) or hearsay:
             self.absorbed.append(path)
             return clone(target)
         merged = self._within(base, mine, target, path)
@@ -93,24 +94,44 @@ class Merge:
     ) -> Node | None:
         """The merged list; None where order was changed, which makes the whole list one value."""
         old, own, new = labelled(base, mine, target)
-        if reordered(base, mine) or _order(old, new) != _order(new, old):
+        if reordered(base, mine) or _order(old, new) != _order(new, old) or _both_replaced(old, own, new):
             return None
-        labels = _placed(list(new), own)
-        merged = [self.merge(old.get(each), own.get(each), new.get(each), (*path, each)) for each in labels]
-        return SequenceNode(target.tag, [item for item in merged if item is not None], flow_style=False)
+        items = {
+            each: self.merge(old.get(each), own.get(each), new.get(each), (*path, each))
+            for each in dict.fromkeys([*old, *new, *own])
+        }
+        placed = [items[each] for each in _placed(list(new), old, own)]
+        return SequenceNode(target.tag, [item for item in placed if item is not None], flow_style=False)
+
+
+def _both_replaced(old: dict[str, Node], own: dict[str, Node], new: dict[str, Node]) -> bool:
+    """Whether user and release replaced the same item of those that have no name but their value.
+
+    Then neither's list is right with the other's item in it.
+    """
+    gone = [label for label in old if label not in own and label not in new and label.startswith("[{")]
+    return bool(gone) and any(label not in old and label not in new for label in own)
 
 
 def _order(a: dict[str, Node], b: dict[str, Node]) -> list[str]:
     return [label for label in a if label in b]
 
 
-def _placed(labels: list[str], own: dict[str, Node]) -> list[str]:
-    """The target's labels, with the user's additions behind what they stand behind in the user's list."""
-    previous = None
-    for label in own:
-        if label not in labels:
-            labels.insert(labels.index(previous) + 1 if previous is not None else 0, label)
-        previous = label
+def _placed(labels: list[str], old: dict[str, Node], own: dict[str, Node]) -> list[str]:
+    """The target's labels, with the user's additions beside their neighbours in the user's list."""
+    order = list(own)
+    for index, label in enumerate(order):
+        if label in labels or label in old:
+            continue
+        before = next((each for each in reversed(order[:index]) if each in labels), None)
+        behind = next((each for each in order[index + 1 :] if each in labels), None)
+        if before is not None:
+            place = labels.index(before) + 1
+        elif not any(each in old for each in order[:index]):
+            place = 0
+        else:
+            place = labels.index(behind) if behind is not None else len(labels)
+        labels.insert(place, label)
     return labels
 
 
@@ -120,7 +141,7 @@ def _image(base: ScalarNode, mine: ScalarNode, target: ScalarNode) -> ScalarNode
     image = Image(
         own.repository if own.repository != old.repository else new.repository,
         own.tag if own.tag != old.tag else new.tag,
-        "",
+        own.digest if own.digest != old.digest else new.digest,
     )
     return ScalarNode(target.tag, str(image), style=mine.style)
 

@@ -8,6 +8,7 @@ conformance test holds this for every document of every release.
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import yaml
@@ -23,6 +24,9 @@ _MERGE = "tag:yaml.org,2002:merge"
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+# What PyYAML raises for scalars whose tag and text do not fit.
+_UNREADABLE = (yaml.YAMLError, ValueError, OverflowError, AttributeError, KeyError, TypeError)
 
 __all__ = ["MappingNode", "Node", "ScalarNode", "SequenceNode", "compose", "construct", "same", "serialize"]
 
@@ -91,16 +95,30 @@ def _settle(node: Node, line: int, above: frozenset[int], left: list[int]) -> No
 
 
 def construct(node: Node, line: int = 1) -> Any:
-    """Plain values of a composed node. Raises Unreadable for tags that no manifest has."""
+    """Plain values of a composed node, as JSON can hold them.
+
+    Raises Unreadable for tags that no manifest has.
+    """
     try:
-        return yaml.SafeLoader("").construct_document(node)
-    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        return _as_json(yaml.SafeLoader("").construct_document(node))
+    except _UNREADABLE as error:
         mark = getattr(error, "problem_mark", None)
-        at = line + (mark.line if mark else node.start_mark.line)
+        at = line + (mark.line if mark else node.start_mark.line if node.start_mark else 0)
         raise Unreadable(
             f"line {at}: a value that YAML cannot read ({str(error).partition(chr(10))[0]})",
             hint="mend the file first",
         ) from error
+
+
+def _as_json(value: Any) -> Any:
+    """Keys that are no text, dates and infinite numbers as text."""
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else str(key): _as_json(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_as_json(item) for item in value]
+    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and isfinite(value)):
+        return value
+    return str(value)
 
 
 def same(a: Node | None, b: Node | None) -> bool:
@@ -120,11 +138,12 @@ def same(a: Node | None, b: Node | None) -> bool:
 def _scalar(node: Node) -> Any:
     try:
         return yaml.SafeLoader("").construct_object(node)
-    except (yaml.YAMLError, ValueError, OverflowError):
+    except _UNREADABLE:
         return node.value
 
 
 def serialize(node: Node) -> str:
     """The document in Flux's own form: block style, 80 columns, no comments."""
     text: str = yaml.serialize(node, Dumper=_Dumper, width=80, allow_unicode=True)
-    return text
+    # libyaml ends a document that an open-ended scalar closes with "..."; "---" does as well.
+    return text.removesuffix("...\n") if text.endswith("\n...\n") else text

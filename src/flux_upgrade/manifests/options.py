@@ -33,10 +33,12 @@ _TOLERATION_KEY = re.compile(r"([A-Za-z0-9.-]{1,253}/)?[A-Za-z0-9]([A-Za-z0-9._-
 # What the YAML 1.1 core of Flux's templates reads as something else than a
 # string: booleans, null, numbers in four bases, floats, dates.
 _NOT_A_STRING = re.compile(
-    r"y|n|yes|no|on|off|true|false|null|[-+]?[0-9][0-9_]*|0x[0-9a-f_]+|0o?[0-7_]+|0b[01_]+"
-    r"|[-+]?[0-9][0-9_]*(\.[0-9_]*)?(e[-+]?[0-9]+)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}",
-    re.IGNORECASE,
+    r"[yYnN]|[yY]es|YES|[nN]o|NO|[oO]n|ON|[oO]ff|OFF|[tT]rue|TRUE|[fF]alse|FALSE|[nN]ull|NULL"
+    r"|[-+]?[0-9][0-9_]*|0x[0-9a-fA-F_]+|0o?[0-7_]+|0b[01_]+"
+    r"|[-+]?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
 )
+# What a template engine or Flux's own post-build substitution leaves in the place of a flag.
+_RECOVERED = re.compile(r"[^\s'\"\\#]+")
 
 
 def ambiguous(value: str) -> bool:
@@ -75,12 +77,15 @@ class InstallOptions(NamedTuple):
             "toleration-keys": list(self.toleration_keys),
         }
 
-    def command(self) -> tuple[str, ...]:
-        """The arguments with which ``flux`` would print the same manifest."""
+    def changed(self) -> dict[str, str | bool | list[str]]:
+        """``flags``, less those that are at Flux's default."""
         plain = InstallOptions(version=self.version).flags()
-        changed = {flag: value for flag, value in self.flags().items() if value != plain[flag]}
-        flags = (f"--{flag}={_spell(value)}" for flag, value in changed.items())
-        return ("install", "--export", f"--version={self.version}", *flags)
+        return {flag: value for flag, value in self.flags().items() if value != plain[flag]}
+
+    def command_line(self) -> tuple[str, ...]:
+        """What ``flux install --export`` is to be given to print the same manifest."""
+        flags = (f"--{flag}={_spell(value)}" for flag, value in self.changed().items())
+        return (f"--version={self.version}", *flags)
 
 
 def _spell(value: Any) -> str:
@@ -108,7 +113,7 @@ def validate(options: InstallOptions, known_components: Iterable[str] = COMPONEN
             f"--log-level '{options.log_level}' is not one of {', '.join(LOG_LEVELS)}"
             + nearest(options.log_level, LOG_LEVELS)
         )
-    if options.registry and not _REGISTRY.fullmatch(options.registry):
+    if options.registry and ("://" in options.registry or not _REGISTRY.fullmatch(options.registry)):
         problems.append(
             f"--registry '{options.registry}' is not the start of an image name like ghcr.io/fluxcd"
         )
@@ -123,6 +128,29 @@ def validate(options: InstallOptions, known_components: Iterable[str] = COMPONEN
         raise UsageError(
             "; ".join(problems), hint="see `flux-upgrade render --help` for what each flag takes"
         )
+
+
+def validate_recovered(options: InstallOptions, known_components: Iterable[str]) -> None:
+    """Refuse what cannot stand in a rendered manifest; a value that Flux would refuse may stand in one.
+
+    A manifest whose namespace was made ``${NAMESPACE}`` was rendered all the
+    same, and is regenerated with that. Raises UsageError.
+    """
+    unquoted = (options.namespace, options.image_pull_secret)
+    values = (
+        *filter(None, (*unquoted, options.registry)),
+        options.namespace,
+        options.log_level,
+        options.cluster_domain,
+        *options.toleration_keys,
+    )
+    problems = [f"'{value}' is no value of a flag" for value in values if not _RECOVERED.fullmatch(value)]
+    problems += [
+        f"YAML reads '{value}' as something else than a string" for value in unquoted if ambiguous(value)
+    ]
+    problems += _component_problems(options.components, tuple(known_components))
+    if problems:
+        raise UsageError("; ".join(problems), hint="compare the flags with the file")
 
 
 def _name_problems(options: InstallOptions) -> Iterable[str]:

@@ -11,15 +11,14 @@ Rules: fluxcd/flux2 ``pkg/manifestgen/install`` (templates.go, manifests.go).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from flux_upgrade.errors import UnsupportedRelease
+from flux_upgrade.manifests.deployment import deployment
 from flux_upgrade.manifests.generators import Generator
-from flux_upgrade.manifests.options import InstallOptions, ambiguous
+from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.manifests.splice import label_lines, metadata
 from flux_upgrade.model import ReleaseManifests
-
-NOTIFICATION = "notification-controller"
-SOURCE_WATCHER = "source-watcher"
 
 _LEGACY_RANK = {
     kind: rank
@@ -84,7 +83,7 @@ def _documents(
             yield _with_metadata(document, labels, namespace)
     # The CLI replaces the default namespace in the text before kustomize sees it.
     roles = list(split(manifests.files["rbac.yaml"].replace("flux-system", namespace)))
-    cluster_roles = {_NAME.search(role)[1] for role in roles if kind(role) == "ClusterRole"}  # type: ignore[index] # a miss is caught above
+    cluster_roles = {_name(role) for role in roles if kind(role) == "ClusterRole"}
     for role in roles:
         yield _role(role, labels, namespace, cluster_roles)
     for component in options.components:
@@ -93,7 +92,8 @@ def _documents(
                 case "CustomResourceDefinition":
                     yield _with_metadata(document, labels)
                 case "Deployment":
-                    yield _deployment(document, component, options, generator, labels)
+                    own = _with_metadata(document, labels, namespace)
+                    yield deployment(own, component, options, generator, labels)
                 case _:
                     yield _with_metadata(document, labels, namespace)
 
@@ -112,12 +112,19 @@ def kind(document: str) -> str:
     return match[1]
 
 
+def _name(document: str) -> str:
+    match = _NAME.search(document)
+    if match is None:
+        raise ValueError("an object without a name")
+    return match[1]
+
+
 def _legacy_key(document: str) -> tuple[int, str, str]:
-    api_version, name = _API_VERSION.search(document), _NAME.search(document)
+    api_version = _API_VERSION.search(document)
     return (
         _LEGACY_RANK.get(kind(document), len(_LEGACY_RANK)),
         api_version[1] if api_version else "",
-        name[1] if name else "",
+        _name(document),
     )
 
 
@@ -126,7 +133,7 @@ def _namespace(namespace: str, labels: dict[str, str]) -> str:
         "pod-security.kubernetes.io/warn": "restricted",
         "pod-security.kubernetes.io/warn-version": "latest",
     }
-    lines = _label_lines([], 4, labels | pod_security)
+    lines = label_lines([], 4, labels | pod_security)
     return f"apiVersion: v1\nkind: Namespace\nmetadata:\n  labels:\n{''.join(lines)}  name: {namespace}\n"
 
 
@@ -148,124 +155,9 @@ def _role(document: str, labels: dict[str, str], namespace: str, cluster_roles: 
 
 
 def _with_metadata(document: str, labels: dict[str, str], namespace: str = "", *, suffix: str = "") -> str:
+    _name(document)
     start = document.index("\nmetadata:\n") + len("\nmetadata:\n")
     following = _TOP.search(document, start)
     end = following.start() if following else len(document)
-    block = _metadata(document[start:end].splitlines(keepends=True), 2, labels, namespace, suffix)
+    block = metadata(document[start:end].splitlines(keepends=True), 2, labels, namespace, suffix)
     return f"{document[:start]}{block}{document[end:]}"
-
-
-def _metadata(lines: list[str], indent: int, labels: dict[str, str], namespace: str, suffix: str) -> str:
-    sections = dict(_sections(lines, indent))
-    pad = " " * indent
-    existing = sections.get("labels", [])[1:]
-    sections["labels"] = [f"{pad}labels:\n", *_label_lines(existing, indent + 2, labels)]
-    if suffix:
-        sections["name"] = [f"{sections['name'][0].rstrip()}{suffix}\n"]
-    if namespace:
-        sections["namespace"] = [f"{pad}namespace: {namespace}\n"]
-    return "".join(line for key in sorted(sections) for line in sections[key])
-
-
-def _label_lines(existing: Iterable[str], indent: int, labels: dict[str, str]) -> list[str]:
-    merged = {line.split(":", 1)[0].strip(): line for line in existing}
-    merged |= {key: f"{' ' * indent}{key}: {value}\n" for key, value in labels.items()}
-    return [merged[key] for key in sorted(merged)]
-
-
-def _sections(lines: list[str], indent: int) -> Iterator[tuple[str, list[str]]]:
-    """The keys of a block mapping at ``indent``, each with all of its lines."""
-    key, section = "", list[str]()
-    for line in lines:
-        if line[:indent].isspace() and line[indent] not in " -":
-            if section:
-                yield key, section
-            key, section = line[indent:].split(":", 1)[0], []
-        section.append(line)
-    if section:
-        yield key, section
-
-
-def _deployment(
-    document: str, component: str, options: InstallOptions, generator: Generator, labels: dict[str, str]
-) -> str:
-    document = _with_metadata(document, labels, options.namespace)
-    head, template = _cut(document, "\n  template:\n    metadata:\n")
-    pod_metadata, spec = _cut(template, "\n    spec:\n")
-    if generator.pod_labels:
-        pod_metadata = _metadata((pod_metadata + "\n").splitlines(keepends=True), 6, labels, "", "")[:-1]
-    sections = dict(_sections(spec.splitlines(keepends=True), 6))
-    sections["containers"] = _containers(sections["containers"], component, options, generator)
-    sections["nodeSelector"] = ["      nodeSelector:\n", "        kubernetes.io/os: linux\n"]
-    if options.image_pull_secret:
-        sections["imagePullSecrets"] = [
-            "      imagePullSecrets:\n",
-            f"      - name: {options.image_pull_secret}\n",
-        ]
-    if options.toleration_keys:
-        sections["tolerations"] = ["      tolerations:\n", *_tolerations(options.toleration_keys)]
-    body = "".join(line for key in sorted(sections) for line in sections[key])
-    return f"{head}\n  template:\n    metadata:\n{pod_metadata}\n    spec:\n{body}"
-
-
-def _cut(text: str, separator: str) -> tuple[str, str]:
-    head, found, tail = text.partition(separator)
-    if not found:
-        raise ValueError(f"no {separator.rsplit(maxsplit=1)[-1].strip(':')} where one was expected")
-    return head, tail
-
-
-def _tolerations(keys: Iterable[str]) -> Iterator[str]:
-    for key in keys:
-        # The template quotes the key; the emitter keeps quotes only where it must.
-        spelled = f'"{key}"' if ambiguous(key) else f"'{key}'" if key == "*" else key
-        yield f"      - key: {spelled}\n"
-        yield "        operator: Exists\n"
-
-
-def _containers(lines: list[str], component: str, options: InstallOptions, generator: Generator) -> list[str]:
-    if lines[1] != "      - args:\n":
-        raise ValueError(f"{component}: the first container does not begin with its args")
-    end = next(index for index in range(2, len(lines)) if not lines[index].startswith("        - "))
-    args = [line.strip().removeprefix("- ") for line in lines[2:end]]
-    _set_args(args, component, options, generator)
-    rest = lines[end:]
-    if options.registry:
-        own, asked = f" image: fluxcd/{component}:", f" image: {options.registry}/{component}:"
-        rest = [line.replace(own, asked, 1) for line in rest]
-    return [*lines[:2], *(f"        - {arg}\n" for arg in args), *rest]
-
-
-def _set_args(args: list[str], component: str, options: InstallOptions, generator: Generator) -> None:
-    """Replace by position, as the template's JSON patches do; refuse where another flag stands there."""
-    domain = options.cluster_domain
-    wanted = [
-        ("--watch-all-namespaces", "true" if options.watch_all_namespaces else "false"),
-        ("--log-level", options.log_level),
-    ]
-    if component != NOTIFICATION:
-        wanted.insert(0, ("--events-addr", _events_addr(options, generator)))
-    for position, (flag, value) in enumerate(wanted):
-        _set_arg(args, position, flag, value, component)
-    if component == "source-controller" or (component == SOURCE_WATCHER and generator.pod_labels):
-        host = component if generator.storage_host_of_component else "source-controller"
-        _set_arg(args, 6, "--storage-adv-addr", f"{host}.$(RUNTIME_NAMESPACE).svc.{domain}.", component)
-    if (
-        generator.pod_labels
-        and SOURCE_WATCHER in options.components
-        and component in ("helm-controller", "kustomize-controller")
-    ):
-        args.append("--feature-gates=ExternalArtifact=true")
-
-
-def _set_arg(args: list[str], position: int, flag: str, value: str, component: str) -> None:
-    if args[position].split("=", 1)[0] != flag:
-        raise ValueError(f"{component}: argument {position} is not {flag}")
-    args[position] = f"{flag}={value}"
-
-
-def _events_addr(options: InstallOptions, generator: Generator) -> str:
-    if NOTIFICATION not in options.components:
-        return ""
-    namespace = "$(RUNTIME_NAMESPACE)" if generator.runtime_namespace else options.namespace
-    return f"http://{NOTIFICATION}.{namespace}.svc.{options.cluster_domain}./"

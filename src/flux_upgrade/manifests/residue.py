@@ -114,7 +114,7 @@ def _pairs(base: Node, mine: Node) -> list[tuple[str, Node | None, Node | None]]
 
 def _image(key: ObjectKey, path: Path, base: Image, mine: Image) -> Iterator[Edit]:
     """Repository and tag are changed for different reasons, and carried each by itself."""
-    for part in ("repository", "tag"):
+    for part in ("repository", "tag", "digest"):
         old, new = getattr(base, part), getattr(mine, part)
         if old != new:
             yield Edit(key, (*path, part), Op.REPLACE, old, new)

@@ -150,7 +150,7 @@ def diff(path: str, old: bytes, new: bytes) -> str:
         for line in difflib.unified_diff(
             _lines(old),
             _lines(new),
-            f"a/{path}",
-            f"b/{path}",
+            f"a/{printable(path.lstrip('/'))}",
+            f"b/{printable(path.lstrip('/'))}",
         )
     )

@@ -1,0 +1,104 @@
+"""The edits of Flux's generator on a controller's Deployment.
+
+Rules: fluxcd/flux2 ``pkg/manifestgen/install/templates.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from flux_upgrade.manifests.generators import Generator
+from flux_upgrade.manifests.options import InstallOptions, ambiguous
+from flux_upgrade.manifests.splice import metadata, sections
+
+NOTIFICATION = "notification-controller"
+SOURCE_WATCHER = "source-watcher"
+
+
+def deployment(
+    document: str, component: str, options: InstallOptions, generator: Generator, labels: dict[str, str]
+) -> str:
+    """A controller's Deployment with args, image, node selector, pull secret and tolerations.
+
+    ``document`` has its own metadata in place already. Raises ValueError or
+    IndexError for a form that the rules are not made for.
+    """
+    head, template = _cut(document, "\n  template:\n    metadata:\n")
+    pod_metadata, spec = _cut(template, "\n    spec:\n")
+    if generator.pod_labels:
+        pod_metadata = metadata((pod_metadata + "\n").splitlines(keepends=True), 6, labels)[:-1]
+    found = dict(sections(spec.splitlines(keepends=True), 6))
+    found["containers"] = _containers(found["containers"], component, options, generator)
+    found["nodeSelector"] = ["      nodeSelector:\n", "        kubernetes.io/os: linux\n"]
+    if options.image_pull_secret:
+        found["imagePullSecrets"] = [
+            "      imagePullSecrets:\n",
+            f"      - name: {options.image_pull_secret}\n",
+        ]
+    if options.toleration_keys:
+        found["tolerations"] = ["      tolerations:\n", *_tolerations(options.toleration_keys)]
+    body = "".join(line for key in sorted(found) for line in found[key])
+    return f"{head}\n  template:\n    metadata:\n{pod_metadata}\n    spec:\n{body}"
+
+
+def _cut(text: str, separator: str) -> tuple[str, str]:
+    head, found, tail = text.partition(separator)
+    if not found:
+        raise ValueError(f"no {separator.rsplit(maxsplit=1)[-1].strip(':')} where one was expected")
+    return head, tail
+
+
+def _tolerations(keys: Iterable[str]) -> Iterator[str]:
+    for key in keys:
+        # The template quotes the key; the emitter keeps quotes only where it must.
+        spelled = f'"{key}"' if ambiguous(key) else f"'{key}'" if key == "*" else key
+        yield f"      - key: {spelled}\n"
+        yield "        operator: Exists\n"
+
+
+def _containers(lines: list[str], component: str, options: InstallOptions, generator: Generator) -> list[str]:
+    if lines[1] != "      - args:\n":
+        raise ValueError(f"{component}: the first container does not begin with its args")
+    end = next(index for index in range(2, len(lines)) if not lines[index].startswith("        - "))
+    args = [line.strip().removeprefix("- ") for line in lines[2:end]]
+    _set_args(args, component, options, generator)
+    rest = lines[end:]
+    if options.registry:
+        own, asked = f" image: fluxcd/{component}:", f" image: {options.registry}/{component}:"
+        rest = [line.replace(own, asked, 1) for line in rest]
+    return [*lines[:2], *(f"        - {arg}\n" for arg in args), *rest]
+
+
+def _set_args(args: list[str], component: str, options: InstallOptions, generator: Generator) -> None:
+    """Replace by position, as the template's JSON patches do; refuse where another flag stands there."""
+    domain = options.cluster_domain
+    wanted = [
+        ("--watch-all-namespaces", "true" if options.watch_all_namespaces else "false"),
+        ("--log-level", options.log_level),
+    ]
+    if component != NOTIFICATION:
+        wanted.insert(0, ("--events-addr", _events_addr(options, generator)))
+    for position, (flag, value) in enumerate(wanted):
+        _set_arg(args, position, flag, value, component)
+    if component == "source-controller" or (component == SOURCE_WATCHER and generator.pod_labels):
+        host = component if generator.storage_host_of_component else "source-controller"
+        _set_arg(args, 6, "--storage-adv-addr", f"{host}.$(RUNTIME_NAMESPACE).svc.{domain}.", component)
+    if (
+        generator.pod_labels
+        and SOURCE_WATCHER in options.components
+        and component in ("helm-controller", "kustomize-controller")
+    ):
+        args.append("--feature-gates=ExternalArtifact=true")
+
+
+def _set_arg(args: list[str], position: int, flag: str, value: str, component: str) -> None:
+    if args[position].split("=", 1)[0] != flag:
+        raise ValueError(f"{component}: argument {position} is not {flag}")
+    args[position] = f"{flag}={value}"
+
+
+def _events_addr(options: InstallOptions, generator: Generator) -> str:
+    if NOTIFICATION not in options.components:
+        return ""
+    namespace = "$(RUNTIME_NAMESPACE)" if generator.runtime_namespace else options.namespace
+    return f"http://{NOTIFICATION}.{namespace}.svc.{options.cluster_domain}./"
