@@ -23,6 +23,10 @@ CARRIED = [
     pytest.param("a: 1", "a: 1\nm: {x: 1}", "a: 1\nm: {y: 2}", "a: 1\nm: {x: 1, y: 2}", id="both added the mapping"),
     pytest.param("a: 1", "a: 1\nl: [x]", "a: 1\nl: [y]", "a: 1\nl: [x, y]", id="both added the list"),
     pytest.param("l: [a, b]", "l: [b, a]", "l: [a, b]", "l: [b, a]", id="order"),
+    pytest.param("l: [--a, --b]", "l: [--x, --b]", "l: [--b]", "l: [--x, --b]", id="both removed, one added"),
+    pytest.param("l: [{a: 1}]", "l: [{a: 1}, {a: 2}]", "l: [{a: 3}]", "l: [{a: 3}, {a: 2}]", id="behind"),
+    pytest.param("m: {v: 1}", "m: {v: 1, metadata: {labels: {app.kubernetes.io/version: v1.0.0}}}", "m: {v: 1}",
+                 "m: {v: 1, metadata: {labels: {app.kubernetes.io/version: v1.0.0}}}", id="version label of the user's"),
     pytest.param("containers: [{name: m, image: 'r/x:v1'}]", "containers: [{name: m, image: 'own/x:v1'}]",
                  "containers: [{name: m, image: 'r/x:v2'}]", "containers: [{name: m, image: 'own/x:v2'}]",
                  id="own registry follows the release"),
@@ -36,9 +40,12 @@ ABSORBED = [
     pytest.param("a: 1\nb: 2", "a: 1", "a: 1", id="removed"),
     pytest.param("a: 1", "a: 1\nb: 2", "a: 1\nb: 2", id="added"),
     pytest.param("l: [{a: 1}]", "l: [{a: 1}, {a: 2}]", "l: [{a: 1}, {a: 2}]", id="item"),
+    pytest.param("l: [--a, --b]", "l: [--b]", "l: [--b]", id="removed item"),
 ]
 
 CONFLICTS = [
+    pytest.param("l: [{a: 1}]", "l: [{a: 2}]", "l: [{a: 3}]", ["l"], id="item without a name replaced"),
+    pytest.param("l: [{a: 1}]", "l: [{a: 2}]", "l: []", ["l"], id="item without a name replaced and removed"),
     pytest.param("a: 1", "a: 2", "a: 3", ["a"], id="both changed"),
     pytest.param("a: 1", "a: 2", "{}", ["a"], id="changed and removed"),
     pytest.param("a: 1\nb: 0", "b: 0", "a: 3\nb: 0", ["a"], id="removed and changed"),

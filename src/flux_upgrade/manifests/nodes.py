@@ -102,12 +102,24 @@ def construct(node: Node, line: int = 1) -> Any:
     try:
         return _as_json(yaml.SafeLoader("").construct_document(node))
     except _UNREADABLE as error:
-        mark = getattr(error, "problem_mark", None)
-        at = line + (mark.line if mark else node.start_mark.line if node.start_mark else 0)
+        at = line + _culprit(node).start_mark.line
         raise Unreadable(
             f"line {at}: a value that YAML cannot read ({str(error).partition(chr(10))[0]})",
             hint="mend the file first",
         ) from error
+
+
+def _culprit(node: Node) -> Node:
+    """The first scalar that cannot be read; ``node`` itself where all of them can."""
+    if isinstance(node, ScalarNode):
+        return node
+    children = [pair[1] for pair in node.value] if isinstance(node, MappingNode) else node.value
+    for child in children:
+        try:
+            yaml.SafeLoader("").construct_document(child)
+        except _UNREADABLE:
+            return _culprit(child)
+    return node
 
 
 def _as_json(value: Any) -> Any:
