@@ -1,11 +1,53 @@
-"""Versions of Flux: tags with a leading ``v``, ordered by semver's precedence."""
+"""Versions of Flux: tags with a leading ``v``, ordered by semver's precedence.
+
+``is_tag`` and ``precedence`` are the rules of semver.org, 2.0.0, without the
+library: ``render`` from a folder pays for every import, and needs no more.
+Decisions compare ``Version``, which is the library's.
+"""
 
 from __future__ import annotations
 
-import re
 from functools import total_ordering
 
-_TAG = re.compile(r"v(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?)")
+_LONGEST = 64
+_DIGITS = 9
+
+Precedence = tuple[int, int, int, bool, tuple[tuple[bool, int, str], ...]]
+
+
+def _is_number(text: str) -> bool:
+    return text.isdigit() and len(text) <= _DIGITS and (text == "0" or text[0] != "0")
+
+
+def _is_identifier(text: str) -> bool:
+    return text.replace("-", "x").isalnum()
+
+
+def is_tag(text: str) -> bool:
+    """Whether ``text`` is ``v`` and a semantic version, as Flux names its releases."""
+    if not text.startswith("v") or not text.isascii() or len(text) > _LONGEST:
+        return False
+    rest, plus, build = text[1:].partition("+")
+    core, dash, pre = rest.partition("-")
+    numbers = core.split(".")
+    return (
+        len(numbers) == len(("major", "minor", "patch"))
+        and all(map(_is_number, numbers))
+        and (not plus or all(map(_is_identifier, build.split("."))))
+        and (
+            not dash or all(_is_number(i) or (_is_identifier(i) and not i.isdigit()) for i in pre.split("."))
+        )
+    )
+
+
+def precedence(tag: str) -> Precedence:
+    """The sort key of a tag for which ``is_tag`` holds (semver.org, 2.0.0, section 11)."""
+    core, dash, pre = tag[1:].partition("+")[0].partition("-")
+    major, minor, patch = map(int, core.split("."))
+    identifiers = tuple(
+        (not i.isdigit(), int(i) if i.isdigit() else 0, i) for i in (pre.split(".") if dash else ())
+    )
+    return major, minor, patch, not dash, identifiers
 
 
 @total_ordering
@@ -20,13 +62,7 @@ class Version:
     @classmethod
     def parse(cls, tag: str) -> Version | None:
         """None where ``tag`` is not ``v`` followed by a semantic version."""
-        match = _TAG.fullmatch(tag)
-        if match is None:
-            return None
-        try:
-            return cls(match[1])
-        except ValueError:
-            return None
+        return cls(tag.removeprefix("v")) if is_tag(tag) else None
 
     @property
     def major(self) -> int:

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from flux_upgrade.edges.plain import one_line
-from flux_upgrade.edges.tags import is_tag, not_found, precedence, require_tag
+from flux_upgrade.edges.tags import not_found, require_tag
 from flux_upgrade.errors import ReleaseNotFound
+from flux_upgrade.versions import is_tag, precedence
 
 ORDERED = [
     "v0.25.2",

@@ -10,9 +10,9 @@ from __future__ import annotations
 from hashlib import sha256
 
 from flux_upgrade.edges.archive import read_manifests, refused
-from flux_upgrade.edges.tags import precedence
 from flux_upgrade.errors import UntrustedArchive
 from flux_upgrade.model import ReleaseManifests
+from flux_upgrade.versions import precedence
 
 MANIFESTS = "manifests.tar.gz"
 MAX_CHECKSUMS = 1024 * 1024

@@ -20,6 +20,7 @@ from flux_upgrade.edges.plain import one_line
 from flux_upgrade.edges.regular import read_regular
 from flux_upgrade.errors import SourceUnavailable
 from flux_upgrade.model import Release, ReleaseManifests
+from flux_upgrade.versions import is_tag, precedence
 
 _MAX_FILE = 32 * 1024 * 1024
 
@@ -77,10 +78,10 @@ class DirectoryReleases:
 
     def _folders(self) -> tuple[str, ...]:
         try:
-            names = [name for name in os.listdir(self._root) if tags.is_tag(name)]
+            names = [name for name in os.listdir(self._root) if is_tag(name)]
         except OSError as error:
             raise _unreadable(self._root, error) from error
-        return tuple(sorted(names, key=tags.precedence, reverse=True))
+        return tuple(sorted(names, key=precedence, reverse=True))
 
     def _digest(self, tag: str) -> str | None:
         """The sha256 that ``releases.json`` gives for the archive, where it does."""

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from flux_upgrade.edges.listing import parse_json
 from flux_upgrade.edges.plain import one_line
-from flux_upgrade.edges.tags import is_tag
 from flux_upgrade.errors import SourceUnavailable
+from flux_upgrade.versions import is_tag
 
 
 class FluxCli:

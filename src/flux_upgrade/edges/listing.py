@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from flux_upgrade.edges.checksums import MANIFESTS, sha256_of_digest
 from flux_upgrade.edges.plain import one_line
-from flux_upgrade.edges.tags import is_tag
 from flux_upgrade.errors import SourceUnavailable
 from flux_upgrade.model import Release
+from flux_upgrade.versions import is_tag
 
 
 def parse_json(data: bytes, what: str) -> object:

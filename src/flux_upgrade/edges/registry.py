@@ -55,7 +55,7 @@ class FluxManifestsRegistry:
     def published(self, tag: str) -> str | None:
         """The text that Flux published for ``tag``; None where it is not there (yet).
 
-        ``tag`` is one for which ``tags.is_tag`` holds. Raises SourceUnavailable,
+        ``tag`` is one for which ``versions.is_tag`` holds. Raises SourceUnavailable,
         UntrustedArchive.
         """
         if "+" in tag:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-_SEMVER_TAG = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?")
+from flux_upgrade.versions import Precedence, is_tag, precedence
 
 
 class Image(NamedTuple):
@@ -52,15 +51,11 @@ class ImageState(StrEnum):
     """A registry of its own, or a tag that is no version: the user's edit, which is carried."""
 
 
-def tag_order(tag: str) -> tuple[object, ...] | None:
+def tag_order(tag: str) -> Precedence | None:
     """A sort key for a controller's version tag, by semver's precedence; None if it is none."""
-    match = _SEMVER_TAG.fullmatch(tag)
-    if match is None:
-        return None
-    pre = tuple(
-        (0, int(part), "") if part.isdigit() else (1, 0, part) for part in (match[4] or "").split(".") if part
-    )
-    return (int(match[1]), int(match[2]), int(match[3]), not pre, pre)
+    version = tag if tag.startswith("v") else f"v{tag}"
+    # No image tag has a "+".
+    return precedence(version) if is_tag(version) and "+" not in version else None
 
 
 def controller_index(containers: Sequence[tuple[str, str]], controller: str) -> int | None:
