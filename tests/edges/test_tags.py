@@ -67,3 +67,9 @@ def test_names_what_there_is() -> None:
 def test_text_from_outside_stays_on_its_line() -> None:
     assert one_line("a\nb\x1b[31m\udcff\u202e") == "a\\nb\\x1b[31m\\udcff\\u202e"
     assert len(one_line("x" * 1000)) == 200
+
+
+def test_a_release_that_is_listed_and_has_no_manifests() -> None:
+    error = not_found("v2.9.9", "the source", ["v2.9.9", "v2.9.4"])
+    assert "lists" in error.message
+    assert "try again later" in error.hint

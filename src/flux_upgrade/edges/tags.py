@@ -25,6 +25,11 @@ def not_found(tag: str, source: str, known: Iterable[str] = ()) -> ReleaseNotFou
     newest_first = sorted(filter(is_tag, known), key=precedence, reverse=True)
     major, minor, *_ = precedence(tag)
     near = [t for t in newest_first if t.startswith(f"v{major}.{minor}.")][:3]
+    if tag in newest_first:
+        return ReleaseNotFound(
+            f"{one_line(source)} lists the Flux release {tag}, and has no manifests for it",
+            hint="assets appear some minutes after the release: try again later",
+        )
     hint = "check the version and the release source"
     if near:
         hint = f"of that minor it has {', '.join(near)}; the newest that it has is {newest_first[0]}"

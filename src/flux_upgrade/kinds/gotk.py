@@ -26,7 +26,7 @@ _FILE_NAMES = ("gotk-components.yaml", "gotk-components.yml")
 def find(tree: Tree, regenerator: Regenerator) -> Iterator[Installation]:
     """Every installation of this kind, by content. Identical files are proved once.
 
-    Raises SourceUnavailable or UntrustedArchive where the releases cannot be had.
+    Raises SourceUnavailable where the releases cannot be had.
     """
     known: dict[tuple[bytes, bool], tuple[str, Proof] | None] = {}
     for path in tree.candidates():

@@ -67,7 +67,7 @@ class Proof:
 def prove(manifest: Manifest, regenerator: Regenerator) -> Proof:
     """Identify and prove. Never raises for what a file holds: that is a verdict.
 
-    Raises SourceUnavailable or UntrustedArchive where the releases cannot be had.
+    Raises SourceUnavailable where the releases cannot be had.
     """
     inferred = None
     try:
