@@ -8,6 +8,7 @@ kustomize or kubectl the last ratio is kept, with its date.
 from __future__ import annotations
 
 import compileall
+import os
 import platform
 import re
 import resource
@@ -27,10 +28,9 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "demo"), str(ROOT / "tests")]
 import written_release  # noqa: E402 the path is set above
 from overlay import overlay  # noqa: E402
 
+from flux_upgrade import cli  # noqa: E402
 from flux_upgrade.edges.directory import DirectoryReleases  # noqa: E402
-from flux_upgrade.edges.files import DirectoryTree, RecordingWorktree  # noqa: E402
 from flux_upgrade.edges.flux_cli import FluxCli  # noqa: E402
-from flux_upgrade.kinds import discover  # noqa: E402
 from flux_upgrade.manifests.documents import parse  # noqa: E402
 from flux_upgrade.manifests.generators import GENERATORS  # noqa: E402
 from flux_upgrade.manifests.infer import infer  # noqa: E402
@@ -39,8 +39,6 @@ from flux_upgrade.manifests.proof import Verdict, prove  # noqa: E402
 from flux_upgrade.manifests.regenerate import Regenerator  # noqa: E402
 from flux_upgrade.manifests.render import render  # noqa: E402
 from flux_upgrade.model import Release, ReleaseManifests  # noqa: E402
-from flux_upgrade.publish import publish  # noqa: E402
-from flux_upgrade.upgrade import plan_upgrade  # noqa: E402
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 REAL = ROOT.parent / "shared" / "conformance" / "releases"
@@ -233,23 +231,22 @@ def _trees(work: Path, source: Path) -> str:
             (folder / "gotk-components.yaml").write_text(content)
 
         def run(root: Path = root, count: int = count) -> None:
-            regenerator = Regenerator(DirectoryReleases(str(source)), FluxCli("", {}))
-            found = list(discover(DirectoryTree(str(root)), regenerator))
-            plans = plan_upgrade(found, regenerator, to=TAG, take_release=False)
-            worktree = RecordingWorktree()
-            assert len(list(publish(plans, worktree))) == len(worktree.written) == count
+            argv = ["upgrade", str(root), "--dry-run", f"--to={TAG}", f"--release-source={source}"]
+            with Path(os.devnull).open("wb") as out:
+                assert cli.run(argv, {}, out, sys.stderr) == 0, count
 
         rows[count] = _median(run, 5)
     table = "".join(
         f"| {count} | {seconds * 1000:.0f} ms | {seconds / rows[1]:.1f} |\n"
         for count, seconds in rows.items()
     )
-    return f"""## A tree of identical installations, planned from {BEFORE} to {TAG} without writing
+    return f"""## A tree of identical installations, `upgrade --dry-run` from {BEFORE} to {TAG}
 
 | installations | median of 5 | times one |
 |---|---|---|
 {table}
-Without the start of the interpreter. Identical installations are proved and rendered once.
+The whole command in one process: find, prove, plan, diff and report; without the start of the interpreter.
+Identical installations are proved, rendered and compared once.
 """
 
 

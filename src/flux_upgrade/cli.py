@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from flux_upgrade.kinds import Installation
     from flux_upgrade.manifests.regenerate import Regenerator
     from flux_upgrade.ports import FluxCli, Releases, Tree, Worktree
+    from flux_upgrade.upgrade import Plan
 
 INTERRUPTED = 130
 _UNEXPECTED = 1
@@ -144,7 +145,7 @@ def _upgrade(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     from flux_upgrade import report
     from flux_upgrade.kinds import discover
     from flux_upgrade.publish import exit_code, publish
-    from flux_upgrade.upgrade import Upgrade, plan_upgrade
+    from flux_upgrade.upgrade import plan_upgrade
 
     regenerator = _regenerator(settings)
     installations = list(discover(build_tree(settings), regenerator))
@@ -153,21 +154,27 @@ def _upgrade(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     plans = list(plan_upgrade(installations, regenerator, to=settings.to, take_release=settings.take_release))
     outcomes = list(publish(plans, build_worktree(settings)))
     if settings.dry_run:
-        for plan in plans:
-            if isinstance(plan.decision, Upgrade):
-                found = plan.installation
-                out.write(
-                    report.diff(
-                        report.located(settings.path, found.path), found.content, plan.decision.change.new
-                    ).encode()
-                )
-                out.write(b"\n")
+        _show_diffs(plans, settings.path, out)
     out.write(_encoded(report.upgrade_text(outcomes, settings.path, written=not settings.dry_run)))
     out.flush()
     for outcome in outcomes:
         if outcome.error is not None:
             err.write(report.failure(outcome, settings.path))
     return exit_code(outcomes)
+
+
+def _show_diffs(plans: Sequence[Plan], root: str, out: IO[bytes]) -> None:
+    from flux_upgrade import report
+    from flux_upgrade.upgrade import Upgrade
+
+    # Identical installations have one change, and its diff is made once.
+    hunks: dict[int, str] = {}
+    for plan in plans:
+        if isinstance(plan.decision, Upgrade):
+            change, found = plan.decision.change, plan.installation
+            if id(change) not in hunks:
+                hunks[id(change)] = report.diff_hunks(found.content, change.new)
+            out.write(_encoded(report.diff(report.located(root, found.path), hunks[id(change)]) + "\n"))
 
 
 _COMMANDS = {"render": _render, "inspect": _inspect, "upgrade": _upgrade}

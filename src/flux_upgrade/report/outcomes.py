@@ -143,14 +143,15 @@ def _lines(content: bytes) -> list[str]:
     return [f"{part}\n" for part in parts[:-1]] + [part for part in parts[-1:] if part]
 
 
-def diff(path: str, old: bytes, new: bytes) -> str:
-    """A unified diff, as ``git diff`` shows it."""
+def diff(path: str, hunks: str) -> str:
+    """A unified diff, as ``git diff`` shows it; ``hunks`` as ``diff_hunks`` makes them."""
+    shown = printable(path.lstrip("/"))
+    return f"--- a/{shown}\n+++ b/{shown}\n{hunks}"
+
+
+def diff_hunks(old: bytes, new: bytes) -> str:
+    """What stands below the two lines that name the file."""
+    _, _, *hunks = difflib.unified_diff(_lines(old), _lines(new), "a", "b")
     return "".join(
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-        for line in difflib.unified_diff(
-            _lines(old),
-            _lines(new),
-            f"a/{printable(path.lstrip('/'))}",
-            f"b/{printable(path.lstrip('/'))}",
-        )
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in hunks
     )

@@ -18,6 +18,8 @@ _WIDTH = 60
 
 def printable(line: str) -> str:
     """Without characters that steer a terminal: names and values come from files of anybody's."""
+    if line.isprintable():
+        return line
     return "".join(char if char.isprintable() else "\ufffd" for char in line)
 
 
