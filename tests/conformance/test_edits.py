@@ -203,6 +203,7 @@ def test_every_edit_finds_its_own_object(edit: Edit, version: str, regenerator: 
     CARRIED.append(edit.name)
 
 
+@pytest.mark.usefixtures("releases")
 def test_enough_edits() -> None:
     assert len(EDITS) * len(VERSIONS) >= 150
     tell(f"edits: {len(CARRIED)} of {len(EDITS) * len(VERSIONS)} one-line edits carried to the right object")
