@@ -107,6 +107,20 @@ def test_nothing_to_carry(base: str, mine: str, target: str) -> None:
     assert not work.absorbed
 
 
+@pytest.mark.parametrize(
+    ("base", "mine", "target", "expected"),
+    [
+        ("m: {a: 1, b: 2}", "m: {b: 3}", "m: {b: 2}", "m: {b: 3}"),
+        ("m: [--a, --b=2]", "m: [--b=3]", "m: [--b=2]", "m: [--b=3]"),
+    ],
+)
+def test_what_both_removed_is_in_the_release(base: str, mine: str, target: str, expected: str) -> None:
+    data, work = merge(base, mine, target)
+    assert data == construct(compose(expected))
+    assert [path[0] for path in work.absorbed] == ["m"]
+    assert not work.conflicts
+
+
 def test_quotes_and_aliases_of_the_user() -> None:
     work = Merge(KEY)
     mine = compose("a: 1\nb: &x {c: '1', d: \"y\"}\ne: *x\n")

@@ -78,7 +78,8 @@ class Merge:
     def _mappings(
         self, base: MappingNode | None, mine: MappingNode, target: MappingNode, path: Path
     ) -> MappingNode:
-        names = {name.value: name for node in (mine, target) for name, _ in node.value}
+        # What both have removed is walked as well, to be known as being in the release.
+        names = {name.value: name for node in (base, mine, target) if node for name, _ in node.value}
         entries = []
         # Flux's form has its keys in byte order; a key that the user added finds its place there
         # (sigs.k8s.io/yaml, through which kustomize writes).
