@@ -78,7 +78,7 @@ def _is_fluxs(deployment: Document) -> bool:
     ``part-of`` came with v0.12.0; ``instance`` is the namespace.
     """
     labels = flux_labels(deployment)
-    return labels.get(PART_OF) == "flux" or labels.get(INSTANCE, "") == (deployment.key.namespace or None)
+    return labels.get(PART_OF) == "flux" or labels.get(INSTANCE) == deployment.key.namespace
 
 
 def _unreadable(error: Unreadable) -> Proof:
@@ -101,7 +101,7 @@ def change(
     rules = regenerator.rules(target)
     regenerated = regenerator.regenerate(proof.options._replace(version=target))
     carried = carry(proof, regenerated, take_release=take_release)
-    after = {each.name: each.image for each in controllers_of(parse(carried.content), regenerated)}
+    after = {each.name: each.image for each in carried.controllers}
     return Change(
         new=carried.content,
         carried=carried,

@@ -37,6 +37,8 @@ class Carried:
     dropped: tuple[Edit, ...] = ()
     """Edits given up for the release's own value (``--on-conflict take-release``)."""
     conflicts: tuple[Conflict, ...] = ()
+    controllers: tuple[Controller, ...] = ()
+    """Those of the new content, each beside the target's image."""
 
 
 @dataclass
@@ -139,20 +141,22 @@ def _additions(base: Regenerated, mine: dict[ObjectKey, Document], target: Regen
     work.texts = {key: work.texts[key] for key in order}
 
 
-def _residue(content: bytes, target: Regenerated) -> tuple[Edit, ...]:
+def _residue(content: bytes, target: Regenerated) -> tuple[tuple[Controller, ...], tuple[Edit, ...]]:
     """The result read back. A comment that makes it unreadable is found here, and by no reader before."""
     try:
         result = parse(content)
-        return tuple(edits_of(result, target, controllers_of(result, target)))
+        controllers = controllers_of(result, target)
+        return controllers, tuple(edits_of(result, target, controllers))
     except Unreadable as error:
-        return (Edit(FILE, (), Op.REPLACE, None, error.message),)
+        return (), (Edit(FILE, (), Op.REPLACE, None, error.message),)
 
 
 def _checked(
     proof: Proof, target: Regenerated, work: _Work, content: bytes, *, take_release: bool
 ) -> Carried:
     """Compare the residue of the result with the residue before, edit by edit."""
-    after = Counter(edit.identity for edit in _residue(content, target))
+    controllers, residue = _residue(content, target)
+    after = Counter(edit.identity for edit in residue)
     kept, absorbed, lost = [], [], []
     for edit in proof.edits:
         if after[edit.identity] > 0:
@@ -180,4 +184,5 @@ def _checked(
         absorbed=tuple(absorbed),
         dropped=tuple(lost) if take_release else (),
         conflicts=() if take_release else tuple(conflicts),
+        controllers=controllers,
     )
