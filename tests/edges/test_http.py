@@ -4,6 +4,7 @@ import gzip
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,9 +18,9 @@ OK = Answer(BODY)
 SECRET = "ghp_notARealToken0123456789"
 
 
-def failure(clients: Clients, url: str, ask: Ask | None = None, **options: object) -> SourceUnavailable:
+def failure(clients: Clients, url: str, ask: Ask | None = None, **options: Any) -> SourceUnavailable:
     with pytest.raises(SourceUnavailable) as caught:
-        clients(**options).get(url, ask or Ask())  # type: ignore[arg-type]
+        clients(**options).get(url, ask or Ask())
     error = caught.value
     assert error.hint
     assert error.message.isprintable()

@@ -41,9 +41,9 @@ class World:
         for name in ASSETS:
             content = self.releases.get(tag, {}).get(name)
             if content is not None:
-                digest = f"sha256:{sha256(content).hexdigest()}"
+                digest: object = f"sha256:{sha256(content).hexdigest()}"
                 if name == "manifests.tar.gz":
-                    digest = self.digests.get(tag, digest)  # type: ignore[assignment]
+                    digest = self.digests.get(tag, digest)
                 asset = file_name(tag, name)
                 address = f"{url}/download/{tag}/{asset}"
                 assets.append({"name": asset, "digest": digest, "browser_download_url": address})
