@@ -120,3 +120,63 @@ class WriteFailed(FluxUpgradeError):
     exit_code = 12
     slug = "write-failed"
     meaning = "A file could not be written; what was there before is untouched."
+
+
+class ForgeUnavailable(FluxUpgradeError):
+    """The forge cannot be reached, or its rate limit is used up; the next run goes on from there."""
+
+    exit_code = 13
+    slug = "forge-unavailable"
+    meaning = (
+        "The repository's server cannot be reached, answers with an error, or its rate limit is used up."
+    )
+
+
+class ForbiddenByForge(FluxUpgradeError):
+    """The forge refuses: the token is missing, wrong, expired, or may not do that."""
+
+    exit_code = 14
+    slug = "forbidden"
+    meaning = "The repository's server refuses: the token or a setting of the repository does not allow it."
+
+
+class RepositoryUnfit(FluxUpgradeError):
+    """The repository is empty, archived, or has no such base branch."""
+
+    exit_code = 15
+    slug = "repository-unfit"
+    meaning = (
+        "The repository cannot take a pull request: it is empty, archived, or the base branch is missing."
+    )
+
+
+class CheckoutDiffers(FluxUpgradeError):
+    """The checkout is not what the base branch holds: dirty, behind, or of another branch."""
+
+    exit_code = 16
+    slug = "checkout-differs"
+    meaning = "The checkout differs from the base branch in a file that would be changed."
+
+
+class Overtaken(FluxUpgradeError):
+    """Somebody else was faster, again and again."""
+
+    exit_code = 17
+    slug = "overtaken"
+    meaning = "The branch or the pull request was changed by somebody else while it was worked on."
+
+
+class DraftsUnavailable(FluxUpgradeError):
+    """The forge has no draft pull requests for this repository."""
+
+    exit_code = 14
+    slug = "drafts-unavailable"
+    meaning = "The repository cannot have draft pull requests."
+
+
+class InvalidConfig(FluxUpgradeError):
+    """The config file has keys or values that cannot be used; all of them are listed."""
+
+    exit_code = 18
+    slug = "config"
+    meaning = "The config file has keys or values that cannot be used."

@@ -15,6 +15,8 @@ class Release(NamedTuple):
     prerelease: bool = False
     published_at: str = ""
     """RFC 3339, UTC; empty where the source does not tell."""
+    notes: str = ""
+    """The release notes, Markdown of anybody's; empty where the source has none."""
 
 
 class ReleaseManifests(NamedTuple):

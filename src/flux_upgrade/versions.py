@@ -75,6 +75,11 @@ class Version:
         return self._semver.minor
 
     @property
+    def patch(self) -> int:
+        """The third number."""
+        return self._semver.patch
+
+    @property
     def prerelease(self) -> str:
         """``rc.1``; empty for a stable version."""
         return self._semver.prerelease or ""

@@ -70,7 +70,7 @@ def refusal(served: worlds.Served, tag: str = "v2.9.4") -> str:
 def test_lists_releases_in_their_order(serve: Serve) -> None:
     assert serve(worlds.small_world()).releases.list() == (
         Release("v2.10.0-rc.1", prerelease=True, published_at="2026-09-01T00:00:00Z"),
-        Release("v2.9.4", prerelease=False, published_at="2026-08-07T13:49:34Z"),
+        Release("v2.9.4", prerelease=False, published_at="2026-08-07T13:49:34Z", notes="notes"),
         Release("v2.9.3"),
         Release("v0.24.0"),
     )

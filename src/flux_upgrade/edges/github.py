@@ -9,7 +9,7 @@ from urllib.parse import quote
 from flux_upgrade.edges import checksums, listing, tags, trouble
 from flux_upgrade.edges.archive import MAX_COMPRESSED, refused
 from flux_upgrade.edges.cache import DownloadCache
-from flux_upgrade.edges.http import Ask, BodyTooLarge, Client
+from flux_upgrade.edges.http import Ask, BodyTooLarge, Client, Response
 from flux_upgrade.edges.registry import FluxManifestsRegistry
 from flux_upgrade.errors import ReleaseNotFound, SourceUnavailable
 from flux_upgrade.model import Release, ReleaseManifests
@@ -72,24 +72,41 @@ class GitHubReleases:
         self._repository = repository
         self._releases_url = f"{api_url.rstrip('/')}/repos/{repository}/releases"
         self._raw_url = f"{raw_url.rstrip('/')}/{repository}"
+        self._entries: dict[str, dict[str, object]] | None = None
 
     def list(self) -> tuple[Release, ...]:
-        """Every release, page by page."""
+        """Every release of Flux 2 and those around it, asked for once.
+
+        GitHub lists the newest first: a page with a release of Flux v0 is the last that is of use.
+        """
+        if self._entries is None:
+            self._entries = self._all_entries()
+        found = (listing.release_of(entry) for entry in self._entries.values())
+        return tuple(release for release in found if release is not None)
+
+    def _all_entries(self) -> dict[str, dict[str, object]]:
+        found: dict[str, dict[str, object]] = {}
         url: str | None = f"{self._releases_url}?per_page=100"
-        found: dict[str, Release] = {}
         for _ in range(_MAX_PAGES):
             if url is None:
                 break
-            response = self._client.get(url, _API)
-            if not response.is_found:
-                raise SourceUnavailable(
-                    f"{trouble.host(url)} knows no repository {self._repository}",
-                    hint="check its name, and whether the token may read it",
-                )
+            response = self._page(url)
+            entries = listing.objects(response.body, "GitHub's list of releases")
             # A release that is made between two pages moves the last one of a page to the next.
-            found |= {r.tag: r for r in listing.parse_releases(response.body, "GitHub's list of releases")}
+            found |= {str(entry.get("tag_name")): entry for entry in entries}
+            if any(str(entry.get("tag_name")).startswith("v0.") for entry in entries):
+                break
             url = next_page(response.headers.get("link", ""), url)
-        return tuple(found.values())
+        return found
+
+    def _page(self, url: str) -> Response:
+        response = self._client.get(url, _API)
+        if not response.is_found:
+            raise SourceUnavailable(
+                f"{trouble.host(url)} knows no repository {self._repository}",
+                hint="check its name, and whether the token may read it",
+            )
+        return response
 
     def manifests(self, tag: str) -> ReleaseManifests:
         """See the port. From v0.25.3 on, a release without a checksum is refused."""
@@ -127,6 +144,11 @@ class GitHubReleases:
         return found or None
 
     def _release(self, tag: str) -> dict[str, object]:
+        if self._entries is not None and (tag in self._entries or not tag.startswith("v0.")):
+            # The list has every release since v1: one that is not on it costs no further call.
+            if tag not in self._entries:
+                raise tags.not_found(tag, self._repository, self._entries)
+            return self._entries[tag]
         response = self._client.get(f"{self._releases_url}/tags/{quote(tag)}", _API)
         release = listing.parse_json(response.body, f"GitHub's release {tag}") if response.is_found else None
         if not isinstance(release, dict) or release.get("tag_name") != tag:

@@ -47,11 +47,12 @@ def release_of(entry: dict[str, object]) -> Release | None:
     tag = entry.get("tag_name")
     if not isinstance(tag, str) or not is_tag(tag) or entry.get("draft") is True:
         return None
-    prerelease, published = entry.get("prerelease"), entry.get("published_at")
+    prerelease, published, notes = (entry.get(key) for key in ("prerelease", "published_at", "body"))
     return Release(
         tag=tag,
         prerelease=prerelease if isinstance(prerelease, bool) else "-" in tag,
         published_at=published if isinstance(published, str) else "",
+        notes=notes if isinstance(notes, str) else "",
     )
 
 

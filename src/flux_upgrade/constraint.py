@@ -1,0 +1,129 @@
+"""Ranges of versions as Flux users write them (github.com/Masterminds/semver/v3)."""
+
+from __future__ import annotations
+
+import re
+
+from flux_upgrade.errors import UsageError
+from flux_upgrade.values import NamedTuple
+from flux_upgrade.versions import Version
+
+HINT = (
+    "write it like 2.x, ~2.8, ^2.6, >=2.6 <2.9, !=2.7.0 or 2.6 - 2.8; a space or comma means and, || means or"
+)
+_LONGEST = 512  # as in Masterminds/semver
+_ORDERS = {"=": (0,), "!=": (-1, 1), ">": (1,), "<": (-1,), ">=": (0, 1), "<=": (-1, 0)}
+"""Operator → how a version may stand to the one that is named: -1 is lower, 0 equal, 1 higher."""
+_ALIASES = {"": "=", "=>": ">=", "=<": "<=", "~>": "~"}
+_OPERATORS = {*_ORDERS, "~", "^"}
+_ANY = {"=", ">=", "~"}
+"""What may stand before ``*``. Of the others Masterminds makes what nobody means: ``^*`` is 0.0.0."""
+_SIGNS = "=<>!~^"
+_GAP = re.compile(rf"([{_SIGNS}])\s+")
+_AND = re.compile(r"\s*,\s*|\s+")
+_HYPHEN = re.compile(rf"(?<![^\s,])([^\s,{_SIGNS}]+)\s+-\s+([^\s,{_SIGNS}]+)")
+_VERSION = re.compile(r"v?([^-+]+)(.*)")
+
+
+class _Comparison(NamedTuple):
+    operator: str
+    base: Version
+    """What was not given is 0."""
+    depth: int
+    """How many numbers were given: 2 for ``2.8`` and ``2.8.x``."""
+
+    def holds(self, version: Version) -> bool:
+        given, numbers = _numbers(self.base)[: self.depth], _numbers(version)[: self.depth]
+        is_whole = self.depth == len(("major", "minor", "patch"))
+        if self.operator in ("~", "^") or (self.operator == "=" and not is_whole):
+            kept = _leading(given) if self.operator == "^" else 2
+            return version >= self.base and numbers[:kept] == given[:kept]
+        if is_whole or self.operator in (">=", "<"):
+            order = (version > self.base) - (version < self.base)
+        else:
+            # >2.8 begins with 2.9.0, and <=2.8 holds all of 2.8.
+            order = (numbers > given) - (numbers < given)
+        return order in _ORDERS[self.operator]
+
+
+class Constraint:
+    """A parsed range: comparisons joined by "and", and such groups by "or".
+
+    A version with a prerelease is admitted only by a group in which a comparison has
+    one: ``>=2.8.0-0``. Unlike in Masterminds, ``!=2.8`` is about the prereleases of 2.8
+    too, and a number after ``x`` or with leading zeros is an error. Raises UsageError
+    for a text that is no range.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        if not text.strip():
+            raise UsageError("the range is empty", hint=HINT)
+        if len(text) > _LONGEST:
+            raise UsageError(f"the range is longer than {_LONGEST} characters", hint=HINT)
+        self._groups = tuple(_group(part, text) for part in text.split("||"))
+
+    def allows(self, version: Version) -> bool:
+        """Whether ``version`` is in the range."""
+        return any(
+            (not version.prerelease or any(each.base.prerelease for each in group))
+            and all(each.holds(version) for each in group)
+            for group in self._groups
+        )
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Constraint({self.text!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constraint) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+def _leading(given: tuple[int, ...]) -> int:
+    """How many numbers ^ keeps: up to the first that is not 0."""
+    return next((at for at, number in enumerate(given, 1) if number), len(given))
+
+
+def _numbers(version: Version) -> tuple[int, int, int]:
+    return version.major, version.minor, version.patch
+
+
+def _group(part: str, text: str) -> tuple[_Comparison, ...]:
+    if not part.strip():
+        raise UsageError(f"range {text!r}: there is nothing on one side of ||", hint=HINT)
+    spelled = _HYPHEN.sub(r">=\1 <=\2", _GAP.sub(r"\1", part.strip()))
+    return tuple(_comparison(word, text) for word in _AND.split(spelled))
+
+
+def _comparison(word: str, text: str) -> _Comparison:
+    if not word:
+        raise UsageError(f"range {text!r}: there is nothing on one side of a comma", hint=HINT)
+    version = word.lstrip(_SIGNS)
+    sign = word.removesuffix(version)
+    operator = _ALIASES.get(sign, sign)
+    if operator not in _OPERATORS:
+        raise UsageError(f"range {text!r}: there is no operator {sign!r}", hint=HINT)
+    given, base = _parsed(version)
+    if base is None:
+        raise UsageError(f"range {text!r}: {(version or word)!r} is no version", hint=HINT)
+    if not given and operator not in _ANY:
+        raise UsageError(f"range {text!r}: {word!r} compares with any version", hint=HINT)
+    return _Comparison(operator, base, len(given))
+
+
+def _parsed(text: str) -> tuple[tuple[str, ...], Version | None]:
+    """The numbers before the first ``x``, and the version with 0 for those not given; None: it is none."""
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        return (), None
+    core, rest = match.groups()
+    numbers = core.split(".")
+    given = tuple(each for each in numbers if each not in ("x", "X", "*"))
+    if numbers[: len(given)] != list(given) or len(numbers) > len(("major", "minor", "patch")):
+        return (), None
+    return given, Version.parse("v" + ".".join((*given, "0", "0", "0")[:3]) + rest)

@@ -1,0 +1,73 @@
+"""What is decided about an installation: it goes to a release, or it is held, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from flux_upgrade.errors import FluxUpgradeError
+
+
+class Subject(StrEnum):
+    """What a decision is about; each has a pull request of its own."""
+
+    PATCH = "patch"
+    """The newest patch of the minor in use."""
+    MINOR = "minor"
+    """A later minor of the major in use."""
+    MAJOR = "major"
+    """A later major."""
+
+
+class HoldReason(StrEnum):
+    """Why an installation is left as it is."""
+
+    UP_TO_DATE = "up-to-date"
+    NEEDS_APPROVAL = "needs-approval"
+    COOLING_DOWN = "cooling-down"
+    OUT_OF_RANGE = "out-of-range"
+    CLOSED_BY_HUMAN = "closed-by-human"
+    REVERTED = "reverted"
+    BRANCH_EDITED = "branch-edited"
+    OWNED_BY_TERRAFORM = "owned-by-terraform"
+    ORPHAN = "orphan"
+    CHECKOUT_DIFFERS = "checkout-differs"
+    RESIDUE_CONFLICT = "residue-conflict"
+    CONTROLLER_NEWER = "controller-newer"
+    DOWNGRADE = "downgrade"
+    UNREADABLE = "unreadable"
+    UNPROVED = "unproved"
+    UNSUPPORTED_RELEASE = "unsupported-release"
+
+
+@dataclass(frozen=True)
+class Hold:
+    """Nothing is written."""
+
+    reason: HoldReason
+    detail: str = ""
+    hint: str = ""
+    error: type[FluxUpgradeError] | None = None
+    """What the run ends with; None: holding is all right."""
+    subject: Subject = Subject.PATCH
+    target: str = ""
+    """The release that is held back, a tag; empty where there is none in particular."""
+    since: str = ""
+    """RFC 3339, UTC: when the reason began; empty where nobody knows."""
+    until: str = ""
+    """RFC 3339, UTC: when it ends by itself; empty where it does not."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """The policy lets an installation go to ``target``; whether that is possible is seen next."""
+
+    subject: Subject
+    target: str
+    """A tag."""
+    approved: bool
+    """False: a person has to approve it first; it is shown, and waits."""
+    approval: str = ""
+    """What a person approved, ``2.9`` or ``v2.9.4``; empty where the policy needs nobody."""
+    why: str = ""
+    """Why now, in one sentence for the pull request. The same every day: it holds dates, no ages."""

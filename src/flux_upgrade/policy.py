@@ -1,0 +1,253 @@
+"""The semver policy: which releases may be proposed for an installation, by themselves or once approved.
+
+For each subject a person's approval decides first. Without one it is the highest
+step (a patch; a minor, by its newest patch) that the range allows, that nobody
+refused and that has cooled; steps above it are held, each with its reason. Whether
+the step waits for approval is up to ``Policy.bump``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import cached_property
+
+from flux_upgrade.constraint import Constraint
+from flux_upgrade.decision import Candidate, Hold, HoldReason, Subject
+from flux_upgrade.model import Release
+from flux_upgrade.timeline import Listed, end_of, first_of_line, line_of, rfc3339, stable, why
+from flux_upgrade.versions import Version
+
+
+class Bump(StrEnum):
+    """The largest bump that needs no approval."""
+
+    NONE = "none"
+    PATCH = "patch"
+    MINOR = "minor"
+    MAJOR = "major"
+
+
+class Pending(StrEnum):
+    """Where a bump that waits for approval is shown."""
+
+    DRAFT = "draft"
+    SUMMARY = "summary"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What the user allows."""
+
+    bump: Bump = Bump.PATCH
+    range: Constraint | None = None
+    pending: Pending = Pending.DRAFT
+    patch_cool_down: timedelta = timedelta(0)
+    minor_cool_down: timedelta = timedelta(days=7)
+    """By the age of the minor's ``.0``; majors too."""
+
+
+@dataclass(frozen=True)
+class Muted:
+    """A person's answer: not this one."""
+
+    subject: Subject
+    target: str
+    """The tag that was proposed."""
+    reason: HoldReason
+    """CLOSED_BY_HUMAN or REVERTED."""
+    since: str
+    """RFC 3339, UTC."""
+    where: str
+    """Address of the pull request."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What people answered to earlier proposals, and what they approved."""
+
+    muted: tuple[Muted, ...] = ()
+    approved: tuple[str, ...] = field(default=())
+    """``2.9`` (the minor and its patches) or ``v2.9.4`` (that version alone)."""
+
+
+def decide(
+    current: str, releases: Sequence[Release], policy: Policy, answers: Answers, now: datetime
+) -> tuple[Candidate | Hold, ...]:
+    """At most one Candidate for each subject, and a Hold for each higher release that is held back.
+
+    ``current``: the tag of the body; ValueError where it is none. ``releases``: in any
+    order; only stable ones are proposed. ``now``: with a time zone.
+
+    - A Candidate that the policy covers makes the smaller bumps obsolete, but for those
+      that a person approved.
+    - An approval is a person's last word: it stands above policy, range, cool-down and
+      earlier refusals, and its subject stays there until it is merged. It never leads
+      to a downgrade or to a prerelease. One that fits no newer release changes nothing.
+    - Who refused a patch did not ask for an older one. Who refused a minor is asked
+      about others again: each is an upgrade of its own.
+    """
+    case = _Case(Version(current.removeprefix("v")), stable(releases), policy, answers, now)
+    if not case.newer:
+        is_newest = any(each.tag == current for each in case.listed)
+        told = "is the newest stable release" if is_newest else "is newer than any stable release listed"
+        return (Hold(HoldReason.UP_TO_DATE, f"{current} {told}"),)
+    decided: list[Candidate | Hold] = []
+    is_covered = False
+    for subject in reversed(Subject):
+        found = case.decide(subject)
+        if is_covered:
+            found = [each for each in found if isinstance(each, Candidate) and each.approval]
+        is_covered |= case.covers(subject) and any(isinstance(each, Candidate) for each in found)
+        decided = found + decided
+    return (*decided, *case.beyond_the_range(decided))
+
+
+@dataclass(frozen=True)
+class _Case:
+    current: Version
+    listed: tuple[Listed, ...]
+    policy: Policy
+    answers: Answers
+    now: datetime
+
+    @cached_property
+    def newer(self) -> tuple[Listed, ...]:
+        return tuple(each for each in self.listed if each.version > self.current)
+
+    @cached_property
+    def approved(self) -> frozenset[str]:
+        bare = (text.removeprefix("v") for text in self.answers.approved)
+        return frozenset(f"v{each}" if each.count(".") > 1 else each for each in bare)
+
+    @cached_property
+    def muted(self) -> tuple[tuple[Version, Muted], ...]:
+        parsed = ((Version.parse(each.target), each) for each in self.answers.muted)
+        return tuple((version, each) for version, each in parsed if version is not None)
+
+    def subject_of(self, version: Version) -> Subject:
+        if version.major != self.current.major:
+            return Subject.MAJOR
+        return Subject.PATCH if version.minor == self.current.minor else Subject.MINOR
+
+    def covers(self, subject: Subject) -> bool:
+        """Whether a bump of this size needs nobody's approval."""
+        return list(Bump).index(self.policy.bump) > list(Subject).index(subject)
+
+    def allows(self, release: Listed) -> bool:
+        return self.policy.range is None or self.policy.range.allows(release.version)
+
+    def decide(self, subject: Subject) -> list[Candidate | Hold]:
+        """What is decided about one subject: the Candidate first, then holds from high to low."""
+        releases = [each for each in self.newer if self.subject_of(each.version) is subject]
+        for release in reversed(releases):
+            for approval in (line_of(release.version), release.tag):
+                if approval in self.approved:
+                    later = [each for each in releases if each.version > release.version]
+                    return [
+                        self._candidate(subject, release, approval),
+                        *self._after(subject, later, approval),
+                    ]
+        return self._unasked(subject, [each for each in releases if self.allows(each)])
+
+    def _unasked(self, subject: Subject, releases: Sequence[Listed]) -> list[Candidate | Hold]:
+        steps = releases
+        if subject is not Subject.PATCH:
+            steps = list({line_of(each.version): each for each in releases}.values())
+        holds: list[Candidate | Hold] = []
+        for step in reversed(steps):
+            hold = self._refused(subject, step) or self._cooling(subject, step)
+            if hold is None:
+                return [*self._proposed(subject, step), *holds]
+            if hold not in holds:
+                holds.append(hold)
+        return holds
+
+    def _proposed(self, subject: Subject, step: Listed) -> Iterator[Candidate | Hold]:
+        if self.covers(subject) or self.policy.pending is Pending.DRAFT:
+            yield self._candidate(subject, step, "")
+        else:
+            detail = f"a {subject} bump needs approval under policy {self.policy.bump}"
+            yield self._needs_approval(subject, step, detail)
+
+    def _candidate(self, subject: Subject, release: Listed, approval: str) -> Candidate:
+        return Candidate(
+            subject,
+            release.tag,
+            approved=bool(approval) or self.covers(subject),
+            approval=approval,
+            why=why(self.listed, self.current, release),
+        )
+
+    def _after(self, subject: Subject, later: Sequence[Listed], approval: str) -> Iterator[Hold]:
+        """What waits until that which a person approved has been merged."""
+        allowed = [each for each in later if self.allows(each) and not self._refused(subject, each)]
+        newest = {line_of(each.version): each for each in allowed}
+        for each in reversed(newest.values()):
+            yield self._needs_approval(subject, each, f"{approval} was approved, and is merged first")
+
+    def _needs_approval(self, subject: Subject, release: Listed, detail: str) -> Hold:
+        start, wait = self._clock(subject, release)
+        since = "" if start is None else rfc3339(end_of(start, wait))
+        hint = _approve(subject, release.version)
+        return Hold(HoldReason.NEEDS_APPROVAL, detail, hint, None, subject, release.tag, since)
+
+    def _cooling(self, subject: Subject, release: Listed) -> Hold | None:
+        start, wait = self._clock(subject, release)
+        if start is None or not wait or end_of(start, wait) <= self.now:
+            return None
+        what = release.tag if subject is Subject.PATCH else line_of(release.version)
+        return Hold(
+            HoldReason.COOLING_DOWN,
+            f"{what} was released on {start.date()} and cools down until {end_of(start, wait).date()}",
+            _approve(subject, release.version),
+            None,
+            subject,
+            release.tag,
+            since=rfc3339(start),
+            until=rfc3339(end_of(start, wait)),
+        )
+
+    def _clock(self, subject: Subject, release: Listed) -> tuple[datetime | None, timedelta]:
+        """When the cool-down began, and how long it takes."""
+        if subject is Subject.PATCH:
+            return release.published, self.policy.patch_cool_down
+        return first_of_line(self.listed, release.version).published, self.policy.minor_cool_down
+
+    def _refused(self, subject: Subject, release: Listed) -> Hold | None:
+        """A person's answer to this release, to a newer patch of the same minor, or to the minor."""
+        found = [
+            (version, mute)
+            for version, mute in self.muted
+            if line_of(version) == line_of(release.version)
+            and (mute.subject is Subject.PATCH) is (subject is Subject.PATCH)
+            and (subject is not Subject.PATCH or release.version <= version)
+        ]
+        if not found:
+            return None
+        version, mute = max(found, key=lambda each: (each[0], each[1].since, each[1].where))
+        did = "turned down" if mute.reason is HoldReason.CLOSED_BY_HUMAN else "merged and reverted"
+        detail = f"{mute.target} was {did} by a person: {mute.where}"
+        return Hold(mute.reason, detail, _approve(subject, version), None, subject, mute.target, mute.since)
+
+    def beyond_the_range(self, decided: Sequence[Candidate | Hold]) -> Iterator[Hold]:
+        """The newest release, should the range exclude it and nobody have approved it."""
+        newest = self.newer[-1]
+        if self.allows(newest) or any(each.target == newest.tag for each in decided):
+            return
+        subject = self.subject_of(newest.version)
+        yield Hold(
+            HoldReason.OUT_OF_RANGE,
+            f"{newest.tag} is not in the range {self.policy.range}",
+            f"widen the range, or {_approve(subject, newest.version)}",
+            None,
+            subject,
+            newest.tag,
+        )
+
+
+def _approve(subject: Subject, version: Version) -> str:
+    name = str(version) if subject is Subject.PATCH else line_of(version)
+    return f"approve {name} to have it now"

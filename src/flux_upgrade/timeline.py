@@ -1,0 +1,93 @@
+"""Flux's stable releases in their order, and what their dates tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+
+from flux_upgrade.model import Release
+from flux_upgrade.values import NamedTuple
+from flux_upgrade.versions import Version
+
+
+class Listed(NamedTuple):
+    """A stable release."""
+
+    version: Version
+    tag: str
+    published: datetime | None
+    """None where the source does not tell."""
+
+
+def stable(releases: Iterable[Release]) -> tuple[Listed, ...]:
+    """The stable ones, lowest first, whatever their order; tags that Flux would not give are left out."""
+    found = {}
+    for release in sorted(releases):
+        version = Version.parse(release.tag)
+        # A tag with build metadata has the precedence of the one without.
+        if version is not None and not release.prerelease and release.tag == plain(version):
+            found[release.tag] = Listed(version, release.tag, _moment(release.published_at))
+    return tuple(sorted(found.values(), key=lambda each: each.version))
+
+
+def plain(version: Version) -> str:
+    """``v2.9.4``: without prerelease and build metadata."""
+    return f"v{line_of(version)}.{version.patch}"
+
+
+def line_of(version: Version) -> str:
+    """The minor that a version is of: ``2.9``."""
+    return f"{version.major}.{version.minor}"
+
+
+def first_of_line(listed: Sequence[Listed], version: Version) -> Listed:
+    """The ``.0`` of the minor that a listed version is of, or the first patch that is (still) listed."""
+    return next(each for each in listed if line_of(each.version) == line_of(version))
+
+
+def why(listed: Sequence[Listed], current: Version, target: Listed) -> str:
+    """One sentence on why to go to ``target`` now: dates and versions, so that it stays true for days."""
+    own = [each for each in listed if line_of(each.version) == line_of(current)]
+    first = first_of_line(listed, target.version)
+    if own and target.version.major == current.major and line_of(target.version) != line_of(current):
+        successor = next(each for each in listed if each.version > own[-1].version)
+        if successor.published is not None and all(_is_before(each, successor.published) for each in own):
+            since = f"{successor.tag} ({_day(successor.published)})"
+            return f"{line_of(current)} has had no patch since {since}"
+    if target.published is None:
+        return f"{target.tag} is newer than {current}"
+    if first.published is None or line_of(target.version) == line_of(current) or first == target:
+        return f"{target.tag} was released on {_day(target.published)}"
+    return (
+        f"{first.tag} was released on {_day(first.published)}, and {target.tag} on {_day(target.published)}"
+    )
+
+
+def end_of(start: datetime, wait: timedelta) -> datetime:
+    """``start + wait``, and the last day that there is where that is too far."""
+    try:
+        return start + wait
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)
+
+
+def rfc3339(moment: datetime) -> str:
+    """A moment in UTC, to the second."""
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _is_before(release: Listed, moment: datetime) -> bool:
+    return release.published is not None and release.published < moment
+
+
+def _day(moment: datetime) -> str:
+    return moment.date().isoformat()
+
+
+def _moment(text: str) -> datetime | None:
+    """A date of the list, in UTC; None where it is none."""
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
