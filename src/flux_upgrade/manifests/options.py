@@ -30,6 +30,13 @@ _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _DNS_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\.[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*")
 _REGISTRY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*")
 _TOLERATION_KEY = re.compile(r"([A-Za-z0-9.-]{1,253}/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?|\*")
+PATTERNS = {
+    "registry": _REGISTRY.pattern,
+    "image-pull-secret": _DNS_NAME.pattern,
+    "cluster-domain": _DNS_NAME.pattern,
+    "toleration-keys": _TOLERATION_KEY.pattern,
+}
+"""Flag → the form of its text (of each, where it takes a list), for a schema; ``validate`` knows more."""
 # What the YAML 1.1 core of Flux's templates reads as something else than a
 # string: booleans, null, numbers in four bases, floats, dates.
 _NOT_A_STRING = re.compile(
@@ -84,11 +91,12 @@ class InstallOptions(NamedTuple):
 
     def command_line(self) -> tuple[str, ...]:
         """What ``flux install --export`` is to be given to print the same manifest."""
-        flags = (f"--{flag}={_spell(value)}" for flag, value in self.changed().items())
+        flags = (f"--{flag}={spell(value)}" for flag, value in self.changed().items())
         return (f"--version={self.version}", *flags)
 
 
-def _spell(value: Any) -> str:
+def spell(value: Any) -> str:
+    """A value of ``flags`` as it is written on Flux's command line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return ",".join(value) if isinstance(value, list) else str(value)
@@ -151,6 +159,13 @@ def validate_recovered(options: InstallOptions, known_components: Iterable[str])
     problems += _component_problems(options.components, tuple(known_components))
     if problems:
         raise UsageError("; ".join(problems), hint="compare the flags with the file")
+
+
+def validate_components(components: tuple[str, ...], known: Iterable[str]) -> None:
+    """Refuse components that a release does not ship. Raises UsageError."""
+    problems = list(_component_problems(components, tuple(known)))
+    if problems:
+        raise UsageError("; ".join(problems), hint="change --components or --components-extra")
 
 
 def _name_problems(options: InstallOptions) -> Iterable[str]:

@@ -1,0 +1,48 @@
+"""The config file, ``.github/flux-upgrade.yaml``: its values, and what reads, checks and documents them.
+
+Most repositories have none, so that what reads one is imported when it is used.
+"""
+
+from __future__ import annotations
+
+from flux_upgrade.config.flags import applied
+from flux_upgrade.config.values import PATH, Config, Group, overridden, slug
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from flux_upgrade.config.documents import reference, schema
+    from flux_upgrade.config.reader import load, parse_flags
+    from flux_upgrade.config.summary import check_report
+
+__all__ = [
+    "PATH",
+    "Config",
+    "Group",
+    "applied",
+    "check_report",
+    "load",
+    "overridden",
+    "parse_flags",
+    "reference",
+    "schema",
+    "slug",
+]
+
+_LATE = {
+    "check_report": "summary",
+    "load": "reader",
+    "parse_flags": "reader",
+    "reference": "documents",
+    "schema": "documents",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """What is imported late (PEP 562)."""
+    if name not in _LATE:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)

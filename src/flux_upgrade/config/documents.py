@@ -1,0 +1,129 @@
+"""The reference and the JSON Schema of the config file, from the table that the loader reads by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from flux_upgrade.config.flags import EXTRA, default
+from flux_upgrade.config.install_flags import FLAGS
+from flux_upgrade.config.keys import GROUP, TOP
+from flux_upgrade.config.shapes import Key, Mapped, described
+from flux_upgrade.config.values import PATH
+from flux_upgrade.manifests.options import spell
+
+EXAMPLE = """\
+policy: patch
+cool-down: {patch: 0, minor: 7d}
+labels: [flux]
+reviewers: [octocat, octo-org/platform]
+ignore: ["archive/**"]
+groups:
+  staging:
+    paths: ["clusters/staging-*/**"]
+    policy: minor
+    flags:
+      log-level: debug
+  production:
+    paths: ["clusters/**", "!clusters/sandbox/**"]
+    assignees: [octocat]
+"""
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema, draft 2020-12, of what ``config.load`` accepts, as far as a schema can tell."""
+    top, group = TOP.schema(), GROUP.schema()
+    shared = {key.name: key for key in GROUP.keys if key.at_top}
+    for key in TOP.keys:
+        if key.name in shared:
+            group["properties"][key.name] = {"$ref": f"#/$defs/{key.name}"}
+            top["properties"][key.name] = {"$ref": f"#/$defs/{key.name}"}
+        if key.default:
+            top["properties"][key.name]["default"] = yaml.safe_load(key.default)
+    top["properties"]["groups"]["additionalProperties"] = {"$ref": "#/$defs/group"}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": PATH,
+        "description": "How flux-upgrade treats the installations of Flux in a repository. "
+        "An empty file means the defaults.",
+        **top,
+        "type": ["object", "null"],
+        "$defs": {
+            "group": {
+                "description": "Installations that are upgraded in one pull request.",
+                **group,
+            },
+            **{name: described(key) for name, key in shared.items()},
+        },
+    }
+
+
+def reference() -> str:
+    """Every key with its type, default and meaning, Markdown."""
+    return "\n\n".join(
+        [
+            "# Config file",
+            (
+                f"`{PATH}` is optional; every key has a default. An input of the Action and a flag of the "
+                "command line beat the file. `flux-upgrade config check` names every problem with file and "
+                "line; editors can use the [JSON Schema](config.schema.json)."
+            ),
+            f"```yaml\n{EXAMPLE}```",
+            "## Keys",
+            _table(
+                ("Key", "In a group", "Type", "Default", "Meaning"), _rows((*TOP.keys, *_only_in_groups()))
+            ),
+            "## Groups",
+            (
+                "The installations of a group have one pull request; each of the others has its own. The "
+                "first group with a pattern that matches an installation's file has it. What a group does "
+                "not say comes from the top level: `flags` and `cool-down` entry by entry, everything else "
+                "as a whole. A name may hold a-z, A-Z, 0-9 and, after the first character, `.`, `_` and "
+                "`-`; names that differ only in case or in these three would give the same branches, and "
+                "are refused."
+            ),
+            "## Flags",
+            (
+                "The flags of `flux install` that are to change, with Flux's own names; a flag that is not "
+                "named stays as it is in the installation. Lists may be written as on Flux's command line, "
+                "`a,b`. `namespace` cannot be changed: Flux would be installed a second time."
+            ),
+            _table(("Flag", "Type", "Flux's default", "Meaning"), _flag_rows()),
+            "## Patterns",
+            (
+                "As in a `.gitignore` in the repository's root: `*` stands for anything but a slash, `**` "
+                "for any folders, a pattern with a slash at its beginning or in its middle starts at the "
+                "root, one with a slash at its end means a folder and all that is in it, `!` takes back what "
+                "earlier patterns took. The last pattern that matches decides, below a folder that an "
+                "earlier one took, too (Git would not look into it)."
+            ),
+            "## Durations",
+            "`0`, or a number with `h` (hours), `d` (days) or `w` (weeks).",
+        ]
+    )
+
+
+def _only_in_groups() -> tuple[Key, ...]:
+    return tuple(key for key in GROUP.keys if not key.at_top)
+
+
+def _rows(keys: tuple[Key, ...], prefix: str = "") -> Iterator[tuple[str, ...]]:
+    for key in keys:
+        plain = f"`{key.default}`" if key.default else ""
+        place = "only there; required" if not key.at_top else "yes" if key.in_group else "no"
+        yield f"`{prefix}{key.name}`", place, key.shape.told, plain, key.meaning
+        if isinstance(key.shape, Mapped):
+            yield from _rows(key.shape.keys, f"{prefix}{key.name}.")
+
+
+def _flag_rows() -> Iterator[tuple[str, ...]]:
+    for key in FLAGS:
+        plain = "" if key.name == EXTRA else spell(default(key.name))
+        yield f"`{key.name}`", key.shape.told, f"`{plain}`" if plain else "", key.meaning
+
+
+def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
+    lines = (head, tuple("---" for _ in head), *rows)
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)

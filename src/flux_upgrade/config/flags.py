@@ -1,0 +1,86 @@
+"""The install flags that an upgrade may change: Flux's names, checked before anything is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flux_upgrade.errors import UsageError
+from flux_upgrade.manifests.options import InstallOptions, nearest, validate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+EXTRA = "components-extra"
+_ANY = InstallOptions(version="v0")
+
+MEANINGS = {
+    "components": "The controllers, in this order; they replace those that are installed.",
+    EXTRA: "Controllers in addition to those that are installed.",
+    "registry": "Where the controllers' images are.",
+    "image-pull-secret": "Name of the Secret for a private registry; empty: none.",
+    "watch-all-namespaces": "`false`: watch the namespace of Flux alone.",
+    "network-policy": "`false`: no NetworkPolicy objects.",
+    "log-level": "What the controllers log.",
+    "cluster-domain": "The cluster's internal DNS domain.",
+    "toleration-keys": "Keys of the taints that the controllers tolerate; empty: none.",
+}
+REFUSED = {
+    "namespace": "is not for an upgrade to change: Flux would be installed a second time",
+    "version": "is decided by policy and range",
+}
+# As Go's strconv.ParseBool, which reads Flux's own flags.
+_TRUE = ("1", "t", "T", "TRUE", "true", "True")
+_FALSE = ("0", "f", "F", "FALSE", "false", "False")
+
+
+def default(flag: str) -> str | bool | list[str]:
+    """Flux's default; its type is the flag's. Raises KeyError for what is no flag of ``MEANINGS``."""
+    return [] if flag == EXTRA else _ANY.flags()[flag]
+
+
+def unknown(flag: str) -> str:
+    """Why ``flag`` cannot be changed; empty for one that can."""
+    if flag in MEANINGS:
+        return ""
+    if flag in REFUSED:
+        return f"flag '{flag}' {REFUSED[flag]}"
+    return f"unknown flag '{flag}'{nearest(flag, MEANINGS)}"
+
+
+def canonical(flag: str, text: str) -> str:
+    """A flag's value as Flux's command line takes it, booleans as true or false.
+
+    Raises UsageError for what Flux or Kubernetes would refuse.
+    """
+    if isinstance(default(flag), bool) and text in (*_TRUE, *_FALSE):
+        return "true" if text in _TRUE else "false"
+    if isinstance(default(flag), bool):
+        raise UsageError(f"--{flag} '{text}' is neither true nor false")
+    # What is added may be installed already, so that it is looked at by itself.
+    asked = {"components": text} if flag == EXTRA and text else {flag: text}
+    validate(applied(asked, _ANY))
+    return text
+
+
+def applied(flags: Mapping[str, str], options: InstallOptions) -> InstallOptions:
+    """``options`` with these flags changed; ``flags`` as ``config.Group`` has them.
+
+    ``components`` replaces the list; ``components-extra`` adds to it what it lacks.
+    """
+    changes: dict[str, Any] = {
+        flag.replace("-", "_"): _value(default(flag), text) for flag, text in flags.items() if flag != EXTRA
+    }
+    changed = options._replace(**changes)
+    missing = [each for each in _items(flags.get(EXTRA, "")) if each not in changed.components]
+    return changed._replace(components=(*changed.components, *missing))
+
+
+def _value(example: str | bool | list[str], text: str) -> str | bool | tuple[str, ...]:  # noqa: FBT001 any type's
+    if isinstance(example, bool):
+        return text == "true"
+    return text if isinstance(example, str) else _items(text)
+
+
+def _items(text: str) -> tuple[str, ...]:
+    return tuple(text.split(",")) if text else ()

@@ -1,0 +1,159 @@
+"""Every key of the config file: the one table that the loader, the schema and the reference are made from."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from yaml import MappingNode, Node
+
+from flux_upgrade.config.install_flags import FlagValues
+from flux_upgrade.config.patterns import problem
+from flux_upgrade.config.shapes import Choice, Duration, Key, Listed, Mapped, Patterns, Schema, Text
+from flux_upgrade.config.source import Source, kind, quoted
+from flux_upgrade.config.values import slug
+from flux_upgrade.constraint import Constraint
+from flux_upgrade.errors import UsageError
+from flux_upgrade.policy import Bump, Pending
+
+FORGES = ("github", "gitlab", "gitea", "forgejo", "git")
+# On GitHub letters, digits, hyphens and, for managed users, an underscore; on GitLab dots, too.
+_LOGIN = "[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?"
+# What git-check-ref-format(1) allows at the beginning of a branch's name.
+_PREFIX = r"(?![./-]|refs/)(?!.*(?://|\.\.|@\{|/\.|\.lock/))[^\x00-\x20\x7f~^:?*\[\\]+"
+
+
+def _range_problem(text: str) -> str:
+    try:
+        Constraint(text)
+    except UsageError as error:
+        return f"is not a range: {error.message}"
+    return ""
+
+
+_LABEL = Text("a label (at most 50 characters, no comma)", r"(?!\s|.*\s$)[^,\x00-\x1f\x7f-\x9f]+", longest=50)
+_PERSON = Text("a login, without @", _LOGIN, longest=100)
+_REVIEWER = Text("a login or org/team, without @", f"{_LOGIN}(?:/{_LOGIN})?", longest=200)
+_PATTERN = Text(
+    "a pattern as in .gitignore, relative to the repository's root",
+    r"(?!\s|#|!?/*$|!?\.{1,2}/|.*/\.\./|.*\[:|.*\\$|.*\s$)[^\x00-\x1f\x7f-\x9f]+",
+    problem=problem,
+)
+_COOL_DOWN = (
+    Key("patch", Duration(), "The age that a patch must have.", "0"),
+    Key("minor", Duration(), "The age that the `.0` of a minor or a major must have.", "7d"),
+)
+
+
+class _Groups(NamedTuple):
+    """Groups by their names."""
+
+    group: Mapped
+    name: Text = Text(
+        "the name of a group (a-z, A-Z, 0-9, and after the first '.', '_' and '-')",
+        "[A-Za-z0-9][A-Za-z0-9._-]*",
+        longest=63,
+    )
+    told: str = "mapping of [groups](#groups)"
+
+    def schema(self) -> Schema:
+        """See Shape."""
+        return {
+            "type": "object",
+            "propertyNames": self.name.schema(),
+            "additionalProperties": self.group.schema(),
+        }
+
+    def read(self, name: str, node: Node, source: Source) -> dict[str, dict[str, Any]] | None:
+        """See Shape."""
+        if not isinstance(node, MappingNode):
+            source.refuse(node, f"{name} wants a mapping, name to group, not {kind(node)}")
+            return None
+        groups, slugs = {}, dict[str, str]()
+        for word, (key, value) in source.entries(node).items():
+            if self.name.read("group", key, source) is None:
+                continue
+            first = slugs.setdefault(slug(word), word)
+            if first != word:
+                source.refuse(key, f"group {quoted(word)} would have the branches of group {quoted(first)}")
+            groups[word] = self.group.read(f"group {quoted(word)}", value, source) or {}
+        return groups
+
+
+_SHARED = (
+    Key(
+        "policy",
+        Choice(tuple(Bump)),
+        "The largest bump that needs no approval. A `range` without `policy` is the whole policy.",
+        "patch",
+    ),
+    Key(
+        "range",
+        Text("a range of versions in quotes, such as '>=2.6'", r".*\S.*", problem=_range_problem),
+        "The versions that may be proposed, such as `'>=2.6 <2.9'`, `2.x` or `~2.8`.",
+    ),
+    Key(
+        "pending",
+        Choice(tuple(Pending)),
+        "Where a bump that waits for approval is shown: as a draft pull request, or in the summary alone.",
+        "draft",
+    ),
+    Key("cool-down", Mapped(_COOL_DOWN), "How old a release must be.", "{patch: 0, minor: 7d}"),
+    Key("flags", FlagValues(), "Install flags that are to change; all others stay as they are.", "{}"),
+    Key("labels", Listed(_LABEL), "Labels of the pull request.", "[]"),
+    Key("reviewers", Listed(_REVIEWER), "Who is asked for a review: logins, and teams as `org/team`.", "[]"),
+    Key("assignees", Listed(_PERSON), "Who is assigned.", "[]"),
+    Key(
+        "auto-merge",
+        Choice(("none", "patch")),
+        "Which pull requests are set to merge by themselves once the forge's own rules are met.",
+        "none",
+    ),
+    Key(
+        "on-conflict",
+        Choice(("hold", "take-release")),
+        "What is done where a release changed what was edited by hand.",
+        "hold",
+    ),
+)
+_PATHS = Key(
+    "paths",
+    Patterns(_PATTERN, least=1),
+    "The files of the group. A file belongs to the first group with a pattern for it.",
+    at_top=False,
+)
+_OWN = (
+    Key(
+        "branch-prefix",
+        Text("the beginning of a branch's name as Git allows it", _PREFIX, longest=100),
+        "What the names of the branches begin with.",
+        "flux-upgrade/",
+        in_group=False,
+    ),
+    Key(
+        "forge",
+        Choice(FORGES),
+        "What the repository's server is; `git`: branches are pushed, and no more. "
+        "Without it, the remote's host tells.",
+        in_group=False,
+    ),
+    Key(
+        "ignore",
+        Patterns(_PATTERN),
+        "The files that are left alone.",
+        "[]",
+        in_group=False,
+    ),
+)
+GROUP = Mapped(
+    (_PATHS, *_SHARED),
+    required=("paths",),
+    elsewhere=dict.fromkeys((*(key.name for key in _OWN), "groups"), "belongs to the top level"),
+)
+_GROUPS = Key(
+    "groups",
+    _Groups(GROUP),
+    "Installations that are upgraded in one pull request, by the group's name.",
+    "{}",
+    in_group=False,
+)
+TOP = Mapped((*_SHARED, *_OWN, _GROUPS), elsewhere={"paths": "belongs into a group"})

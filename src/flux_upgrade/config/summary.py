@@ -1,0 +1,61 @@
+"""What a config file means, in a few lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from flux_upgrade.config.reader import load
+from flux_upgrade.config.values import Group
+from flux_upgrade.policy import Bump, Pending, Policy
+
+_BY_ITSELF = {
+    Bump.NONE: "nothing",
+    Bump.PATCH: "patches",
+    Bump.MINOR: "patches and minors",
+    Bump.MAJOR: "every release",
+}
+
+
+def check_report(text: str, path: str) -> str:
+    """A summary of a config file that has no problem. Raises InvalidConfig for one that has."""
+    config = load(text, path)
+    lines = [f"{path}: no problem"]
+    for group in config.groups:
+        lines += [f"group {group.name}: one pull request for {', '.join(group.paths)}", *_told(group)]
+    rest = "all other installations" if config.groups else "all installations"
+    lines += [f"{rest}: a pull request each", *_told(config.default)]
+    if config.ignore:
+        lines.append(f"ignored: {', '.join(config.ignore)}")
+    lines.append(f"branches: {config.branch_prefix}…")
+    if config.forge:
+        lines.append(f"forge: {config.forge}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _told(group: Group) -> Iterator[str]:
+    policy = group.policy
+    yield f"  without approval: {_scope(policy)}"
+    if policy.bump is not Bump.MAJOR:
+        shown = "a draft pull request" if policy.pending is Pending.DRAFT else "the summary alone"
+        yield f"  waiting for approval: shown in {shown}"
+    yield f"  age: patch {_span(policy.patch_cool_down)}, minor {_span(policy.minor_cool_down)}"
+    for name, values in (
+        ("flags", [f"{flag}={value}" for flag, value in group.flags.items()]),
+        ("labels", group.labels),
+        ("reviewers", group.reviewers),
+        ("assignees", group.assignees),
+        ("merged by themselves", ["patches"] if group.auto_merge else []),
+        ("edits in conflict", ["given up for the release's own values"] if group.take_release else []),
+    ):
+        if values:
+            yield f"  {name}: {', '.join(values)}"
+
+
+def _scope(policy: Policy) -> str:
+    return _BY_ITSELF[policy.bump] + (f" in {policy.range.text}" if policy.range is not None else "")
+
+
+def _span(age: timedelta) -> str:
+    hours = age // timedelta(hours=1)
+    return "0" if not hours else f"{hours}h" if hours % 24 else f"{hours // 24}d"

@@ -1,0 +1,96 @@
+"""What the config file says, as values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from flux_upgrade.constraint import Constraint
+from flux_upgrade.policy import Bump, Policy
+
+PATH = ".github/flux-upgrade.yaml"
+
+
+def slug(name: str) -> str:
+    """``name`` as it can stand in a branch's name: a-z, 0-9 and single hyphens between them."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Installations that share a policy and, if ``name`` is given, a pull request."""
+
+    name: str = ""
+    """Empty: the defaults, where each installation has a pull request of its own."""
+    paths: tuple[str, ...] = ()
+    """Patterns as in .gitignore, relative to the repository's root."""
+    policy: Policy = Policy()
+    flags: Mapping[str, str] = field(default_factory=dict)
+    """Install flags that are to change, with Flux's names; values as on Flux's command line."""
+    labels: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = ()
+    assignees: tuple[str, ...] = ()
+    auto_merge: bool = False
+    """Patches only."""
+    take_release: bool = False
+    """Where a release changed what was edited by hand, its own value is taken."""
+    is_bump_given: bool = False
+    """Whether somebody chose ``policy.bump``. Where nobody did, a range is the whole policy."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """The whole file. The first group whose patterns match an installation has it."""
+
+    default: Group = Group()
+    groups: tuple[Group, ...] = ()
+    ignore: tuple[str, ...] = ()
+    branch_prefix: str = "flux-upgrade/"
+    forge: str = ""
+    """``github``, ``gitlab``, ``gitea``, ``forgejo``, ``git``; empty: told by the remote's host."""
+
+    def group_of(self, path: str) -> Group | None:
+        """The group that a file belongs to; None: the defaults apply.
+
+        ``path``: relative to the repository's root, with ``/``.
+        """
+        return next((group for group in self.groups if _match(group.paths, path)), None)
+
+    def is_ignored(self, path: str) -> bool:
+        """Whether a file is to be left alone; ``path`` as for ``group_of``."""
+        return _match(self.ignore, path)
+
+
+def _match(patterns: tuple[str, ...], path: str) -> bool:
+    if not patterns:
+        return False
+    from flux_upgrade.config.patterns import match
+
+    return match(patterns, path)
+
+
+def overridden(
+    config: Config,
+    *,
+    policy: Bump | None = None,
+    range: Constraint | None = None,  # noqa: A002 it is named as the input is
+    flags: Mapping[str, str] | None = None,
+) -> Config:
+    """``config`` with what was asked for explicitly, which beats the file everywhere in it."""
+
+    def ask(group: Group) -> Group:
+        is_given = policy is not None or group.is_bump_given
+        bump = policy or group.policy.bump
+        if range is not None and not is_given:
+            bump = Bump.MAJOR
+        return replace(
+            group,
+            policy=replace(group.policy, bump=bump, range=range or group.policy.range),
+            flags={**group.flags, **(flags or {})},
+            is_bump_given=is_given,
+        )
+
+    if policy is None and range is None and not flags:
+        return config
+    return replace(config, default=ask(config.default), groups=tuple(map(ask, config.groups)))

@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flux_upgrade import config
+from flux_upgrade.config import Config, Group
+from flux_upgrade.config.documents import EXAMPLE
+from flux_upgrade.config.keys import TOP
+from flux_upgrade.constraint import Constraint
+from flux_upgrade.errors import InvalidConfig
+from flux_upgrade.policy import Bump, Pending
+
+WHOLE = """\
+policy: minor
+range: ">=2.6"
+pending: summary
+cool-down: {patch: 12h, minor: 2w}
+flags: {network-policy: false, toleration-keys: [a, b], log-level: debug}
+labels: [flux]
+reviewers: [octocat, org/team]
+assignees: [hubot]
+auto-merge: patch
+branch-prefix: deps/flux-
+forge: gitea
+ignore: ["archive/**"]
+groups:
+  staging:
+    paths: ["clusters/staging-*/**"]
+    policy: none
+    cool-down: {minor: 0}
+    flags: {network-policy: true}
+    labels: []
+  production:
+    paths: [/clusters/production/, "!sandbox"]
+"""
+
+
+def load(text: str) -> Config:
+    return config.load(text, config.PATH)
+
+
+def test_every_key_is_read() -> None:
+    loaded = load(WHOLE)
+    default = loaded.default
+    assert (default.name, default.paths) == ("", ())
+    assert default.policy.bump is Bump.MINOR
+    assert default.policy.range is not None
+    assert default.policy.range.text == ">=2.6"
+    assert default.policy.pending is Pending.SUMMARY
+    assert default.policy.patch_cool_down == timedelta(hours=12)
+    assert default.policy.minor_cool_down == timedelta(days=14)
+    assert default.flags == {"network-policy": "false", "toleration-keys": "a,b", "log-level": "debug"}
+    assert (default.labels, default.reviewers, default.assignees) == (
+        ("flux",),
+        ("octocat", "org/team"),
+        ("hubot",),
+    )
+    assert default.auto_merge
+    assert (loaded.branch_prefix, loaded.forge, loaded.ignore) == ("deps/flux-", "gitea", ("archive/**",))
+    assert [group.name for group in loaded.groups] == ["staging", "production"]
+
+
+def test_a_group_takes_what_it_does_not_say_from_the_top() -> None:
+    loaded = load(WHOLE)
+    staging, production = loaded.groups
+    assert staging.policy.bump is Bump.NONE
+    assert staging.policy.range is not None
+    assert (staging.policy.patch_cool_down, staging.policy.minor_cool_down) == (
+        timedelta(hours=12),
+        timedelta(0),
+    )
+    assert staging.flags == {"network-policy": "true", "toleration-keys": "a,b", "log-level": "debug"}
+    assert (staging.labels, staging.reviewers) == ((), ("octocat", "org/team"))
+    assert production.paths == ("/clusters/production/", "!sandbox")
+    assert production.auto_merge
+    assert production.flags == loaded.default.flags
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n", "# nothing yet\n", "---\n", "{}", "\ufeff", "null\n", "groups: {}\n"]
+)
+def test_an_empty_file_is_the_defaults(text: str) -> None:
+    assert load(text) == Config()
+
+
+def test_the_defaults_in_the_table_are_the_defaults() -> None:
+    written = "".join(f"{key.name}: {key.default}\n" for key in TOP.keys if key.default)
+    loaded = load(written)
+    assert loaded.default.is_bump_given
+    assert load(written.replace("policy: patch\n", "")) == Config()
+    assert set(yaml.safe_load(written)) == {key.name for key in TOP.keys} - {"range", "forge"}
+
+
+@pytest.mark.parametrize(
+    ("top", "group", "bumps"),
+    [
+        ("", "", (Bump.PATCH, Bump.PATCH)),
+        ("range: 2.x", "", (Bump.MAJOR, Bump.MAJOR)),
+        ("range: 2.x\npolicy: patch", "", (Bump.PATCH, Bump.PATCH)),
+        ("range: 2.x", "policy: minor", (Bump.MAJOR, Bump.MINOR)),
+        ("policy: minor", "range: 2.x", (Bump.MINOR, Bump.MINOR)),
+        ("", "range: 2.x", (Bump.PATCH, Bump.MAJOR)),
+    ],
+)
+def test_a_range_without_policy_is_the_whole_policy(top: str, group: str, bumps: tuple[Bump, Bump]) -> None:
+    loaded = load(f"{top}\ngroups:\n  a:\n    paths: [a]\n    {group}\n")
+    assert (loaded.default.policy.bump, loaded.groups[0].policy.bump) == bumps
+
+
+def test_anchors_aliases_and_merge_keys_may_be_used() -> None:
+    loaded = load("""\
+labels: &labels [flux]
+groups:
+  a: &a
+    paths: [a]
+    policy: minor
+    labels: *labels
+  b:
+    <<: *a
+    paths: [b]
+  c:
+    <<: [{policy: none}, *a]
+""")
+    a, b, c = loaded.groups
+    assert (a.paths, a.policy.bump, a.labels) == (("a",), Bump.MINOR, ("flux",))
+    assert (b.paths, b.policy.bump, b.labels) == (("b",), Bump.MINOR, ("flux",))
+    assert (c.paths, c.policy.bump) == (("a",), Bump.NONE)
+
+
+RANGE = Constraint("2.x")
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "expected"),
+    [
+        ("", {}, (Bump.PATCH, "")),
+        ("", {"policy": Bump.MINOR}, (Bump.MINOR, "")),
+        ("", {"range": RANGE}, (Bump.MAJOR, "2.x")),
+        ("", {"range": RANGE, "policy": Bump.PATCH}, (Bump.PATCH, "2.x")),
+        ("policy: patch", {"range": RANGE}, (Bump.PATCH, "2.x")),
+        ("range: '>=2.6'", {"range": RANGE}, (Bump.MAJOR, "2.x")),
+        ("range: '>=2.6'", {"policy": Bump.MINOR}, (Bump.MINOR, ">=2.6")),
+        ("policy: none", {"policy": Bump.MAJOR, "range": RANGE}, (Bump.MAJOR, "2.x")),
+    ],
+)
+def test_explicit_inputs_beat_the_file(
+    text: str, asked: dict[str, object], expected: tuple[Bump, str]
+) -> None:
+    given = {"policy": None, "range": None, "flags": {}, **asked}
+    changed = config.overridden(load(f"{text}\ngroups: {{a: {{paths: [a]}}}}"), **given)  # type: ignore[arg-type] # a table's row
+    for group in (changed.default, *changed.groups):
+        policy = group.policy
+        assert (policy.bump, policy.range.text if policy.range else "") == expected
+
+
+def test_explicit_flags_are_added_to_those_of_the_file() -> None:
+    loaded = load(
+        "flags: {log-level: debug, network-policy: false}\ngroups: {a: {paths: [a], flags: {log-level: error}}}"
+    )
+    changed = config.overridden(loaded, policy=None, range=None, flags={"network-policy": "true"})
+    assert changed.default.flags == {"log-level": "debug", "network-policy": "true"}
+    assert changed.groups[0].flags == {"log-level": "error", "network-policy": "true"}
+    assert changed.groups[0].paths == ("a",)
+
+
+def test_nothing_asked_changes_nothing() -> None:
+    loaded = load(WHOLE)
+    assert config.overridden(loaded, policy=None, range=None, flags={}) is loaded
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [("staging", "staging"), ("Team.A_x", "team-a-x"), ("clusters/a b", "clusters-a-b"), ("-.x..", "x")],
+)
+def test_a_slug_can_stand_in_a_branch(name: str, slug: str) -> None:
+    assert config.slug(name) == slug
+
+
+def test_the_summary_says_what_the_file_means() -> None:
+    assert (
+        config.check_report(WHOLE, config.PATH)
+        == """\
+.github/flux-upgrade.yaml: no problem
+group staging: one pull request for clusters/staging-*/**
+  without approval: nothing in >=2.6
+  waiting for approval: shown in the summary alone
+  age: patch 12h, minor 0
+  flags: network-policy=true, toleration-keys=a,b, log-level=debug
+  reviewers: octocat, org/team
+  assignees: hubot
+  merged by themselves: patches
+group production: one pull request for /clusters/production/, !sandbox
+  without approval: patches and minors in >=2.6
+  waiting for approval: shown in the summary alone
+  age: patch 12h, minor 14d
+  flags: network-policy=false, toleration-keys=a,b, log-level=debug
+  labels: flux
+  reviewers: octocat, org/team
+  assignees: hubot
+  merged by themselves: patches
+all other installations: a pull request each
+  without approval: patches and minors in >=2.6
+  waiting for approval: shown in the summary alone
+  age: patch 12h, minor 14d
+  flags: network-policy=false, toleration-keys=a,b, log-level=debug
+  labels: flux
+  reviewers: octocat, org/team
+  assignees: hubot
+  merged by themselves: patches
+ignored: archive/**
+branches: deps/flux-…
+forge: gitea
+"""
+    )
+    assert (
+        config.check_report("", "x")
+        == """\
+x: no problem
+all installations: a pull request each
+  without approval: patches
+  waiting for approval: shown in a draft pull request
+  age: patch 0, minor 7d
+branches: flux-upgrade/…
+"""
+    )
+
+
+def test_a_summary_of_a_file_with_problems_is_their_list() -> None:
+    with pytest.raises(InvalidConfig, match="unknown key 'polcy'"):
+        config.check_report("polcy: patch", "x")
+
+
+def test_a_run_without_a_config_file_reads_no_yaml_and_no_patterns() -> None:
+    program = """
+import sys
+from flux_upgrade.config import Config, applied, overridden
+config = Config()
+assert config.group_of("a") is None and not config.is_ignored("a")
+overridden(config, policy=None, range=None, flags={})
+print(*sorted({"yaml", "pathspec", "flux_upgrade.config.keys"} & set(sys.modules)), end="")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603 our own program
+    assert done.stdout == ""
+
+
+WORDS = st.sampled_from(
+    [
+        *EXAMPLE.split(),
+        *WHOLE.split(),
+        "<<:",
+        "&a",
+        "*a",
+        "- ",
+        "\n",
+        "\n  ",
+        "\t",
+        "'",
+        "{",
+        "}",
+        "[",
+        "]",
+        "0",
+        "---",
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.one_of(st.lists(WORDS, max_size=30).map(" ".join), st.text(max_size=60)))
+def test_any_text_is_a_config_or_a_list_of_problems(text: str) -> None:
+    try:
+        loaded = load(text)
+    except InvalidConfig as error:
+        for problem in error.message.split("\n"):
+            path, line, told = problem.split(":", 2)
+            assert path == config.PATH
+            # YAML ends lines at these characters, too.
+            assert 1 <= int(line) <= len(re.findall("[\n\r\x85\u2028\u2029]", text)) + 2
+            assert told.isprintable()
+    else:
+        assert isinstance(loaded.default, Group)

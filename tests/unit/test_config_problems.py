@@ -1,0 +1,323 @@
+"""Every file that is refused, with what is said of it; and the published schema, held against the same files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from flux_upgrade import config
+from flux_upgrade.config.documents import EXAMPLE
+from flux_upgrade.errors import InvalidConfig
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+EMPTY_GROUP = "groups:\n  a: {paths: [a]}\n"
+
+# File → problems as line and text.
+PROBLEMS: dict[str, list[tuple[int, str]]] = {
+    # Keys
+    "labels: []\npolcy: patch": [(2, "unknown key 'polcy', did you mean 'policy'?")],
+    "auto_merge: none": [(1, "unknown key 'auto_merge', did you mean 'auto-merge'?")],
+    "zzz: 1": [(1, "unknown key 'zzz'")],
+    "paths: [a]": [(1, "key 'paths' belongs into a group")],
+    "groups:\n  a:\n    paths: [a]\n    ignore: [b]": [(4, "key 'ignore' belongs to the top level")],
+    "groups:\n  a:\n    path: [a]": [
+        (3, "unknown key 'path', did you mean 'paths'?"),
+        (3, "group 'a' has no paths"),
+    ],
+    "cool-down: {patchs: 1d}": [(1, "unknown key 'patchs', did you mean 'patch'?")],
+    "flags:\n  network-polcy: false": [(2, "unknown flag 'network-polcy', did you mean 'network-policy'?")],
+    '"a\\e[31m": 1': [(1, "unknown key 'a\ufffd[31m'")],
+    # Kinds of values
+    "- policy": [(1, "the file wants a mapping, not a list")],
+    "policy": [(1, "the file wants a mapping, not text")],
+    "policy:": [(1, "policy wants one of none, patch, minor, major, not nothing")],
+    "policy: false": [(1, "policy wants one of none, patch, minor, major, not true or false")],
+    "policy: [patch]": [(1, "policy wants one of none, patch, minor, major, not a list")],
+    "range: 2.10": [
+        (1, "range wants a range of versions in quotes, such as '>=2.6', not a number; put it in quotes")
+    ],
+    "labels: flux": [(1, "labels wants a list, not text")],
+    "labels:\n  - flux\n  - 7\n  -": [
+        (3, "labels wants a label (at most 50 characters, no comma), not a number; put it in quotes"),
+        (4, "labels wants a label (at most 50 characters, no comma), not nothing"),
+    ],
+    "labels: [2020-01-01]": [
+        (1, "labels wants a label (at most 50 characters, no comma), not a date; put it in quotes")
+    ],
+    "cool-down: 7d": [(1, "cool-down wants a mapping, not text")],
+    "flags: [a]": [(1, "flags wants a mapping such as {network-policy: false}, not a list")],
+    "groups: [a]": [(1, "groups wants a mapping, name to group, not a list")],
+    "groups:\n  a:": [(2, "group 'a' wants a mapping, not nothing")],
+    "groups:\n  a: {}": [(2, "group 'a' has no paths")],
+    "groups:\n  a: {paths: []}": [(2, "paths is empty")],
+    "branch-prefix: {a: b}": [
+        (1, "branch-prefix wants the beginning of a branch's name as Git allows it, not a mapping")
+    ],
+    "policy: !!set {a}": [(1, "policy wants one of none, patch, minor, major, not a mapping")],
+    "policy: !mine patch": [
+        (1, "policy wants one of none, patch, minor, major, not a value of type '!mine'")
+    ],
+    # Values
+    "policy: ptach": [(1, "policy 'ptach' is not one of none, patch, minor, major, did you mean 'patch'?")],
+    "pending: drafts": [(1, "pending 'drafts' is not one of draft, summary, did you mean 'draft'?")],
+    "forge: gittea": [(1, "forge 'gittea' is not one of github, gitlab, gitea, forgejo, git, did you mean 'gitea'?")],
+    "auto-merge: minor": [(1, "auto-merge 'minor' is not one of none, patch")],
+    "cool-down: {patch: 7}": [(1, "patch wants a duration like 0, 12h, 7d or 2w, not '7'")],
+    "cool-down: {minor: 7 days}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not '7 days'")],
+    "cool-down: {minor: -1d}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not '-1d'")],
+    "cool-down: {minor: 99999d}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not '99999d'")],
+    "cool-down: {minor: [1d]}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not a list")],
+    "cool-down: {minor: !mine 0}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not '0'")],
+    "range: ' '": [(1, "range ' ' is not a range of versions in quotes, such as '>=2.6'")],
+    "labels: ['a,b']": [(1, "labels 'a,b' is not a label (at most 50 characters, no comma)")],
+    "labels: [' a']": [(1, "labels ' a' is not a label (at most 50 characters, no comma)")],
+    "labels: ['a ']": [(1, "labels 'a ' is not a label (at most 50 characters, no comma)")],
+    'labels: ["a\\e[31mb"]': [(1, "labels 'a\ufffd[31mb' is not a label (at most 50 characters, no comma)")],
+    'ignore: ["a\\e[31mb"]': [
+        (1, "ignore 'a\ufffd[31mb' is not a pattern as in .gitignore, relative to the repository's root")
+    ],
+    "labels: ['']": [(1, "labels '' is not a label (at most 50 characters, no comma)")],
+    f"labels: [{'a' * 51}]": [(1, f"labels '{'a' * 51}' is longer than 50 characters")],
+    "labels: [a, b, a]": [(1, "labels has 'a' twice")],
+    "reviewers: ['@octocat']": [(1, "reviewers '@octocat' is not a login or org/team, without @")],
+    "reviewers: [a/b/c]": [(1, "reviewers 'a/b/c' is not a login or org/team, without @")],
+    "reviewers: [me@example.com]": [(1, "reviewers 'me@example.com' is not a login or org/team, without @")],
+    "assignees: [org/team]": [(1, "assignees 'org/team' is not a login, without @")],
+    "ignore: ['']": [(1, "ignore '' is not a pattern as in .gitignore, relative to the repository's root")],
+    "ignore: [./a]": [
+        (1, "ignore './a' is not a pattern as in .gitignore, relative to the repository's root")
+    ],
+    "ignore: [a/../b]": [
+        (1, "ignore 'a/../b' is not a pattern as in .gitignore, relative to the repository's root")
+    ],
+    "ignore: ['#a']": [
+        (1, "ignore '#a' is not a pattern as in .gitignore, relative to the repository's root")
+    ],
+    "ignore: ['a\\']": [
+        (1, "ignore 'a\\' is not a pattern as in .gitignore, relative to the repository's root")
+    ],
+    "ignore: ['[[:alpha:]]']": [
+        (1, "ignore '[[:alpha:]]' is not a pattern as in .gitignore, relative to the repository's root")
+    ],
+    "ignore: ['!a', b]": [(1, "ignore begins with an exception, '!a', and matches nothing")],
+    "groups:\n  a b: {paths: [a]}": [
+        (2, "group 'a b' is not the name of a group (a-z, A-Z, 0-9, and after the first '.', '_' and '-')")
+    ],
+    # Flags
+    "flags: {namespace: other}": [
+        (1, "flag 'namespace' is not for an upgrade to change: Flux would be installed a second time")
+    ],
+    "flags: {version: v2.9.4}": [(1, "flag 'version' is decided by policy and range")],
+    "flags: {network-policy: maybe}": [(1, "network-policy wants true or false, not 'maybe'")],
+    "flags: {network-policy: 'false'}": [(1, "network-policy wants true or false, not 'false' in quotes")],
+    "flags: {network-policy: 0}": [(1, "network-policy wants true or false, not a number")],
+    "flags: {log-level: trace}": [(1, "--log-level 'trace' is not one of debug, info, error")],
+    "flags: {log-level: [debug]}": [(1, "log-level wants text, not a list")],
+    "flags: {components: [source-controler]}": [
+        (1, "component 'source-controler' does not exist in this release, did you mean 'source-controller'?")
+    ],
+    "flags: {components: []}": [(1, "--components is empty")],
+    "flags: {components: [source-watcher, source-watcher]}": [
+        (1, "component 'source-watcher' is named 2 times")
+    ],
+    "flags: {components: ['source-watcher,helm-controller']}": [
+        (1, "components: 'source-watcher,helm-controller' is not one item")
+    ],
+    "flags: {components-extra: [watcher]}": [
+        (1, "component 'watcher' does not exist in this release, did you mean 'source-watcher'?")
+    ],
+    "flags: {components-extra: 5}": [(1, "components-extra wants a list, not a number; put it in quotes")],
+    "flags: {registry: https://example.com}": [
+        (1, "--registry 'https://example.com' is not the start of an image name like ghcr.io/fluxcd")
+    ],
+    "flags: {image-pull-secret: Mine}": [
+        (1, "--image-pull-secret 'Mine' is not a DNS name that YAML reads as a string")
+    ],
+    "flags: {image-pull-secret: 5}": [(1, "image-pull-secret wants text, not a number; put it in quotes")],
+    "flags: {cluster-domain: ''}": [(1, "--cluster-domain '' is not a DNS name like cluster.local")],
+    "flags: {toleration-keys: [a b]}": [(1, "--toleration-keys: 'a b' is not a key that a taint can have")],
+    "flags: {toleration-keys: [['a']]}": [(1, "an item of toleration-keys wants text, not a list")],
+    # All at once, in the order of the lines; what an alias repeats once.
+    "groups:\n  a:\n    policy: x\n    flags: &f {a: 1}\n  b:\n    paths: [b]\n    flags: *f\nforge: y": [
+        (3, "policy 'x' is not one of none, patch, minor, major"),
+        (3, "group 'a' has no paths"),
+        (4, "unknown flag 'a'"),
+        (8, "forge 'y' is not one of github, gitlab, gitea, forgejo, git"),
+    ],
+}
+
+# What JSON Schema cannot say, or a YAML reader takes before a schema could.
+BEYOND_SCHEMA: dict[str, list[tuple[int, str]]] = {
+    "range: '>>2'": [(1, "range '>>2' is not a range: ")],
+    "ignore: ['a[']": [(1, "ignore 'a[' matches nothing")],
+    "flags: {image-pull-secret: 'yes'}": [
+        (1, "--image-pull-secret 'yes' is not a DNS name that YAML reads as a string")
+    ],
+    "policy: patch\nlabels: []\npolicy: minor": [(3, "key 'policy' is given twice, first in line 1")],
+    "flags:\n  log-level: debug\n  log-level: info": [(3, "key 'log-level' is given twice, first in line 2")],
+    "groups:\n  a: {paths: [a]}\n  a: {paths: [b]}": [(3, "key 'a' is given twice, first in line 2")],
+    "groups:\n  a.b: {paths: [a]}\n  A-b: {paths: [b]}": [
+        (3, "group 'A-b' would have the branches of group 'a.b'")
+    ],
+    "groups:\n  1: {paths: [a]}": [(2, "a key is text; put it in quotes")],
+    "? [a]\n: b": [(1, "a key is text; put it in quotes")],
+    "policy: patch\n---\npolicy: minor": [(2, "a second YAML document begins here")],
+    "policy: patch\n\tlabels: []": [(2, "invalid YAML: ")],
+    "labels:\n\t- a": [(2, "invalid YAML: YAML is indented with spaces, and here is a tab")],
+    "policy: [}": [(1, "invalid YAML: ")],
+    "policy: *nothing": [(1, "invalid YAML: found undefined alias")],
+    "labels: []\npolicy: \udcff": [(2, "this is not UTF-8 text")],
+    "labels: []\npolicy: a\u0000b": [(2, "invalid YAML: ")],
+    "groups:\n  a: &a\n    <<: *a\n    paths: [a]": [(2, "'<<' merges a mapping into itself")],
+    "groups: {a: {<<: text, paths: [a]}}": [(1, "'<<' wants a mapping or a list of mappings, not text")],
+    "labels: " + "[" * 60 + "]" * 60: [(1, "this is nested too deeply")],
+    "# " + "a" * 1_000_000: [(1, "the file has more than 1000000 characters")],
+}
+
+VALID = (
+    "",
+    "# nothing\n",
+    "{}",
+    EXAMPLE,
+    EMPTY_GROUP,
+    "policy: none",
+    "range: 2.x",
+    "range: '>=2.6 <2.9 || ~2.4'",
+    "pending: summary",
+    "cool-down: {patch: 0, minor: '0'}",
+    "cool-down: {}",
+    "cool-down: {patch: 0d, minor: 9999w}",
+    "labels: [flux, 'area/flux: upgrade', Größe, '#1']",
+    "labels: []",
+    "reviewers: [octocat, org/team, a-b_corp, a.b, org/team-a_b]",
+    "assignees: [octocat]",
+    "auto-merge: patch",
+    "branch-prefix: bots/flux-",
+    *(f"forge: {forge}" for forge in ("github", "gitlab", "gitea", "git")),
+    "ignore: ['archive/**', '!archive/keep', /a, a/, '*.yaml', 'a b', '\\!a', '\\#a', '[!a]b', '...']",
+    "ignore: [a, '!a', a]",
+    "groups: {}",
+    "groups: {a.b_C-1: {paths: [a], policy: major, flags: {}}}",
+    "groups: {a: {paths: [a], range: 2.x, pending: draft, cool-down: {}, labels: [], reviewers: [], assignees: [], auto-merge: none}}",
+    "flags: {}",
+    "flags: {network-policy: true, watch-all-namespaces: false}",
+    "flags: {components: [source-controller], components-extra: [source-watcher]}",
+    "flags: {components: 'source-controller,helm-controller', components-extra: ''}",
+    "flags: {components-extra: [source-controller], toleration-keys: []}",
+    "flags: {registry: 'localhost:5000/fluxcd/', image-pull-secret: pull.secret}",
+    "flags: {registry: '', image-pull-secret: ''}",
+    "flags: {cluster-domain: k8s.example.com, log-level: error}",
+    "flags: {toleration-keys: ['node.kubernetes.io/x', '*', a]}",
+    "flags: {toleration-keys: 'a,b'}",
+)
+
+
+def problems(text: str) -> list[tuple[int, str]]:
+    with pytest.raises(InvalidConfig) as caught:
+        config.load(text, "x.yaml")
+    lines = [each.split(":", 2) for each in caught.value.message.split("\n")]
+    assert {path for path, _, _ in lines} == {"x.yaml"}
+    assert "docs/reference/config.md" in caught.value.hint
+    return [(int(line), told.removeprefix(" ")) for _, line, told in lines]
+
+
+@pytest.mark.parametrize(("text", "expected"), PROBLEMS.items(), ids=[*PROBLEMS])
+def test_every_problem_is_told_with_its_line(text: str, expected: list[tuple[int, str]]) -> None:
+    assert problems(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), BEYOND_SCHEMA.items(), ids=[each[:40] for each in BEYOND_SCHEMA]
+)
+def test_every_problem_beyond_the_schema_is_told_too(text: str, expected: list[tuple[int, str]]) -> None:
+    told = problems(text)
+    assert [line for line, _ in told] == [line for line, _ in expected]
+    for (_, message), (_, begin) in zip(told, expected, strict=True):
+        assert message.startswith(begin)
+
+
+@pytest.mark.parametrize("text", VALID)
+def test_a_valid_file_is_read(text: str) -> None:
+    config.load(text, "x.yaml")
+
+
+def validator() -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(config.schema())
+
+
+def plain(text: str) -> Any:
+    """As an editor hands it to a schema: JSON's types."""
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    Loader.add_multi_constructor("!mine", lambda *_: "!mine")
+    Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda *_: {"a": "date"})
+    return json.loads(json.dumps(yaml.load(text, Loader=Loader), default=list))  # noqa: S506 a safe loader
+
+
+@pytest.mark.parametrize("text", VALID)
+def test_the_schema_takes_what_the_loader_takes(text: str) -> None:
+    validator().validate(plain(text))
+
+
+@pytest.mark.parametrize("text", PROBLEMS)
+def test_the_schema_refuses_what_the_loader_refuses(text: str) -> None:
+    assert not validator().is_valid(plain(text))
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(config.schema())
+    assert "$id" not in config.schema()
+
+
+PREFIXES = (
+    "flux-upgrade/", "a", "bots/flux-", "a.b/", "ä/", "@", "a@", "a.", "A{", "x.lock", "a/b/c-", "-a", "a/-",
+    "/a", ".a", "a/.", "a//", "a..b", "a b", "a~", "a^", "a:", "a?", "a*", "a[", "a\\", "a@{", "x.lock/", "a\tb",
+    "a\x7f", "", "./", "a/./b", "refs/heads/a",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_a_branch_prefix_is_one_that_git_takes(prefix: str) -> None:
+    git = subprocess.run(  # noqa: S603 git itself
+        ["git", "check-ref-format", "--branch", f"{prefix}staging-minor"],  # noqa: S607 wherever it is
+        check=False,
+        capture_output=True,
+    )
+    text = f"branch-prefix: {json.dumps(prefix)}"
+    # Git would take these two; every branch would be ours, or none where a person looks for it.
+    if git.returncode or prefix in ("", "refs/heads/a"):
+        assert problems(text) == [
+            (
+                1,
+                f"branch-prefix '{prefix.translate({9: 65533, 127: 65533})}' is not the beginning of a branch's name as Git allows it",
+            )
+        ]
+        assert not validator().is_valid(plain(text))
+    else:
+        assert config.load(text, "x").branch_prefix == prefix
+        validator().validate(plain(text))
+
+
+def test_merging_aliases_again_and_again_takes_no_time() -> None:
+    levels = "".join(f"  g{n + 1}: &g{n + 1} {{<<: [{', '.join([f'*g{n}'] * 9)}]}}\n" for n in range(40))
+    loaded = config.load(f"groups:\n  g0: &g0 {{paths: [a]}}\n{levels}", "x")
+    assert {group.paths for group in loaded.groups} == {("a",)}
+
+
+def test_a_message_is_no_longer_than_a_person_reads() -> None:
+    (problem,) = problems(f"flags: {{registry: '{'a b' * 10_000}'}}")
+    assert len(problem[1]) < 500
+
+
+def test_the_published_documents_are_current() -> None:
+    assert json.loads((REFERENCE / "config.schema.json").read_text(encoding="utf-8")) == config.schema()
+    assert config.reference() in (REFERENCE / "config.md").read_text(encoding="utf-8")
+    assert EXAMPLE in config.reference()
