@@ -19,7 +19,10 @@ class MemoryTree:
         self.files = dict(files)
 
     def candidates(self) -> Iterator[str]:
-        yield from sorted(self.files)
+        yield from self.named((".yaml", ".yml"))
+
+    def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
+        yield from sorted(path for path in self.files if path.endswith(suffixes))
 
     def read(self, path: str) -> bytes:
         if path not in self.files:

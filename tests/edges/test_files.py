@@ -61,6 +61,53 @@ def test_finds_yaml_sorted(tree: Path) -> None:
     assert [DirectoryTree(str(tree)).read(path).decode() for path in found] == FOUND
 
 
+def test_finds_files_by_the_end_of_their_name(tree: Path) -> None:
+    for name in (
+        ".github/renovate.json",
+        "clusters/a/main.tf",
+        "clusters/.terraform/x.tf",
+        "x.tf.json",
+        "not.tfvars",
+    ):
+        (tree / name).write_text(name)
+    files = DirectoryTree(str(tree))
+    assert list(files.named((".tf", ".tf.json"))) == ["clusters/a/main.tf", "x.tf.json"]
+    assert list(files.named(("renovate.json",))) == [".github/renovate.json"]
+    assert list(files.named((".yaml", ".yml"))) == FOUND == list(files.candidates())
+    assert list(files.named(("nothing",))) == []
+    assert list(files.named(("",))) == sorted(
+        [
+            *FOUND,
+            "README.md",
+            "clusters/yaml",
+            ".github/renovate.json",
+            "clusters/a/main.tf",
+            "x.tf.json",
+            "not.tfvars",
+        ]
+    )
+
+
+def test_files_by_the_end_of_their_name_are_files_of_the_tree(tree: Path, tmp_path: Path) -> None:
+    (tree / "link.tf").symlink_to(tmp_path / "outside.yaml")
+    os.mkfifo(tree / "pipe.tf")
+    (tree / "folder.tf").mkdir()
+    with (tree / "huge.tf").open("wb") as file:
+        file.truncate(MAX_FILE + 1)
+    assert list(DirectoryTree(str(tree)).named((".tf",))) == ["huge.tf"]
+    alone = DirectoryTree(str(tree / "README.md"))
+    assert (list(alone.named((".md",))), list(alone.named((".tf",)))) == (["README.md"], [])
+
+
+def test_the_tree_is_walked_once(tree: Path) -> None:
+    files = DirectoryTree(str(tree))
+    assert list(files.candidates()) == FOUND
+    (tree / "new.yaml").touch()
+    assert list(files.candidates()) == FOUND
+    assert "new.yaml" not in list(files.named(("",)))
+    assert "new.yaml" in list(DirectoryTree(str(tree)).candidates())
+
+
 def test_follows_no_links(tree: Path, tmp_path: Path) -> None:
     (tree / "loop").symlink_to(tree)
     (tree / "outside").symlink_to(tmp_path)
@@ -174,6 +221,7 @@ def test_what_is_locked_is_said(open_folder: Path) -> None:
     files = DirectoryTree(str(open_folder))
     with an_ordinary_user():
         assert list(files.candidates()) == ["a.yaml", "locked", "locked.yaml"]
+        assert list(files.named(("",))) == ["a.yaml", "locked.yaml"]
         assert files.read("a.yaml") == b"a"
         for path in ("locked", "locked.yaml"):
             with pytest.raises(Unreadable, match=f"{path} cannot be read: Permission denied"):

@@ -55,6 +55,7 @@ class DirectoryTree:
 
     def __init__(self, root: str) -> None:
         self._folder, self._only = _anchor(root)
+        self._listed: tuple[list[str], list[str]] | None = None
 
     def candidates(self) -> Iterator[str]:
         """See the port. Links are not followed at all: what they lead to inside is found itself.
@@ -62,10 +63,11 @@ class DirectoryTree:
         A folder that cannot be listed is yielded in place of its files, so that
         reading it tells why.
         """
-        if self._only is None:
-            yield from sorted(self._below())
-        else:
-            yield self._only
+        yield from self._listing()[0]
+
+    def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
+        """See the port. Folders that cannot be listed are left out."""
+        yield from (path for path in self._listing()[1] if path.endswith(suffixes))
 
     def read(self, path: str) -> bytes:
         """The bytes of a file. Raises Unreadable, also where ``path`` leaves the tree."""
@@ -83,8 +85,17 @@ class DirectoryTree:
                 hint="check that it is there, what it is, and its permissions",
             ) from error
 
-    def _below(self) -> Iterator[str]:
-        """Paths of the YAML files of the tree."""
+    def _listing(self) -> tuple[list[str], list[str]]:
+        """What ``candidates`` and ``named`` choose from; the tree is walked once."""
+        if self._listed is None:
+            found = self._below() if self._only is None else ([self._only], [self._only])
+            self._listed = sorted(found[0]), sorted(found[1])
+        return self._listed
+
+    def _below(self) -> tuple[list[str], list[str]]:
+        """The candidates of the tree, and all its files."""
+        candidates: list[str] = []
+        files: list[str] = []
         folders = [""]
         while folders:
             folder = folders.pop()
@@ -92,14 +103,18 @@ class DirectoryTree:
                 with os.scandir(os.path.join(self._folder, folder)) as found:
                     entries = tuple(found)
             except OSError:
-                yield folder.rstrip("/") or "."
+                candidates.append(folder.rstrip("/") or ".")
                 continue
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name not in SKIPPED:
                         folders.append(f"{folder}{entry.name}/")
-                elif _is_candidate(entry):
-                    yield folder + entry.name
+                    continue
+                if _is_candidate(entry):
+                    candidates.append(folder + entry.name)
+                if entry.is_file(follow_symlinks=False):
+                    files.append(folder + entry.name)
+        return candidates, files
 
 
 def _is_candidate(entry: os.DirEntry[str]) -> bool:

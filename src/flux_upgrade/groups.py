@@ -1,0 +1,90 @@
+"""Which installations share a pull request, and what their branches are called."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from flux_upgrade.config import Config, Group, slug
+from flux_upgrade.kinds import Installation
+
+ROOT = "root"
+_USUAL = re.compile(r"(?:(.+)/)?flux-system/gotk-components\.yaml")
+"""Where ``flux bootstrap`` puts its manifest."""
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]*(?:/[a-z0-9][a-z0-9_-]*)*")
+_HASHED = re.compile(r".*-[0-9a-f]{6,}")
+_LONGEST = 100
+"""Characters; Git keeps each part of a branch's name as a file or folder."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """An installation, and where it stands in the repository."""
+
+    installation: Installation
+    path: str
+    """Relative to the repository's root."""
+
+
+@dataclass(frozen=True)
+class Team:
+    """Installations that share their pull requests: those of a group, or one by itself."""
+
+    name: str
+    """For people: the group's name, or the folder of the one installation."""
+    slug: str
+    """A part of the branches' names: unique, and the same whatever other installations come or go."""
+    group: Group
+    members: tuple[Member, ...]
+    """At least one, in the order of the tree."""
+
+
+def assign(installations: Iterable[Installation], prefix: str, config: Config) -> tuple[Team, ...]:
+    """The teams of all installations that are not ignored, in the order of their first members.
+
+    ``prefix``: of the tree in the repository, ``deploy/``; empty where they are the same.
+    """
+    taken = frozenset(slug(group.name) for group in config.groups)
+    teams: dict[str, Team] = {}
+    for installation in installations:
+        path = prefix + installation.path
+        if config.is_ignored(path):
+            continue
+        group = config.group_of(path) or config.default
+        name, short = (group.name, slug(group.name)) if group.name else (_name(path), _slug(path, taken))
+        before = teams[short].members if short in teams else ()
+        teams[short] = Team(name, short, group, (*before, Member(installation, path)))
+    return tuple(teams.values())
+
+
+def branch_name(prefix: str, slug: str, subject: str) -> str:
+    """``flux-upgrade/clusters.staging/minor``. ``prefix`` ends as it is to end, with a slash or without."""
+    return f"{prefix}{slug}/{subject}"
+
+
+def _name(path: str) -> str:
+    """The folder, without the one that every installation has; a file of another name as it is."""
+    folder, _, file = path.rpartition("/")
+    if file != "gotk-components.yaml":
+        return path
+    return f"/{folder}".removesuffix("/flux-system").lstrip("/") or ROOT
+
+
+def _slug(path: str, taken: frozenset[str]) -> str:
+    """The folder with dots for slashes where that tells which file is meant; else with a hash as well.
+
+    In lower case throughout: file systems that ignore case hold branches, too.
+    """
+    usual = _USUAL.fullmatch(path)
+    folder = usual[1] or ROOT if usual else ""
+    plain = folder.replace("/", ".")
+    is_told = _PLAIN.fullmatch(folder) is not None and (folder != ROOT or path.startswith("flux-system/"))
+    is_free = plain not in taken and _HASHED.fullmatch(plain) is None and not plain.endswith(".lock")
+    if is_told and is_free and len(plain) <= _LONGEST:
+        return plain
+    readable = ".".join(filter(None, map(slug, _name(path).split("/"))))[:_LONGEST].strip(".-")
+    digest = hashlib.sha256(path.encode(errors="surrogateescape")).hexdigest()
+    lengths = (length for length in (6, 12, 64) if f"{readable}-{digest[:length]}" not in taken)
+    return f"{readable or ROOT}-{digest[: next(lengths)]}"

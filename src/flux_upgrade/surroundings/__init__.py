@@ -1,0 +1,1 @@
+"""What stands around an installation: who refers to its file, and who else writes it."""

@@ -1,0 +1,57 @@
+"""JSON as people write it: comments, trailing commas, single quotes, bare keys (json5.org)."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+_TOKEN = re.compile(
+    r"""(?P<blank>\s+|//[^\n\r]*|/\*.*?\*/)
+      | (?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
+      | (?P<mark>[{}\[\]:,])
+      | (?P<word>[^\s{}\[\]:,"'/]+)""",
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r\n|.))", re.DOTALL)
+_ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0"}
+_LINE_ENDS = ("\n", "\r", "\r\n", "\u2028", "\u2029")
+
+
+def loads(text: str) -> Any:
+    """The value in ``text``. Raises ValueError where there is none, or where it is nested too deeply."""
+    told: list[str] = []
+    position = 0
+    text = text.removeprefix("\ufeff")
+    while position < len(text):
+        token = _TOKEN.match(text, position)
+        if token is None:
+            raise ValueError(f"character {position} cannot stand there")
+        position = token.end()
+        if token["mark"] in ("}", "]") and told and told[-1] == ",":
+            told.pop()
+        if token.lastgroup != "blank":
+            told.append(_as_json(token))
+    try:
+        return json.loads(" ".join(told))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _as_json(token: re.Match[str]) -> str:
+    if token["string"]:
+        return json.dumps(_ESCAPE.sub(_unescaped, token["string"][1:-1]))
+    word = token["word"]
+    if not word:
+        return token[0]
+    try:
+        json.loads(word.removeprefix("+"))
+    except ValueError:
+        return json.dumps(word)  # a bare key, or a number in a form of JavaScript's
+    return word.removeprefix("+")
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    if escape[3] is None:
+        return chr(int(escape[1] or escape[2], 16))
+    return "" if escape[3] in _LINE_ENDS else _ESCAPED.get(escape[3], escape[3])

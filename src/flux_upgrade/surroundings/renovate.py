@@ -1,0 +1,205 @@
+"""What a Renovate configuration does with an installation's file.
+
+As docs.renovatebot.com/configuration-options has it. Presets of others are not
+read: what they switch off is not known here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flux_upgrade.surroundings.globs import matches
+from flux_upgrade.surroundings.images import images_in
+
+FILES = (
+    "renovate.json",
+    "renovate.jsonc",
+    "renovate.json5",
+    ".github/renovate.json",
+    ".github/renovate.jsonc",
+    ".github/renovate.json5",
+    ".gitlab/renovate.json",
+    ".gitlab/renovate.jsonc",
+    ".gitlab/renovate.json5",
+    ".renovaterc",
+    ".renovaterc.json",
+    ".renovaterc.jsonc",
+    ".renovaterc.json5",
+    "package.json",
+)
+"""In Renovate's order: the first that is there counts, ``package.json`` only with a key ``renovate``."""
+
+_NAMED_BY_DEFAULT = re.compile(r"(?:^|/)gotk-components\.ya?ml$")
+_HEADER = re.compile(rb"#\s*Flux\s+Version:\s*\S")
+_IGNORED_BY_DEFAULT = ("**/node_modules/**", "**/bower_components/**")
+_IGNORED_AS_RECOMMENDED = (
+    *_IGNORED_BY_DEFAULT,
+    *("**/vendor/**", "**/examples/**", "**/__tests__/**", "**/test/**", "**/tests/**", "**/__fixtures__/**"),
+)
+_RECOMMENDED = ("config:", ":ignoreModulesAndTests")
+_CUSTOM = "custom.regex"
+
+
+@dataclass(frozen=True)
+class Dependency:
+    """What a manager finds in a file."""
+
+    manager: str
+    datasource: str
+    name: str
+    categories: tuple[str, ...]
+    source: str = ""
+    """Address of its repository; empty where that is looked up."""
+
+
+def writes(config: Mapping[str, Any], path: str, content: bytes) -> tuple[str, ...]:
+    """The managers that would change the file at ``path``, which holds ``content``; ``flux`` first."""
+    if config.get("enabled") is False or ":disableRenovate" in _texts(config.get("extends")):
+        return ()
+    if not _is_included(config, path):
+        return ()
+    enabled = _texts(config.get("enabledManagers"))
+    found = (
+        each.manager
+        for each in _dependencies(config, path, content)
+        if (not enabled or _fits(each.manager, enabled)) and _is_kept_current(config, each, path)
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _is_included(config: Mapping[str, Any], path: str) -> bool:
+    if "ignorePaths" in config:
+        ignored: tuple[str, ...] = _texts(config["ignorePaths"])
+    else:
+        recommended = any(each.startswith(_RECOMMENDED) for each in _texts(config.get("extends")))
+        ignored = _IGNORED_AS_RECOMMENDED if recommended else _IGNORED_BY_DEFAULT
+    included = _texts(config.get("includePaths"))
+    return not any(each in path or matches(each, path) for each in ignored) and (
+        not included or any(each == path or matches(each, path) for each in included)
+    )
+
+
+def _dependencies(config: Mapping[str, Any], path: str, content: bytes) -> Iterator[Dependency]:
+    flux, kubernetes = _mapping(config.get("flux")), _mapping(config.get("kubernetes"))
+    named = _NAMED_BY_DEFAULT.search(path) is not None or _is_taken(flux, path)
+    if flux.get("enabled") is not False and named and _HEADER.search(content):
+        home = "https://github.com/fluxcd/flux2"
+        yield Dependency("flux", "github-releases", "fluxcd/flux2", ("cd", "kubernetes"), home)
+    if kubernetes.get("enabled") is not False and _is_taken(kubernetes, path):
+        for image in sorted(images_in(content)):
+            yield Dependency("kubernetes", "docker", image, ("kubernetes",))
+    for key in ("customManagers", "regexManagers"):
+        for each in _mappings(config.get(key)):
+            if each.get("enabled") is not False and _is_taken(each, path):
+                yield from _found_by_patterns(each, content)
+
+
+def _is_taken(manager: Mapping[str, Any], path: str) -> bool:
+    """Whether a manager's own patterns take the file; ``fileMatch`` is the older name, of bare regexes."""
+    return any(_fits_one(path, each) for each in _texts(manager.get("managerFilePatterns"))) or any(
+        _found(each, path) is not None for each in _texts(manager.get("fileMatch"))
+    )
+
+
+def _found_by_patterns(manager: Mapping[str, Any], content: bytes) -> Iterator[Dependency]:
+    """What a custom manager's patterns find in the lines that hold a version.
+
+    A manifest is too long for anybody's pattern; versions stand in header, images and Renovate's comments.
+    """
+    lines = content.decode(errors="replace").splitlines(keepends=True)
+    text = "".join(
+        line
+        for number, line in enumerate(lines)
+        if number < 10 or "image:" in line or "renovate:" in line  # noqa: PLR2004 lines of a header
+    )
+    for pattern in _texts(manager.get("matchStrings")):
+        match = _found(pattern, text)
+        if match is not None:
+            told = {key: value for key, value in match.groupdict().items() if value}
+            name = told.get("depName") or told.get("packageName") or str(manager.get("depNameTemplate", ""))
+            source = told.get("datasource") or str(manager.get("datasourceTemplate", ""))
+            yield Dependency(_CUSTOM, source, name, ("custom",))
+
+
+def _is_kept_current(config: Mapping[str, Any], dependency: Dependency, path: str) -> bool:
+    """What the last rule that speaks of it says; without one it is."""
+    if _fits(dependency.name, _texts(config.get("ignoreDeps"))):
+        return False
+    kept = True
+    for rule in _mappings(config.get("packageRules")):
+        if isinstance(rule.get("enabled"), bool) and _is_about(rule, dependency, path):
+            kept = rule["enabled"]
+    return kept
+
+
+def _is_about(rule: Mapping[str, Any], dependency: Dependency, path: str) -> bool:
+    """Whether a rule is about every update of a dependency. A condition that is not known here is not met."""
+    name = dependency.name
+    values: dict[str, tuple[str, ...]] = {
+        "matchManagers": (dependency.manager, dependency.manager.removeprefix("custom.")),
+        "matchDatasources": (dependency.datasource,),
+        "matchCategories": dependency.categories,
+        "matchDepNames": (name,),
+        "matchPackageNames": (name,),
+        "matchSourceUrls": (dependency.source,),
+        "matchFileNames": (path,),
+    }
+    for key, wanted in rule.items():
+        patterns = _texts(wanted)
+        match key:
+            case "matchPaths":  # the older name, where a part of the path is enough
+                is_met = any(each in path or matches(each, path) for each in patterns)
+            case "matchDepPatterns" | "matchPackagePatterns":
+                is_met = any(each == "*" or _found(each, name) is not None for each in patterns)
+            case "matchDepPrefixes" | "matchPackagePrefixes":
+                is_met = name.startswith(patterns)
+            case _ if key in values:
+                is_met = any(_fits(value, patterns) for value in values[key])
+            case _:
+                is_met = not key.startswith(("match", "exclude"))
+        if not is_met:
+            return False
+    return True
+
+
+def _fits(value: str, patterns: tuple[str, ...]) -> bool:
+    """Renovate's lists of patterns: one that is positive fits, and none that begins with ``!``."""
+    positive = [each for each in patterns if not each.startswith("!")]
+    negative = [each[1:] for each in patterns if each.startswith("!")]
+    if not patterns or (positive and not any(_fits_one(value, each) for each in positive)):
+        return False
+    return not any(_fits_one(value, each) for each in negative)
+
+
+def _fits_one(value: str, pattern: str) -> bool:
+    """``/regex/``, ``/regex/i`` or a glob without regard to case."""
+    regex = re.fullmatch(r"/(.*)/(i?)", pattern, re.DOTALL)
+    if regex is None:
+        return pattern == "*" or matches(pattern, value, ignore_case=True)
+    return _found(f"(?i:{regex[1]})" if regex[2] else regex[1], value) is not None
+
+
+def _found(pattern: str, text: str) -> re.Match[str] | None:
+    """JavaScript's regular expressions are near enough; one that Python cannot read finds nothing."""
+    try:
+        return re.search(re.sub(r"\(\?<(?=[A-Za-z_])", "(?P<", pattern), text, re.MULTILINE)
+    except (re.error, RecursionError, OverflowError):
+        return None
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    """The strings of a list; a single string is one."""
+    if isinstance(value, str):
+        return (value,)
+    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _mappings(value: object) -> Iterator[Mapping[str, Any]]:
+    yield from (each for each in value if isinstance(each, dict)) if isinstance(value, list) else ()

@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import pytest
+
+from flux_upgrade.decision import HoldReason
+from flux_upgrade.surroundings.hcl import blocks
+from flux_upgrade.surroundings.terraform import TerraformOwner, hold, owner_of, owners
+from memory import MemoryTree
+
+FILE = "clusters/a/flux-system/gotk-components.yaml"
+
+PLAIN = """\
+# resource "flux_bootstrap_git" "old" { path = "clusters/old" }
+/* resource "flux_bootstrap_git" "older" {
+} */
+locals {
+  note = "a \\" quote, a { brace, a ${lookup({ a = "}" }, "a")} template and # no comment"
+  text = <<-EOT
+    resource "flux_bootstrap_git" "text" {
+    }
+  EOT
+}
+
+resource "flux_bootstrap_git" "this" {
+  depends_on = [
+    github_repository_deploy_key.this, // why
+  ]
+  timeouts = {
+    version = "v0.0.1"
+  }
+
+  path    = "clusters/a"
+  version = "v2.8.7" # https://github.com/fluxcd/flux2/releases
+}
+"""
+ONLY = TerraformOwner("infra/flux.tf", 12, version_line=21, version='"v2.8.7"', cluster_path="clusters/a")
+
+
+def resource(*lines: str) -> str:
+    return "".join(f"{line}\n" for line in ('resource "flux_bootstrap_git" "this" {', *lines, "}"))
+
+
+def found(text: str, path: str = "infra/flux.tf") -> tuple[TerraformOwner, ...]:
+    return owners(MemoryTree({path: text.encode()}))
+
+
+def test_the_resource_is_found_and_nothing_else() -> None:
+    assert found(PLAIN) == (ONLY,)
+    assert found(PLAIN.replace("\n", "\r\n")) == (ONLY,)
+    assert found(PLAIN, "infra/flux.tofu")[0].line == 12
+    assert found(PLAIN, "infra/flux.tfvars") == ()
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([], TerraformOwner("infra/flux.tf", 1)),
+        (['path = "./apps/flux"'], TerraformOwner("infra/flux.tf", 1, cluster_path="./apps/flux")),
+        (["path = var.path"], TerraformOwner("infra/flux.tf", 1, cluster_path=None)),
+        (['path = "${var.path}"'], TerraformOwner("infra/flux.tf", 1, cluster_path="${var.path}")),
+        (["version = var.flux_version"], TerraformOwner("infra/flux.tf", 1, version_line=2, version="var.flux_version")),
+        (['version = "v${var.v}"'], TerraformOwner("infra/flux.tf", 1, version_line=2, version='"v${var.v}"')),
+        (["embedded_manifests = true"], TerraformOwner("infra/flux.tf", 1, is_embedded=True)),
+        (["embedded_manifests = false"], TerraformOwner("infra/flux.tf", 1)),
+        (['namespace = "gitops"'], TerraformOwner("infra/flux.tf", 1, namespace="gitops")),
+        (["namespace = kubernetes_namespace.x.metadata[0].name"], TerraformOwner("infra/flux.tf", 1, namespace=None)),
+        (["lifecycle {", '  path = "no"', "}"], TerraformOwner("infra/flux.tf", 1)),
+    ],
+)  # fmt: skip
+def test_attributes(lines: list[str], expected: TerraformOwner) -> None:
+    assert found(resource(*lines)) == (expected,)
+
+
+def test_a_resource_on_one_line() -> None:
+    assert found('resource "flux_bootstrap_git" "x" { path = "clusters/a" }')[0].cluster_path == "clusters/a"
+    assert found('resource flux_bootstrap_git x {\npath = "clusters/a"\n}')[0].cluster_path == "clusters/a"
+
+
+JSON = """{
+  "resource": {
+    "flux_bootstrap_git": {
+      "this": {
+        "path": "clusters/a",
+        "version": "v2.8.7"
+      }
+    }
+  }
+}
+"""
+
+
+def test_the_json_syntax() -> None:
+    assert found(JSON, "flux.tf.json") == (
+        TerraformOwner("flux.tf.json", 4, version_line=6, version='"v2.8.7"', cluster_path="clusters/a"),
+    )
+    assert found(JSON.replace("clusters/a", "${var.path}"), "flux.tf.json")[0].cluster_path is None
+    as_list = JSON.replace('"this": {', '"this": [{').replace("      }\n    }\n", "      }]\n    }\n")
+    assert found(as_list, "flux.tofu.json")[0].version_line == 6
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("x.tf.json", "flux_bootstrap_git"),
+        ("x.tf.json", '["flux_bootstrap_git"]'),
+        ("x.tf.json", '{"resource": [], "x": "flux_bootstrap_git"}'),
+        ("x.tf.json", '{"resource": {"flux_bootstrap_git": {"x": 1}}}'),
+        ("x.tf", 'data "flux_bootstrap_git" "x" {}'),
+        ("x.tf", 'resource "flux_bootstrap_git'),
+        ("x.tf", 'resource "other" "flux_bootstrap_git" {}'),
+        ("x.tf", "flux_bootstrap_git }}}}"),
+        ("x.tf", 'x = <<EOT\nresource "flux_bootstrap_git" "x" {}\n'),
+        ("x.tf", "resource flux_bootstrap_git " + '"${' * 9999),
+    ],
+)
+def test_odd_files_have_no_owner(path: str, text: str) -> None:
+    assert found(text, path) == ()
+
+
+def test_a_block_that_is_not_closed_is_read_as_far_as_it_goes() -> None:
+    (block,) = blocks('resource "a" "b" {\n  path = "x"\n')
+    assert block.attributes["path"].literal == "x"
+
+
+@pytest.mark.parametrize(
+    ("owner", "path", "expected"),
+    [
+        ({"cluster_path": "clusters/a"}, FILE, True),
+        ({"cluster_path": "./clusters/a/"}, FILE, True),
+        ({"cluster_path": "/clusters/a"}, FILE, True),
+        ({"cluster_path": "clusters/a", "namespace": None}, "clusters/a/gitops/gotk-components.yaml", True),
+        ({"cluster_path": ""}, "flux-system/gotk-components.yaml", True),
+        ({"cluster_path": "", "namespace": "gitops"}, "gitops/gotk-components.yaml", True),
+        ({"cluster_path": "clusters/${var.name}"}, FILE, False),
+        ({"cluster_path": "${var.root}/a"}, FILE, False),
+        ({"cluster_path": None}, FILE, False),
+        ({"cluster_path": None}, "flux-system/gotk-components.yaml", False),
+        ({"cluster_path": None, "namespace": None}, "x/gitops/gotk-components.yaml", False),
+        ({"cluster_path": "clusters/b"}, FILE, None),
+        ({"cluster_path": ""}, FILE, None),
+        ({"cluster_path": "clusters"}, FILE, None),
+        ({"cluster_path": "clusters/a", "namespace": "gitops"}, FILE, None),
+        ({"cluster_path": "clusters/${var.name}/b"}, FILE, None),
+        ({"cluster_path": None, "namespace": "gitops"}, FILE, None),
+        ({"cluster_path": None}, "my-flux-system/gotk-components.yaml", None),
+        ({"cluster_path": "clusters/a"}, "clusters/a/flux-system/other.yaml", None),
+    ],
+)  # fmt: skip
+def test_who_writes_a_file(owner: dict[str, str | None], path: str, expected: bool | None) -> None:  # noqa: FBT001 a table's column
+    ownership = owner_of(path, (TerraformOwner("x.tf", 1, **owner),))  # type: ignore[arg-type]  # of no boolean
+    assert (ownership and ownership.is_certain) is expected
+
+
+def test_the_one_that_says_so_comes_first() -> None:
+    vague, exact = (
+        TerraformOwner("a.tf", 1, cluster_path=None),
+        TerraformOwner("b.tf", 1, cluster_path="clusters/a"),
+    )
+    ownership = owner_of(FILE, (vague, exact))
+    assert ownership is not None
+    assert ownership.owner == exact
+
+
+@pytest.mark.parametrize(
+    ("text", "detail", "hint"),
+    [
+        (
+            PLAIN,
+            'Terraform writes this file: infra/flux.tf:21 says version = "v2.8.7"',
+            'infra/flux.tf:21: version = "v2.9.4"',
+        ),
+        (
+            resource('path = "clusters/a"'),
+            "Terraform writes this file: infra/flux.tf:1 says flux_bootstrap_git without a version",
+            'infra/flux.tf:1: add version = "v2.9.4" to it; without, the provider\'s own version decides',
+        ),
+        (
+            resource('path = "clusters/a"', "version = var.flux"),
+            "Terraform writes this file: infra/flux.tf:3 says version = var.flux",
+            "infra/flux.tf:3: let var.flux be v2.9.4",
+        ),
+        (
+            resource('path = "clusters/a"', "embedded_manifests = true"),
+            "Terraform writes this file: infra/flux.tf:1 says flux_bootstrap_git without a version",
+            "infra/flux.tf:1: embedded_manifests is set, so that the provider's own version decides: raise it to one that embeds v2.9.4",
+        ),
+        (
+            resource("path = var.path", 'version = "v2.8.7"'),
+            'Terraform may write this file: infra/flux.tf:3 says version = "v2.8.7", and not for which cluster',
+            'infra/flux.tf:3: version = "v2.9.4"',
+        ),
+    ],
+)
+def test_the_hold_names_the_line_to_change(text: str, detail: str, hint: str) -> None:
+    ownership = owner_of(FILE, found(text))
+    assert ownership is not None
+    held = hold(ownership, "v2.9.4")
+    assert (held.reason, held.detail, held.hint) == (HoldReason.OWNED_BY_TERRAFORM, detail, hint)
+    assert held.error is None
+    assert held.target == "v2.9.4"
+
+
+def test_the_hold_in_the_json_syntax() -> None:
+    ownership = owner_of(FILE, found(JSON, "flux.tf.json"))
+    assert ownership is not None
+    assert hold(ownership, "v2.9.4").hint == 'flux.tf.json:6: "version": "v2.9.4"'
