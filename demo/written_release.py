@@ -13,6 +13,7 @@ import io
 import json
 import re
 import tarfile
+from collections.abc import Mapping
 from pathlib import Path
 
 TAGS = ("v2.0.0-rc.3", "v2.6.3", "v2.6.4", "v2.7.1", "v2.8.7", "v2.8.8", "v2.9.3", "v2.9.4")
@@ -341,12 +342,21 @@ def write_release(source: Path, tag: str, contents: dict[str, str]) -> None:
     (folder / f"flux_{tag.removeprefix('v')}_checksums.txt").write_text(checksum)
 
 
-def write_source(source: Path, tags: tuple[str, ...] = TAGS) -> Path:
-    """A whole release source: a folder that ``--release-source`` takes."""
+def write_source(source: Path, tags: tuple[str, ...] = TAGS, dates: Mapping[str, str] | None = None) -> Path:
+    """A whole release source: a folder that ``--release-source`` takes.
+
+    ``dates``: when releases were published, RFC 3339; without one, the source does not tell.
+    """
     for tag in tags:
         write_release(source, tag, files(tag))
     listed = [
-        {"tag_name": tag, "draft": False, "prerelease": "-" in tag, "published_at": "", "assets": []}
+        {
+            "tag_name": tag,
+            "draft": False,
+            "prerelease": "-" in tag,
+            "published_at": (dates or {}).get(tag, ""),
+            "assets": [],
+        }
         for tag in reversed(tags)
     ]
     (source / "releases.json").write_text(json.dumps(listed, indent=1))

@@ -1,0 +1,74 @@
+"""What the mutations of the GraphQL API do to a pull request, or to refs. Each raises Refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from github_stand_in.branch_rules import RefUpdate
+from github_stand_in.gitstore import NO_OBJECT, Moved
+from github_stand_in.graphql_git import View
+from github_stand_in.model import Pull, Token
+from github_stand_in.refusals import Refused
+from github_stand_in.repository import Repository
+
+
+def compare_and_swap(repository: Repository, updates: Iterable[RefUpdate], token: Token) -> None:
+    """UpdateRefs: all or nothing."""
+    wanted = [
+        RefUpdate(u.name, "" if u.old == NO_OBJECT else u.old, "" if u.new == NO_OBJECT else u.new, u.force)
+        for u in updates
+    ]
+    for update in wanted:
+        current = repository.store.ref(update.name)
+        if update.old is not None and current != update.old:
+            raise Refused(
+                422, f"{update.name} is at {current or NO_OBJECT} but expected {update.old or NO_OBJECT}"
+            )
+        repository.refuse_update(update, token, by_push=True)
+    try:
+        repository.push(wanted)
+    except Moved as error:
+        raise Refused(422, str(error)) from error
+
+
+def mark_ready(_: Repository, pull: Pull, __: View) -> None:
+    """MarkPullRequestReadyForReview."""
+    if pull.state != "open":
+        raise Refused(422, "Could not mark the pull request as ready for review: it is closed")
+    pull.is_draft = False
+
+
+def to_draft(repository: Repository, pull: Pull, _: View) -> None:
+    """ConvertPullRequestToDraft."""
+    if not repository.settings.drafts:
+        raise Refused(422, "Draft pull requests are not supported in this repository.")
+    pull.is_draft = True
+
+
+def enable_auto_merge(repository: Repository, pull: Pull, told: View) -> None:
+    """See https://docs.github.com/graphql/reference/mutations#enablepullrequestautomerge."""
+    if not repository.settings.auto_merge:
+        raise Refused(422, "Auto merge is not allowed for this repository")
+    if (told.get("expectedHeadOid") or pull.head_sha) != pull.head_sha:
+        raise Refused(422, "Expected head sha didn't match current head ref.")
+    statuses = repository.status(pull.head_sha)
+    required = repository.settings.required_contexts if pull.base == repository.default_branch else ()
+    if all(name in statuses and statuses[name].state == "success" for name in required):
+        raise Refused(422, "Pull request Pull request is in clean status")
+    pull.auto_merge = (told.get("mergeMethod") or "MERGE").lower()
+
+
+def close(repository: Repository, pull: Pull, _: View) -> None:
+    """ClosePullRequest."""
+    repository.close(pull)
+
+
+def update(repository: Repository, pull: Pull, told: View) -> None:
+    """UpdatePullRequest."""
+    if told.get("state") == "OPEN" and pull.state != "open":
+        repository.reopen(pull)
+    repository.edit(pull, title=told.get("title"), body=told.get("body"))
+    if told.get("baseRefName"):
+        repository.retarget(pull, told["baseRefName"])
+    if told.get("state") == "CLOSED":
+        repository.close(pull)

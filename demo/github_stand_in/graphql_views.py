@@ -1,0 +1,155 @@
+"""A repository, its issues and its pull requests, as the GraphQL API shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from github_stand_in.graphql_git import GitViews, View, connection
+from github_stand_in.model import Issue, Pull
+from github_stand_in.refusals import Refused
+from github_stand_in.shapes import number_of
+
+
+class Views(GitViews):
+    """One repository's records, for one token."""
+
+    def whole(self) -> View:
+        """The repository."""
+        repository, settings = self.repository, self.repository.settings
+        return {
+            "__typename": "Repository",
+            "id": repository.node_id,
+            "name": repository.name,
+            "nameWithOwner": repository.full_name,
+            "url": self.url,
+            "isArchived": settings.is_archived,
+            "isEmpty": repository.is_empty,
+            "isFork": settings.is_fork,
+            "isPrivate": settings.is_private,
+            "autoMergeAllowed": settings.auto_merge,
+            "viewerDefaultMergeMethod": settings.merge_method,
+            "defaultBranchRef": lambda _: self.ref(repository.default_branch),
+            "ref": lambda _, **a: self.ref(a["qualifiedName"]),
+            "refs": lambda info, **a: connection("refs", lambda: self._refs(a), self.ref)(info, **a),
+            "object": lambda _, **a: self.object(a),
+            "pullRequest": lambda _, **a: self._pull_by_number(a["number"]),
+            "pullRequests": lambda info, **a: connection("pullRequests", lambda: self._pulls(a), self.pull)(
+                info, **a
+            ),
+            "issues": lambda info, **a: connection("issues", lambda: self._issues(a), self.issue)(info, **a),
+        }
+
+    def _refs(self, arguments: Mapping[str, Any]) -> list[str]:
+        self.need("contents")
+        wanted = arguments.get("query") or ""
+        return [name for name in self.repository.store.refs(arguments["refPrefix"]) if wanted in name]
+
+    def _pulls(self, arguments: Mapping[str, Any]) -> list[Issue]:
+        self.need("pull_requests")
+        head, base = arguments.get("headRefName"), arguments.get("baseRefName")
+        found = [
+            pull
+            for pull in self.repository.pulls.values()
+            if head in (None, pull.head) and base in (None, pull.base)
+        ]
+        return _sorted(
+            [p for p in found if _state(p) in (arguments.get("states") or (_state(p),))], arguments
+        )
+
+    def _issues(self, arguments: Mapping[str, Any]) -> list[Issue]:
+        self.need("issues")
+        found = self.repository.issues.values()
+        return _sorted(
+            [i for i in found if _state(i) in (arguments.get("states") or (_state(i),))], arguments
+        )
+
+    def _pull_by_number(self, number: int) -> View:
+        self.need("pull_requests")
+        pull = self.repository.pulls.get(number)
+        if pull is None:
+            raise Refused(404, f"Could not resolve to a PullRequest with the number of {number}.")
+        return self.pull(pull)
+
+    def issue(self, issue: Issue) -> View:
+        """An issue, or what a pull request has of one."""
+        names = list(issue.labels)
+        return {
+            "__typename": "Issue",
+            "id": f"I_{self.repository.id}_{issue.number}",
+            "number": issue.number,
+            "url": f"{self.url}/issues/{issue.number}",
+            "state": _state(issue),
+            "title": issue.title,
+            "body": issue.body,
+            "author": actor(issue.author, self.web),
+            "labels": connection("labels", lambda: names, lambda name: {"id": f"LA_{name}", "name": name}),
+            "createdAt": issue.created_at,
+            "updatedAt": issue.updated_at,
+            "closedAt": issue.closed_at or None,
+        }
+
+    def pull(self, issue: Issue) -> View:
+        """A pull request."""
+        assert isinstance(issue, Pull)
+        pull, store = issue, self.repository.store
+        is_foreign = pull.head_owner != self.repository.owner
+        fork = pull.merged_at and store.read(pull.merge_commit).parents
+        base = (fork[0] if fork else "") or self.repository.head(pull.base) or pull.base_sha
+        return {
+            **self.issue(pull),
+            "__typename": "PullRequest",
+            "id": f"PR_{self.repository.id}_{pull.number}",
+            "url": f"{self.url}/pull/{pull.number}",
+            "permalink": f"{self.url}/pull/{pull.number}",
+            "isDraft": pull.is_draft,
+            "isCrossRepository": is_foreign,
+            "baseRefName": pull.base,
+            "baseRefOid": pull.base_sha,
+            "headRefName": pull.head,
+            "headRefOid": pull.head_sha,
+            "headRef": lambda _: None if is_foreign else self.ref(pull.head),
+            "headRepository": lambda _: None if is_foreign else self.whole(),
+            "mergeable": lambda _: self.repository.mergeable(pull),
+            "merged": bool(pull.merged_at),
+            "mergedAt": pull.merged_at or None,
+            "mergeCommit": lambda _: self.git_object(pull.merge_commit) if pull.merge_commit else None,
+            "closed": pull.state != "open",
+            "autoMergeRequest": {"mergeMethod": pull.auto_merge.upper()} if pull.auto_merge else None,
+            "commits": connection(
+                "commits",
+                lambda: tuple(reversed(store.ahead(base, pull.head_sha))) or (pull.head_sha,),
+                lambda oid: {"id": f"PRC_{oid}", "commit": self.git_object(oid)},
+            ),
+        }
+
+
+def actor(login: str, web: str) -> View:
+    """Who did something. GraphQL leaves out what REST puts after a bot's name."""
+    kind = "Bot" if login.endswith("[bot]") else "User"
+    name = login.removesuffix("[bot]")
+    path = f"/apps/{name}" if kind == "Bot" else f"/{name}"
+    return {
+        "__typename": kind,
+        "id": f"U_{number_of(login)}",
+        "login": name,
+        "avatarUrl": f"{web}/avatars/{name}",
+        "resourcePath": path,
+        "url": f"{web}{path}",
+    }
+
+
+def _state(issue: Issue) -> str:
+    return "MERGED" if isinstance(issue, Pull) and issue.merged_at else issue.state.upper()
+
+
+def _sorted(issues: Sequence[Issue], arguments: Mapping[str, Any]) -> list[Issue]:
+    wanted = set(arguments.get("labels") or ())
+    order = arguments.get("orderBy") or {"field": "CREATED_AT", "direction": "ASC"}
+    moment_of = {"CREATED_AT": "created_at", "UPDATED_AT": "updated_at", "COMMENTS": "created_at"}[
+        order["field"]
+    ]
+    found = [issue for issue in issues if not wanted or wanted & set(issue.labels)]
+    return sorted(
+        found, key=lambda each: (getattr(each, moment_of), each.number), reverse=order["direction"] == "DESC"
+    )

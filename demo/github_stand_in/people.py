@@ -1,0 +1,155 @@
+"""What people do to a repository, in the browser or with Git."""
+
+from __future__ import annotations
+
+import re
+
+from github_stand_in.branch_rules import RefUpdate
+from github_stand_in.gitstore import Person
+from github_stand_in.model import Issue, Pull
+from github_stand_in.refusals import Refused
+from github_stand_in.repository import FORGE, Repository
+
+
+class People:
+    """The deeds of one person. Pull requests and issues are named by number."""
+
+    def __init__(self, repository: Repository, login: str = "alice") -> None:
+        self._repository = repository
+        self._login = login
+
+    def _pull(self, number: int) -> Pull:
+        return self._repository.pulls[number]
+
+    def _issue(self, number: int) -> Issue:
+        return self._repository.issue_or_pull(number)
+
+    # Pull requests
+
+    def merge(self, number: int, method: str = "merge") -> str:
+        """Merge a pull request by ``merge``, ``squash`` or ``rebase``. Returns the base's new head."""
+        repository, pull = self._repository, self._pull(number)
+        base = repository.head(pull.base)
+        tree = repository.store.merged_tree(base, pull.head_sha)
+        if pull.state != "open" or pull.is_draft or not tree:
+            raise Refused(405, "Pull Request is not mergeable")
+        made = self._merged(pull, base, tree, method)
+        pull.merged_at, pull.merged_by, pull.merge_commit = repository.clock.text, self._login, made
+        repository.close(pull)
+        repository.push([RefUpdate(f"refs/heads/{pull.base}", base, made)])
+        if repository.settings.delete_branch_on_merge:
+            self.delete_branch(pull.head)
+        return made
+
+    def _merged(self, pull: Pull, base: str, tree: str, method: str) -> str:
+        store = self._repository.store
+        author, forge = self._repository.person(self._login), Person(*FORGE, self._repository.clock.epoch)
+        if method == "merge":
+            told = f"Merge pull request #{pull.number} from {pull.head_owner}/{pull.head}\n\n{pull.title}"
+            return store.commit(tree, [base, pull.head_sha], told, author, forge, sign=True)
+        commits = [store.read(oid) for oid in reversed(store.ahead(base, pull.head_sha))]
+        if method == "squash":
+            first = commits[0].message.partition("\n")[2].strip("\n")
+            told = f"{pull.title} (#{pull.number})\n\n{first}".rstrip("\n")
+            return store.commit(tree, [base], told, commits[0].author, forge, sign=True)
+        head = base
+        for commit in commits:
+            # What a rebase gives for one commit, and is close to it for several: each on top of the last.
+            step = store.merged_tree(head, commit.oid)
+            head = store.commit(step, [head], commit.message, commit.author, author)
+        return head
+
+    def open_from_fork(
+        self, branch: str, files: dict[str, bytes | None], title: str, owner: str = "mallory"
+    ) -> Pull:
+        """Open a pull request from a branch of the same name in somebody's fork."""
+        self.push("stand-in/fork", files, title)
+        pull = self.open_pull("stand-in/fork", title)
+        pull.head, pull.head_owner, pull.author = branch, owner, owner
+        self.delete_branch("stand-in/fork")
+        return pull
+
+    def close(self, number: int) -> None:
+        """Close a pull request or an issue."""
+        self._repository.close(self._issue(number))
+
+    def reopen(self, number: int) -> None:
+        """Open it again. Raises Refused where GitHub has no such button."""
+        self._repository.reopen(self._issue(number))
+
+    def mark_ready(self, number: int) -> None:
+        """Press “Ready for review”."""
+        self._pull(number).is_draft = False
+
+    def to_draft(self, number: int) -> None:
+        """Press “Convert to draft”."""
+        self._pull(number).is_draft = True
+
+    def label(self, number: int, name: str) -> None:
+        """Put a label on."""
+        issue = self._issue(number)
+        self._repository.labels.add(name)
+        if name not in issue.labels:
+            issue.labels.append(name)
+
+    def unlabel(self, number: int, name: str) -> None:
+        """Take a label off."""
+        self._issue(number).labels.remove(name)
+
+    def edit(self, number: int, *, title: str | None = None, body: str | None = None) -> None:
+        """Edit in the browser, which ends lines with CRLF."""
+        told = None if body is None else re.sub(r"\r?\n", "\r\n", body)
+        self._repository.edit(self._issue(number), title=title, body=told)
+
+    def tick(self, number: int, told: str) -> None:
+        """Tick the box whose line holds ``told``: that changes this one character, and no line end."""
+        issue = self._issue(number)
+        lines = issue.body.splitlines(keepends=True)
+        boxes = [i for i, line in enumerate(lines) if told in line and "- [ ]" in line]
+        if len(boxes) != 1:
+            raise LookupError(f"{len(boxes)} open boxes say {told!r}")
+        lines[boxes[0]] = lines[boxes[0]].replace("- [ ]", "- [x]", 1)
+        self._repository.edit(issue, body="".join(lines))
+
+    # Git
+
+    def push(self, branch: str, files: dict[str, bytes | None], message: str = "Touch up\n") -> str:
+        """Commit to a branch. Returns the commit."""
+        return self._repository.commit(files, message, branch=branch, author=self._login)
+
+    def force_push(self, branch: str, commit: str) -> None:
+        """Put a branch (a new one, too) on a commit."""
+        self._repository.push([RefUpdate(f"refs/heads/{branch}", None, commit, force=True)])
+
+    def delete_branch(self, branch: str) -> None:
+        """Delete a branch, which closes its pull requests."""
+        self._repository.push([RefUpdate(f"refs/heads/{branch}", None, "")])
+
+    def advance_base(self, path: str = "README.md", content: bytes = b"") -> str:
+        """Somebody else's commit to the default branch. Returns it."""
+        data = content or f"changed at {self._repository.clock.text}\n".encode()
+        return self.push("", {path: data}, "Unrelated work\n")
+
+    def revert(self, commit: str, branch: str = "") -> str:
+        """Revert a commit (or a merge) on a branch, as “Revert” and a merge do. Returns the commit."""
+        repository, store = self._repository, self._repository.store
+        undone, head = store.read(commit), repository.head(branch)
+        back = store.commit(
+            store.read(undone.parents[0]).tree, [commit], "undo", undone.author, undone.author
+        )
+        tree = store.merged_tree(head, back)
+        if not tree:
+            raise Refused(405, "the revert conflicts")
+        headline = undone.message.partition("\n")[0]
+        person = repository.person(self._login)
+        told = f'Revert "{headline}"\n\nThis reverts commit {commit}.\n'
+        made = store.commit(tree, [head], told, person, person)
+        repository.push([RefUpdate(f"refs/heads/{branch or repository.default_branch}", head, made)])
+        return made
+
+    def open_pull(self, head: str, title: str, body: str = "", *, is_draft: bool = False) -> Pull:
+        """Open a pull request into the default branch."""
+        repository = self._repository
+        return repository.open_pull(
+            head, repository.default_branch, title, body, self._login, is_draft=is_draft
+        )

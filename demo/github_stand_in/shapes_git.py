@@ -1,0 +1,88 @@
+"""Git, and commit statuses, as the REST API shows them."""
+
+from __future__ import annotations
+
+from github_stand_in.gitstore import SIGNATURE, CommitObject, Entry, Person
+from github_stand_in.model import Status, moment
+from github_stand_in.shapes import Json, Shapes, number_of
+
+
+class GitShapes(Shapes):
+    """The shapes of one repository's Git."""
+
+    def ref(self, name: str, sha: str) -> Json:
+        """A ref."""
+        kind = self.repository.store.kind(sha)
+        return {
+            "ref": name,
+            "node_id": f"REF_{number_of(name)}",
+            "url": f"{self.url}/git/{name}",
+            "object": {"type": kind, "sha": sha, "url": f"{self.url}/git/{kind}s/{sha}"},
+        }
+
+    def tree(self, sha: str) -> Json:
+        """A tree."""
+        entries = [self._entry(entry) for entry in self.repository.store.entries(sha)]
+        return {"sha": sha, "url": f"{self.url}/git/trees/{sha}", "tree": entries, "truncated": False}
+
+    def _entry(self, entry: Entry) -> Json:
+        url = f"{self.url}/git/{entry.kind}s/{entry.oid}"
+        shown: Json = {
+            "path": entry.path,
+            "mode": entry.mode,
+            "type": entry.kind,
+            "sha": entry.oid,
+            "url": url,
+        }
+        if entry.kind == "blob":
+            shown["size"] = len(self.repository.store.content(entry.oid))
+        return shown
+
+    def commit(self, commit: CommitObject) -> Json:
+        """A commit of the Git data API."""
+        url = f"{self.url}/git/commits/{commit.oid}"
+        return {
+            "sha": commit.oid,
+            "node_id": f"C_{commit.oid}",
+            "url": url,
+            "html_url": f"{self.html}/commit/{commit.oid}",
+            "author": _signature(commit.author),
+            "committer": _signature(commit.committer),
+            "message": commit.message,
+            "tree": {"sha": commit.tree, "url": f"{self.url}/git/trees/{commit.tree}"},
+            "parents": [
+                {
+                    "sha": parent,
+                    "url": f"{self.url}/git/commits/{parent}",
+                    "html_url": f"{self.html}/commit/{parent}",
+                }
+                for parent in commit.parents
+            ],
+            "verification": {
+                "verified": commit.is_signed,
+                "reason": "valid" if commit.is_signed else "unsigned",
+                "signature": SIGNATURE if commit.is_signed else None,
+                "payload": "" if commit.is_signed else None,
+                "verified_at": moment(commit.committer.at) if commit.is_signed else None,
+            },
+        }
+
+    def status(self, status: Status) -> Json:
+        """A commit status."""
+        return {
+            "url": f"{self.url}/statuses/{status.sha}",
+            "avatar_url": None,
+            "id": status.id,
+            "node_id": f"SC_{status.id}",
+            "state": status.state,
+            "description": status.description,
+            "target_url": status.target_url,
+            "context": status.context,
+            "created_at": status.at,
+            "updated_at": status.at,
+            "creator": self.user(status.creator),
+        }
+
+
+def _signature(person: Person) -> Json:
+    return {"name": person.name, "email": person.email, "date": moment(person.at)}
