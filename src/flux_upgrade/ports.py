@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from flux_upgrade.model import Release, ReleaseManifests
+from flux_upgrade.values import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.forge import Done, Question, Repository, Step
+
+
+class Timing(NamedTuple):
+    """The clock (epoch seconds), the sleep (seconds) and the dice (in [0, 1)) of a run."""
+
+    now: Callable[[], float]
+    sleep: Callable[[float], None]
+    jitter: Callable[[], float]
 
 
 class Releases(Protocol):
@@ -60,6 +73,13 @@ class Tree(Protocol):
         """Paths of the YAML files below the root, sorted; links out of the tree are not followed."""
         ...
 
+    def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
+        """Paths of the files whose name ends with one of ``suffixes``, sorted; found as candidates are.
+
+        Of any size and kind of content. ``candidates`` and ``named`` share one walk.
+        """
+        ...
+
     def read(self, path: str) -> bytes:
         """A file's content. Raises Unreadable."""
         ...
@@ -73,4 +93,33 @@ class Worktree(Protocol):
 
         ``old``: what was read. A file that is something else by now is not replaced.
         """
+        ...
+
+
+class Forge(Protocol):
+    """A place with pull requests."""
+
+    def look(self, question: Question) -> Repository:
+        """Everything that the next step depends on, in one read where the forge can.
+
+        Raises ForgeUnavailable, ForbiddenByForge, RepositoryUnfit.
+        """
+        ...
+
+    def take(self, step: Step) -> Done:
+        """Do one step.
+
+        Raises what ``look`` raises; Overtaken where somebody was faster (the branch moved,
+        the pull request is there already) and nothing was overwritten: look again, and
+        decide anew; DraftsUnavailable where there are none for this repository.
+        """
+        ...
+
+    @property
+    def calls(self) -> int:
+        """Calls made to the forge so far, for the report."""
+        ...
+
+    def close(self) -> None:
+        """Let go of connections and temporary files; nothing is asked of it afterwards."""
         ...

@@ -11,7 +11,8 @@ import pytest
 
 from edges.loopback import Loopback
 from flux_upgrade.edges.cache import EtagCache
-from flux_upgrade.edges.http import Client, Credential, Timing
+from flux_upgrade.edges.http import Client, Credential
+from flux_upgrade.ports import Timing
 from real_parts import require_program
 
 NOW = 1_700_000_000.0
@@ -88,7 +89,13 @@ def server(stack: ExitStack) -> Loopback:
 @pytest.fixture
 def tls(tmp_path: Path, stack: ExitStack) -> tuple[Loopback, str]:
     """A server with a certificate that only itself vouches for, and the file that holds it."""
-    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    return own_authority(tmp_path, stack)
+
+
+def own_authority(folder: Path, stack: ExitStack) -> tuple[Loopback, str]:
+    """The same, with files in ``folder``."""
+    folder.mkdir(exist_ok=True)
+    certificate, key = folder / "cert.pem", folder / "key.pem"
     command = (
         "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
         " -addext subjectAltName=IP:127.0.0.1 -addext basicConstraints=critical,CA:TRUE"

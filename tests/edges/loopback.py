@@ -27,6 +27,8 @@ class Seen:
     path: str
     headers: Mapping[str, str]
     """Names in lower case."""
+    method: str = "GET"
+    body: bytes = b""
 
 
 class _Server(ThreadingHTTPServer):
@@ -43,19 +45,23 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
-    def do_GET(self) -> None:
-        answer = self.server.loopback.answer(Seen(self.path, {k.lower(): v for k, v in self.headers.items()}))
+    def _handle(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        answer = self.server.loopback.answer(Seen(self.path, headers, self.command, body))
         if answer.fault == "silent":
             self.server.loopback.closing.wait(5)
             return
-        headers = {"Content-Length": str(len(answer.body)), **answer.headers}
+        told = {"Content-Length": str(len(answer.body)), **answer.headers}
         if answer.fault == "cut chunk":
-            headers = {"Transfer-Encoding": "chunked"}
+            told = {"Transfer-Encoding": "chunked"}
         self.send_response(answer.status)
-        for name, value in headers.items():
+        for name, value in told.items():
             self.send_header(name, value)
         self.end_headers()
         self._send(answer)
+
+    do_GET = do_POST = do_PATCH = _handle  # noqa: N815  (http.server's names)
 
     def _send(self, answer: Answer) -> None:
         half = answer.body[: len(answer.body) // 2]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from edges.conftest import Clients, Clock
+from edges.conftest import Clients, Clock, own_authority
 from edges.loopback import Answer, Loopback, closed_port
 from flux_upgrade.edges.http import Ask, BodyTooLarge, Credential
 from flux_upgrade.errors import SourceUnavailable, UsageError
@@ -262,6 +262,77 @@ def test_https_is_never_given_up(server: Loopback, clients: Clients, tls: tuple[
     assert server.seen == []
 
 
-def test_a_ca_file_that_is_not_there(clients: Clients) -> None:
-    with pytest.raises(UsageError, match="no-such"):
-        clients(ca_file="/no-such/ca.pem")
+def test_a_ca_file_is_trusted_besides_the_usual_ones(
+    clients: Clients,
+    tls: tuple[Loopback, str],
+    tmp_path: Path,
+    stack: ExitStack,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (usual, of_the_machine), (own, certificate) = tls, own_authority(tmp_path / "own", stack)
+    usual.route("/x", OK)
+    own.route("/x", OK)
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", of_the_machine)
+    client = clients(ca_file=certificate)
+    for server in (own, usual, own):
+        assert client.get(f"{server.url}/x").body == BODY
+    assert "certificate" in failure(clients, f"{own.url}/x").message
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (None, "No such file"),
+        (b"", "no certificate"),
+        (b"-----BEGIN CERTIFICATE-----\nx\n", "no certificate"),
+    ],
+)
+def test_a_ca_file_that_holds_no_certificate(
+    clients: Clients, tmp_path: Path, content: bytes | None, told: str
+) -> None:
+    file = tmp_path / "odd\nca.pem"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(UsageError, match=r"ca\.pem") as caught:
+        clients(ca_file=str(file))
+    assert told in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+def test_a_query_is_tried_again(server: Loopback, clients: Clients, clock: Clock) -> None:
+    server.route("/graphql", Answer(status=502), Answer(BODY, fault="reset"), OK)
+    client = clients()
+    assert client.query(f"{server.url}/graphql", b'{"query": ""}').body == BODY
+    assert [(s.method, s.body, s.headers["content-type"]) for s in server.seen] == [
+        ("POST", b'{"query": ""}', "application/json")
+    ] * 3
+    assert (client.sent, len(clock.slept)) == (3, 2)
+
+
+def test_a_write_is_sent_once_whatever_comes(server: Loopback, clients: Clients, clock: Clock) -> None:
+    client = clients()
+    for status in (201, 404, 429, 502):
+        server.route("/x", Answer(b"told", status, headers={"Retry-After": "1"}))
+        response = client.send("PATCH", f"{server.url}/x", b"{}")
+        assert (response.status, response.body) == (status, b"told")
+    server.route("/x", Answer(BODY, fault="truncated"))
+    with pytest.raises(SourceUnavailable, match="cannot be reached"):
+        client.send("PATCH", f"{server.url}/x", b"{}")
+    assert (len(server.seen), client.sent, clock.slept) == (5, 5, [])
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_what_has_a_body_is_redirected_nowhere(server: Loopback, clients: Clients, status: int) -> None:
+    server.route("/x", Answer(status=status, headers={"Location": "/y"}))
+    assert clients().send("POST", f"{server.url}/x", b"{}").status == status
+    with pytest.raises(SourceUnavailable, match=f"answers {status} for /x"):
+        clients().query(f"{server.url}/x", b"{}")
+    assert server.paths() == ["/x", "/x"]
+
+
+def test_a_limit_is_waited_for_though_its_status_is_accepted(
+    server: Loopback, clients: Clients, clock: Clock
+) -> None:
+    server.route("/x", Answer(status=403, headers={"Retry-After": "3"}), Answer(b"no", 403))
+    assert clients().query(f"{server.url}/x", b"{}", Ask(accept_status=(403,))).body == b"no"
+    assert clock.slept == [3.0]

@@ -1,19 +1,18 @@
-"""One thin client over requests: GET, with everything that goes wrong on the way.
+"""One thin client over requests, with everything that goes wrong on the way.
 
 requests is imported when a client is built, not before.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from flux_upgrade.edges import retry, trouble
 from flux_upgrade.edges.cache import EtagCache, Kept
-from flux_upgrade.edges.plain import one_line
 from flux_upgrade.errors import SourceUnavailable, UsageError
+from flux_upgrade.ports import Timing
 
 if TYPE_CHECKING:
     import requests
@@ -26,15 +25,6 @@ _MAX_REDIRECTS = 5
 _MAX_TRANSFER = 300.0  # seconds: one body may not drip in for ever
 _REDIRECTS = (301, 302, 303, 307, 308)
 _NOT_MODIFIED = 304
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """The clock (epoch seconds), the sleep (seconds) and the dice (in [0, 1)) of a client."""
-
-    now: Callable[[], float]
-    sleep: Callable[[float], None]
-    jitter: Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +54,15 @@ class Ask:
     limit: int = MAX_BODY
     """Bytes; a longer answer raises BodyTooLarge."""
     accept_status: tuple[int, ...] = (404,)
-    """Statuses to return, beside those of success."""
+    """Statuses to return, beside those of success; not where they tell of a rate limit."""
     conditional: bool = False
     """Send the ETag that is kept, keep the new one."""
     verbatim: bool = False
     """Take the body's bytes as they are sent, without decoding a Content-Encoding."""
+    method: str = "GET"
+    """Set by the client; none but GET follows a redirect."""
+    body: bytes | None = field(default=None, repr=False)
+    """JSON to send; set by the client."""
 
 
 PLAIN = Ask()
@@ -95,10 +89,10 @@ class BodyTooLarge(SourceUnavailable):
 
 
 class Client:
-    """GET over http and https: timeouts, retries, redirects, ETags, one token for one origin.
+    """http and https: timeouts, retries, redirects, ETags, one token for one origin.
 
     ``timeout`` is in seconds, to connect and between two reads. ``ca_file`` is a
-    PEM file with the authorities to trust instead of the usual ones. Proxies are
+    PEM file with authorities to trust besides the usual ones. Proxies are
     those that requests finds in its environment; ``~/.netrc`` is not read.
     """
 
@@ -115,18 +109,16 @@ class Client:
 
         import requests
 
-        if ca_file is not None and not os.path.isfile(ca_file):  # noqa: PTH113  (no pathlib for one question)
-            raise UsageError(
-                f"there is no CA file {one_line(ca_file)}",
-                hint="give a PEM file with the certificates of the authorities to trust",
-            )
-
         self._timing = timing
         self._credential = credential
         self._etags = etags or EtagCache(None)
-        self._ca_file = ca_file
         self._timeout = timeout
+        self._sent = 0
         self._session = requests.Session()
+        if ca_file is not None:
+            from flux_upgrade.edges.authorities import trust
+
+            trust(self._session, ca_file)
         # requests reads ~/.netrc only where it has no auth of its own
         self._session.auth = _leave_alone
         self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
@@ -134,6 +126,11 @@ class Client:
     def close(self) -> None:
         """Close the connections that are kept open."""
         self._session.close()
+
+    @property
+    def sent(self) -> int:
+        """Requests sent so far, those of retries and redirects included."""
+        return self._sent
 
     def get(self, url: str, ask: Ask = PLAIN) -> Response:
         """The answer to a GET, with a status of success or one of ``ask.accept_status``.
@@ -144,7 +141,7 @@ class Client:
         attempt, waited = 0, 0.0
         while True:
             attempt += 1
-            outcome = self._attempt(url, ask)
+            outcome = self._attempt(url, lambda: self._exchange(url, ask))
             if isinstance(outcome, Response):
                 return outcome
             wait = retry.backoff(attempt, self._timing.jitter()) if outcome.wait is None else outcome.wait
@@ -153,11 +150,30 @@ class Client:
             self._timing.sleep(wait)
             waited += wait
 
-    def _attempt(self, url: str, ask: Ask) -> Response | trouble.Trouble:
+    def query(self, url: str, body: bytes, ask: Ask = PLAIN) -> Response:
+        """The answer to a POST of JSON that only reads, as in GraphQL: tried again like a GET.
+
+        Raises what ``get`` raises.
+        """
+        return self.get(url, replace(ask, method="POST", body=body))
+
+    def send(self, method: str, url: str, body: bytes | None, ask: Ask = PLAIN) -> Response:
+        """The answer to a request that may change something, whatever its status: sent once.
+
+        Raises SourceUnavailable, BodyTooLarge; then nobody knows whether it was done.
+        """
+        outcome = self._attempt(url, lambda: self._follow(url, replace(ask, method=method, body=body), None))
+        if isinstance(outcome, Response):
+            return outcome
+        raise outcome.error
+
+    def _attempt(
+        self, url: str, exchange: Callable[[], Response | trouble.Trouble]
+    ) -> Response | trouble.Trouble:
         import urllib3
 
         try:
-            return self._exchange(url, ask)
+            return exchange()
         except SourceUnavailable as error:
             return trouble.Trouble(error, is_final=True)
         except (OSError, ValueError, urllib3.exceptions.HTTPError) as error:
@@ -173,7 +189,8 @@ class Client:
             if ask.conditional and (etag := response.headers.get("etag")):
                 self._etags.put(url, token, Kept(etag, response.headers.get("link", ""), response.body))
             return response
-        if response.status in ask.accept_status:
+        is_limited = retry.is_rate_limited(response.status, response.headers)
+        if response.status in ask.accept_status and not is_limited:
             return response
         had_token = bool(self._token_for(response.url))
         now = self._timing.now()
@@ -183,15 +200,18 @@ class Client:
         """Send the request, and again wherever it is redirected to."""
         target = url
         for _ in range(_MAX_REDIRECTS + 1):
-            with self._session.get(
+            self._sent += 1
+            with self._session.request(
+                ask.method,
                 target,
+                data=ask.body,
                 headers=self._headers(url, target, ask, kept),
                 allow_redirects=False,
                 stream=True,
                 timeout=self._timeout,
-                verify=self._ca_file or True,
+                verify=True,
             ) as answer:
-                location = answer.headers.get("location")
+                location = answer.headers.get("location") if ask.method == "GET" else None
                 if answer.status_code not in _REDIRECTS or location is None:
                     return self._read(target, answer, ask)
             target = trouble.redirected(target, location)
@@ -205,6 +225,7 @@ class Client:
             "User-Agent": "flux-upgrade",
             "Accept-Encoding": "identity" if ask.verbatim else "gzip",
             **({} if kept is None else {"If-None-Match": kept.etag}),
+            **({} if ask.body is None else {"Content-Type": "application/json"}),
             **ask.headers,
         }
         if trouble.origin(target) != trouble.origin(url):

@@ -18,6 +18,10 @@ _DENIED = (401, 403)
 _PORTS = {"https": 443, "http": 80}
 
 
+class RateLimited(SourceUnavailable):
+    """The sender has asked too often; its message and hint say until when."""
+
+
 @dataclass(frozen=True, slots=True)
 class Trouble:
     """A failed attempt."""
@@ -68,7 +72,7 @@ def refusal(url: str, status: int, headers: Mapping[str, str], now: float, *, ha
     if retry.is_rate_limited(status, headers):
         more = "" if had_token else ", or set GITHUB_TOKEN: GitHub allows far more with a token"
         message = f"the rate limit of {host(url)} is used up{until}"
-        return Trouble(SourceUnavailable(message, hint=f"wait until then{more}"), wait)
+        return Trouble(RateLimited(message, hint=f"wait until then{more}"), wait)
     hint = "try again later, or use another release source"
     if status in _DENIED:
         hint = "it wants a token for this host, and was given none"
@@ -84,7 +88,7 @@ def on_the_way(url: str, error: Exception, timeout: float) -> Trouble:
     """A request without an answer, or with half of one; ``timeout`` in seconds."""
     causes = _causes(error)
     if any("CERTIFICATE_VERIFY_FAILED" in str(cause) for cause in causes):
-        hint = "name a file with its authority's certificate in REQUESTS_CA_BUNDLE"
+        hint = "give a file with its authority's certificate as --ca-file"
         return Trouble(
             SourceUnavailable(f"the certificate of {host(url)} is not trusted", hint=hint), is_final=True
         )

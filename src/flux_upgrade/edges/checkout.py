@@ -1,0 +1,196 @@
+"""The user's checkout: where it begins, what it is compared with, and why it differs. Read only."""
+# It is on the path of every run: os calls, and no pathlib to import.
+# ruff: noqa: PTH112, PTH113, PTH118, PTH120
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.edges.regular import read_regular
+from flux_upgrade.errors import CheckoutDiffers, UsageError
+from flux_upgrade.values import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.edges.git_command import Ran, Settings
+
+_MAX_FILE = 32 * 1024 * 1024
+_PULL = "run `git pull` on the base branch; in a workflow, check it out anew (`ref:` of actions/checkout)"
+_CONNECTION = r"^(http|https|credential|url|ssh|protocol)\.|^core\.(sshcommand|askpass|gitproxy)$"
+"""Keys of a checkout's own configuration that a connection to its server needs."""
+
+
+class Place(NamedTuple):
+    """Where a path is."""
+
+    root: str
+    """The real folder that holds ``.git``, or, without one, the folder of the path."""
+    prefix: str
+    """The path below the root, with ``/``; empty where it is the root."""
+    is_checkout: bool
+    """Whether there is a ``.git``."""
+
+
+def find(path: str) -> Place:
+    """The checkout around ``path``, a file, a folder or something that is not there. Runs no Git.
+
+    The nearest ``.git`` wins, a folder with a HEAD or the file that worktrees and submodules have.
+    """
+    real = os.path.realpath(path)
+    start = real if os.path.isdir(real) else os.path.dirname(real)
+    folder = start
+    while not _is_root(folder):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return Place(start, _below(start, real), is_checkout=False)
+        folder = above
+    return Place(folder, _below(folder, real), is_checkout=True)
+
+
+def _is_root(folder: str) -> bool:
+    git = os.path.join(folder, ".git")
+    return os.path.lexists(os.path.join(git, "HEAD")) or os.path.isfile(git)
+
+
+def _below(root: str, path: str) -> str:
+    return path[len(root) :].lstrip("/")
+
+
+class Checkout:
+    """A checkout of the user's; ``environment`` is what Git is run with.
+
+    Git is run without its hooks and monitors, locks nothing, and is told by its
+    environment that the folder may belong to somebody else, as it does in a container.
+    """
+
+    def __init__(self, root: str, environment: Mapping[str, str]) -> None:
+        from flux_upgrade.edges.git_command import GitCommand
+
+        self.root = os.path.realpath(root)
+        here = {**environment, "GIT_NO_LAZY_FETCH": "1"}  # nothing here is worth a call to the server
+        self._git = GitCommand(self.root, here, (("safe.directory", self.root),))
+
+    def head(self) -> str:
+        """Oid of the commit that is checked out; empty where there is none."""
+        return self._told("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+
+    def remote_url(self, name: str = "origin") -> str:
+        """Where a remote is, as Git would reach it. Raises UsageError where there is no such remote."""
+        self._require()
+        ran = self._git.run("remote", "get-url", "--", name)
+        if ran.status or not ran.text:
+            raise UsageError(
+                f"the checkout has no remote {one_line(name)}",
+                hint=f"add it with `git remote add {one_line(name)} <address>`, or name the repository",
+            )
+        return ran.text
+
+    def history(self, path: str, n: int = 5) -> tuple[str, ...]:
+        """Messages of the last commits that touched ``path``, newest first; as many as there are here."""
+        told = self._told("log", f"-{n}", "-z", "--format=%B", "HEAD", "--", path)
+        return tuple(message.strip() for message in told.split("\0") if message.strip())
+
+    def identity(self) -> tuple[str, str]:
+        """Name and email that the user commits with; empty where none are configured."""
+        return self._told("config", "--get", "user.name"), self._told("config", "--get", "user.email")
+
+    def connection(self) -> Settings:
+        """What the checkout's own configuration says on reaching its server: headers, helpers, keys."""
+        told = self._told("config", "--local", "--includes", "-z", "--get-regexp", _CONNECTION)
+        pairs = (entry.partition("\n") for entry in told.split("\0") if entry)
+        return tuple((key, value) for key, _, value in pairs)
+
+    def objects(self) -> str:
+        """The folder of its objects, to be borrowed; empty where some may be missing."""
+        if self._is_shallow() or self._told("config", "--get-regexp", r"^remote\..*\.promisor$"):
+            return ""
+        told = self._told("rev-parse", "--git-path", "objects")
+        return os.path.realpath(os.path.join(self.root, told)) if told else ""
+
+    def explain(self, path: str, base_oid: str) -> CheckoutDiffers:
+        """Why a file is another one at ``base_oid``, the head of the base branch; to be raised."""
+        if not _is_root(self.root):
+            return CheckoutDiffers(
+                f"{one_line(self.root)} is no Git checkout, and {one_line(path)} is another file on the base",
+                hint="run it in a checkout of the base branch (actions/checkout)",
+            )
+        head = self.head()
+        committed = self._told("rev-parse", "--verify", "--quiet", f"HEAD:{path}")
+        if self._blob(path, committed) != committed:
+            return self._dirty(path, committed)
+        shown = f"{one_line(path)} is another file on the base ({base_oid[:12]}) than here ({head[:12]})"
+        branch = self._told("symbolic-ref", "--quiet", "--short", "HEAD")
+        where = f"branch {one_line(branch)}" if branch else "commit"
+        if self._git.run("cat-file", "-e", f"{base_oid}^{{commit}}").status:
+            return self._unknown(shown)
+        if self._is_ancestor(head, base_oid):
+            return CheckoutDiffers(
+                f"{shown}: the checkout is behind",
+                hint=_PULL,
+            )
+        if self._is_ancestor(base_oid, head):
+            return CheckoutDiffers(
+                f"{shown}: the {where} that is checked out has commits that the base has not",
+                hint="push and merge them first, or check out the base branch (`ref:` of actions/checkout)",
+            )
+        return CheckoutDiffers(
+            f"{shown}: the {where} that is checked out is not an ancestor of it",
+            hint="check out the base branch (`ref:` of actions/checkout)",
+        )
+
+    def _unknown(self, shown: str) -> CheckoutDiffers:
+        if self._is_shallow():
+            return CheckoutDiffers(
+                f"{shown}: the checkout is shallow, so that it cannot be told whether it is behind",
+                hint=_PULL,
+            )
+        return CheckoutDiffers(
+            f"{shown}: the base has commits that are not here",
+            hint=_PULL,
+        )
+
+    def _blob(self, path: str, like: str) -> str:
+        """Git's id of a file as it is on disk; empty where it cannot be read."""
+        from flux_upgrade.forge import blob_id
+
+        try:
+            return blob_id(read_regular(os.path.join(self.root, path), _MAX_FILE), like)
+        except OSError:
+            return ""
+
+    def _dirty(self, path: str, committed: str) -> CheckoutDiffers:
+        if not committed:
+            return CheckoutDiffers(
+                f"{one_line(path)} is not in the commit that is checked out", hint="commit and push it first"
+            )
+        if self._git.run("hash-object", f"--path={path}", "--", path).text == committed:
+            return CheckoutDiffers(
+                f"{one_line(path)} is converted on its way out of Git (line ends, or a filter)",
+                hint="set core.autocrlf to false, or exempt it in .gitattributes; then check it out anew",
+            )
+        return CheckoutDiffers(
+            f"{one_line(path)} has changes that are not committed", hint="commit and push, or undo them first"
+        )
+
+    def _is_ancestor(self, ancestor: str, commit: str) -> bool:
+        return self._git.run("merge-base", "--is-ancestor", ancestor, commit).status == 0
+
+    def _is_shallow(self) -> bool:
+        return self._told("rev-parse", "--is-shallow-repository") == "true"
+
+    def _told(self, *arguments: str) -> str:
+        """What Git prints; empty where it fails."""
+        ran: Ran = self._git.run(*arguments)
+        return "" if ran.status else ran.text
+
+    def _require(self) -> None:
+        """Raise UsageError where this is no checkout that Git can work with."""
+        ran = self._git.run("rev-parse", "--git-dir")
+        if ran.status:
+            why = one_line(next(iter(ran.err.strip().splitlines()), "git fails").removeprefix("fatal: "))
+            raise UsageError(
+                f"{one_line(self.root)} is no Git checkout: {why}",
+                hint="run it in a checkout, or name the repository",
+            )

@@ -1,0 +1,1 @@
+"""Places with pull requests: GitHub by its API, any other server by Git."""

@@ -1,0 +1,228 @@
+"""Any Git server: branches by a push with lease, merge requests by what the server takes along with it.
+
+``git_look`` says what can be known of a server without an API.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from flux_upgrade.edges.forges import pull_memory, push_options, remotes
+from flux_upgrade.edges.forges.git_look import HEADS, Sight
+from flux_upgrade.edges.forges.git_repository import GitRepository, Signature
+from flux_upgrade.edges.forges.pull_memory import Memory
+from flux_upgrade.edges.forges.push_options import AGIT, Asked
+from flux_upgrade.edges.forges.remotes import Remote
+from flux_upgrade.errors import DraftsUnavailable, Overtaken
+from flux_upgrade.forge import (
+    ClosePull,
+    Done,
+    NewCommit,
+    OpenIssue,
+    OpenPull,
+    Question,
+    Repository,
+    Step,
+    UpdateIssue,
+    UpdatePull,
+)
+
+if TYPE_CHECKING:
+    from flux_upgrade.edges.checkout import Checkout
+
+NAME = "flux-upgrade"
+EMAIL = "flux-upgrade@users.noreply.invalid"
+
+
+class GitForge:
+    """The port Forge over the Git protocol.
+
+    ``checkout`` lends its objects and its configuration for connections; ``now``
+    gives seconds since the epoch, for the commits. To be closed, or used in ``with``.
+    """
+
+    def __init__(
+        self,
+        remote: Remote,
+        environment: Mapping[str, str],
+        now: Callable[[], float],
+        checkout: Checkout | None = None,
+    ) -> None:
+        url = _with_suffix(remote)
+        settings = () if checkout is None else checkout.connection()
+        if remote.token:
+            settings += remotes.authorization(url, remote.token)
+        self._remote = remote
+        self._now = now
+        self._checkout = checkout
+        self._git = GitRepository(
+            url, _unattended(environment), settings, "" if checkout is None else checkout.objects()
+        )
+        self._sight = Sight(remote, self._git)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove what is temporary."""
+        self._git.close()
+
+    @property
+    def calls(self) -> int:
+        """See the port: calls of ls-remote, fetch and push."""
+        return self._git.calls
+
+    def look(self, question: Question) -> Repository:
+        """See the port."""
+        return self._sight.look(question)
+
+    def take(self, step: Step) -> Done:
+        """See the port. Nothing is pushed where a draft is wanted and the server has none.
+
+        Closing deletes the branch, whereupon GitLab closes its merge request. Issues,
+        commit statuses and reviewers are not to be had by Git.
+        """
+        if isinstance(step, OpenPull):
+            return self._open(step)
+        if isinstance(step, UpdatePull):
+            return self._update(step)
+        if isinstance(step, ClosePull):
+            return self._close(step)
+        return _no_issue(step)
+
+    def _open(self, step: OpenPull) -> Done:
+        self._require_drafts(is_draft=step.is_draft)
+        lost = push_options.ignored(self._remote.flavour, step.extras)
+        old = self._memory(step.before)
+        memory = Memory(
+            topic=step.branch,
+            title=step.title,
+            is_draft=step.is_draft,
+            state=pull_memory.comment_of(step.body),
+            statuses={step.status.context: step.status.state},
+        )
+        if step.commit is None and old is not None and old.is_draft == step.is_draft:
+            return Done(head=step.before)
+        asked = Asked(
+            step.base, step.branch, step.title, step.body, step.is_draft, bool(step.before), step.extras
+        )
+        oid = self._made(step.commit, step.before, memory)
+        return self._pushed(asked, oid, step.before, lost)
+
+    def _update(self, step: UpdatePull) -> Done:
+        """A new title or body alone goes along with the next push: without one, no server reads them."""
+        if step.commit is None and not step.make_ready:
+            return Done(step.pull.number, step.pull.url, step.before)
+        old = self._memory(step.before) or Memory(step.branch, step.pull.title, step.pull.is_draft)
+        self._require_drafts(is_draft=old.is_draft and not step.make_ready)
+        state = pull_memory.comment_of(step.body) or old.state
+        if step.body is None and step.commit is not None:
+            state = pull_memory.updated(state, step.commit)
+        memory = Memory(
+            topic=step.branch,
+            title=old.title if step.title is None else step.title,
+            is_draft=old.is_draft and not step.make_ready,
+            state=state,
+            statuses=old.statuses if step.status is None else {step.status.context: step.status.state},
+        )
+        title = memory.title or None
+        asked = Asked(
+            self._sight.base, step.branch, title, _description(step), memory.is_draft, replaces=True
+        )
+        by_hand = step.make_ready and old.is_draft and self._remote.flavour in AGIT
+        warnings = (f"{_named(step)}: take {push_options.WIP} out of its title by hand",) if by_hand else ()
+        oid = self._made(step.commit, step.before, memory)
+        return self._pushed(asked, oid, step.before, warnings)
+
+    def _close(self, step: ClosePull) -> Done:
+        if self._remote.flavour in AGIT:
+            return Done(step.pull.number, step.pull.url, warnings=(f"{_named(step)}: close it by hand",))
+        head = step.pull.head.oid if step.pull.head is not None else ""
+        found = next((each for each in self._sight.found.values() if each.oid == head), None)
+        if found is None:
+            raise Overtaken("the branch is not where it was", hint="run flux-upgrade again")
+        self._git.push("", found.ref, found.oid)
+        return Done(step.pull.number, step.pull.url)
+
+    def _require_drafts(self, *, is_draft: bool) -> None:
+        if is_draft and self._remote.flavour not in ("gitlab", *AGIT):
+            raise DraftsUnavailable(
+                f"{remotes.masked(self._remote.url)} is a Git server without drafts",
+                hint="if it is GitLab, Gitea or Forgejo, say so with `forge:` in the config file",
+            )
+
+    def _memory(self, oid: str) -> Memory | None:
+        return pull_memory.read(self._git.commit(oid).message) if oid else None
+
+    def _made(self, commit: NewCommit | None, before: str, memory: Memory) -> str:
+        """The commit to push; without a new one, that of ``before`` under another memory."""
+        if commit is not None:
+            tree = self._git.tree(commit.parent_tree, commit.files)
+            return self._git.write(
+                tree, commit.parent, pull_memory.written(commit.message, memory), self._by()
+            )
+        old = self._git.commit(before)
+        return self._git.write(old.tree, old.parents[0], pull_memory.written(old.message, memory), self._by())
+
+    def _by(self) -> Signature:
+        name, email = ("", "") if self._checkout is None else self._checkout.identity()
+        return Signature(
+            self._remote.name or name or NAME, self._remote.email or email or EMAIL, int(self._now())
+        )
+
+    def _pushed(self, asked: Asked, oid: str, before: str, warnings: tuple[str, ...]) -> Done:
+        flavour = self._remote.flavour
+        options = push_options.options(flavour, asked)
+        if flavour in AGIT:
+            self._compare(asked.topic, before)
+            said = self._git.push(oid, f"refs/for/{asked.base}", None, options)
+        else:
+            said = self._git.push(oid, HEADS + asked.topic, before, options)
+        if flavour == "gitlab" and not said.number:
+            warnings += (
+                f"the server does not say that it has opened a merge request: {said.lines or 'nothing'}",
+            )
+        return Done(said.number, said.url, oid, warnings)
+
+    def _compare(self, topic: str, before: str) -> None:
+        """AGit has no lease: the nearest to one is to look again."""
+        found = self._sight.found.get(topic)
+        now = self._git.refs([found.ref]).oids.get(found.ref, "") if found is not None else ""
+        if now != before:
+            raise Overtaken(f"the pull request of {topic} has moved", hint="run flux-upgrade again")
+
+
+def _no_issue(step: OpenIssue | UpdateIssue) -> Done:
+    number, url = (step.issue.number, step.issue.url) if isinstance(step, UpdateIssue) else (0, "")
+    return Done(
+        number, url, warnings=("a Git server has no issues: what waits for approval is in the summary alone",)
+    )
+
+
+def _named(step: UpdatePull | ClosePull) -> str:
+    return step.pull.url or "the pull request"
+
+
+def _description(step: UpdatePull) -> str | None:
+    """The new text; that of the commit where only this is known."""
+    if step.body is not None or step.commit is None:
+        return step.body
+    return step.commit.message.partition("\n\n")[2] or None
+
+
+def _with_suffix(remote: Remote) -> str:
+    """GitLab redirects an address without ``.git``, and with a token no redirect is followed."""
+    is_short = remote.flavour == "gitlab" and bool(remote.token) and not remote.url.endswith(".git")
+    return f"{remote.url.rstrip('/')}.git" if is_short else remote.url
+
+
+def _unattended(environment: Mapping[str, str]) -> dict[str, str]:
+    """Nobody is there to answer: should ssh ask for something, its askpass says no."""
+    return {"SSH_ASKPASS": "false", "SSH_ASKPASS_REQUIRE": "force", **environment}

@@ -1,0 +1,147 @@
+"""What a Git server tells of our branches.
+
+Nothing lists its pull requests:
+
+- A branch of ours that exists stands for an open one;
+  its draft state, title and approval are in the commit's own trailer (``pull_memory``).
+- Merged is told from the base's history. A squash, or a branch that was deleted, is
+  unknown: the proposal is made again as long as the base does not have it.
+- Closed without deleting the branch looks open: nothing happens to it before the
+  proposal changes. Marked ready, labels, conflicts are not seen; ``approve`` is.
+- AGit (Gitea, Forgejo) has no branches: its pull requests are found by the topic in
+  their commits. The server compares nothing: we do, immediately before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from flux_upgrade import markers
+from flux_upgrade.edges.forges import pull_memory, remotes
+from flux_upgrade.edges.forges.git_repository import GitRepository, Refs
+from flux_upgrade.edges.forges.push_options import AGIT
+from flux_upgrade.edges.forges.remotes import Remote
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.errors import Overtaken, RepositoryUnfit
+from flux_upgrade.forge import Branch, PullState, Question, Repository
+
+HEADS = "refs/heads/"
+_NEWEST_PULLS = 100
+"""How many of AGit's pull requests are searched for ours."""
+_TRIES = 3
+
+
+@dataclass(frozen=True)
+class Found:
+    """One of our branches at the server."""
+
+    ref: str
+    """``refs/heads/…``, or ``refs/pull/…/head``."""
+    oid: str
+    number: int = 0
+
+
+class Sight:
+    """What was seen at a server."""
+
+    def __init__(self, remote: Remote, git: GitRepository) -> None:
+        self._remote = remote
+        self._git = git
+        self.found: dict[str, Found] = {}
+        """Branch, or topic → where it is."""
+        self.base = ""
+
+    def look(self, question: Question) -> Repository:
+        """See the port."""
+        for _ in range(_TRIES):
+            if (seen := self._look(question)) is not None:
+                return seen
+        raise Overtaken("branches come and go while they are looked at", hint="run flux-upgrade again")
+
+    def _look(self, question: Question) -> Repository | None:
+        """One look; None where something went away while it was taken."""
+        is_agit = self._remote.flavour in AGIT
+        branches = [] if is_agit else [HEADS + name for name in question.branches]
+        patterns = ["refs/pull/*/head"] if is_agit else branches
+        refs = self._git.refs([*patterns, *([HEADS + question.base] if question.base else [])])
+        base = HEADS + (question.base or refs.head)
+        if (there := refs.oids.get(base if question.base else "HEAD")) is None:
+            raise self._unfit(question.base, refs)
+        ours = {name: refs.oids[name] for name in branches if name in refs.oids}
+        if is_agit:
+            pulls = (pair for pair in refs.oids.items() if _number(pair[0]))
+            ours = dict(sorted(pulls, key=lambda pair: _number(pair[0]), reverse=True)[:_NEWEST_PULLS])
+        if not self._git.fetch({base: there, **ours}):
+            return None
+        oid = self._git.oid(base)
+        self.found = self._by_topic(ours, oid) if is_agit else self._by_name(ours)
+        self.base = base.removeprefix(HEADS)
+        return Repository(
+            name=remotes.repository_of(self._remote.url) or remotes.masked(self._remote.url),
+            url=remotes.web_url(self._remote.url),
+            base=self.base,
+            base_oid=oid,
+            base_tree=self._git.commit(oid).tree,
+            files=self._git.files(oid, question.paths),
+            branches={name: self._branch(name, oid) for name in question.branches},
+            recent=self._git.recent(oid),
+            lists_pulls=False,
+        )
+
+    def _unfit(self, base: str, refs: Refs) -> RepositoryUnfit:
+        where = remotes.masked(self._remote.url)
+        if not refs.oids:
+            return RepositoryUnfit(
+                f"{where} has no such branch, or is empty", hint="push a first commit to the base branch"
+            )
+        return RepositoryUnfit(
+            f"{where} has no branch {one_line(base)}"
+            if base
+            else f"{where} does not tell its default branch",
+            hint="name the branch that pull requests go into with --base",
+        )
+
+    def _by_name(self, refs: Iterable[str]) -> dict[str, Found]:
+        return {ref.removeprefix(HEADS): Found(ref, self._git.oid(ref)) for ref in refs}
+
+    def _by_topic(self, refs: Iterable[str], base: str) -> dict[str, Found]:
+        """Topic → its pull request; ``refs`` are the newest first.
+
+        A person's commits on top of ours do not make it another one.
+        """
+        found: dict[str, Found] = {}
+        for ref in refs:
+            oid = self._git.oid(ref)
+            for message in self._git.messages(oid, base):
+                memory = pull_memory.read(message)
+                if memory is not None and memory.topic:
+                    found.setdefault(memory.topic, Found(ref, oid, _number(ref)))
+        return found
+
+    def _branch(self, name: str, base_oid: str) -> Branch:
+        if (found := self.found.get(name)) is None:
+            return Branch(name, None)
+        head = self._git.commit(found.oid)
+        memory = pull_memory.read(head.message)
+        if memory is None or not markers.is_ours(head):
+            return Branch(name, head)
+        head = replace(head, statuses=memory.statuses)
+        pull = pull_memory.pull_of(head, memory, _rfc3339(self._git.made_at(found.oid)))
+        if found.number:
+            url = f"{remotes.web_url(self._remote.url)}/pulls/{found.number}"
+            pull = replace(pull, number=found.number, url=url)
+        if self._git.is_ancestor(found.oid, base_oid):
+            pull = replace(pull, state=PullState.MERGED)
+        return Branch(name, head, (pull,))
+
+
+def _number(ref: str) -> int:
+    """The number in ``refs/pull/7/head``; 0 for other refs."""
+    told = ref.removeprefix("refs/pull/").removesuffix("/head")
+    return int(told) if told.isascii() and told.isdigit() else 0
+
+
+def _rfc3339(when: int) -> str:
+    return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

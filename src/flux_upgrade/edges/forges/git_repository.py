@@ -1,0 +1,254 @@
+"""A bare repository of our own, for the length of a run: what is fetched, read, made and pushed.
+
+The user's checkout lends its objects, where it has them all; its refs, index and
+files are never touched.
+"""
+# Paths are strings, and so is what Git prints.
+# ruff: noqa: PTH113, PTH118, PTH123
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from flux_upgrade import markers
+from flux_upgrade.edges.forges import push_answer
+from flux_upgrade.edges.git_command import GitCommand, Ran, Settings
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.errors import ForgeUnavailable, Overtaken
+from flux_upgrade.forge import BaseFile, Commit
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
+DEPTH = 50
+"""Commits of each branch that are fetched where the checkout lends nothing."""
+_SHA256_DIGITS = 64
+_NAME = "flux-upgrade"
+"""Of the remote: one that nobody has in a configuration of their own."""
+_HISTORY = 5
+_RECENT = 20
+_ON_TOP = 20
+
+
+@dataclass(frozen=True)
+class Refs:
+    """What a server has."""
+
+    head: str
+    """Its default branch; empty where it does not tell."""
+    oids: Mapping[str, str]
+    """Full names of refs → oids."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Who commits, and when (seconds since the epoch, UTC)."""
+
+    name: str
+    email: str
+    when: int
+
+
+class GitRepository:
+    """The remote at ``url``, and the repository of ours that its commits are fetched into.
+
+    ``lent`` is a folder of objects that has all that its commits need, or empty.
+    ``calls`` counts the calls that went to the server.
+    """
+
+    def __init__(self, url: str, environment: Mapping[str, str], settings: Settings, lent: str = "") -> None:
+        from tempfile import TemporaryDirectory
+
+        self.url = url
+        self.calls = 0
+        self._lent = lent
+        self._temporary: TemporaryDirectory[str] = TemporaryDirectory(prefix="flux-upgrade-")
+        self._folder = os.path.join(self._temporary.name, "repository.git")
+        self._environment = environment
+        self._settings: Settings = (
+            *settings,
+            (f"remote.{_NAME}.url", url),
+            (f"remote.{_NAME}.promisor", "true"),
+            (f"remote.{_NAME}.partialCloneFilter", "blob:none"),
+            ("pack.window", "0"),  # else a push fetches old blobs, to send differences from them
+        )
+        self._git = GitCommand(self._temporary.name, environment, self._settings)
+
+    def close(self) -> None:
+        """Remove it."""
+        self._temporary.cleanup()
+
+    def refs(self, patterns: Sequence[str]) -> Refs:
+        """What the server has of ``patterns``, and which branch is its default."""
+        told = self._ask("ls-remote", "--symref", _NAME, "HEAD", *patterns)
+        head, oids = "", {}
+        for line in told.text.splitlines():
+            what, _, name = line.partition("\t")
+            if what.startswith("ref: ") and name == "HEAD":
+                head = what.removeprefix("ref: ").removeprefix("refs/heads/")
+            elif name:
+                oids[name] = what
+        return Refs(head, oids)
+
+    def fetch(self, refs: Mapping[str, str]) -> bool:
+        """Fetch refs (with their oids). False: one of them has gone in the meantime."""
+        self._make(next(iter(refs.values())))
+        depth = [] if self._lent else [f"--depth={DEPTH}", "--filter=blob:none"]
+        ours = [f"+{name}:{_own(name)}" for name in refs]
+        arguments = (
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-recurse-submodules",
+            "--no-write-fetch-head",
+            *depth,
+        )
+        ran = self._run(*arguments, _NAME, *ours)
+        self.calls += 1
+        if ran.status and "couldn't find remote ref" in ran.err:
+            return False
+        self._check(ran)
+        return True
+
+    def oid(self, name: str) -> str:
+        """Oid of a ref, as it was fetched."""
+        return self._must("rev-parse", "--verify", "--end-of-options", _own(name)).text
+
+    def commit(self, oid: str) -> Commit:
+        """A commit, as it was written: a shallow repository hides parents."""
+        head, _, message = self._must("cat-file", "commit", oid).text.partition("\n\n")
+        lines = head.splitlines()
+        told = [line.split(" ", 1) for line in lines if line.startswith(("tree ", "parent "))]
+        tree = next(value for key, value in told if key == "tree")
+        parents = tuple(value for key, value in told if key == "parent")
+        return Commit(oid, tree, parents, message.encode(errors="surrogateescape").decode(errors="replace"))
+
+    def messages(self, oid: str, base: str) -> tuple[str, ...]:
+        """Messages of a few commits that ``oid`` has and ``base`` has not; at least its own."""
+        told = self._must("log", f"-{_ON_TOP}", "-z", "--format=%B", oid, f"^{base}").text
+        return tuple(told.split("\0")) if told else (self.commit(oid).message,)
+
+    def made_at(self, oid: str) -> int:
+        """When a commit was made, in seconds since the epoch."""
+        return int(self._must("log", "-1", "--format=%ct", oid).text)
+
+    def files(self, oid: str, paths: Sequence[str]) -> dict[str, BaseFile]:
+        """What is at ``paths`` in a commit, and the last commits that touched them."""
+        found = {path: BaseFile("") for path in paths}
+        entries = self._must("ls-tree", "-z", "--full-tree", oid, "--", *paths).text if paths else ""
+        for entry in filter(None, entries.split("\0")):
+            told, _, path = entry.partition("\t")
+            mode, kind, blob = told.split(" ")
+            if kind == "blob" and path in found:
+                found[path] = BaseFile(blob, mode, self._history(oid, path))
+        return found
+
+    def recent(self, oid: str) -> tuple[str, ...]:
+        """Headlines of the last commits up to ``oid``, newest first."""
+        return tuple(self._must("log", f"-{_RECENT}", "--format=%s", oid).text.splitlines())
+
+    def is_ancestor(self, ancestor: str, oid: str) -> bool:
+        """Whether ``ancestor`` is in the history of ``oid``, as far as it was fetched."""
+        return self._run("merge-base", "--is-ancestor", ancestor, oid).status == 0
+
+    def tree(self, base: str, files: Mapping[str, tuple[str, bytes]]) -> str:
+        """Write ``base`` with ``files`` over it; the oid of the new tree.
+
+        Raises Overtaken where ``base`` has not been fetched.
+        """
+        if self._run("read-tree", base).status:
+            raise Overtaken("the base branch was not looked at", hint="run flux-upgrade again")
+        scratch = os.path.join(self._temporary.name, "content")
+        for path, (mode, content) in files.items():
+            with open(scratch, "wb") as file:
+                file.write(content)
+            blob = self._must("hash-object", "-w", "--no-filters", "--", scratch).text
+            self._must("update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}")
+        return self._must("write-tree", "--missing-ok").text
+
+    def write(self, tree: str, parent: str, message: str, by: Signature) -> str:
+        """Make a commit whose message is sealed; its oid."""
+        scratch = os.path.join(self._temporary.name, "content")
+        with open(scratch, "w", encoding="utf-8") as file:
+            file.write(markers.sealed(message, tree))
+        who = {
+            f"GIT_{role}_{part}": text
+            for role in ("AUTHOR", "COMMITTER")
+            for part, text in (("NAME", by.name), ("EMAIL", by.email), ("DATE", f"@{by.when} +0000"))
+        }
+        return self._must("commit-tree", tree, "-p", parent, "-F", scratch, more=who).text
+
+    def push(self, oid: str, ref: str, before: str | None, options: Sequence[str] = ()) -> push_answer.Said:
+        """Push ``oid`` (empty: delete) to ``ref``, which must be at ``before`` (empty: not be there).
+
+        ``before`` None: a ref that the server only pretends to have. Raises Overtaken,
+        ForbiddenByForge, ForgeUnavailable.
+        """
+        lease = [] if before is None else [f"--force-with-lease={ref}:{before}"]
+        told = [f"--push-option={option}" for option in options]
+        self.calls += 1
+        ran = self._run("push", "--porcelain", "--no-verify", *lease, *told, _NAME, f"{oid}:{ref}")
+        out = ran.out.decode(errors="replace")
+        if ran.status:
+            raise push_answer.refused(out, ran.err, self.url)
+        return push_answer.said(out, ran.err, self.url)
+
+    def _make(self, oid: str) -> None:
+        """Make the repository, with objects of the kind that ``oid`` is."""
+        if os.path.isfile(os.path.join(self._folder, "HEAD")):
+            return
+        kind = "sha256" if len(oid) == _SHA256_DIGITS else "sha1"
+        ran = self._git.run(
+            "init", "--quiet", "--bare", "--template=", f"--object-format={kind}", self._folder
+        )
+        self._check(ran)
+        if self._lent:
+            with open(os.path.join(self._folder, "objects", "info", "alternates"), "w") as file:
+                file.write(f"{self._lent}\n")
+
+    def _history(self, oid: str, path: str) -> tuple[str, ...]:
+        """Commits at the edge of a shallow history seem to add every file: they are left out."""
+        told = self._must("log", f"-{_HISTORY + 1}", "-z", "--format=%H%n%B", oid, "--", path).text
+        commits = (entry.partition("\n") for entry in told.split("\0") if entry)
+        edge = self._edge()
+        kept = [message.strip() for commit, _, message in commits if commit.strip() not in edge]
+        return tuple(kept[:_HISTORY])
+
+    def _edge(self) -> frozenset[str]:
+        path = os.path.join(self._folder, "shallow")
+        if not os.path.isfile(path):
+            return frozenset()
+        with open(path, encoding="ascii") as file:
+            return frozenset(file.read().split())
+
+    def _ask(self, *arguments: str) -> Ran:
+        """Ask the server, without a repository."""
+        self.calls += 1
+        return self._check(self._git.run(*arguments))
+
+    def _run(self, *arguments: str, more: Mapping[str, str] | None = None) -> Ran:
+        return self._git.run(f"--git-dir={self._folder}", *arguments, more=more)
+
+    def _must(self, *arguments: str, more: Mapping[str, str] | None = None) -> Ran:
+        """Run what fails only where something is broken on this machine, or was not fetched."""
+        ran = self._run(*arguments, more=more)
+        if ran.status:
+            why = one_line(next(iter(ran.err.strip().splitlines()), ""))
+            raise ForgeUnavailable(
+                f"git {arguments[0]} fails in the temporary repository: {why}",
+                hint="check the space of the temporary folder, and that git is 2.38 or later",
+            )
+        return ran
+
+    def _check(self, ran: Ran) -> Ran:
+        if ran.status:
+            raise push_answer.refused("", ran.err, self.url)
+        return ran
+
+
+def _own(ref: str) -> str:
+    """Where a ref of the server is kept."""
+    return f"refs/server/{ref.removeprefix('refs/')}"

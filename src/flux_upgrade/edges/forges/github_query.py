@@ -1,0 +1,302 @@
+"""What ``look`` asks of GitHub's GraphQL API, and what its answers mean. Pure.
+
+Source of the names: https://docs.github.com/graphql/reference. Values travel as
+variables; only aliases (``b0``, ``f17``) are put into the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flux_upgrade.forge import BaseFile, Branch, Commit, Issue, PullRequest, PullState, Question
+from flux_upgrade.markers import PENDING, PROOF
+
+MAX_BRANCHES = 50
+MAX_PATHS = 100
+"""Of one query: more of them would come near GitHub's limits of cost and time."""
+MAX_PULLS = 10
+"""Of one branch, newest first."""
+
+Json = Mapping[str, Any]
+Who = tuple[str, str]
+"""Owner and name of a repository."""
+
+_HEAD = """
+fragment Head on Commit {
+  oid message
+  tree { oid }
+  parents(first: 2) { nodes { oid } }
+  status @include(if: $statuses) { context(name: $context) { state } }
+}"""
+_PULLS = """
+fragment Pulls on PullRequestConnection {
+  pageInfo { hasNextPage endCursor }
+  nodes {
+    id number url state isDraft isCrossRepository title body mergeable createdAt closedAt
+    labels(first: 50) { nodes { name } }
+    commits(last: 1) { nodes { commit { ...Head } } }
+  }
+}"""
+_SIGNATURES = """
+fragment Signatures on Ref {
+  rules(first: 100) @include(if: $rules) { nodes { type } }
+  refUpdateRule @include(if: $rules) { requiresSignatures }
+}"""
+_NEWEST = "{field: CREATED_AT, direction: DESC}"
+_RULES = ("rules", "refUpdateRule")
+_REPOSITORY = f"""
+    id nameWithOwner url isArchived isEmpty viewerDefaultMergeMethod
+    issues(first: 50, labels: ["{PENDING}"], orderBy: {_NEWEST}) @include(if: $issues) {{
+      nodes {{ number url state closedAt title body labels(first: 50) {{ nodes {{ name }} }} }}
+    }}"""
+_BASE = """{
+      name ...Signatures
+      target { ... on Commit {
+        oid tree { oid }
+        recent: history(first: 20) { nodes { messageHeadline } }
+        %s
+      } }
+    }"""
+_OTHERS = "refs(refPrefix: $prefix, first: 100) { nodes { prefix name } }"
+_PULLS_OF = f"pullRequests(headRefName: $%s, first: %s, orderBy: {_NEWEST}%s) {{ ...Pulls }}"
+
+BRANCHES = """query($owner: String!, $name: String!) {
+  repository(owner: $owner, name: $name) {
+    refs(refPrefix: "refs/heads/", first: 100) { nodes { name } }
+  }
+}"""
+"""Asked for the names that a missing base is near to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What is asked for besides, as far as the token may see it, and the server knows it."""
+
+    issues: bool = True
+    statuses: bool = True
+    rules: bool = True
+    viewer: bool = True
+
+    def without(self, errors: Iterable[Json]) -> Parts:
+        """Those parts that no error is about."""
+        places = {place for error in errors for place in _places(error)}
+        return Parts(
+            issues=self.issues and "issues" not in places,
+            statuses=self.statuses and "status" not in places,
+            rules=self.rules and places.isdisjoint(_RULES),
+            viewer=self.viewer and "viewer" not in places,
+        )
+
+
+def is_about_parts(error: Json) -> bool:
+    """Whether an error is about something that can be left out."""
+    return not _places(error).isdisjoint({"issues", "status", "viewer", *_RULES})
+
+
+def permission_for(answer: object) -> str:
+    """What a token needs to see the first thing that an answer's errors are about."""
+    errors = answer.get("errors") if isinstance(answer, dict) else None
+    for error in errors if isinstance(errors, list) else ():
+        if isinstance(error, dict) and any(re.fullmatch(r"q\d+", place) for place in _places(error)):
+            return "pull-requests: read"
+    return "contents: read"
+
+
+def _places(error: Json) -> set[str]:
+    path = error.get("path")
+    return {place for place in path if isinstance(place, str)} if isinstance(path, list) else set()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query's text and its variables."""
+
+    text: str
+    variables: Mapping[str, object]
+
+
+class _Builder:
+    """Collects fields and the variables that they need."""
+
+    def __init__(self, who: Who, parts: Parts) -> None:
+        self._types = {"owner": "String!", "name": "String!", "context": "String!"}
+        self._values: dict[str, object] = {"owner": who[0], "name": who[1], "context": PROOF}
+        self.flags = {"issues": parts.issues, "statuses": parts.statuses, "rules": parts.rules}
+        self.viewer = " viewer { login }" if parts.viewer else ""
+
+    def variable(self, name: str, value: object, kind: str = "String!") -> None:
+        self._types[name], self._values[name] = kind, value
+
+    def branches(self, question: Question, chunk: int) -> str:
+        lines = []
+        start = chunk * MAX_BRANCHES
+        for number, name in enumerate(question.branches[start : start + MAX_BRANCHES], start):
+            self.variable(f"b{number}", name)
+            self.variable(f"r{number}", f"refs/heads/{name}")
+            lines.append(
+                f"b{number}: ref(qualifiedName: $r{number}) {{ target {{ ...Head }} ...Signatures }}"
+            )
+            lines.append(f"q{number}: {_PULLS_OF % (f'b{number}', MAX_PULLS, '')}")
+        return "\n    ".join(lines)
+
+    def files(self, question: Question, chunk: int) -> str:
+        lines = []
+        start = chunk * MAX_PATHS
+        for number, path in enumerate(question.paths[start : start + MAX_PATHS], start):
+            self.variable(f"p{number}", path)
+            lines.append(f"f{number}: file(path: $p{number}) {{ oid mode type }}")
+            lines.append(f"h{number}: history(first: 5, path: $p{number}) {{ nodes {{ message }} }}")
+        return "\n        ".join(lines)
+
+    def query(self, body: str, fragments: str, beside: str = "") -> Query:
+        """The query, with a declaration for those variables that its text uses."""
+        for name, value in self.flags.items():
+            if f"${name}" in body + fragments:
+                self.variable(name, value, "Boolean!")
+        used = {name: kind for name, kind in self._types.items() if f"${name}" in body + fragments}
+        used |= {"owner": "String!", "name": "String!"}
+        declared = ", ".join(f"${name}: {kind}" for name, kind in used.items())
+        inside = f"repository(owner: $owner, name: $name) {{{body}\n  }}"
+        text = f"query({declared}) {{\n {beside} {inside}\n}}{fragments}"
+        return Query(text, {name: self._values[name] for name in used})
+
+
+def first(who: Who, parts: Parts, question: Question) -> Query:
+    """The one query of most runs."""
+    builder = _Builder(who, parts)
+    field = "defaultBranchRef"
+    if question.base:
+        builder.variable("base", f"refs/heads/{question.base}")
+        field = "ref(qualifiedName: $base)"
+    files, branches = builder.files(question, 0), builder.branches(question, 0)
+    body = f"{_REPOSITORY}\n    base: {field} {_BASE % files}\n    {branches}"
+    if "/" in question.prefix:
+        builder.variable("prefix", f"refs/heads/{question.prefix.rpartition('/')[0]}/")
+        body += f"\n    {_OTHERS}"
+    return builder.query(body, _SIGNATURES + (_HEAD + _PULLS if branches else ""), builder.viewer)
+
+
+def more(who: Who, parts: Parts, question: Question, base_oid: str, number: int) -> Query:
+    """Chunk ``number`` (from 1) of what ``first`` left out; files at the commit that it saw."""
+    builder = _Builder(who, parts)
+    files, body = builder.files(question, number), builder.branches(question, number)
+    fragments = _HEAD + _PULLS + _SIGNATURES if body else ""
+    if files:
+        builder.variable("oid", base_oid, "GitObjectID!")
+        body = f"object(oid: $oid) {{ ... on Commit {{\n        {files}\n      }} }}\n    {body}"
+    return builder.query(f"\n    {body}", fragments)
+
+
+def chunks(question: Question) -> int:
+    """How many queries it takes."""
+    return max(1, -(-len(question.branches) // MAX_BRANCHES), -(-len(question.paths) // MAX_PATHS))
+
+
+def further_pulls(who: Who, parts: Parts, cursors: Mapping[int, tuple[str, str]]) -> Query:
+    """The next pull requests of some branches: number → branch and cursor.
+
+    Anybody may open a pull request from a fork's branch of the same name: ours must not drown in them.
+    """
+    builder = _Builder(who, parts)
+    lines = []
+    for number, (branch, cursor) in cursors.items():
+        builder.variable(f"b{number}", branch)
+        builder.variable(f"c{number}", cursor)
+        lines.append(f"q{number}: {_PULLS_OF % (f'b{number}', 100, f', after: $c{number}')}")
+    return builder.query("\n    " + "\n    ".join(lines), _HEAD + _PULLS)
+
+
+def file_of(commit: Json, number: int) -> BaseFile:
+    """A path at the base; a folder or a submodule is no file."""
+    entry = commit[f"f{number}"]
+    history = tuple(each["message"] for each in commit[f"h{number}"]["nodes"])
+    if entry is None or entry["type"] != "blob":
+        return BaseFile("", history=history)
+    return BaseFile(entry["oid"], f"{entry['mode']:06o}", history)
+
+
+def branch_of(repository: Json, number: int, name: str) -> Branch:
+    """A branch and its pull requests."""
+    ref = repository[f"b{number}"]
+    return Branch(name, None if ref is None else _commit(ref["target"]), pulls_of(repository[f"q{number}"]))
+
+
+def pulls_of(connection: Json) -> tuple[PullRequest, ...]:
+    """Those whose head is in the repository itself."""
+    return tuple(_pull(node) for node in connection["nodes"] if not node["isCrossRepository"])
+
+
+def cursor_of(connection: Json) -> str:
+    """Where to go on, should some have been dropped and more be there; empty: all is known."""
+    page, nodes = connection["pageInfo"], connection["nodes"]
+    dropped = any(node["isCrossRepository"] for node in nodes)
+    return page["endCursor"] if dropped and page["hasNextPage"] else ""
+
+
+def issues_of(repository: Json) -> tuple[Issue, ...]:
+    """The issues with our label, newest first; none where they cannot be seen."""
+    nodes = (repository.get("issues") or {"nodes": ()})["nodes"]
+    return tuple(
+        Issue(
+            n["number"],
+            n["url"],
+            n["title"],
+            n["body"],
+            _labels(n),
+            is_open=n["state"] == "OPEN",
+            closed_at=n["closedAt"] or "",
+        )
+        for n in nodes
+    )
+
+
+def others_of(repository: Json, question: Question) -> tuple[str, ...]:
+    """Branches with the prefix that the question does not name."""
+    nodes = (repository.get("refs") or {"nodes": ()})["nodes"]
+    names = (f"{node['prefix']}{node['name']}".removeprefix("refs/heads/") for node in nodes)
+    return tuple(n for n in names if n.startswith(question.prefix) and n not in question.branches)
+
+
+def demands_signatures(ref: Json | None) -> bool:
+    """Whether a ruleset or a protection rule wants commits on it to be signed."""
+    if ref is None:
+        return False
+    rules = (ref.get("rules") or {"nodes": ()})["nodes"]
+    protection = ref.get("refUpdateRule") or {"requiresSignatures": False}
+    return protection["requiresSignatures"] or any(rule["type"] == "REQUIRED_SIGNATURES" for rule in rules)
+
+
+def _pull(node: Json) -> PullRequest:
+    commits = node["commits"]["nodes"]
+    return PullRequest(
+        number=node["number"],
+        id=node["id"],
+        url=node["url"],
+        state=PullState(node["state"].lower()),
+        is_draft=node["isDraft"],
+        title=node["title"],
+        body=node["body"],
+        labels=_labels(node),
+        head=_commit(commits[-1]["commit"]) if commits else None,
+        is_conflicting=node["mergeable"] == "CONFLICTING",
+        created_at=node["createdAt"],
+        closed_at=node["closedAt"] or "",
+    )
+
+
+def _labels(node: Json) -> tuple[str, ...]:
+    return tuple(label["name"] for label in (node["labels"] or {"nodes": ()})["nodes"])
+
+
+def _commit(node: Json) -> Commit:
+    context = (node.get("status") or {}).get("context")
+    return Commit(
+        oid=node["oid"],
+        tree=node["tree"]["oid"],
+        parents=tuple(parent["oid"] for parent in node["parents"]["nodes"]),
+        message=node["message"],
+        statuses={} if context is None else {PROOF: context["state"].lower()},
+    )

@@ -1,0 +1,218 @@
+"""GitHub's refusals in our own words, with the thing to change. Pure.
+
+GitHub says why in English sentences only. Those below were taken from its
+documentation (https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api)
+and from what users report; one that is not known is passed on as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from flux_upgrade.edges import retry
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.edges.trouble import RateLimited
+from flux_upgrade.errors import (
+    DraftsUnavailable,
+    FluxUpgradeError,
+    ForbiddenByForge,
+    ForgeUnavailable,
+    Overtaken,
+    RepositoryUnfit,
+    SourceUnavailable,
+)
+from flux_upgrade.markers import PROOF
+
+_LATER = "the next run goes on where this one ended"
+_NETWORK = f"check the network, the proxy, the API's address and the CA file; {_LATER}"
+_BLOCK = ("contents: write", "pull-requests: write", "statuses: write")
+_ACTIONS_SETTING = (
+    "tick Settings > Actions > General > Workflow permissions > 'Allow GitHub Actions to create and approve "
+    "pull requests'; where that is greyed out, the organization forbids it: ask there, or use an app's token"
+)
+_WORKFLOWS = (
+    "GITHUB_TOKEN can never change a file in .github/workflows: use a token that may, of an app with the "
+    "permission 'Workflows: read and write', or a personal one with the scope 'workflow'"
+)
+_SIGNING = (
+    "the rules demand signed commits, and GitHub signs only those of apps and GITHUB_TOKEN: use one of "
+    "these tokens, or exempt the branches of flux-upgrade"
+)
+_RULES = "exempt the branches of flux-upgrade from that rule: Settings > Rules, or Settings > Branches"
+_ISSUES = "tick Settings > General > Features > Issues, or set `pending: summary`"
+_AUTO_MERGE = "tick Settings > General > 'Allow auto-merge', or take `auto-merge` out of the config file"
+_CLEAN = f"it has nothing to wait for: let the rules of the base branch require the status {PROOF}"
+_SSO = "authorize the token for the organization: Configure SSO, in the list of your tokens"
+_ADDRESSES = "put the runner's address on the organization's IP allow list, or use a runner that is on it"
+_ARCHIVED = "unarchive it, or remove this workflow"
+
+_KNOWN: tuple[tuple[str, type[FluxUpgradeError], str], ...] = (
+    ("reference already exists", Overtaken, ""),
+    ("a pull request already exists", Overtaken, ""),
+    ("no commits between", Overtaken, ""),
+    ("label does not exist", Overtaken, ""),
+    ("pullrequest.base invalid", Overtaken, ""),
+    ("pullrequest.head invalid", Overtaken, ""),
+    ("draft pull requests are not supported", DraftsUnavailable, "set `pending: summary`"),
+    ("not permitted to create or approve pull requests", ForbiddenByForge, _ACTIONS_SETTING),
+    ("create or update workflow", ForbiddenByForge, _WORKFLOWS),
+    ("saml", ForbiddenByForge, _SSO),
+    ("ip allow list", ForbiddenByForge, _ADDRESSES),
+    ("is archived", RepositoryUnfit, _ARCHIVED),
+    ("was archived", RepositoryUnfit, _ARCHIVED),
+    ("git repository is empty", RepositoryUnfit, "push a first commit"),
+    ("issues has been disabled", ForbiddenByForge, _ISSUES),
+    ("issues are disabled", ForbiddenByForge, _ISSUES),
+    ("verified signature", ForbiddenByForge, _SIGNING),
+    ("rule violations", ForbiddenByForge, _RULES),
+    ("protected branch", ForbiddenByForge, _RULES),
+    ("protected ref", ForbiddenByForge, _RULES),
+    ("auto merge is not allowed", ForbiddenByForge, _AUTO_MERGE),
+    ("clean status", ForbiddenByForge, _CLEAN),
+    ("unstable status", ForbiddenByForge, _CLEAN),
+)
+"""What stands in a refusal, in lower case → error and hint; the first that fits."""
+
+_BROKEN = "something went wrong while executing your query"
+_TOKEN_DENIED = ("resource not accessible by", "must have push access", "must have admin rights")
+_DENIED_TYPES = ("FORBIDDEN", "INSUFFICIENT_SCOPES", "NOT_FOUND")
+
+
+class LimitReached(ForgeUnavailable):
+    """To ask again at once would make it worse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What was tried, and what it takes."""
+
+    doing: str
+    """``open the pull request in acme/fleet``."""
+    permission: str
+    """As it stands in a workflow: ``pull-requests: write``."""
+    otherwise: type[FluxUpgradeError] = ForgeUnavailable
+    """What a refusal is that nothing is known about."""
+    has_workflows: bool = False
+    """Whether files in ``.github/workflows`` are written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An answer that is no success."""
+
+    status: int
+    headers: Mapping[str, Any]
+    """Names in lower case."""
+    text: str
+    """One line."""
+    kinds: frozenset[str] = frozenset()
+    """GraphQL's error types."""
+
+
+def refusal_of(status: int, body: object, headers: Mapping[str, Any]) -> Refusal:
+    """The answer as GitHub's REST and GraphQL APIs give it; ``body`` is parsed JSON, or anything."""
+    told = body if isinstance(body, dict) else {}
+    listed = told.get("errors")
+    errors = listed if isinstance(listed, list) else []
+    message = told.get("message")
+    sentences = dict.fromkeys(([message] if isinstance(message, str) else []) + [*map(_sentence, errors)])
+    kinds = {error.get("type") for error in errors if isinstance(error, dict)}
+    return Refusal(
+        status,
+        headers,
+        one_line("; ".join(" ".join(text.split()) for text in sentences)),
+        frozenset(kind for kind in kinds if isinstance(kind, str)),
+    )
+
+
+def _sentence(error: object) -> str:
+    """``Reviews may only be …`` or ``PullRequest.base invalid``, of one entry of ``errors``."""
+    if not isinstance(error, dict):
+        return str(error)
+    if message := error.get("message"):
+        return str(message)
+    where = ".".join(str(error[name]) for name in ("resource", "field") if name in error)
+    return f"{where} {error.get('code', '')}"
+
+
+def error_of(refusal: Refusal, attempt: Attempt, now: float) -> FluxUpgradeError:
+    """What to raise for it; ``now`` in epoch seconds, for the end of a rate limit."""
+    text = refusal.text.lower()
+    is_limited = "RATE_LIMITED" in refusal.kinds or "rate limit" in text
+    if is_limited or retry.is_rate_limited(refusal.status, refusal.headers):
+        return _rate_limited(refusal, now)
+    message = f"GitHub refuses to {attempt.doing}: {refusal.text or refusal.status}"
+    for part, error, hint in _KNOWN:
+        if part in text:
+            return error(message, hint=hint)
+    if refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR or _BROKEN in text:
+        what = f"GitHub answers {refusal.status}" if refusal.status != HTTPStatus.OK else refusal.text
+        return ForgeUnavailable(f"could not {attempt.doing}: {what}", hint=_LATER)
+    if refusal.status == HTTPStatus.UNAUTHORIZED:
+        return ForbiddenByForge(message, hint="the token is missing, wrong or expired: give a new one")
+    if _is_denied(refusal, text):
+        return ForbiddenByForge(message, hint=_permission_hint(text, attempt))
+    return attempt.otherwise(message, hint=f"see what GitHub says; {_LATER}")
+
+
+def _is_denied(refusal: Refusal, text: str) -> bool:
+    """404: GitHub does not tell a token that may not write from one that may not know."""
+    return (
+        refusal.status in (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
+        or not refusal.kinds.isdisjoint(_DENIED_TYPES)
+        or any(part in text for part in _TOKEN_DENIED)
+    )
+
+
+def _permission_hint(text: str, attempt: Attempt) -> str:
+    if attempt.has_workflows:
+        return _WORKFLOWS
+    area, _, level = attempt.permission.partition(": ")
+    block = _BLOCK if any(each.startswith(area) for each in _BLOCK) else (*_BLOCK, attempt.permission)
+    workflow = f"give the workflow's job `permissions: {{{', '.join(block)}}}`"
+    right = f"{area.replace('-', ' ').capitalize()}: {'read and write' if level == 'write' else level}"
+    personal = f"give the token '{right}' for this repository, or a classic one the scope 'repo'"
+    if "by integration" in text:
+        return f"this needs {attempt.permission}: {workflow}, or the app that permission"
+    if "personal access token" in text:
+        return personal
+    return f"this needs {attempt.permission}: {workflow}; {personal}"
+
+
+def _rate_limited(refusal: Refusal, now: float) -> LimitReached:
+    wait = retry.asked_wait({**refusal.headers, "x-ratelimit-remaining": "0"}, now)
+    until = "" if wait is None else f" until {retry.utc(now + wait)}"
+    hint = f"wait {'some minutes' if wait is None else 'until then'}; {_LATER}"
+    return LimitReached(f"the rate limit of GitHub's API is used up{until}", hint=hint)
+
+
+def may_pass(error: FluxUpgradeError) -> bool:
+    """Whether the same request may be answered differently a second later."""
+    return isinstance(error, ForgeUnavailable) and not isinstance(error, LimitReached)
+
+
+def unreachable(error: SourceUnavailable, attempt: Attempt) -> ForgeUnavailable:
+    """Where there was no answer, or half of one."""
+    message = f"could not {attempt.doing}: {error.message}"
+    if isinstance(error, RateLimited):
+        return LimitReached(message, hint=f"wait until then; {_LATER}")
+    return ForgeUnavailable(message, hint=_NETWORK)
+
+
+def nonsense(attempt: Attempt, what: str = "what it answers is none of GitHub's answers") -> ForgeUnavailable:
+    """An answer of success that cannot be one."""
+    return ForgeUnavailable(
+        f"could not {attempt.doing}: {what}",
+        hint="check the API's addresses, and what stands between them and you",
+    )
+
+
+def not_seen(repository: str, text: str) -> ForbiddenByForge:
+    """GraphQL knows no such repository."""
+    return ForbiddenByForge(
+        f"the repository {one_line(repository)} is not there, or the token may not see it: {text}",
+        hint="check its name, whether the token was given for it, and whether it may read its contents",
+    )

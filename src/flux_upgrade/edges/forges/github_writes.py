@@ -1,0 +1,303 @@
+"""The steps, taken by PyGithub. Imports it: only a run that writes pays for that."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import assert_never
+from urllib.parse import quote
+
+from github.Commit import Commit
+from github.GitCommit import GitCommit
+from github.GithubException import GithubException
+from github.GithubObject import NotSet
+from github.GitTree import GitTree
+from github.InputGitTreeElement import InputGitTreeElement
+from github.Issue import Issue
+from github.PullRequest import PullRequest
+from github.Repository import Repository
+
+from flux_upgrade import forge
+from flux_upgrade.edges.forges import github_trouble as refusals
+from flux_upgrade.edges.forges.github_commit import split
+from flux_upgrade.edges.forges.github_query import Json
+from flux_upgrade.edges.forges.github_transport import NotGitHub, Transport
+from flux_upgrade.errors import (
+    FluxUpgradeError,
+    ForbiddenByForge,
+    ForgeUnavailable,
+    Overtaken,
+    SourceUnavailable,
+)
+from flux_upgrade.forge import (
+    ClosePull,
+    Done,
+    Extras,
+    NewCommit,
+    OpenIssue,
+    OpenPull,
+    Status,
+    Step,
+    UpdateIssue,
+    UpdatePull,
+)
+from flux_upgrade.markers import sealed
+from flux_upgrade.ports import Timing
+
+_CONTENTS, _PULLS, _STATUSES, _ISSUES = (
+    "contents: write",
+    "pull-requests: write",
+    "statuses: write",
+    "issues: write",
+)
+_AGAIN = 1.0
+"""Seconds before something that may be repeated is."""
+
+
+class GitHubWrites:
+    """Takes steps in the repository that ``look`` told the ``facts`` of.
+
+    PyGithub's objects are made from what is known already, so that none of them asks for itself.
+    """
+
+    def __init__(self, transport: Transport, timing: Timing, facts: Json) -> None:
+        self._transport = transport
+        self._timing = timing
+        self._facts = facts
+        self._name: str = facts["nameWithOwner"]
+        self._url = f"/repos/{self._name}"
+        self._repository = Repository(transport, {}, {"url": self._url}, completed=False)
+
+    def take(self, step: Step) -> Done:
+        """See the port."""
+        match step:
+            case OpenPull():
+                return self._open(step)
+            case UpdatePull():
+                return self._update(step)
+            case ClosePull():
+                self._edit("close the pull request", step.pull, body=step.body, state="closed")
+                return Done(step.pull.number, step.pull.url)
+            case OpenIssue():
+                with self._telling("open an issue", _ISSUES):
+                    made = self._repository.create_issue(step.title, step.body, labels=list(step.labels))
+                return Done(made.number, made.html_url)
+            case UpdateIssue():
+                with self._telling("change the issue", _ISSUES):
+                    state = "closed" if step.close else NotSet
+                    body = NotSet if step.body == step.issue.body else step.body
+                    self._issue(step.issue.number).edit(body=body, state=state)
+                return Done(step.issue.number, step.issue.url)
+            case _:
+                assert_never(step)
+
+    def _open(self, step: OpenPull) -> Done:
+        head = self._moved(step.branch, step.before, step.commit)
+        with self._telling("open the pull request", _PULLS):
+            pull = self._repository.create_pull(
+                step.base, step.branch, title=step.title, body=step.body, draft=step.is_draft
+            )
+        # The status comes last: where it is missing, a run was cut off, and the next one completes it. And
+        # auto-merge is refused where nothing is waited for any more.
+        warnings = (*self._extras(pull, head, step.extras, self._set), *self._status(head, step.status))
+        return Done(pull.number, pull.html_url, head, warnings)
+
+    def _update(self, step: UpdatePull) -> Done:
+        pull = self._pull(step.pull)
+        head = self._moved(step.branch, step.before, step.commit)
+        warnings = () if step.status is None else self._status(head, step.status)
+        if step.extras is not None and not warnings:
+            warnings = self._extras(pull, head, step.extras, self._added)
+        # The body will say that it waits for nobody: until it is ready, that is not true.
+        if step.make_ready:
+            with self._telling("mark the pull request as ready for review", _PULLS):
+                pull.mark_ready_for_review()
+        if step.title is not None or step.body is not None:
+            self._edit("change the pull request", step.pull, title=step.title, body=step.body)
+        # Last: a label that asked for this is gone only once all of it was done.
+        for label in step.drop_labels:
+            warnings += self._dropped(step.pull.number, label)
+        return Done(step.pull.number, step.pull.url, head, warnings)
+
+    def _edit(
+        self,
+        doing: str,
+        seen: forge.PullRequest,
+        *,
+        body: str | None,
+        title: str | None = None,
+        state: str | None = None,
+    ) -> None:
+        """Change a pull request that nobody else has changed since it was looked at. Raises Overtaken.
+
+        GitHub cannot compare and swap these: what is left is the time between two calls.
+        """
+        with self._telling(doing, _PULLS):
+            _, now = self._transport.requestJsonAndCheck("GET", f"{self._url}/pulls/{seen.number}")
+            if (now.get("state"), now.get("title"), now.get("body") or "") != ("open", seen.title, seen.body):
+                raise Overtaken(f"somebody else has changed {seen.url}")
+            self._pull(seen).edit(
+                title=NotSet if title is None else title,
+                body=NotSet if body is None else body,
+                state=NotSet if state is None else state,
+            )
+
+    # Git
+
+    def _moved(self, branch: str, before: str, commit: NewCommit | None) -> str:
+        """The branch's head, after ``commit`` was put there in place of ``before``."""
+        if commit is None:
+            return before
+        made = self._commit(commit)
+        doing = f"replace the branch {branch}" if before else f"make the branch {branch}"
+        with self._telling(doing, _CONTENTS, commit, otherwise=Overtaken if before else ForgeUnavailable):
+            if before:
+                update = {
+                    "name": f"refs/heads/{branch}",
+                    "beforeOid": before,
+                    "afterOid": made,
+                    "force": True,
+                }
+                self._transport.graphql_named_mutation(
+                    "updateRefs",
+                    {"repositoryId": self._facts["id"], "refUpdates": [update]},
+                    "clientMutationId",
+                )
+            else:
+                self._repository.create_git_ref(f"refs/heads/{branch}", made)
+        return made
+
+    def _commit(self, commit: NewCommit) -> str:
+        """Without author and committer, GitHub signs it for apps and GITHUB_TOKEN."""
+        parts = split(commit.files)
+        with self._telling("make the commit", _CONTENTS, commit):
+            oids = {content: self._blob(content) for content in parts.blobs}
+            tree = self._repository.create_git_tree(
+                [
+                    InputGitTreeElement(path, mode, "blob", sha=oids[content])
+                    if content in oids
+                    else InputGitTreeElement(path, mode, "blob", content=parts.inline[content])
+                    for path, (mode, content) in commit.files.items()
+                ],
+                GitTree(self._transport, {}, {"sha": commit.parent_tree}, completed=True),
+            )
+            if tree.sha == commit.parent_tree:
+                raise Overtaken(f"{self._name} has these files at its base already")
+            parent = GitCommit(self._transport, {}, {"sha": commit.parent}, completed=True)
+            return self._repository.create_git_commit(sealed(commit.message, tree.sha), tree, [parent]).sha
+
+    def _blob(self, content: bytes) -> str:
+        return self._repository.create_git_blob(base64.b64encode(content).decode(), "base64").sha
+
+    # What is not worth failing for
+
+    def _status(self, head: str, status: Status) -> tuple[str, ...]:
+        def post() -> None:
+            commit = Commit(
+                self._transport, {}, {"url": f"{self._url}/commits/{head}", "sha": head}, completed=True
+            )
+            commit.create_status(
+                status.state,
+                target_url=status.url or NotSet,
+                description=status.description,
+                context=status.context,
+            )
+
+        return self._tried(f"set the status {status.context}", _STATUSES, post)
+
+    @staticmethod
+    def _set(issue: Issue, extras: Extras) -> None:
+        """In one call, where there is nothing yet that it would replace."""
+        issue.edit(labels=list(extras.labels) or NotSet, assignees=list(extras.assignees) or NotSet)
+
+    @staticmethod
+    def _added(issue: Issue, extras: Extras) -> None:
+        """To those that people gave it."""
+        if extras.labels:
+            issue.add_to_labels(*extras.labels)
+        if extras.assignees:
+            issue.add_to_assignees(*extras.assignees)
+
+    def _extras(
+        self, pull: PullRequest, head: str, extras: Extras, put: Callable[[Issue, Extras], None]
+    ) -> tuple[str, ...]:
+        warnings: tuple[str, ...] = ()
+        if extras.labels or extras.assignees:
+            what = " and ".join(
+                word for word, given in (("labels", extras.labels), ("assignees", extras.assignees)) if given
+            )
+            warnings += self._tried(
+                f"set the {what} of the pull request",
+                _PULLS,
+                lambda: put(self._issue(pull.number), extras),
+            )
+        if extras.reviewers:
+            people = [name for name in extras.reviewers if "/" not in name]
+            teams = [name.partition("/")[2] for name in extras.reviewers if "/" in name]
+            warnings += self._tried(
+                f"ask {', '.join(extras.reviewers)} for a review",
+                _PULLS,
+                lambda: pull.create_review_request(people or NotSet, teams or NotSet),
+            )
+        if extras.auto_merge:
+            method = self._facts["viewerDefaultMergeMethod"]
+            warnings += self._tried(
+                "turn on auto-merge",
+                _CONTENTS,
+                lambda: pull.enable_automerge(method, expected_head_oid=head),
+            )
+        return warnings
+
+    def _dropped(self, number: int, label: str) -> tuple[str, ...]:
+        """PyGithub leaves the slash in a label's name as it is."""
+        url = f"{self._url}/issues/{number}/labels/{quote(label, safe='')}"
+        return self._tried(
+            f"remove the label {label}", _PULLS, lambda: self._transport.requestJsonAndCheck("DELETE", url)
+        )
+
+    def _tried(self, doing: str, permission: str, action: Callable[[], object]) -> tuple[str, ...]:
+        """What went wrong, if it did. All of these may be repeated: that changes nothing more."""
+        for is_last in (False, True):
+            try:
+                with self._telling(doing, permission, otherwise=ForbiddenByForge):
+                    action()
+            except Overtaken:
+                break
+            except FluxUpgradeError as error:
+                if is_last or not refusals.may_pass(error):
+                    return (f"{error.message} ({error.hint})",)
+                self._timing.sleep(_AGAIN)
+            else:
+                break
+        return ()
+
+    # How
+
+    def _pull(self, pull: forge.PullRequest) -> PullRequest:
+        told = {"url": f"{self._url}/pulls/{pull.number}", "node_id": pull.id, "number": pull.number}
+        return PullRequest(self._transport, {}, told, completed=False)
+
+    def _issue(self, number: int) -> Issue:
+        return Issue(self._transport, {}, {"url": f"{self._url}/issues/{number}"}, completed=False)
+
+    @contextmanager
+    def _telling(
+        self,
+        doing: str,
+        permission: str,
+        commit: NewCommit | None = None,
+        otherwise: type[FluxUpgradeError] = ForgeUnavailable,
+    ) -> Iterator[None]:
+        """Turns what goes wrong into our errors."""
+        workflows = commit is not None and any(path.startswith(".github/workflows/") for path in commit.files)
+        attempt = refusals.Attempt(f"{doing} in {self._name}", permission, otherwise, has_workflows=workflows)
+        try:
+            yield
+        except GithubException as error:
+            refusal = refusals.refusal_of(error.status, error.data, error.headers or {})
+            raise refusals.error_of(refusal, attempt, self._timing.now()) from None
+        except SourceUnavailable as error:
+            raise refusals.unreachable(error, attempt) from None
+        except NotGitHub as error:
+            raise refusals.nonsense(attempt, str(error)) from None

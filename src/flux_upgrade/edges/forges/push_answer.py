@@ -1,0 +1,158 @@
+"""What Git and the server say to a push or a fetch, put into our own words. Pure.
+
+Git is run with LC_ALL=C, so that its words are these; the server's own lines begin with ``remote:``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from flux_upgrade.edges.forges import remotes
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.errors import (
+    FluxUpgradeError,
+    ForbiddenByForge,
+    ForgeUnavailable,
+    Overtaken,
+    RepositoryUnfit,
+)
+
+_URL = re.compile(r"https?://[^\s\"'<>]+")
+_NUMBER = re.compile(r"/(?:merge_requests|pulls?)/([0-9]{1,9})/?$")
+_PULL_REF = re.compile(r"refs/pull/([0-9]{1,9})/head")
+_REJECTED = re.compile(r"^!\t[^\t]*\t\[(?:remote )?rejected\](?: \((.*)\))?$", re.MULTILINE)
+_OVERTAKEN = (
+    "stale info",
+    "fetch first",
+    "non-fast-forward",
+    "cannot lock ref",
+    "failed to update ref",
+    "incorrect old value",
+    "reference already exists",
+    "failed to lock",
+    "force-push",  # AGit of Gitea and Forgejo: the topic's commit is not an ancestor
+)
+_DENIED = (
+    "Authentication failed",
+    "could not read Username",
+    "could not read Password",
+    "Permission denied",
+    "Host key verification failed",
+    "access denied",
+    "returned error: 401",
+    "returned error: 403",
+    "You are not allowed",
+    "read-only",
+    "read only",
+    "terminal prompts disabled",
+)
+_MISSING = ("not found", "does not exist", "does not appear to be a git repository", "returned error: 404")
+_NO_OPTIONS = "does not support push options"
+_REDIRECTED = re.compile(r"returned error: 30[1278]|unable to update url base from redirection")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a server answered to a push that it took."""
+
+    number: int = 0
+    url: str = ""
+    """Of the merge request; without a number, of the page that opens one."""
+    lines: str = ""
+    """The server's own lines, on one."""
+
+
+def said(out: str, err: str, url: str) -> Said:
+    """Number and address of the merge request, from the output of ``git push --porcelain`` to ``url``.
+
+    Only addresses on the remote's own host are believed.
+    """
+    told = remote_lines(err)
+    host = remotes.parse(url).host
+    links = [link for link in map(_trimmed, _URL.findall("\n".join(told))) if _host(link) == host]
+    for link in links:
+        if found := _NUMBER.search(link):
+            return Said(int(found[1]), one_line(link, 500), one_line(" / ".join(told)))
+    ref = _PULL_REF.search(out)
+    number = int(ref[1]) if ref else 0
+    web = remotes.web_url(url)
+    link = f"{web}/pulls/{number}" if number and web else next(iter(links), "")
+    return Said(number, one_line(link, 500), one_line(" / ".join(told)))
+
+
+def remote_lines(err: str) -> list[str]:
+    """What the server said, without progress, frames and blanks."""
+    lines = (line.removeprefix("remote:").strip() for line in err.splitlines() if line.startswith("remote:"))
+    return [line for line in lines if any(c.isalnum() for c in line) and not line.endswith(("done.", "%)"))]
+
+
+def refused(out: str, err: str, url: str) -> FluxUpgradeError:
+    """The error for a push or fetch that failed. ``out``: of ``git push --porcelain``, else empty."""
+    rejected = _REJECTED.search(out)
+    if rejected is not None:
+        return _rejection(rejected[1] or "", err)
+    if _NO_OPTIONS in err:
+        return ForbiddenByForge(
+            f"{remotes.masked(url)} takes no push options, so that no merge request can be asked for",
+            hint="set `forge: git` in the config file to push the branch alone",
+        )
+    return _unreachable(err, url)
+
+
+def _rejection(reason: str, err: str) -> FluxUpgradeError:
+    if any(words in f"{reason}\n{err}" for words in _OVERTAKEN) and "hook declined" not in reason:
+        return Overtaken(
+            f"the branch was changed by somebody else in the meantime ({one_line(reason)})",
+            hint="run flux-upgrade again; nothing was overwritten",
+        )
+    told = one_line(" / ".join(remote_lines(err)))
+    return ForbiddenByForge(
+        f"the server declines the push ({one_line(reason)})" + (f": {told}" if told else ""),
+        hint="let who pushes write to this branch: protected branches, push rules, the server's hooks",
+    )
+
+
+def _unreachable(err: str, url: str) -> FluxUpgradeError:
+    where = remotes.masked(url)
+    if _REDIRECTED.search(err):
+        return ForgeUnavailable(
+            f"{where} redirects to another address, which is not followed with a token",
+            hint="set the remote to the address that it redirects to",
+        )
+    if any(words in err for words in _DENIED):
+        return ForbiddenByForge(
+            f"{where} refuses: {_telling(err, url, _DENIED)}",
+            hint="check the token or the key: whether it is still valid, and may write to this repository",
+        )
+    if any(words in err for words in _MISSING):
+        return RepositoryUnfit(
+            f"{where} is not there, or not to be seen: {_telling(err, url, _MISSING)}",
+            hint="check the remote's address, and what the token or key may read",
+        )
+    return ForgeUnavailable(
+        f"{where} cannot be used: {_telling(err, url, ())}",
+        hint="check the network and the proxy; the next run goes on from here",
+    )
+
+
+def _telling(err: str, url: str, words: tuple[str, ...]) -> str:
+    """The line with one of ``words``, or the first that is an error's; the address in it masked."""
+    lines = [line.strip() for line in err.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith(("fatal:", "error:", "remote:", "ssh:"))]
+    wanted = [line for line in lines if any(word in line for word in words)]
+    line = next(iter(wanted or errors or lines), "git fails without a word")
+    plain = line.replace(url, remotes.masked(url)).removeprefix("fatal: ").removeprefix("remote: ")
+    return one_line(re.sub(r"//[^/\s@]*@", "//", plain))
+
+
+def _trimmed(link: str) -> str:
+    return link.rstrip(".,;:)]")
+
+
+def _host(link: str) -> str:
+    try:
+        return urlsplit(link).hostname or ""
+    except ValueError:
+        return ""

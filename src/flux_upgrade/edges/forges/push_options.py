@@ -1,0 +1,113 @@
+"""What is asked of a server along with a push: merge requests of GitLab, AGit of Gitea and Forgejo. Pure.
+
+GitLab: https://docs.gitlab.com/topics/git/commit/#push-options. Gitea:
+https://docs.gitea.com/usage/agit-setup; Forgejo: https://forgejo.org/docs/latest/user/agit-support.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from flux_upgrade.forge import Extras
+
+AGIT = ("gitea", "forgejo")
+WIP = "WIP:"
+"""What titles of drafts begin with, in Gitea and Forgejo as they come (GitLab: ``Draft:``)."""
+MAX_OPTION = 60_000
+"""Bytes; a push option is one pkt-line of Git's protocol, of at most 65,516."""
+_MAX_TITLE = 255
+"""Characters; both GitLab and Gitea refuse longer ones."""
+_ACTION = re.compile(r"^([ \t>]*)/(?=[a-z])", re.MULTILINE)
+"""GitLab does what a line like ``/merge`` in a description says."""
+_CUT = "\n\n… (cut: the server takes no longer text with a push)\n"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the merge request should be; None and empty: as it is."""
+
+    base: str
+    topic: str
+    """The branch."""
+    title: str | None = None
+    body: str | None = None
+    is_draft: bool = False
+    replaces: bool = False
+    """Whether there is a commit already, which the new one does not follow."""
+    extras: Extras = field(default_factory=Extras)
+
+
+def options(flavour: str, asked: Asked) -> tuple[str, ...]:
+    """The push options for a forge, each one line."""
+    if flavour == "gitlab":
+        return _gitlab(asked)
+    return _agit(flavour, asked) if flavour in AGIT else ()
+
+
+def ignored(flavour: str, extras: Extras) -> tuple[str, ...]:
+    """What was asked for and cannot be had by a push, a warning each."""
+    wanted = {
+        "labels": bool(extras.labels) and flavour != "gitlab",
+        "assignees": bool(extras.assignees) and flavour != "gitlab",
+        "reviewers": bool(extras.reviewers),
+        "auto-merge": extras.auto_merge and flavour != "gitlab",
+    }
+    names = [name for name, is_lost in wanted.items() if is_lost]
+    return (f"{', '.join(names)}: not possible by a push to this server",) if names else ()
+
+
+def _gitlab(asked: Asked) -> tuple[str, ...]:
+    """``merge_request.*``: they open a merge request, or change the open one of the branch.
+
+    A draft is one by its title. GitLab reads a backslash and an ``n`` in a description as a line end.
+    """
+    told = ["create", f"target={asked.base}", "remove_source_branch"]
+    if asked.title is not None:
+        told.append(f"title={_line(('Draft: ' if asked.is_draft else '') + asked.title)}")
+    if asked.body is not None:
+        escaped = _ACTION.sub(r"\1&#47;", asked.body.replace("\r", "")).replace("\\n", "&#92;n")
+        told.append("description=" + _cut(escaped, _CUT).replace("\n", "\\n").replace("\0", ""))
+    told += [f"label={_line(label)}" for label in asked.extras.labels]
+    told += [f"assign={_line(person)}" for person in asked.extras.assignees]
+    if asked.extras.auto_merge:
+        told += [
+            "auto_merge",
+            "merge_when_pipeline_succeeds",
+        ]  # since 17.11, and until then; others are ignored
+    return tuple(f"merge_request.{option}" for option in told)
+
+
+def _agit(flavour: str, asked: Asked) -> tuple[str, ...]:
+    """AGit: title and description count when the pull request is opened, and not again.
+
+    A draft is one by its title. Gitea (1.24.3 and later) takes a description of many lines
+    in base64. Forgejo does not; without an option it takes the commit's message.
+    """
+    import base64
+
+    told = [f"topic={asked.topic}", *(["force-push=true"] if asked.replaces else [])]
+    if asked.title is not None:
+        told.append(f"title={_line((f'{WIP} ' if asked.is_draft else '') + asked.title)}")
+    if asked.body is not None and flavour == "gitea":
+        body = _cut(asked.body.replace("\r", ""), _CUT, MAX_OPTION * 3 // 4)
+        told.append("description={base64}" + base64.b64encode(body.encode()).decode())
+    return tuple(told)
+
+
+def _line(text: str) -> str:
+    one = " ".join(text.replace("\0", "").split())
+    return one if len(one) <= _MAX_TITLE else one[: _MAX_TITLE - 1] + "…"
+
+
+def _cut(text: str, note: str, limit: int = MAX_OPTION) -> str:
+    """``text``, or as many whole lines of it as fit, and a note. A line end may take two bytes."""
+    if len(text.encode()) + text.count("\n") <= limit:
+        return text
+    room, kept = limit - len(note.encode()) - note.count("\n"), []
+    for line in text.splitlines(keepends=True):
+        room -= len(line.encode()) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    return "".join(kept).rstrip("\n") + note

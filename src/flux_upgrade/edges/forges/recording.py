@@ -1,0 +1,55 @@
+"""A forge for dry runs: looks with the real one, and writes down the steps instead of taking them."""
+
+from __future__ import annotations
+
+from flux_upgrade.forge import (
+    ClosePull,
+    Done,
+    OpenIssue,
+    OpenPull,
+    Question,
+    Repository,
+    Step,
+    UpdateIssue,
+    UpdatePull,
+)
+from flux_upgrade.ports import Forge
+
+
+class RecordingForge:
+    """The port Forge over another one that is only looked at."""
+
+    def __init__(self, forge: Forge) -> None:
+        self._forge = forge
+        self._steps: list[Step] = []
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What would have been done, in order."""
+        return tuple(self._steps)
+
+    @property
+    def calls(self) -> int:
+        """See the port."""
+        return self._forge.calls
+
+    def close(self) -> None:
+        """See the port."""
+        self._forge.close()
+
+    def look(self, question: Question) -> Repository:
+        """See the port."""
+        return self._forge.look(question)
+
+    def take(self, step: Step) -> Done:
+        """Done, as if: with the number and address of what is there already."""
+        self._steps.append(step)
+        match step:
+            case UpdatePull():
+                return Done(step.pull.number, step.pull.url, step.before)
+            case ClosePull():
+                return Done(step.pull.number, step.pull.url)
+            case UpdateIssue():
+                return Done(step.issue.number, step.issue.url)
+            case OpenPull() | OpenIssue():
+                return Done()

@@ -1,0 +1,149 @@
+"""Addresses of Git remotes: which forge is behind one, and how it may be shown. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import quote, unquote, urlsplit
+
+from flux_upgrade.edges.git_command import Settings
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.errors import UsageError
+
+FLAVOURS = ("github", "gitlab", "gitea", "forgejo", "git")
+"""What a config file may say of its forge; Forgejo differs from Gitea in how it takes descriptions."""
+
+_SCP = re.compile(r"^(?:(?P<user>[^@/:]+)@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[^/:@]+):(?P<path>[^/].*|/.*)$")
+_SSH = ("ssh", "git+ssh", "ssh+git")
+_FORGEJO = ("codeberg.org",)
+
+
+@dataclass(frozen=True)
+class Remote:
+    """Which server, and as whom."""
+
+    url: str = field(repr=False)
+    flavour: str
+    """``gitlab``, ``gitea``, ``forgejo``, or ``git``."""
+    token: str = field(default="", repr=False)
+    """Empty: the user's own credential helpers and keys."""
+    name: str = ""
+    """Who commits; empty: who the user's Git says, else flux-upgrade."""
+    email: str = ""
+
+
+@dataclass(frozen=True)
+class Address:
+    """The parts of a remote's address."""
+
+    scheme: str
+    """``https``, ``http``, ``ssh``, ``git``, or ``file``."""
+    host: str
+    port: int | None
+    path: str
+    """Without slashes at its ends and without ``.git``."""
+    user: str = ""
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port, as URLs have them."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}" + ("" if self.port is None else f":{self.port}")
+
+
+def parse(url: str) -> Address:
+    """The parts of a URL, of an scp-like ``git@host:path``, or of a path. Raises UsageError."""
+    try:
+        parts = urlsplit(url)
+        if parts.scheme and "://" in url:
+            scheme = "ssh" if parts.scheme in _SSH else parts.scheme
+            user = unquote(parts.username or "")
+            return Address(scheme, parts.hostname or "", parts.port, _bare(unquote(parts.path)), user)
+    except ValueError as error:
+        raise UsageError(
+            "the remote's address is not valid",
+            hint="look at `git remote -v`, and set it with `git remote set-url`",
+        ) from error
+    if (scp := _SCP.match(url)) is not None:
+        return Address("ssh", scp["host"].strip("[]").lower(), None, _bare(scp["path"]), scp["user"] or "")
+    return Address("file", "", None, url)
+
+
+def _bare(path: str) -> str:
+    return path.strip("/").removesuffix(".git").rstrip("/")
+
+
+def masked(url: str) -> str:
+    """An address as it may be printed: without user names and passwords, queries and fragments."""
+    try:
+        address = parse(url)
+    except UsageError:
+        return "the remote"
+    if address.scheme == "file":
+        return one_line(address.path)
+    return one_line(f"{address.origin}/{address.path}")
+
+
+def web_url(url: str) -> str:
+    """Where a browser finds the repository: by https, or by http where the remote is; empty for a path."""
+    address = parse(url)
+    if address.scheme == "file" or not address.host:
+        return ""
+    if address.scheme in ("http", "https"):
+        return f"{address.origin}/{quote(address.path)}"
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    return f"https://{host}/{quote(address.path)}"
+
+
+def repository_of(url: str) -> str:
+    """``owner/name`` (GitLab: with all its groups) of an address; the last two parts of a path."""
+    address = parse(url)
+    parts = [part for part in address.path.split("/") if part]
+    return "/".join(parts[-2:] if address.scheme == "file" else parts)
+
+
+def flavour_of(url: str, environment: Mapping[str, str]) -> str:
+    """Which forge a remote is on: one of FLAVOURS; a config file overrides it.
+
+    Told by the host's name, or by what the forge's own runner says of its server:
+    ``GITHUB_SERVER_URL`` (GitHub Enterprise Server; also set by Gitea and Forgejo, which
+    say so), ``CI_SERVER_HOST`` (GitLab).
+    """
+    host = parse(url).host
+    if host and host == (urlsplit(environment.get("GITHUB_SERVER_URL", "")).hostname or ""):
+        if environment.get("FORGEJO_ACTIONS") or host in _FORGEJO:
+            return "forgejo"
+        return "gitea" if environment.get("GITEA_ACTIONS") else "github"
+    if host in ("github.com", "ssh.github.com") or host.endswith(".ghe.com"):
+        return "github"
+    if "forgejo" in host or host in _FORGEJO:
+        return "forgejo"
+    if "gitlab" in host or (host and host == environment.get("CI_SERVER_HOST", "").lower()):
+        return "gitlab"
+    return "gitea" if "gitea" in host else "git"
+
+
+def authorization(url: str, token: str) -> Settings:
+    """Git's settings that send ``token`` to the remote's origin, and to no other.
+
+    Forges take a token as the password of any user. A redirect is not followed:
+    Git would take the header along, wherever it leads. Raises UsageError for a
+    remote that takes no token.
+    """
+    import base64
+
+    address = parse(url)
+    if address.scheme not in ("http", "https"):
+        raise UsageError(
+            f"a token is given, and the remote is reached by {one_line(address.scheme)}",
+            hint="leave the token out and use a key, or set the remote to its https address",
+        )
+    user = address.user or "oauth2"
+    secret = base64.b64encode(f"{user}:{token}".encode()).decode()
+    return (
+        (f"http.{address.origin}/.extraHeader", ""),  # empty: forget those of the checkout
+        (f"http.{address.origin}/.extraHeader", f"Authorization: Basic {secret}"),
+        (f"http.{address.origin}/.followRedirects", "false"),
+        ("credential.helper", ""),
+    )

@@ -1,0 +1,161 @@
+"""Git, run by GitPython: nobody is asked for a password, and no hook of anybody's is run."""
+# PATH is a string, and so is what is found on it.
+# ruff: noqa: PTH113, PTH118
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flux_upgrade.errors import UsageError
+
+Settings = tuple[tuple[str, str], ...]
+"""Keys of Git's configuration, with their values; a key may stand there again."""
+
+TIMEOUT = 600.0
+"""Seconds that one call of Git may take."""
+
+_MISLEADING = (
+    # What `git rev-parse --local-env-vars` names: a caller's own repository, not ours.
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+    # And what changes answers, or prints headers with credentials.
+    "GIT_ATTR_SOURCE",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_CURL_VERBOSE",
+    "GIT_DEFAULT_HASH",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_NAMESPACE",
+    "GIT_QUARANTINE_PATH",
+    "GIT_TRACE",
+    "GIT_TRACE_CURL",
+    "GIT_TRACE_PACKET",
+    "GIT_TRACE_SETUP",
+)
+
+_ALWAYS: Mapping[str, str] = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GCM_INTERACTIVE": "never",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_ADVICE": "0",
+}
+
+_QUIET: Settings = (
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", os.devnull),
+    ("core.autocrlf", "false"),
+    ("core.quotePath", "false"),
+    ("color.ui", "false"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("fetch.writeCommitGraph", "false"),
+    ("log.showSignature", "false"),
+    ("log.mailmap", "false"),
+    ("push.gpgSign", "false"),
+    ("push.followTags", "false"),
+    ("push.recurseSubmodules", "no"),
+    ("push.pushOption", ""),  # empty: forget those that are set elsewhere
+    ("http.lowSpeedLimit", "1000"),
+    ("http.lowSpeedTime", "60"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a call of Git came to."""
+
+    status: int
+    out: bytes
+    err: str
+
+    @property
+    def text(self) -> str:
+        """What it printed, without the last line's end; undecodable bytes as PEP 383 has them."""
+        return self.out.decode(errors="surrogateescape").rstrip("\n")
+
+
+class GitCommand:
+    """``git`` in one folder, with ``environment`` and with ``settings`` over all other configuration.
+
+    Settings are handed over by the environment, so that neither arguments nor files ever hold one.
+    GitPython adds the process's own environment below; what would mislead Git is taken out of both.
+    """
+
+    def __init__(self, folder: str, environment: Mapping[str, str], settings: Settings = ()) -> None:
+        self._folder = folder
+        self._environment = dict(environment)
+        self._settings = settings
+
+    def with_settings(self, settings: Settings) -> GitCommand:
+        """The same, with more settings, which come last and so win."""
+        return GitCommand(self._folder, self._environment, self._settings + settings)
+
+    def run(self, *arguments: str, more: Mapping[str, str] | None = None) -> Ran:
+        """Run ``git`` with ``arguments`` and ``more`` environment; whatever its exit code is.
+
+        Raises UsageError where there is no Git.
+        """
+        without = [word for name in _MISLEADING for word in ("-u", name)]
+        if (git := _find(self._environment.get("PATH", os.defpath))) is None:
+            raise _missing()
+        try:
+            from git.cmd import Git
+            from git.exc import GitCommandNotFound
+        except ImportError as error:
+            raise _missing() from error
+        command = Git(self._folder)
+        try:
+            status, out, err = command.execute(
+                ["env", *without, git, *arguments],
+                with_extended_output=True,
+                with_exceptions=False,
+                stdout_as_string=False,
+                strip_newline_in_stdout=False,
+                kill_after_timeout=TIMEOUT,
+                env={**self._environment, **_ALWAYS, **self._configured(), **(more or {})},
+            )
+        except GitCommandNotFound as error:
+            raise _missing() from error
+        return Ran(status, out, err)
+
+    def _configured(self) -> dict[str, str]:
+        """The settings as Git reads them from its environment, after those that are there already."""
+        told = self._environment.get("GIT_CONFIG_COUNT", "")
+        first = int(told) if told.isascii() and told.isdigit() else 0
+        every = _QUIET + self._settings
+        return {"GIT_CONFIG_COUNT": str(first + len(every))} | {
+            f"GIT_CONFIG_{part}_{first + number}": text
+            for number, pair in enumerate(every)
+            for part, text in zip(("KEY", "VALUE"), pair, strict=True)
+        }
+
+
+def _find(path: str) -> str | None:
+    """The first ``git`` on ``path`` that can be run."""
+    for folder in path.split(os.pathsep):
+        program = os.path.join(folder, "git")
+        if folder and os.path.isfile(program) and os.access(program, os.X_OK):
+            return program
+    return None
+
+
+def _missing() -> UsageError:
+    return UsageError(
+        "there is no git on PATH, and this needs it",
+        hint="install git 2.38 or later, or work on a folder without --pull-request",
+    )

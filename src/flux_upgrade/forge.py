@@ -1,0 +1,263 @@
+"""What a forge (GitHub, or any Git server) tells, and what it is asked to do: values only.
+
+``look`` gives a ``Repository``; ``converge`` turns it into steps; a ``Forge`` (ports) takes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+_SHA1_DIGITS = 40
+
+
+def blob_id(content: bytes, like: str = "") -> str:
+    """Git's id of a blob with ``content``; by the hash function of the id ``like`` (SHA-1, or SHA-256)."""
+    hashed = hashlib.sha256 if len(like) > _SHA1_DIGITS else hashlib.sha1
+    return hashed(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+class PullState(StrEnum):
+    """GitHub's states of a pull request."""
+
+    OPEN = "open"
+    CLOSED = "closed"
+    MERGED = "merged"
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit, as far as it tells whether it is ours."""
+
+    oid: str
+    tree: str
+    parents: tuple[str, ...]
+    message: str
+    statuses: Mapping[str, str] = field(default_factory=dict)
+    """Context → state (``success``, ``failure`` …), of the contexts that were asked for."""
+
+
+@dataclass(frozen=True)
+class PullRequest:
+    """A pull request whose head is in the repository itself."""
+
+    number: int
+    id: str
+    """GraphQL's node id; empty where the forge has none."""
+    url: str
+    state: PullState
+    is_draft: bool
+    title: str
+    body: str
+    labels: tuple[str, ...]
+    head: Commit | None
+    """Its last commit, also after the branch is gone."""
+    is_conflicting: bool
+    """It cannot be merged as it is. False while the forge does not know yet."""
+    created_at: str
+    closed_at: str = ""
+    """RFC 3339, UTC; of a closed or merged one."""
+
+
+@dataclass(frozen=True)
+class Issue:
+    """An issue with our label: stands in for a draft where the forge has none."""
+
+    number: int
+    url: str
+    title: str
+    body: str
+    labels: tuple[str, ...]
+    is_open: bool = True
+    closed_at: str = ""
+    """RFC 3339, UTC; of a closed one."""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One of our branches, as asked for."""
+
+    name: str
+    head: Commit | None
+    """None: there is no such branch."""
+    pulls: tuple[PullRequest, ...] = ()
+    """Newest first, at most ten; those into another base included."""
+
+    @property
+    def open_pull(self) -> PullRequest | None:
+        """The open pull request, should there be one."""
+        return next((pull for pull in self.pulls if pull.state is PullState.OPEN), None)
+
+
+@dataclass(frozen=True)
+class BaseFile:
+    """A path at the head of the base branch."""
+
+    oid: str
+    """Git's blob id; empty where there is no such file."""
+    mode: str = "100644"
+    """Git's file mode, six octal digits."""
+    history: tuple[str, ...] = ()
+    """Messages of the last commits that touched it, newest first, at most five."""
+
+    def holds(self, content: bytes) -> bool:
+        """Whether that is the file's content."""
+        return self.oid == blob_id(content, self.oid)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What ``look`` is to find out."""
+
+    branches: tuple[str, ...]
+    paths: tuple[str, ...]
+    """Of files at the base, relative to the repository's root."""
+    base: str = ""
+    """Branch that pull requests go into; empty: the default branch."""
+    prefix: str = ""
+    """What the names of our branches begin with, up to a slash; empty: others are not asked for."""
+
+
+@dataclass(frozen=True)
+class Repository:
+    """What ``look`` found out."""
+
+    name: str
+    """``owner/name``, or the remote's address."""
+    url: str
+    """For a browser; no trailing slash."""
+    base: str
+    base_oid: str
+    base_tree: str
+    files: Mapping[str, BaseFile]
+    """One for each path of the question."""
+    branches: Mapping[str, Branch]
+    """One for each branch of the question."""
+    issues: tuple[Issue, ...] = ()
+    recent: tuple[str, ...] = ()
+    """Headlines of the last twenty commits of the base."""
+    others: tuple[str, ...] = ()
+    """Branches with the question's prefix that it does not name, at most a hundred."""
+    viewer: str = ""
+    """Login that the token acts as; empty where the forge does not tell."""
+    warnings: tuple[str, ...] = ()
+    """What a person should know before a write, like a rule that demands signed commits of a PAT."""
+    sees_statuses: bool = True
+    """False: the token may not read the statuses of commits, and so not set one."""
+    lists_pulls: bool = True
+    """False: a Git server. A branch of ours stands for an open pull request, whose text nobody can read."""
+
+
+@dataclass(frozen=True)
+class NewCommit:
+    """A commit to be made: ``files`` over the base's tree, with the base as its one parent.
+
+    The forge appends the trailer of ``markers.sealed`` to the message.
+    """
+
+    message: str
+    parent: str
+    parent_tree: str
+    files: Mapping[str, tuple[str, bytes]]
+    """Path → file mode and content."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """A commit status, so that branch protection has something to require."""
+
+    context: str
+    state: str
+    """``success`` or ``failure``."""
+    description: str
+    """At most 140 characters (GitHub's limit)."""
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What a new pull request gets besides."""
+
+    labels: tuple[str, ...] = ()
+    assignees: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = ()
+    """Logins, and teams as ``org/team``."""
+    auto_merge: bool = False
+
+
+@dataclass(frozen=True)
+class OpenPull:
+    """Make the commit and the branch where they are missing, and open the pull request."""
+
+    branch: str
+    base: str
+    before: str
+    """Oid that the branch has now and is replaced; empty: there is no such branch."""
+    commit: NewCommit | None
+    """None: the branch is as it should be (an earlier run was cut off), its head is ``before``."""
+    title: str
+    body: str
+    is_draft: bool
+    status: Status
+    extras: Extras = Extras()
+
+
+@dataclass(frozen=True)
+class UpdatePull:
+    """Bring an open pull request up to date; None: that part stays as it is."""
+
+    pull: PullRequest
+    branch: str
+    before: str
+    commit: NewCommit | None = None
+    title: str | None = None
+    body: str | None = None
+    make_ready: bool = False
+    status: Status | None = None
+    extras: Extras | None = None
+    """What a run that was cut off may not have come to; added to what is there."""
+    drop_labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ClosePull:
+    """Close a pull request that is no longer needed: body (with the marker) and state in one call."""
+
+    pull: PullRequest
+    body: str
+
+
+@dataclass(frozen=True)
+class OpenIssue:
+    """Where the forge has no drafts: an issue says what a draft would."""
+
+    title: str
+    body: str
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class UpdateIssue:
+    """Replace the body of an issue of ours, or close it."""
+
+    issue: Issue
+    body: str
+    close: bool = False
+
+
+Step = OpenPull | UpdatePull | ClosePull | OpenIssue | UpdateIssue
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of a step."""
+
+    number: int = 0
+    """0: the forge gives no number (a Git server that only answers with text)."""
+    url: str = ""
+    head: str = ""
+    """Oid of the branch's head now."""
+    warnings: tuple[str, ...] = ()
+    """What did not work and does not matter enough to fail: labels, reviewers, auto-merge, the status."""

@@ -1,0 +1,141 @@
+"""What flux-upgrade writes for itself into commits and pull requests, and reads again.
+
+A commit carries trailers, the last with a digest: a commit is ours if it has one
+parent and the digest fits. A pull request's body carries a block between two
+comments, the first of which holds a ``State`` as JSON; all text outside the block
+belongs to people.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import asdict, dataclass, fields
+
+from flux_upgrade.forge import Commit
+
+DIGEST = "Flux-Upgrade-Digest"
+APPROVAL = "Flux-Upgrade-Approval"
+TARGET = "Flux-Upgrade-Target"
+REBASE = "rebase"
+SKIP = "skip"
+PROOF = "flux-upgrade/proof"
+"""The context of the commit status."""
+PENDING = "flux-upgrade/pending"
+"""The label of the issues that stand in for drafts."""
+_TRAILER = re.compile(r"^(Flux-Upgrade-[A-Za-z]+): (.+)$", re.MULTILINE)
+# What is written has neither < nor >: a body of anybody's cannot make the search long.
+_BEGIN = re.compile(r"<!-- flux-upgrade (\{[^<>\n]*\}) -->\r?\n")
+_END = "<!-- /flux-upgrade -->"
+
+
+@dataclass(frozen=True)
+class State:
+    """What the next run has to know of a pull request (or issue) of ours."""
+
+    group: str
+    """The slug."""
+    subject: str
+    target: str
+    """The highest release that it proposes."""
+    pending: bool = False
+    """We made it a draft because it needs approval."""
+    approval: str = ""
+    """What was approved: ``2.9`` or ``v2.9.4``."""
+    title: str = ""
+    """Digest of the title that we gave it: another title is a person's."""
+    paths: tuple[str, ...] = ()
+    """``digest_of`` each file that it changes."""
+    closed: str = ""
+    """Why we closed it; empty for one that a person closed."""
+
+
+def digest_of(text: str) -> str:
+    """A short digest: it tells texts apart, and guards nothing."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def sealed(message: str, tree: str) -> str:
+    """A commit message with the trailer that says what we wrote: ``tree``, under this message."""
+    return f"{_plain(message)}\n{DIGEST}: {_seal(message, tree)}\n"
+
+
+def is_ours(commit: Commit) -> bool:
+    """Whether nobody but us had a hand in a commit: one parent, and the digest fits."""
+    found = trailers(commit.message).get(DIGEST, "")
+    return len(commit.parents) == 1 and bool(found) and found == _seal(commit.message, commit.tree)
+
+
+def trailers(message: str) -> dict[str, str]:
+    """Our trailers by name."""
+    return dict(_TRAILER.findall(_plain(message, keep_digest=True)))
+
+
+def _seal(message: str, tree: str) -> str:
+    return "sha256:" + hashlib.sha256(f"{tree}\n{_plain(message)}".encode()).hexdigest()
+
+
+def _plain(message: str, *, keep_digest: bool = False) -> str:
+    """Without the digest, and without the white space that forges add and take away."""
+    lines = [line.rstrip() for line in message.strip().splitlines()]
+    return "\n".join(line for line in lines if keep_digest or not line.startswith(f"{DIGEST}: "))
+
+
+def block(text: str, state: State) -> str:
+    """Our part of a body."""
+    told = json.dumps({key: value for key, value in asdict(state).items() if value})
+    # A comment ends at the first `-->`, whatever stands in the JSON.
+    safe = told.replace("<", "\\u003c").replace(">", "\\u003e").replace("--", "-\\u002d")
+    return f"<!-- flux-upgrade {safe} -->\n{text.strip()}\n{_END}\n"
+
+
+def state_of(body: str) -> State | None:
+    """The state in a body; None where there is none that can be read."""
+    begin = _BEGIN.search(body)
+    if begin is None:
+        return None
+    try:
+        told = json.loads(begin[1])
+    except (ValueError, RecursionError):
+        return None
+    known = {each.name: told[each.name] for each in fields(State) if each.name in told}
+    paths = known.pop("paths", [])
+    kinds = {"pending": bool}
+    if not {"group", "subject", "target"} <= set(known) or not isinstance(paths, list):
+        return None
+    if any(not isinstance(value, kinds.get(name, str)) for name, value in known.items()):
+        return None
+    return State(**known, paths=tuple(map(str, paths)))
+
+
+def replaced(body: str, ours: str) -> str | None:
+    """``body`` with our block anew, all else untouched; None where it has no block any more.
+
+    Forges answer with CRLF where a person edited in the browser.
+    """
+    begin = _BEGIN.search(body)
+    end = body.find(_END, begin.end()) if begin is not None else -1
+    if begin is None or end < 0:
+        return None
+    after = body[end + len(_END) :]
+    return body[: begin.start()] + ours.rstrip("\n") + after
+
+
+def text_of(body: str) -> str | None:
+    """The text of our block; None where ``body`` has none any more."""
+    begin = _BEGIN.search(body)
+    end = body.find(_END, begin.end()) if begin is not None else -1
+    return body[begin.end() : end].strip() if begin is not None and end >= 0 else None
+
+
+def checkbox(name: str, told: str) -> str:
+    """A box that a person may tick."""
+    return f"- [ ] <!-- flux-upgrade:{name} --> {told}"
+
+
+def is_ticked(body: str, name: str) -> bool:
+    """Whether a person ticked the box."""
+    return (
+        re.search(rf"^[ \t]*- \[[xX]\] <!-- flux-upgrade:{re.escape(name)} -->", body, re.MULTILINE) is not None
+    )
