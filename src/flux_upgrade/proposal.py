@@ -1,0 +1,71 @@
+"""What one pull request proposes: a subject, for an installation or for a group of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flux_upgrade.config import Group
+from flux_upgrade.decision import Subject
+from flux_upgrade.model import Release
+from flux_upgrade.plan import Plan, Upgrade
+from flux_upgrade.versions import precedence
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Everything that a pull request is made of; pure data, the same every day."""
+
+    slug: str
+    """Of the group, or of the one installation: as it stands in the branch's name."""
+    name: str
+    """For people: the group's name, or the folder of the one installation."""
+    group: Group
+    subject: Subject
+    branch: str
+    upgrades: tuple[tuple[Plan, Upgrade], ...]
+    """At least one."""
+    is_asked: bool = False
+    """This run was told to approve it."""
+    held: tuple[Plan, ...] = ()
+    """Installations of the group that stay as they are, and not because they are up to date."""
+
+    @property
+    def target(self) -> str:
+        """The highest release of those that it proposes (they differ where the installations do)."""
+        return max((upgrade.target for _, upgrade in self.upgrades), key=precedence)
+
+    @property
+    def approval(self) -> str:
+        """What a person approved, ``2.9`` or ``v2.9.4``; empty where the policy needs nobody."""
+        given = {upgrade.candidate.approval for _, upgrade in self.upgrades}
+        return max(given) if not self.is_pending else ""
+
+    @property
+    def is_patch(self) -> bool:
+        """Whether it may be merged by itself, should the user want that."""
+        return self.subject is Subject.PATCH
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether a person has to approve it first."""
+        return not all(upgrade.approved for _, upgrade in self.upgrades)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the text of a pull request tells besides: facts about the repository and the run."""
+
+    releases: tuple[Release, ...]
+    """All that the source lists, with their notes."""
+    remarks: tuple[str, ...] = ()
+    """Markdown, each a paragraph: other writers, and the rule to paste that keeps them off."""
+    conventional: str = ""
+    """``chore(deps)`` or the like where the history uses conventional commits; else empty."""
+    approve_command: str = ""
+    """``gh workflow run flux-upgrade.yaml -f approve=``, the version is appended; empty: unknown."""
+    waits_for_checks: bool = False
+    """The token is GITHUB_TOKEN, whose pull requests run no workflows until a person lets them."""
+    run_url: str = ""
+    """Of the run, for the status alone: texts are the same every day."""
+    limit: int = 65_536
+    """Characters that the forge takes in a body (GitHub: 65,536)."""

@@ -1,0 +1,18 @@
+"""What stands in a pull request, its commit and its status: text only, the same for the same proposal."""
+
+from flux_upgrade.pull_request.body import body, issue
+from flux_upgrade.pull_request.closing import closing
+from flux_upgrade.pull_request.commit import PROOF, commit_message, plan_digest, status
+from flux_upgrade.pull_request.headline import conventional_prefix, title
+
+__all__ = [
+    "PROOF",
+    "body",
+    "closing",
+    "commit_message",
+    "conventional_prefix",
+    "issue",
+    "plan_digest",
+    "status",
+    "title",
+]

@@ -1,0 +1,192 @@
+"""The text of a pull request: what a tired person needs, in the order in which it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from flux_upgrade import markers
+from flux_upgrade.answers import APPROVED
+from flux_upgrade.markdown import bullets, code, counted, fold, numbered, plain
+from flux_upgrade.markers import State
+from flux_upgrade.proposal import Proposal, Surroundings
+from flux_upgrade.pull_request import facts
+from flux_upgrade.pull_request.headline import title
+from flux_upgrade.pull_request.notes import notes
+from flux_upgrade.pull_request.todo import things
+from flux_upgrade.pull_request.view import View
+
+_SPARE = 32
+"""One part in so many of the limit is left to people, and to the line that says why it was closed."""
+_FEW = 5
+_ROWS = 10
+_LISTS = (40, 12, 4, 1)
+"""Lengths of lists, one after the other, until the text fits."""
+
+
+def body(proposal: Proposal, around: Surroundings, state: State) -> str:
+    """Our block of the body; with its markers it is no longer than ``around.limit`` allows."""
+    return _fitted(proposal, around, state, _pull_request)
+
+
+def issue(proposal: Proposal, around: Surroundings, state: State) -> tuple[str, str]:
+    """Title and body of the issue that says what a draft would, where the forge has none."""
+    # No workflow waits for an issue.
+    return title(proposal, around), _fitted(proposal, replace(around, waits_for_checks=False), state, _issue)
+
+
+def _fitted(
+    proposal: Proposal,
+    around: Surroundings,
+    state: State,
+    written: Callable[[View], tuple[list[str], list[str]]],
+) -> str:
+    room = around.limit - around.limit // _SPARE - len(markers.block("", state))
+    for most in _LISTS:
+        view = View(proposal, around, most)
+        above, below = written(view)
+        own = "\n\n".join([*above, *below])
+        if len(own) <= room:
+            folded = notes(view, room - len(own) - 2)
+            return markers.block("\n\n".join(filter(None, [*above, folded, *below])), state)
+    # Only where remarks are longer than all that may be written.
+    view = View(proposal, around)
+    return markers.block(f"{_first(view, things(view))}\n\nWhat they are has no room here.", state)
+
+
+def _pull_request(view: View) -> tuple[list[str], list[str]]:
+    above = [*_beginning(view, _approval(view)), *_middle(view), _end(view)]
+    return above, [_boxes(view)]
+
+
+def _issue(view: View) -> tuple[list[str], list[str]]:
+    ways = [f"add the label {code(APPROVED)} to this issue", *_command(view)]
+    approval = (
+        f"**To approve:** {', or '.join(ways)}. A pull request is opened then; it cannot be opened as a "
+        f"draft here. The commit is on the branch {code(view.proposal.branch)} already."
+    )
+    return [*_beginning(view, approval), *_middle(view), f"**Why now:** {_why(view)}"], []
+
+
+def _beginning(view: View, approval: str) -> Iterator[str]:
+    todo = things(view)
+    yield _first(view, todo)
+    if view.proposal.is_pending:
+        yield approval
+    if todo:
+        yield f"**Before merging**\n{numbered(todo)}"
+
+
+def _first(view: View, todo: list[str]) -> str:
+    size = view.proposal.subject.capitalize() if view.moves else _at_rest(view)
+    waits = ["waits for approval"] if view.proposal.is_pending else []
+    needs = f"{counted(len(todo), 'thing')} to do before merging" if todo else "nothing to do before merging"
+    return " · ".join([f"**{size}**", *_where(view), _from_to(view), *waits, needs])
+
+
+def _at_rest(view: View) -> str:
+    return "Install flags" if any(upgrade.flags for _, upgrade in view.upgrades) else "Alignment"
+
+
+def _where(view: View) -> Iterator[str]:
+    count = len(view.upgrades)
+    if view.name:
+        yield code(view.name)
+    if count > 1 or view.held:
+        yield (
+            counted(count, "installation")
+            if not view.held
+            else f"{count} of {count + len(view.held)} installations"
+        )
+
+
+def _from_to(view: View) -> str:
+    targets = ", ".join(view.targets)
+    if not view.moves:
+        return targets
+    current = view.current
+    shown = ", ".join(current) if len(current) <= _FEW else f"{current[0]} … {current[-1]}"
+    return f"{shown} → {targets}"
+
+
+def _approval(view: View) -> str:
+    ways = ["mark it **Ready for review**", f"add the label {code(APPROVED)}", *_command(view)]
+    return f"**To approve:** {', or '.join(ways)}. Until then it stays a draft, and is kept current."
+
+
+def _command(view: View) -> list[str]:
+    command = view.around.approve_command
+    return [f"run {code(command + view.answer)}"] if command else []
+
+
+def _middle(view: View) -> Iterator[str]:
+    proof = facts.proof(view)
+    yield f"**Proof:** {'. '.join(proof)}." if view.is_one else f"**Proof**\n{bullets(view.limited(proof))}"
+    if view.moves or any(old != new for _, upgrade in view.upgrades for _, old, new in upgrade.change.images):
+        table, rows = facts.controllers(view)
+        yield table if rows <= _ROWS else fold(f"<b>Controllers</b>, {rows} different sets", table)
+    changed = facts.flags_changed(view)
+    if changed:
+        yield f"**Install flags that change**, as was asked for:\n{bullets(view.limited(changed))}"
+    yield from _kept(view)
+
+
+def _kept(view: View) -> Iterator[str]:
+    flags, kept, absorbed = facts.flags_kept(view), facts.edits(view, "kept"), facts.edits(view, "absorbed")
+    if len(flags) == 1:
+        yield f"**Install flags kept:** {flags[0]}"
+    elif flags:
+        yield f"**Install flags kept**\n{bullets(view.limited(flags))}"
+    if kept:
+        listed, count = bullets(view.limited(kept)), len(_all_kept(view))
+        told = "Your edit, kept" if count == 1 else f"Your {count} edits, kept"
+        yield f"**{told}**\n{listed}" if count <= _FEW else fold(f"<b>{told}</b>", listed)
+    if absorbed:
+        yield f"**Your edits that are now Flux's own**\n{bullets(view.limited(absorbed))}"
+
+
+def _all_kept(view: View) -> set[str]:
+    return {edit.identity for _, upgrade in view.upgrades for edit in upgrade.change.carried.kept}
+
+
+def _end(view: View) -> str:
+    # Not "-": below a list, that would be more of the same list.
+    return "\n".join(f"* {line}" for line in _answers(view))
+
+
+def _answers(view: View) -> Iterator[str]:
+    yield f"**Why now:** {_why(view)}"
+    back = "**To roll back:** revert this pull request"
+    back += f"; {_refused(view)} is not proposed again then." if view.moves else "."
+    if view.crosses_minor and view.moves:
+        back += (
+            " Not checked: whether the cluster will have stored objects in API versions that the older CRDs "
+            "lack. The API server would refuse those CRDs."
+        )
+    yield back
+    if not view.proposal.is_pending:
+        yield "**To hold:** convert it to a draft."
+    until = " until somebody approves it" if view.moves else ""
+    yield f"**To refuse:** close it; {_refused(view)} is not proposed again{until}."
+
+
+def _refused(view: View) -> str:
+    return f"Flux {view.answer}" if view.crosses_minor else view.answer if view.moves else "it"
+
+
+def _why(view: View) -> str:
+    whys = sorted({upgrade.candidate.why for _, upgrade in view.upgrades if upgrade.candidate.why})
+    told = "; ".join(plain(why) for why in whys[:_FEW]) or f"{view.proposal.target} is there"
+    return told if told.endswith(".") else f"{told}."
+
+
+def _boxes(view: View) -> str:
+    return "\n".join(
+        [
+            markers.checkbox(
+                markers.REBASE,
+                "rebase: make the commit anew from the base branch, without what others pushed here",
+            ),
+            markers.checkbox(markers.SKIP, f"skip {view.answer}: close this, and do not propose it again"),
+        ]
+    )

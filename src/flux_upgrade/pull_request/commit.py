@@ -1,0 +1,69 @@
+"""The commit: its message, what decides whether it is made anew, and the status that it gets."""
+
+from __future__ import annotations
+
+import hashlib
+import textwrap
+
+from flux_upgrade.forge import Status
+from flux_upgrade.markdown import inert, shortened, visible
+from flux_upgrade.proposal import Proposal, Surroundings
+from flux_upgrade.pull_request.facts import checksums, proof_of, summed
+from flux_upgrade.pull_request.headline import headline
+from flux_upgrade.pull_request.view import View
+
+PROOF = "flux-upgrade/proof"
+"""The status's context."""
+_SUBJECT = 72
+"""Characters that Git's own tools show of a subject line."""
+_DESCRIPTION = 140
+"""What GitHub takes."""
+
+
+def commit_message(proposal: Proposal, around: Surroundings) -> str:
+    """Subject, proof, and trailers, which ``markers.sealed`` completes with the digest."""
+    view = View(proposal, around)
+    whole = headline(proposal, around, where=True)
+    subject = (
+        whole if len(whole) <= _SUBJECT else shortened(headline(proposal, around, where=False), _SUBJECT)
+    )
+    trailers = (
+        ("Group", proposal.slug),
+        ("Subject", proposal.subject),
+        ("Target", proposal.target),
+        ("Plan", plan_digest(proposal)),
+    )
+    return "\n\n".join(
+        [
+            subject,
+            *([textwrap.fill(f"In {inert(view.name)}.", _SUBJECT)] if subject != whole else ()),
+            textwrap.fill(_told(view), _SUBJECT),
+            "\n".join(f"Flux-Upgrade-{name}: {visible(value)}" for name, value in trailers) + "\n",
+        ]
+    )
+
+
+def plan_digest(proposal: Proposal) -> str:
+    """Changes whenever a file that was read, or what is written in its place, does; and at no other time."""
+    lines = sorted(
+        (plan.path, _sha256(plan.installation.content), _sha256(upgrade.change.new))
+        for plan, upgrade in proposal.upgrades
+    )
+    # Paths have no NUL, so that no two plans read the same.
+    return "sha256:" + _sha256("".join(f"{part}\0" for line in lines for part in line).encode())
+
+
+def status(proposal: Proposal) -> Status:
+    """The proof, where branch protection can require it."""
+    told = _told(View(proposal, Surroundings(())))
+    return Status(PROOF, "success", shortened(told, _DESCRIPTION))
+
+
+def _told(view: View) -> str:
+    """The proof, for somebody who reads the history."""
+    proved = summed(proof_of(plan.installation.proof) for plan, _ in view.upgrades)
+    return f"{proved}. {checksums(view)}."
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

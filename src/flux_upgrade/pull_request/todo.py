@@ -1,0 +1,146 @@
+"""What a person has to do before the pull request can be merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from flux_upgrade.decision import Hold, HoldReason
+from flux_upgrade.manifests.images import ImageState
+from flux_upgrade.markdown import bullets, code, plain
+from flux_upgrade.plan import Plan, Upgrade
+from flux_upgrade.pull_request.facts import conflict_line, edits
+from flux_upgrade.pull_request.notes import link, passed
+from flux_upgrade.pull_request.view import View
+
+_FEW = 5
+
+
+def things(view: View) -> list[str]:
+    """Markdown, one thing each: the most dangerous to forget comes first."""
+    return [
+        *_api_versions(view),
+        *_given_up(view),
+        *_unverified(view),
+        *_not_covered(view),
+        *_own_images(view),
+        *_digests(view),
+        *_held(view),
+        *view.around.remarks,
+        *_checks(view),
+    ]
+
+
+def _api_versions(view: View) -> Iterator[str]:
+    if view.crosses_minor and view.moves:
+        firsts = [tag for tag in passed(view) if tag.endswith(".0")] or [view.proposal.target]
+        yield (
+            f"Read what the notes of {', '.join(map(link, firsts))} say about removed API versions. Whether "
+            "your manifests use them, or the cluster has stored objects in them, was not checked."
+        )
+
+
+def _given_up(view: View) -> Iterator[str]:
+    dropped = edits(view, "dropped")
+    if dropped:
+        yield (
+            "Look at what the release's own values replace, as was asked for with `--on-conflict "
+            f"take-release`:\n{bullets(view.limited(dropped))}"
+        )
+
+
+def _unverified(view: View) -> Iterator[str]:
+    for tag in sorted({upgrade.target for _, upgrade in view.upgrades if not upgrade.change.verified}):
+        yield f"Look at the whole diff: there is no checksum that the manifests of {tag} could be held to."
+
+
+def _not_covered(view: View) -> Iterator[str]:
+    said = (
+        (plan, ", ".join(code(f"--{flag}") for flag in upgrade.change.not_covered))
+        for plan, upgrade in view.upgrades
+        if upgrade.change.not_covered
+    )
+    lines = view.gathered(said)
+    if lines:
+        yield (
+            f"Look for these flags in the diff: {view.proposal.target} is newer than the rules of this "
+            "flux-upgrade, and what shows that they still hold speaks for Flux's default flags only.\n"
+            f"{bullets(view.limited(lines))}"
+        )
+
+
+def _own_images(view: View) -> Iterator[str]:
+    images = sorted(
+        {
+            _after(upgrade)[each.name]
+            for plan, upgrade in view.upgrades
+            for each in plan.installation.proof.controllers
+            if each.state is ImageState.CUSTOM and each.name in _after(upgrade)
+        }
+    )
+    if images:
+        yield _listed(view, "Make sure that your own images exist", map(code, images))
+
+
+def _digests(view: View) -> Iterator[str]:
+    pins = sorted(
+        {
+            (each.name, str(each.image), _after(upgrade)[each.name])
+            for plan, upgrade in view.upgrades
+            for each in plan.installation.proof.controllers
+            if each.image.digest and each.name in _after(upgrade)
+        }
+    )
+    if pins:
+        lines = (f"{code(old)} → {code(new)}" for _, old, new in pins)
+        yield _listed(view, "Pin these images anew, their digests were those of the old ones", lines)
+
+
+def _after(upgrade: Upgrade) -> dict[str, str]:
+    return {name: new for name, _, new in upgrade.change.images}
+
+
+def _listed(view: View, what: str, lines: Iterable[str]) -> str:
+    shown = view.limited(list(lines))
+    return f"{what}: {shown[0]}." if len(shown) == 1 else f"{what}:\n{bullets(shown)}"
+
+
+def _held(view: View) -> Iterator[str]:
+    reasons: dict[str, list[Plan]] = {}
+    for plan in view.held:
+        for hold in _holds(view, plan):
+            reasons.setdefault(_why(plan, hold), []).append(plan)
+    for why, plans in reasons.items():
+        stay = "stays" if len(plans) == 1 else "stay"
+        yield f"{view.places(plans)} {stay} as {'it is' if len(plans) == 1 else 'they are'}: {why}"
+
+
+def _holds(view: View, plan: Plan) -> list[Hold]:
+    """Why it is not among the upgrades: the hold of the same subject, else of any."""
+    holds = [hold for hold in plan.holds if hold.reason is not HoldReason.UP_TO_DATE]
+    return [hold for hold in holds if hold.subject is view.proposal.subject][:1] or holds[:1]
+
+
+def _why(plan: Plan, hold: Hold) -> str:
+    told = plain(hold.detail or hold.reason.replace("-", " "))
+    told += f", until {plain(hold.until[:10])}" if hold.until else ""
+    told += f" ({code(hold.reason)})."
+    if hold.hint:
+        hint = plain(hold.hint)
+        told += f" {hint[:1].upper()}{hint[1:]}."
+    change = plan.tried.get(hold.subject)
+    conflicts = change.carried.conflicts if change is not None else ()
+    if conflicts:
+        shown = [conflict_line(each) for each in conflicts[:_FEW]]
+        rest = [f"… and {len(conflicts) - _FEW} more"] if len(conflicts) > _FEW else []
+        told += f"\n{bullets([*shown, *rest])}"
+    return told
+
+
+def _checks(view: View) -> Iterator[str]:
+    # https://docs.github.com/en/actions/concepts/security/github_token
+    if view.around.waits_for_checks:
+        yield (
+            "Select **Approve workflows to run** in the merge box, should workflows check your pull "
+            "requests: GitHub lets them wait for somebody with write access where a pull request was opened "
+            "with `GITHUB_TOKEN`."
+        )

@@ -1,0 +1,135 @@
+"""A proposal as it is looked at: in one order, under short names, what is the same said once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from flux_upgrade.decision import Subject
+from flux_upgrade.markdown import bullets, code
+from flux_upgrade.plan import Plan, Upgrade
+from flux_upgrade.proposal import Proposal, Surroundings
+from flux_upgrade.versions import is_tag, precedence
+
+_NAMED = 3
+_FILE = "gotk-components"
+_FOLDER = "flux-system"
+
+
+@dataclass(frozen=True)
+class View:
+    """What the parts of the text are made from."""
+
+    proposal: Proposal
+    around: Surroundings
+    most: int = 40
+    """Of the lines of one list; the others are counted."""
+
+    @cached_property
+    def upgrades(self) -> tuple[tuple[Plan, Upgrade], ...]:
+        """In the order of their paths: the text is the same, in whatever order they were found."""
+        return tuple(sorted(self.proposal.upgrades, key=lambda each: each[0].path))
+
+    @cached_property
+    def held(self) -> tuple[Plan, ...]:
+        """See ``Proposal.held``; in the order of their paths."""
+        return tuple(sorted(self.proposal.held, key=lambda plan: plan.path))
+
+    @cached_property
+    def _labels(self) -> Mapping[str, str]:
+        return labels([plan.path for plan, _ in self.upgrades] + [plan.path for plan in self.held])
+
+    @property
+    def is_one(self) -> bool:
+        """Whether the whole is about one installation, which then need not be named again."""
+        return len(self.upgrades) == 1 and not self.held
+
+    @property
+    def name(self) -> str:
+        """Of the group, or the folder; empty for the root of the repository."""
+        at_root = not self.proposal.group.name and not folder_of(self.upgrades[0][0].path)
+        return "" if at_root else self.proposal.name
+
+    @property
+    def current(self) -> tuple[str, ...]:
+        """The releases that are left, oldest first."""
+        return in_order(plan.installation.proof.version for plan, _ in self.upgrades)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The releases that are proposed, oldest first."""
+        return in_order(upgrade.target for _, upgrade in self.upgrades)
+
+    @property
+    def moves(self) -> bool:
+        """Whether any installation goes to another release."""
+        return any(plan.installation.proof.version != upgrade.target for plan, upgrade in self.upgrades)
+
+    @property
+    def crosses_minor(self) -> bool:
+        """Whether more than a patch is proposed."""
+        return self.proposal.subject is not Subject.PATCH
+
+    @property
+    def answer(self) -> str:
+        """What an approval or a refusal is about: ``2.9`` for all of that minor, or ``v2.8.8``."""
+        target = self.proposal.target
+        return target.removeprefix("v").rpartition(".")[0] if self.crosses_minor else target
+
+    def place(self, plan: Plan) -> str:
+        """A short name for an installation: its folder."""
+        return code(self._labels[plan.path])
+
+    def places(self, plans: Iterable[Plan]) -> str:
+        """Which installations; the first few by name."""
+        named = [self.place(plan) for plan in plans]
+        if len(named) <= _NAMED:
+            return " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
+        return f"{', '.join(named[: _NAMED - 1])} and {len(named) - _NAMED + 1} more"
+
+    def gathered(self, said: Iterable[tuple[Plan, str]]) -> list[str]:
+        """Items: each line once, below the installations that it is true of, unless it is all of them."""
+        whose: dict[str, dict[str, Plan]] = {}
+        for plan, line in said:
+            whose.setdefault(line, {})[plan.path] = plan
+        lines: dict[tuple[str, ...], list[str]] = {}
+        for line, plans in whose.items():
+            lines.setdefault(tuple(plans), []).append(line)
+        items: list[str] = []
+        for paths, told in lines.items():
+            if len(paths) == len(self.upgrades):
+                items += told
+                continue
+            places = self.places(whose[told[0]].values())
+            items.append(
+                f"{places}: {told[0]}" if len(told) == 1 else f"{places}:\n{bullets(self.limited(told))}"
+            )
+        return items
+
+    def limited(self, lines: list[str]) -> list[str]:
+        """At most ``most`` of them, and how many more there are."""
+        if len(lines) <= self.most:
+            return lines
+        return [*lines[: self.most], f"… and {len(lines) - self.most} more"]
+
+
+def labels(paths: Iterable[str]) -> dict[str, str]:
+    """Path → what is left of it without the names that Flux gives; the path where that is not unique."""
+    short = {path: folder_of(path) for path in paths}
+    names = list(short.values())
+    return {path: name if name and names.count(name) == 1 else path for path, name in short.items()}
+
+
+def folder_of(path: str) -> str:
+    """``clusters/a`` for ``clusters/a/flux-system/gotk-components.yaml``; empty for the root."""
+    folder, _, name = path.rpartition("/")
+    if name.rpartition(".")[0] != _FILE:
+        return path
+    above, _, last = folder.rpartition("/")
+    return above if last == _FOLDER else folder
+
+
+def in_order(tags: Iterable[str]) -> tuple[str, ...]:
+    """Each tag once, by semver's precedence."""
+    return tuple(sorted({tag for tag in tags if is_tag(tag)}, key=lambda tag: (precedence(tag), tag)))

@@ -1,0 +1,176 @@
+"""Proposals made from a few lines: real manifests of the written releases, really proved and changed."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import written_release
+
+from flux_upgrade.config import Group, applied
+from flux_upgrade.decision import Candidate, Hold, HoldReason, Subject
+from flux_upgrade.kinds import gotk
+from flux_upgrade.manifests.generators import GENERATORS
+from flux_upgrade.manifests.options import InstallOptions, spell
+from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.manifests.render import render
+from flux_upgrade.markers import State
+from flux_upgrade.model import Release, ReleaseManifests
+from flux_upgrade.plan import Plan, Upgrade
+from flux_upgrade.proposal import Proposal, Surroundings
+from memory import MemoryTree, NoFlux, WrittenReleases
+
+CASES = Path(__file__).resolve().parent / "pull_requests"
+PATH = "clusters/staging/flux-system/gotk-components.yaml"
+
+
+class ToldReleases(WrittenReleases):
+    """The written releases; some without a checksum, one newer than the rules."""
+
+    def __init__(self, unverified: Sequence[str] = (), published: Sequence[str] = ()) -> None:
+        super().__init__()
+        self._unverified = unverified
+        for tag in published:
+            self.files[tag] = written_release.files(tag)
+            options = InstallOptions(tag)
+            self.published_texts[tag] = render(self.manifests(tag), options, GENERATORS[-1])
+
+    def manifests(self, tag: str) -> ReleaseManifests:
+        return super().manifests(tag)._replace(verified=tag not in self._unverified)
+
+
+@dataclass(frozen=True)
+class Stated:
+    """One installation, or ``count`` of them with ``{n}`` in their path."""
+
+    path: str = PATH
+    version: str = "v2.8.8"
+    target: str = "v2.9.4"
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Install flags that it was made with."""
+    edits: Sequence[Sequence[str]] = ()
+    """What was replaced by hand, old and new, everywhere in the file, or in a controller's Deployment."""
+    flags: Mapping[str, str] = field(default_factory=dict)
+    """Install flags that are to change."""
+    take_release: bool = False
+    held: Mapping[str, Any] | None = None
+    count: int = 1
+    why: str = "v2.9.4 is the newest release"
+
+
+def proposal(
+    *stated: Stated,
+    subject: Subject = Subject.MINOR,
+    name: str = "clusters/staging",
+    approved: bool = True,
+    releases: WrittenReleases | None = None,
+) -> Proposal:
+    """A proposal for these installations; one with default flags where none is given."""
+    using = Regenerator(releases or ToldReleases(), NoFlux())
+    upgrades, held = [], []
+    for each in stated or (Stated(),):
+        candidate = Candidate(subject, each.target, approved, why=each.why)
+        for plan in _plans(each, candidate, using):
+            (upgrade,) = plan.decisions
+            if isinstance(upgrade, Upgrade):
+                upgrades.append((plan, upgrade))
+            else:
+                held.append(plan)
+    slug = name.replace("/", "-")
+    return Proposal(
+        slug=slug,
+        name=name,
+        group=Group(name) if len(upgrades) + len(held) > 1 else Group(),
+        subject=subject,
+        branch=f"flux-upgrade/{slug}-{subject}",
+        upgrades=tuple(upgrades),
+        held=tuple(held),
+    )
+
+
+def _plans(stated: Stated, candidate: Candidate, using: Regenerator) -> Iterator[Plan]:
+    text = using.regenerate(applied(stated.options, InstallOptions(stated.version))).text
+    for edit in stated.edits:
+        text = _edited(text, *edit)
+    paths = [stated.path.replace("{n}", f"{number:03}") for number in range(1, stated.count + 1)]
+    tree = MemoryTree({path: text.encode() for path in paths})
+    for installation in gotk.find(tree, using):
+        options = installation.proof.options
+        assert options is not None
+        wanted = applied(stated.flags, options)._replace(version=candidate.target)
+        change = gotk.change(installation, wanted, using, take_release=stated.take_release)
+        if stated.held is not None:
+            hold = Hold(HoldReason(stated.held["reason"]), subject=candidate.subject, target=candidate.target)
+            hold = replace(hold, **{key: value for key, value in stated.held.items() if key != "reason"})
+            tried = {hold.subject: change} if change.carried.conflicts else {}
+            yield Plan(installation, installation.path, (hold,), tried)
+            continue
+        assert not change.carried.conflicts
+        before, after = options.flags(), wanted.flags()
+        flags = tuple(
+            (name, spell(before[name]), spell(after[name])) for name in after if before[name] != after[name]
+        )
+        yield Plan(installation, installation.path, (Upgrade(candidate, change, flags),))
+
+
+def _edited(text: str, old: str, new: str, controller: str = "") -> str:
+    documents = text.split("---\n")
+    for place, document in enumerate(documents):
+        if not controller or ("\nkind: Deployment\n" in document and f"\n  name: {controller}\n" in document):
+            documents[place] = document.replace(old, new)
+    assert documents != text.split("---\n"), f"there is no {old!r}"
+    return "---\n".join(documents)
+
+
+def state(of: Proposal) -> State:
+    """As the next run wants to read it."""
+    return State(of.slug, of.subject, of.target, pending=of.is_pending)
+
+
+def around(notes: Mapping[str, str] | None = None, **facts: Any) -> Surroundings:
+    """The written releases, and those that notes are given for."""
+    told = dict.fromkeys(written_release.TAGS, "") | dict(notes or {})
+    releases = tuple(Release(tag, prerelease="-" in tag, notes=text) for tag, text in told.items())
+    return Surroundings(releases, **facts)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A folder of ``tests/pull_requests``."""
+
+    folder: Path
+    proposal: Proposal
+    around: Surroundings
+
+
+def names() -> list[str]:
+    """Every folder."""
+    return sorted(path.name for path in CASES.iterdir() if path.is_dir())
+
+
+def case(name: str) -> Case:
+    """The case of a folder. Its ``case.toml``: a description, what ``proposal`` takes, ``[[installation]]``
+    as ``Stated``, ``[around]`` as ``Surroundings``, ``[notes]`` by release (``repeat-notes`` times), and
+    the releases that are ``unverified``, or ``published`` and newer than the rules.
+    """
+    stated = tomllib.loads((CASES / name / "case.toml").read_text(encoding="utf-8"))
+    assert stated.pop("description")
+    releases = ToldReleases(stated.pop("unverified", ()), stated.pop("published", ()))
+    notes, times = stated.pop("notes", {}), stated.pop("repeat-notes", 1)
+    surroundings = around(
+        {tag: text * times for tag, text in notes.items()},
+        **{key.replace("-", "_"): _frozen(value) for key, value in stated.pop("around", {}).items()},
+    )
+    installations = [
+        Stated(**{key.replace("-", "_"): value for key, value in each.items()})
+        for each in stated.pop("installation", [{}])
+    ]
+    stated["subject"] = Subject(stated.get("subject", "patch"))
+    return Case(CASES / name, proposal(*installations, releases=releases, **stated), surroundings)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
