@@ -17,7 +17,7 @@ help: ## Show this list
 	@echo "  PYTHON=python3.12       the Python to use (3.11 or later)"
 	@echo "  PYTEST_ARGS='-k carry'  passed on by make test"
 
-demo: $(VENV)/runtime ## Upgrade a small repository before your eyes, offline
+demo: $(VENV)/demo ## From a schedule to a merged pull request before your eyes, offline
 	@$(FROM_SOURCE) demo/run.py
 
 test: $(VENV)/project ## Run the tests
@@ -29,7 +29,7 @@ lint: $(VENV)/project ## Check style, types and the layers of docs/design.md
 	$(RUN) -m mypy
 	$(VENV)/bin/lint-imports
 
-bench: $(VENV)/runtime ## Measure, and write docs/benchmarks.md
+bench: $(VENV)/demo ## Measure, and write docs/benchmarks.md
 	$(FROM_SOURCE) bench/measure.py
 
 docs: $(VENV)/runtime ## Write the generated parts of the documentation anew
@@ -41,10 +41,11 @@ UV := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes
 lock: ## Lock the dependencies of pyproject.toml anew (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv on PATH: https://docs.astral.sh/uv/" >&2; exit 1; }
 	$(UV) pyproject.toml --output-file requirements/runtime.txt
+	$(UV) pyproject.toml --group demo --output-file requirements/demo.txt
 	$(UV) pyproject.toml --group dev --output-file requirements/dev.txt
 
 clean: ## Remove what was set up
-	rm -rf $(VENV)
+	rm -rf $(VENV) .cache
 
 # A stamp is written last, so that what was broken off is begun anew.
 # PYTHON alone is tried where it is given.
@@ -59,6 +60,11 @@ $(VENV)/made:
 	exit 1
 
 $(VENV)/runtime: requirements/runtime.txt $(VENV)/made
+	@echo "Setting up $(VENV) from $<"
+	@$(PIP) install --require-hashes -r $<
+	@touch $@
+
+$(VENV)/demo: requirements/demo.txt $(VENV)/made
 	@echo "Setting up $(VENV) from $<"
 	@$(PIP) install --require-hashes -r $<
 	@touch $@

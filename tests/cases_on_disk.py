@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
+import shutil
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +26,8 @@ class Case:
     args: tuple[str, ...]
     """Of the command that changes the tree; it runs in the tree's root."""
     exit_code: int
+    released: Mapping[str, str]
+    """Release → when it was published, where the case is about dates."""
 
     @property
     def name(self) -> str:
@@ -42,6 +46,16 @@ class Case:
         """What a user sees: ``inspect`` first, then the command itself."""
         return self.folder / "report.txt"
 
+    def source(self, written: Path, folder: Path) -> Path:
+        """The release source of the case: the written one, or a copy in ``folder`` that tells dates."""
+        if not self.released:
+            return written
+        listed = json.loads((written / "releases.json").read_text())
+        dated = [{**each, "published_at": self.released.get(each["tag_name"], "")} for each in listed]
+        shutil.copytree(written, folder)
+        (folder / "releases.json").write_text(json.dumps(dated))
+        return folder
+
 
 def all_cases() -> list[Case]:
     return [_read(folder) for folder in sorted(CASES.iterdir()) if folder.is_dir()]
@@ -49,7 +63,13 @@ def all_cases() -> list[Case]:
 
 def _read(folder: Path) -> Case:
     stated = tomllib.loads((folder / "case.toml").read_text())
-    case = Case(folder, stated.pop("description"), tuple(stated.pop("args")), stated.pop("exit-code"))
+    case = Case(
+        folder,
+        stated.pop("description"),
+        tuple(stated.pop("args")),
+        stated.pop("exit-code"),
+        stated.pop("released", {}),
+    )
     assert not stated, f"{folder.name}/case.toml: unknown keys {', '.join(stated)}"
     return case
 
@@ -73,9 +93,11 @@ class Run:
 def run_in(tree: Path, source: Path, args: Sequence[str]) -> Run:
     """Run the program in the root of a tree, as a user does; paths in its output are replaced."""
     out, err = io.BytesIO(), io.StringIO()
+    # `config` has nothing to do with releases.
+    argv = [*args, *(() if args[0] == "config" else ("--release-source", str(source)))]
     with contextlib.chdir(tree):
         # An empty environment: no cache, no token, no flux on PATH.
-        code = cli.run([*args, "--release-source", str(source)], {}, out, err)
+        code = cli.run(argv, {}, out, err)
     told = (text.replace(str(source), "<source>") for text in (out.getvalue().decode(), err.getvalue()))
     return Run(tuple(args), code, *told)
 

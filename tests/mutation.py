@@ -10,8 +10,8 @@ from flux_upgrade.kinds import discover
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.proof import prove
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.upgrade import Upgrade, plan_upgrade
 from memory import MemoryTree
+from planned import plans_of
 
 PATH = "gotk-components.yaml"
 
@@ -57,9 +57,9 @@ def survive(text: str, using: Regenerator) -> None:
     tree = MemoryTree({PATH: text.encode("utf-8", "surrogatepass")})
     with suppress(FluxUpgradeError):
         found = list(discover(tree, using))
-        for plan in plan_upgrade(found, using, to="v2.9.4", take_release=False):
-            if isinstance(plan.decision, Upgrade):
-                change = plan.decision.change
+        for plan in plans_of(found, using, to="v2.9.4"):
+            if plan.approved is not None:
+                change = plan.approved.change
                 again = prove(parse(change.new), using)
                 assert again.version == "v2.9.4"
                 assert sorted(e.identity for e in again.edits) == sorted(

@@ -17,13 +17,18 @@ def tree(case: Case, tmp_path: Path) -> Path:
     return Path(shutil.copytree(case.before, tmp_path / "tree"))
 
 
+@pytest.fixture
+def source(case: Case, written_source: Path, tmp_path: Path) -> Path:
+    return case.source(written_source, tmp_path / "releases")
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_a_case_gives_its_tree_report_and_exit_code(
-    case: Case, tree: Path, written_source: Path, request: pytest.FixtureRequest
+    case: Case, tree: Path, source: Path, request: pytest.FixtureRequest
 ) -> None:
-    inspected = run_in(tree, written_source, ["inspect"])
+    inspected = run_in(tree, source, ["inspect"])
     assert contents(tree) == contents(case.before), "inspect writes nothing"
-    ran = run_in(tree, written_source, case.args)
+    ran = run_in(tree, source, case.args)
     report = f"{inspected.transcript()}\n{ran.transcript()}"
     if request.config.getoption("--update-golden"):
         _write(case, contents(tree), report)
@@ -34,10 +39,10 @@ def test_a_case_gives_its_tree_report_and_exit_code(
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_second_run_changes_nothing(case: Case, tree: Path, written_source: Path) -> None:
-    first = run_in(tree, written_source, case.args)
+def test_a_second_run_changes_nothing(case: Case, tree: Path, source: Path) -> None:
+    first = run_in(tree, source, case.args)
     once = contents(tree)
-    second = run_in(tree, written_source, case.args)
+    second = run_in(tree, source, case.args)
     assert contents(tree) == once
     assert second.exit_code == first.exit_code
     assert "· written" not in second.out

@@ -137,5 +137,6 @@ def checkbox(name: str, told: str) -> str:
 def is_ticked(body: str, name: str) -> bool:
     """Whether a person ticked the box."""
     return (
-        re.search(rf"^[ \t]*- \[[xX]\] <!-- flux-upgrade:{re.escape(name)} -->", body, re.MULTILINE) is not None
+        re.search(rf"^[ \t]*- \[[xX]\] <!-- flux-upgrade:{re.escape(name)} -->", body, re.MULTILINE)
+        is not None
     )

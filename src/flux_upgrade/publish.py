@@ -1,4 +1,4 @@
-"""Write what was planned: the only step that changes anything outside the process."""
+"""Write what was planned into the tree: with ``pull_requests``, the only step that changes anything."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from flux_upgrade.errors import FluxUpgradeError, WriteFailed
+from flux_upgrade.plan import Plan
 from flux_upgrade.ports import Worktree
-from flux_upgrade.upgrade import Plan, Upgrade
 
 
 @dataclass(frozen=True)
@@ -15,29 +15,29 @@ class Outcome:
     """A plan, and what came of it."""
 
     plan: Plan
-    failure: WriteFailed | None = None
+    written: bool = False
+    failure: FluxUpgradeError | None = None
     """The file could not be written."""
 
     @property
-    def error(self) -> type[FluxUpgradeError] | None:
+    def errors(self) -> tuple[type[FluxUpgradeError], ...]:
         """What the run ends with on account of this installation."""
-        if self.failure is not None:
-            return WriteFailed
-        decision = self.plan.decision
-        return None if isinstance(decision, Upgrade) else decision.error
+        failures = (type(self.failure),) if self.failure is not None else ()
+        return failures + tuple(hold.error for hold in self.plan.holds if hold.error is not None)
 
 
 def publish(plans: Iterable[Plan], worktree: Worktree) -> Iterator[Outcome]:
     """Write each change whole or not at all; one that fails does not stop the others."""
     for plan in plans:
+        upgrade, installation = plan.approved, plan.installation
         try:
-            if isinstance(plan.decision, Upgrade):
-                worktree.write(plan.installation.path, plan.decision.change.new, plan.installation.content)
-            yield Outcome(plan)
+            if upgrade is not None:
+                worktree.write(installation.path, upgrade.change.new, installation.content)
+            yield Outcome(plan, written=upgrade is not None)
         except WriteFailed as error:
-            yield Outcome(plan, error)
+            yield Outcome(plan, failure=error)
 
 
-def exit_code(outcomes: Iterable[Outcome]) -> int:
-    """0, or the code of the gravest outcome: the smallest code of those that are errors."""
-    return min((outcome.error.exit_code for outcome in outcomes if outcome.error), default=0)
+def exit_code(errors: Iterable[type[FluxUpgradeError]]) -> int:
+    """0, or the code of the gravest: the smallest."""
+    return min((error.exit_code for error in errors), default=0)

@@ -2,65 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
 
+from flux_upgrade import fitness
+from flux_upgrade.config import applied
+from flux_upgrade.decision import Candidate, Hold, HoldReason, Subject
 from flux_upgrade.errors import (
-    Downgrade,
-    FluxUpgradeError,
     ReleaseNotFound,
     ResidueConflict,
-    Unproved,
     Unreadable,
     UnsupportedRelease,
+    UsageError,
 )
-from flux_upgrade.kinds import Change, Installation, gotk
-from flux_upgrade.manifests.images import ImageState, tag_order
-from flux_upgrade.manifests.proof import Verdict
+from flux_upgrade.kinds import Change, gotk
+from flux_upgrade.manifests.merge import Conflict
+from flux_upgrade.manifests.options import InstallOptions, spell, validate_components
 from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.markdown import counted
+from flux_upgrade.model import Release
+from flux_upgrade.plan import Plan, Subjected, Upgrade
+from flux_upgrade.policy import decide
 from flux_upgrade.versions import Version
 
-
-class HoldReason(StrEnum):
-    """Why an installation is left as it is."""
-
-    UP_TO_DATE = "up-to-date"
-    RESIDUE_CONFLICT = "residue-conflict"
-    CONTROLLER_NEWER = "controller-newer"
-    DOWNGRADE = "downgrade"
-    UNREADABLE = "unreadable"
-    UNPROVED = "unproved"
-    UNSUPPORTED_RELEASE = "unsupported-release"
-
-
-@dataclass(frozen=True)
-class Hold:
-    """Nothing is written."""
-
-    reason: HoldReason
-    detail: str = ""
-    hint: str = ""
-    error: type[FluxUpgradeError] | None = None
-    """What the run ends with; None: holding is all right."""
-
-
-@dataclass(frozen=True)
-class Upgrade:
-    """The installation goes to ``target``."""
-
-    target: str
-    change: Change
-
-
-@dataclass(frozen=True)
-class Plan:
-    """One installation and what is to become of it."""
-
-    installation: Installation
-    decision: Upgrade | Hold
-    change: Change | None
-    """Of an Upgrade, and of a Hold for a conflict: the one that was tried, to show its conflicts."""
+_NAMED = 3
+"""Conflicts that a hold names; the report has all of them."""
 
 
 def newest_stable(regenerator: Regenerator) -> str:
@@ -74,156 +41,151 @@ def newest_stable(regenerator: Regenerator) -> str:
 
 
 def plan_upgrade(
-    installations: Iterable[Installation], regenerator: Regenerator, *, to: str, take_release: bool
+    subjected: Iterable[Subjected], regenerator: Regenerator, releases: Sequence[Release], now: datetime
 ) -> Iterator[Plan]:
     """Decide for each installation; one that fails does not stop the others.
 
-    ``to``: a tag; empty for the newest stable release. Raises ReleaseNotFound,
-    SourceUnavailable and UntrustedArchive, which concern all of them.
+    Raises ReleaseNotFound for a release that was asked for, SourceUnavailable and
+    UntrustedArchive: they concern all of them.
     """
-    target = to or newest_stable(regenerator)
-    try:
-        regenerator.manifests(target)
-    except ReleaseNotFound as error:
-        if to:
-            raise
-        # Listed, but its assets are still being uploaded.
-        hold = Hold(
-            HoldReason.UNSUPPORTED_RELEASE, error.message, "it is the newest release: run again later"
-        )
-        yield from (Plan(installation, hold, None) for installation in installations)
-        return
-    # Identical files have one proof, and so one decision: it is made once.
-    decided: dict[int, Plan] = {}
-    for installation in installations:
-        first = decided.get(id(installation.proof))
+    # Identical files have one proof, and so under the same terms one decision: it is made once.
+    decided: dict[tuple[int, int], Plan] = {}
+    for each in subjected:
+        if each.blocked is not None:
+            yield Plan(each.installation, each.path, (each.blocked,))
+            continue
+        key = (id(each.installation.proof), id(each.terms))
+        # The plan holds the proof, and the caller the terms, so that the ids are nobody else's.
+        first = decided.get(key)
         if first is None:
-            decision, change = _decide(
-                installation, target, regenerator, asked=bool(to), take_release=take_release
+            first = decided[key] = _Planner(each, regenerator, releases, now).plan()
+        yield replace(first, installation=each.installation, path=each.path)
+
+
+class _Planner:
+    """Plans one installation."""
+
+    def __init__(
+        self, subjected: Subjected, regenerator: Regenerator, releases: Sequence[Release], now: datetime
+    ) -> None:
+        self._installation, self._path = subjected.installation, subjected.path
+        self._terms = subjected.terms
+        self._regenerator, self._releases, self._now = regenerator, releases, now
+        self._tried: dict[Subject, Change] = {}
+
+    def plan(self) -> Plan:
+        unfit = fitness.unfit(self._installation)
+        decisions = (unfit,) if unfit is not None else tuple(map(self._carried_out, self._decisions()))
+        return Plan(self._installation, self._path, decisions, self._tried)
+
+    def _decisions(self) -> Iterator[Candidate | Hold]:
+        version = self._installation.proof.version
+        if self._terms.to:
+            yield self._asked(version)
+            return
+        decided = decide(version, self._releases, self._terms.policy, self._terms.answers, self._now)
+        moves = any(isinstance(each, Candidate) and each.approved for each in decided)
+        whole = None if moves else self._made_whole(version)
+        if whole is not None:
+            yield whole
+        for each in decided:
+            if isinstance(each, Hold) and each.reason is HoldReason.UP_TO_DATE:
+                if whole is None:
+                    detail = "; ".join([each.detail, *fitness.ahead_controllers(self._installation)])
+                    yield replace(each, detail=detail)
+            else:
+                yield each
+
+    def _asked(self, version: str) -> Candidate | Hold:
+        """What ``--to`` says."""
+        to = self._terms.to
+        current, wanted = Version.parse(version), Version.parse(to)
+        self._regenerator.manifests(to)  # that it is not there concerns all of them
+        if current is not None and wanted is not None and current > wanted:
+            return fitness.downgrade(version, to)
+        if version == to and self._made_whole(version) is None:
+            return Hold(
+                HoldReason.UP_TO_DATE,
+                "; ".join([f"it is {to}", *fitness.ahead_controllers(self._installation)]),
             )
-            # The plan holds the proof, so that its id is nobody else's.
-            first = decided[id(installation.proof)] = Plan(installation, decision, change)
-        yield replace(first, installation=installation)
+        return Candidate(_size(current, wanted), to, approved=True, why=f"{to} was asked for")
+
+    def _made_whole(self, version: str) -> Candidate | None:
+        """The release in use once more: for flags that are to change, or for what was left behind."""
+        muted = self._terms.answers.muted
+        if any(each.subject is Subject.PATCH and each.target == version for each in muted):
+            return None
+        proof = self._installation.proof
+        if proof.options is not None and self._wanted(proof.options) != proof.options:
+            return Candidate(Subject.PATCH, version, approved=True, why="install flags are to change")
+        if fitness.is_behind(self._installation, version):
+            why = f"the objects are those of {version}, the header, labels or images are not"
+            return Candidate(Subject.PATCH, version, approved=True, why=why)
+        return None
+
+    def _wanted(self, options: InstallOptions) -> InstallOptions:
+        return applied(self._terms.flags, options) if self._terms.flags else options
+
+    def _carried_out(self, decision: Candidate | Hold) -> Upgrade | Hold:
+        if isinstance(decision, Hold):
+            return decision
+        try:
+            held = self._change(decision)
+        except Unreadable as error:
+            held = Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable)
+        except ReleaseNotFound as error:
+            # Listed, but its assets are still being uploaded.
+            held = Hold(
+                HoldReason.UNSUPPORTED_RELEASE, error.message, "it is listed already: run again later"
+            )
+        except UnsupportedRelease as error:
+            kind = None if error.pending and not self._terms.to else UnsupportedRelease
+            held = Hold(HoldReason.UNSUPPORTED_RELEASE, error.message, error.hint, kind)
+        except UsageError as error:
+            # A component that is asked for and that this release does not ship.
+            held = Hold(HoldReason.UNSUPPORTED_RELEASE, error.message, error.hint, UsageError)
+        if isinstance(held, Upgrade):
+            return held
+        return replace(held, subject=decision.subject, target=decision.target)
+
+    def _change(self, candidate: Candidate) -> Upgrade | Hold:
+        installation, target = self._installation, candidate.target
+        ahead = fitness.ahead(installation, target, self._regenerator, asked=bool(self._terms.to))
+        if ahead is not None:
+            return ahead
+        options = installation.proof.options
+        assert options is not None  # noqa: S101 fitness.unfit has seen to it
+        wanted = self._wanted(options)._replace(version=target)
+        if self._terms.flags:
+            validate_components(wanted.components, self._regenerator.manifests(target).components)
+        change = gotk.change(installation, wanted, self._regenerator, take_release=self._terms.take_release)
+        if change.carried.conflicts:
+            self._tried[candidate.subject] = change
+            return _conflict(target, change.carried.conflicts)
+        if change.new == installation.content:
+            return Hold(HoldReason.UP_TO_DATE, f"it is {target}")
+        return Upgrade(candidate, change, _altered(options, wanted))
 
 
-def _decide(
-    installation: Installation, target: str, regenerator: Regenerator, *, asked: bool, take_release: bool
-) -> tuple[Upgrade | Hold, Change | None]:
-    try:
-        hold = (
-            _unfit(installation)
-            or _order(installation, target, asked=asked)
-            or _ahead(installation, target, regenerator, asked=asked)
-        )
-        if hold is not None:
-            return hold, None
-        change = gotk.change(installation, target, regenerator, take_release=take_release)
-    except Unreadable as error:
-        return Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable), None
-    except UnsupportedRelease as error:
-        kind = None if error.pending and not asked else UnsupportedRelease
-        return Hold(HoldReason.UNSUPPORTED_RELEASE, error.message, error.hint, kind), None
-    if change.carried.conflicts:
-        return _conflict(target, change), change
-    if change.new == installation.content:
-        return _up_to_date(installation, target, asked=asked), None
-    return Upgrade(target, change), change
+def _size(current: Version | None, target: Version | None) -> Subject:
+    if current is None or target is None or current.major != target.major:
+        return Subject.MAJOR
+    return Subject.PATCH if current.minor == target.minor else Subject.MINOR
 
 
-def _conflict(target: str, change: Change) -> Hold:
-    count = len(change.carried.conflicts)
+def _altered(before: InstallOptions, after: InstallOptions) -> tuple[tuple[str, str, str], ...]:
+    old, new = before.flags(), after.flags()
+    return tuple((name, spell(old[name]), spell(new[name])) for name in new if old[name] != new[name])
+
+
+def _conflict(target: str, conflicts: Sequence[Conflict]) -> Hold:
+    count = len(conflicts)
+    named = ", ".join(f"{each.object} {each.where}".strip() for each in conflicts[:_NAMED])
+    more = f" and {count - _NAMED} more" if count > _NAMED else ""
     return Hold(
         HoldReason.RESIDUE_CONFLICT,
-        f"{target} changed or removed {'a path' if count == 1 else f'{count} paths'} that you edited",
-        "take these edits out of the file, or give them up for the release's own values with "
-        "--on-conflict take-release",
+        f"{target} changed or removed {counted(count, 'path')} that you edited: {named}{more}",
+        "take these edits out of the file, or give them up for the release's own values: "
+        "`upgrade --on-conflict take-release` in a checkout, `on-conflict: take-release` in the config file",
         ResidueConflict,
     )
-
-
-def _unfit(installation: Installation) -> Hold | None:
-    proof = installation.proof
-    if proof.verdict is Verdict.UNREADABLE:
-        return Hold(HoldReason.UNREADABLE, proof.reason, proof.hint, Unreadable)
-    if proof.base is None:
-        return Hold(HoldReason.UNPROVED, proof.reason, proof.hint, Unproved)
-    return None
-
-
-def _order(installation: Installation, target: str, *, asked: bool) -> Hold | None:
-    current, wanted = Version.parse(installation.proof.version), Version.parse(target)
-    if current is None or wanted is None or current < wanted:
-        return None
-    if current == wanted:
-        return None if _is_behind(installation, target) else _up_to_date(installation, target, asked=asked)
-    newer = f"the manifest is {current}, newer than {target}"
-    if not asked:
-        return Hold(HoldReason.UP_TO_DATE, newer)
-    return Hold(
-        HoldReason.DOWNGRADE,
-        newer,
-        "Flux is not downgraded: restore an older manifest from the history, and mind the API versions "
-        "that the cluster has stored",
-        Downgrade,
-    )
-
-
-def _is_behind(installation: Installation, target: str) -> bool:
-    """Whether the body is of that release, but what stands around it is of an older or another one."""
-    proof = installation.proof
-    told = {proof.manifest.header_version} if proof.manifest is not None else set()
-    told |= set(proof.inferred.versions) if proof.inferred is not None else set()
-    return bool(told - {"", target}) or any(each.state is ImageState.BEHIND for each in proof.controllers)
-
-
-def _up_to_date(installation: Installation, target: str, *, asked: bool) -> Hold:
-    ahead = [
-        f"{each.name} runs {each.image.tag}, newer than {each.release_image.tag} of the release"
-        for each in installation.proof.controllers
-        if each.state is ImageState.AHEAD
-    ]
-    told = f"it is {target}" if asked else f"{target} is the newest stable release"
-    return Hold(HoldReason.UP_TO_DATE, "; ".join([told, *ahead]))
-
-
-def _ahead(installation: Installation, target: str, regenerator: Regenerator, *, asked: bool) -> Hold | None:
-    """A controller never goes backwards, whatever bumped it."""
-    newer = _newer_than(installation, target, regenerator)
-    if not newer:
-        return None
-    align = _align(installation, target, regenerator)
-    return Hold(
-        HoldReason.CONTROLLER_NEWER,
-        "; ".join(newer),
-        f"align with --to {align}: the smallest release whose controllers are all at least the file's"
-        if align
-        else "no release in the source ships controllers this new yet; wait for the next one",
-        Downgrade if asked else None,
-    )
-
-
-def _newer_than(installation: Installation, target: str, regenerator: Regenerator) -> list[str]:
-    images = gotk.shipped(target, installation, regenerator)
-    newer = []
-    for each in installation.proof.controllers:
-        if each.state is ImageState.CUSTOM or each.name not in images:
-            continue
-        own, shipped = tag_order(each.image.tag), tag_order(images[each.name].tag)
-        if own is not None and shipped is not None and own > shipped:
-            newer.append(f"{each.name} runs {each.image.tag}, {target} ships {images[each.name].tag}")
-    return newer
-
-
-def _align(installation: Installation, target: str, regenerator: Regenerator) -> str:
-    """The smallest release above ``target`` with no older controller; empty where there is none."""
-    wanted = Version.parse(target)
-    for tag in reversed(regenerator.stable_tags()):
-        version = Version.parse(tag)
-        if version is None or wanted is None or version <= wanted:
-            continue
-        try:
-            if not _newer_than(installation, tag, regenerator):
-                return tag
-        except UnsupportedRelease:
-            continue
-    return ""

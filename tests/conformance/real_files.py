@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from flux_upgrade.decision import Hold
 from flux_upgrade.edges.directory import DirectoryReleases
 from flux_upgrade.kinds import gotk
 from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.plan import Upgrade
 from flux_upgrade.publish import publish
-from flux_upgrade.upgrade import Hold, Upgrade, plan_upgrade
 from memory import MemoryTree, NoFlux
+from planned import decision_of, plans_of
 
 TARGET = "v2.9.4"
 PATH = "clusters/one/flux-system/gotk-components.yaml"
@@ -89,8 +91,8 @@ def _look(record: Record, content: bytes, regenerator: Regenerator) -> None:
     record.residue = len(proof.edits)
     if not record.is_v2:
         return
-    (outcome,) = publish(plan_upgrade([installation], regenerator, to=TARGET, take_release=False), tree)
-    decision = outcome.plan.decision
+    (outcome,) = publish(plans_of([installation], regenerator, to=TARGET), tree)
+    decision = decision_of(outcome.plan)
     if isinstance(decision, Hold):
         record.upgrade = str(decision.reason)
         if tree.files[PATH] != content:
@@ -111,6 +113,6 @@ def _faults(upgrade: Upgrade, tree: MemoryTree, regenerator: Regenerator) -> Ite
     if carried.dropped or carried.conflicts:
         yield "edits were dropped in silence"
     written = tree.files[PATH]
-    (second,) = publish(plan_upgrade([again], regenerator, to=TARGET, take_release=False), tree)
-    if not isinstance(second.plan.decision, Hold) or tree.files[PATH] != written:
+    (second,) = publish(plans_of([again], regenerator, to=TARGET), tree)
+    if not isinstance(decision_of(second.plan), Hold) or tree.files[PATH] != written:
         yield "the second run changed something"

@@ -20,8 +20,9 @@ from conformance.real_files import PATH, TARGET, regenerator_of, tell
 from flux_upgrade.kinds import gotk
 from flux_upgrade.manifests.options import COMPONENTS, InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.upgrade import Upgrade, plan_upgrade
+from flux_upgrade.plan import Upgrade
 from memory import MemoryTree
+from planned import decision_of, plans_of
 
 pytestmark = pytest.mark.real_part("shared data")
 
@@ -192,8 +193,8 @@ def test_every_edit_finds_its_own_object(edit: Edit, version: str, regenerator: 
     edited = edit.text(base)
     assert edited != base
     (installation,) = gotk.find(MemoryTree({PATH: edited.encode()}), regenerator)
-    (plan,) = plan_upgrade([installation], regenerator, to=TARGET, take_release=False)
-    decision = plan.decision
+    (plan,) = plans_of([installation], regenerator, to=TARGET)
+    decision = decision_of(plan)
     # No release since changed any of these paths, so that none of them may be held.
     assert isinstance(decision, Upgrade), decision
     expected = copy.deepcopy(objects_of(target))

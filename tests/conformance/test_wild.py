@@ -121,7 +121,9 @@ def _upgraded(content: bytes, to: str, regenerator: Regenerator) -> bytes | None
     (installation,) = gotk.find(MemoryTree({PATH: content}), regenerator)
     if installation.proof.base is None:
         return None
-    change = gotk.change(installation, to, regenerator)
+    assert installation.proof.options is not None
+    wanted = installation.proof.options._replace(version=to)
+    change = gotk.change(installation, wanted, regenerator)
     return None if change.carried.conflicts else change.new
 
 

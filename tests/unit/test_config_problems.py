@@ -66,7 +66,9 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     # Values
     "policy: ptach": [(1, "policy 'ptach' is not one of none, patch, minor, major, did you mean 'patch'?")],
     "pending: drafts": [(1, "pending 'drafts' is not one of draft, summary, did you mean 'draft'?")],
-    "forge: gittea": [(1, "forge 'gittea' is not one of github, gitlab, gitea, forgejo, git, did you mean 'gitea'?")],
+    "forge: gittea": [
+        (1, "forge 'gittea' is not one of github, gitlab, gitea, forgejo, git, did you mean 'gitea'?")
+    ],
     "auto-merge: minor": [(1, "auto-merge 'minor' is not one of none, patch")],
     "cool-down: {patch: 7}": [(1, "patch wants a duration like 0, 12h, 7d or 2w, not '7'")],
     "cool-down: {minor: 7 days}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not '7 days'")],

@@ -14,6 +14,7 @@ import pytest
 import written_release
 
 from flux_upgrade import cli
+from flux_upgrade.decision import Hold, HoldReason
 from flux_upgrade.edges.files import DirectoryWorktree
 from flux_upgrade.errors import WriteFailed
 from flux_upgrade.kinds import discover
@@ -22,8 +23,9 @@ from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Proof, Verdict, prove
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.upgrade import Hold, HoldReason, Plan, Upgrade, plan_upgrade
+from flux_upgrade.plan import Plan, Upgrade
 from memory import MemoryTree, regenerator, rendered
+from planned import decision_of, plans_of
 
 PATH = "clusters/a/gotk-components.yaml"
 EIGHT = InstallOptions("v2.8.8", namespace="fleet")
@@ -34,20 +36,20 @@ USING = regenerator()
 def plan(text: str | bytes, *, take_release: bool = False, using: Regenerator = USING) -> Plan:
     content = text if isinstance(text, bytes) else text.encode()
     found = list(discover(MemoryTree({PATH: content}), using))
-    (only,) = plan_upgrade(found, using, to="v2.9.4", take_release=take_release)
+    (only,) = plans_of(found, using, to="v2.9.4", take_release=take_release)
     return only
 
 
 def upgraded(text: str, *, take_release: bool = False) -> str:
-    decision = plan(text, take_release=take_release).decision
+    decision = decision_of(plan(text, take_release=take_release))
     assert isinstance(decision, Upgrade), decision
     once = decision.change.new.decode()
-    assert isinstance(plan(once).decision, Hold), "the second run changes nothing"
+    assert isinstance(decision_of(plan(once)), Hold), "the second run changes nothing"
     return once
 
 
 def held(text: str | bytes, reason: HoldReason) -> Hold:
-    decision = plan(text).decision
+    decision = decision_of(plan(text))
     assert isinstance(decision, Hold), "written"
     assert decision.reason is reason
     return decision
@@ -162,8 +164,8 @@ def webhooks(rule: str) -> str:
 def test_an_item_that_both_replaced_is_a_conflict_of_the_list() -> None:
     text = webhooks("    - namespaceSelector:\n        matchLabels:\n          a: b\n")
     only = plan(text)
-    assert only.change is not None
-    (conflict,) = only.change.carried.conflicts
+    (change,) = only.tried.values()
+    (conflict,) = change.carried.conflicts
     assert conflict.where == "spec.ingress"
     assert conflict.base
     assert conflict.mine
@@ -248,7 +250,12 @@ def test_a_damaged_archive_of_one_installation_does_not_stop_the_others(tmp_path
         (tmp_path / "tree" / name).mkdir(parents=True)
         (tmp_path / "tree" / name / "gotk-components.yaml").write_text(rendered(InstallOptions(tag)))
     out, err = io.BytesIO(), io.StringIO()
-    assert cli.run(["upgrade", str(tmp_path / "tree"), f"--release-source={source}"], {}, out, err) == 11
+    assert (
+        cli.run(
+            ["upgrade", "--policy=minor", str(tmp_path / "tree"), f"--release-source={source}"], {}, out, err
+        )
+        == 11
+    )
     assert "cannot be trusted" in err.getvalue()
     assert (tmp_path / "tree/b/gotk-components.yaml").read_text() == rendered(InstallOptions("v2.9.4"))
 

@@ -4,7 +4,7 @@ import pytest
 
 from flux_upgrade.errors import UsageError
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.settings import parse_settings
+from flux_upgrade.settings import parse_settings, secrets_of, tag
 
 ENV = {"HOME": "/home/me", "PATH": "/bin", "GITHUB_TOKEN": "secret"}
 
@@ -79,9 +79,9 @@ def test_the_cache_is_where_caches_are(env: dict[str, str], cache: str) -> None:
 
 def test_the_token_is_not_shown() -> None:
     settings = parse_settings(["inspect"], ENV)
-    assert settings.token == "secret"
+    assert settings.tokens == ("secret", "", "secret")
     assert "secret" not in repr(settings)
-    assert parse_settings(["inspect"], {"GH_TOKEN": " other\n"}).token == "other"
+    assert parse_settings(["inspect"], {"GH_TOKEN": " other\n"}).tokens.repository == "other"
 
 
 @pytest.mark.parametrize(
@@ -106,3 +106,112 @@ def test_bad_usage(argv: list[str], told: str) -> None:
     assert told in caught.value.message
     assert "--help" in caught.value.hint
     assert "\n" not in caught.value.message
+
+
+SERVER = {"GITHUB_API_URL": "https://ghe.example/api/v3"}
+GOVERNED = {
+    "--policy=minor": ("policy", "minor"),
+    "--range=>=2.6 <2.9": ("range", ">=2.6 <2.9"),
+    "--config=x.yaml": ("config", "x.yaml"),
+    "--flags=log-level: debug": ("flags", "log-level: debug"),
+    "--repository=acme/fleet": ("repository", "acme/fleet"),
+    "--base=release": ("base", "release"),
+    "--pull-request": ("pull_request", True),
+    "--approve=2.9": ("approve", ("2.9",)),
+    "--ca-file=ca.pem": ("ca_file", "ca.pem"),
+    "--release-source=/mirror": ("release_source", "/mirror"),
+}
+
+
+@pytest.mark.parametrize("command", ["plan", "upgrade"])
+def test_plan_and_upgrade_have_what_governs_them(command: str) -> None:
+    settings = parse_settings([command, "x", *GOVERNED], ENV)
+    assert settings.command == command
+    assert settings.path == "x"
+    for name, value in GOVERNED.values():
+        assert getattr(settings, name) == value
+    plain = parse_settings([command], ENV)
+    for name, value in GOVERNED.values():
+        assert getattr(plain, name) != value
+
+
+def test_the_config_to_check_is_a_path() -> None:
+    assert parse_settings(["config", "check"], ENV).path == ".github/flux-upgrade.yaml"
+    assert parse_settings(["config", "check", "x.yaml"], ENV).path == "x.yaml"
+
+
+@pytest.mark.parametrize(
+    ("env", "github"),
+    [
+        ({}, ("https://github.com", "https://api.github.com", "https://api.github.com/graphql")),
+        (
+            {
+                "GITHUB_SERVER_URL": "https://ghe.example/",
+                "GITHUB_API_URL": "https://ghe.example/api/v3/",
+                "GITHUB_GRAPHQL_URL": "https://ghe.example/api/graphql",
+            },
+            ("https://ghe.example", "https://ghe.example/api/v3", "https://ghe.example/api/graphql"),
+        ),
+        (
+            {"GITHUB_SERVER_URL": "https://ghe.example", "GITHUB_API_URL": "https://ghe.example/api/v3"},
+            ("https://ghe.example", "https://ghe.example/api/v3", "https://ghe.example/api/graphql"),
+        ),
+    ],
+    ids=["a laptop", "an Enterprise Server", "one that tells no address of GraphQL"],
+)
+def test_where_github_is(env: dict[str, str], github: tuple[str, str, str]) -> None:
+    assert parse_settings(["plan"], env).github == github
+
+
+@pytest.mark.parametrize(
+    ("env", "tokens"),
+    [
+        ({}, ("", "", "")),
+        ({"GITHUB_TOKEN": "a"}, ("a", "", "a")),
+        ({"GH_TOKEN": "b"}, ("b", "", "b")),
+        ({"GITHUB_TOKEN": "a", "GH_TOKEN": "b"}, ("a", "", "a")),
+        ({"GITHUB_TOKEN": "a", "FLUX_UPGRADE_RELEASE_TOKEN": "c"}, ("a", "", "c")),
+        ({"GITHUB_TOKEN": "a", "FLUX_UPGRADE_TOKEN": "d"}, ("a", "d", "a")),
+        # The token of an Enterprise Server is not sent to github.com.
+        ({"GITHUB_TOKEN": "a", **SERVER}, ("a", "", "")),
+        ({"GITHUB_TOKEN": "a", "FLUX_UPGRADE_RELEASE_TOKEN": "c", **SERVER}, ("a", "", "c")),
+    ],
+)
+def test_each_token_is_for_one_place(env: dict[str, str], tokens: tuple[str, str, str]) -> None:
+    assert parse_settings(["plan"], env).tokens == tokens
+
+
+def test_every_token_is_a_secret() -> None:
+    env = {
+        "GITHUB_TOKEN": "a",
+        "GH_TOKEN": " b\n",
+        "FLUX_UPGRADE_RELEASE_TOKEN": "c",
+        "INPUT_TOKEN": "d",
+        "INPUT_RELEASE-TOKEN": "e",
+        "FLUX_UPGRADE_TOKEN": "f",
+        "INPUT_POLICY": "minor",
+    }
+    assert set(secrets_of(env)) == set("abcdef")
+    assert secrets_of({"INPUT_TOKEN": " ", "GITHUB_TOKEN": ""}) == ()
+
+
+def test_git_is_told_what_its_user_says_but_not_where_another_repository_is() -> None:
+    env = {
+        "GIT_SSH_COMMAND": "ssh -i key",
+        "SSH_AUTH_SOCK": "/run/agent",
+        "GIT_DIR": "/elsewhere/.git",
+        "GIT_WORK_TREE": "/elsewhere",
+        "GIT_INDEX_FILE": "/elsewhere/index",
+        "OTHER": "x",
+    }
+    assert parse_settings(["upgrade"], env).git == {
+        "GIT_SSH_COMMAND": "ssh -i key",
+        "SSH_AUTH_SOCK": "/run/agent",
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "told"), [("2.9.4", "v2.9.4"), ("v2.9.4", "v2.9.4"), ("", ""), ("main", "main")]
+)
+def test_a_version_is_taken_as_a_tag(given: str, told: str) -> None:
+    assert tag(given) == told

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from flux_upgrade.errors import Unreadable
 from flux_upgrade.kinds.installation import Change, Installation
-from flux_upgrade.manifests.carry import carry
 from flux_upgrade.manifests.compare import controllers_of
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.infer import INSTANCE, PART_OF, deployments, flux_labels
+from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Proof, Verdict, prove
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.ports import Tree
@@ -93,13 +93,19 @@ def _stranger() -> Unreadable:
 
 
 def change(
-    installation: Installation, target: str, regenerator: Regenerator, *, take_release: bool = False
+    installation: Installation,
+    wanted: InstallOptions,
+    regenerator: Regenerator,
+    *,
+    take_release: bool = False,
 ) -> Change:
-    """The file at release ``target``, with its flags and edits. Raises as ``Regenerator.regenerate``."""
-    proof = installation.proof
-    assert proof.options is not None  # noqa: S101 only proved installations are changed
+    """The file with these settings at their release, edits kept. Raises as ``Regenerator.regenerate``."""
+    # Late: nearly every run of the Action finds nothing to change.
+    from flux_upgrade.manifests.carry import carry
+
+    proof, target = installation.proof, wanted.version
     rules = regenerator.rules(target)
-    regenerated = regenerator.regenerate(proof.options._replace(version=target))
+    regenerated = regenerator.regenerate(wanted)
     carried = carry(proof, regenerated, take_release=take_release)
     after = {each.name: each.image for each in carried.controllers}
     return Change(
@@ -112,7 +118,7 @@ def change(
         ),
         evidence=rules.evidence,
         verified=regenerator.manifests(target).verified,
-        not_covered=tuple(proof.options.changed()) if rules.not_covered else (),
+        not_covered=tuple(wanted.changed()) if rules.not_covered else (),
     )
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flux_upgrade.manifests.carry import Carried
 from flux_upgrade.manifests.proof import Proof
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.manifests.carry import Carried
 
 
 @dataclass(frozen=True)

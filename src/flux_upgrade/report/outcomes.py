@@ -6,12 +6,16 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from flux_upgrade.decision import Hold, HoldReason
 from flux_upgrade.kinds import Change, Installation
 from flux_upgrade.manifests.images import Controller, Image, ImageState
 from flux_upgrade.manifests.proof import Proof, Verdict
+from flux_upgrade.plan import Plan, Upgrade
 from flux_upgrade.publish import Outcome
 from flux_upgrade.report.wording import (
+    ALL_IGNORED,
     MOST_LINES,
+    approval,
     edit_line,
     hearsay,
     limited,
@@ -20,7 +24,6 @@ from flux_upgrade.report.wording import (
     short,
     tag,
 )
-from flux_upgrade.upgrade import Hold, Plan, Upgrade
 
 
 def upgrade_text(outcomes: Sequence[Outcome], root: str, *, written: bool) -> str:
@@ -28,28 +31,43 @@ def upgrade_text(outcomes: Sequence[Outcome], root: str, *, written: bool) -> st
 
     ``root``: the tree, as the user named it.
     """
-    return "\n".join(
-        "".join(f"{printable(line)}\n" for line in _outcome(each, root, written=written)) for each in outcomes
-    )
+    blocks = (_outcome(each, root, written=written) for each in outcomes)
+    told = "\n".join("".join(f"{printable(line)}\n" for line in block) for block in blocks)
+    return told or f"{ALL_IGNORED}\n"
 
 
 def _outcome(outcome: Outcome, root: str, *, written: bool) -> Iterator[str]:
     plan = outcome.plan
     yield located(root, plan.installation.path)
-    if isinstance(plan.decision, Hold):
-        yield from _hold(plan, plan.decision)
-    elif outcome.failure is not None:
+    upgrade = plan.approved
+    if outcome.failure is not None:
         yield f"  failed: {outcome.failure.message}"
-    else:
+    elif upgrade is not None:
         done = "written" if written else "not written: dry run"
-        old, new = plan.installation.proof.version, plan.decision.target
-        yield f"  {f'{old} → {new}' if old != new else f'{new}, made whole'} · {done}"
-        yield from _change(plan.installation, plan.decision)
+        yield f"  {step(plan, upgrade)} · {done}"
+        yield from _change(plan.installation, upgrade)
+    for hold in plan.holds:
+        yield from _hold(plan, hold)
+    for each in plan.upgrades:
+        if not each.approved:
+            yield f"  waits: {each.target} needs approval"
+            yield f"    {each.candidate.why}"
+            yield f"  remedy: approve it with --approve {approval(each.subject, each.target)}"
+
+
+def step(plan: Plan, upgrade: Upgrade) -> str:
+    """From where to where."""
+    old, new = plan.installation.proof.version, upgrade.target
+    if old != new:
+        return f"{old} → {new}"
+    return f"{new}, other flags" if upgrade.flags else f"{new}, made whole"
 
 
 def _hold(plan: Plan, hold: Hold) -> Iterator[str]:
-    yield f"  held: {hold.reason}" + (f": {hold.detail}" if hold.detail else "")
-    conflicts = plan.change.carried.conflicts if plan.change is not None else ()
+    which = f"{hold.target} " if hold.target and hold.target not in hold.detail else ""
+    yield f"  held: {which}{hold.reason}" + (f": {hold.detail}" if hold.detail else "")
+    tried = plan.tried.get(hold.subject) if hold.reason is HoldReason.RESIDUE_CONFLICT else None
+    conflicts = tried.carried.conflicts if tried is not None else ()
     for conflict in conflicts[:MOST_LINES]:
         yield f"    {conflict.object} {conflict.where}"
         yield f"      was   {_side(conflict.base)}"
@@ -71,6 +89,8 @@ def _change(installation: Installation, decision: Upgrade) -> Iterator[str]:
         if change.not_covered:
             yield f"  it speaks for default flags only; not covered: {', '.join(change.not_covered)}"
     yield from hearsay(installation)
+    for name, old, new in decision.flags:
+        yield f"  flag: --{name} {old or 'empty'} → {new or 'empty'}"
     yield "  controllers:"
     for name, old, new in change.images:
         yield f"    {name} {tag(Image.parse(old))} → {tag(Image.parse(new))}"
@@ -125,15 +145,17 @@ def _image_notes(controllers: Sequence[Controller], change: Change) -> Iterator[
             yield f"{each.name}: your own image is kept ({image}); make sure that it exists"
 
 
-def failure(outcome: Outcome, root: str) -> str:
-    """For stderr: which installation was not upgraded, why, and what to do."""
-    decision, path = outcome.plan.decision, located(root, outcome.plan.installation.path)
+def failures(outcome: Outcome, root: str) -> Iterator[str]:
+    """For stderr: why an installation was not upgraded, and what to do."""
+    path = located(root, outcome.plan.installation.path)
     if outcome.failure is not None:
-        slug, detail, hint = outcome.failure.slug, outcome.failure.message, outcome.failure.hint
-    elif isinstance(decision, Hold):
-        slug, detail, hint = str(decision.reason), decision.detail, decision.hint
-    else:
-        return ""
+        yield _failure(outcome.failure.slug, path, outcome.failure.message, outcome.failure.hint)
+    for hold in outcome.plan.holds:
+        if hold.error is not None:
+            yield _failure(hold.reason, path, hold.detail, hold.hint)
+
+
+def _failure(slug: str, path: str, detail: str, hint: str) -> str:
     return f"flux-upgrade: {slug}: {path}: {detail}\n" + (f"  {hint}\n" if hint else "")
 
 

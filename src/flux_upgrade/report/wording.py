@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from flux_upgrade.answers import minor_of
+from flux_upgrade.decision import Subject
 from flux_upgrade.kinds import Installation
 from flux_upgrade.manifests.compare import FILE
 from flux_upgrade.manifests.images import Image
@@ -13,6 +15,7 @@ from flux_upgrade.manifests.residue import Edit, Op
 
 MOST_LINES = 40
 """Of a list in a text report; the JSON has all of it."""
+ALL_IGNORED = "nothing to do: the config file ignores every installation"
 _WIDTH = 60
 
 
@@ -21,6 +24,11 @@ def printable(line: str) -> str:
     if line.isprintable():
         return line
     return "".join(char if char.isprintable() else "\ufffd" for char in line)
+
+
+def approval(subject: Subject, target: str) -> str:
+    """What a person gives to ``--approve``: a minor with its later patches, a patch by itself."""
+    return target if subject is Subject.PATCH else minor_of(target)
 
 
 def located(root: str, path: str) -> str:

@@ -134,13 +134,12 @@ class GitHubLook:
             repository, errors = (answer.get("data") or {}).get("repository"), answer.get("errors") or []
             if not all(map(queries.is_about_parts, errors)):
                 raise self._refusal(response, answer)
+            before, self._parts = self._parts, self._parts.without(errors)
             if isinstance(repository, dict):
                 viewer = answer["data"].get("viewer") or {"login": ""}
                 return {**repository, "viewer": viewer["login"]}
-            fewer = self._parts.without(errors)
-            if fewer == self._parts:
+            if self._parts == before:
                 raise self._refusal(response, answer)
-            self._parts = fewer
 
     def _answer(self, query: Query) -> tuple[Response, Json]:
         body = json.dumps({"query": query.text, "variables": query.variables}).encode()

@@ -1,0 +1,150 @@
+"""The action is the command line with another accent: its inputs become arguments, its results outputs.
+
+Pure: the environment is an argument, and nothing is written here.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+
+from flux_upgrade.action_yml import INPUTS
+from flux_upgrade.errors import UsageError
+from flux_upgrade.manifests.options import nearest
+from flux_upgrade.policy import Bump
+from flux_upgrade.runner import Runner
+from flux_upgrade.values import NamedTuple
+
+_PREFIX = "INPUT_"
+_NAMES = tuple(each.name for each in INPUTS)
+_NO_FLAGS = ("mode", "path", "token", "release-token", "dry-run")
+_FLAGS = tuple(name for name in _NAMES if name not in _NO_FLAGS)
+_MODES = ("upgrade", "plan")
+# YAML 1.2's core schema, https://yaml.org/spec/1.2.2/#1032-tag-resolution: what a workflow's author writes.
+_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_CHECKOUT = (
+    "add two lines before this step: `- uses: actions/checkout@v7` and `  with: {persist-credentials: false}`"
+)
+
+
+class Secrets(NamedTuple):
+    """The tokens, which are in no argument."""
+
+    token: str
+    """For the repository; empty where the workflow gave none."""
+    release_token: str
+    """For github.com; empty: anonymous."""
+
+    def __repr__(self) -> str:
+        """Without the tokens."""
+        return "Secrets()"
+
+
+def arguments(env: Mapping[str, str]) -> list[str]:
+    """The command line that the inputs stand for, without the program's name.
+
+    Raises UsageError for a value that is not of an input's vocabulary.
+    """
+    given = _given(env)
+    mode = _one_of("mode", given.get("mode", "upgrade"), _MODES)
+    if "policy" in given:
+        _one_of("policy", given["policy"], tuple(Bump))
+    path, is_dry = given.get("path", "."), _is_dry(given)
+    # An argument that begins with a dash would be taken for a flag.
+    argv = [mode, f"./{path}" if path.startswith("-") else path, "--pull-request"]
+    if mode == "upgrade" and is_dry:
+        argv.append("--dry-run")
+    return [*argv, *(f"--{name}={given[name]}" for name in _FLAGS if name in given)]
+
+
+def secrets(env: Mapping[str, str], runner: Runner) -> Secrets:
+    """The tokens. That of an Enterprise Server is not sent to github.com."""
+    given = _given(env)
+    token = given.get("token", "")
+    return Secrets(token, given.get("release-token", token if runner.is_github else ""))
+
+
+def unknown(env: Mapping[str, str]) -> tuple[str, ...]:
+    """A warning for each input that there is not; the runner passes whatever a workflow gives."""
+    names = (_name(variable) for variable in sorted(env) if variable.startswith(_PREFIX))
+    return tuple(f"there is no input '{name}'{nearest(name, _NAMES)}" for name in names if name not in _NAMES)
+
+
+def check(env: Mapping[str, str], runner: Runner, *, has_checkout: bool) -> None:
+    """Refuse what cannot go well. Raises UsageError.
+
+    ``has_checkout``: whether the input ``path`` lies in a Git repository.
+    """
+    if not runner.workspace:
+        raise UsageError(
+            "this is no run of GitHub Actions: GITHUB_WORKSPACE is not set",
+            hint="elsewhere, use `flux-upgrade upgrade --pull-request`",
+        )
+    given = _given(env)
+    inside(runner.workspace, given.get("path", "."))
+    if "token" not in given:
+        raise UsageError(
+            "the input token is empty",
+            hint="the secret that it comes from does not exist, or this event may not read it; "
+            "without the input, the job's own token is used",
+        )
+    writes = given.get("mode", "upgrade") == "upgrade" and not _is_dry(given)
+    if writes and runner.event == "pull_request":
+        raise UsageError(
+            "a run for a pull_request event opens no pull requests: "
+            "it has the merge of another one checked out",
+            hint="run it on schedule, workflow_dispatch or push; on pull_request use `mode: plan` "
+            "or `dry-run: true`",
+        )
+    if not has_checkout:
+        raise UsageError("there is no checkout in the workspace", hint=_CHECKOUT)
+
+
+def inside(workspace: str, path: str) -> str:
+    """``path``, absolute, if it is in the workspace. Raises UsageError.
+
+    Links are not looked at: ask again with the path that they lead to.
+    """
+    whole = posixpath.normpath(posixpath.join(workspace, path))
+    if whole != workspace and not whole.startswith(f"{workspace.rstrip('/')}/"):
+        raise UsageError(
+            f"the input path is outside of the workspace: '{path}'",
+            hint="give it relative to the workspace; a container does not know `github.workspace`",
+        )
+    return whole
+
+
+def in_inputs(text: str) -> str:
+    """A message that speaks of flags, for somebody who gave inputs."""
+    return re.sub(rf"--({'|'.join(_NAMES)})\b(?!-)", r"input `\1`", text)
+
+
+def _given(env: Mapping[str, str]) -> dict[str, str]:
+    """Inputs that have a value, by name."""
+    # The runner's own spelling comes last: where both are set, it counts.
+    variables = sorted((each for each in env if each.startswith(_PREFIX)), key=lambda each: "-" in each)
+    values = {_name(variable): env[variable].strip() for variable in variables}
+    return {name: value for name, value in values.items() if value and name in _NAMES}
+
+
+def _name(variable: str) -> str:
+    """The runner keeps hyphens; whoever sets a variable in a shell cannot."""
+    return variable.removeprefix(_PREFIX).lower().replace("_", "-")
+
+
+def _is_dry(given: Mapping[str, str]) -> bool:
+    asked = given.get("dry-run", "false")
+    if asked not in _BOOLEANS:
+        raise UsageError(
+            f"the input dry-run is neither true nor false: '{asked}'", hint="write true or false"
+        )
+    return _BOOLEANS[asked]
+
+
+def _one_of(name: str, value: str, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise UsageError(
+            f"the input {name} cannot be '{value}'{nearest(value, known)}", hint=f"one of: {', '.join(known)}"
+        )
+    return value

@@ -1,0 +1,157 @@
+"""What ``action.yml`` and the documentation say: inputs, outputs, and the outcomes of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from flux_upgrade.values import NamedTuple
+
+REPORT_FILE = "flux-upgrade-report.json"
+"""Name of the whole report, in the folder that later steps know as ``runner.temp``."""
+
+
+class Input(NamedTuple):
+    """One input of the action."""
+
+    name: str
+    told: str
+    """One line, with its vocabulary and what happens where it is not given."""
+    default: str = ""
+    """As ``action.yml`` has it. Where the config file has a say, there is none: an input overrides it."""
+
+
+class Output(NamedTuple):
+    """One output of the action."""
+
+    name: str
+    told: str
+
+
+INPUTS = (
+    Input(
+        "mode",
+        "`upgrade` opens, updates and closes pull requests; `plan` shows what it would do.",
+        "upgrade",
+    ),
+    Input("path", "File or folder in which Flux is looked for, relative to the workspace.", "."),
+    Input(
+        "policy",
+        "Largest bump that needs no approval: `patch`, `minor`, `major` or `none`. "
+        "Default: the config file's, else `patch`.",
+    ),
+    Input(
+        "range",
+        "Versions that are allowed, as Flux writes ranges, like `2.x` or `>=2.6 <2.9`; "
+        "without `policy` it is the whole policy. Default: the config file's, else all.",
+    ),
+    Input(
+        "approve",
+        "A minor (`2.9`, with its later patches) or one version (`v2.9.4`) that a person lets through. "
+        "Default: none.",
+    ),
+    Input(
+        "config",
+        "The config file, relative to the repository's root. "
+        "Default: `.github/flux-upgrade.yaml`, if it is there.",
+    ),
+    Input(
+        "token",
+        "For the repository: the job's own token, an App's, or a personal access token. "
+        "It needs to write `contents`, `pull-requests`, `issues` and `statuses`.",
+        "${{ github.token }}",
+    ),
+    Input(
+        "release-source",
+        "Where Flux's releases come from: `github`, an http(s) address, or a folder.",
+        "github",
+    ),
+    Input(
+        "release-token",
+        "For Flux's releases on github.com. Default: `token` on github.com, "
+        "nothing on a GitHub Enterprise Server.",
+    ),
+    Input("base", "Branch that pull requests go into. Default: the repository's default branch."),
+    Input(
+        "flags",
+        "Install flags that are to change, with Flux's names, like `network-policy=false log-level=debug`. "
+        "Default: the config file's, else none.",
+    ),
+    Input("dry-run", "`true` or `false`: decide all and write nothing.", "false"),
+    Input(
+        "repository", "The repository with the pull requests, `owner/name`. Default: the one of the workflow."
+    ),
+    Input(
+        "ca-file",
+        "Certificates (PEM) that are trusted besides the usual, relative to the workspace. Default: none.",
+    ),
+)
+
+OUTPUTS = (
+    Output("outcome", "What the run did: `none`, `opened`, `updated`, `closed`, `held` or `failed`."),
+    Output("current-version", "The version that runs, like `v2.8.7`; empty where installations differ."),
+    Output(
+        "target-version",
+        "The version that is proposed and needs no approval; empty where there is none, "
+        "or installations differ.",
+    ),
+    Output(
+        "pending-version",
+        "The version that waits for approval; empty where there is none, or installations differ.",
+    ),
+    Output("pull-request-number", "Number of the pull request; empty where there is none, or more than one."),
+    Output("pull-request-url", "Its address; empty where there is none, or more than one."),
+    Output(
+        "pull-requests",
+        "All of them, as a JSON list of objects with `number`, `url`, `operation` and `target`.",
+    ),
+    Output("report", "The report as JSON, without diffs; empty where it is larger than GitHub takes."),
+    Output("report-file", "Name of the file with the whole report as JSON, in the folder `runner.temp`."),
+)
+
+
+class Outcome(StrEnum):
+    """What came of a run, or of a part of it; the later, the graver."""
+
+    NONE = "none"
+    HELD = "held"
+    CLOSED = "closed"
+    UPDATED = "updated"
+    OPENED = "opened"
+    FAILED = "failed"
+
+
+OUTCOMES = {
+    Outcome.NONE: "Nothing had to be done: up to date, or all is as it was.",
+    Outcome.HELD: "Something waits for a person or for a day, and nothing else had to be done.",
+    Outcome.CLOSED: "A pull request that nobody needs any more was closed.",
+    Outcome.UPDATED: "A pull request was changed.",
+    Outcome.OPENED: "A pull request was opened.",
+    Outcome.FAILED: "Something went wrong; all the rest was done.",
+}
+"""What each means, for the documentation."""
+
+
+def gravest(outcomes: Iterable[Outcome]) -> Outcome:
+    """The outcome of the whole; of nothing, none."""
+    return max(outcomes, key=list(Outcome).index, default=Outcome.NONE)
+
+
+def reference() -> str:
+    """Inputs and outputs as Markdown, for the documentation."""
+    inputs = "\n".join(
+        f"| `{each.name}` | {_cell(each.told)} | {f'`{each.default}`' if each.default else ''} |"
+        for each in INPUTS
+    )
+    outputs = "\n".join(f"| `{each.name}` | {_cell(each.told)} |" for each in OUTPUTS)
+    outcomes = "\n".join(f"| `{each}` | {OUTCOMES[each]} |" for each in Outcome)
+    return (
+        f"## Inputs\n\n| Input | What it is | Default |\n| --- | --- | --- |\n{inputs}\n\n"
+        f"## Outputs\n\n| Output | What it is |\n| --- | --- |\n{outputs}\n\n"
+        "## Outcomes\n\nOf several, `outcome` is the last in this table.\n\n"
+        f"| Outcome | What it means |\n| --- | --- |\n{outcomes}\n"
+    )
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")

@@ -1,0 +1,152 @@
+"""What people answered to earlier proposals, read from pull requests and issues.
+
+A closed pull request, a deleted branch (GitHub closes its pull request), a merge that
+was reverted: each is an answer. So is a draft that was marked ready, and our label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from flux_upgrade import markers
+from flux_upgrade.decision import HoldReason, Subject
+from flux_upgrade.forge import Branch, Issue, PullRequest, PullState, Repository
+from flux_upgrade.policy import Answers, Muted
+from flux_upgrade.versions import Version
+
+APPROVED = "flux-upgrade/approved"
+REBASE = "flux-upgrade/rebase"
+PENDING = "flux-upgrade/pending"
+"""Labels: the first two are a person's, the last one is on the issues that stand in for drafts."""
+
+
+def answers_of(  # noqa: PLR0913 two sources, and the four facts that select from them
+    branches: Iterable[Branch],
+    issues: Iterable[Issue],
+    *,
+    team: str,
+    path: str,
+    current: str,
+    asked: Iterable[str],
+) -> Answers:
+    """What was answered for the installation at ``path``, whose body is ``current``.
+
+    ``branches``: those of its team, one for each subject. ``asked``: what this run was told to approve.
+    """
+    muted: list[Muted] = []
+    approved = list(asked)
+    for branch in branches:
+        approved += _cut_off(branch)
+        for pull in branch.pulls:
+            state = state_of(pull)
+            if state is None or not _concerns(state, path):
+                continue
+            approved += _approvals(state, pull)
+            muted += _refusals(state, pull, current)
+            if pull.state is PullState.OPEN:
+                # It was opened, or opened again, after all that came before.
+                break
+    for issue, state in _newest(issues, team):
+        if not issue.is_open and state.closed in ("", markers.SKIP):
+            muted.append(_closed(Subject(state.subject), state.target, issue))
+        elif issue.is_open and APPROVED in issue.labels:
+            approved.append(minor_of(state.target))
+    return Answers(tuple(dict.fromkeys(muted)), tuple(dict.fromkeys(approved)))
+
+
+def _newest(issues: Iterable[Issue], team: str) -> Iterator[tuple[Issue, markers.State]]:
+    """The last word of a team's issues, one for each subject."""
+    found: dict[str, tuple[Issue, markers.State]] = {}
+    for issue in sorted(issues, key=lambda issue: issue.number):
+        state = markers.state_of(issue.body)
+        if state is not None and state.group == team and state.subject in set(Subject):
+            found[state.subject] = (issue, state)
+    yield from found.values()
+
+
+def _closed(subject: Subject, target: str, where: PullRequest | Issue) -> Muted:
+    return Muted(subject, target, HoldReason.CLOSED_BY_HUMAN, where.closed_at, where.url)
+
+
+def _cut_off(branch: Branch) -> Iterator[str]:
+    """What was approved by a run that ended after it had made the branch."""
+    head = branch.head
+    if head is None or not markers.is_ours(head):
+        return
+    if all(pull.head is None or pull.head.oid != head.oid for pull in branch.pulls):
+        approval = markers.trailers(head.message).get(markers.APPROVAL, "")
+        if approval:
+            yield approval
+
+
+def state_of(pull: PullRequest) -> markers.State | None:
+    """What we wrote into the pull request; from its commit, should the body have lost it."""
+    state = markers.state_of(pull.body)
+    if state is not None or pull.head is None:
+        return state
+    told = markers.trailers(pull.head.message)
+    names = ("Flux-Upgrade-Group", "Flux-Upgrade-Subject", markers.TARGET)
+    group, subject, target = (told.get(name, "") for name in names)
+    return markers.State(group, subject, target) if group and subject and target else None
+
+
+def issue_of(repository: Repository, slug: str, subject: str) -> Issue | None:
+    """The open issue that stands in for the draft of a team's subject."""
+    return next(iter(issues_of(repository, slug, subject)), None)
+
+
+def issues_of(repository: Repository, slug: str, subject: str) -> tuple[Issue, ...]:
+    """Those that are open, oldest first: two runs at once make two, for issues may be alike."""
+    states = ((issue, markers.state_of(issue.body)) for issue in repository.issues)
+    found = (
+        issue
+        for issue, state in states
+        if state is not None and issue.is_open and (state.group, state.subject) == (slug, str(subject))
+    )
+    return tuple(sorted(found, key=lambda issue: issue.number))
+
+
+def minor_of(tag: str) -> str:
+    """``v2.9.4`` → ``2.9``."""
+    return ".".join(tag.removeprefix("v").split(".")[:2])
+
+
+def _concerns(state: markers.State, path: str) -> bool:
+    return not state.paths or markers.digest_of(path) in state.paths
+
+
+def _approvals(state: markers.State, pull: PullRequest) -> Iterator[str]:
+    if pull.state is not PullState.OPEN or markers.is_ticked(pull.body, markers.SKIP):
+        return
+    if APPROVED in pull.labels:
+        yield minor_of(state.target)
+    elif not pull.is_draft and (state.pending or state.approval):
+        # Marked ready by a person, or by us once a person had approved.
+        yield state.approval or minor_of(state.target)
+    elif state.pending and state.approval:
+        # A run was told so, and was cut off before it had marked it ready.
+        yield state.approval
+
+
+def _merged_target(pull: PullRequest) -> str:
+    """What was merged is the commit, whatever the body told by then."""
+    if pull.head is None or not markers.is_ours(pull.head):
+        return ""
+    return markers.trailers(pull.head.message).get(markers.TARGET, "")
+
+
+def _refusals(state: markers.State, pull: PullRequest, current: str) -> Iterator[Muted]:
+    if state.subject not in set(Subject):
+        return
+    subject = Subject(state.subject)
+    if pull.state is PullState.MERGED:
+        tag = _merged_target(pull) or state.target
+        target, own = Version.parse(tag), Version.parse(current)
+        if target is not None and own is not None and own < target:
+            # When it was reverted nobody tells; `closed_at` is when it was merged.
+            yield Muted(subject, tag, HoldReason.REVERTED, "", pull.url)
+    elif pull.state is PullState.CLOSED:
+        if state.closed in ("", markers.SKIP):
+            yield _closed(subject, state.target, pull)
+    elif markers.is_ticked(pull.body, markers.SKIP):
+        yield _closed(subject, state.target, pull)

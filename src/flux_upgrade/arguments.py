@@ -1,0 +1,212 @@
+"""Every command with every flag: what argparse is told, and the one source of the reference in the docs."""
+
+from __future__ import annotations
+
+import argparse
+
+from flux_upgrade import __version__
+from flux_upgrade.errors import UsageError
+from flux_upgrade.manifests.options import COMPONENTS, DEFAULT_COMPONENTS, LOG_LEVELS, InstallOptions, nearest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
+
+PROGRAM = "flux-upgrade"
+DEFAULT_SOURCE = "github"
+CONFIG = ".github/flux-upgrade.yaml"
+_BOOLEANS = ("--watch-all-namespaces", "--network-policy")
+_TRUE = ("1", "t", "T", "TRUE", "true", "True")
+_FALSE = ("0", "f", "F", "FALSE", "false", "False")
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse, with errors raised instead of printed."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint=f"see `{self.prog} --help`")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """All commands at once, for the reference and for --help."""
+    parser = _Parser(prog=PROGRAM, description="Keep Flux current, and lose nothing.", allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
+    for name, (declare, told) in COMMANDS.items():
+        declare(commands.add_parser(name, help=told, allow_abbrev=False))
+    return parser
+
+
+def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
+    """The flags of one command. Raises UsageError, SystemExit for --help.
+
+    Its parser alone is built: to declare the flags of all commands costs time.
+    """
+    parser = _Parser(prog=f"{PROGRAM} {command}", allow_abbrev=False)
+    COMMANDS[command][0](parser)
+    # A boolean by itself is true, as Flux reads its own; its value never is the next word.
+    given = [f"{word}=true" if word in _BOOLEANS else word for word in words]
+    asked, unknown = parser.parse_known_args(given)
+    if unknown:
+        flags = [flag for action in parser._actions for flag in action.option_strings]  # noqa: SLF001 no other way
+        raise UsageError(
+            f"unknown argument '{unknown[0]}'{nearest(unknown[0].partition('=')[0], flags)}",
+            hint=f"see `{parser.prog} --help`",
+        )
+    return asked
+
+
+def boolean(text: str) -> bool:
+    """As Go's ``strconv.ParseBool``, which reads Flux's own flags."""
+    if text in _TRUE or text in _FALSE:
+        return text in _TRUE
+    raise argparse.ArgumentTypeError(f"'{text}' is neither true nor false")
+
+
+def _list(text: str) -> list[str]:
+    return text.split(",") if text else []
+
+
+def _source(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--release-source",
+        default=DEFAULT_SOURCE,
+        metavar="SOURCE",
+        help="where Flux's releases come from: github (the default), a folder, an http(s) address laid out "
+        "as <tag>/<asset> with a releases.json, or a repository of a GitHub API "
+        "(https://github.example.com/api/v3/repos/mirrors/flux2)",
+    )
+    parser.add_argument(
+        "--ca-file",
+        default="",
+        metavar="FILE",
+        help="PEM file with authorities to trust besides the usual ones",
+    )
+
+
+def _render(parser: argparse.ArgumentParser) -> None:
+    plain = InstallOptions(version="")
+    extra = [name for name in COMPONENTS if name not in DEFAULT_COMPONENTS]
+    parser.description = "Print the bytes that `flux install --export` of that Flux version prints."
+    _source(parser)
+
+    def flag(*names: str, told: str, default: str = "", metavar: str | None = None) -> None:
+        shown = f"{told} (default: {default})" if default else told
+        parser.add_argument(*names, default=default, metavar=metavar, help=shown)
+
+    def listed(name: str, told: str) -> None:
+        parser.add_argument(
+            name, type=_list, action="append", metavar="LIST", help=f"{told}; comma-separated, repeatable"
+        )
+
+    flag("-v", "--version", told="Flux version, like v2.9.4; without it the newest stable release")
+    flag("-n", "--namespace", told="where Flux is installed", default=plain.namespace)
+    listed("--components", f"the controllers, in this order (default: {','.join(DEFAULT_COMPONENTS)})")
+    listed("--components-extra", f"controllers in addition to these, of {', '.join(extra)}")
+    flag("--registry", told="where the controllers' images are", default=plain.registry)
+    flag("--image-pull-secret", told="name of the Secret for a private registry", metavar="NAME")
+    for name, told in (
+        ("--watch-all-namespaces", "false: watch the namespace of Flux alone"),
+        ("--network-policy", "false: no NetworkPolicy objects"),
+    ):
+        parser.add_argument(name, type=boolean, default=True, metavar="BOOL", help=f"{told} (default: true)")
+    flag("--log-level", told=f"one of {', '.join(LOG_LEVELS)}", default=plain.log_level)
+    flag("--cluster-domain", told="the cluster's internal DNS domain", default=plain.cluster_domain)
+    listed("--toleration-keys", "keys of the taints that the controllers tolerate")
+
+
+def _path(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "path", nargs="?", default=".", metavar="PATH", help="a file or a folder (default: .)"
+    )
+
+
+def _inspect(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Find every Flux installation and say what is really there, with the proof."
+    _path(parser)
+    _source(parser)
+    parser.add_argument("--json", action="store_true", help="as JSON, see docs/reference/inspect.schema.json")
+
+
+def _policy(parser: argparse.ArgumentParser) -> None:
+    """What plan and upgrade decide by, and whom they ask."""
+    _path(parser)
+    _source(parser)
+    for name, metavar, told in (
+        (
+            "--policy",
+            "BUMP",
+            "the largest bump that needs no approval: none, patch (the default), minor, major",
+        ),
+        (
+            "--range",
+            "RANGE",
+            "versions that may be proposed, like '>=2.6 <2.9' or 2.x; alone, it is the policy",
+        ),
+        ("--config", "FILE", f"the config file (default: {CONFIG}, should it be there)"),
+        ("--flags", "FLAGS", "install flags that are to change, like 'network-policy: false'; Flux's names"),
+        ("--repository", "NAME", "owner/name or the address of the remote (default: that of the checkout)"),
+        (
+            "--base",
+            "BRANCH",
+            "the branch that pull requests go into (default: the repository's default branch)",
+        ),
+    ):
+        parser.add_argument(name, default="", metavar=metavar, help=told)
+    parser.add_argument(
+        "--approve",
+        action="append",
+        default=[],
+        metavar="VERSION",
+        help="approve a minor with its later patches (2.9) or one version alone (v2.9.4); repeatable",
+    )
+
+
+def _plan(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Show what an upgrade would do and why. Writes nothing."
+    _policy(parser)
+    parser.add_argument("--json", action="store_true", help="as JSON, see docs/reference/plan.schema.json")
+    parser.add_argument(
+        "--pull-request", action="store_true", help="take the pull requests of the repository into account"
+    )
+
+
+def _upgrade(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Upgrade every installation that the policy lets go on, flags and edits kept."
+    _policy(parser)
+    parser.add_argument(
+        "--to", default="", metavar="VERSION", help="this Flux version, whatever the policy says"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show what would be done, write nothing")
+    parser.add_argument(
+        "--pull-request",
+        action="store_true",
+        help="open, update and close pull requests; the tree stays as it is",
+    )
+    parser.add_argument(
+        "--on-conflict",
+        choices=("hold", "take-release"),
+        default="hold",
+        help="what to do where the release changed what was edited by hand (default: hold)",
+    )
+
+
+def _config(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Check the config file, and say what it means."
+    parser.add_argument("check", choices=("check",), metavar="check", help="the one thing to do with it")
+    parser.add_argument("path", nargs="?", default=CONFIG, metavar="FILE", help=f"default: {CONFIG}")
+
+
+def _action(parser: argparse.ArgumentParser) -> None:
+    parser.description = "The entry point of the GitHub Action: reads its inputs from the environment."
+
+
+COMMANDS = {
+    "render": (_render, "print what `flux install --export` prints"),
+    "inspect": (_inspect, "say what every installation really is"),
+    "plan": (_plan, "show what an upgrade would do, and why"),
+    "upgrade": (_upgrade, "upgrade every installation in a tree, or by pull request"),
+    "config": (_config, "check the config file"),
+    "action": (_action, "run as a GitHub Action"),
+}

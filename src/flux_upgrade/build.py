@@ -1,0 +1,127 @@
+"""The composition root: settings → the edges and what is read through them, each by a small function."""
+
+from __future__ import annotations
+
+from flux_upgrade.arguments import DEFAULT_SOURCE
+from flux_upgrade.errors import UsageError
+from flux_upgrade.settings import GITHUB_API, Settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.edges.checkout import Checkout, Place
+    from flux_upgrade.edges.http import Client
+    from flux_upgrade.manifests.regenerate import Regenerator
+    from flux_upgrade.ports import FluxCli, Releases, Timing, Tree, Worktree
+
+_API_REPOSITORY = "/repos/"
+_MAX_CONFIG = 1 << 20
+
+
+def build_releases(settings: Settings) -> Releases:
+    """The release source that was asked for. Raises UsageError, SourceUnavailable."""
+    source = settings.release_source
+    if source == DEFAULT_SOURCE or source.startswith(("http://", "https://")):
+        return _build_remote(settings)
+    if "://" in source:
+        raise UsageError(
+            f"--release-source '{source}' is neither github, a folder, nor an http(s) address",
+            hint="see `flux-upgrade render --help`",
+        )
+    from flux_upgrade.edges.directory import DirectoryReleases
+
+    return DirectoryReleases(source)
+
+
+def _build_remote(settings: Settings) -> Releases:
+    from flux_upgrade.edges.cache import DownloadCache
+
+    source, cache = settings.release_source, DownloadCache(settings.cache_dir or None)
+    if source == DEFAULT_SOURCE:
+        source = f"{GITHUB_API}{_API_REPOSITORY}fluxcd/flux2"
+    api, marked, repository = source.rstrip("/").partition(_API_REPOSITORY)
+    if not marked or repository.count("/") != 1:
+        from flux_upgrade.edges.mirror import HttpReleases
+
+        return HttpReleases(source, build_client(settings, "", ""), cache)
+    from flux_upgrade.edges.github import GitHubReleases
+    from flux_upgrade.edges.registry import FluxManifestsRegistry
+
+    # An Enterprise Server has raw files below /raw; github.com has a host for them.
+    raw = "https://raw.githubusercontent.com" if api == GITHUB_API else f"{api.removesuffix('/api/v3')}/raw"
+    return GitHubReleases(
+        build_client(settings, api, settings.tokens.releases),
+        cache,
+        FluxManifestsRegistry(build_client(settings, "", "")),
+        repository=repository,
+        api_url=api,
+        raw_url=raw,
+    )
+
+
+def build_client(settings: Settings, origin: str, token: str) -> Client:
+    """An http client whose token goes to one origin alone."""
+    from flux_upgrade.edges.cache import EtagCache
+    from flux_upgrade.edges.http import Client, Credential
+
+    credential = Credential(origin, token) if token else None
+    etags = EtagCache(settings.cache_dir or None)
+    return Client(
+        build_timing(settings), credential=credential, etags=etags, ca_file=settings.ca_file or None
+    )
+
+
+def build_timing(settings: Settings) -> Timing:
+    """The clock and the dice that the run was given, or the machine's."""
+    if settings.timing is not None:
+        return settings.timing
+    import random
+    import time
+
+    from flux_upgrade.ports import Timing
+
+    return Timing(now=time.time, sleep=time.sleep, jitter=random.random)
+
+
+def build_flux(settings: Settings) -> FluxCli:
+    """The Flux CLI of this machine, should there be one."""
+    from flux_upgrade.edges.flux_cli import FluxCli
+
+    return FluxCli(settings.search_path, {"HOME": settings.home, "PATH": settings.search_path})
+
+
+def build_regenerator(settings: Settings, releases: Releases | None = None) -> Regenerator:
+    """Renders what the release source holds."""
+    from flux_upgrade.manifests.regenerate import Regenerator
+
+    return Regenerator(releases or build_releases(settings), build_flux(settings))
+
+
+def build_tree(path: str) -> Tree:
+    """The tree to look in. Raises UsageError where there is none."""
+    from flux_upgrade.edges.files import DirectoryTree
+
+    return DirectoryTree(path)
+
+
+def build_worktree(settings: Settings) -> Worktree:
+    """Where changes go: the tree, or, for a dry run, a record of them."""
+    from flux_upgrade.edges.files import DirectoryWorktree, RecordingWorktree
+
+    return RecordingWorktree() if settings.dry_run else DirectoryWorktree(settings.path)
+
+
+def read_text(path: str, hint: str) -> str:
+    """A file of the user's that has to be there; bytes that are no UTF-8 as PEP 383. Raises UsageError."""
+    from flux_upgrade.edges.regular import read_regular
+
+    try:
+        return read_regular(path, _MAX_CONFIG).decode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}", hint=hint) from error
+
+
+def build_checkout(settings: Settings, place: Place) -> Checkout:
+    """The user's checkout, as far as Git knows it."""
+    from flux_upgrade.edges.checkout import Checkout
+
+    return Checkout(place.root, {"HOME": settings.home, "PATH": settings.search_path})

@@ -1,0 +1,130 @@
+"""``flux-upgrade action``: the same flow, in the runner's dialect."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+
+from flux_upgrade import action, runner
+from flux_upgrade.action_yml import REPORT_FILE, Outcome
+from flux_upgrade.commands.printing import show
+from flux_upgrade.commands.pull_requests import Telling, perform
+from flux_upgrade.edges.checkout import find
+from flux_upgrade.edges.runner_files import append, write
+from flux_upgrade.errors import FluxUpgradeError, WriteFailed
+from flux_upgrade.markdown import plain
+from flux_upgrade.publish import exit_code
+from flux_upgrade.report.requests import round_errors, round_failures, round_text
+from flux_upgrade.report.run import outputs, run_value
+from flux_upgrade.report.summary import summary
+from flux_upgrade.results import Round
+from flux_upgrade.runner import Annotation, Level, Runner
+from flux_upgrade.settings import Settings, parse_settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO
+
+    from flux_upgrade.ports import Timing
+
+
+def run(env: Mapping[str, str], out: IO[bytes], err: IO[str], timing: Timing | None = None) -> int:
+    """One step of a job: log, annotations, outputs, summary, report file; then the exit code."""
+    del err  # the runner shows both streams as one
+    where = runner.runner_of(env)
+    tokens = action.secrets(env, where)
+    for secret in tokens:
+        show(out, "".join(f"{line}\n" for line in runner.mask(secret)))
+    say = _Log(out, where)
+    for warning in action.unknown(env):
+        say.annotate(Annotation(Level.WARNING, warning))
+    try:
+        settings = _settings(env, where, tokens)._replace(timing=timing)
+        telling = Telling(where.approve_command(settings.repository), where.run_url)
+        done, calls = perform(settings, telling, lambda warning: say.text(f"warning: {warning}\n"))
+    except FluxUpgradeError as error:
+        say.failed(error.slug, error.message, error.hint)
+        say.finish({"outcome": str(Outcome.FAILED)}, "")
+        return error.exit_code
+    except Exception:
+        # What it is stands at the end of the log; later steps are told that it went wrong.
+        say.failed("unexpected", "a defect of flux-upgrade, see the end of the log", "please report it")
+        say.finish({"outcome": str(Outcome.FAILED)}, "")
+        raise
+    is_dry = settings.dry_run or settings.command == "plan"
+    say.text(round_text(done, calls=calls, written=not is_dry))
+    _report(done, calls, say, where)
+    return exit_code(round_errors(done))
+
+
+def _settings(env: Mapping[str, str], where: Runner, tokens: action.Secrets) -> Settings:
+    argv = action.arguments(env)
+    action.check(env, where, has_checkout=_has_checkout(where, argv[1]))
+    given = {"GITHUB_TOKEN": tokens.token, "FLUX_UPGRADE_RELEASE_TOKEN": tokens.release_token}
+    settings = parse_settings(argv, {**env, **given})
+    return settings._replace(repository=settings.repository or where.repository)
+
+
+def _has_checkout(where: Runner, path: str) -> bool:
+    """Whether ``path`` is in a checkout in the workspace, also once links are followed."""
+    if not where.workspace:
+        return False
+    place = find(action.inside(where.workspace, path))
+    workspace = find(where.workspace)
+    action.inside(f"{workspace.root}/{workspace.prefix}".rstrip("/"), f"{place.root}/{place.prefix}")
+    return place.is_checkout
+
+
+def _report(done: Round, calls: int, say: _Log, where: Runner) -> None:
+    value = json.dumps(run_value(done, calls=calls), ensure_ascii=False)
+    for slug, message, hint in round_failures(done):
+        say.failed(slug, message, hint)
+    for warning in (
+        *done.repository.warnings,
+        *(each for result in done.results for each in result.warnings),
+    ):
+        say.annotate(Annotation(Level.WARNING, warning))
+    found = outputs(done, value)
+    if where.temp:
+        # Not every runner mounts its temporary folder, and the run has done its work.
+        with suppress(WriteFailed):
+            write(f"{where.temp}/{REPORT_FILE}", value + "\n")
+            found["report-file"] = REPORT_FILE
+    say.finish(found, summary(done, calls=calls, approve_command=where.approve_command()))
+
+
+class _Log:
+    """What the runner reads: commands in the log, outputs, the summary."""
+
+    def __init__(self, out: IO[bytes], where: Runner) -> None:
+        self._out, self._where = out, where
+        self._annotations: list[Annotation] = []
+
+    def text(self, text: str) -> None:
+        """Show text that may be anybody's: commands in it are none."""
+        show(self._out, runner.stopped(text, secrets.token_hex(16)))
+
+    def annotate(self, annotation: Annotation) -> None:
+        """Remember it: the runner takes ten of a level."""
+        self._annotations.append(annotation)
+
+    def failed(self, slug: str, message: str, hint: str) -> None:
+        """An error, and what to do about it, in the words of whoever gave inputs."""
+        told = action.in_inputs(f"{message}\n{hint}" if hint else message)
+        self.annotate(Annotation(Level.ERROR, told, title=f"flux-upgrade: {slug}"))
+
+    def finish(self, outputs: Mapping[str, str], summary: str) -> None:
+        """Write everything. What there are no annotations for goes into the summary."""
+        lines, others = runner.annotate(self._annotations)
+        show(self._out, "".join(f"{line}\n" for line in lines))
+        fits, dropped = runner.fitting(outputs)
+        notes = [each.message for each in (*others, *(self._annotations if not summary else ()))]
+        notes += [f"the output {name} is empty: it is larger than GitHub takes" for name in dropped]
+        if self._where.output:
+            append(self._where.output, runner.outputs_text(fits, secrets.token_hex(16)))
+        if self._where.summary:
+            # On top: a summary that is too long is cut at its end.
+            shown = "".join(f"> {plain(note)}\n\n" for note in notes)
+            append(self._where.summary, runner.summary_within(f"{shown}{summary}"))

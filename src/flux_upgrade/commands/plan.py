@@ -1,0 +1,24 @@
+"""``flux-upgrade plan``."""
+
+from __future__ import annotations
+
+from flux_upgrade import report
+from flux_upgrade.commands.gathering import gather
+from flux_upgrade.commands.printing import show
+from flux_upgrade.planning import plan_teams
+from flux_upgrade.settings import Settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO
+
+
+def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
+    """Show what would happen and why. Ends with 0 whatever is held: nothing was asked to be done."""
+    if settings.pull_request:
+        from flux_upgrade.commands.pull_requests import preview
+
+        return preview(settings, out, err)
+    plans = [plan for team in plan_teams(gather(settings)) for plan in team.plans]
+    show(out, report.plans_json(plans) if settings.json else report.plans_text(plans))
+    return 0

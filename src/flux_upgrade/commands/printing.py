@@ -1,0 +1,32 @@
+"""What every command prints in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flux_upgrade.errors import NothingFound
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO
+
+
+def show(out: IO[bytes], text: str) -> None:
+    """Print a report. File names may hold bytes that are no text (PEP 383); they are shown as escapes."""
+    out.write(text.encode("utf-8", "backslashreplace"))
+    out.flush()
+
+
+def fail(err: IO[str], slug: str, message: str, hint: str) -> None:
+    """One thing that went wrong, and what to do about it."""
+    err.write(f"flux-upgrade: {slug}: {message}\n" + (f"  {hint}\n" if hint else ""))
+
+
+def require_any(installations: Sequence[object], path: str) -> None:
+    """Raises NothingFound where there is no installation."""
+    if not installations:
+        raise NothingFound(
+            f"there is no Flux manifest in {path}",
+            hint="give the file or the folder in which gotk-components.yaml stands; "
+            "a new one is made with `flux-upgrade render`",
+        )

@@ -1,0 +1,99 @@
+"""``upgrade --pull-request``, and ``plan --pull-request``: what the Action does, on a laptop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+
+from flux_upgrade.build_forge import build_forge
+from flux_upgrade.commands.gathering import gather
+from flux_upgrade.commands.printing import fail, show
+from flux_upgrade.forge import Repository
+from flux_upgrade.planning import Gathered, TeamPlan, plan_teams
+from flux_upgrade.ports import Forge
+from flux_upgrade.proposal import Surroundings
+from flux_upgrade.publish import exit_code
+from flux_upgrade.pull_requests import question_of, run_rounds
+from flux_upgrade.report.requests import all_plans, round_errors, round_failures, round_text
+from flux_upgrade.results import Round
+from flux_upgrade.settings import Settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO
+
+
+_JOBS_OWN = "github-actions[bot]"
+"""Who the token is that every job gets: pull requests of its own run no workflows at once."""
+
+
+@dataclass(frozen=True)
+class Telling:
+    """What the texts say of the run."""
+
+    approve_command: str = "flux-upgrade upgrade --pull-request --approve="
+    run_url: str = ""
+    """Of the workflow's run, for a browser."""
+
+
+def propose(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
+    """Open, update and close pull requests; ``--dry-run`` tells what would be done."""
+    done, calls = perform(settings, Telling(), lambda warning: fail(err, "warning", warning, ""))
+    show(out, round_text(done, calls=calls, written=not settings.dry_run))
+    for slug, message, hint in round_failures(done):
+        fail(err, slug, message, hint)
+    return exit_code(round_errors(done))
+
+
+def preview(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
+    """The plan under the answers that people gave in pull requests."""
+    del err
+    from flux_upgrade.report.plans import plans_json, plans_text
+
+    gathered = gather(settings)
+    with closing(_forge(settings, gathered)) as forge:
+        repository = forge.look(question_of(gathered))
+    plans = all_plans(plan_teams(gathered, repository))
+    show(out, plans_json(plans) if settings.json else plans_text(plans))
+    return 0
+
+
+def perform(settings: Settings, telling: Telling, warn: Callable[[str], None]) -> tuple[Round, int]:
+    """One whole run. Returns what came of it, and the calls made to the forge.
+
+    ``warn`` is told of what a person should know before anything is written.
+    """
+    gathered = gather(settings)
+
+    def around(repository: Repository, planned: TeamPlan) -> Surroundings:
+        return _surroundings(gathered, telling, repository, planned)
+
+    with closing(_forge(settings, gathered)) as forge:
+        return run_rounds(gathered, forge, around, warn), forge.calls
+
+
+def _forge(settings: Settings, gathered: Gathered) -> Forge:
+    forge = build_forge(settings, gathered.config)
+    if not settings.dry_run and settings.command != "plan":
+        return forge
+    from flux_upgrade.edges.forges.recording import RecordingForge
+
+    return RecordingForge(forge)
+
+
+def _surroundings(
+    gathered: Gathered, telling: Telling, repository: Repository, planned: TeamPlan
+) -> Surroundings:
+    from flux_upgrade import pull_request
+
+    files = {plan.path: plan.installation.content for plan in planned.plans if plan.upgrades}
+    history = {path: repository.files[path].history for path in files}
+    return Surroundings(
+        releases=gathered.releases,
+        remarks=gathered.around.remarks(files, history),
+        conventional=pull_request.conventional_prefix(repository.recent),
+        approve_command=telling.approve_command,
+        waits_for_checks=repository.viewer == _JOBS_OWN,
+        run_url=telling.run_url,
+    )

@@ -1,0 +1,261 @@
+"""What there is and what should be → the steps between them. Pure, and safe to repeat.
+
+A run may end between any two calls to the forge: whatever it left behind, the next
+run goes on from there. A branch that somebody else has touched is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from flux_upgrade import markers, pull_request
+from flux_upgrade.answers import APPROVED, PENDING, REBASE, issues_of, state_of
+from flux_upgrade.decision import Hold, HoldReason
+from flux_upgrade.forge import (
+    Branch,
+    ClosePull,
+    Extras,
+    Issue,
+    NewCommit,
+    OpenIssue,
+    OpenPull,
+    PullRequest,
+    PullState,
+    Repository,
+    Status,
+    Step,
+    UpdateIssue,
+    UpdatePull,
+)
+from flux_upgrade.markers import State
+from flux_upgrade.proposal import Proposal, Surroundings
+
+_PLAN = "Flux-Upgrade-Plan"
+_OPENED = ("opened", "It was approved, and is a pull request now.")
+_TWICE = ("twice", "There is another issue that says the same.")
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """What is to be done for one branch."""
+
+    steps: tuple[Step, ...] = ()
+    hold: Hold | None = None
+    """Hands off, and why."""
+    pull: PullRequest | None = None
+    """The open pull request, should there be one."""
+    issue: Issue | None = None
+    """The issue that stands in for it, should it stay open."""
+
+
+def converge(proposal: Proposal, around: Surroundings, repository: Repository) -> Convergence:
+    """Open the pull request of a proposal, or bring it up to date."""
+    branch = repository.branches[proposal.branch]
+    pull = branch.open_pull
+    issues = issues_of(repository, proposal.slug, proposal.subject)
+    if pull is not None:
+        found = _update(proposal, around, repository, pull)
+        steps = (*found.steps, *_closed(issues, *_OPENED))
+        return found if found.hold is not None else replace(found, steps=steps)
+    head = branch.head
+    if issues and proposal.is_pending:
+        steps = (*_kept_issue(proposal, around, issues[0]), *_closed(issues[1:], *_TWICE))
+        return Convergence(steps, issue=issues[0])
+    if head is not None and not _may_replace(branch):
+        return Convergence(hold=_edited(proposal, f"the branch {branch.name}"))
+    fits = (
+        head is not None
+        and markers.is_ours(head)
+        and _is_current(head.message, proposal)
+        and not _is_merged(branch)  # merged and reverted: the same commit once more would change nothing
+    )
+    opening = OpenPull(
+        branch=branch.name,
+        base=repository.base,
+        before="" if head is None else head.oid,
+        commit=None if fits else _first_commit(proposal, around, repository),
+        title=pull_request.title(proposal, around),
+        body=pull_request.body(proposal, around, _state(proposal, around)),
+        is_draft=proposal.is_pending,
+        status=_status(proposal, around),
+        extras=_extras(proposal),
+    )
+    return Convergence((opening, *_closed(issues, *_OPENED)))
+
+
+def converge_without(branch: Branch, issue: Issue | None, closed: str, why: str) -> Convergence:
+    """Close what is no longer needed. ``closed``: the reason as a slug; ``why``: one sentence."""
+    pull = branch.open_pull
+    steps: tuple[Step, ...] = ()
+    if pull is not None:
+        state = state_of(pull)
+        if state is None:
+            return Convergence(pull=pull)
+        # Whoever pushed to it may want to keep that; whoever ticked the box does not.
+        if closed != markers.SKIP and (pull.head is None or not markers.is_ours(pull.head)):
+            return Convergence(hold=_touched(pull), pull=pull)
+        body = pull_request.closing(pull.body, replace(state, closed=closed), why)
+        steps = (ClosePull(pull, body),)
+    issues = () if issue is None else (issue,)
+    return Convergence((*steps, *_closed(issues, closed, why)), pull=pull)
+
+
+def instead_of_draft(proposal: Proposal, around: Surroundings) -> OpenIssue:
+    """The issue that says what a draft would, where the forge has none."""
+    title, body = pull_request.issue(proposal, around, _state(proposal, around))
+    return OpenIssue(title, body, (PENDING,))
+
+
+def _update(
+    proposal: Proposal, around: Surroundings, repository: Repository, pull: PullRequest
+) -> Convergence:
+    asked = REBASE in pull.labels or markers.is_ticked(pull.body, markers.REBASE)
+    head = repository.branches[proposal.branch].head
+    if head is None:
+        # The branch is gone, and the forge has not closed the pull request yet: a person's answer.
+        return Convergence(pull=pull)
+    if not markers.is_ours(head) and not asked:
+        return Convergence(hold=_edited(proposal, pull.url), pull=pull)
+    remake = asked or pull.is_conflicting or not _is_current(head.message, proposal)
+    before = state_of(pull) or State(proposal.slug, proposal.subject, proposal.target)
+    state = _state(proposal, around)
+    title = pull_request.title(proposal, around)
+    is_ours = before.title == markers.digest_of(pull.title)
+    if not is_ours:
+        state = replace(state, title=before.title)
+    ours = pull_request.body(proposal, around, state)
+    # A server that cannot be asked for its pull requests is told everything with each push.
+    told_anew = remake and not repository.lists_pulls
+    status = _status(proposal, around)
+    is_bare = repository.sees_statuses and head.statuses.get(status.context) != status.state
+    ready = pull.is_draft and not proposal.is_pending
+    step = UpdatePull(
+        pull=pull,
+        branch=proposal.branch,
+        before=head.oid,
+        commit=_commit(proposal, around, repository) if remake else None,
+        title=title if is_ours and title != pull.title else None,
+        body=ours if told_anew else _new_body(pull.body, ours),
+        make_ready=ready and (before.pending or APPROVED in pull.labels or proposal.is_asked),
+        status=status if remake or is_bare else None,
+        drop_labels=tuple(label for label in (REBASE, APPROVED) if label in pull.labels),
+    )
+    idle = UpdatePull(pull=pull, branch=step.branch, before=step.before)
+    if step == replace(idle, status=status) and status.context not in head.statuses:
+        # The status is the last thing that a new pull request gets: that run was cut off.
+        step = replace(step, extras=_extras(proposal))
+    recorded = idle
+    if step.make_ready and state.approval.startswith("v") and before.approval != state.approval:
+        # A pull request that is ready speaks for a minor. That it is about one version is written down first.
+        body = pull_request.body(proposal, around, replace(state, pending=True))
+        recorded = replace(idle, body=_new_body(pull.body, body))
+    steps = [each for each in (recorded, step) if each != idle]
+    if recorded.body is not None:
+        steps[-1] = replace(step, pull=replace(pull, body=recorded.body))
+    return Convergence(tuple(steps), pull=pull)
+
+
+def _new_body(body: str, ours: str) -> str | None:
+    """The body with our block anew; None where that changes nothing, or a person has removed it."""
+    new = markers.replaced(body, ours)
+    if new is None or new.replace("\r\n", "\n").strip() == body.replace("\r\n", "\n").strip():
+        return None
+    return new
+
+
+def _closed(issues: Iterable[Issue], closed: str, why: str) -> Iterator[UpdateIssue]:
+    for issue in issues:
+        state = markers.state_of(issue.body)
+        if state is not None:
+            body = pull_request.closing(issue.body, replace(state, closed=closed), why)
+            yield UpdateIssue(issue, body, close=True)
+
+
+def _kept_issue(proposal: Proposal, around: Surroundings, issue: Issue) -> tuple[Step, ...]:
+    _, ours = pull_request.issue(proposal, around, _state(proposal, around))
+    body = _new_body(issue.body, ours)
+    return () if body is None else (UpdateIssue(issue, body),)
+
+
+def _may_replace(branch: Branch) -> bool:
+    """Whether a branch without an open pull request is ours, or was merged as it is."""
+    head = branch.head
+    return head is None or markers.is_ours(head) or _is_merged(branch)
+
+
+def _is_merged(branch: Branch) -> bool:
+    """Whether the branch was merged as it is now."""
+    merged = (pull.head for pull in branch.pulls if pull.state is PullState.MERGED)
+    return any(
+        each is not None and branch.head is not None and each.oid == branch.head.oid for each in merged
+    )
+
+
+def _is_current(message: str, proposal: Proposal) -> bool:
+    return markers.trailers(message).get(_PLAN) == pull_request.plan_digest(proposal)
+
+
+def _commit(proposal: Proposal, around: Surroundings, repository: Repository) -> NewCommit:
+    return NewCommit(
+        message=pull_request.commit_message(proposal, around),
+        parent=repository.base_oid,
+        parent_tree=repository.base_tree,
+        files=_files(proposal, repository),
+    )
+
+
+def _first_commit(proposal: Proposal, around: Surroundings, repository: Repository) -> NewCommit:
+    """Should the run end before there is a pull request, the commit tells what was approved."""
+    commit = _commit(proposal, around, repository)
+    if not proposal.approval:
+        return commit
+    return replace(commit, message=f"{commit.message.rstrip()}\n{markers.APPROVAL}: {proposal.approval}\n")
+
+
+def _files(proposal: Proposal, repository: Repository) -> Mapping[str, tuple[str, bytes]]:
+    return {
+        plan.path: (repository.files[plan.path].mode, upgrade.change.new)
+        for plan, upgrade in proposal.upgrades
+    }
+
+
+def _state(proposal: Proposal, around: Surroundings) -> State:
+    return State(
+        group=proposal.slug,
+        subject=proposal.subject,
+        target=proposal.target,
+        pending=proposal.is_pending,
+        approval=proposal.approval,
+        title=markers.digest_of(pull_request.title(proposal, around)),
+        paths=tuple(sorted(markers.digest_of(plan.path) for plan, _ in proposal.upgrades)),
+    )
+
+
+def _status(proposal: Proposal, around: Surroundings) -> Status:
+    return replace(pull_request.status(proposal), url=around.run_url)
+
+
+def _extras(proposal: Proposal) -> Extras:
+    group = proposal.group
+    patch = group.auto_merge and proposal.is_patch and not proposal.is_pending
+    return Extras(group.labels, group.assignees, group.reviewers, auto_merge=patch)
+
+
+def _edited(proposal: Proposal, where: str) -> Hold:
+    return Hold(
+        HoldReason.BRANCH_EDITED,
+        f"somebody has pushed to {where}",
+        "merge or close it as it is; to have it made anew, and what was pushed thrown away, tick the box "
+        f"in the pull request or add the label {REBASE}; without a pull request delete the branch",
+        subject=proposal.subject,
+        target=proposal.target,
+    )
+
+
+def _touched(pull: PullRequest) -> Hold:
+    return Hold(
+        HoldReason.BRANCH_EDITED,
+        f"{pull.url} is no longer needed, but somebody has pushed to its branch",
+        "close it, or merge what you want to keep",
+    )

@@ -1,0 +1,242 @@
+"""Bring pull requests to what is proposed: look, plan, take the steps; and again, if overtaken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+
+from flux_upgrade import markers
+from flux_upgrade.answers import issue_of, minor_of, state_of
+from flux_upgrade.decision import Hold, HoldReason, Subject
+from flux_upgrade.errors import DraftsUnavailable, FluxUpgradeError, ForgeUnavailable, Overtaken
+from flux_upgrade.forge import (
+    ClosePull,
+    Done,
+    OpenIssue,
+    OpenPull,
+    Question,
+    Repository,
+    Step,
+    UpdateIssue,
+    UpdatePull,
+)
+from flux_upgrade.groups import Team, branch_name
+from flux_upgrade.leftovers import leftovers, question_about
+from flux_upgrade.planning import Gathered, TeamPlan, branches_of, plan_teams
+from flux_upgrade.ports import Forge
+from flux_upgrade.proposal import Proposal, Surroundings
+from flux_upgrade.proposals import no_longer_needed, proposals_of
+from flux_upgrade.results import Action, Result, Round
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.converge import Convergence
+
+_ROUNDS = 3
+"""Of looking and acting: somebody who is faster three times in a row is at work on the same branch."""
+_TRIES = 2
+"""Of the same where a server gives no answer: a write may have been applied all the same."""
+
+
+_ACTIONS: dict[type[Step], Action] = {
+    OpenPull: Action.OPENED,
+    OpenIssue: Action.OPENED,
+    UpdatePull: Action.UPDATED,
+    UpdateIssue: Action.UPDATED,
+    ClosePull: Action.CLOSED,
+}
+
+
+def run_rounds(
+    gathered: Gathered,
+    forge: Forge,
+    around: Callable[[Repository, TeamPlan], Surroundings],
+    warn: Callable[[str], None],
+) -> Round:
+    """Until everything is as it should be, or three times.
+
+    ``warn`` is told, before the first write, what the forge warns of. Raises what
+    ``Forge.look`` and ``plan_teams`` raise at first: it concerns everything.
+    """
+    results: dict[str, Result] = {}
+    repository = forge.look(question_of(gathered))
+    for warning in repository.warnings:
+        warn(warning)
+    plans = plan_teams(gathered, repository)
+    for attempt in range(_ROUNDS):
+        acting = _Acting(gathered, forge, around, repository)
+        for planned in plans:
+            for subject in Subject:
+                name = branch_name(gathered.config.branch_prefix, planned.team.slug, subject)
+                before = results.get(name)
+                if before is None or _may_change(before, attempt):
+                    results[name] = _together(before, acting.act(planned, subject))
+        if not any(_may_change(result, attempt + 1) for result in results.values()):
+            break
+        try:
+            repository = forge.look(question_of(gathered))
+            plans = plan_teams(gathered, repository)
+        except FluxUpgradeError:
+            break  # what was done is told; the next run goes on from there
+    about = question_about(repository, gathered)
+    gone = () if about is None else _tidied(gathered, forge, about)
+    return Round(repository, plans, (*results.values(), *gone))
+
+
+def _tidied(gathered: Gathered, forge: Forge, about: Question) -> Iterator[Result]:
+    """Close what belongs to no team any more; what cannot be seen to is left to the next run."""
+    from flux_upgrade.converge import converge_without
+
+    with suppress(FluxUpgradeError):
+        for branch, state in leftovers(forge, about, gathered):
+            team = Team(state.group, state.group, gathered.config.default, ())
+            why = "What it changes is not in the repository any more, or is proposed in another pull request."
+            found = converge_without(branch, None, "gone", why)
+            pull = found.pull
+            if pull is not None and found.steps:
+                done = [forge.take(step) for step in found.steps]
+                warnings = tuple(warning for each in done for warning in each.warnings)
+                yield Result(
+                    team,
+                    Subject(state.subject),
+                    branch.name,
+                    Action.CLOSED,
+                    number=pull.number,
+                    url=pull.url,
+                    warnings=warnings,
+                )
+
+
+def question_of(gathered: Gathered) -> Question:
+    """What has to be known about the repository."""
+    return Question(
+        branches=tuple(name for team in gathered.teams for name in branches_of(team, gathered.config)),
+        paths=tuple(member.path for team in gathered.teams for member in team.members),
+        base=gathered.asked.base,
+        prefix=gathered.config.branch_prefix if gathered.found is not None else "",
+    )
+
+
+def _may_change(result: Result, attempt: int) -> bool:
+    """Whether another look may end better: somebody was faster, or an answer was lost on its way."""
+    if isinstance(result.error, Overtaken):
+        return attempt < _ROUNDS
+    return isinstance(result.error, ForgeUnavailable) and attempt < _TRIES
+
+
+def _unseen(idle: Result) -> Hold:
+    """A server with neither drafts nor issues: what waits is shown in the report alone."""
+    target = idle.proposal.target if idle.proposal is not None else ""
+    return Hold(
+        HoldReason.NEEDS_APPROVAL,
+        f"the server has neither drafts nor issues to show {target} in",
+        f"approve it with --approve {minor_of(target)}",
+        subject=idle.subject,
+        target=target,
+    )
+
+
+def _together(before: Result | None, after: Result) -> Result:
+    """A write whose answer was lost was this run's all the same."""
+    if before is None or isinstance(before.error, Overtaken) or after.action is Action.FAILED:
+        return after
+    done = Action.UPDATED if after.action is Action.UPDATED else Action.UNCHANGED
+    if after.action is done and before.attempted is not Action.NONE:
+        return replace(after, action=before.attempted, attempted=before.attempted)
+    return after
+
+
+def _is_refused(step: Step, done: Done) -> bool:
+    """Whether nothing was changed: the status was to be set, no more, and could not be."""
+    if not isinstance(step, UpdatePull) or not done.warnings:
+        return False
+    return step == UpdatePull(step.pull, step.branch, step.before, status=step.status, extras=step.extras)
+
+
+class _Acting:
+    """One round: everything is as it was looked at."""
+
+    def __init__(
+        self,
+        gathered: Gathered,
+        forge: Forge,
+        around: Callable[[Repository, TeamPlan], Surroundings],
+        repository: Repository,
+    ) -> None:
+        self._gathered, self._forge, self._around, self._repository = gathered, forge, around, repository
+
+    def act(self, planned: TeamPlan, subject: Subject) -> Result:
+        gathered = self._gathered
+        name = branch_name(gathered.config.branch_prefix, planned.team.slug, subject)
+        idle = Result(planned.team, subject, name, Action.NONE)
+        proposal = proposals_of(planned, gathered.config, gathered.asked.approve).get(subject)
+        # Another target may be proposed by now: what was refused is closed all the same.
+        is_refused = self._is_refused(idle) and not (proposal is not None and proposal.is_asked)
+        if proposal is None or is_refused:
+            return self._end(planned, subject, idle)
+        # Nearly every run proposes nothing: what makes the texts is imported when there is one.
+        from flux_upgrade.converge import converge
+
+        surroundings = self._around(self._repository, planned)
+        found = converge(proposal, surroundings, self._repository)
+        return self._take(found, replace(idle, proposal=proposal), surroundings)
+
+    def _is_refused(self, idle: Result) -> bool:
+        pull = self._repository.branches[idle.branch].open_pull
+        return pull is not None and markers.is_ticked(pull.body, markers.SKIP)
+
+    def _end(self, planned: TeamPlan, subject: Subject, idle: Result) -> Result:
+        """Close what is open about a subject about which nothing is proposed."""
+        branch = self._repository.branches[idle.branch]
+        issue = issue_of(self._repository, planned.team.slug, subject)
+        pull = branch.open_pull
+        if pull is None and issue is None:
+            return idle
+        from flux_upgrade.converge import Convergence, converge_without
+
+        state = state_of(pull) if pull is not None else None
+        listed = {release.tag for release in self._gathered.releases}
+        ending = no_longer_needed(planned, subject, state.target if state is not None else "", listed)
+        if self._is_refused(idle):
+            ending = (markers.SKIP, "It is not proposed again: the box was ticked.")
+        if ending is None:
+            return self._take(Convergence(pull=pull), idle)
+        return self._take(converge_without(branch, issue, *ending), idle)
+
+    def _take(self, found: Convergence, idle: Result, around: Surroundings | None = None) -> Result:
+        if found.pull is not None:
+            idle = replace(idle, action=Action.UNCHANGED, number=found.pull.number, url=found.pull.url)
+        elif found.issue is not None:
+            issue = found.issue
+            idle = replace(idle, action=Action.UNCHANGED, number=issue.number, url=issue.url, is_issue=True)
+        if found.hold is not None:
+            return replace(idle, action=Action.HELD, hold=found.hold)
+        result = idle
+        for step in found.steps:
+            attempted = _ACTIONS[type(step)]
+            try:
+                done, is_issue = self._done(step, idle.proposal, around)
+            except FluxUpgradeError as error:
+                return replace(result, action=Action.FAILED, error=error, attempted=attempted)
+            if isinstance(step, OpenPull | OpenIssue) and is_issue and not done.number:
+                return replace(result, action=Action.HELD, hold=_unseen(idle), warnings=done.warnings)
+            result = replace(
+                result,
+                action=attempted if result is idle and not _is_refused(step, done) else result.action,
+                number=result.number or done.number,
+                url=result.url or done.url,
+                warnings=(*result.warnings, *done.warnings),
+                is_issue=result.is_issue or (is_issue and not result.number),
+            )
+        return result
+
+    def _done(self, step: Step, proposal: Proposal | None, around: Surroundings | None) -> tuple[Done, bool]:
+        try:
+            return self._forge.take(step), isinstance(step, OpenIssue | UpdateIssue)
+        except DraftsUnavailable:
+            if proposal is None or around is None:
+                raise
+            from flux_upgrade.converge import instead_of_draft
+
+            return self._forge.take(instead_of_draft(proposal, around)), True

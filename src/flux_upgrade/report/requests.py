@@ -1,0 +1,61 @@
+"""What came of the pull requests → text for the log, a line for each failure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade.errors import FluxUpgradeError
+from flux_upgrade.markdown import counted
+from flux_upgrade.plan import Plan
+from flux_upgrade.planning import TeamPlan
+from flux_upgrade.report.plans import plans_text
+from flux_upgrade.report.wording import printable
+from flux_upgrade.results import Action, Result, Round
+
+
+def round_text(done: Round, *, calls: int, written: bool) -> str:
+    """Plans first, then what was done about each pull request. ``calls``: to the forge."""
+    plans = [plan for team in done.plans for plan in team.plans]
+    lines = [line for result in done.results for line in _result(result, written=written)]
+    made = "".join(
+        f"{printable(line)}\n" for line in [*lines, f"{counted(calls, 'call')} to {done.repository.name}"]
+    )
+    return f"{plans_text(plans)}\n{made}"
+
+
+def _result(result: Result, *, written: bool) -> Iterator[str]:
+    if result.action is Action.NONE:
+        return
+    where = result.url or result.branch
+    dry = "" if written or result.action in (Action.UNCHANGED, Action.HELD, Action.FAILED) else "would be "
+    yield f"{result.team.name} · {result.subject}: {dry}{result.action} · {where}"
+    if result.hold is not None:
+        yield f"  {result.hold.reason}: {result.hold.detail}"
+        if result.hold.hint:
+            yield f"  remedy: {result.hold.hint}"
+    if result.error is not None:
+        yield f"  {result.error.slug}: {result.error.message}"
+    yield from (f"  warning: {warning}" for warning in result.warnings)
+
+
+def round_failures(done: Round) -> Iterator[tuple[str, str, str]]:
+    """Slug, what is wrong and what to do: of everything that the run ends red for."""
+    for plan in all_plans(done.plans):
+        for hold in plan.holds:
+            if hold.error is not None:
+                yield str(hold.reason), f"{plan.path}: {hold.detail}", hold.hint
+    for result in done.results:
+        if result.error is not None:
+            yield result.error.slug, f"{result.team.name}: {result.error.message}", result.error.hint
+
+
+def all_plans(teams: Sequence[TeamPlan]) -> tuple[Plan, ...]:
+    """The plans of all teams."""
+    return tuple(plan for team in teams for plan in team.plans)
+
+
+def round_errors(done: Round) -> Iterator[type[FluxUpgradeError]]:
+    """What the run ends with."""
+    for plan in all_plans(done.plans):
+        yield from (hold.error for hold in plan.holds if hold.error is not None)
+    yield from (type(result.error) for result in done.results if result.error is not None)

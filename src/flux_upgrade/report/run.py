@@ -1,0 +1,115 @@
+"""A whole run as JSON and as the outputs of the action."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from flux_upgrade.action_yml import Outcome, gravest
+from flux_upgrade.decision import HoldReason
+from flux_upgrade.plan import Plan
+from flux_upgrade.report.plans import plan_value
+from flux_upgrade.report.requests import all_plans, round_failures
+from flux_upgrade.results import Action, Result, Round
+
+_OUTCOMES = {
+    Action.NONE: Outcome.NONE,
+    Action.UNCHANGED: Outcome.NONE,
+    Action.OPENED: Outcome.OPENED,
+    Action.UPDATED: Outcome.UPDATED,
+    Action.CLOSED: Outcome.CLOSED,
+    Action.HELD: Outcome.HELD,
+    Action.FAILED: Outcome.FAILED,
+}
+
+
+def run_value(done: Round, *, calls: int) -> dict[str, Any]:
+    """Everything but the diffs: see docs/reference/report.schema.json."""
+    return {
+        "outcome": str(outcome_of(done)),
+        "repository": done.repository.name,
+        "base": done.repository.base,
+        "calls": calls,
+        "installations": [
+            {**plan_value(plan), "team": team.team.slug} for team in done.plans for plan in team.plans
+        ],
+        "pull-requests": [_result(result) for result in done.results if result.action is not Action.NONE],
+        "failures": [
+            {"slug": slug, "message": message, "remedy": hint} for slug, message, hint in round_failures(done)
+        ],
+    }
+
+
+def outcome_of(done: Round) -> Outcome:
+    """What the run did, in one word."""
+    if next(iter(round_failures(done)), None) is not None:
+        return Outcome.FAILED
+    words = [_OUTCOMES[result.action] for result in done.results]
+    held = any(hold.reason is not HoldReason.UP_TO_DATE for plan in plans_of(done) for hold in plan.holds)
+    return gravest([*words, Outcome.HELD] if held else words)
+
+
+def outputs(done: Round, report: str) -> dict[str, str]:
+    """The outputs of the action. ``report``: ``run_value`` as JSON."""
+    plans = plans_of(done)
+    pulls = [each for each in done.results if each.number and not each.is_issue]
+    open_pulls = [each for each in pulls if each.action is not Action.CLOSED]
+    one = open_pulls[0] if len(open_pulls) == 1 else None
+    current, target, pending = versions_of(plans)
+    return {
+        "outcome": str(outcome_of(done)),
+        "current-version": current,
+        "target-version": target,
+        "pending-version": pending,
+        "pull-request-number": str(one.number) if one else "",
+        "pull-request-url": one.url if one else "",
+        "pull-requests": json.dumps([_listed(each) for each in pulls]),
+        "report": report,
+    }
+
+
+def _listed(result: Result) -> dict[str, Any]:
+    target = result.proposal.target if result.proposal is not None else None
+    return {
+        "number": result.number,
+        "url": result.url,
+        "operation": str(_OUTCOMES[result.action]),
+        "target": target,
+    }
+
+
+def _result(result: Result) -> dict[str, Any]:
+    proposal = result.proposal
+    return {
+        "team": result.team.slug,
+        "subject": str(result.subject),
+        "branch": result.branch,
+        "action": str(result.action),
+        "number": result.number or None,
+        "url": result.url or None,
+        "is-issue": result.is_issue,
+        "target": proposal.target if proposal is not None else None,
+        "pending": proposal.is_pending if proposal is not None else None,
+        "reason": str(result.hold.reason) if result.hold is not None else None,
+        "detail": result.hold.detail if result.hold is not None else None,
+        "error": result.error.message if result.error is not None else None,
+        "warnings": list(result.warnings),
+    }
+
+
+def only(values: set[str]) -> str:
+    """The one value, or nothing where installations differ."""
+    return values.pop() if len(values) == 1 else ""
+
+
+def versions_of(plans: tuple[Plan, ...]) -> tuple[str, str, str]:
+    """Current, target and pending version; each empty where installations differ or there is none."""
+    current = only({plan.installation.proof.version for plan in plans})
+    target = only({plan.approved.target if plan.approved else "" for plan in plans})
+    pending = only({next((u.target for u in plan.upgrades if not u.approved), "") for plan in plans})
+    return current, target, pending
+
+
+def plans_of(done: Round) -> tuple[Plan, ...]:
+    """Every installation's plan."""
+    return all_plans(done.plans)

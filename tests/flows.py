@@ -1,0 +1,106 @@
+"""The whole flow over ports in memory: installations of written releases, a forge, and one run after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+
+from flux_upgrade.around import Around
+from flux_upgrade.config import Config
+from flux_upgrade.errors import CheckoutDiffers
+from flux_upgrade.groups import assign
+from flux_upgrade.kinds import Installation, discover
+from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.model import Release
+from flux_upgrade.planning import Asked, Gathered
+from flux_upgrade.ports import Forge
+from flux_upgrade.proposal import Surroundings
+from flux_upgrade.pull_requests import run_rounds
+from flux_upgrade.results import Round
+from memory import MemoryTree, NoFlux, WrittenReleases, regenerator, rendered
+
+NOW = datetime(2026, 9, 1, tzinfo=UTC)
+KUSTOMIZATION = b"resources:\n- gotk-components.yaml\n"
+_USING = regenerator()
+
+
+def path_in(folder: str) -> str:
+    """Where Flux's manifest stands in a cluster's folder."""
+    return f"{folder}/flux-system/gotk-components.yaml"
+
+
+PATH = path_in("clusters/staging")
+
+
+@cache
+def manifest(version: str) -> bytes:
+    """Flux's own bytes, with default flags."""
+    return rendered(InstallOptions(version)).encode()
+
+
+def fleet(versions: Mapping[str, str], *, orphans: Sequence[str] = ()) -> dict[str, bytes]:
+    """Folder → version, as files; what refers to them, too, but for ``orphans``."""
+    files = {path_in(folder): manifest(version) for folder, version in versions.items()}
+    folders = [f"{folder}/flux-system/kustomization.yaml" for folder in versions if folder not in orphans]
+    return {**files, **dict.fromkeys(folders, KUSTOMIZATION)}
+
+
+def listed(*tags: str) -> tuple[Release, ...]:
+    """Releases without dates."""
+    return tuple(Release(tag, prerelease="-" in tag) for tag in tags)
+
+
+@dataclass
+class World:
+    """What a run is given. ``files``: of the checkout."""
+
+    files: dict[str, bytes]
+    config: Config = field(default_factory=Config)
+    releases: tuple[Release, ...] = listed("v2.8.7", "v2.8.8", "v2.9.3", "v2.9.4")
+    using: Regenerator = field(default_factory=lambda: _USING)
+    asked: Asked = field(default_factory=Asked)
+    is_named: bool = False
+    warned: list[str] = field(default_factory=list)
+    """What was said before the first write."""
+
+    def gathered(self) -> Gathered:
+        """Everything that was read."""
+        tree = MemoryTree(self.files)
+        installations = _installations(tree, self.using)
+        return Gathered(
+            teams=assign(installations, "", self.config),
+            config=self.config,
+            releases=self.releases,
+            regenerator=self.using,
+            around=Around(tree, is_named=self.is_named),
+            asked=self.asked,
+            now=NOW,
+            found=frozenset(each.path for each in installations),
+            explain=lambda path, base: CheckoutDiffers(f"{path} differs from {base[:4]}", hint="git pull"),
+        )
+
+    def run(self, forge: Forge) -> Round:
+        """One run."""
+        return run_rounds(self.gathered(), forge, lambda *_: Surroundings(self.releases), self.warned.append)
+
+
+def counting() -> tuple[Regenerator, WrittenReleases]:
+    """A regenerator of one's own, and the releases that count what it asks for."""
+    releases = WrittenReleases()
+    return Regenerator(releases, NoFlux()), releases
+
+
+_FOUND: dict[tuple[int, tuple[tuple[str, bytes], ...]], list[Installation]] = {}
+
+
+def _installations(tree: MemoryTree, using: Regenerator) -> list[Installation]:
+    """Proofs depend on the files alone: a walk over many runs looks at each but once."""
+    key = (id(using), tuple((path, tree.read(path)) for path in tree.candidates()))
+    if using is not _USING:
+        return list(discover(tree, using))
+    if key not in _FOUND:
+        _FOUND[key] = list(discover(tree, using))
+    return _FOUND[key]

@@ -1,0 +1,262 @@
+"""The port Forge without a server: one repository whose commits are trees of files, and the people at work in it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from flux_upgrade import markers
+from flux_upgrade.errors import DraftsUnavailable, Overtaken
+from flux_upgrade.forge import (
+    BaseFile,
+    Branch,
+    ClosePull,
+    Commit,
+    Done,
+    Issue,
+    NewCommit,
+    OpenIssue,
+    OpenPull,
+    PullRequest,
+    PullState,
+    Question,
+    Repository,
+    Step,
+    UpdateIssue,
+    UpdatePull,
+    blob_id,
+)
+
+URL = "https://git.example/acme/fleet"
+BASE = "main"
+_MOST_PULLS = 10
+
+
+@dataclass
+class MemoryForge:
+    """``files``: path → content at the base. ``steps``: what was asked of it, in order."""
+
+    files: dict[str, bytes]
+    has_drafts: bool = True
+    recent: tuple[str, ...] = ()
+    steps: list[Step] = field(default_factory=list)
+    heads: dict[str, str] = field(default_factory=dict)
+    """Branch → oid."""
+    pulls: dict[int, tuple[str, PullRequest]] = field(default_factory=dict)
+    """Number → the branch, and the pull request as it was last touched."""
+    issues: dict[int, Issue] = field(default_factory=dict)
+    commits: dict[str, Commit] = field(default_factory=dict)
+    trees: dict[str, Mapping[str, bytes]] = field(default_factory=dict)
+    made: set[str] = field(default_factory=set)
+    """Oids of the commits that were made through the port."""
+    calls: int = 0
+    _base: str = ""
+    _numbers: Iterator[int] = field(default_factory=lambda: iter(range(1, 10_000)))
+
+    def __post_init__(self) -> None:
+        self._base = self._commit(self.files, "Begin\n", ())
+
+    # The port
+
+    def look(self, question: Question) -> Repository:
+        """See the port."""
+        self.calls += 1
+        return Repository(
+            name="acme/fleet",
+            url=URL,
+            base=BASE,
+            base_oid=self._base,
+            base_tree=self.commits[self._base].tree,
+            files={path: self._file(path) for path in question.paths},
+            branches={name: self._branch(name) for name in question.branches},
+            issues=tuple(self.issues.values()),
+            recent=self.recent,
+        )
+
+    def take(self, step: Step) -> Done:
+        """See the port."""
+        self.calls += 1
+        self.steps.append(step)
+        match step:
+            case OpenPull():
+                return self._open(step)
+            case UpdatePull():
+                return self._update(step)
+            case ClosePull():
+                self._touch(step.pull.number, body=step.body)
+                self.close_pull(step.pull.number)
+                return Done(step.pull.number, step.pull.url)
+            case OpenIssue():
+                number = next(self._numbers)
+                self.issues[number] = Issue(
+                    number, f"{URL}/issues/{number}", step.title, step.body, step.labels
+                )
+                return Done(number, self.issues[number].url)
+            case UpdateIssue():
+                if step.close:
+                    del self.issues[step.issue.number]
+                else:
+                    self.issues[step.issue.number] = replace(step.issue, body=step.body)
+                return Done(step.issue.number, step.issue.url)
+
+    def close(self) -> None:
+        """See the port."""
+
+    def _open(self, step: OpenPull) -> Done:
+        if step.is_draft and not self.has_drafts:
+            # As on GitHub, the branch has been made by then.
+            self._put(step.branch, step.before, step.commit, step)
+            raise DraftsUnavailable("there are no drafts")
+        if self.open_pull(step.branch) is not None:
+            raise Overtaken("there is one already")
+        head = self._put(step.branch, step.before, step.commit, step)
+        number = next(self._numbers)
+        opened = PullRequest(
+            number=number,
+            id=f"PR_{number}",
+            url=f"{URL}/pull/{number}",
+            state=PullState.OPEN,
+            is_draft=step.is_draft,
+            title=step.title,
+            body=step.body,
+            labels=step.extras.labels,
+            head=self.commits[head],
+            is_conflicting=False,
+            created_at="2026-03-01T06:00:00Z",
+        )
+        self.pulls[number] = (step.branch, opened)
+        return Done(number, opened.url, head)
+
+    def _update(self, step: UpdatePull) -> Done:
+        number = step.pull.number
+        if self.pulls[number][1].state is not PullState.OPEN:
+            raise Overtaken("it is closed")
+        head = self._put(step.branch, step.before, step.commit, step)
+        pull = self.pulls[number][1]
+        self._touch(
+            number,
+            title=pull.title if step.title is None else step.title,
+            body=pull.body if step.body is None else step.body,
+            is_draft=pull.is_draft and not step.make_ready,
+            labels=tuple(label for label in pull.labels if label not in step.drop_labels),
+        )
+        return Done(number, pull.url, head)
+
+    def _put(self, branch: str, before: str, commit: NewCommit | None, step: OpenPull | UpdatePull) -> str:
+        if self.heads.get(branch, "") != before:
+            raise Overtaken("the branch moved")
+        if commit is not None:
+            assert (commit.parent, commit.parent_tree) == (self._base, self.commits[self._base].tree)
+            content = {path: data for path, (_, data) in commit.files.items()}
+            head = self._commit({**self.files, **content}, commit.message, (commit.parent,), is_sealed=True)
+            self.made.add(head)
+            self._move(branch, head)
+        head = self.heads[branch]
+        if step.status is not None:
+            told = {**self.commits[head].statuses, step.status.context: step.status.state}
+            self.commits[head] = replace(self.commits[head], statuses=told)
+        return head
+
+    # What people do
+
+    def push(self, branch: str, content: Mapping[str, bytes], message: str = "Touch up\n") -> str:
+        """Commit to a branch, which is made where there is none."""
+        parent = self.heads.get(branch, self._base)
+        head = self._commit({**self.trees[parent], **content}, message, (parent,))
+        self._move(branch, head)
+        return head
+
+    def push_to_base(self, content: Mapping[str, bytes]) -> None:
+        """Commit to the base, as a revert does too."""
+        self.files = {**self.files, **content}
+        self._base = self._commit(self.files, "Work\n", (self._base,))
+
+    def merge(self, number: int) -> None:
+        """Squash the pull request's files onto the base; the branch stays."""
+        branch, pull = self.pulls[number]
+        assert pull.head is not None
+        self.push_to_base(self.trees[self.heads[branch]])
+        self._touch(number, state=PullState.MERGED, closed_at="2026-03-02T06:00:00Z")
+
+    def close_pull(self, number: int) -> None:
+        """Close without merging."""
+        self._touch(number, state=PullState.CLOSED, closed_at="2026-03-02T06:00:00Z")
+
+    def reopen(self, number: int) -> None:
+        """Open it again."""
+        self._touch(number, state=PullState.OPEN, closed_at="")
+
+    def delete(self, branch: str) -> None:
+        """Delete a branch, which closes its pull request."""
+        self.heads.pop(branch, None)
+        pull = self.open_pull(branch)
+        if pull is not None:
+            self.close_pull(pull.number)
+
+    def edit(self, number: int, **changes: str | bool | tuple[str, ...]) -> None:
+        """Title, body, labels, is_draft."""
+        self._touch(number, **changes)
+
+    def tick(self, number: int, box: str) -> None:
+        """Tick a box, where it is."""
+        pull = self.pulls[number][1]
+        self.edit(
+            number,
+            body=pull.body.replace(
+                f"- [ ] <!-- flux-upgrade:{box} -->", f"- [x] <!-- flux-upgrade:{box} -->"
+            ),
+        )
+
+    def label(self, number: int, name: str) -> None:
+        """Put a label on."""
+        self.edit(number, labels=tuple(dict.fromkeys((*self.pulls[number][1].labels, name))))
+
+    # What there is
+
+    def open_pull(self, branch: str) -> PullRequest | None:
+        """The open pull request of a branch."""
+        return next(iter(self.open_pulls(branch)), None)
+
+    def open_pulls(self, branch: str = "") -> list[PullRequest]:
+        """All that are open, newest first."""
+        return [
+            pull
+            for name, pull in reversed(self.pulls.values())
+            if pull.state is PullState.OPEN and branch in ("", name)
+        ]
+
+    def _branch(self, name: str) -> Branch:
+        head = self.heads.get(name)
+        pulls = [self._shown(pull, name) for of, pull in reversed(self.pulls.values()) if of == name]
+        return Branch(name, self.commits[head] if head else None, tuple(pulls[:_MOST_PULLS]))
+
+    def _shown(self, pull: PullRequest, branch: str) -> PullRequest:
+        """An open one has the head of its branch, and the statuses that this has by now."""
+        head = self.heads.get(branch) if pull.state is PullState.OPEN else None
+        return replace(pull, head=self.commits[head]) if head else pull
+
+    def _touch(self, number: int, **changes: object) -> None:
+        branch, pull = self.pulls[number]
+        self.pulls[number] = (branch, replace(self._shown(pull, branch), **changes))  # type: ignore[arg-type]  # fields of a dataclass
+
+    def _move(self, branch: str, head: str) -> None:
+        self.heads[branch] = head
+        pull = self.open_pull(branch)
+        if pull is not None:
+            self._touch(pull.number, head=self.commits[head])
+
+    def _file(self, path: str) -> BaseFile:
+        content = self.files.get(path)
+        return BaseFile("" if content is None else blob_id(content))
+
+    def _commit(
+        self, content: Mapping[str, bytes], message: str, parents: tuple[str, ...], *, is_sealed: bool = False
+    ) -> str:
+        told = "".join(f"{path}\0{blob_id(data)}\0" for path, data in sorted(content.items()))
+        tree = hashlib.sha1(told.encode(), usedforsecurity=False).hexdigest()
+        text = markers.sealed(message, tree) if is_sealed else message
+        oid = hashlib.sha1(f"{len(self.commits)}{tree}{text}".encode(), usedforsecurity=False).hexdigest()
+        self.commits[oid] = Commit(oid, tree, parents, text)
+        self.trees[oid] = dict(content)
+        return oid

@@ -1,0 +1,36 @@
+"""Plans for tests: one installation, one decision, and minors that need nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+
+from flux_upgrade.decision import Hold
+from flux_upgrade.kinds import Installation
+from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.plan import Plan, Subjected, Terms, Upgrade
+from flux_upgrade.policy import Bump, Policy
+from flux_upgrade.ports import Releases
+from flux_upgrade.upgrade import plan_upgrade
+
+NOW = datetime(2026, 9, 1, tzinfo=UTC)
+NEWEST = Terms(policy=Policy(bump=Bump.MINOR, minor_cool_down=timedelta(0)))
+
+
+def plans_of(
+    installations: Iterable[Installation],
+    using: Regenerator,
+    releases: Releases | None = None,
+    *,
+    to: str = "",
+    take_release: bool = False,
+) -> Iterator[Plan]:
+    """To the newest stable release, or to ``to``."""
+    terms = Terms(policy=NEWEST.policy, to=to, take_release=take_release)
+    subjected = (Subjected(each, each.path, terms) for each in installations)
+    return plan_upgrade(subjected, using, releases.list() if releases else (), NOW)
+
+
+def decision_of(plan: Plan) -> Upgrade | Hold:
+    """What matters about a plan under these terms: the upgrade, or the first hold."""
+    return plan.approved or plan.holds[0]

@@ -1,0 +1,84 @@
+"""What runs end with, for tests of the reports: real plans of written releases, results as a test wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from flows import World, fleet
+from flux_upgrade.config import Group
+from flux_upgrade.decision import Hold, Subject
+from flux_upgrade.errors import FluxUpgradeError
+from flux_upgrade.forge import Repository
+from flux_upgrade.groups import Team
+from flux_upgrade.plan import Plan
+from flux_upgrade.planning import Asked, TeamPlan, plan_teams
+from flux_upgrade.proposal import Proposal
+from flux_upgrade.proposals import proposals_of
+from flux_upgrade.results import Action, Result, Round
+
+REPOSITORY = Repository("acme/fleet", "https://github.com/acme/fleet", "main", "0" * 40, "1" * 40, {}, {})
+
+
+def planned(
+    version: str = "v2.8.7", *, path: str = "", approve: Sequence[str] = (), **world: Any
+) -> TeamPlan:
+    """The plans of one installation by itself. ``path``: told instead of its own."""
+    given = World(fleet({"clusters/staging": version}), asked=Asked(approve=tuple(approve)), **world)
+    (found,) = plan_teams(given.gathered())
+    if not path:
+        return found
+    return replace(
+        found, team=replace(found.team, slug=path, name=path), plans=(replace(found.plans[0], path=path),)
+    )
+
+
+def holding(*holds: Hold, path: str = "clusters/staging", version: str = "v2.8.7") -> TeamPlan:
+    """The plans of one installation that is held."""
+    team = planned(version, path=path)
+    return replace(team, plans=(replace(team.plans[0], decisions=holds),))
+
+
+def proposal_of(team: TeamPlan, subject: Subject) -> Proposal | None:
+    """What is proposed for it."""
+    world = World({})
+    return proposals_of(team, world.config, ()).get(subject)
+
+
+def result(  # noqa: PLR0913 what tests differ in
+    team: TeamPlan,
+    action: Action,
+    subject: Subject = Subject.PATCH,
+    *,
+    number: int = 0,
+    hold: Hold | None = None,
+    error: FluxUpgradeError | None = None,
+    warnings: Sequence[str] = (),
+    is_issue: bool = False,
+) -> Result:
+    """What came of one subject."""
+    kind = "issues" if is_issue else "pull"
+    return Result(
+        team.team,
+        subject,
+        f"flux-upgrade/{team.team.slug}/{subject}",
+        action,
+        proposal_of(team, subject),
+        number,
+        f"{REPOSITORY.url}/{kind}/{number}" if number else "",
+        hold,
+        error,
+        tuple(warnings),
+        is_issue=is_issue,
+    )
+
+
+def round_of(*teams: TeamPlan, results: Sequence[Result] = (), warnings: Sequence[str] = ()) -> Round:
+    """The end of a run."""
+    return Round(replace(REPOSITORY, warnings=tuple(warnings)), teams, tuple(results))
+
+
+def team_of(name: str, *plans: Plan) -> TeamPlan:
+    """A group with these plans."""
+    return TeamPlan(Team(name, name, Group(name), ()), plans)

@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from flux_upgrade import action, action_yml
+from flux_upgrade.action_yml import Outcome, gravest
+from flux_upgrade.errors import UsageError
+from flux_upgrade.runner import Runner, runner_of
+
+RUNNER = runner_of({"GITHUB_WORKSPACE": "/github/workspace", "GITHUB_EVENT_NAME": "schedule"})
+DEFAULTS = {f"INPUT_{each.name.upper()}": each.default for each in action_yml.INPUTS}
+GIVEN = {"INPUT_TOKEN": "t"}
+
+
+def test_the_defaults_are_a_plain_upgrade() -> None:
+    assert action.arguments(DEFAULTS) == ["upgrade", ".", "--pull-request", "--release-source=github"]
+    assert action.arguments({}) == ["upgrade", ".", "--pull-request"]
+
+
+def test_every_input_becomes_its_argument() -> None:
+    env = {
+        "INPUT_MODE": "upgrade",
+        "INPUT_PATH": "clusters/a b",
+        "INPUT_POLICY": "minor",
+        "INPUT_RANGE": ">=2.6 <2.9",
+        "INPUT_APPROVE": "2.9",
+        "INPUT_CONFIG": "flux.yaml",
+        "INPUT_TOKEN": "secret",
+        "INPUT_RELEASE-SOURCE": "https://mirror.example",
+        "INPUT_RELEASE-TOKEN": "other-secret",
+        "INPUT_BASE": "develop",
+        "INPUT_FLAGS": "network-policy=false\nlog-level=debug\n",
+        "INPUT_DRY-RUN": "true",
+        "INPUT_REPOSITORY": "octo-org/fleet",
+        "INPUT_CA-FILE": "ca.pem",
+    }
+    assert set(env) == set(DEFAULTS)
+    assert action.arguments(env) == [
+        "upgrade",
+        "clusters/a b",
+        "--pull-request",
+        "--dry-run",
+        "--policy=minor",
+        "--range=>=2.6 <2.9",
+        "--approve=2.9",
+        "--config=flux.yaml",
+        "--release-source=https://mirror.example",
+        "--base=develop",
+        "--flags=network-policy=false\nlog-level=debug",
+        "--repository=octo-org/fleet",
+        "--ca-file=ca.pem",
+    ]
+
+
+def test_plan_is_dry_anyway() -> None:
+    assert action.arguments({"INPUT_MODE": "plan", "INPUT_DRY-RUN": "true"}) == [
+        "plan",
+        ".",
+        "--pull-request",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("env", "argument"),
+    [
+        ({"INPUT_RELEASE_SOURCE": "folder"}, "--release-source=folder"),
+        ({"INPUT_RELEASE-SOURCE": "a", "INPUT_RELEASE_SOURCE": "b"}, "--release-source=a"),
+        ({"INPUT_APPROVE": "  2.9 \n"}, "--approve=2.9"),
+        ({"INPUT_APPROVE": "--policy=major"}, "--approve=--policy=major"),
+        ({"INPUT_PATH": "--to=v9"}, "./--to=v9"),
+        ({"INPUT_DRY-RUN": "TRUE"}, "--dry-run"),
+    ],
+)
+def test_spelling(env: dict[str, str], argument: str) -> None:
+    assert argument in action.arguments(env)
+
+
+@pytest.mark.parametrize("name", [each.name for each in action_yml.INPUTS])
+def test_an_empty_input_is_not_given(name: str) -> None:
+    assert action.arguments({f"INPUT_{name.upper()}": " "}) == ["upgrade", ".", "--pull-request"]
+
+
+@pytest.mark.parametrize("text", ["false", "False", "FALSE", ""])
+def test_what_is_false(text: str) -> None:
+    assert "--dry-run" not in action.arguments({"INPUT_DRY-RUN": text})
+
+
+@pytest.mark.parametrize(
+    ("env", "told"),
+    [
+        ({"INPUT_DRY-RUN": "yes"}, "the input dry-run is neither true nor false: 'yes'"),
+        ({"INPUT_DRY-RUN": "tRUE"}, "the input dry-run"),
+        ({"INPUT_DRY-RUN": "1", "INPUT_MODE": "plan"}, "the input dry-run"),
+        ({"INPUT_MODE": "upgrad"}, "the input mode cannot be 'upgrad', did you mean 'upgrade'?"),
+        ({"INPUT_MODE": "render"}, "the input mode cannot be 'render'"),
+        ({"INPUT_POLICY": "minors"}, "the input policy cannot be 'minors', did you mean 'minor'?"),
+    ],
+)
+def test_bad_values_name_the_input(env: dict[str, str], told: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(told)) as caught:
+        action.arguments(env)
+    assert caught.value.hint
+
+
+def test_tokens_are_in_no_argument_and_are_not_shown() -> None:
+    env = {"INPUT_TOKEN": "ghs_one\n", "INPUT_RELEASE-TOKEN": "ghp_two"}
+    assert not [each for each in action.arguments(env) if "ghs_one" in each or "ghp_two" in each]
+    given = action.secrets(env, RUNNER)
+    assert (given.token, given.release_token) == ("ghs_one", "ghp_two")
+    assert repr(given) == "Secrets()"
+
+
+@pytest.mark.parametrize(
+    ("server", "release_token"), [("https://github.com", "t"), ("https://ghe.example", "")]
+)
+def test_the_token_of_an_enterprise_server_stays_there(server: str, release_token: str) -> None:
+    runner = runner_of({"GITHUB_SERVER_URL": server})
+    assert action.secrets(GIVEN, runner).release_token == release_token
+    assert action.secrets({**GIVEN, "INPUT_RELEASE-TOKEN": "r"}, runner).release_token == "r"
+
+
+def test_an_unknown_input_is_named_with_the_nearest() -> None:
+    assert action.unknown({**DEFAULTS, "HOME": "/", "INPUT_DRY_RUN": "true"}) == ()
+    assert action.unknown({"INPUT_POLICI": "x", "INPUT_ZZZ": ""}) == (
+        "there is no input 'polici', did you mean 'policy'?",
+        "there is no input 'zzz'",
+    )
+    assert action.arguments({"INPUT_POLICI": "x"}) == action.arguments({})
+
+
+@pytest.mark.parametrize(
+    ("event", "env"),
+    [
+        ("schedule", {}),
+        ("workflow_dispatch", {"INPUT_APPROVE": "2.9"}),
+        ("push", {}),
+        ("pull_request", {"INPUT_MODE": "plan"}),
+        ("pull_request", {"INPUT_DRY-RUN": "true"}),
+        ("push", {"INPUT_PATH": "/github/workspace/clusters"}),
+        ("push", {"INPUT_PATH": "a/../b"}),
+        ("push", {"INPUT_PATH": "..clusters"}),
+    ],
+)
+def test_what_goes_well(event: str, env: dict[str, str]) -> None:
+    action.check({**GIVEN, **env}, RUNNER._replace(event=event), has_checkout=True)
+
+
+@pytest.mark.parametrize(
+    ("env", "runner", "told", "hint"),
+    [
+        (
+            {},
+            RUNNER._replace(event="pull_request"),
+            "a run for a pull_request event",
+            "on schedule, workflow_dispatch or push",
+        ),
+        ({"INPUT_TOKEN": ""}, RUNNER, "the input token is empty", "the secret that it comes from"),
+        ({"INPUT_PATH": ".."}, RUNNER, "outside of the workspace: '..'", "relative to the workspace"),
+        ({"INPUT_PATH": "a/../../b"}, RUNNER, "outside of the workspace", "relative"),
+        ({"INPUT_PATH": "/github/workspace-2"}, RUNNER, "outside of the workspace", "relative"),
+        (
+            {"INPUT_PATH": "/home/runner/work/fleet/fleet"},
+            RUNNER,
+            "outside of the workspace",
+            "a container does not know `github.workspace`",
+        ),
+        ({}, RUNNER._replace(workspace=""), "this is no run of GitHub Actions", "--pull-request"),
+    ],
+)
+def test_what_cannot_go_well(env: dict[str, str], runner: Runner, told: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(told)) as caught:
+        action.check({**GIVEN, **env}, runner, has_checkout=True)
+    assert hint in caught.value.hint
+
+
+def test_a_missing_checkout_is_answered_with_the_lines_to_add() -> None:
+    with pytest.raises(UsageError, match="no checkout") as caught:
+        action.check(GIVEN, RUNNER, has_checkout=False)
+    assert "- uses: actions/checkout@v7" in caught.value.hint
+    assert "persist-credentials: false" in caught.value.hint
+
+
+def test_the_workspace_may_be_the_root() -> None:
+    assert action.inside("/", "clusters") == "/clusters"
+
+
+def test_a_message_speaks_of_inputs() -> None:
+    assert action.in_inputs("--policy 'x' is not one of; see --release-source=y, --dry-run") == (
+        "input `policy` 'x' is not one of; see input `release-source`=y, input `dry-run`"
+    )
+    assert action.in_inputs("--path-x --base64 --on-conflict --configure") == (
+        "--path-x --base64 --on-conflict --configure"
+    )
+
+
+def test_the_gravest_outcome_stands_for_all() -> None:
+    assert gravest([]) is Outcome.NONE
+    assert gravest([Outcome.NONE, Outcome.HELD]) is Outcome.HELD
+    assert gravest([Outcome.HELD, Outcome.OPENED, Outcome.UPDATED, Outcome.CLOSED]) is Outcome.OPENED
+    assert gravest([Outcome.FAILED, Outcome.OPENED]) is Outcome.FAILED

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from flows import fleet, manifest, path_in
+from flux_upgrade.commands.gathering import gather
+from flux_upgrade.config import PATH as CONFIG
+from flux_upgrade.errors import FluxUpgradeError, InvalidConfig, NothingFound, SourceUnavailable, UsageError
+from flux_upgrade.planning import Gathered, plan_teams
+from flux_upgrade.policy import Bump
+from flux_upgrade.settings import parse_settings
+
+TERRAFORM = b'resource "flux_bootstrap_git" "x" {\n  path    = "clusters/a"\n  version = "v2.8.7"\n}\n'
+
+
+class Tree:
+    """A folder with files, a checkout or not, and what is gathered in it."""
+
+    def __init__(self, root: Path, source: Path) -> None:
+        self.root, self.source = root, source
+
+    def write(self, files: Mapping[str, bytes], *, is_checkout: bool = True) -> Tree:
+        for path, content in files.items():
+            file = self.root / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        if is_checkout:
+            (self.root / ".git").mkdir(exist_ok=True)
+            (self.root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        return self
+
+    def gathered(self, path: str = "", *words: str) -> Gathered:
+        where = str(self.root / path) if path else str(self.root)
+        return gather(parse_settings(["plan", where, f"--release-source={self.source}", *words], {}))
+
+    def told(self, path: str = "", *words: str) -> dict[str, list[str]]:
+        plans = [plan for team in plan_teams(self.gathered(path, *words)) for plan in team.plans]
+        return {
+            plan.path: [each.target for each in plan.upgrades] + [str(each.reason) for each in plan.holds]
+            for plan in plans
+        }
+
+
+@pytest.fixture
+def tree(tmp_path: Path, written_source: Path) -> Tree:
+    return Tree(tmp_path / "fleet", written_source)
+
+
+A, B = path_in("clusters/a"), path_in("clusters/b")
+
+
+def test_paths_are_those_in_the_repository(tree: Tree) -> None:
+    tree.write(fleet({"clusters/a": "v2.8.8", "clusters/b": "v2.8.8"}))
+    assert list(tree.told()) == [A, B]
+    assert list(tree.told("clusters")) == [A, B]
+    assert list(tree.told("clusters/b")) == [B]
+    assert list(tree.told("clusters/b/flux-system/")) == [B]
+    assert list(tree.told(A)) == [A]
+
+
+def test_branches_do_not_depend_on_where_one_looks_from(tree: Tree) -> None:
+    tree.write(fleet({"clusters/a": "v2.8.8"}))
+    for path in ("", "clusters", "clusters/a/flux-system", A):
+        (team,) = tree.gathered(path).teams
+        assert team.slug == "clusters.a"
+
+
+def test_a_link_to_the_checkout_is_the_checkout(tree: Tree, tmp_path: Path) -> None:
+    tree.write(fleet({"clusters/a": "v2.8.8"}))
+    (tmp_path / "link").symlink_to(tree.root / "clusters")
+    assert list(tree.told("../link")) == [A]
+
+
+def test_outside_of_a_checkout_paths_begin_where_one_looks(tree: Tree) -> None:
+    tree.write(fleet({"clusters/a": "v2.8.8"}), is_checkout=False)
+    assert list(tree.told()) == [A]
+    assert list(tree.told("clusters")) == [path_in("a")]
+
+
+@pytest.mark.parametrize("path", ["", "clusters", "clusters/a"])
+def test_the_config_file_is_the_repositorys(tree: Tree, path: str) -> None:
+    tree.write({**fleet({"clusters/a": "v2.8.7"}), CONFIG: b"policy: minor\ncool-down: {minor: 0}\n"})
+    assert tree.told(path) == {A: ["v2.9.4"]}
+    assert tree.gathered(path, "--policy=none").config.default.policy.bump is Bump.NONE
+
+
+def test_another_config_file_may_be_named(tree: Tree, tmp_path: Path) -> None:
+    tree.write({**fleet({"clusters/a": "v2.8.7"}), CONFIG: b"policy: minor\n"})
+    (tmp_path / "other.yaml").write_bytes(b"policy: none\n")
+    assert tree.gathered("", f"--config={tmp_path}/other.yaml").config.default.policy.bump is Bump.NONE
+
+
+def test_groups_and_patterns_are_relative_to_the_repository(tree: Tree) -> None:
+    config = b"ignore: [/clusters/b/]\ngroups:\n  all: {paths: [/clusters/]}\n"
+    tree.write({**fleet({"clusters/a": "v2.8.7", "clusters/b": "v2.8.7"}), CONFIG: config})
+    for path in ("", "clusters"):
+        (team,) = tree.gathered(path).teams
+        assert (team.name, [member.path for member in team.members]) == ("all", [A])
+    assert tree.gathered("clusters/b").teams == ()
+
+
+@pytest.mark.parametrize("path", ["", "clusters/a"])
+def test_what_stands_around_is_looked_for_in_the_whole_repository(tree: Tree, path: str) -> None:
+    tree.write({**fleet({"clusters/a": "v2.8.7"}), "infra/flux.tf": TERRAFORM})
+    assert tree.told(path)[A] == ["owned-by-terraform"]
+
+
+def test_what_is_referred_to_from_elsewhere_is_no_orphan(tree: Tree) -> None:
+    files = {
+        A: manifest("v2.8.8"),
+        "all/kustomization.yaml": b"resources: [../clusters/a/flux-system/gotk-components.yaml]\n",
+    }
+    tree.write(files)
+    assert tree.told("clusters/a")[A] == ["v2.9.4"]
+    tree.write({"all/kustomization.yaml": b"resources: []\n"})
+    assert tree.told("clusters/a")[A] == ["orphan"]
+    assert tree.told(A)[A] == ["v2.9.4"], "who names the file knows what is done with it"
+
+
+def test_what_was_found_is_known_only_of_a_whole_repository(tree: Tree) -> None:
+    tree.write(
+        {**fleet({"clusters/a": "v2.8.8", "clusters/b": "v2.8.8"}), CONFIG: b"ignore: [/clusters/b/]\n"}
+    )
+    assert tree.gathered().found == frozenset({A, B})
+    assert tree.gathered("clusters").found is None
+    assert tree.gathered(A).found is None
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("2.9", "2.9"),
+        ("v2.9", "2.9"),
+        ("2.9.4", "v2.9.4"),
+        ("v2.9.4", "v2.9.4"),
+        (" v2.9.4 ", "v2.9.4"),
+        ("2.10", "2.10"),
+    ],
+)
+def test_an_approval_is_of_a_minor_or_of_a_version(tree: Tree, text: str, told: str) -> None:
+    tree.write(fleet({"clusters/a": "v2.8.8"}))
+    assert tree.gathered("", f"--approve={text}").asked.approve == (told,)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "2", "v2", "2.x", "latest", "2.9.4.1", "2.09", "vv2.9", "2.9,2.8", "-2.9"]
+)
+def test_an_approval_of_anything_else_is_none(tree: Tree, text: str) -> None:
+    tree.write(fleet({"clusters/a": "v2.8.8"}))
+    with pytest.raises(UsageError, match="neither a minor nor a version"):
+        tree.gathered("", f"--approve={text}")
+
+
+# What is wrong, and the order in which it is said
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "told"),
+    [
+        (["--policy=minro"], UsageError, "did you mean 'minor'?"),
+        (["--policy=Minor"], UsageError, "--policy 'Minor' is not one of none, patch, minor, major"),
+        (["--range=2.x ||"], UsageError, "nothing on one side of ||"),
+        (["--range=latest"], UsageError, "'latest'"),
+        (["--flags=nope=1"], UsageError, "unknown flag 'nope'"),
+        (["--flags=version=v2.9.4"], UsageError, "is decided by policy and range"),
+        (["--flags=namespace=x"], UsageError, "installed a second time"),
+        (["--config=no-such.yaml"], UsageError, "no-such.yaml cannot be read"),
+        (["--approve=x"], UsageError, "neither a minor"),
+        (["--release-source=ftp://x"], UsageError, "neither github, a folder"),
+    ],
+)
+def test_what_cannot_be_used_is_said(
+    tree: Tree, words: list[str], error: type[FluxUpgradeError], told: str
+) -> None:
+    tree.write(fleet({"clusters/a": "v2.8.8"}))
+    with pytest.raises(error) as caught:
+        tree.gathered("", *words)
+    assert told in caught.value.message
+    assert caught.value.hint
+
+
+def test_a_config_file_that_is_wrong_is_named_as_in_the_repository(tree: Tree) -> None:
+    tree.write({**fleet({"clusters/a": "v2.8.8"}), CONFIG: b"polcy: minor\n"})
+    with pytest.raises(InvalidConfig, match=rf"^{CONFIG}:1: unknown key 'polcy'"):
+        tree.gathered("clusters")
+
+
+@pytest.mark.parametrize("kind", ["folder", "link to nowhere"])
+def test_a_config_file_that_cannot_be_read_is_no_missing_one(tree: Tree, kind: str) -> None:
+    tree.write(fleet({"clusters/a": "v2.8.8"}))
+    (tree.root / ".github").mkdir()
+    if kind == "folder":
+        (tree.root / CONFIG).mkdir()
+    else:
+        (tree.root / CONFIG).symlink_to("nowhere")
+    with pytest.raises(UsageError, match="cannot be read"):
+        tree.gathered()
+
+
+def test_nothing_is_found_where_there_is_nothing(tree: Tree) -> None:
+    tree.write({"README.md": b"x"})
+    with pytest.raises(NothingFound):
+        tree.gathered()
+    with pytest.raises(UsageError):
+        tree.gathered("no-such-folder")
+
+
+def test_a_config_file_is_looked_at_before_the_releases(tree: Tree) -> None:
+    tree.write({**fleet({"clusters/a": "v2.8.8"}), CONFIG: b"polcy: minor\n"})
+    (tree.root.parent / "empty").mkdir()
+    tree.source = tree.root.parent / "empty"
+    with pytest.raises(InvalidConfig):
+        tree.gathered()
+
+
+def test_a_source_that_is_none_is_said(tree: Tree, tmp_path: Path) -> None:
+    tree.write(fleet({"clusters/a": "v2.8.8"}))
+    tree.source = tmp_path / "no-such-source"
+    with pytest.raises((SourceUnavailable, UsageError)):
+        tree.gathered()
+
+
+def test_dates_come_from_the_source(tree: Tree, tmp_path: Path, written_source: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    for path in written_source.iterdir():
+        (source / path.name).symlink_to(path)
+    (source / "releases.json").unlink()
+    (source / "releases.json").write_text(
+        json.dumps([{"tag_name": "v2.9.4", "published_at": "2026-03-01T12:00:00Z", "body": "Notes"}])
+    )
+    tree.source = source
+    (release,) = tree.write(fleet({"clusters/a": "v2.8.8"})).gathered().releases
+    assert (release.tag, release.published_at, release.notes) == ("v2.9.4", "2026-03-01T12:00:00Z", "Notes")
