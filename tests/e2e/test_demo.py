@@ -1,30 +1,139 @@
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
-import time
 from pathlib import Path
+
+import fleet
+import pytest
+from acts import Demo
+from github_stand_in import Clock, StandIn
+from stage import Machine, Surprise
 
 from real_parts import require_program
 
 DEMO = Path(__file__).resolve().parents[2] / "demo" / "run.py"
 
 
-def test_the_demo_performs_from_the_first_part_to_the_last(tmp_path: Path) -> None:
-    require_program("git")
-    began = time.monotonic()
-    done = subprocess.run(  # noqa: S603 the demo, as `make demo` starts it
-        [sys.executable, str(DEMO)], cwd=tmp_path, capture_output=True, encoding="utf-8", check=False
+def performed(folder: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The demo, as `make demo` starts it."""
+    return subprocess.run(  # noqa: S603 the demo itself
+        [sys.executable, DEMO, folder], cwd=cwd, capture_output=True, encoding="utf-8", check=False
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    told = done.stdout
-    parts = [line for line in told.splitlines() if line.startswith("── ")]
-    assert len(parts) == 6
-    # What it is there to show.
-    assert "the header says v2.9.4 (line 3): not so" in told
-    assert "memory: 2Gi # the charts are large" in told.partition("$ git grep")[2]
-    assert told.count("held: up-to-date") == 2
-    assert "(exit code 9)" in told
-    assert not list(tmp_path.iterdir())
-    assert time.monotonic() - began < 30
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kept")
+
+
+@pytest.fixture(scope="module")
+def acts(kept: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What the demo tells, by the number of the act; of the others by their title."""
+    require_program("git")
+    cwd = tmp_path_factory.mktemp("cwd")
+    done = performed(kept, cwd)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert not list(cwd.iterdir())
+    found = re.split(r"^── (?:(\d)\. )?(.*?) ─*$", done.stdout, flags=re.MULTILINE)[1:]
+    return {number or title: told for number, title, told in zip(*[iter(found)] * 3, strict=True)}
+
+
+def states(told: str) -> list[str]:
+    return re.findall(r"^  #\d (\w+) +Upgrade Flux to (?:v\S+) in clusters/\w+$", told, re.MULTILINE)
+
+
+def test_it_has_all_its_acts(acts: dict[str, str]) -> None:
+    assert [name for name in acts if name.isdigit()] == ["1", "2", "3", "4", "5", "6"]
+    assert len(acts) == 9
+
+
+def test_a_scheduled_run_opens_the_patch_and_a_draft_for_the_pending_minor(acts: dict[str, str]) -> None:
+    told = acts["1"]
+    assert states(told) == ["open", "draft", "open", "draft"]
+    assert "calls: 1 read to fluxcd/flux2, 1 read to acme/fleet, 20 writes to acme/fleet" in told
+    # The rendered pull request, and the summary.
+    assert "**Minor** · `clusters/staging` · v2.8.7 → v2.9.3 · waits for approval" in told
+    assert "gh workflow run flux-upgrade.yaml -f approve=2.9" in told
+    assert "| Installation | Runs | What next | Pull request |" in told
+
+
+def test_a_second_run_reads_twice_and_writes_nothing(acts: dict[str, str]) -> None:
+    assert re.findall(r"^  ([A-Z]+ .*)$", acts["2"], re.MULTILINE) == [
+        "GET /repos/fluxcd/flux2/releases",
+        "POST /graphql (query)",
+    ]
+    assert acts["2"].count("unchanged") == 4
+
+
+def test_a_draft_is_kept_current(acts: dict[str, str]) -> None:
+    assert states(acts["3"]) == ["open", "draft", "merged", "draft"]
+    assert "#4 draft   Upgrade Flux to v2.9.4 in clusters/staging" in acts["3"]
+
+
+def test_an_approval_makes_drafts_ready_and_nothing_is_lost_in_what_is_merged(acts: dict[str, str]) -> None:
+    assert "on: workflow_dispatch, approve: 2.9" in acts["4"]
+    assert states(acts["4"]) == ["open", "open", "merged", "open"]
+    assert "memory: 2Gi # the charts are large" in acts["4"]
+
+
+def test_a_revert_is_respected(acts: dict[str, str]) -> None:
+    assert "held: v2.9.4 **reverted**" in acts["5"]
+    assert "opened" not in acts["5"]
+
+
+def test_a_conflict_is_held_and_ends_red(acts: dict[str, str]) -> None:
+    assert "hold v2.9.4 · residue-conflict" in acts["6"]
+    assert "exit code 9" in acts["6"]
+    assert states(acts["6"]) == ["open", "open", "merged", "merged"]
+
+
+def test_the_laptop_shows_the_proof(acts: dict[str, str]) -> None:
+    told = next(told for name, told in acts.items() if name.startswith("On a laptop"))
+    assert "the header says v2.9.3 (line 3): not so" in told
+    assert "1 file changed" in told
+
+
+def test_what_is_kept_is_what_there_was_to_look_at(acts: dict[str, str], kept: Path) -> None:
+    assert str(kept) in acts["That was the demo"]
+    runs = sorted(each.name for each in kept.iterdir() if each.name[0].isdigit())
+    assert [name[0] for name in runs] == ["1", "2", "3", "4", "5", "6"]
+    for name in runs:
+        assert {each.name for each in (kept / name).iterdir()} == {"log.txt", "report.json", "summary.md"}
+    assert json.loads((kept / runs[4] / "report.json").read_text())["outcome"] == "held"
+    pulls = kept / "pull-requests"
+    assert (
+        (pulls / "3.md")
+        .read_text()
+        .startswith("# Upgrade Flux to v2.8.8 in clusters/staging #3\n\n**merged**")
+    )
+    assert "+# Flux Version: v2.9.4\n" in (pulls / "4.diff").read_text()
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine").touch()
+    done = performed(tmp_path, tmp_path)
+    assert (done.returncode, done.stderr) == (1, f"demo: {tmp_path} is not empty\n")
+    assert [each.name for each in tmp_path.iterdir()] == ["mine"]
+
+
+def test_pull_requests_that_should_not_be_are_a_surprise(tmp_path: Path) -> None:
+    require_program("git")
+    with StandIn(tmp_path / "hub", Clock(fleet.BEGINNING)) as hub:
+        demo = Demo(hub, tmp_path, tmp_path)
+        demo.expect()
+        with pytest.raises(Surprise, match="has 0 pull requests"):
+            demo.expect(staging="open draft")
+        demo.repository.commit({"README.md": b""}, "Begin\n")
+        demo.repository.people.push("mine", {"a": b""})
+        demo.repository.people.open_pull("mine", "Mine")
+        with pytest.raises(Surprise, match="there are 1 pull requests"):
+            demo.expect()
+
+
+def test_another_exit_code_is_a_surprise(tmp_path: Path) -> None:
+    require_program("git")
+    with pytest.raises(Surprise, match="ended with 2, not 0"):
+        Machine(Clock(fleet.BEGINNING)).run(("flux-upgrade", "nonsense"), tmp_path, {})

@@ -1,0 +1,83 @@
+"""Workflows, examples, the action and the scripts have no finding; and the linters do find things."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from real_parts import require_program
+from workflows.linters import EXAMPLES, ROOT, SCRIPTS, WORKFLOWS, actionlint, lint, program
+
+ZIZMOR = ("--offline", "--no-progress", "--persona=pedantic")
+BAD = """\
+on: push
+jobs:
+  a:
+    runs-on: ubuntu-24.04
+    stpes: []
+    steps:
+      - uses: actions/checkout@v4
+      - run: echo ${{ github.event.head_commit.message }}
+"""
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> Path:
+    path = tmp_path / ".github" / "workflows" / "bad.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(BAD)
+    return path
+
+
+def test_there_is_something_to_lint() -> None:
+    assert [path.name for path in WORKFLOWS] == ["ci.yaml", "release.yaml"]
+    assert {"scheduled.yaml", "monorepo-groups.yaml", "enterprise-server.yaml", "app-token.yaml"} <= {
+        path.name for path in EXAMPLES
+    }
+
+
+def test_zizmor_has_no_finding() -> None:
+    code, told = lint(program("zizmor"), *ZIZMOR, ".", *EXAMPLES)
+    assert "No findings to report" in told
+    assert code == 0
+    for path in (*WORKFLOWS, *EXAMPLES, ROOT / "action.yml"):
+        assert f"completed {path}" in told.replace("./", f"{ROOT}/"), path
+
+
+def test_actionlint_has_no_finding() -> None:
+    assert lint(actionlint(), *WORKFLOWS, *EXAMPLES) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("schema", "paths"),
+    [
+        pytest.param("github-workflows", (*WORKFLOWS, *EXAMPLES), id="workflows"),
+        pytest.param("github-actions", (ROOT / "action.yml",), id="action"),
+        pytest.param("dependabot", (ROOT / ".github" / "dependabot.yml",), id="dependabot"),
+    ],
+)
+def test_check_jsonschema_has_no_finding(schema: str, paths: tuple[Path, ...]) -> None:
+    code, told = lint(program("check-jsonschema"), "--builtin-schema", f"vendor.{schema}", *paths)
+    assert code == 0, told
+
+
+def test_shellcheck_has_no_finding() -> None:
+    assert lint(require_program("shellcheck"), *SCRIPTS, ROOT / ".ci" / "run") == (0, "")
+
+
+def test_zizmor_finds_what_is_bad(bad: Path) -> None:
+    code, told = lint(program("zizmor"), *ZIZMOR, bad.parents[2])
+    assert code != 0
+    assert "template-injection" in told
+    assert "unpinned-uses" in told
+
+
+def test_actionlint_finds_what_is_bad(bad: Path) -> None:
+    code, told = lint(actionlint(), bad)
+    assert code == 1
+    assert 'unexpected key "stpes"' in told
+
+
+def test_check_jsonschema_finds_what_is_bad(bad: Path) -> None:
+    assert lint(program("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", bad)[0] == 1

@@ -1,0 +1,143 @@
+"""The scripts of the release workflow, against a program that answers as ``gh`` does."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from flux_upgrade import __version__
+from workflows.linters import ROOT
+
+DIGEST = f"sha256:{'0123456789abcdef' * 4}"
+IMAGE = f"ghcr.io/octo-org/flux-upgrade:v1.2.3@{DIGEST}"
+# It writes down its arguments, and has no tag v1 yet, or has it already, as the file `tags` says.
+GH = """\
+#!/usr/bin/env python3
+import json, pathlib, sys
+here = pathlib.Path(__file__).parent
+with (here / "calls").open("a") as calls:
+    calls.write(json.dumps(sys.argv[1:]) + "\\n")
+refs = [each for each in sys.argv if each.startswith("ref=")]
+known = (here / "tags").read_text().split() if (here / "tags").exists() else []
+if refs and "PATCH" not in sys.argv and refs[0].rpartition("/")[2] in known:
+    sys.exit(1)
+print(sys.argv[2].rpartition("/")[2] + "-oid")
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of what the scripts read."""
+    tree = tmp_path / "tree"
+    shutil.copytree(ROOT / ".github" / "scripts", tree / ".github" / "scripts")
+    shutil.copy(ROOT / "action.yml", tree)
+    (tree / "src" / "flux_upgrade").mkdir(parents=True)
+    (tree / "src" / "flux_upgrade" / "__init__.py").write_text('"""Doc."""\n\n__version__ = "1.2.3"\n')
+    (tree / "CHANGELOG.md").write_text(
+        "# Changelog\n\n## Unreleased\n\n## 1.2.3\n\n- News.\n\n## 1.2.2\n\n- Old.\n"
+    )
+    return tree
+
+
+def run(tree: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    programs = tree.parent / "bin"
+    programs.mkdir(exist_ok=True)
+    (programs / "gh").write_text(GH)
+    (programs / "gh").chmod(0o755)
+    return subprocess.run(  # noqa: S603 the script that is tested
+        [tree / ".github" / "scripts" / script, *arguments],
+        env={
+            "PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin",
+            "GITHUB_REPOSITORY": "Octo-Org/flux-upgrade",
+            "GITHUB_SHA": "head-oid",
+        },
+        cwd=tree.parent,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def calls(tree: Path) -> list[list[str]]:
+    return [json.loads(line) for line in (tree.parent / "bin" / "calls").read_text().splitlines()]
+
+
+def git(tree: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=me", "-c", "user.email=me@example.com")
+    subprocess.run(["git", *identity, "-C", tree, *arguments], check=True, capture_output=True)  # noqa: S603, S607 git
+
+
+def test_the_version_of_this_repository_can_be_told() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", __version__)
+
+
+def test_the_version_comes_from_the_source_and_the_image_is_lower_case(tree: Path) -> None:
+    git(tree, "init", "--quiet")
+    told = run(tree, "release-version")
+    assert told.stdout == "version=v1.2.3\nimage=ghcr.io/octo-org/flux-upgrade\n", told.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "changelog", "tag", "told"),
+    [
+        ('__version__ = "1.2.3.dev1"\n', "## 1.2.3\n", "", "no version that can be released"),
+        ("", "## 1.2.3\n", "", "no version that can be released"),
+        ('__version__ = "1.2.3"\n', "## Unreleased\n", "", "no section '## 1.2.3'"),
+        ('__version__ = "1.2.3"\n', "## 1.2.3\n", "v1.2.3", "v1.2.3 is released already"),
+    ],
+)
+def test_what_cannot_be_released_is_refused(
+    tree: Path, source: str, changelog: str, tag: str, told: str
+) -> None:
+    (tree / "src" / "flux_upgrade" / "__init__.py").write_text(source)
+    (tree / "CHANGELOG.md").write_text(changelog)
+    git(tree, "init", "--quiet")
+    git(tree, "commit", "--quiet", "--allow-empty", "--message", "x")
+    if tag:
+        git(tree, "tag", tag)
+    refused = run(tree, "release-version")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert told in refused.stderr
+
+
+def test_the_tag_has_an_action_that_runs_the_image_by_digest(tree: Path) -> None:
+    done = run(tree, "release-tag", "v1.2.3", IMAGE)
+    assert done.returncode == 0, done.stderr
+    blob, made_tree, commit, version, release, major = calls(tree)
+    (content,) = (each.removeprefix("content=") for each in blob if each.startswith("content="))
+    before, after = yaml.safe_load((tree / "action.yml").read_text()), yaml.safe_load(content)
+    assert after["runs"].pop("image") == f"docker://{IMAGE}"
+    assert before["runs"].pop("image") == "Dockerfile"
+    assert after == before
+    assert content.endswith("- action\n")
+    assert {"base_tree=head-oid", "tree[][path]=action.yml", "tree[][sha]=blobs-oid"} <= set(made_tree)
+    assert {"tree=trees-oid", "parents[]=head-oid", "message=Release v1.2.3"} <= set(commit)
+    assert {"ref=refs/tags/v1.2.3", "sha=commits-oid"} <= set(version)
+    assert release[:3] == ["release", "create", "v1.2.3"]
+    assert release[-1].strip() == "- News."
+    assert {"ref=refs/tags/v1", "sha=commits-oid"} <= set(major)
+
+
+def test_the_major_tag_moves(tree: Path) -> None:
+    (tree.parent / "bin").mkdir()
+    (tree.parent / "bin" / "tags").write_text("v1")
+    assert run(tree, "release-tag", "v1.2.3", IMAGE).returncode == 0
+    moved = calls(tree)[-1]
+    assert "repos/Octo-Org/flux-upgrade/git/refs/tags/v1" in moved
+    assert {"PATCH", "sha=commits-oid", "force=true"} <= set(moved)
+
+
+@pytest.mark.parametrize(
+    "image", ["", "ghcr.io/octo-org/flux-upgrade:v1.2.3@", "ghcr.io/octo-org/flux-upgrade:v1"]
+)
+def test_an_image_without_a_digest_is_refused(tree: Path, image: str) -> None:
+    refused = run(tree, "release-tag", "v1.2.3", image)
+    assert refused.returncode == 1
+    assert "not an image with tag and digest" in refused.stderr
+    assert not (tree.parent / "bin" / "calls").exists()
