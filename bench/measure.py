@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "demo"), str(ROOT / "tests")]
 
 import written_release  # noqa: E402 the path is set above
+from idle import idle  # noqa: E402
 from overlay import overlay  # noqa: E402
 
 from flux_upgrade import cli  # noqa: E402
@@ -54,12 +55,14 @@ def main() -> int:
     compileall.compile_dir(str(ROOT / "src"), quiet=1)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
+        (work / "idle").mkdir()
         source = REAL if REAL.is_dir() else written_release.write_source(work / "releases")
         releases = DirectoryReleases(str(source))
         options = InstallOptions(TAG, components=releases.manifests(TAG).components)
         sections = [
             _head(source),
             _processes(work, source, releases, options),
+            idle(work / "idle", source, TAG, ROOT / "src"),
             _inside(releases, options),
             _trees(work, source),
         ]

@@ -1,7 +1,8 @@
 """``make docs``: what the code knows best is written from it.
 
-That is most of docs/reference, and every report that is shown below a line
-``<!-- report: CASE -->``: it is the one of ``tests/cases/CASE``. ``--check``
+That is most of docs/reference, and what stands below three kinds of lines:
+``<!-- report: CASE -->`` (of ``tests/cases``), ``<!-- pull-request: CASE -->`` (of
+``tests/pull_requests``), ``<!-- example: FILE -->`` (of ``examples``). ``--check``
 writes nothing, and fails where a page is not current.
 """
 
@@ -10,30 +11,84 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
-from flux_upgrade import cli, errors
+from flux_upgrade import action_yml, cli, config, errors
+from flux_upgrade.arguments import build_parser
+from flux_upgrade.decision import HoldReason
 from flux_upgrade.manifests.proof import Verdict
-from flux_upgrade.settings import build_parser
-from flux_upgrade.upgrade import HoldReason
 
 ROOT = Path(__file__).resolve().parent.parent
 _REPORT = re.compile(r"(?<=<!-- report: )([a-z0-9-]+)( -->\n```\n)(?:.*?)(?=^```$)", re.DOTALL | re.MULTILINE)
+_EXAMPLE = re.compile(
+    r"(?<=<!-- example: )([a-z.-]+)( -->\n```yaml\n)(?:.*?)(?=^```$)", re.DOTALL | re.MULTILINE
+)
+_PULL_REQUEST = re.compile(
+    r"(?<=<!-- pull-request: )([a-z0-9-]+)( -->\n)(?:.*?)(?=^<!-- /pull-request -->$)",
+    re.DOTALL | re.MULTILINE,
+)
 GENERATED = "<!-- Written by `make docs`: change the code, not this page. -->\n"
 
+NEVER_MET = (errors.DraftsUnavailable,)
+"""Errors that end no run: an issue is opened instead."""
+
 ENVIRONMENT = (
-    ("GITHUB_TOKEN, GH_TOKEN", "Sent to the GitHub API alone, for its higher rate limit. None is needed."),
+    (
+        "GITHUB_TOKEN, GH_TOKEN",
+        (
+            "For pull requests on GitHub, sent to the repository's API alone; on github.com also for the list of "
+            "releases, where none is needed."
+        ),
+    ),
+    (
+        "FLUX_UPGRADE_RELEASE_TOKEN",
+        "For the API that Flux's releases come from, should it want another token.",
+    ),
+    (
+        "GITHUB_API_URL, GITHUB_GRAPHQL_URL, GITHUB_SERVER_URL",
+        (
+            "A GitHub Enterprise Server, as its runner names it: `https://HOST/api/v3`, "
+            "`https://HOST/api/graphql`, `https://HOST`. Without them it is github.com."
+        ),
+    ),
+    ("FLUX_UPGRADE_TOKEN", "For any other Git server; without it, Git's own credential helpers and keys."),
+    (
+        "CI_SERVER_HOST, GITEA_ACTIONS, FORGEJO_ACTIONS",
+        "What the runners of GitLab, Gitea and Forgejo say of their server.",
+    ),
+    (
+        "GIT_*, SSH_*",
+        (
+            "For any other Git server: as Git and SSH read them. Those that lead to another repository "
+            "(`GIT_DIR` and its like) are left out."
+        ),
+    ),
     (
         "XDG_CACHE_HOME, HOME",
         "Downloads are kept in `$XDG_CACHE_HOME/flux-upgrade` or `~/.cache/flux-upgrade`.",
     ),
-    ("PATH", "Where a `flux` binary is looked for, should a release be newer than the known rules."),
+    (
+        "PATH",
+        "Where `git` is looked for, and a `flux` binary, should a release be newer than the known rules.",
+    ),
     ("HTTPS_PROXY, HTTP_PROXY, NO_PROXY, REQUESTS_CA_BUNDLE", "As the requests library reads them."),
     ("FLUX_UPGRADE_DEBUG", "With any value, an unexpected error shows its traceback."),
+)
+RUNNER = (
+    ("INPUT_*", "The inputs, as the runner passes them: `INPUT_DRY-RUN`, or `INPUT_DRY_RUN` from a shell."),
+    ("GITHUB_WORKSPACE", "The folder with the checkout; `path` has to be in it."),
+    ("GITHUB_REPOSITORY", "Where the pull requests are, unless `repository` says otherwise."),
+    ("GITHUB_API_URL, GITHUB_GRAPHQL_URL, GITHUB_SERVER_URL", "Which GitHub it is."),
+    ("GITHUB_EVENT_NAME", "On `pull_request`, nothing is opened."),
+    ("GITHUB_WORKFLOW_REF", "The workflow that the texts name for an approval."),
+    ("GITHUB_OUTPUT, GITHUB_STEP_SUMMARY", "The files for outputs and job summary."),
+    ("RUNNER_TEMP", "The folder for the file with the report."),
 )
 
 # What upgrade does with a file of each verdict. A verdict without a line here fails the generation.
@@ -52,9 +107,63 @@ AFTER = {
 # Reason → what it means, what to do, the exit code. A reason without a line here fails the generation.
 HOLDS = {
     HoldReason.UP_TO_DATE: (
-        "The body is at the target already, or, without `--to`, newer than the newest stable release.",
+        "The body is at the newest stable release or newer, or at the version that `--to` asks for.",
         "Nothing. A controller newer than the release is named; an older image or another header is no hold.",
         "0",
+    ),
+    HoldReason.NEEDS_APPROVAL: (
+        (
+            "The policy does not cover this bump, and `pending: summary` shows it nowhere else; or what was "
+            "approved has to be merged first."
+        ),
+        "[Approve](../how-to/approve-minors.md) it, or merge what is open.",
+        "0",
+    ),
+    HoldReason.COOLING_DOWN: (
+        "The patch, or the `.0` of the minor, is younger than the cool-down.",
+        "Wait until the day that is named, or approve it.",
+        "0",
+    ),
+    HoldReason.OUT_OF_RANGE: (
+        "The newest release is not in the `range`.",
+        "Widen the range, or approve it.",
+        "0",
+    ),
+    HoldReason.CLOSED_BY_HUMAN: (
+        (
+            "A person closed the pull request, deleted its branch, or ticked **skip**. Of a patch, that version "
+            "is not proposed again; of a minor, none of its versions is."
+        ),
+        "Open the pull request again, or approve the version.",
+        "0",
+    ),
+    HoldReason.REVERTED: (
+        "The pull request was merged, and the base branch is older again. As if it had been closed.",
+        "Approve the version, once what spoke against it is gone.",
+        "0",
+    ),
+    HoldReason.BRANCH_EDITED: (
+        "Somebody pushed to the branch of a pull request: it is theirs now.",
+        (
+            "Merge or close it; or have it made anew: tick **rebase** in it, or add the label "
+            "`flux-upgrade/rebase`."
+        ),
+        "0",
+    ),
+    HoldReason.OWNED_BY_TERRAFORM: (
+        "Terraform's `flux_bootstrap_git` writes this file, and would undo the upgrade.",
+        "Change the version in the line that is named: see [Other bots](../how-to/other-bots.md#terraform).",
+        "0",
+    ),
+    HoldReason.ORPHAN: (
+        "No kustomization in the repository refers to the file: no cluster has it.",
+        "Remove the file, refer to it, or list it under `ignore`. Named as PATH, or with `--to`, it is upgraded.",
+        "0",
+    ),
+    HoldReason.CHECKOUT_DIFFERS: (
+        "The file in the checkout is not the one on the base branch.",
+        "What the detail says: pull, commit and push, or check out the base branch.",
+        f"{errors.CheckoutDiffers.exit_code}",
     ),
     HoldReason.RESIDUE_CONFLICT: (
         "The target changed or removed the same path that was edited by hand.",
@@ -85,12 +194,18 @@ HOLDS = {
         f"{errors.Unproved.exit_code}",
     ),
     HoldReason.UNSUPPORTED_RELEASE: (
-        "The target is newer than the known rules, and they could not be proved for it.",
+        (
+            "The target is newer than the known rules, and they could not be proved for it; or it does not "
+            "ship a component that `flags` asks for."
+        ),
         (
             "Use a newer flux-upgrade, or put the `flux` binary of that version on PATH. Where Flux has not "
-            "published the release's manifest yet: run again later."
+            "published all of the release yet: run again later."
         ),
-        f"{errors.UnsupportedRelease.exit_code}; 0 where it is only not published yet, and without `--to`",
+        (
+            f"{errors.UnsupportedRelease.exit_code}, {errors.UsageError.exit_code} for a component; "
+            "0 where it is only not published yet, and without `--to`"
+        ),
     ),
 }
 
@@ -118,12 +233,15 @@ def _commands() -> Iterator[str]:
                 yield f"## flux-upgrade {name}"
                 yield f"{parser.description}"
                 flags = [each for each in parser._actions if each.dest != "help"]  # noqa: SLF001 as above
-                yield _table(("Argument", "Meaning"), [(_spelling(flag), flag.help or "") for flag in flags])
+                if flags:
+                    yield _table(
+                        ("Argument", "Meaning"), [(_spelling(flag), flag.help or "") for flag in flags]
+                    )
 
 
 def _spelling(action: argparse.Action) -> str:
     if not action.option_strings:
-        return f"`[{action.metavar}]`"
+        return f"`[{action.metavar}]`" if action.nargs == "?" else f"`{action.metavar}`"
     value = "|".join(action.choices) if action.choices else str(action.metavar or action.dest.upper())
     shown = "" if action.nargs == 0 else f"[={value}]" if action.nargs == "?" else f"={value}"
     short = [f"`{each}`, " for each in action.option_strings if not each.startswith("--")]
@@ -139,9 +257,11 @@ def exit_codes_page() -> str:
         [
             "# Exit codes",
             (
-                "Where installations end differently, the smallest code that is not 0 is the run's. An error "
-                "is one line on stderr, `flux-upgrade: <name>: <what is wrong>`, and an indented one with "
-                "the remedy."
+                "Where installations or pull requests end differently, the smallest code that is not 0 is the "
+                "run's, after everything else was done. An error is a line on stderr, "
+                "`flux-upgrade: <name>: <what is wrong>`, and an indented one with the remedy; the problems of "
+                "a config file are a line each. What is [held](hold-reasons.md) ends with 0, unless its row "
+                "there says otherwise."
             ),
             _table(
                 ("Code", "Name", "Meaning"),
@@ -151,8 +271,8 @@ def exit_codes_page() -> str:
                 ],
             ),
             (
-                "`inspect` ends with 0 for whatever it finds, but for unreadable files and an empty tree: "
-                "what it says of an installation is its result."
+                "`inspect` ends with 0 for whatever it finds, but for unreadable files and an empty tree, and "
+                "`plan` for whatever it would hold: what they say is their result."
             ),
         ]
     )
@@ -163,7 +283,7 @@ def errors_with_codes() -> list[type[errors.FluxUpgradeError]]:
     return [
         each
         for _, each in inspect.getmembers(errors, inspect.isclass)
-        if issubclass(each, errors.FluxUpgradeError) and each is not errors.FluxUpgradeError
+        if issubclass(each, errors.FluxUpgradeError) and each not in (errors.FluxUpgradeError, *NEVER_MET)
     ]
 
 
@@ -191,8 +311,8 @@ def hold_reasons_page() -> str:
         [
             "# Hold reasons",
             (
-                "An installation that is not upgraded is held, for one of these reasons. The others in the "
-                "tree go on."
+                "An installation, or one bump of it, that does not go on is held for one of these reasons. "
+                "All others go on. Log, job summary, pull request and JSON use these names."
             ),
             _table(
                 ("Reason", "Meaning", "What to do", "Exit code"),
@@ -231,9 +351,46 @@ def _page(parts: list[str]) -> str:
     return f"{GENERATED}\n" + "\n\n".join(parts) + "\n"
 
 
-def with_reports(text: str) -> str:
-    """A page with the reports of its cases."""
-    return _REPORT.sub(lambda match: f"{match[1]}{match[2]}{report(match[1])}", text)
+def action_page() -> str:
+    """Inputs, outputs and outcomes of the Action, and what it takes from the runner."""
+    return _page(
+        [
+            "# The Action",
+            (
+                "How to set it up: [Use the Action](../how-to/use-the-action.md). An input that is given beats "
+                "the [config file](config.md), which holds everything else. A step ends with an "
+                "[exit code](exit-codes.md), as every command does."
+            ),
+            action_yml.reference().rstrip("\n"),
+            "## Environment",
+            (
+                "What it reads of the runner's variables, besides [those of every command]"
+                "(cli.md#environment). `flux-upgrade action` does the same where they are set by hand."
+            ),
+            _table(("Variable", "Use"), [(_codes(name), use) for name, use in RUNNER]),
+        ]
+    )
+
+
+def config_page() -> str:
+    """Every key of the config file."""
+    return _page([config.reference()])
+
+
+def config_schema() -> str:
+    """For editors."""
+    return json.dumps(config.schema(), indent=2) + "\n"
+
+
+def filled(text: str) -> str:
+    """A page with its reports, pull requests and examples."""
+    for pattern, shown in _FILLED:
+        text = pattern.sub(partial(_shown, shown), text)
+    return text
+
+
+def _shown(shown: Callable[[str], str], match: re.Match[str]) -> str:
+    return f"{match[1]}{match[2]}{shown(match[1])}"
 
 
 def report(case: str) -> str:
@@ -243,8 +400,26 @@ def report(case: str) -> str:
     return re.split(r"^\[(?:stderr|exit code \d+)\]$", shown, maxsplit=1, flags=re.MULTILINE)[0]
 
 
+def pull_request(case: str) -> str:
+    """A pull request as a reader sees it: a quotation, the title first, without our hidden comments."""
+    text = (ROOT / "tests" / "pull_requests" / case / "pull_request.md").read_text(encoding="utf-8")
+    title, _, body = text.partition("\n")
+    told = title.removeprefix("<!-- ").removesuffix(" -->")
+    seen = re.sub(r"<!-- .*? -->[ \n]?", "", body).strip()
+    return "".join(f"> {line}".rstrip() + "\n" for line in (f"**{told}**", "", *seen.splitlines()))
+
+
+def example(name: str) -> str:
+    """A workflow to paste."""
+    return (ROOT / "examples" / name).read_text(encoding="utf-8")
+
+
+_FILLED = ((_REPORT, report), (_PULL_REQUEST, pull_request), (_EXAMPLE, example))
 PAGES: dict[str, Callable[[], str]] = {
+    "action.md": action_page,
     "cli.md": cli_page,
+    "config.md": config_page,
+    "config.schema.json": config_schema,
     "exit-codes.md": exit_codes_page,
     "hold-reasons.md": hold_reasons_page,
     "verdicts.md": verdicts_page,
@@ -256,7 +431,7 @@ def current() -> dict[Path, str]:
     docs = ROOT / "docs"
     pages = {docs / "reference" / name: page() for name, page in PAGES.items()}
     for path in (ROOT / "README.md", *sorted(docs.glob("*.md")), *sorted((docs / "how-to").glob("*.md"))):
-        pages[path] = with_reports(path.read_text(encoding="utf-8"))
+        pages[path] = filled(path.read_text(encoding="utf-8"))
     return pages
 
 

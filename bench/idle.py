@@ -1,0 +1,102 @@
+"""A run of the Action with nothing to do, against the import of its HTTP library: CPU time of whole processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from github_stand_in import StandIn
+
+from flux_upgrade.edges.directory import DirectoryReleases
+from flux_upgrade.manifests.generators import GENERATORS
+from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.manifests.render import render
+
+RUNS = 15
+PEER = (sys.executable, "-c", "import requests")
+OURS = (sys.executable, "-c", "import sys; from flux_upgrade.cli import main; sys.exit(main())", "action")
+FOLDER = "clusters/production/flux-system"
+
+
+def idle(work: Path, source: Path, tag: str, code: Path) -> str:
+    """The section of the page. ``source``: a folder of releases; ``tag``: its newest; ``code``: the package's."""
+    with StandIn(work / "hub") as hub:
+        _publish(hub, source, tag)
+        manifests = DirectoryReleases(str(source)).manifests(tag)
+        options = InstallOptions(tag, components=manifests.components)
+        content = render(manifests, options, GENERATORS[-1]).encode()
+        files = {
+            f"{FOLDER}/gotk-components.yaml": content,
+            f"{FOLDER}/kustomization.yaml": b"resources:\n- gotk-components.yaml\n",
+        }
+        repository = hub.create_repository("acme/fleet", files)
+        checkout = work / "checkout"
+        clone = ["git", "clone", "--quiet", "--depth=1", f"file://{repository.git}", str(checkout)]
+        subprocess.run(clone, check=True)
+        token = hub.token("actions", {"contents": "write", "pull-requests": "write"}).value
+        environment = _environment(hub, checkout, work, token, code)
+        ours, theirs = [], []
+        for _ in range(RUNS):
+            hub.forget()
+            ours.append(_cpu(OURS, environment, checkout))
+            theirs.append(_cpu(PEER, {"PATH": os.defpath}, work))
+        reads, writes, downloads = len(hub.reads), len(hub.writes), len(hub.downloads)
+    own, peer = statistics.median(ours), statistics.median(theirs)
+    return f"""## A run with nothing to do
+
+| | CPU, median of {RUNS} |
+|---|---|
+| the Action, one installation at {tag} with all components, nothing cached | {own * 1000:.0f} ms |
+| `python -c 'import requests'` | {peer * 1000:.0f} ms |
+
+Ratio: **{own / peer:.2f}**. It made {reads} calls to the API, {writes} of them writes, and {downloads} downloads
+of the release's assets, which count towards no rate limit.
+"""
+
+
+def _publish(hub: StandIn, source: Path, tag: str) -> None:
+    flux = hub.create_repository("fluxcd/flux2", {"README.md": b"Flux\n"})
+    assets = {path.name: path.read_bytes() for path in sorted((source / tag).iterdir()) if path.is_file()}
+    listed = json.loads((source / "releases.json").read_text())
+    for entry in listed:
+        if entry["tag_name"].startswith("v2.") and "-" not in entry["tag_name"]:
+            mine = assets if entry["tag_name"] == tag else {"manifests.tar.gz": b""}
+            flux.publish_release(entry["tag_name"], entry.get("published_at") or "2026-01-01T00:00:00Z", mine)
+
+
+def _environment(hub: StandIn, checkout: Path, work: Path, token: str, code: Path) -> Mapping[str, str]:
+    return {
+        "PATH": os.defpath,
+        "PYTHONPATH": str(code),
+        "GITHUB_WORKSPACE": str(checkout),
+        "GITHUB_REPOSITORY": "acme/fleet",
+        "GITHUB_SERVER_URL": hub.url,
+        "GITHUB_API_URL": hub.api_url,
+        "GITHUB_GRAPHQL_URL": hub.graphql_url,
+        "GITHUB_EVENT_NAME": "schedule",
+        "GITHUB_OUTPUT": str(work / "output"),
+        "GITHUB_STEP_SUMMARY": str(work / "summary"),
+        "RUNNER_TEMP": str(work),
+        "INPUT_TOKEN": token,
+        "INPUT_RELEASE-SOURCE": f"{hub.api_url}/repos/fluxcd/flux2",
+    }
+
+
+def _cpu(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> float:
+    """Seconds of user and system time of a process that has to end well."""
+    process = subprocess.Popen(
+        command, env=dict(environment), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    assert process.stdout is not None
+    with process.stdout as stream:
+        told = stream.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(told.decode())
+    return usage.ru_utime + usage.ru_stime

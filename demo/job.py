@@ -1,0 +1,135 @@
+"""A job of a workflow: the checkout, then the Action, each as GitHub's runner does it, in processes.
+
+What the Action asks of GitHub goes to the stand-in, over HTTP.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from github_stand_in import Call, Repository, StandIn, Token
+from stage import ROOT, Machine, Surprise, say
+
+_ACTION = ROOT / "action.yml"
+_OUTPUT = re.compile(r"^([\w-]+)<<(\S+)\n(.*?)\n\2$", re.MULTILINE | re.DOTALL)
+_COMMAND = re.compile(r"::([\w-]+)[^:]*::(.*)")
+
+
+@dataclass(frozen=True)
+class Done:
+    """What is left of a job."""
+
+    log: str
+    """As the run's page shows it."""
+    outputs: Mapping[str, str]
+    summary: str
+    calls: Sequence[Call]
+    """To the API, in their order."""
+
+
+class Job:
+    """The job of a workflow in ``repository``, as often as wanted."""
+
+    def __init__(
+        self, hub: StandIn, repository: Repository, token: Token, machine: Machine, folder: Path
+    ) -> None:
+        """``folder``: where what each run leaves behind is kept."""
+        self._hub, self._repository, self._token = hub, repository, token
+        self._machine, self._folder = machine, folder
+        self._runs = 0
+
+    def run(self, event: str, name: str, *, ends_with: int = 0, **inputs: str) -> Done:
+        """Run it, and keep what it leaves in a folder of this name. Raises Surprise."""
+        self._runs += 1
+        told = "".join(f", {key}: {value}" for key, value in inputs.items())
+        say(f"  {self._hub.clock.now.date()} · on: {event}{told}")
+        kept = self._folder / f"{self._runs}-{name}"
+        workspace, runner = kept / "workspace", kept / "runner"
+        (runner / "temp").mkdir(parents=True)
+        self._check_out(workspace)
+        self._hub.forget()
+        env = {**self._variables(event, workspace, runner), **self._inputs(inputs)}
+        printed = self._machine.run(("flux-upgrade", "action"), workspace, env, ends_with)
+        if self._token.value in printed.replace(f"::add-mask::{self._token.value}", ""):
+            raise Surprise("the token is in the log")
+        outputs = {found[1]: found[3] for found in _OUTPUT.finditer((runner / "output").read_text())}
+        done = Done(_readable(printed), outputs, (runner / "summary").read_text(), tuple(self._hub.calls))
+        report = json.loads((runner / "temp" / outputs["report-file"]).read_text())
+        for file, text in (
+            ("log.txt", done.log),
+            ("summary.md", done.summary),
+            ("report.json", json.dumps(report, indent=2, ensure_ascii=False)),
+        ):
+            (kept / file).write_text(f"{text.rstrip()}\n", encoding="utf-8")
+        shutil.rmtree(workspace)
+        shutil.rmtree(runner)
+        return done
+
+    def _check_out(self, folder: Path) -> None:
+        """As actions/checkout does: one commit, and no credential stays behind."""
+        folder.mkdir()
+        basic = base64.b64encode(f"x-access-token:{self._token.value}".encode()).decode()
+        header = {
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": "http.extraheader",
+            "GIT_CONFIG_VALUE_0": f"AUTHORIZATION: basic {basic}",
+        }
+        for command in (
+            "git init --quiet --initial-branch=main",
+            f"git remote add origin {self._hub.url}/{self._repository.full_name}",
+            "git fetch --quiet --no-tags --depth=1 origin +refs/heads/main:refs/remotes/origin/main",
+            "git checkout --quiet -B main refs/remotes/origin/main",
+        ):
+            self._machine.run(command.split(), folder, header)
+
+    def _variables(self, event: str, workspace: Path, runner: Path) -> Mapping[str, str]:
+        """https://docs.github.com/en/actions/reference/workflows-and-actions/variables."""
+        repository = self._repository.full_name
+        (runner / "event.json").write_text("{}")
+        return {
+            "CI": "true",
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_API_URL": self._hub.api_url,
+            "GITHUB_EVENT_NAME": event,
+            "GITHUB_EVENT_PATH": str(runner / "event.json"),
+            "GITHUB_GRAPHQL_URL": self._hub.graphql_url,
+            "GITHUB_OUTPUT": str(runner / "output"),
+            "GITHUB_REF": "refs/heads/main",
+            "GITHUB_REPOSITORY": repository,
+            "GITHUB_RUN_ID": str(self._runs),
+            "GITHUB_SERVER_URL": self._hub.url,
+            "GITHUB_STEP_SUMMARY": str(runner / "summary"),
+            "GITHUB_WORKFLOW_REF": f"{repository}/.github/workflows/flux-upgrade.yaml@refs/heads/main",
+            "GITHUB_WORKSPACE": str(workspace),
+            "HOME": str(runner),
+            "RUNNER_TEMP": str(runner / "temp"),
+        }
+
+    def _inputs(self, given: Mapping[str, str]) -> Mapping[str, str]:
+        """Those of the workflow over the defaults of ``action.yml``."""
+        declared = yaml.safe_load(_ACTION.read_text())["inputs"]
+        values = {name: each["default"] for name, each in declared.items()}
+        # Elsewhere it is github.com: the stand-in has Flux's repository, too.
+        source = f"{self._hub.api_url}/repos/fluxcd/flux2"
+        values |= {"token": self._token.value, "release-source": source, **given}
+        return {f"INPUT_{name.upper()}": value for name, value in values.items()}
+
+
+def _readable(log: str) -> str:
+    """A log as the run's page shows it: commands are not seen, annotations are."""
+    lines = []
+    for line in log.splitlines():
+        found = _COMMAND.fullmatch(line)
+        if found is None:
+            lines.append(line)
+        elif found[1] in ("error", "warning"):
+            text = found[2].replace("%0D", "\r").replace("%0A", "\n").replace("%25", "%")
+            lines.append(f"{found[1].capitalize()}: {text}")
+    return "\n".join(lines).strip("\n")

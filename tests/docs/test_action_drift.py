@@ -1,0 +1,64 @@
+"""action.yml, its tables in the code and the reference in the documentation say the same."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from flux_upgrade import action
+from flux_upgrade.action_yml import INPUTS, OUTCOMES, OUTPUTS, Outcome, reference
+from flux_upgrade.arguments import build_parser
+
+ROOT = Path(__file__).resolve().parents[2]
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
+
+
+def test_inputs_are_the_programs() -> None:
+    assert [
+        (name, each["description"], str(each["default"]), each["required"])
+        for name, each in ACTION["inputs"].items()
+    ] == [(each.name, each.told, each.default, False) for each in INPUTS]
+
+
+def test_outputs_are_the_programs() -> None:
+    assert [(name, each["description"]) for name, each in ACTION["outputs"].items()] == [
+        (each.name, each.told) for each in OUTPUTS
+    ]
+
+
+def test_there_are_few_inputs_and_each_tells_its_default() -> None:
+    assert len(INPUTS) <= 14
+    for each in INPUTS:
+        assert bool(each.default) != ("Default:" in each.told), each.name
+
+
+def test_the_reference_has_every_input_output_and_outcome_once() -> None:
+    rows = re.findall(r"^\| `([a-z-]+)` \|", reference(), re.MULTILINE)
+    assert rows == [*(each.name for each in INPUTS), *(each.name for each in OUTPUTS), *Outcome]
+    assert list(OUTCOMES) == list(Outcome)
+    told = next(each.told for each in OUTPUTS if each.name == "outcome")
+    assert set(re.findall(r"`([a-z]+)`", told)) == set(Outcome)
+
+
+def test_the_action_runs_the_command_of_that_name() -> None:
+    assert ACTION["runs"] == {"using": "docker", "image": "Dockerfile", "args": ["action"]}
+
+
+def test_the_marketplace_takes_name_and_description() -> None:
+    assert ACTION["name"] == "flux-upgrade"
+    assert len(ACTION["description"]) <= 125
+    assert set(ACTION["branding"]) == {"icon", "color"}
+
+
+@pytest.mark.parametrize("mode", ["upgrade", "plan"])
+def test_what_the_inputs_become_is_understood(mode: str) -> None:
+    env = {f"INPUT_{each.name.upper()}": "x" for each in INPUTS} | {
+        "INPUT_MODE": mode,
+        "INPUT_POLICY": "minor",
+        "INPUT_DRY-RUN": "true",
+    }
+    _, unknown = build_parser().parse_known_args(action.arguments(env))
+    assert unknown == []

@@ -1,0 +1,132 @@
+"""docs/reference/plan.schema.json is what ``plan --json`` prints."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from cases_on_disk import Case, Run, all_cases, run_in
+from flux_upgrade.decision import Hold, HoldReason, Subject
+from flux_upgrade.kinds import gotk
+from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.plan import Plan
+from flux_upgrade.report.plans import plan_value
+from memory import MemoryTree, regenerator, rendered
+
+REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
+SCHEMA = json.loads((REFERENCE / "plan.schema.json").read_text())
+DEFINITIONS = SCHEMA["$defs"]
+VALIDATOR = Draft202012Validator(SCHEMA)
+OURS = ("installation", "decision")
+
+
+def plan(before: Path, source: Path, folder: Path, *flags: str) -> Run:
+    """``plan --json`` of a tree outside of any checkout."""
+    tree = Path(shutil.copytree(before, folder / "tree"))
+    return run_in(tree, source, ["plan", "--json", *flags])
+
+
+def planned(before: Path, source: Path, folder: Path, *flags: str) -> Any:
+    """What it prints."""
+    ran = plan(before, source, folder, *flags)
+    assert ran.exit_code == 0, ran.err
+    return json.loads(ran.out)
+
+
+def case_of(name: str) -> Case:
+    return next(case for case in all_cases() if case.name == name)
+
+
+def test_the_schema_is_one() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in all_cases()])
+def test_every_case_is_valid(case: Case, written_source: Path, tmp_path: Path) -> None:
+    ran = plan(case.before, written_source, tmp_path)
+    if ran.exit_code:
+        assert not ran.out, "what cannot be planned has no plan"
+    else:
+        assert list(VALIDATOR.iter_errors(json.loads(ran.out))) == []
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        pytest.param((), [("minor", "upgrade", False, None)], id="a-minor-waits"),
+        pytest.param(("--policy=minor",), [("minor", "upgrade", True, None)], id="a-minor-flows"),
+        pytest.param(("--approve=2.9",), [("minor", "upgrade", True, None)], id="approved"),
+        pytest.param(("--range=<2.9",), [("minor", "hold", None, "out-of-range")], id="out-of-range"),
+    ],
+)
+def test_a_plan_says_what_the_policy_says(
+    flags: tuple[str, ...], expected: list[tuple[Any, ...]], written_source: Path, tmp_path: Path
+) -> None:
+    report = planned(case_of("exact-default").before, written_source, tmp_path, *flags)
+    assert list(VALIDATOR.iter_errors(report)) == []
+    (installation,) = report["installations"]
+    fields = ("subject", "action", "approved", "reason")
+    assert [tuple(each[name] for name in fields) for each in installation["decisions"]] == expected
+
+
+@pytest.mark.parametrize("reason", HoldReason)
+def test_every_hold_is_valid(reason: HoldReason) -> None:
+    tree = MemoryTree({"gotk-components.yaml": rendered(InstallOptions("v2.8.8")).encode()})
+    (found,) = gotk.find(tree, regenerator())
+    day = "2026-09-01T00:00:00Z"
+    holds = (
+        Hold(reason, "why", "what to do", subject=Subject.MAJOR, target="v3.0.0", since=day, until=day),
+        Hold(reason),
+    )
+    value = plan_value(Plan(found, found.path, holds))
+    assert list(VALIDATOR.iter_errors({"installations": [value]})) == []
+
+
+def test_every_enumeration_is_the_programs() -> None:
+    assert DEFINITIONS["installation"]["properties"]["kind"]["enum"] == [gotk.NAME, gotk.INSTALL]
+    assert DEFINITIONS["subject"]["enum"] == list(Subject)
+    assert DEFINITIONS["reason"]["enum"] == list(HoldReason)
+
+
+def test_every_object_of_ours_is_closed_and_asks_for_all_of_its_fields() -> None:
+    for name in OURS:
+        assert DEFINITIONS[name]["additionalProperties"] is False
+        assert DEFINITIONS[name]["required"] == list(DEFINITIONS[name]["properties"]), name
+
+
+def _with(**fields: Any) -> Callable[[Any], Any]:
+    return lambda installation: installation["decisions"][0].update(fields)
+
+
+@pytest.mark.parametrize(
+    "mutate",
+    [
+        pytest.param(lambda each: each.pop("current"), id="field-missing"),
+        pytest.param(lambda each: each.update(version="v2.8.8"), id="field-unknown"),
+        pytest.param(lambda each: each.update(current="2.8.8"), id="version-without-v"),
+        pytest.param(lambda each: each.update(decisions=[]), id="nothing-decided"),
+        pytest.param(_with(action="skip"), id="action-unknown"),
+        pytest.param(_with(subject="prerelease"), id="subject-unknown"),
+        pytest.param(_with(target=None), id="upgrade-without-target"),
+        pytest.param(_with(approved=None), id="upgrade-without-approval"),
+        pytest.param(_with(reason="up-to-date"), id="upgrade-with-reason"),
+        pytest.param(_with(action="hold"), id="hold-without-reason"),
+        pytest.param(_with(action="hold", approved=None, reason="busy"), id="reason-unknown"),
+        pytest.param(_with(since="yesterday"), id="upgrade-with-day"),
+    ],
+)
+def test_a_mutated_plan_is_refused(
+    mutate: Callable[[Any], Any], written_source: Path, tmp_path: Path
+) -> None:
+    report = planned(case_of("exact-default").before, written_source, tmp_path)
+    assert VALIDATOR.is_valid(report)
+    mutated = copy.deepcopy(report)
+    mutate(mutated["installations"][0])
+    assert not VALIDATOR.is_valid(mutated)

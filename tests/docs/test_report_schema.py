@@ -1,0 +1,184 @@
+"""docs/reference/report.schema.json is the report of the Action."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import json
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from github_stand_in import Repository, StandIn
+from jsonschema import Draft202012Validator
+
+from cases_on_disk import all_cases, contents
+from flux_upgrade import cli
+from flux_upgrade.action_yml import REPORT_FILE, Outcome
+from flux_upgrade.errors import FluxUpgradeError, ForbiddenByForge, ResidueConflict, Unproved
+from flux_upgrade.results import Action
+
+REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
+SCHEMA = json.loads((REFERENCE / "report.schema.json").read_text())
+PLAN = json.loads((REFERENCE / "plan.schema.json").read_text())
+DEFINITIONS = SCHEMA["$defs"]
+VALIDATOR = Draft202012Validator(SCHEMA)
+OURS = ("installation", "decision", "pull-request", "failure")
+NOTHING: Mapping[str, str] = {}
+PERMISSIONS = {"contents": "write", "pull-requests": "write", "issues": "write", "statuses": "write"}
+
+
+@dataclass
+class Fleet:
+    """A repository on the stand-in, and the Action in it."""
+
+    hub: StandIn
+    hosted: Repository
+    source: Path
+    folder: Path
+
+    def run(
+        self, inputs: Mapping[str, str] = NOTHING, permissions: Mapping[str, str] = PERMISSIONS
+    ) -> tuple[int, Any]:
+        """One step of a job. Returns the exit code and the report."""
+        temp = self.folder / f"temp-{len(list(self.folder.iterdir()))}"
+        workspace = temp / "workspace"
+        subprocess.run(  # noqa: S603 git, as real as elsewhere
+            ["git", "clone", "-q", f"file://{self.hosted.git}", workspace],  # noqa: S607
+            check=True,
+        )
+        env = {
+            "GITHUB_WORKSPACE": str(workspace),
+            "GITHUB_REPOSITORY": "acme/fleet",
+            "GITHUB_SERVER_URL": self.hub.url,
+            "GITHUB_API_URL": self.hub.api_url,
+            "GITHUB_GRAPHQL_URL": self.hub.graphql_url,
+            "RUNNER_TEMP": str(temp),
+            "INPUT_TOKEN": self.hub.token("actions", permissions).value,
+            "INPUT_RELEASE-SOURCE": str(self.source),
+            **{f"INPUT_{name.upper()}": value for name, value in inputs.items()},
+        }
+        with contextlib.chdir(workspace):
+            code = cli.run(["action"], env, io.BytesIO(), io.StringIO())
+        return code, json.loads((temp / REPORT_FILE).read_text())
+
+
+@pytest.fixture
+def fleet(request: pytest.FixtureRequest, written_source: Path, tmp_path: Path) -> Iterator[Fleet]:
+    """``request.param``: the case whose tree it holds."""
+    name = getattr(request, "param", "exact-default")
+    before = next(case.before for case in all_cases() if case.name == name)
+    (tmp_path / "runs").mkdir()
+    with StandIn(tmp_path / "hub") as hub:
+        yield Fleet(
+            hub, hub.create_repository("acme/fleet", contents(before)), written_source, tmp_path / "runs"
+        )
+
+
+def valid(report: Any) -> Any:
+    assert list(VALIDATOR.iter_errors(report)) == []
+    return report
+
+
+def test_the_schema_is_one() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_what_the_plan_has_it_has_too() -> None:
+    shared = {name: each for name, each in PLAN["$defs"].items() if name != "installation"}
+    assert shared.items() <= DEFINITIONS.items()
+    ours, theirs = DEFINITIONS["installation"], PLAN["$defs"]["installation"]
+    assert ours["required"] == [*theirs["required"], "team"]
+    assert theirs["properties"].items() <= ours["properties"].items()
+
+
+def test_every_enumeration_is_the_programs() -> None:
+    assert set(SCHEMA["properties"]["outcome"]["enum"]) == set(Outcome)
+    actions = DEFINITIONS["pull-request"]["properties"]["action"]["enum"]
+    assert actions == [each for each in Action if each is not Action.NONE]
+
+
+def test_every_object_of_ours_is_closed_and_asks_for_all_of_its_fields() -> None:
+    for each in (SCHEMA, *(DEFINITIONS[name] for name in OURS)):
+        assert each["additionalProperties"] is False
+        assert each["required"] == list(each["properties"])
+
+
+def test_the_life_of_a_pull_request(fleet: Fleet) -> None:
+    seen = []
+    for inputs in ({"dry-run": "true"}, {}, {}, {"approve": "2.9"}, {"range": "<2.9"}):
+        code, report = fleet.run(inputs)
+        (pull,) = valid(report)["pull-requests"]
+        seen.append((code, report["outcome"], pull["action"], pull["number"]))
+    assert seen == [
+        (0, "opened", "opened", None),
+        (0, "opened", "opened", 1),
+        (0, "none", "unchanged", 1),
+        (0, "updated", "updated", 1),
+        (0, "none", "unchanged", 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fleet", "inputs", "permissions", "failure"),
+    [
+        pytest.param("up-to-date", {}, PERMISSIONS, None, id="up-to-date"),
+        pytest.param("flux-v0", {}, PERMISSIONS, Unproved, id="unproved"),
+        pytest.param(
+            "conflict-in-one-of-two", {"policy": "minor"}, PERMISSIONS, ResidueConflict, id="conflict"
+        ),
+        pytest.param("exact-default", {}, {"contents": "read"}, ForbiddenByForge, id="forbidden"),
+    ],
+    indirect=["fleet"],
+)
+def test_other_ends_are_valid(
+    fleet: Fleet,
+    inputs: Mapping[str, str],
+    permissions: Mapping[str, str],
+    failure: type[FluxUpgradeError] | None,
+) -> None:
+    code, report = fleet.run(inputs, permissions)
+    valid(report)
+    assert code == (0 if failure is None else failure.exit_code)
+    assert [each["slug"] for each in report["failures"]] == ([] if failure is None else [failure.slug])
+    assert (report["outcome"] == "failed") is (failure is not None)
+
+
+def _pull(**fields: Any) -> Callable[[Any], Any]:
+    return lambda report: report["pull-requests"][0].update(fields)
+
+
+@pytest.mark.parametrize(
+    "mutate",
+    [
+        pytest.param(lambda each: each.pop("calls"), id="field-missing"),
+        pytest.param(lambda each: each.update(diff=""), id="field-unknown"),
+        pytest.param(lambda each: each.update(outcome="done"), id="outcome-unknown"),
+        pytest.param(lambda each: each["installations"][0].pop("team"), id="team-missing"),
+        pytest.param(lambda each: each["failures"].append({"slug": "x"}), id="failure-without-message"),
+        pytest.param(_pull(action="none"), id="action-unknown"),
+        pytest.param(_pull(number=0), id="number-zero"),
+        pytest.param(_pull(reason="busy"), id="reason-unknown"),
+        pytest.param(_pull(target="2.9"), id="target-without-v"),
+    ],
+)
+def test_a_mutated_report_is_refused(mutate: Callable[[Any], Any], report: Any) -> None:
+    mutated = copy.deepcopy(report)
+    mutate(mutated)
+    assert not VALIDATOR.is_valid(mutated)
+
+
+@pytest.fixture(scope="module")
+def report(written_source: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Of a run that opened a pull request."""
+    folder = tmp_path_factory.mktemp("fleet")
+    (folder / "runs").mkdir()
+    before = next(case.before for case in all_cases() if case.name == "exact-default")
+    with StandIn(folder / "hub") as hub:
+        hosted = hub.create_repository("acme/fleet", contents(before))
+        _, report = Fleet(hub, hosted, written_source, folder / "runs").run()
+    return valid(report)
