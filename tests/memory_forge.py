@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from flux_upgrade import markers
 from flux_upgrade.errors import DraftsUnavailable, Overtaken
@@ -27,6 +27,7 @@ from flux_upgrade.forge import (
     UpdatePull,
     blob_id,
 )
+from replacing import replace
 
 URL = "https://git.example/acme/fleet"
 BASE = "main"
@@ -238,7 +239,7 @@ class MemoryForge:
 
     def _touch(self, number: int, **changes: object) -> None:
         branch, pull = self.pulls[number]
-        self.pulls[number] = (branch, replace(self._shown(pull, branch), **changes))  # type: ignore[arg-type]  # fields of a dataclass
+        self.pulls[number] = (branch, replace(self._shown(pull, branch), **changes))
 
     def _move(self, branch: str, head: str) -> None:
         self.heads[branch] = head

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from flows import World, fleet
@@ -17,6 +16,7 @@ from flux_upgrade.planning import Asked, TeamPlan, plan_teams
 from flux_upgrade.proposal import Proposal
 from flux_upgrade.proposals import proposals_of
 from flux_upgrade.results import Action, Result, Round
+from replacing import replace
 
 REPOSITORY = Repository("acme/fleet", "https://github.com/acme/fleet", "main", "0" * 40, "1" * 40, {}, {})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from flux_upgrade.model import Release, ReleaseManifests
 from flux_upgrade.plan import Plan, Upgrade
 from flux_upgrade.proposal import Proposal, Surroundings
 from memory import MemoryTree, NoFlux, WrittenReleases
+from replacing import replace
 
 CASES = Path(__file__).resolve().parent / "pull_requests"
 PATH = "clusters/staging/flux-system/gotk-components.yaml"

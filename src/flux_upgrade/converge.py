@@ -54,6 +54,8 @@ def converge(proposal: Proposal, around: Surroundings, repository: Repository) -
     branch = repository.branches[proposal.branch]
     pull = branch.open_pull
     issues = issues_of(repository, proposal.slug, proposal.subject)
+    if branch.elsewhere:
+        return Convergence(hold=_taken(proposal, branch))
     if pull is not None:
         found = _update(proposal, around, repository, pull)
         steps = (*found.steps, *_closed(issues, *_OPENED))
@@ -95,7 +97,7 @@ def converge_without(branch: Branch, issue: Issue | None, closed: str, why: str)
         # Whoever pushed to it may want to keep that; whoever ticked the box does not.
         if closed != markers.SKIP and (pull.head is None or not markers.is_ours(pull.head)):
             return Convergence(hold=_touched(pull), pull=pull)
-        body = pull_request.closing(pull.body, replace(state, closed=closed), why)
+        body = pull_request.closing(pull.body, state._replace(closed=closed), why)
         steps = (ClosePull(pull, body),)
     issues = () if issue is None else (issue,)
     return Convergence((*steps, *_closed(issues, closed, why)), pull=pull)
@@ -123,7 +125,7 @@ def _update(
     title = pull_request.title(proposal, around)
     is_ours = before.title == markers.digest_of(pull.title)
     if not is_ours:
-        state = replace(state, title=before.title)
+        state = state._replace(title=before.title)
     ours = pull_request.body(proposal, around, state)
     # A server that cannot be asked for its pull requests is told everything with each push.
     told_anew = remake and not repository.lists_pulls
@@ -142,17 +144,17 @@ def _update(
         drop_labels=tuple(label for label in (REBASE, APPROVED) if label in pull.labels),
     )
     idle = UpdatePull(pull=pull, branch=step.branch, before=step.before)
-    if step == replace(idle, status=status) and status.context not in head.statuses:
+    if step == idle._replace(status=status) and status.context not in head.statuses:
         # The status is the last thing that a new pull request gets: that run was cut off.
-        step = replace(step, extras=_extras(proposal))
+        step = step._replace(extras=_extras(proposal))
     recorded = idle
     if step.make_ready and state.approval.startswith("v") and before.approval != state.approval:
         # A pull request that is ready speaks for a minor. That it is about one version is written down first.
-        body = pull_request.body(proposal, around, replace(state, pending=True))
-        recorded = replace(idle, body=_new_body(pull.body, body))
+        body = pull_request.body(proposal, around, state._replace(pending=True))
+        recorded = idle._replace(body=_new_body(pull.body, body))
     steps = [each for each in (recorded, step) if each != idle]
     if recorded.body is not None:
-        steps[-1] = replace(step, pull=replace(pull, body=recorded.body))
+        steps[-1] = step._replace(pull=pull._replace(body=recorded.body))
     return Convergence(tuple(steps), pull=pull)
 
 
@@ -168,7 +170,7 @@ def _closed(issues: Iterable[Issue], closed: str, why: str) -> Iterator[UpdateIs
     for issue in issues:
         state = markers.state_of(issue.body)
         if state is not None:
-            body = pull_request.closing(issue.body, replace(state, closed=closed), why)
+            body = pull_request.closing(issue.body, state._replace(closed=closed), why)
             yield UpdateIssue(issue, body, close=True)
 
 
@@ -210,7 +212,7 @@ def _first_commit(proposal: Proposal, around: Surroundings, repository: Reposito
     commit = _commit(proposal, around, repository)
     if not proposal.approval:
         return commit
-    return replace(commit, message=f"{commit.message.rstrip()}\n{markers.APPROVAL}: {proposal.approval}\n")
+    return commit._replace(message=f"{commit.message.rstrip()}\n{markers.APPROVAL}: {proposal.approval}\n")
 
 
 def _files(proposal: Proposal, repository: Repository) -> Mapping[str, tuple[str, bytes]]:
@@ -233,7 +235,7 @@ def _state(proposal: Proposal, around: Surroundings) -> State:
 
 
 def _status(proposal: Proposal, around: Surroundings) -> Status:
-    return replace(pull_request.status(proposal), url=around.run_url)
+    return pull_request.status(proposal)._replace(url=around.run_url)
 
 
 def _extras(proposal: Proposal) -> Extras:
@@ -248,6 +250,16 @@ def _edited(proposal: Proposal, where: str) -> Hold:
         f"somebody has pushed to {where}",
         "merge or close it as it is; to have it made anew, and what was pushed thrown away, tick the box "
         f"in the pull request or add the label {REBASE}; without a pull request delete the branch",
+        subject=proposal.subject,
+        target=proposal.target,
+    )
+
+
+def _taken(proposal: Proposal, branch: Branch) -> Hold:
+    return Hold(
+        HoldReason.BRANCH_EDITED,
+        f"the branch {branch.name} has a pull request into another base: {branch.elsewhere}",
+        "give each base a `branch-prefix` of its own in its config file, or close that pull request",
         subject=proposal.subject,
         target=proposal.target,
     )

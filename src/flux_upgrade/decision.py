@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from flux_upgrade.errors import FluxUpgradeError
+from flux_upgrade.values import NamedTuple
 
 
 class Subject(StrEnum):
@@ -40,8 +40,7 @@ class HoldReason(StrEnum):
     UNSUPPORTED_RELEASE = "unsupported-release"
 
 
-@dataclass(frozen=True)
-class Hold:
+class Hold(NamedTuple):
     """Nothing is written."""
 
     reason: HoldReason
@@ -58,8 +57,7 @@ class Hold:
     """RFC 3339, UTC: when it ends by itself; empty where it does not."""
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """The policy lets an installation go to ``target``; whether that is possible is seen next."""
 
     subject: Subject

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from flux_upgrade.values import NamedTuple
 
 _SHA1_DIGITS = 40
 
@@ -27,20 +28,18 @@ class PullState(StrEnum):
     MERGED = "merged"
 
 
-@dataclass(frozen=True)
-class Commit:
+class Commit(NamedTuple):
     """A commit, as far as it tells whether it is ours."""
 
     oid: str
     tree: str
     parents: tuple[str, ...]
     message: str
-    statuses: Mapping[str, str] = field(default_factory=dict)
+    statuses: Mapping[str, str] = {}
     """Context → state (``success``, ``failure`` …), of the contexts that were asked for."""
 
 
-@dataclass(frozen=True)
-class PullRequest:
+class PullRequest(NamedTuple):
     """A pull request whose head is in the repository itself."""
 
     number: int
@@ -61,8 +60,7 @@ class PullRequest:
     """RFC 3339, UTC; of a closed or merged one."""
 
 
-@dataclass(frozen=True)
-class Issue:
+class Issue(NamedTuple):
     """An issue with our label: stands in for a draft where the forge has none."""
 
     number: int
@@ -75,15 +73,16 @@ class Issue:
     """RFC 3339, UTC; of a closed one."""
 
 
-@dataclass(frozen=True)
-class Branch:
+class Branch(NamedTuple):
     """One of our branches, as asked for."""
 
     name: str
     head: Commit | None
     """None: there is no such branch."""
     pulls: tuple[PullRequest, ...] = ()
-    """Newest first, at most ten; those into another base included."""
+    """Newest first, at most ten; those into the base alone, as far as the forge can tell."""
+    elsewhere: str = ""
+    """Address of an open pull request of it into another base; empty where there is none."""
 
     @property
     def open_pull(self) -> PullRequest | None:
@@ -91,8 +90,7 @@ class Branch:
         return next((pull for pull in self.pulls if pull.state is PullState.OPEN), None)
 
 
-@dataclass(frozen=True)
-class BaseFile:
+class BaseFile(NamedTuple):
     """A path at the head of the base branch."""
 
     oid: str
@@ -107,8 +105,7 @@ class BaseFile:
         return self.oid == blob_id(content, self.oid)
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """What ``look`` is to find out."""
 
     branches: tuple[str, ...]
@@ -120,8 +117,7 @@ class Question:
     """What the names of our branches begin with, up to a slash; empty: others are not asked for."""
 
 
-@dataclass(frozen=True)
-class Repository:
+class Repository(NamedTuple):
     """What ``look`` found out."""
 
     name: str
@@ -150,8 +146,7 @@ class Repository:
     """False: a Git server. A branch of ours stands for an open pull request, whose text nobody can read."""
 
 
-@dataclass(frozen=True)
-class NewCommit:
+class NewCommit(NamedTuple):
     """A commit to be made: ``files`` over the base's tree, with the base as its one parent.
 
     The forge appends the trailer of ``markers.sealed`` to the message.
@@ -164,8 +159,7 @@ class NewCommit:
     """Path → file mode and content."""
 
 
-@dataclass(frozen=True)
-class Status:
+class Status(NamedTuple):
     """A commit status, so that branch protection has something to require."""
 
     context: str
@@ -176,8 +170,7 @@ class Status:
     url: str = ""
 
 
-@dataclass(frozen=True)
-class Extras:
+class Extras(NamedTuple):
     """What a new pull request gets besides."""
 
     labels: tuple[str, ...] = ()
@@ -187,8 +180,7 @@ class Extras:
     auto_merge: bool = False
 
 
-@dataclass(frozen=True)
-class OpenPull:
+class OpenPull(NamedTuple):
     """Make the commit and the branch where they are missing, and open the pull request."""
 
     branch: str
@@ -204,8 +196,7 @@ class OpenPull:
     extras: Extras = Extras()
 
 
-@dataclass(frozen=True)
-class UpdatePull:
+class UpdatePull(NamedTuple):
     """Bring an open pull request up to date; None: that part stays as it is."""
 
     pull: PullRequest
@@ -221,16 +212,14 @@ class UpdatePull:
     drop_labels: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class ClosePull:
+class ClosePull(NamedTuple):
     """Close a pull request that is no longer needed: body (with the marker) and state in one call."""
 
     pull: PullRequest
     body: str
 
 
-@dataclass(frozen=True)
-class OpenIssue:
+class OpenIssue(NamedTuple):
     """Where the forge has no drafts: an issue says what a draft would."""
 
     title: str
@@ -238,8 +227,7 @@ class OpenIssue:
     labels: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class UpdateIssue:
+class UpdateIssue(NamedTuple):
     """Replace the body of an issue of ours, or close it."""
 
     issue: Issue
@@ -250,8 +238,7 @@ class UpdateIssue:
 Step = OpenPull | UpdatePull | ClosePull | OpenIssue | UpdateIssue
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(NamedTuple):
     """What came of a step."""
 
     number: int = 0

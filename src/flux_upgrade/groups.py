@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from flux_upgrade.config import Config, Group, slug
 from flux_upgrade.kinds import Installation
+from flux_upgrade.values import NamedTuple
 
 ROOT = "root"
 _USUAL = re.compile(r"(?:(.+)/)?flux-system/gotk-components\.yaml")
@@ -19,8 +19,7 @@ _LONGEST = 100
 """Characters; Git keeps each part of a branch's name as a file or folder."""
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     """An installation, and where it stands in the repository."""
 
     installation: Installation
@@ -28,8 +27,7 @@ class Member:
     """Relative to the repository's root."""
 
 
-@dataclass(frozen=True)
-class Team:
+class Team(NamedTuple):
     """Installations that share their pull requests: those of a group, or one by itself."""
 
     name: str

@@ -11,9 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass, fields
 
 from flux_upgrade.forge import Commit
+from flux_upgrade.values import NamedTuple
 
 DIGEST = "Flux-Upgrade-Digest"
 APPROVAL = "Flux-Upgrade-Approval"
@@ -30,8 +30,7 @@ _BEGIN = re.compile(r"<!-- flux-upgrade (\{[^<>\n]*\}) -->\r?\n")
 _END = "<!-- /flux-upgrade -->"
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """What the next run has to know of a pull request (or issue) of ours."""
 
     group: str
@@ -84,7 +83,7 @@ def _plain(message: str, *, keep_digest: bool = False) -> str:
 
 def block(text: str, state: State) -> str:
     """Our part of a body."""
-    told = json.dumps({key: value for key, value in asdict(state).items() if value})
+    told = json.dumps({key: value for key, value in state._asdict().items() if value})
     # A comment ends at the first `-->`, whatever stands in the JSON.
     safe = told.replace("<", "\\u003c").replace(">", "\\u003e").replace("--", "-\\u002d")
     return f"<!-- flux-upgrade {safe} -->\n{text.strip()}\n{_END}\n"
@@ -99,7 +98,7 @@ def state_of(body: str) -> State | None:
         told = json.loads(begin[1])
     except (ValueError, RecursionError):
         return None
-    known = {each.name: told[each.name] for each in fields(State) if each.name in told}
+    known = {name: told[name] for name in State._fields if name in told}
     paths = known.pop("paths", [])
     kinds = {"pending": bool}
     if not {"group", "subject", "target"} <= set(known) or not isinstance(paths, list):

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from flux_upgrade.decision import Candidate, Hold, Subject
 from flux_upgrade.kinds import Change, Installation
 from flux_upgrade.policy import Answers, Policy
+from flux_upgrade.values import NamedTuple
 
 
-@dataclass(frozen=True)
-class Upgrade:
+class Upgrade(NamedTuple):
     """The installation can go to a release; whether it may is ``approved``."""
 
     candidate: Candidate
@@ -35,8 +34,7 @@ class Upgrade:
         return self.candidate.approved
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """One installation and what is to become of it."""
 
     installation: Installation
@@ -44,7 +42,7 @@ class Plan:
     """Relative to the repository's root."""
     decisions: tuple[Upgrade | Hold, ...]
     """At least one."""
-    tried: Mapping[Subject, Change] = field(default_factory=dict)
+    tried: Mapping[Subject, Change] = {}
     """What was tried and held for a conflict, to show its conflicts."""
 
     @property
@@ -67,21 +65,19 @@ class Plan:
         return tuple(each for each in self.decisions if isinstance(each, Hold))
 
 
-@dataclass(frozen=True, eq=False)
-class Terms:
+class Terms(NamedTuple):
     """What governs some installations: made once, and shared by them."""
 
     policy: Policy = Policy()
     answers: Answers = Answers()
-    flags: Mapping[str, str] = field(default_factory=dict)
+    flags: Mapping[str, str] = {}
     """Install flags that are to change, see ``config.Group``."""
     to: str = ""
     """A tag that was asked for, whatever the policy says; empty: the policy decides."""
     take_release: bool = False
 
 
-@dataclass(frozen=True)
-class Subjected:
+class Subjected(NamedTuple):
     """An installation, where it stands, and what governs it."""
 
     installation: Installation

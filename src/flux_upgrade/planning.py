@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from flux_upgrade.answers import answers_of
@@ -18,10 +17,10 @@ from flux_upgrade.model import Release
 from flux_upgrade.plan import Plan, Subjected, Terms
 from flux_upgrade.policy import Answers
 from flux_upgrade.upgrade import plan_upgrade
+from flux_upgrade.values import NamedTuple
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """What this run was told, beyond the config."""
 
     to: str = ""
@@ -33,16 +32,14 @@ class Asked:
     """Branch that pull requests go into; empty: the default branch."""
 
 
-@dataclass(frozen=True)
-class TeamPlan:
+class TeamPlan(NamedTuple):
     """The plans of installations that share their pull requests."""
 
     team: Team
     plans: tuple[Plan, ...]
 
 
-@dataclass(frozen=True)
-class Gathered:
+class Gathered(NamedTuple):
     """What was read before anything is decided."""
 
     teams: tuple[Team, ...]
@@ -126,7 +123,7 @@ class _Teams:
             hold = self._differs(plan) if self._has_open(team) else None
         else:
             hold = self._differs(plan) or self._owned(plan)
-        return plan if hold is None else replace(plan, decisions=(hold,), tried={})
+        return plan if hold is None else plan._replace(decisions=(hold,), tried={})
 
     def _has_open(self, team: Team) -> bool:
         if self._repository is None:

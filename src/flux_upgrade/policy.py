@@ -9,16 +9,20 @@ the step waits for approval is up to ``Policy.bump``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
 
-from flux_upgrade.constraint import Constraint
 from flux_upgrade.decision import Candidate, Hold, HoldReason, Subject
 from flux_upgrade.model import Release
 from flux_upgrade.timeline import Listed, end_of, first_of_line, line_of, rfc3339, stable, why
+from flux_upgrade.values import NamedTuple
 from flux_upgrade.versions import Version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.constraint import Constraint
 
 
 class Bump(StrEnum):
@@ -37,8 +41,7 @@ class Pending(StrEnum):
     SUMMARY = "summary"
 
 
-@dataclass(frozen=True)
-class Policy:
+class Policy(NamedTuple):
     """What the user allows."""
 
     bump: Bump = Bump.PATCH
@@ -49,8 +52,7 @@ class Policy:
     """By the age of the minor's ``.0``; majors too."""
 
 
-@dataclass(frozen=True)
-class Muted:
+class Muted(NamedTuple):
     """A person's answer: not this one."""
 
     subject: Subject
@@ -64,12 +66,11 @@ class Muted:
     """Address of the pull request."""
 
 
-@dataclass(frozen=True)
-class Answers:
+class Answers(NamedTuple):
     """What people answered to earlier proposals, and what they approved."""
 
     muted: tuple[Muted, ...] = ()
-    approved: tuple[str, ...] = field(default=())
+    approved: tuple[str, ...] = ()
     """``2.9`` (the minor and its patches) or ``v2.9.4`` (that version alone)."""
 
 

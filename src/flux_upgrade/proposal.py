@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flux_upgrade.config import Group
 from flux_upgrade.decision import Subject
 from flux_upgrade.model import Release
 from flux_upgrade.plan import Plan, Upgrade
+from flux_upgrade.values import NamedTuple
 from flux_upgrade.versions import precedence
 
 
-@dataclass(frozen=True)
-class Proposal:
+class Proposal(NamedTuple):
     """Everything that a pull request is made of; pure data, the same every day."""
 
     slug: str
@@ -51,8 +49,7 @@ class Proposal:
         return not all(upgrade.approved for _, upgrade in self.upgrades)
 
 
-@dataclass(frozen=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """What the text of a pull request tells besides: facts about the repository and the run."""
 
     releases: tuple[Release, ...]

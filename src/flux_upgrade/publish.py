@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from flux_upgrade.errors import FluxUpgradeError, WriteFailed
 from flux_upgrade.plan import Plan
 from flux_upgrade.ports import Worktree
+from flux_upgrade.values import NamedTuple
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """A plan, and what came of it."""
 
     plan: Plan

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 
 from flux_upgrade import markers
 from flux_upgrade.answers import issue_of, minor_of, state_of
@@ -143,7 +142,7 @@ def _together(before: Result | None, after: Result) -> Result:
         return after
     done = Action.UPDATED if after.action is Action.UPDATED else Action.UNCHANGED
     if after.action is done and before.attempted is not Action.NONE:
-        return replace(after, action=before.attempted, attempted=before.attempted)
+        return after._replace(action=before.attempted, attempted=before.attempted)
     return after
 
 
@@ -180,7 +179,7 @@ class _Acting:
 
         surroundings = self._around(self._repository, planned)
         found = converge(proposal, surroundings, self._repository)
-        return self._take(found, replace(idle, proposal=proposal), surroundings)
+        return self._take(found, idle._replace(proposal=proposal), surroundings)
 
     def _is_refused(self, idle: Result) -> bool:
         pull = self._repository.branches[idle.branch].open_pull
@@ -206,23 +205,22 @@ class _Acting:
 
     def _take(self, found: Convergence, idle: Result, around: Surroundings | None = None) -> Result:
         if found.pull is not None:
-            idle = replace(idle, action=Action.UNCHANGED, number=found.pull.number, url=found.pull.url)
+            idle = idle._replace(action=Action.UNCHANGED, number=found.pull.number, url=found.pull.url)
         elif found.issue is not None:
             issue = found.issue
-            idle = replace(idle, action=Action.UNCHANGED, number=issue.number, url=issue.url, is_issue=True)
+            idle = idle._replace(action=Action.UNCHANGED, number=issue.number, url=issue.url, is_issue=True)
         if found.hold is not None:
-            return replace(idle, action=Action.HELD, hold=found.hold)
+            return idle._replace(action=Action.HELD, hold=found.hold)
         result = idle
         for step in found.steps:
             attempted = _ACTIONS[type(step)]
             try:
                 done, is_issue = self._done(step, idle.proposal, around)
             except FluxUpgradeError as error:
-                return replace(result, action=Action.FAILED, error=error, attempted=attempted)
+                return result._replace(action=Action.FAILED, error=error, attempted=attempted)
             if isinstance(step, OpenPull | OpenIssue) and is_issue and not done.number:
-                return replace(result, action=Action.HELD, hold=_unseen(idle), warnings=done.warnings)
-            result = replace(
-                result,
+                return result._replace(action=Action.HELD, hold=_unseen(idle), warnings=done.warnings)
+            result = result._replace(
                 action=attempted if result is idle and not _is_refused(step, done) else result.action,
                 number=result.number or done.number,
                 url=result.url or done.url,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from flux_upgrade.decision import Hold, Subject
@@ -11,6 +10,7 @@ from flux_upgrade.forge import Repository
 from flux_upgrade.groups import Team
 from flux_upgrade.planning import TeamPlan
 from flux_upgrade.proposal import Proposal
+from flux_upgrade.values import NamedTuple
 
 
 class Action(StrEnum):
@@ -26,8 +26,7 @@ class Action(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """What came of one subject of one team."""
 
     team: Team
@@ -46,8 +45,7 @@ class Result:
     """``number`` and ``url`` are those of an issue that stands in for a draft."""
 
 
-@dataclass(frozen=True)
-class Round:
+class Round(NamedTuple):
     """What a run ends with."""
 
     repository: Repository

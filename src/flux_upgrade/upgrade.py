@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from flux_upgrade import fitness
@@ -59,7 +58,7 @@ def plan_upgrade(
         first = decided.get(key)
         if first is None:
             first = decided[key] = _Planner(each, regenerator, releases, now).plan()
-        yield replace(first, installation=each.installation, path=each.path)
+        yield first._replace(installation=each.installation, path=each.path)
 
 
 class _Planner:
@@ -92,7 +91,7 @@ class _Planner:
             if isinstance(each, Hold) and each.reason is HoldReason.UP_TO_DATE:
                 if whole is None:
                     detail = "; ".join([each.detail, *fitness.ahead_controllers(self._installation)])
-                    yield replace(each, detail=detail)
+                    yield each._replace(detail=detail)
             else:
                 yield each
 
@@ -146,7 +145,7 @@ class _Planner:
             held = Hold(HoldReason.UNSUPPORTED_RELEASE, error.message, error.hint, UsageError)
         if isinstance(held, Upgrade):
             return held
-        return replace(held, subject=decision.subject, target=decision.target)
+        return held._replace(subject=decision.subject, target=decision.target)
 
     def _change(self, candidate: Candidate) -> Upgrade | Hold:
         installation, target = self._installation, candidate.target

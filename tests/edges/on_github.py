@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from flux_upgrade.forge import (
     Step,
     UpdatePull,
 )
+from replacing import replace
 from stand_in.checked import checked
 
 BRANCH = "flux-upgrade/production/patch"

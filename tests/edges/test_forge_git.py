@@ -6,7 +6,7 @@ import os
 import random
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -39,6 +39,7 @@ from flux_upgrade.forge import (
     blob_id,
 )
 from git_servers import PERSON, READ, WRITE, Bare, HttpHost, SshHost, git, give_away
+from replacing import replace
 
 PATH = "clusters/production/flux-system/gotk-components.yaml"
 BRANCH = "flux-upgrade/clusters-production-patch"

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from flux_upgrade.forge import (
     Step,
     UpdateIssue,
 )
+from replacing import replace
 
 OPENING = ["POST /git/trees", "POST /git/commits", "POST /git/refs", "POST /pulls"]
 EVERYTHING = Extras(("flux", "deps"), ("bob",), ("bob", "acme/platform"), auto_merge=True)

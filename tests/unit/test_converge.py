@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -23,6 +22,7 @@ from flux_upgrade.forge import (
 )
 from flux_upgrade.proposal import Proposal, Surroundings
 from memory_forge import MemoryForge
+from replacing import replace
 from written_proposals import PATH, Stated, around, proposal
 
 AROUND = around()

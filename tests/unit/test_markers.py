@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from flux_upgrade import markers, pull_request
 from flux_upgrade.forge import Commit
 from flux_upgrade.markers import State
+from replacing import replace
 from written_proposals import around, proposal, state
 
 STATE = State("clusters.staging", "minor", "v2.9.4")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -16,6 +15,7 @@ from flux_upgrade.planning import Asked, branches_of, plan_teams
 from flux_upgrade.policy import Bump, Policy
 from flux_upgrade.pull_requests import question_of
 from memory_forge import MemoryForge
+from replacing import replace
 
 MINORS = Policy(Bump.MINOR)
 TERRAFORM = b'resource "flux_bootstrap_git" "x" {\n  path    = "clusters/a"\n  version = "v2.8.7"\n}\n'

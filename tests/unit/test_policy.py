@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,6 +12,7 @@ from flux_upgrade.decision import Candidate, Hold, HoldReason, Subject
 from flux_upgrade.model import Release
 from flux_upgrade.policy import Answers, Bump, Muted, Pending, Policy, decide
 from flux_upgrade.versions import Version
+from replacing import replace
 
 # Dates of these releases are made up: the n-th is published n days after the first.
 PATCHES = ("v2.8.0", "v2.8.1", "v2.8.3", "v2.8.7", "v2.8.8")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -18,6 +17,7 @@ from flux_upgrade.policy import Bump, Policy
 from flux_upgrade.proposal import Proposal
 from flux_upgrade.proposals import is_held, no_longer_needed, proposals_of
 from memory import rendered
+from replacing import replace
 
 PATCH, MINOR, MAJOR = Subject
 ALL = Config(groups=(Group("all", ("/clusters/",)),))

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import random
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,10 +12,11 @@ from markdown_it import MarkdownIt
 from flux_upgrade import markers, pull_request
 from flux_upgrade.decision import Subject
 from flux_upgrade.forge import Commit
+from flux_upgrade.markdown import code, plain, shortened, table
 from flux_upgrade.plan import Plan, Upgrade
 from flux_upgrade.proposal import Proposal
-from flux_upgrade.markdown import code, plain, shortened, table
 from flux_upgrade.pull_request.view import labels
+from replacing import replace
 from written_proposals import Stated, around, proposal, state
 
 EDIT = ("replicas: 1", "replicas: 2", "helm-controller")

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +20,7 @@ from flux_upgrade.policy import Bump, Policy
 from flux_upgrade.pull_requests import question_of
 from flux_upgrade.results import Action, Round
 from memory_forge import MemoryForge
+from replacing import replace
 
 PATCH, MINOR = "flux-upgrade/clusters.staging/patch", "flux-upgrade/clusters.staging/minor"
 

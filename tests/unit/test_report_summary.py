@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -12,6 +11,7 @@ from flux_upgrade.plan import Plan
 from flux_upgrade.planning import TeamPlan, plan_teams
 from flux_upgrade.report.summary import MOST_ROWS, summary
 from flux_upgrade.results import Action, Result, Round
+from replacing import replace
 from rounds import holding, planned, result, round_of, team_of
 
 PATCH, MINOR, MAJOR = Subject

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from flux_upgrade import report
 from flux_upgrade.commands.gathering import gather
 from flux_upgrade.commands.printing import show
 from flux_upgrade.planning import plan_teams
+from flux_upgrade.report.plans import plans_json, plans_text
 from flux_upgrade.settings import Settings
 
 TYPE_CHECKING = False
@@ -20,5 +20,5 @@ def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
 
         return preview(settings, out, err)
     plans = [plan for team in plan_teams(gather(settings)) for plan in team.plans]
-    show(out, report.plans_json(plans) if settings.json else report.plans_text(plans))
+    show(out, plans_json(plans) if settings.json else plans_text(plans))
     return 0

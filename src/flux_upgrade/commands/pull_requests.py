@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
 
 from flux_upgrade.build_forge import build_forge
 from flux_upgrade.commands.gathering import gather
@@ -18,6 +17,7 @@ from flux_upgrade.pull_requests import question_of, run_rounds
 from flux_upgrade.report.requests import all_plans, round_errors, round_failures, round_text
 from flux_upgrade.results import Round
 from flux_upgrade.settings import Settings
+from flux_upgrade.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ _JOBS_OWN = "github-actions[bot]"
 """Who the token is that every job gets: pull requests of its own run no workflows at once."""
 
 
-@dataclass(frozen=True)
-class Telling:
+class Telling(NamedTuple):
     """What the texts say of the run."""
 
     approve_command: str = "flux-upgrade upgrade --pull-request --approve="

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flux_upgrade import report
 from flux_upgrade.build import build_worktree
 from flux_upgrade.commands.gathering import gather
 from flux_upgrade.commands.printing import show
 from flux_upgrade.plan import Plan
 from flux_upgrade.planning import plan_teams
 from flux_upgrade.publish import exit_code, publish
+from flux_upgrade.report.outcomes import diff, diff_hunks, failures, upgrade_text
+from flux_upgrade.report.wording import located
 from flux_upgrade.settings import Settings
 
 TYPE_CHECKING = False
@@ -29,9 +30,9 @@ def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     outcomes = list(publish(plans, build_worktree(settings)))
     if settings.dry_run:
         _show_diffs(plans, settings.path, out)
-    show(out, report.upgrade_text(outcomes, settings.path, written=not settings.dry_run))
+    show(out, upgrade_text(outcomes, settings.path, written=not settings.dry_run))
     for outcome in outcomes:
-        err.writelines(report.failures(outcome, settings.path))
+        err.writelines(failures(outcome, settings.path))
     return exit_code(error for outcome in outcomes for error in outcome.errors)
 
 
@@ -42,5 +43,5 @@ def _show_diffs(plans: Sequence[Plan], root: str, out: IO[bytes]) -> None:
         if plan.approved is not None:
             change, found = plan.approved.change, plan.installation
             if id(change) not in hunks:
-                hunks[id(change)] = report.diff_hunks(found.content, change.new)
-            show(out, report.diff(report.located(root, found.path), hunks[id(change)]) + "\n")
+                hunks[id(change)] = diff_hunks(found.content, change.new)
+            show(out, diff(located(root, found.path), hunks[id(change)]) + "\n")

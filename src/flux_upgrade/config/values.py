@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
-from flux_upgrade.constraint import Constraint
 from flux_upgrade.policy import Bump, Policy
+from flux_upgrade.values import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.constraint import Constraint
 
 PATH = ".github/flux-upgrade.yaml"
 
@@ -17,8 +20,7 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """Installations that share a policy and, if ``name`` is given, a pull request."""
 
     name: str = ""
@@ -26,7 +28,7 @@ class Group:
     paths: tuple[str, ...] = ()
     """Patterns as in .gitignore, relative to the repository's root."""
     policy: Policy = Policy()
-    flags: Mapping[str, str] = field(default_factory=dict)
+    flags: Mapping[str, str] = {}
     """Install flags that are to change, with Flux's names; values as on Flux's command line."""
     labels: tuple[str, ...] = ()
     reviewers: tuple[str, ...] = ()
@@ -39,8 +41,7 @@ class Group:
     """Whether somebody chose ``policy.bump``. Where nobody did, a range is the whole policy."""
 
 
-@dataclass(frozen=True)
-class Config:
+class Config(NamedTuple):
     """The whole file. The first group whose patterns match an installation has it."""
 
     default: Group = Group()
@@ -84,13 +85,12 @@ def overridden(
         bump = policy or group.policy.bump
         if range is not None and not is_given:
             bump = Bump.MAJOR
-        return replace(
-            group,
-            policy=replace(group.policy, bump=bump, range=range or group.policy.range),
+        return group._replace(
+            policy=group.policy._replace(bump=bump, range=range or group.policy.range),
             flags={**group.flags, **(flags or {})},
             is_bump_given=is_given,
         )
 
     if policy is None and range is None and not flags:
         return config
-    return replace(config, default=ask(config.default), groups=tuple(map(ask, config.groups)))
+    return config._replace(default=ask(config.default), groups=tuple(map(ask, config.groups)))

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 
 from flux_upgrade.edges.regular import read_regular
+from flux_upgrade.values import NamedTuple
 
 _MAX_ENTRY = 64 * 1024 * 1024
 
@@ -41,8 +41,7 @@ class DownloadCache:
             _write(self._folder, sha256(content).hexdigest(), content)
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(NamedTuple):
     """An answer that a server may confirm with 304."""
 
     etag: str

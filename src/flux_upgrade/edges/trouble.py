@@ -7,12 +7,12 @@ stands in them; ours name the host and the path.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit
 
 from flux_upgrade.edges import retry
 from flux_upgrade.edges.plain import one_line
 from flux_upgrade.errors import SourceUnavailable
+from flux_upgrade.values import NamedTuple
 
 _DENIED = (401, 403)
 _PORTS = {"https": 443, "http": 80}
@@ -22,8 +22,7 @@ class RateLimited(SourceUnavailable):
     """The sender has asked too often; its message and hint say until when."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(NamedTuple):
     """A failed attempt."""
 
     error: SourceUnavailable

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flux_upgrade.manifests.proof import Proof
+from flux_upgrade.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.manifests.carry import Carried
 
 
-@dataclass(frozen=True)
-class Installation:
+class Installation(NamedTuple):
     """A manifest in the tree with its proof."""
 
     path: str
@@ -23,8 +21,7 @@ class Installation:
     proof: Proof
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """What takes an installation to another release; the same for all that are identical."""
 
     new: bytes

@@ -36,8 +36,12 @@ def aligned(documents: Iterable[Document], known: Mapping[ObjectKey, object]) ->
 def controllers_of(manifest: Manifest, base: Regenerated | None) -> tuple[Controller, ...]:
     """The controllers of the file, each beside the image that the regeneration has for it."""
     found = []
+    # Where both are the same text, the file's own images are the release's: nothing is parsed twice.
+    differs = base is not None and base.text != manifest.text
     released = (
-        {key.name: each for key, each in base.documents.items() if key.kind == "Deployment"} if base else {}
+        {key.name: each for key, each in base.documents.items() if key.kind == "Deployment"}
+        if base is not None and differs
+        else {}
     )
     for name, document in deployments(manifest):
         image = _image(document.node, name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from flux_upgrade import markers
 from flux_upgrade.answers import APPROVED
@@ -32,7 +31,7 @@ def body(proposal: Proposal, around: Surroundings, state: State) -> str:
 def issue(proposal: Proposal, around: Surroundings, state: State) -> tuple[str, str]:
     """Title and body of the issue that says what a draft would, where the forge has none."""
     # No workflow waits for an issue.
-    return title(proposal, around), _fitted(proposal, replace(around, waits_for_checks=False), state, _issue)
+    return title(proposal, around), _fitted(proposal, around._replace(waits_for_checks=False), state, _issue)
 
 
 def _fitted(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -173,6 +172,8 @@ def diff(path: str, hunks: str) -> str:
 
 def diff_hunks(old: bytes, new: bytes) -> str:
     """What stands below the two lines that name the file."""
+    import difflib  # late: most runs show no diff
+
     _, _, *hunks = difflib.unified_diff(_lines(old), _lines(new), "a", "b")
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in hunks

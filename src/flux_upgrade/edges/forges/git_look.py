@@ -15,7 +15,7 @@ Nothing lists its pull requests:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from flux_upgrade import markers
@@ -127,13 +127,13 @@ class Sight:
         memory = pull_memory.read(head.message)
         if memory is None or not markers.is_ours(head):
             return Branch(name, head)
-        head = replace(head, statuses=memory.statuses)
+        head = head._replace(statuses=memory.statuses)
         pull = pull_memory.pull_of(head, memory, _rfc3339(self._git.made_at(found.oid)))
         if found.number:
             url = f"{remotes.web_url(self._remote.url)}/pulls/{found.number}"
-            pull = replace(pull, number=found.number, url=url)
+            pull = pull._replace(number=found.number, url=url)
         if self._git.is_ancestor(found.oid, base_oid):
-            pull = replace(pull, state=PullState.MERGED)
+            pull = pull._replace(state=PullState.MERGED)
         return Branch(name, head, (pull,))
 
 

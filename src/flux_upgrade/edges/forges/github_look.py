@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from flux_upgrade.edges.forges import github_query as queries
 from flux_upgrade.edges.forges import github_trouble as refusals
@@ -49,7 +48,8 @@ class GitHubLook:
                 merged |= answer
                 files |= answer.get("object") or {}
             branches = {
-                name: queries.branch_of(merged, number, name) for number, name in enumerate(question.branches)
+                name: queries.branch_of(merged, number, name, facts["base"]["name"])
+                for number, name in enumerate(question.branches)
             }
             branches |= self._behind_forks(merged, branches)
             return self._repository(question, merged, files, branches), facts
@@ -82,7 +82,7 @@ class GitHubLook:
 
     def _behind_forks(self, seen: Json, branches: Mapping[str, Branch]) -> dict[str, Branch]:
         """Branches whose own pull requests may stand behind those of forks, completed."""
-        names = list(branches)
+        names, base = list(branches), seen["base"]["name"]
         found: dict[str, Branch] = {}
         connections = {number: seen[f"q{number}"] for number in range(len(names))}
         for _ in range(_MAX_FURTHER):
@@ -98,8 +98,8 @@ class GitHubLook:
             connections = {number: answer[f"q{number}"] for number in cursors}
             for number, connection in connections.items():
                 known = found.get(names[number], branches[names[number]])
-                pulls = (*known.pulls, *queries.pulls_of(connection))[: queries.MAX_PULLS]
-                found[names[number]] = replace(known, pulls=pulls)
+                pulls = (*known.pulls, *queries.pulls_of(connection, base))[: queries.MAX_PULLS]
+                found[names[number]] = known._replace(pulls=pulls)
         return found
 
     def _further(self, cursors: Mapping[int, tuple[str, str]]) -> Json:
@@ -161,5 +161,5 @@ class GitHubLook:
         refusal = refusals.refusal_of(response.status, answer, response.headers)
         if "NOT_FOUND" in refusal.kinds:
             return refusals.not_seen("/".join(self._who), refusal.text)
-        attempt = replace(self._reading, permission=queries.permission_for(answer))
+        attempt = self._reading._replace(permission=queries.permission_for(answer))
         return refusals.error_of(refusal, attempt, self._timing.now())

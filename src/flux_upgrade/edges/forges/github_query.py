@@ -7,12 +7,12 @@ variables; only aliases (``b0``, ``f17``) are put into the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from flux_upgrade.forge import BaseFile, Branch, Commit, Issue, PullRequest, PullState, Question
 from flux_upgrade.markers import PENDING, PROOF
+from flux_upgrade.values import NamedTuple
 
 MAX_BRANCHES = 50
 MAX_PATHS = 100
@@ -35,7 +35,7 @@ _PULLS = """
 fragment Pulls on PullRequestConnection {
   pageInfo { hasNextPage endCursor }
   nodes {
-    id number url state isDraft isCrossRepository title body mergeable createdAt closedAt
+    id number url state isDraft isCrossRepository baseRefName title body mergeable createdAt closedAt
     labels(first: 50) { nodes { name } }
     commits(last: 1) { nodes { commit { ...Head } } }
   }
@@ -71,8 +71,7 @@ BRANCHES = """query($owner: String!, $name: String!) {
 """Asked for the names that a missing base is near to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """What is asked for besides, as far as the token may see it, and the server knows it."""
 
     issues: bool = True
@@ -110,8 +109,7 @@ def _places(error: Json) -> set[str]:
     return {place for place in path if isinstance(place, str)} if isinstance(path, list) else set()
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     """A query's text and its variables."""
 
     text: str
@@ -218,15 +216,25 @@ def file_of(commit: Json, number: int) -> BaseFile:
     return BaseFile(entry["oid"], f"{entry['mode']:06o}", history)
 
 
-def branch_of(repository: Json, number: int, name: str) -> Branch:
-    """A branch and its pull requests."""
-    ref = repository[f"b{number}"]
-    return Branch(name, None if ref is None else _commit(ref["target"]), pulls_of(repository[f"q{number}"]))
+def branch_of(repository: Json, number: int, name: str, base: str) -> Branch:
+    """A branch and its pull requests into ``base``."""
+    ref, connection = repository[f"b{number}"], repository[f"q{number}"]
+    head = None if ref is None else _commit(ref["target"])
+    return Branch(name, head, pulls_of(connection, base), _elsewhere(connection, base))
 
 
-def pulls_of(connection: Json) -> tuple[PullRequest, ...]:
-    """Those whose head is in the repository itself."""
-    return tuple(_pull(node) for node in connection["nodes"] if not node["isCrossRepository"])
+def pulls_of(connection: Json, base: str) -> tuple[PullRequest, ...]:
+    """Those into ``base`` whose head is in the repository itself."""
+    return tuple(_pull(node) for node in _own(connection) if node["baseRefName"] == base)
+
+
+def _elsewhere(connection: Json, base: str) -> str:
+    found = (n["url"] for n in _own(connection) if n["state"] == "OPEN" and n["baseRefName"] != base)
+    return next(found, "")
+
+
+def _own(connection: Json) -> Iterator[Json]:
+    return (node for node in connection["nodes"] if not node["isCrossRepository"])
 
 
 def cursor_of(connection: Json) -> str:

@@ -8,7 +8,6 @@ and from what users report; one that is not known is passed on as it is.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -25,6 +24,7 @@ from flux_upgrade.errors import (
     SourceUnavailable,
 )
 from flux_upgrade.markers import PROOF
+from flux_upgrade.values import NamedTuple
 
 _LATER = "the next run goes on where this one ended"
 _NETWORK = f"check the network, the proxy, the API's address and the CA file; {_LATER}"
@@ -85,8 +85,7 @@ class LimitReached(ForgeUnavailable):
     """To ask again at once would make it worse."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(NamedTuple):
     """What was tried, and what it takes."""
 
     doing: str
@@ -99,8 +98,7 @@ class Attempt:
     """Whether files in ``.github/workflows`` are written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """An answer that is no success."""
 
     status: int

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from flux_upgrade import markers
 from flux_upgrade.forge import Commit, NewCommit, PullRequest, PullState
@@ -67,7 +67,7 @@ def updated(state: str, commit: NewCommit) -> str:
         return state
     target = markers.trailers(commit.message).get("Flux-Upgrade-Target", known.target)
     paths = tuple(sorted(map(markers.digest_of, commit.files)))
-    return comment_of(markers.block("", replace(known, target=target, paths=paths)))
+    return comment_of(markers.block("", known._replace(target=target, paths=paths)))
 
 
 def read(message: str) -> Memory | None:
