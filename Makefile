@@ -9,7 +9,7 @@ FROM_SOURCE := PYTHONPATH=src $(RUN)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench docs lock clean
+.PHONY: help demo test lint schemas bench docs lock clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -28,6 +28,9 @@ lint: $(VENV)/project ## Check style, types and the layers of docs/design.md
 	$(RUN) -m ruff format --check
 	$(RUN) -m mypy
 	$(VENV)/bin/lint-imports
+
+schemas: $(VENV)/project ## Fetch GitHub's descriptions of its API, for the tests (needs npm)
+	$(RUN) tests/stand_in/fetch_schemas.py
 
 bench: $(VENV)/demo ## Measure, and write docs/benchmarks.md
 	$(FROM_SOURCE) bench/measure.py

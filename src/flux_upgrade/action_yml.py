@@ -52,8 +52,7 @@ INPUTS = (
     ),
     Input(
         "config",
-        "The config file, relative to the repository's root. "
-        "Default: `.github/flux-upgrade.yaml`, if it is there.",
+        "The config file, relative to the workspace. Default: `.github/flux-upgrade.yaml`, if it is there.",
     ),
     Input(
         "token",

@@ -16,8 +16,7 @@ from flux_upgrade.versions import Version
 
 APPROVED = "flux-upgrade/approved"
 REBASE = "flux-upgrade/rebase"
-PENDING = "flux-upgrade/pending"
-"""Labels: the first two are a person's, the last one is on the issues that stand in for drafts."""
+"""Labels that a person sets."""
 
 
 def answers_of(  # noqa: PLR0913 two sources, and the four facts that select from them

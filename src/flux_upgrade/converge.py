@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from flux_upgrade import markers, pull_request
-from flux_upgrade.answers import APPROVED, PENDING, REBASE, issues_of, state_of
+from flux_upgrade.answers import APPROVED, REBASE, issues_of, state_of
 from flux_upgrade.decision import Hold, HoldReason
 from flux_upgrade.forge import (
     Branch,
@@ -106,7 +106,7 @@ def converge_without(branch: Branch, issue: Issue | None, closed: str, why: str)
 def instead_of_draft(proposal: Proposal, around: Surroundings) -> OpenIssue:
     """The issue that says what a draft would, where the forge has none."""
     title, body = pull_request.issue(proposal, around, _state(proposal, around))
-    return OpenIssue(title, body, (PENDING,))
+    return OpenIssue(title, body, (markers.PENDING,))
 
 
 def _update(

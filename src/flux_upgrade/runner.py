@@ -34,11 +34,6 @@ class Runner(NamedTuple):
     graphql: str
     event: str
     """Name of the event, like ``schedule``."""
-    event_path: str
-    """File with the event's payload, JSON."""
-    ref: str
-    base_ref: str
-    """Of a pull_request event alone."""
     workflow_ref: str
     """``owner/name/.github/workflows/x.yaml@refs/heads/main``."""
     run_id: str
@@ -48,8 +43,6 @@ class Runner(NamedTuple):
     """File for the summary; to be appended to."""
     temp: str
     """Folder that lives as long as the job, and that later steps know as ``runner.temp``."""
-    debug: bool
-    """Somebody re-ran the job with debug logging."""
 
     @property
     def is_github(self) -> bool:
@@ -104,15 +97,11 @@ def runner_of(env: Mapping[str, str]) -> Runner:
         api=api.rstrip("/"),
         graphql=told("GITHUB_GRAPHQL_URL", graphql),
         event=told("GITHUB_EVENT_NAME"),
-        event_path=told("GITHUB_EVENT_PATH"),
-        ref=told("GITHUB_REF"),
-        base_ref=told("GITHUB_BASE_REF"),
         workflow_ref=told("GITHUB_WORKFLOW_REF"),
         run_id=told("GITHUB_RUN_ID"),
         output=told("GITHUB_OUTPUT"),
         summary=told("GITHUB_STEP_SUMMARY"),
         temp=told("RUNNER_TEMP"),
-        debug=told("RUNNER_DEBUG") == "1",
     )
 
 

@@ -11,7 +11,7 @@ from github_stand_in import FAULTS, Request, Rule
 
 from edges.loopback import Answer, Loopback
 from edges.on_github import ASKED, BRANCH, MANIFEST, PATH, World, world
-from flux_upgrade import answers, markers, pull_request
+from flux_upgrade import markers
 from flux_upgrade.edges.forges import github_query as queries
 from flux_upgrade.edges.forges.github_query import MAX_BRANCHES, MAX_PATHS, Parts
 from flux_upgrade.errors import ForbiddenByForge, ForgeUnavailable, RepositoryUnfit
@@ -130,11 +130,6 @@ def test_our_issues_open_and_closed(on: World) -> None:
     assert (issue.number, issue.title, issue.body) == (1, "Upgrade Flux to v2.9.0", "body")
     assert issue.labels == (markers.PENDING, "flux")
     assert issue.url == f"{on.hub.url}/acme/fleet/issues/1"
-
-
-def test_label_and_context_are_those_of_the_core() -> None:
-    assert markers.PENDING == answers.PENDING
-    assert markers.PROOF == pull_request.PROOF
 
 
 @pytest.mark.parametrize(

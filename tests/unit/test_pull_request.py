@@ -154,7 +154,7 @@ def test_the_plan_is_another_only_where_a_file_is() -> None:
 
 def test_the_status_says_what_was_proved_in_what_github_takes() -> None:
     status = pull_request.status(proposal())
-    assert (status.context, status.state) == (pull_request.PROOF, "success")
+    assert (status.context, status.state) == (markers.PROOF, "success")
     assert status.description == (
         "v2.8.8 regenerated = your file, byte for byte. The manifests of v2.9.4 match their checksum."
     )

@@ -53,7 +53,7 @@ def test_a_row_says_what_runs_what_is_next_and_where() -> None:
 def test_what_waits_is_approved_with_one_command() -> None:
     text = told(round_of(ONE))
     assert f"```sh\n{COMMAND}2.9\n```" in text
-    assert "mark the draft as ready for review or run:" in text
+    assert "mark the draft as ready for review, or run:" in text
     assert "mark the draft as ready for review." in told(round_of(ONE), command="")
 
 

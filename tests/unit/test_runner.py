@@ -23,7 +23,6 @@ ANY = st.text(st.one_of(st.sampled_from("\r\n:,%=<>#[]0ADx-"), st.characters(cod
 def test_the_facts_of_a_run() -> None:
     here = runner_of(ENV)
     assert here.is_github
-    assert here.debug
     assert here.run_url == "https://github.com/octo-org/fleet/actions/runs/42"
     assert here.workflow == "flux.yaml"
     assert here.workflow_url == "https://github.com/octo-org/fleet/actions/workflows/flux.yaml"
@@ -61,7 +60,6 @@ def test_where_the_server_is(env: dict[str, str], api: str, graphql: str) -> Non
 def test_what_is_unknown_is_empty() -> None:
     nowhere = runner_of({})
     assert (nowhere.run_url, nowhere.workflow_url, nowhere.approve_command()) == ("", "", "")
-    assert not nowhere.debug
 
 
 def test_the_command_to_approve_names_the_server_where_it_is_another() -> None:

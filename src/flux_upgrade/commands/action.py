@@ -92,7 +92,8 @@ def _report(done: Round, calls: int, say: _Log, where: Runner) -> None:
         with suppress(WriteFailed):
             write(f"{where.temp}/{REPORT_FILE}", value + "\n")
             found["report-file"] = REPORT_FILE
-    say.finish(found, summary(done, calls=calls, approve_command=where.approve_command()))
+    command, page = where.approve_command(), where.workflow_url
+    say.finish(found, summary(done, calls=calls, approve_command=command, workflow_url=page))
 
 
 class _Log:

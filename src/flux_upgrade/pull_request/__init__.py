@@ -2,11 +2,10 @@
 
 from flux_upgrade.pull_request.body import body, issue
 from flux_upgrade.pull_request.closing import closing
-from flux_upgrade.pull_request.commit import PROOF, commit_message, plan_digest, status
+from flux_upgrade.pull_request.commit import commit_message, plan_digest, status
 from flux_upgrade.pull_request.headline import conventional_prefix, title
 
 __all__ = [
-    "PROOF",
     "body",
     "closing",
     "commit_message",

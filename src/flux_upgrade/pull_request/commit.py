@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import textwrap
 
+from flux_upgrade import markers
 from flux_upgrade.forge import Status
 from flux_upgrade.markdown import inert, shortened, visible
 from flux_upgrade.proposal import Proposal, Surroundings
@@ -12,8 +13,6 @@ from flux_upgrade.pull_request.facts import checksums, proof_of, summed
 from flux_upgrade.pull_request.headline import headline
 from flux_upgrade.pull_request.view import View
 
-PROOF = "flux-upgrade/proof"
-"""The status's context."""
 _SUBJECT = 72
 """Characters that Git's own tools show of a subject line."""
 _DESCRIPTION = 140
@@ -56,7 +55,7 @@ def plan_digest(proposal: Proposal) -> str:
 def status(proposal: Proposal) -> Status:
     """The proof, where branch protection can require it."""
     told = _told(View(proposal, Surroundings(())))
-    return Status(PROOF, "success", shortened(told, _DESCRIPTION))
+    return Status(markers.PROOF, "success", shortened(told, _DESCRIPTION))
 
 
 def _told(view: View) -> str:

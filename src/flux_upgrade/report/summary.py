@@ -18,15 +18,21 @@ MOST_ROWS = 500
 """Of installations; the report file has all of them."""
 
 
-def summary(done: Round, *, calls: int, approve_command: str, notes: Sequence[str] = ()) -> str:
-    """``notes``: lines for which there is no room elsewhere, as plain text."""
+def summary(
+    done: Round, *, calls: int, approve_command: str, workflow_url: str = "", notes: Sequence[str] = ()
+) -> str:
+    """The whole summary.
+
+    ``approve_command`` up to the version, and the page with the button "Run workflow": empty
+    where there is none. ``notes``: lines for which there is no room elsewhere, as plain text.
+    """
     by_team = _results_of(done)
     rows = [row for team in done.plans for row in _rows(team, by_team.get(team.team.slug, ()))]
     head = ("Installation", "Runs", "What next", "Pull request")
     parts = ["## Flux", table(head, rows[:MOST_ROWS]) if rows else f"{ALL_IGNORED.capitalize()}."]
     if len(rows) > MOST_ROWS:
         parts.append(f"… and {len(rows) - MOST_ROWS} more installations: see the report.")
-    parts += _approvals(done, approve_command)
+    parts += _approvals(done, approve_command, workflow_url)
     parts += [f"> {plain(note)}" for note in (*_warnings(done), *notes)]
     parts.append(f"{counted(calls, 'call')} to {plain(done.repository.name)}.")
     return "\n\n".join(parts) + "\n"
@@ -76,14 +82,15 @@ def _link(result: Result) -> str:
     return f"{number} {told}{draft}"
 
 
-def _approvals(done: Round, command: str) -> Iterator[str]:
+def _approvals(done: Round, command: str, workflow_url: str) -> Iterator[str]:
     """What waits, and the one click or command that lets it go on."""
     decisions = (each for plan in all_plans(done.plans) for each in plan.decisions)
     waiting = {(each.subject, each.target) for each in decisions if _waits(each)}
     if not waiting:
         return
     answers = dict.fromkeys(approval(*each) for each in sorted(waiting, key=lambda each: precedence(each[1])))
-    yield "**To approve**, mark the draft as ready for review" + (" or run:" if command else ".")
+    page = f", or [run the workflow]({workflow_url}) with `approve`" if workflow_url else ""
+    yield f"**To approve**, mark the draft as ready for review{page}" + (", or run:" if command else ".")
     if command:
         lines = "\n".join(f"{command}{answer}" for answer in answers)
         yield f"```sh\n{lines}\n```"
