@@ -21,6 +21,8 @@ demo: $(VENV)/demo ## From a schedule to a merged pull request before your eyes,
 	@$(FROM_SOURCE) demo/run.py
 
 test: $(VENV)/project ## Run the tests
+	@command -v npm >/dev/null || echo "Without npm, tests against GitHub's descriptions of its API are skipped." >&2
+	@! command -v npm >/dev/null || $(MAKE) --no-print-directory schemas
 	$(RUN) -m pytest $(PYTEST_ARGS)
 
 lint: $(VENV)/project ## Check style, types and the layers of docs/design.md

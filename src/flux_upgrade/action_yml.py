@@ -102,7 +102,8 @@ OUTPUTS = (
     Output("pull-request-url", "Its address; empty where there is none, or more than one."),
     Output(
         "pull-requests",
-        "All of them, as a JSON list of objects with `number`, `url`, `operation` and `target`.",
+        "All of them, as a JSON list of objects with `number`, `url`, `operation` and `target`; "
+        "in a run that writes nothing, `operation` is what would be done.",
     ),
     Output("report", "The report as JSON, without diffs; empty where it is larger than GitHub takes."),
     Output("report-file", "Name of the file with the whole report as JSON, in the folder `runner.temp`."),
@@ -122,7 +123,8 @@ class Outcome(StrEnum):
 
 OUTCOMES = {
     Outcome.NONE: "Nothing had to be done: up to date, or all is as it was.",
-    Outcome.HELD: "Something waits for a person or for a day, and nothing else had to be done.",
+    Outcome.HELD: "Something waits for a person or for a day, and nothing else had to be done. "
+    "With `mode: plan` or `dry-run: true` also: something would be done.",
     Outcome.CLOSED: "A pull request that nobody needs any more was closed.",
     Outcome.UPDATED: "A pull request was changed.",
     Outcome.OPENED: "A pull request was opened.",

@@ -36,15 +36,17 @@ def answers_of(  # noqa: PLR0913 two sources, and the four facts that select fro
     approved = list(asked)
     for branch in branches:
         approved += _cut_off(branch)
+        reopened: set[str] = set()
         for pull in branch.pulls:
             state = state_of(pull)
-            if state is None or not _concerns(state, path):
+            if state is None or not markers.target_of(state, path):
                 continue
             approved += _approvals(state, pull)
-            muted += _refusals(state, pull, current)
+            if minor_of(state.target) not in reopened:
+                muted += _refusals(state, pull, path, current)
             if pull.state is PullState.OPEN:
-                # It was opened, or opened again, after all that came before.
-                break
+                # It was opened, or opened again, after all that was said of this minor before.
+                reopened.add(minor_of(state.target))
     for issue, state in _newest(issues, team):
         if not issue.is_open and state.closed in ("", markers.SKIP):
             muted.append(_closed(Subject(state.subject), state.target, issue))
@@ -84,9 +86,11 @@ def state_of(pull: PullRequest) -> markers.State | None:
     if state is not None or pull.head is None:
         return state
     told = markers.trailers(pull.head.message)
-    names = ("Flux-Upgrade-Group", "Flux-Upgrade-Subject", markers.TARGET)
-    group, subject, target = (told.get(name, "") for name in names)
-    return markers.State(group, subject, target) if group and subject and target else None
+    names = ("Flux-Upgrade-Group", "Flux-Upgrade-Subject", markers.TARGET, markers.APPROVAL)
+    group, subject, target, approval = (told.get(name, "") for name in names)
+    if not (group and subject and target):
+        return None
+    return markers.State(group, subject, target, approval=approval)
 
 
 def issue_of(repository: Repository, slug: str, subject: str) -> Issue | None:
@@ -110,17 +114,14 @@ def minor_of(tag: str) -> str:
     return ".".join(tag.removeprefix("v").split(".")[:2])
 
 
-def _concerns(state: markers.State, path: str) -> bool:
-    return not state.paths or markers.digest_of(path) in state.paths
-
-
 def _approvals(state: markers.State, pull: PullRequest) -> Iterator[str]:
     if pull.state is not PullState.OPEN or markers.is_ticked(pull.body, markers.SKIP):
         return
     if APPROVED in pull.labels:
         yield minor_of(state.target)
-    elif not pull.is_draft and (state.pending or state.approval):
-        # Marked ready by a person, or by us once a person had approved.
+    elif not pull.is_draft and (state.pending or state.approval or markers.state_of(pull.body) is None):
+        # Marked ready by a person, or by us once a person had approved; or whoever took our block
+        # out of the body saw what is ready.
         yield state.approval or minor_of(state.target)
     elif state.pending and state.approval:
         # A run was told so, and was cut off before it had marked it ready.
@@ -134,12 +135,13 @@ def _merged_target(pull: PullRequest) -> str:
     return markers.trailers(pull.head.message).get(markers.TARGET, "")
 
 
-def _refusals(state: markers.State, pull: PullRequest, current: str) -> Iterator[Muted]:
+def _refusals(state: markers.State, pull: PullRequest, path: str, current: str) -> Iterator[Muted]:
     if state.subject not in set(Subject):
         return
     subject = Subject(state.subject)
     if pull.state is PullState.MERGED:
-        tag = _merged_target(pull) or state.target
+        own_target = markers.target_of(state, path)
+        tag = own_target if own_target != state.target else _merged_target(pull) or own_target
         target, own = Version.parse(tag), Version.parse(current)
         if target is not None and own is not None and own < target:
             # When it was reverted nobody tells; `closed_at` is when it was merged.

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from flux_upgrade.errors import FluxUpgradeError
-from flux_upgrade.settings import parse_settings, secrets_of
+from flux_upgrade.settings import masked, parse_settings, secrets_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def run(
             return action.run(env, out, err, timing)
         return _command(settings.command)(settings, out, err)
     except FluxUpgradeError as error:
-        err.write(_masked(explain(error), secrets))
+        err.write(masked(explain(error), secrets))
         return error.exit_code
     except KeyboardInterrupt:
         err.write("flux-upgrade: interrupted\n")
@@ -72,7 +72,7 @@ def run(
     except BrokenPipeError:
         raise
     except Exception as error:  # noqa: BLE001 the one catch-all
-        err.write(_masked(_defect(error, debug="FLUX_UPGRADE_DEBUG" in env), secrets))
+        err.write(masked(_defect(error, debug="FLUX_UPGRADE_DEBUG" in env), secrets))
         return _UNEXPECTED
 
 
@@ -100,9 +100,3 @@ def _defect(error: Exception, *, debug: bool) -> str:
         "  This is a defect of flux-upgrade. Please report it with the file that it was run on, and the "
         "output of the same command with FLUX_UPGRADE_DEBUG=1.\n"
     )
-
-
-def _masked(text: str, secrets: Sequence[str]) -> str:
-    for secret in secrets:
-        text = text.replace(secret, "***")
-    return text

@@ -76,7 +76,7 @@ def converge(proposal: Proposal, around: Surroundings, repository: Repository) -
         branch=branch.name,
         base=repository.base,
         before="" if head is None else head.oid,
-        commit=None if fits else _first_commit(proposal, around, repository),
+        commit=None if fits else _commit(proposal, around, repository),
         title=pull_request.title(proposal, around),
         body=pull_request.body(proposal, around, _state(proposal, around)),
         is_draft=proposal.is_pending,
@@ -140,6 +140,8 @@ def _update(
         title=title if is_ours and title != pull.title else None,
         body=ours if told_anew else _new_body(pull.body, ours),
         make_ready=ready and (before.pending or APPROVED in pull.labels or proposal.is_asked),
+        # Whatever made it wait, a policy or another range: what is ready has been approved.
+        make_draft=proposal.is_pending and not pull.is_draft,
         status=status if remake or is_bare else None,
         drop_labels=tuple(label for label in (REBASE, APPROVED) if label in pull.labels),
     )
@@ -147,6 +149,8 @@ def _update(
     if step == idle._replace(status=status) and status.context not in head.statuses:
         # The status is the last thing that a new pull request gets: that run was cut off.
         step = step._replace(extras=_extras(proposal))
+    elif step.make_ready:
+        step = step._replace(extras=Extras(auto_merge=_extras(proposal).auto_merge))
     recorded = idle
     if step.make_ready and state.approval.startswith("v") and before.approval != state.approval:
         # A pull request that is ready speaks for a minor. That it is about one version is written down first.
@@ -199,20 +203,16 @@ def _is_current(message: str, proposal: Proposal) -> bool:
 
 
 def _commit(proposal: Proposal, around: Surroundings, repository: Repository) -> NewCommit:
+    message = pull_request.commit_message(proposal, around)
+    if proposal.approval:
+        # Should the run end before there is a pull request, or its body be lost, the commit tells.
+        message = f"{message.rstrip()}\n{markers.APPROVAL}: {proposal.approval}\n"
     return NewCommit(
-        message=pull_request.commit_message(proposal, around),
+        message=message,
         parent=repository.base_oid,
         parent_tree=repository.base_tree,
         files=_files(proposal, repository),
     )
-
-
-def _first_commit(proposal: Proposal, around: Surroundings, repository: Repository) -> NewCommit:
-    """Should the run end before there is a pull request, the commit tells what was approved."""
-    commit = _commit(proposal, around, repository)
-    if not proposal.approval:
-        return commit
-    return commit._replace(message=f"{commit.message.rstrip()}\n{markers.APPROVAL}: {proposal.approval}\n")
 
 
 def _files(proposal: Proposal, repository: Repository) -> Mapping[str, tuple[str, bytes]]:
@@ -230,7 +230,12 @@ def _state(proposal: Proposal, around: Surroundings) -> State:
         pending=proposal.is_pending,
         approval=proposal.approval,
         title=markers.digest_of(pull_request.title(proposal, around)),
-        paths=tuple(sorted(markers.digest_of(plan.path) for plan, _ in proposal.upgrades)),
+        paths=tuple(
+            sorted(
+                markers.path_entry(plan.path, upgrade.target, proposal.target)
+                for plan, upgrade in proposal.upgrades
+            )
+        ),
     )
 
 

@@ -134,6 +134,8 @@ class Repository(NamedTuple):
     issues: tuple[Issue, ...] = ()
     recent: tuple[str, ...] = ()
     """Headlines of the last twenty commits of the base."""
+    ancestry: tuple[str, ...] = ()
+    """Oids of the last hundred commits of the base; none where the forge does not tell."""
     others: tuple[str, ...] = ()
     """Branches with the question's prefix that it does not name, at most a hundred."""
     viewer: str = ""
@@ -206,6 +208,7 @@ class UpdatePull(NamedTuple):
     title: str | None = None
     body: str | None = None
     make_ready: bool = False
+    make_draft: bool = False
     status: Status | None = None
     extras: Extras | None = None
     """What a run that was cut off may not have come to; added to what is there."""

@@ -15,7 +15,8 @@ from flux_upgrade.ports import Forge
 
 def question_about(repository: Repository, gathered: Gathered) -> Question | None:
     """What is to be asked about branches that no team has; None in nearly every run."""
-    if gathered.found is None or not repository.others:
+    # Only the newest commit of the base tells what is gone.
+    if gathered.found is None or not repository.others or gathered.head != repository.base_oid:
         return None
     return Question(repository.others, (), repository.base)
 
@@ -34,5 +35,5 @@ def leftovers(forge: Forge, question: Question, gathered: Gathered) -> Iterator[
         state = state_of(pull) if pull is not None else None
         if state is None or not state.paths or state.subject not in set(Subject):
             continue
-        if others.isdisjoint(state.paths):
+        if others.isdisjoint(entry.partition("@")[0] for entry in state.paths):
             yield branch, state

@@ -45,9 +45,23 @@ class State(NamedTuple):
     title: str = ""
     """Digest of the title that we gave it: another title is a person's."""
     paths: tuple[str, ...] = ()
-    """``digest_of`` each file that it changes."""
+    """``digest_of`` each file that it changes, and ``@v2.8.8`` where that one goes to another release."""
     closed: str = ""
     """Why we closed it; empty for one that a person closed."""
+
+
+def path_entry(path: str, target: str, highest: str) -> str:
+    """An entry of ``State.paths``."""
+    return digest_of(path) + (f"@{target}" if target != highest else "")
+
+
+def target_of(state: State, path: str) -> str:
+    """The release that ``path`` goes to; empty where the state is not about it."""
+    if not state.paths:
+        return state.target
+    told = dict(entry.partition("@")[::2] for entry in state.paths)
+    digest = digest_of(path)
+    return (told[digest] or state.target) if digest in told else ""
 
 
 def digest_of(text: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
-from flux_upgrade.answers import answers_of
+from flux_upgrade.answers import answers_of, minor_of
 from flux_upgrade.around import Around
 from flux_upgrade.config import Config, Group
 from flux_upgrade.decision import Hold, HoldReason, Subject
@@ -14,7 +14,7 @@ from flux_upgrade.forge import Repository
 from flux_upgrade.groups import Member, Team, branch_name
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model import Release
-from flux_upgrade.plan import Plan, Subjected, Terms
+from flux_upgrade.plan import Plan, Subjected, Terms, Upgrade
 from flux_upgrade.policy import Answers
 from flux_upgrade.upgrade import plan_upgrade
 from flux_upgrade.values import NamedTuple
@@ -30,6 +30,8 @@ class Asked(NamedTuple):
     take_release: bool = False
     base: str = ""
     """Branch that pull requests go into; empty: the default branch."""
+    writes: bool = True
+    """False: what would be done is told, from any checkout."""
 
 
 class TeamPlan(NamedTuple):
@@ -49,6 +51,8 @@ class Gathered(NamedTuple):
     around: Around
     asked: Asked
     now: datetime
+    head: str
+    """Oid of the commit that is checked out; empty where it is unknown."""
     found: frozenset[str] | None
     """Paths of all installations, ignored ones too; None: only a part of the repository was looked at."""
     explain: Callable[[str, str], CheckoutDiffers]
@@ -66,6 +70,16 @@ def plan_teams(gathered: Gathered, repository: Repository | None = None) -> tupl
     Raises ReleaseNotFound for a release that was asked for, SourceUnavailable, UntrustedArchive.
     """
     return tuple(_Teams(gathered, repository).plan())
+
+
+def unused_approvals(gathered: Gathered, plans: Iterable[TeamPlan]) -> Iterator[str]:
+    """A warning for each approval that nothing was waiting for."""
+    decisions = [each for team in plans for plan in team.plans for each in plan.decisions]
+    used = {each.candidate.approval for each in decisions if isinstance(each, Upgrade)}
+    held = {each.target for each in decisions if isinstance(each, Hold)}
+    for approval in gathered.asked.approve:
+        if approval not in used and not any(approval in (tag, minor_of(tag)) for tag in held):
+            yield f"nothing waits for the approval of {approval}: no installation can go there"
 
 
 class _Teams:
@@ -132,7 +146,7 @@ class _Teams:
         return any(branch.open_pull is not None for branch in branches)
 
     def _differs(self, plan: Plan) -> Hold | None:
-        if self._repository is None:
+        if self._repository is None or not self._gathered.asked.writes:
             return None
         if self._repository.files[plan.path].holds(plan.installation.content):
             return None

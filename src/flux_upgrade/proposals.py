@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
+from flux_upgrade.answers import minor_of
 from flux_upgrade.config import Config
 from flux_upgrade.decision import Hold, HoldReason, Subject
 from flux_upgrade.groups import branch_name
@@ -35,12 +36,14 @@ def proposals_of(planned: TeamPlan, config: Config, approve: tuple[str, ...]) ->
     """What is proposed for a team. ``approve``: what this run was told to approve."""
     team, found = planned.team, {}
     for subject in Subject:
-        upgrades = tuple(
+        all_of_them = tuple(
             (plan, upgrade)
             for plan in planned.plans
             for upgrade in plan.upgrades
             if upgrade.subject is subject
         )
+        # What is approved does not wait for the rest, and approves nothing else.
+        upgrades = tuple(each for each in all_of_them if each[1].approved) or all_of_them
         if upgrades:
             found[subject] = Proposal(
                 slug=team.slug,
@@ -69,7 +72,10 @@ def no_longer_needed(
     for what is in the way now may pass.
     """
     holds = [hold for plan in planned.plans for hold in plan.holds]
-    if any(hold.reason not in _ENDS_A_PROPOSAL for hold in holds if _is_about(hold, subject)):
+    if target and listed is not None and target not in listed:
+        return "withdrawn", f"{target} is not among Flux's releases any more."
+    ours = [hold for hold in holds if _is_about(hold, subject) and not _refuses_another(hold, target)]
+    if any(hold.reason not in _ENDS_A_PROPOSAL for hold in ours):
         return None
     larger = [
         upgrade.target
@@ -79,8 +85,6 @@ def no_longer_needed(
     ]
     if larger:
         return "superseded", f"{max(larger, key=precedence)} is proposed instead, and holds this one."
-    if target and listed is not None and target not in listed:
-        return "withdrawn", f"{target} is not among Flux's releases any more."
     own = next((hold.reason for hold in holds if hold.subject is subject and hold.reason in _SETTINGS), None)
     if own is not None:
         return _SETTINGS[own]
@@ -92,6 +96,12 @@ def no_longer_needed(
 def _is_before(version: str, target: str) -> bool:
     own, proposed = Version.parse(version), Version.parse(target)
     return own is None or proposed is None or own < proposed
+
+
+def _refuses_another(hold: Hold, target: str) -> bool:
+    """A person's answer to another minor than the one of ``target``."""
+    answered = hold.reason in (HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED)
+    return answered and bool(target) and minor_of(hold.target) != minor_of(target)
 
 
 def _is_about(hold: Hold, subject: Subject) -> bool:

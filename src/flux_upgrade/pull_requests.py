@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 
 from flux_upgrade import markers
 from flux_upgrade.answers import issue_of, minor_of, state_of
 from flux_upgrade.decision import Hold, HoldReason, Subject
-from flux_upgrade.errors import DraftsUnavailable, FluxUpgradeError, ForgeUnavailable, Overtaken
+from flux_upgrade.errors import (
+    CheckoutDiffers,
+    DraftsUnavailable,
+    FluxUpgradeError,
+    ForgeUnavailable,
+    Overtaken,
+)
 from flux_upgrade.forge import (
     ClosePull,
     Done,
@@ -22,7 +27,7 @@ from flux_upgrade.forge import (
 )
 from flux_upgrade.groups import Team, branch_name
 from flux_upgrade.leftovers import leftovers, question_about
-from flux_upgrade.planning import Gathered, TeamPlan, branches_of, plan_teams
+from flux_upgrade.planning import Gathered, TeamPlan, branches_of, plan_teams, unused_approvals
 from flux_upgrade.ports import Forge
 from flux_upgrade.proposal import Proposal, Surroundings
 from flux_upgrade.proposals import no_longer_needed, proposals_of
@@ -60,9 +65,10 @@ def run_rounds(
     """
     results: dict[str, Result] = {}
     repository = forge.look(question_of(gathered))
-    for warning in repository.warnings:
-        warn(warning)
+    _require_base(gathered, repository)
     plans = plan_teams(gathered, repository)
+    for warning in (*repository.warnings, *unused_approvals(gathered, plans)):
+        warn(warning)
     for attempt in range(_ROUNDS):
         acting = _Acting(gathered, forge, around, repository)
         for planned in plans:
@@ -78,33 +84,28 @@ def run_rounds(
             plans = plan_teams(gathered, repository)
         except FluxUpgradeError:
             break  # what was done is told; the next run goes on from there
-    about = question_about(repository, gathered)
-    gone = () if about is None else _tidied(gathered, forge, about)
-    return Round(repository, plans, (*results.values(), *gone))
+    results |= {each.branch: each for each in _tidied(_Acting(gathered, forge, around, repository), warn)}
+    return Round(repository, plans, tuple(results.values()))
 
 
-def _tidied(gathered: Gathered, forge: Forge, about: Question) -> Iterator[Result]:
-    """Close what belongs to no team any more; what cannot be seen to is left to the next run."""
-    from flux_upgrade.converge import converge_without
+def _tidied(acting: _Acting, warn: Callable[[str], None]) -> Iterator[Result]:
+    """Close what belongs to no team any more."""
+    try:
+        yield from acting.tidy()
+    except FluxUpgradeError as error:
+        # All else was done, and the next run sees to this.
+        warn(f"what is left of former installations could not be looked at: {error.message}")
 
-    with suppress(FluxUpgradeError):
-        for branch, state in leftovers(forge, about, gathered):
-            team = Team(state.group, state.group, gathered.config.default, ())
-            why = "What it changes is not in the repository any more, or is proposed in another pull request."
-            found = converge_without(branch, None, "gone", why)
-            pull = found.pull
-            if pull is not None and found.steps:
-                done = [forge.take(step) for step in found.steps]
-                warnings = tuple(warning for each in done for warning in each.warnings)
-                yield Result(
-                    team,
-                    Subject(state.subject),
-                    branch.name,
-                    Action.CLOSED,
-                    number=pull.number,
-                    url=pull.url,
-                    warnings=warnings,
-                )
+
+def _require_base(gathered: Gathered, repository: Repository) -> None:
+    """Settings and kustomizations are read from the checkout: it has to be the base, or was a while ago."""
+    known, head = repository.ancestry, gathered.head
+    if gathered.asked.writes and known and head and head not in known:
+        raise CheckoutDiffers(
+            f"the checkout ({head[:12]}) is none of the last {len(known)} commits of {repository.base}",
+            hint="check out the branch that pull requests go into (`ref:` of actions/checkout), or name it "
+            "with --base",
+        )
 
 
 def question_of(gathered: Gathered) -> Question:
@@ -122,6 +123,14 @@ def _may_change(result: Result, attempt: int) -> bool:
     if isinstance(result.error, Overtaken):
         return attempt < _ROUNDS
     return isinstance(result.error, ForgeUnavailable) and attempt < _TRIES
+
+
+def _is_draft(step: Step, before: Result) -> bool:
+    if isinstance(step, OpenPull):
+        return step.is_draft
+    if isinstance(step, UpdatePull):
+        return step.make_draft or (before.is_draft and not step.make_ready)
+    return before.is_draft
 
 
 def _unseen(idle: Result) -> Hold:
@@ -203,9 +212,25 @@ class _Acting:
             return self._take(Convergence(pull=pull), idle)
         return self._take(converge_without(branch, issue, *ending), idle)
 
+    def tidy(self) -> Iterator[Result]:
+        """Close what is open about installations that are gone, or are proposed elsewhere by now."""
+        about = question_about(self._repository, self._gathered)
+        if about is None:
+            return
+        from flux_upgrade.converge import converge_without
+
+        why = "What it changes is not in the repository any more, or is proposed in another pull request."
+        for branch, state in leftovers(self._forge, about, self._gathered):
+            team = Team(state.group, state.group, self._gathered.config.default, ())
+            idle = Result(team, Subject(state.subject), branch.name, Action.NONE)
+            yield self._take(converge_without(branch, None, "gone", why), idle)
+
     def _take(self, found: Convergence, idle: Result, around: Surroundings | None = None) -> Result:
         if found.pull is not None:
-            idle = idle._replace(action=Action.UNCHANGED, number=found.pull.number, url=found.pull.url)
+            pull = found.pull
+            idle = idle._replace(
+                action=Action.UNCHANGED, number=pull.number, url=pull.url, is_draft=pull.is_draft
+            )
         elif found.issue is not None:
             issue = found.issue
             idle = idle._replace(action=Action.UNCHANGED, number=issue.number, url=issue.url, is_issue=True)
@@ -226,6 +251,7 @@ class _Acting:
                 url=result.url or done.url,
                 warnings=(*result.warnings, *done.warnings),
                 is_issue=result.is_issue or (is_issue and not result.number),
+                is_draft=_is_draft(step, result) and not is_issue,
             )
         return result
 

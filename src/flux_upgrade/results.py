@@ -43,6 +43,8 @@ class Result(NamedTuple):
     """What failed."""
     is_issue: bool = False
     """``number`` and ``url`` are those of an issue that stands in for a draft."""
+    is_draft: bool = False
+    """The pull request is a draft."""
 
 
 class Round(NamedTuple):

@@ -110,7 +110,6 @@ class Level(StrEnum):
 
     ERROR = "error"
     WARNING = "warning"
-    NOTICE = "notice"
 
 
 class Annotation(NamedTuple):
@@ -148,11 +147,6 @@ def annotate(annotations: Iterable[Annotation]) -> tuple[tuple[str, ...], tuple[
 def mask(secret: str) -> tuple[str, ...]:
     """The lines that keep a secret out of the log; the runner masks each line of its own."""
     return tuple(f"::add-mask::{_data(line)}" for line in secret.splitlines() if line.strip())
-
-
-def group(title: str, text: str) -> str:
-    """Text that the log shows folded."""
-    return f"::group::{_data(title)}\n{_whole_lines(text)}::endgroup::\n"
 
 
 def stopped(text: str, token: str) -> str:

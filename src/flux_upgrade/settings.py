@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from flux_upgrade.arguments import COMMANDS, DEFAULT_SOURCE, PROGRAM, build_parser, parse
 from flux_upgrade.errors import UsageError
@@ -163,6 +163,13 @@ def _tokens(env: Mapping[str, str], github: GitHub) -> Tokens:
 def secrets_of(env: Mapping[str, str]) -> tuple[str, ...]:
     """Every token in the environment: none of them is printed, whatever goes wrong."""
     return tuple(filter(None, (env.get(name, "").strip() for name in _SECRETS)))
+
+
+def masked(text: str, secrets: Iterable[str]) -> str:
+    """``text`` as it may be shown."""
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    return text
 
 
 def _for_command(shared: Settings, asked: Namespace) -> Settings:

@@ -83,7 +83,11 @@ class _Planner:
             yield self._asked(version)
             return
         decided = decide(version, self._releases, self._terms.policy, self._terms.answers, self._now)
-        moves = any(isinstance(each, Candidate) and each.approved for each in decided)
+        # One file, one change: a patch that waits brings all of that along.
+        moves = any(
+            isinstance(each, Candidate) and (each.approved or each.subject is Subject.PATCH)
+            for each in decided
+        )
         whole = None if moves else self._made_whole(version)
         if whole is not None:
             yield whole

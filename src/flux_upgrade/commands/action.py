@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from flux_upgrade import action, runner
@@ -21,13 +21,16 @@ from flux_upgrade.report.run import outputs, run_value
 from flux_upgrade.report.summary import summary
 from flux_upgrade.results import Round
 from flux_upgrade.runner import Annotation, Level, Runner
-from flux_upgrade.settings import Settings, parse_settings
+from flux_upgrade.settings import Settings, masked, parse_settings, secrets_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO
 
     from flux_upgrade.ports import Timing
+
+_LONGEST_NOTE = 1000
+"""Characters: of a message and what to do about it."""
 
 
 def run(env: Mapping[str, str], out: IO[bytes], err: IO[str], timing: Timing | None = None) -> int:
@@ -37,13 +40,13 @@ def run(env: Mapping[str, str], out: IO[bytes], err: IO[str], timing: Timing | N
     tokens = action.secrets(env, where)
     for secret in tokens:
         show(out, "".join(f"{line}\n" for line in runner.mask(secret)))
-    say = _Log(out, where)
+    say = _Log(out, where, secrets_of(env))
     for warning in action.unknown(env):
         say.annotate(Annotation(Level.WARNING, warning))
     try:
         settings = _settings(env, where, tokens)._replace(timing=timing)
         telling = Telling(where.approve_command(settings.repository), where.run_url)
-        done, calls = perform(settings, telling, lambda warning: say.text(f"warning: {warning}\n"))
+        done, calls = perform(settings, telling, say.warn)
     except FluxUpgradeError as error:
         say.failed(error.slug, error.message, error.hint)
         say.finish({"outcome": str(Outcome.FAILED)}, "")
@@ -53,9 +56,9 @@ def run(env: Mapping[str, str], out: IO[bytes], err: IO[str], timing: Timing | N
         say.failed("unexpected", "a defect of flux-upgrade, see the end of the log", "please report it")
         say.finish({"outcome": str(Outcome.FAILED)}, "")
         raise
-    is_dry = settings.dry_run or settings.command == "plan"
-    say.text(round_text(done, calls=calls, written=not is_dry))
-    _report(done, calls, say, where)
+    written = not settings.dry_run and settings.command != "plan"
+    say.text(round_text(done, calls=calls, written=written))
+    _report(done, calls, say, where, written=written)
     return exit_code(round_errors(done))
 
 
@@ -77,39 +80,50 @@ def _has_checkout(where: Runner, path: str) -> bool:
     return place.is_checkout
 
 
-def _report(done: Round, calls: int, say: _Log, where: Runner) -> None:
-    value = json.dumps(run_value(done, calls=calls), ensure_ascii=False)
+def _report(done: Round, calls: int, say: _Log, where: Runner, *, written: bool) -> None:
+    value = say.masked(json.dumps(run_value(done, calls=calls, written=written), ensure_ascii=False))
     for slug, message, hint in round_failures(done):
         say.failed(slug, message, hint)
-    for warning in (
-        *done.repository.warnings,
-        *(each for result in done.results for each in result.warnings),
-    ):
+    for warning in dict.fromkeys(each for result in done.results for each in result.warnings):
         say.annotate(Annotation(Level.WARNING, warning))
-    found = outputs(done, value)
+    found = outputs(done, value, written=written)
     if where.temp:
         # Not every runner mounts its temporary folder, and the run has done its work.
         with suppress(WriteFailed):
             write(f"{where.temp}/{REPORT_FILE}", value + "\n")
             found["report-file"] = REPORT_FILE
     command, page = where.approve_command(), where.workflow_url
-    say.finish(found, summary(done, calls=calls, approve_command=command, workflow_url=page))
+    told = summary(done, calls=calls, written=written, approve_command=command, workflow_url=page)
+    say.finish(found, told)
 
 
 class _Log:
     """What the runner reads: commands in the log, outputs, the summary."""
 
-    def __init__(self, out: IO[bytes], where: Runner) -> None:
+    def __init__(self, out: IO[bytes], where: Runner, tokens: Iterable[str]) -> None:
         self._out, self._where = out, where
+        # As they are, and as Markdown has them.
+        self._tokens = [
+            each for token in tokens for word in token.split() for each in (word, plain(word, len(word)))
+        ]
         self._annotations: list[Annotation] = []
 
     def text(self, text: str) -> None:
         """Show text that may be anybody's: commands in it are none."""
-        show(self._out, runner.stopped(text, secrets.token_hex(16)))
+        show(self._out, runner.stopped(self.masked(text), secrets.token_hex(16)))
+
+    def masked(self, text: str) -> str:
+        """Without tokens: another input may hold one, and the runner masks the log alone."""
+        return masked(text, self._tokens)
+
+    def warn(self, warning: str) -> None:
+        """At once in the log, and at the end on the run's page."""
+        self.text(f"warning: {warning}\n")
+        self.annotate(Annotation(Level.WARNING, warning))
 
     def annotate(self, annotation: Annotation) -> None:
         """Remember it: the runner takes ten of a level."""
-        self._annotations.append(annotation)
+        self._annotations.append(annotation._replace(message=self.masked(annotation.message)))
 
     def failed(self, slug: str, message: str, hint: str) -> None:
         """An error, and what to do about it, in the words of whoever gave inputs."""
@@ -120,12 +134,15 @@ class _Log:
         """Write everything. What there are no annotations for goes into the summary."""
         lines, others = runner.annotate(self._annotations)
         show(self._out, "".join(f"{line}\n" for line in lines))
-        fits, dropped = runner.fitting(outputs)
-        notes = [each.message for each in (*others, *(self._annotations if not summary else ()))]
+        fits, dropped = runner.fitting({name: self.masked(value) for name, value in outputs.items()})
+        notes = [
+            each.message.replace("\n", " → ")
+            for each in (*others, *(self._annotations if not summary else ()))
+        ]
         notes += [f"the output {name} is empty: it is larger than GitHub takes" for name in dropped]
         if self._where.output:
             append(self._where.output, runner.outputs_text(fits, secrets.token_hex(16)))
         if self._where.summary:
             # On top: a summary that is too long is cut at its end.
-            shown = "".join(f"> {plain(note)}\n\n" for note in notes)
-            append(self._where.summary, runner.summary_within(f"{shown}{summary}"))
+            shown = "".join(f"> {plain(note, _LONGEST_NOTE)}\n\n" for note in notes)
+            append(self._where.summary, runner.summary_within(self.masked(f"{shown}{summary}")))

@@ -19,7 +19,7 @@ from flux_upgrade.build import (
 )
 from flux_upgrade.commands.printing import require_any
 from flux_upgrade.config import PATH, Config
-from flux_upgrade.edges.checkout import Place, find
+from flux_upgrade.edges.checkout import Place, find, head_of, is_sparse
 from flux_upgrade.errors import UsageError
 from flux_upgrade.groups import assign
 from flux_upgrade.kinds import discover
@@ -35,7 +35,9 @@ def gather(settings: Settings) -> Gathered:
 
     Raises UsageError, InvalidConfig, NothingFound, SourceUnavailable.
     """
-    asked = Asked(settings.to, tuple(map(_approval, settings.approve)), settings.take_release, settings.base)
+    approve = tuple(map(_approval, settings.approve))
+    writes = settings.command == "upgrade" and not settings.dry_run
+    asked = Asked(settings.to, approve, settings.take_release, settings.base, writes)
     place = find(settings.path)
     config = build_config(settings, place)
     tree = build_tree(settings.path)
@@ -48,7 +50,7 @@ def gather(settings: Settings) -> Gathered:
     is_file = os.path.isfile(settings.path)
     folder = os.path.dirname(place.prefix) if is_file else place.prefix
     below = f"{folder}/" if folder else ""
-    is_whole = not below and not is_file
+    is_whole = not below and not is_file and not is_sparse(place.root)
     return Gathered(
         teams=assign(installations, below, config),
         config=config,
@@ -57,6 +59,7 @@ def gather(settings: Settings) -> Gathered:
         around=Around(tree if is_whole else build_tree(place.root), is_named=is_file),
         asked=asked,
         now=datetime.fromtimestamp(build_timing(settings).now(), UTC),
+        head=head_of(place.root),
         found=frozenset(each.path for each in installations) if is_whole else None,
         explain=lambda path, base: build_checkout(settings, place).explain(path, base),
     )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from flux_upgrade.edges.git_command import Ran, Settings
 
 _MAX_FILE = 32 * 1024 * 1024
+_MAX_LINE = 4096
 _PULL = "run `git pull` on the base branch; in a workflow, check it out anew (`ref:` of actions/checkout)"
 _CONNECTION = r"^(http|https|credential|url|ssh|protocol)\.|^core\.(sshcommand|askpass|gitproxy)$"
 """Keys of a checkout's own configuration that a connection to its server needs."""
@@ -56,6 +57,39 @@ def _is_root(folder: str) -> bool:
 
 def _below(root: str, path: str) -> str:
     return path[len(root) :].lstrip("/")
+
+
+def head_of(root: str) -> str:
+    """Oid of the commit that is checked out, read without Git; empty where that cannot be told."""
+    git = os.path.join(root, ".git")
+    if os.path.isfile(git):  # a worktree, or a submodule
+        git = os.path.join(root, _line(git).removeprefix("gitdir: "))
+    head = _line(os.path.join(git, "HEAD"))
+    if not head.startswith("ref: "):
+        return head
+    name = head.removeprefix("ref: ")
+    shared = os.path.join(git, _line(os.path.join(git, "commondir")) or ".")
+    return _line(os.path.join(shared, name)) or _packed(os.path.join(shared, "packed-refs"), name)
+
+
+def is_sparse(root: str) -> bool:
+    """Whether files of the commit may not be there (git-sparse-checkout)."""
+    return os.path.lexists(os.path.join(root, ".git", "info", "sparse-checkout"))
+
+
+def _line(path: str) -> str:
+    try:
+        return read_regular(path, _MAX_LINE).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
+def _packed(path: str, name: str) -> str:
+    try:
+        lines = read_regular(path, _MAX_FILE).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    return next((line.partition(" ")[0] for line in lines if line.endswith(f" {name}")), "")
 
 
 class Checkout:

@@ -101,10 +101,6 @@ class GitCommand:
         self._environment = dict(environment)
         self._settings = settings
 
-    def with_settings(self, settings: Settings) -> GitCommand:
-        """The same, with more settings, which come last and so win."""
-        return GitCommand(self._folder, self._environment, self._settings + settings)
-
     def run(self, *arguments: str, more: Mapping[str, str] | None = None) -> Ran:
         """Run ``git`` with ``arguments`` and ``more`` environment; whatever its exit code is.
 

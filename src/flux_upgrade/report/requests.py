@@ -27,8 +27,8 @@ def _result(result: Result, *, written: bool) -> Iterator[str]:
     if result.action is Action.NONE:
         return
     where = result.url or result.branch
-    dry = "" if written or result.action in (Action.UNCHANGED, Action.HELD, Action.FAILED) else "would be "
-    yield f"{result.team.name} · {result.subject}: {dry}{result.action} · {where}"
+    told = f"{would_be(result, written=written)}{result.action}"
+    yield f"{result.team.name} · {result.subject}: {told} · {where}"
     if result.hold is not None:
         yield f"  {result.hold.reason}: {result.hold.detail}"
         if result.hold.hint:
@@ -38,12 +38,19 @@ def _result(result: Result, *, written: bool) -> Iterator[str]:
     yield from (f"  warning: {warning}" for warning in result.warnings)
 
 
+def would_be(result: Result, *, written: bool) -> str:
+    """What stands before the action in a run that writes nothing."""
+    is_so = written or result.action in (Action.UNCHANGED, Action.HELD, Action.FAILED)
+    return "" if is_so else "would be "
+
+
 def round_failures(done: Round) -> Iterator[tuple[str, str, str]]:
     """Slug, what is wrong and what to do: of everything that the run ends red for."""
     for plan in all_plans(done.plans):
         for hold in plan.holds:
             if hold.error is not None:
-                yield str(hold.reason), f"{plan.path}: {hold.detail}", hold.hint
+                told = hold.detail if hold.detail.startswith(plan.path) else f"{plan.path}: {hold.detail}"
+                yield str(hold.reason), told, hold.hint
     for result in done.results:
         if result.error is not None:
             yield result.error.slug, f"{result.team.name}: {result.error.message}", result.error.hint

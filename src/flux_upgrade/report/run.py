@@ -21,12 +21,14 @@ _OUTCOMES = {
     Action.HELD: Outcome.HELD,
     Action.FAILED: Outcome.FAILED,
 }
+_WRITES = (Outcome.CLOSED, Outcome.UPDATED, Outcome.OPENED)
 
 
-def run_value(done: Round, *, calls: int) -> dict[str, Any]:
+def run_value(done: Round, *, calls: int, written: bool) -> dict[str, Any]:
     """Everything but the diffs: see docs/reference/report.schema.json."""
     return {
-        "outcome": str(outcome_of(done)),
+        "outcome": str(outcome_of(done, written=written)),
+        "dry-run": not written,
         "repository": done.repository.name,
         "base": done.repository.base,
         "calls": calls,
@@ -40,16 +42,17 @@ def run_value(done: Round, *, calls: int) -> dict[str, Any]:
     }
 
 
-def outcome_of(done: Round) -> Outcome:
-    """What the run did, in one word."""
+def outcome_of(done: Round, *, written: bool) -> Outcome:
+    """What the run did, in one word. Not ``written``: what would have been done waits."""
     if next(iter(round_failures(done)), None) is not None:
         return Outcome.FAILED
     words = [_OUTCOMES[result.action] for result in done.results]
     held = any(hold.reason is not HoldReason.UP_TO_DATE for plan in plans_of(done) for hold in plan.holds)
-    return gravest([*words, Outcome.HELD] if held else words)
+    outcome = gravest([*words, Outcome.HELD] if held else words)
+    return outcome if written or outcome not in _WRITES else Outcome.HELD
 
 
-def outputs(done: Round, report: str) -> dict[str, str]:
+def outputs(done: Round, report: str, *, written: bool) -> dict[str, str]:
     """The outputs of the action. ``report``: ``run_value`` as JSON."""
     plans = plans_of(done)
     pulls = [each for each in done.results if each.number and not each.is_issue]
@@ -57,7 +60,7 @@ def outputs(done: Round, report: str) -> dict[str, str]:
     one = open_pulls[0] if len(open_pulls) == 1 else None
     current, target, pending = versions_of(plans)
     return {
-        "outcome": str(outcome_of(done)),
+        "outcome": str(outcome_of(done, written=written)),
         "current-version": current,
         "target-version": target,
         "pending-version": pending,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from flux_upgrade.answers import APPROVED
 from flux_upgrade.decision import Hold, HoldReason
 from flux_upgrade.markdown import code, counted, plain, table
 from flux_upgrade.plan import Plan, Upgrade
 from flux_upgrade.planning import TeamPlan
 from flux_upgrade.report.outcomes import step
-from flux_upgrade.report.requests import all_plans
+from flux_upgrade.report.requests import all_plans, would_be
 from flux_upgrade.report.wording import ALL_IGNORED, approval
 from flux_upgrade.results import Action, Result, Round
 from flux_upgrade.versions import precedence
@@ -18,22 +19,22 @@ MOST_ROWS = 500
 """Of installations; the report file has all of them."""
 
 
-def summary(
-    done: Round, *, calls: int, approve_command: str, workflow_url: str = "", notes: Sequence[str] = ()
-) -> str:
+def summary(done: Round, *, calls: int, written: bool, approve_command: str, workflow_url: str = "") -> str:
     """The whole summary.
 
-    ``approve_command`` up to the version, and the page with the button "Run workflow": empty
-    where there is none. ``notes``: lines for which there is no room elsewhere, as plain text.
+    ``written`` false: the run told only what it would do. ``approve_command`` up to the version,
+    and the page with the button "Run workflow": empty where there is none.
     """
     by_team = _results_of(done)
-    rows = [row for team in done.plans for row in _rows(team, by_team.get(team.team.slug, ()))]
+    rows = [
+        row for team in done.plans for row in _rows(team, by_team.get(team.team.slug, ()), written=written)
+    ]
     head = ("Installation", "Runs", "What next", "Pull request")
     parts = ["## Flux", table(head, rows[:MOST_ROWS]) if rows else f"{ALL_IGNORED.capitalize()}."]
     if len(rows) > MOST_ROWS:
         parts.append(f"… and {len(rows) - MOST_ROWS} more installations: see the report.")
     parts += _approvals(done, approve_command, workflow_url)
-    parts += [f"> {plain(note)}" for note in (*_warnings(done), *notes)]
+    parts += [f"> {plain(note)}" for note in _warnings(done)]
     parts.append(f"{counted(calls, 'call')} to {plain(done.repository.name)}.")
     return "\n\n".join(parts) + "\n"
 
@@ -45,8 +46,8 @@ def _results_of(done: Round) -> Mapping[str, tuple[Result, ...]]:
     return found
 
 
-def _rows(team: TeamPlan, results: Sequence[Result]) -> Iterator[tuple[str, str, str, str]]:
-    links = "<br>".join(_link(result) for result in results if result.url)
+def _rows(team: TeamPlan, results: Sequence[Result], *, written: bool) -> Iterator[tuple[str, str, str, str]]:
+    links = "<br>".join(_link(result, written=written) for result in results if result.url)
     failed = [result for result in results if result.action in (Action.HELD, Action.FAILED)]
     trouble = [_trouble(result) for result in failed]
     for plan in team.plans:
@@ -62,24 +63,33 @@ def _decision(plan: Plan, decision: Upgrade | Hold) -> str:
     dates = f" since {decision.since[:10]}" if decision.since else ""
     dates += f" until {decision.until[:10]}" if decision.until else ""
     target = f"{decision.target} " if decision.target else ""
-    remedy = f"<br>→ {plain(decision.hint)}" if decision.hint else ""
-    return f"held: {target}**{decision.reason}**{dates}: {plain(decision.detail)}{remedy}"
+    return f"held: {target}**{decision.reason}**{dates}: {plain(decision.detail)}{_remedy(decision.hint)}"
 
 
 def _trouble(result: Result) -> str:
     if result.hold is not None:
-        return f"held: **{result.hold.reason}**: {plain(result.hold.detail)}"
-    return "" if result.error is None else f"failed: **{result.error.slug}**: {plain(result.error.message)}"
+        return f"held: **{result.hold.reason}**: {plain(result.hold.detail)}{_remedy(result.hold.hint)}"
+    if result.error is None:
+        return ""
+    return f"failed: **{result.error.slug}**: {plain(result.error.message)}{_remedy(result.error.hint)}"
 
 
-def _link(result: Result) -> str:
+def _remedy(hint: str) -> str:
+    return f"<br>→ {plain(hint)}" if hint else ""
+
+
+def _link(result: Result, *, written: bool) -> str:
     what = "issue " if result.is_issue else ""
     number = (
         f"{what}[#{result.number}]({result.url})" if result.number else f"[{result.subject}]({result.url})"
     )
-    draft = ", draft" if result.proposal is not None and result.proposal.is_pending and not what else ""
-    told = result.action if result.action is not Action.UNCHANGED else "open"
-    return f"{number} {told}{draft}"
+    is_open = result.action is Action.UNCHANGED
+    told = "open" if is_open else f"{would_be(result, written=written)}{result.action}"
+    return f"{number} {told}{', draft' if _is_draft(result) else ''}"
+
+
+def _is_draft(result: Result) -> bool:
+    return result.is_draft and not result.is_issue  # it was to be one
 
 
 def _approvals(done: Round, command: str, workflow_url: str) -> Iterator[str]:
@@ -89,8 +99,16 @@ def _approvals(done: Round, command: str, workflow_url: str) -> Iterator[str]:
     if not waiting:
         return
     answers = dict.fromkeys(approval(*each) for each in sorted(waiting, key=lambda each: precedence(each[1])))
-    page = f", or [run the workflow]({workflow_url}) with `approve`" if workflow_url else ""
-    yield f"**To approve**, mark the draft as ready for review{page}" + (", or run:" if command else ".")
+    there = [result for result in done.results if result.url and result.action is not Action.CLOSED]
+    ways = ["mark the draft as ready for review"] if any(map(_is_draft, there)) else []
+    if any(result.is_issue for result in there):
+        ways.append(f"add the label `{APPROVED}` to the issue")
+    if workflow_url:
+        ways.append(f"[run the workflow]({workflow_url}) with `approve`")
+    if command:
+        ways.append("run:")
+    told = ", or ".join(ways) or f"run it with {' or '.join(f'`approve: {each}`' for each in answers)}"
+    yield f"**To approve**, {told}" + ("" if command else ".")
     if command:
         lines = "\n".join(f"{command}{answer}" for answer in answers)
         yield f"```sh\n{lines}\n```"

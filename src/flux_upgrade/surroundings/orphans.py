@@ -30,11 +30,6 @@ _SETS_A_PATH = re.compile(r"^\s*path:", re.MULTILINE)
 _VARIABLE = re.compile(r"\$\{|\{\{|<<")
 
 
-def referred(tree: Tree, path: str) -> bool:
-    """``References`` for a single file."""
-    return References(tree).refers_to(path)
-
-
 @dataclass
 class _Index:
     """What the kustomizations of a tree refer to; paths are relative to its root."""

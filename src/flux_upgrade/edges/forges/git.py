@@ -118,17 +118,18 @@ class GitForge:
 
     def _update(self, step: UpdatePull) -> Done:
         """A new title or body alone goes along with the next push: without one, no server reads them."""
-        if step.commit is None and not step.make_ready:
+        if step.commit is None and not step.make_ready and not step.make_draft:
             return Done(step.pull.number, step.pull.url, step.before)
         old = self._memory(step.before) or Memory(step.branch, step.pull.title, step.pull.is_draft)
-        self._require_drafts(is_draft=old.is_draft and not step.make_ready)
+        is_draft = step.make_draft or (old.is_draft and not step.make_ready)
+        self._require_drafts(is_draft=is_draft)
         state = pull_memory.comment_of(step.body) or old.state
         if step.body is None and step.commit is not None:
             state = pull_memory.updated(state, step.commit)
         memory = Memory(
             topic=step.branch,
             title=old.title if step.title is None else step.title,
-            is_draft=old.is_draft and not step.make_ready,
+            is_draft=is_draft,
             state=state,
             statuses=old.statuses if step.status is None else {step.status.context: step.status.state},
         )

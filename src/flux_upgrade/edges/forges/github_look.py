@@ -15,6 +15,8 @@ from flux_upgrade.forge import Branch, Question, Repository
 from flux_upgrade.ports import Timing
 
 _ASK = Ask(accept_status=(400, 401, 403, 404, 410, 422, 451))
+_RECENT = 20
+"""Headlines that tell the style of a history."""
 _MAX_FURTHER = 5
 """Queries for pull requests that stand behind those of forks."""
 _UNSIGNED = (
@@ -76,7 +78,8 @@ class GitHubLook:
             sees_statuses=self._parts.statuses,
             others=queries.others_of(seen, question),
             viewer=seen["viewer"],
-            recent=tuple(each["messageHeadline"] for each in commit["recent"]["nodes"]),
+            recent=tuple(each["messageHeadline"] for each in commit["recent"]["nodes"][:_RECENT]),
+            ancestry=tuple(each["oid"] for each in commit["recent"]["nodes"]),
             warnings=(_UNSIGNED,) if any(map(queries.demands_signatures, refs)) else (),
         )
 

@@ -56,7 +56,7 @@ _BASE = """{
       name ...Signatures
       target { ... on Commit {
         oid tree { oid }
-        recent: history(first: 20) { nodes { messageHeadline } }
+        recent: history(first: 100) { nodes { oid messageHeadline } }
         %s
       } }
     }"""

@@ -28,7 +28,8 @@ from flux_upgrade.values import NamedTuple
 
 _LATER = "the next run goes on where this one ended"
 _NETWORK = f"check the network, the proxy, the API's address and the CA file; {_LATER}"
-_BLOCK = ("contents: write", "pull-requests: write", "statuses: write")
+_BLOCK = ("contents: write", "pull-requests: write", "issues: write", "statuses: write")
+"""As examples/scheduled.yaml has it."""
 _ACTIONS_SETTING = (
     "tick Settings > Actions > General > Workflow permissions > 'Allow GitHub Actions to create and approve "
     "pull requests'; where that is greyed out, the organization forbids it: ask there, or use an app's token"
@@ -169,8 +170,10 @@ def _permission_hint(text: str, attempt: Attempt) -> str:
     if attempt.has_workflows:
         return _WORKFLOWS
     area, _, level = attempt.permission.partition(": ")
-    block = _BLOCK if any(each.startswith(area) for each in _BLOCK) else (*_BLOCK, attempt.permission)
+    block = _BLOCK if attempt.permission in _BLOCK else (*_BLOCK, attempt.permission)
     workflow = f"give the workflow's job `permissions: {{{', '.join(block)}}}`"
+    if level == "read":
+        workflow = "add it to the `permissions` of the workflow's job"
     right = f"{area.replace('-', ' ').capitalize()}: {'read and write' if level == 'write' else level}"
     personal = f"give the token '{right}' for this repository, or a classic one the scope 'repo'"
     if "by integration" in text:

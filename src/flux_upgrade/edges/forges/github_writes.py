@@ -105,14 +105,19 @@ class GitHubWrites:
 
     def _update(self, step: UpdatePull) -> Done:
         pull = self._pull(step.pull)
+        if step.make_draft:
+            # First of all: what comes next is not to be merged by whoever had approved something else.
+            with self._telling("convert the pull request to a draft", _PULLS):
+                pull.convert_to_draft()
         head = self._moved(step.branch, step.before, step.commit)
         warnings = () if step.status is None else self._status(head, step.status)
-        if step.extras is not None and not warnings:
-            warnings = self._extras(pull, head, step.extras, self._added)
         # The body will say that it waits for nobody: until it is ready, that is not true.
         if step.make_ready:
             with self._telling("mark the pull request as ready for review", _PULLS):
                 pull.mark_ready_for_review()
+        # Nothing merges by itself while it is a draft.
+        if step.extras is not None and not warnings:
+            warnings = self._extras(pull, head, step.extras, self._added)
         if step.title is not None or step.body is not None:
             self._edit("change the pull request", step.pull, title=step.title, body=step.body)
         # Last: a label that asked for this is gone only once all of it was done.

@@ -11,9 +11,6 @@ from flux_upgrade.edges.git_command import Settings
 from flux_upgrade.edges.plain import one_line
 from flux_upgrade.errors import UsageError
 
-FLAVOURS = ("github", "gitlab", "gitea", "forgejo", "git")
-"""What a config file may say of its forge; Forgejo differs from Gitea in how it takes descriptions."""
-
 _SCP = re.compile(r"^(?:(?P<user>[^@/:]+)@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[^/:@]+):(?P<path>[^/].*|/.*)$")
 _SSH = ("ssh", "git+ssh", "ssh+git")
 _FORGEJO = ("codeberg.org",)
@@ -104,7 +101,7 @@ def repository_of(url: str) -> str:
 
 
 def flavour_of(url: str, environment: Mapping[str, str]) -> str:
-    """Which forge a remote is on: one of FLAVOURS; a config file overrides it.
+    """Which forge a remote is on: ``github``, ``gitlab``, ``gitea``, ``forgejo``, or ``git``.
 
     Told by the host's name, or by what the forge's own runner says of its server:
     ``GITHUB_SERVER_URL`` (GitHub Enterprise Server; also set by Gitea and Forgejo, which
