@@ -63,6 +63,8 @@ class World:
     using: Regenerator = field(default_factory=lambda: _USING)
     asked: Asked = field(default_factory=Asked)
     is_named: bool = False
+    head: str = ""
+    """Oid of the commit that is checked out."""
     warned: list[str] = field(default_factory=list)
     """What was said before the first write."""
 
@@ -78,6 +80,7 @@ class World:
             around=Around(tree, is_named=self.is_named),
             asked=self.asked,
             now=NOW,
+            head=self.head,
             found=frozenset(each.path for each in installations),
             explain=lambda path, base: CheckoutDiffers(f"{path} differs from {base[:4]}", hint="git pull"),
         )

@@ -41,6 +41,7 @@ class MemoryForge:
     files: dict[str, bytes]
     has_drafts: bool = True
     recent: tuple[str, ...] = ()
+    ancestry: tuple[str, ...] = ()
     steps: list[Step] = field(default_factory=list)
     heads: dict[str, str] = field(default_factory=dict)
     """Branch → oid."""
@@ -68,6 +69,7 @@ class MemoryForge:
             url=URL,
             base=BASE,
             base_oid=self._base,
+            ancestry=self.ancestry,
             base_tree=self.commits[self._base].tree,
             files={path: self._file(path) for path in question.paths},
             branches={name: self._branch(name) for name in question.branches},
@@ -139,7 +141,7 @@ class MemoryForge:
             number,
             title=pull.title if step.title is None else step.title,
             body=pull.body if step.body is None else step.body,
-            is_draft=pull.is_draft and not step.make_ready,
+            is_draft=step.make_draft or (pull.is_draft and not step.make_ready),
             labels=tuple(label for label in pull.labels if label not in step.drop_labels),
         )
         return Done(number, pull.url, head)

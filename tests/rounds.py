@@ -56,6 +56,7 @@ def result(  # noqa: PLR0913 what tests differ in
     error: FluxUpgradeError | None = None,
     warnings: Sequence[str] = (),
     is_issue: bool = False,
+    is_draft: bool = False,
 ) -> Result:
     """What came of one subject."""
     kind = "issues" if is_issue else "pull"
@@ -71,6 +72,7 @@ def result(  # noqa: PLR0913 what tests differ in
         error,
         tuple(warnings),
         is_issue=is_issue,
+        is_draft=is_draft,
     )
 
 

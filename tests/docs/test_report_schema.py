@@ -115,7 +115,7 @@ def test_the_life_of_a_pull_request(fleet: Fleet) -> None:
         (pull,) = valid(report)["pull-requests"]
         seen.append((code, report["outcome"], pull["action"], pull["number"]))
     assert seen == [
-        (0, "opened", "opened", None),
+        (0, "held", "opened", None),
         (0, "opened", "opened", 1),
         (0, "none", "unchanged", 1),
         (0, "updated", "updated", 1),

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from github_stand_in import Rule
 
 from e2e.fleet import PERMISSIONS, Fleet, everything, git, plain
 from e2e.runner import Result
@@ -34,7 +35,8 @@ SUMMARY = (
     "| --- | --- | --- | --- |\n"
     f"| `{STAGING}` | v2.8.7 | v2.8.7 → v2.8.8<br>v2.8.7 → v2.9.4, waits for approval | "
     "[#1](http://HOST/octo-org/fleet/pull/1) opened<br>[#2](http://HOST/octo-org/fleet/pull/2) opened, draft |\n\n"
-    "**To approve**, mark the draft as ready for review or run:\n\n"
+    "**To approve**, mark the draft as ready for review, or "
+    "[run the workflow](http://HOST/octo-org/fleet/actions/workflows/flux-upgrade.yaml) with `approve`, or run:\n\n"
     "```sh\ngh workflow run flux-upgrade.yaml -f approve=2.9\n```\n\n"
 )
 WHERE = pytest.mark.parametrize("where", ["process", "image"])
@@ -186,6 +188,21 @@ def test_a_wrong_input_is_one_annotation(
         assert on.opened() == {}
 
 
+def test_what_the_forge_warns_of_is_one_annotation(fleet_on: Fleet) -> None:
+    fleet_on.repository.settings.rules = (Rule("REQUIRED_SIGNATURES"),)
+    fleet_on.token = fleet_on.hub.token("classic", scopes=("repo",))
+    done = fleet_on.run({"mode": "plan"})
+    (annotation,) = done.annotations
+    assert annotation.level == "warning"
+    assert f"warning: {annotation.message}\n" in done.log
+    assert done.summary.count("> ") == 1
+
+
+def test_what_is_wrong_and_what_to_do_are_one_note(fleet_on: Fleet) -> None:
+    done = fleet_on.run({"mode": "paln"})
+    assert done.summary.startswith("> the input mode cannot be 'paln', did you mean 'plan'? → one of: ")
+
+
 def test_an_input_that_there_is_not_is_a_warning(fleet_on: Fleet) -> None:
     done = fleet_on.run({"polcy": "minor", "mode": "plan"})
     assert [(each.level, each.message) for each in done.annotations] == [
@@ -236,7 +253,7 @@ def test_a_path_that_is_a_link_out_of_the_workspace(fleet_on: Fleet, tmp_path: P
 @pytest.mark.parametrize("event", ["schedule", "pull_request"])
 def test_who_only_looks_writes_nothing(fleet_on: Fleet, inputs: Mapping[str, str], event: str) -> None:
     done = fleet_on.run(inputs, event=event)
-    assert (done.exit_code, done.outputs["outcome"]) == (0, "opened")
+    assert (done.exit_code, done.outputs["outcome"]) == (0, "held")
     assert f"clusters/staging · minor: would be opened · {MINOR}" in done.log
     assert (fleet_on.written(), fleet_on.opened()) == ([], {})
     assert done.outputs["pull-requests"] == "[]"
@@ -371,6 +388,20 @@ def test_every_token_is_masked_before_anything_else_is_said(fleet_on: Fleet) -> 
         assert secret not in everything(done)
 
 
+def test_a_token_in_another_input_is_shown_nowhere(fleet_on: Fleet) -> None:
+    secret = fleet_on.token.value
+    fleet_on.repository.people.push(secret, {"README.md": b"Release\n"})
+    done = fleet_on.run({"base": secret, "mode": "plan"})
+    assert done.exit_code == 0, done.log
+    assert report(done)["base"] == "***"
+    assert secret not in everything(done)
+
+    done = fleet_on.run({"base": f"{secret}_", "mode": "plan"})
+    assert done.exit_code == RepositoryUnfit.exit_code
+    assert "has no branch ***_" in done.summary.replace("\\", "")
+    assert secret not in everything(done).replace("\\", "")
+
+
 @pytest.mark.parametrize(
     "folder",
     ["::error::pwned", "a\n::error::pwned", "a\n::stop-commands::x", "a|b`c", "<img src=x>", "é\u202e"],
@@ -392,13 +423,13 @@ def test_a_name_that_is_no_text(tmp_path: Path) -> None:
         system.mkdir(parents=True)
         (system / "gotk-components.yaml").write_bytes(manifest("v2.9.4"))
         done = on.run({"mode": "plan"}, is_checked_out=True)
-        assert (done.exit_code, done.outputs["outcome"]) == (0, "opened")
+        assert (done.exit_code, done.outputs["outcome"]) == (0, "held")
 
 
 @pytest.mark.parametrize("value", ["", "/no/such/folder"])
 def test_a_runner_without_a_temporary_folder_has_no_report_file(fleet_on: Fleet, value: str) -> None:
     done = fleet_on.run({"mode": "plan"}, env={"RUNNER_TEMP": value})
-    assert (done.exit_code, done.outputs["outcome"]) == (0, "opened")
+    assert (done.exit_code, done.outputs["outcome"]) == (0, "held")
     assert "report-file" not in done.outputs
     assert not Path(f"/{REPORT_FILE}").exists()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import flux_upgrade
+from flux_upgrade.edges import checkout as edge
 from flux_upgrade.edges.checkout import Checkout, Place, find
 from flux_upgrade.edges.git_command import GitCommand
 from flux_upgrade.errors import UsageError
@@ -281,3 +282,22 @@ def test_a_checkout_that_converts_line_ends(origin: Path) -> None:
 
 def test_a_folder_without_git(tmp_path: Path) -> None:
     assert "is no Git checkout" in checkout(tmp_path).explain(PATH, "0" * 40).message
+
+
+def test_reads_the_commit_that_is_checked_out_without_git(origin: Path) -> None:
+    newest = head_of(origin)
+    assert edge.head_of(str(origin)) == newest
+    git("pack-refs", "--all", at=origin)
+    assert edge.head_of(str(origin)) == newest
+    git("checkout", "--quiet", "--detach", "HEAD~1", at=origin)
+    assert edge.head_of(str(origin)) == head_of(origin) != newest
+    git("worktree", "add", "--quiet", origin.parent / "tree", "main", at=origin)
+    assert edge.head_of(str(origin.parent / "tree")) == newest
+    assert edge.head_of(str(origin.parent)) == ""
+
+
+def test_knows_a_sparse_checkout(origin: Path) -> None:
+    folder = clone(origin)
+    assert not edge.is_sparse(str(folder))
+    git("sparse-checkout", "set", "clusters", at=folder)
+    assert edge.is_sparse(str(folder))

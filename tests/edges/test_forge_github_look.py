@@ -227,6 +227,20 @@ def test_what_is_denied_is_not_taken_for_what_is_not_there(tmp_path: Path, given
 
 
 @pytest.mark.parametrize(
+    ("given", "missing"), [("contents", "pull-requests: read"), ("pull-requests", "contents: read")]
+)
+def test_who_only_reads_is_not_asked_for_more(tmp_path: Path, given: str, missing: str) -> None:
+    with world(tmp_path, is_private=True) as on:
+        on.use("actions", {given: "read", "issues": "read"})
+        with pytest.raises(ForbiddenByForge) as caught:
+            on.look()
+    assert caught.value.hint.startswith(
+        f"this needs {missing}: add it to the `permissions` of the workflow's job"
+    )
+    assert "write" not in caught.value.hint
+
+
+@pytest.mark.parametrize(
     ("settings", "base", "message", "hint"),
     [
         ({"is_archived": True}, "", "acme/fleet is archived", "unarchive"),

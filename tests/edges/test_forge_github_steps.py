@@ -221,6 +221,7 @@ def test_addresses_without_a_prefix(on: World) -> None:
         ({"body": "B"}, ["GET /pulls/1", "PATCH /pulls/1"]),
         ({"title": "T", "body": "B"}, ["GET /pulls/1", "PATCH /pulls/1"]),
         ({"make_ready": True}, ["GRAPHQL markPullRequestReadyForReview"]),
+        ({"make_draft": True}, ["GRAPHQL convertPullRequestToDraft"]),
         ({"status": replace(STATUS, state="failure")}, ["POST /statuses/HEAD"]),
         ({"drop_labels": ("flux-upgrade/rebase",)}, ["DELETE /issues/1/labels/flux-upgrade%2Frebase"]),
     ],
@@ -466,7 +467,7 @@ def test_writes_keep_their_distance(on: World) -> None:
 
 
 SETTING = "Allow GitHub Actions to create and approve pull requests"
-BLOCK = "`permissions: {contents: write, pull-requests: write, statuses: write}`"
+BLOCK = "`permissions: {contents: write, pull-requests: write, issues: write, statuses: write}`"
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,18 @@ TABLE = (
     Row("the draft, labelled otherwise", pull(PENDING, is_draft=True, labels=("flux", REBASE)), NOTHING),
     Row("one that was approved and is ready", pull(GIVEN), approved("2.9")),
     Row("one version that was approved", pull(told(approval="v2.9.4")), approved("v2.9.4")),
+    Row("ready, its body rewritten", pull(None, head=our_commit(**TRAILERS)), approved("2.9")),
+    Row("a draft, its body rewritten", pull(None, is_draft=True, head=our_commit(**TRAILERS)), NOTHING),
+    Row(
+        "one version that was approved, its body rewritten",
+        pull(None, head=our_commit(**TRAILERS, Approval="v2.9.4")),
+        approved("v2.9.4"),
+    ),
+    Row(
+        "merged as far as it goes, with others that go farther",
+        pull(told(paths=(markers.path_entry(PATH, "v2.8.8", "v2.9.4"),)), at=MERGED),
+        NOTHING,
+    ),
     Row("what was approved, put back to draft", pull(GIVEN, is_draft=True), NOTHING),
     Row("one that needs nobody", pull(PLAIN), NOTHING),
     Row("one that needs nobody, held as a draft", pull(PLAIN, is_draft=True), NOTHING),

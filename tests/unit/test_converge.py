@@ -87,6 +87,7 @@ def _told(step: Step) -> str:
             parts = ["update", *(name for name in names if getattr(step, name) is not None)]
             parts += [
                 "ready" * step.make_ready,
+                "draft" * step.make_draft,
                 *(f"-{label.rpartition('/')[2]}" for label in step.drop_labels),
             ]
         case ClosePull():
@@ -286,7 +287,7 @@ def _branch_gone(forge: MemoryForge) -> None:
         (_line_ends, "", "update body ready"),
         (_text_within, "update body", "update body ready"),
         (_body_rewritten, "", ""),
-        (_marked_ready, "", "update body"),
+        (_marked_ready, "update draft", "update body"),  # what is ready and waits was never approved
         (_labelled, "update -approved", "update body ready -approved"),
         (_other_labels, "", "update body ready"),
         (_pushed, "hold branch-edited", "hold branch-edited"),

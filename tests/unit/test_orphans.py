@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from flux_upgrade.errors import Unreadable
-from flux_upgrade.surroundings.orphans import References, referred
+from flux_upgrade.surroundings.orphans import References
 from memory import MemoryTree
 
 FILE = "clusters/a/flux-system/gotk-components.yaml"
@@ -88,6 +88,10 @@ ORPHANS = {
 
 def tree(files: dict[str, str]) -> MemoryTree:
     return MemoryTree({FILE: b"x: 1\n"} | {path: text.encode() for path, text in files.items()})
+
+
+def referred(files: MemoryTree, path: str) -> bool:
+    return References(files).refers_to(path)
 
 
 @pytest.mark.parametrize("name", REFERRED)

@@ -13,7 +13,13 @@ from flux_upgrade.answers import APPROVED, REBASE, state_of
 from flux_upgrade.config import Config, Group
 from flux_upgrade.decision import HoldReason, Subject
 from flux_upgrade.edges.forges.recording import RecordingForge
-from flux_upgrade.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken
+from flux_upgrade.errors import (
+    CheckoutDiffers,
+    FluxUpgradeError,
+    ForbiddenByForge,
+    ForgeUnavailable,
+    Overtaken,
+)
 from flux_upgrade.forge import Done, OpenPull, PullState, Question, Repository, Step, UpdatePull
 from flux_upgrade.planning import Asked
 from flux_upgrade.policy import Bump, Policy
@@ -454,3 +460,86 @@ def test_subjects_have_branches_of_their_own() -> None:
         MINOR: Subject.MINOR,
         "flux-upgrade/clusters.staging/major": Subject.MAJOR,
     }
+
+
+# What a person said lasts, and says no more than was said
+
+
+def test_what_a_range_makes_wait_is_a_draft_again() -> None:
+    world, forge = one("v2.8.8")
+    world.config = Config(Group(policy=Policy(Bump.MINOR)))
+    assert told(world.run(forge)) == {MINOR: "opened"}
+    world.config = Config()
+    assert told(world.run(forge)) == {MINOR: "updated"}
+    pull = forge.open_pull(MINOR)
+    assert pull is not None
+    assert pull.is_draft
+    assert told(world.run(forge)) == {MINOR: "unchanged"}
+
+
+def test_a_cluster_that_joins_a_group_is_not_approved_with_it() -> None:
+    files = fleet({"clusters/a": "v2.8.8"})
+    group = Config(groups=(Group("all", ("clusters/**",)),))
+    world, forge = World(files, group), MemoryForge(dict(files))
+    world.asked = Asked(approve=("2.9",))
+    world.run(forge)
+    world.asked = Asked()
+    joined = fleet({"clusters/b": "v2.8.8"})
+    world.files.update(joined)
+    forge.push_to_base(joined)
+    for _ in range(2):
+        world.run(forge)
+        pull = forge.open_pull("flux-upgrade/all/minor")
+        assert pull is not None
+        assert not pull.is_draft
+        state = state_of(pull)
+        assert state is not None
+        assert state.paths == (markers.digest_of(path_in("clusters/a")),)
+
+
+def test_flags_come_along_with_a_patch_that_waits() -> None:
+    group = Group(policy=Policy(Bump.NONE), flags={"log-level": "debug"})
+    files = fleet({"clusters/staging": "v2.8.7"})
+    world, forge = World(files, Config(group)), MemoryForge(dict(files))
+    world.run(forge)
+    pull = forge.open_pull(PATCH)
+    assert pull is not None
+    assert pull.title == "Upgrade Flux to v2.8.8 in clusters/staging"
+    assert b"--log-level=debug" in forge.trees[forge.heads[PATCH]][PATH]
+
+
+def test_a_refused_minor_stays_refused_when_the_next_one_goes_away() -> None:
+    world, forge = one("v2.6.4")
+    world.releases = listed("v2.6.4", "v2.7.1")
+    world.run(forge)
+    refused = forge.open_pull(MINOR)
+    assert refused is not None
+    forge.close_pull(refused.number)
+    world.releases = listed("v2.6.4", "v2.7.1", "v2.8.8")
+    assert told(world.run(forge)) == {MINOR: "opened"}
+    world.releases = listed("v2.6.4", "v2.7.1")
+    world.run(forge)
+    assert forge.open_pull(MINOR) is None
+
+
+@pytest.mark.parametrize(
+    ("approve", "warns"), [("2.9", False), ("v2.9.3", False), ("2.10", True), ("2.8", True)]
+)
+def test_an_approval_that_nothing_waits_for_is_said(approve: str, *, warns: bool) -> None:
+    world, forge = one("v2.8.8")
+    world.asked = Asked(approve=(approve,))
+    world.run(forge)
+    assert [approve in warning for warning in world.warned] == [True] * warns
+
+
+def test_a_checkout_of_another_history_writes_nothing() -> None:
+    world, forge = one()
+    forge.ancestry = ("a" * 40,)
+    world.head = "b" * 40
+    with pytest.raises(CheckoutDiffers, match="none of the last 1 commits"):
+        world.run(forge)
+    assert forge.open_pulls() == []
+    world.asked = Asked(writes=False)
+    world.run(RecordingForge(forge))
+    world.asked, world.head = Asked(), "a" * 40
+    assert told(world.run(forge)) == {PATCH: "opened", MINOR: "opened"}

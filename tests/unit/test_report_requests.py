@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from flux_upgrade.decision import Hold, HoldReason, Subject
-from flux_upgrade.errors import ForbiddenByForge, ResidueConflict
+from flux_upgrade.errors import CheckoutDiffers, ForbiddenByForge, ResidueConflict
 from flux_upgrade.report.requests import round_failures, round_text
 from flux_upgrade.results import Action
 from rounds import holding, planned, result, round_of
@@ -75,6 +75,12 @@ def test_failures_are_those_of_installations_and_of_pull_requests() -> None:
         ("residue-conflict", "clusters/staging: a path", "take it out"),
         ("forbidden", "clusters/staging: the token may not", "allow it"),
     ]
+
+
+def test_a_detail_that_names_the_file_is_not_given_its_name_twice() -> None:
+    hold = Hold(HoldReason.CHECKOUT_DIFFERS, "a/gotk.yaml has changes", "commit them", CheckoutDiffers)
+    done = round_of(holding(hold, path="a/gotk.yaml"))
+    assert list(round_failures(done)) == [("checkout-differs", "a/gotk.yaml has changes", "commit them")]
 
 
 def test_nothing_that_steers_a_terminal_is_shown() -> None:

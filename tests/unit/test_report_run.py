@@ -54,7 +54,7 @@ def of_actions(*actions: Action) -> Round:
     ],
 )  # fmt: skip
 def test_the_outcome_is_the_greatest_that_was_done(actions: Sequence[Action], outcome: str) -> None:
-    assert outcome_of(of_actions(*actions)) == outcome
+    assert outcome_of(of_actions(*actions), written=True) == outcome
 
 
 @pytest.mark.parametrize(
@@ -69,10 +69,10 @@ def test_the_outcome_is_the_greatest_that_was_done(actions: Sequence[Action], ou
     ],
 )
 def test_a_hold_is_an_outcome(hold: Hold, outcome: str) -> None:
-    assert outcome_of(round_of(holding(hold))) == outcome
+    assert outcome_of(round_of(holding(hold)), written=True) == outcome
     opened = result(ONE, Action.OPENED, number=1)
     done = round_of(ONE, holding(hold, path="other"), results=[opened])
-    assert outcome_of(done) == ("failed" if outcome == "failed" else "opened")
+    assert outcome_of(done, written=True) == ("failed" if outcome == "failed" else "opened")
 
 
 def test_a_failure_is_the_outcome_whatever_else_was_done() -> None:
@@ -80,7 +80,32 @@ def test_a_failure_is_the_outcome_whatever_else_was_done() -> None:
     done = round_of(
         ONE, results=[result(ONE, Action.OPENED, number=1), result(ONE, Action.FAILED, MINOR, error=error)]
     )
-    assert outcome_of(done) is Outcome.FAILED
+    assert outcome_of(done, written=True) is Outcome.FAILED
+
+
+@pytest.mark.parametrize(
+    ("actions", "outcome"),
+    [
+        ([], "none"),
+        ([Action.UNCHANGED, Action.NONE], "none"),
+        ([Action.OPENED], "held"),
+        ([Action.UPDATED, Action.UNCHANGED], "held"),
+        ([Action.CLOSED], "held"),
+        ([Action.HELD], "held"),
+    ],
+)
+def test_what_was_only_told_was_not_done(actions: Sequence[Action], outcome: str) -> None:
+    done = of_actions(*actions)
+    assert outcome_of(done, written=False) == outcome
+    assert outputs(done, "{}", written=False)["outcome"] == outcome
+    value = run_value(done, calls=1, written=False)
+    assert (value["outcome"], value["dry-run"]) == (outcome, True)
+    told = [each["action"] for each in value["pull-requests"]]
+    assert told == [action for action in actions if action is not Action.NONE]
+
+
+def test_what_fails_without_writing_is_a_failure() -> None:
+    assert outcome_of(round_of(holding(CONFLICT)), written=False) is Outcome.FAILED
 
 
 # Exit codes
@@ -111,7 +136,7 @@ def test_the_gravest_decides_how_a_run_ends(
 def test_what_a_person_has_to_do_on_a_branch_ends_green() -> None:
     done = round_of(ONE, results=[result(ONE, Action.HELD, hold=EDITED, number=1)])
     assert exit_code(round_errors(done)) == 0
-    assert outcome_of(done) is Outcome.HELD
+    assert outcome_of(done, written=True) is Outcome.HELD
 
 
 # Outputs
@@ -119,13 +144,13 @@ def test_what_a_person_has_to_do_on_a_branch_ends_green() -> None:
 
 def test_outputs_are_those_of_the_action() -> None:
     told = {each.name for each in OUTPUTS}
-    assert set(outputs(round_of(ONE), "{}")) == told - {"report-file"}
+    assert set(outputs(round_of(ONE), "{}", written=True)) == told - {"report-file"}
     assert REPORT_FILE.endswith(".json")
 
 
 def test_one_installation_tells_its_versions() -> None:
     done = round_of(ONE, results=[result(ONE, Action.OPENED, number=7), result(ONE, Action.NONE, MINOR)])
-    assert outputs(done, "{}") == {
+    assert outputs(done, "{}", written=True) == {
         "outcome": "opened",
         "current-version": "v2.8.7",
         "target-version": "v2.8.8",
@@ -152,17 +177,17 @@ def test_versions_are_empty_where_installations_differ(
     versions: Sequence[str], told: tuple[str, str, str]
 ) -> None:
     teams = [planned(version, path=f"clusters/{at}") for at, version in enumerate(versions)]
-    given = outputs(round_of(*teams), "{}")
+    given = outputs(round_of(*teams), "{}", written=True)
     assert (given["current-version"], given["target-version"], given["pending-version"]) == told
 
 
 def test_an_approved_minor_is_the_target() -> None:
-    given = outputs(round_of(planned(approve=["2.9"])), "{}")
+    given = outputs(round_of(planned(approve=["2.9"])), "{}", written=True)
     assert (given["target-version"], given["pending-version"]) == ("v2.9.4", "")
 
 
 def test_an_installation_of_no_known_version_has_none() -> None:
-    given = outputs(round_of(planned(releases=listed())), "{}")
+    given = outputs(round_of(planned(releases=listed())), "{}", written=True)
     assert (given["target-version"], given["pending-version"]) == ("", "")
 
 
@@ -180,21 +205,27 @@ def test_an_installation_of_no_known_version_has_none() -> None:
 )
 def test_the_one_pull_request(results: Sequence[tuple[Action, Subject, int]], number: str) -> None:
     done = round_of(ONE, results=[result(ONE, action, subject, number=at) for action, subject, at in results])
-    given = outputs(done, "{}")
+    given = outputs(done, "{}", written=True)
     assert given["pull-request-number"] == number
     assert given["pull-request-url"].rpartition("/")[2] == number
     assert [each["number"] for each in json.loads(given["pull-requests"])] == [at for *_, at in results if at]
 
 
 def test_an_issue_is_no_pull_request() -> None:
-    given = outputs(round_of(ONE, results=[result(ONE, Action.OPENED, MINOR, number=3, is_issue=True)]), "{}")
+    given = outputs(
+        round_of(ONE, results=[result(ONE, Action.OPENED, MINOR, number=3, is_issue=True)]),
+        "{}",
+        written=True,
+    )
     assert (given["pull-request-number"], given["pull-requests"]) == ("", "[]")
     assert given["outcome"] == "opened"
 
 
 @pytest.mark.parametrize("action", Action)
 def test_operations_are_of_the_outcomes(action: Action) -> None:
-    (told,) = json.loads(outputs(round_of(ONE, results=[result(ONE, action, number=1)]), "")["pull-requests"])
+    (told,) = json.loads(
+        outputs(round_of(ONE, results=[result(ONE, action, number=1)]), "", written=True)["pull-requests"]
+    )
     assert told["operation"] in set(Outcome)
 
 
@@ -212,7 +243,8 @@ def test_the_report_has_everything_but_what_there_is_not() -> None:
             result(both, Action.HELD, PATCH, number=4, hold=EDITED, warnings=["no labels"]),
         ],
     )
-    value = run_value(done, calls=3)
+    value = run_value(done, calls=3, written=True)
+    assert value["dry-run"] is False
     assert (value["outcome"], value["repository"], value["base"], value["calls"]) == (
         "failed",
         "acme/fleet",

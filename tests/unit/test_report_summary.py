@@ -20,8 +20,8 @@ COMMAND = "gh workflow run flux-upgrade.yaml -f approve="
 PULL = "https://github.com/acme/fleet/pull"
 
 
-def told(done: Round, *, command: str = COMMAND, calls: int = 3) -> str:
-    return summary(done, calls=calls, approve_command=command)
+def told(done: Round, *, command: str = COMMAND, page: str = "", written: bool = True) -> str:
+    return summary(done, calls=3, written=written, approve_command=command, workflow_url=page)
 
 
 def rows(text: str) -> list[list[str]]:
@@ -37,7 +37,10 @@ def cell(decision: Hold) -> str:
 
 
 def test_a_row_says_what_runs_what_is_next_and_where() -> None:
-    results = [result(ONE, Action.OPENED, PATCH, number=1), result(ONE, Action.UNCHANGED, MINOR, number=2)]
+    results = [
+        result(ONE, Action.OPENED, PATCH, number=1),
+        result(ONE, Action.UNCHANGED, MINOR, number=2, is_draft=True),
+    ]
     text = told(round_of(ONE, results=results))
     assert rows(text) == [
         [
@@ -53,8 +56,43 @@ def test_a_row_says_what_runs_what_is_next_and_where() -> None:
 def test_what_waits_is_approved_with_one_command() -> None:
     text = told(round_of(ONE))
     assert f"```sh\n{COMMAND}2.9\n```" in text
-    assert "mark the draft as ready for review, or run:" in text
-    assert "mark the draft as ready for review." in told(round_of(ONE), command="")
+    assert "**To approve**, run:\n" in text
+
+
+DRAFT = result(ONE, Action.UNCHANGED, MINOR, number=2, is_draft=True)
+ISSUE = result(ONE, Action.OPENED, MINOR, number=3, is_issue=True, is_draft=True)
+PAGE = "https://github.com/acme/fleet/actions/workflows/flux-upgrade.yaml"
+
+
+@pytest.mark.parametrize("written", [True, False])
+@pytest.mark.parametrize(
+    ("results", "command", "page", "ways"),
+    [
+        ([DRAFT], COMMAND, "", "mark the draft as ready for review, or run:"),
+        ([DRAFT], "", "", "mark the draft as ready for review."),
+        ([DRAFT], COMMAND, PAGE, f"mark the draft as ready for review, or [run the workflow]({PAGE}) with `approve`, or run:"),
+        ([ISSUE], COMMAND, "", "add the label `flux-upgrade/approved` to the issue, or run:"),
+        ([ISSUE], "", "", "add the label `flux-upgrade/approved` to the issue."),
+        ([], COMMAND, PAGE, f"[run the workflow]({PAGE}) with `approve`, or run:"),
+        ([result(ONE, Action.OPENED, MINOR, is_draft=True)], COMMAND, "", "run:"),
+        ([result(ONE, Action.CLOSED, MINOR, number=2, is_draft=True)], COMMAND, "", "run:"),
+        ([], "", "", "run it with `approve: 2.9`."),
+    ],
+)  # fmt: skip
+def test_the_ways_to_approve_are_those_that_there_are(
+    results: list[Result], command: str, page: str, ways: str, *, written: bool
+) -> None:
+    text = told(round_of(ONE, results=results), command=command, page=page, written=written)
+    assert f"**To approve**, {ways}\n" in text
+
+
+def test_a_link_says_what_a_run_that_writes_nothing_would_do() -> None:
+    results = [
+        result(ONE, Action.UPDATED, PATCH, number=1),
+        result(ONE, Action.UNCHANGED, MINOR, number=2, is_draft=True),
+    ]
+    ((*_, links),) = rows(told(round_of(ONE, results=results), written=False))
+    assert links == f"[#1]({PULL}/1) would be updated<br>[#2]({PULL}/2) open, draft"
 
 
 def test_a_patch_that_waits_is_approved_by_itself_and_the_lowest_comes_first() -> None:
@@ -96,20 +134,23 @@ def test_a_hold_says_why_and_since_when(hold: Hold, shown: str) -> None:
 
 
 def test_what_went_wrong_with_a_pull_request_stands_in_its_row() -> None:
-    error = ForbiddenByForge("the token may not")
-    edited = Hold(HoldReason.BRANCH_EDITED, "somebody has pushed")
+    error = ForbiddenByForge("the token may not", hint="allow it")
+    edited = Hold(HoldReason.BRANCH_EDITED, "somebody has pushed", "merge it")
     ((_, _, next_, links),) = rows(
-        told(round_of(ONE, results=[result(ONE, Action.FAILED, error=error), result(ONE, Action.HELD, MINOR, number=2, hold=edited)]))
+        told(round_of(ONE, results=[result(ONE, Action.FAILED, error=error), result(ONE, Action.HELD, MINOR, number=2, hold=edited, is_draft=True)]))
     )  # fmt: skip
     assert next_.endswith(
-        "failed: **forbidden**: the token may not<br>held: **branch-edited**: somebody has pushed"
+        "failed: **forbidden**: the token may not<br>→ allow it"
+        "<br>held: **branch-edited**: somebody has pushed<br>→ merge it"
     )
     assert links == f"[#2]({PULL}/2) held, draft"
 
 
 def test_an_issue_is_called_one() -> None:
     ((*_, links),) = rows(
-        told(round_of(ONE, results=[result(ONE, Action.OPENED, MINOR, number=3, is_issue=True)]))
+        told(
+            round_of(ONE, results=[result(ONE, Action.OPENED, MINOR, number=3, is_issue=True, is_draft=True)])
+        )
     )
     assert links == "issue [#3](https://github.com/acme/fleet/issues/3) opened"
 

@@ -1,0 +1,59 @@
+"""What tests ask of a fleet, in few words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from convergence.fleet import PATH, Fleet, installation
+from flux_upgrade import markers
+from flux_upgrade.markers import State
+
+OLD = ("v2.8.6", "v2.8.7", "v2.9.3")
+NEW = ("v2.8.6", "v2.8.7", "v2.8.8", "v2.9.3", "v2.9.4")
+SUMMARY = "pending: summary\n"
+Opens = Callable[..., Fleet]
+"""See the fixture ``opens``."""
+
+
+def installations(**tags: str) -> dict[str, bytes]:
+    """Several installations: the name of the cluster → its release."""
+    return {k: v for name, tag in tags.items() for k, v in installation(tag, f"clusters/{name}").items()}
+
+
+def newer(fleet: Fleet) -> None:
+    """New patches of both minors are released."""
+    fleet.release(*NEW)
+
+
+def state_of(fleet: Fleet, number: int = 1) -> State:
+    """What we wrote into a pull request."""
+    state = markers.state_of(fleet.repository.pulls[number].body)
+    assert state is not None
+    return state
+
+
+def held_by(fleet: Fleet, branch: str) -> bytes:
+    """The manifest on a branch."""
+    return fleet.repository.files(branch)[PATH]
+
+
+def open_in(fleet: Fleet) -> list[int]:
+    """The open pull requests."""
+    return [number for number, pull in fleet.repository.pulls.items() if pull.state == "open"]
+
+
+def reasons(fleet: Fleet, inputs: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Target (or branch) → reason, of what a run holds; it must be green, and write nothing."""
+    ran = fleet.run(inputs)
+    assert (ran.code, ran.writes) == (0, ()), ran.log
+    decisions = [each for found in ran.report["installations"] for each in found["decisions"]]
+    held = {each["target"]: each["reason"] for each in decisions if each["action"] == "hold"}
+    return held | {each["branch"]: each["reason"] for each in ran.report["pull-requests"] if each["reason"]}
+
+
+def require_rest(fleet: Fleet) -> None:
+    """A further run does nothing."""
+    before = fleet.picture()
+    ran = fleet.run()
+    assert (ran.code, ran.writes) == (0, ())
+    assert fleet.picture() == before

@@ -1,0 +1,79 @@
+"""What the runs after a disturbed one make of what it left."""
+
+from __future__ import annotations
+
+from convergence.pictures import difference, without_extras
+from convergence.runs import Ran
+from convergence.scenarios import Staged
+from flux_upgrade import markers
+
+_TOLD = ("outcome", "installations", "pull-requests", "failures")
+
+
+class Judge:
+    """Judges each state that was left once: the runs after it depend on nothing but what they find."""
+
+    def __init__(self, stage: Staged) -> None:
+        self._stage = stage
+        self._known: dict[str, str] = {}
+
+    def after(self, *, is_green: bool, has_warned: bool = False) -> str:
+        """What is wrong; empty: nothing.
+
+        ``is_green``: how the disturbed run ended. ``has_warned``: it told that labels,
+        reviewers or auto-merge were refused; then they are missing.
+        """
+        left = repr((self._stage.fleet.picture(), is_green, has_warned))
+        if left not in self._known:
+            self._known[left] = _Case(self._stage, is_green=is_green, has_warned=has_warned).problem()
+        return self._known[left]
+
+
+def has_warned(ran: Ran) -> bool:
+    """Whether a run told of something that it does not fail for."""
+    return any(pull["warnings"] for pull in ran.report.get("pull-requests", ()))
+
+
+class _Case:
+    def __init__(self, stage: Staged, *, is_green: bool, has_warned: bool) -> None:
+        self._stage, self._fleet = stage, stage.fleet
+        self._is_green, self._has_warned = is_green, has_warned
+
+    def problem(self) -> str:
+        stage, fleet = self._stage, self._fleet
+        is_promised = self._is_promised()
+        next_run = fleet.run()
+        if self._difference() and stage.scenario.inputs:
+            # What the run was asked for never arrived: then it has failed, and is asked for once more.
+            if fleet.picture() != stage.unasked:
+                return f"neither as asked nor as before: {difference(stage.unasked, fleet.picture())}"
+            if self._is_green or is_promised:
+                return "the approval is lost"
+            next_run = fleet.run(stage.scenario.inputs)
+        if next_run.code != stage.idle.code:
+            return f"the next run ends with {next_run.code}: {next_run.log}"
+        return self._difference() or self._unrest()
+
+    def _difference(self) -> str:
+        wanted, found = self._stage.after, self._fleet.picture()
+        if self._has_warned:
+            wanted, found = without_extras(wanted), without_extras(found)
+        return difference(wanted, found) if wanted != found else ""
+
+    def _unrest(self) -> str:
+        idle = self._fleet.run()
+        if idle.writes or self._difference():
+            return f"it does not come to rest: {idle.writes} {self._difference()}"
+        wanted = self._stage.idle.report
+        if any(idle.report[name] != wanted[name] for name in _TOLD):
+            return f"it tells otherwise: {difference(wanted, idle.report)}"
+        return ""
+
+    def _is_promised(self) -> bool:
+        """Whether the disturbed run came so far that what it was told to approve may not be lost."""
+        repository, branch = self._fleet.repository, self._stage.scenario.branch
+        promised = repository.head(branch) != self._stage.start.refs.get(f"refs/heads/{branch}", "")
+        for pull in repository.pulls.values():
+            state = markers.state_of(pull.body)
+            promised |= not pull.is_draft or (state is not None and bool(state.approval))
+        return promised

@@ -1,0 +1,96 @@
+"""A repository of the stand-in as people see it, and as it was before."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from github_stand_in import Repository, StandIn
+
+from flux_upgrade import markers
+from flux_upgrade.forge import Commit
+
+Picture = Mapping[str, Any]
+_RECORDS = ("pulls", "issues", "statuses", "labels", "settings")
+_SHOWN = ("state", "title", "body", "is_draft", "head", "base", "auto_merge", "reviewers", "assignees")
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """All that the stand-in remembers. Git's objects stay: without a ref nobody sees them."""
+
+    refs: Mapping[str, str]
+    records: Mapping[str, Any]
+    now: str
+
+
+def snapshot(hub: StandIn, repository: Repository) -> Snapshot:
+    """To come back to."""
+    records = {name: copy.deepcopy(getattr(repository, name)) for name in _RECORDS}
+    return Snapshot(repository.store.refs(), records, hub.clock.text)
+
+
+def restore(hub: StandIn, repository: Repository, to: Snapshot) -> None:
+    """Back to a snapshot; faults and log are gone."""
+    now = repository.store.refs()
+    names = [name for name in {**now, **to.refs} if now.get(name) != to.refs.get(name)]
+    if names:
+        repository.store.update_refs((name, None, to.refs.get(name, "")) for name in names)
+    for name, value in copy.deepcopy(dict(to.records)).items():
+        setattr(repository, name, value)
+    hub.clock.set(to.now)
+    hub.heal()
+    hub.forget()
+
+
+def picture(repository: Repository) -> Picture:
+    """Branches, pull requests, open issues; without what depends on when they were made."""
+    heads = repository.store.refs("refs/heads/")
+    issues = (issue for issue in repository.issues.values() if issue.state == "open")
+    return {
+        "branches": {name: _commit(repository, oid) for name, oid in heads.items()},
+        "pulls": {number: _pull(pull) for number, pull in repository.pulls.items()},
+        "issues": [(issue.title, issue.body, tuple(sorted(issue.labels))) for issue in issues],
+    }
+
+
+def _commit(repository: Repository, oid: str) -> tuple[object, ...]:
+    commit = repository.store.read(oid)
+    message = commit.message
+    if markers.is_ours(Commit(oid, commit.tree, commit.parents, message)):
+        # It tells of an approval only until there is a pull request.
+        lines = (line for line in message.splitlines() if not line.startswith(_PASSING))
+        message = "\n".join(lines)
+    statuses = {name: (each.state, each.description) for name, each in repository.status(oid).items()}
+    return commit.tree, commit.parents, message, statuses
+
+
+_PASSING = (markers.APPROVAL, markers.DIGEST)
+
+
+def _pull(pull: Any) -> dict[str, Any]:
+    shown = {name: getattr(pull, name) for name in _SHOWN}
+    return {**shown, "labels": sorted(pull.labels), "merged": bool(pull.merged_at)}
+
+
+def without_extras(whole: Picture) -> Picture:
+    """Without labels, people and auto-merge: what a run does not fail for."""
+    extras = ("labels", "assignees", "reviewers", "auto_merge")
+    pulls = {
+        number: {name: value for name, value in pull.items() if name not in extras}
+        for number, pull in whole["pulls"].items()
+    }
+    return {**whole, "pulls": pulls}
+
+
+def difference(wanted: object, found: object, where: str = "") -> str:
+    """The places where two pictures differ."""
+    if isinstance(wanted, dict) and isinstance(found, dict):
+        return "; ".join(
+            difference(wanted.get(key), found.get(key), f"{where}/{key}")
+            for key in {**wanted, **found}
+            if wanted.get(key) != found.get(key)
+        )
+    return f"{where}: {wanted!r} → {found!r}"

@@ -1,0 +1,128 @@
+"""What a run may have to do: each scenario is a state of the repository, and the run that acts on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from convergence.fleet import MINOR, PATCH, PATH, Fleet, fleet_at, installation, manifest
+from convergence.pictures import Picture, Snapshot
+from convergence.runs import Ran
+
+_SUMMARY = "pending: summary\n"
+_EXTRAS = """pending: summary
+labels: [flux]
+assignees: [alice]
+reviewers: [bob, acme/platform]
+auto-merge: patch
+"""
+_NO_DRAFTS = {"drafts": False}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """``prepare`` leads to the state; ``inputs`` are those of the run that is disturbed."""
+
+    name: str
+    tag: str
+    prepare: Callable[[Fleet], object]
+    calls: int
+    """That the run makes, undisturbed."""
+    branch: str = MINOR
+    target: str = "v2.9.4"
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    config: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A scenario on its stand-in, and what comes of it undisturbed."""
+
+    scenario: Scenario
+    fleet: Fleet
+    start: Snapshot
+    unasked: Picture
+    """What a run of the schedule makes of it, without the inputs."""
+    after: Picture
+    acting: Ran
+    idle: Ran
+    """The run after it."""
+
+
+def _nothing(_: Fleet) -> None:
+    """The first run ever."""
+
+
+def _proposed(fleet: Fleet) -> None:
+    """Something is open: a pull request, a draft, an issue."""
+    assert fleet.run().outcome == "opened"
+
+
+def _newer_patch(fleet: Fleet) -> None:
+    """There is a release that is newer than what is proposed."""
+    fleet.release("v2.8.6", "v2.8.7", "v2.9.4")
+    _proposed(fleet)
+    fleet.release("v2.8.6", "v2.8.7", "v2.8.8", "v2.9.4")
+
+
+def _labelled(fleet: Fleet) -> None:
+    _proposed(fleet)
+    fleet.people.label(1, "flux-upgrade/approved")
+
+
+def _rebase_asked(fleet: Fleet) -> None:
+    """Somebody pushed, and then asked for the commit to be made anew."""
+    _proposed(fleet)
+    fleet.people.push(MINOR, {"NOTES.md": b"mine\n"})
+    fleet.people.tick(1, "rebase")
+
+
+def _done_by_hand(fleet: Fleet) -> None:
+    _proposed(fleet)
+    fleet.people.push("main", {PATH: manifest("v2.8.8")}, "Upgrade Flux by hand\n")
+
+
+SCENARIOS = (
+    Scenario(
+        "opening",
+        "v2.8.7",
+        _nothing,
+        9,
+        PATCH,
+        "v2.8.8",
+        config=_EXTRAS,
+        settings={"auto_merge": True, "required_contexts": ("ci",)},
+    ),
+    Scenario("updating", "v2.8.6", _newer_patch, 7, PATCH, "v2.8.8", config=_SUMMARY),
+    Scenario("opening what was approved", "v2.8.8", _nothing, 6, inputs={"approve": "2.9"}),
+    Scenario("approving by dispatch", "v2.8.8", _proposed, 4, inputs={"approve": "2.9"}),
+    Scenario("approving one version", "v2.8.8", _proposed, 6, inputs={"approve": "v2.9.4"}),
+    Scenario("approving by label", "v2.8.8", _labelled, 5),
+    Scenario("rebasing", "v2.8.8", _rebase_asked, 7),
+    Scenario("closing", "v2.8.7", _done_by_hand, 3, PATCH, "v2.8.8", config=_SUMMARY),
+    Scenario("an issue for a draft", "v2.8.8", _nothing, 6, settings=_NO_DRAFTS),
+    Scenario("opening in place of the issue", "v2.8.8", _labelled, 4, settings=_NO_DRAFTS),
+)
+
+
+@contextmanager
+def staged(scenario: Scenario, folder: Path) -> Iterator[Staged]:
+    """The scenario, played once without a fault."""
+    with fleet_at(folder, installation(scenario.tag), scenario.config, **scenario.settings) as fleet:
+        fleet.hub.drop_seconds = 0.0
+        scenario.prepare(fleet)
+        start = fleet.snapshot()
+        fleet.run()
+        unasked = fleet.picture()
+        fleet.restore(start)
+        acting = fleet.run(scenario.inputs)
+        after = fleet.picture()
+        idle = fleet.run()
+        assert fleet.picture() == after
+        assert len(acting.calls) == scenario.calls, acting.calls
+        assert not idle.writes, idle.writes
+        yield Staged(scenario, fleet, start, unasked, after, acting, idle)

@@ -1,0 +1,354 @@
+"""What people write and push stays theirs, and what changes on the base is followed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from github_stand_in.flux import publish_releases
+
+from convergence.asking import (
+    OLD,
+    SUMMARY,
+    Opens,
+    held_by,
+    installations,
+    newer,
+    open_in,
+    reasons,
+    require_rest,
+    state_of,
+)
+from convergence.fleet import CONFIG, MINOR, PATCH, PATH, Fleet, fleet_at, installation, manifest
+
+# Texts
+
+
+def test_a_title_that_a_person_gave_it_stays(patch: Fleet) -> None:
+    patch.people.edit(1, title="Flux, please")
+    require_rest(patch)
+    newer(patch)
+    patch.run()
+    assert (patch.repository.pulls[1].title, state_of(patch).target) == ("Flux, please", "v2.8.8")
+    require_rest(patch)
+
+
+def test_a_title_of_ours_follows_the_target(patch: Fleet) -> None:
+    newer(patch)
+    patch.run()
+    assert patch.repository.pulls[1].title == "Upgrade Flux to v2.8.8 in clusters/production"
+
+
+def test_text_outside_the_markers_stays_as_the_browser_sends_it(patch: Fleet) -> None:
+    body = patch.repository.pulls[1].body
+    patch.people.edit(1, body=f"Before.\n\n{body}\n\nAfter, wait for Bob.\n")
+    require_rest(patch)
+    newer(patch)
+    patch.run()
+    told = patch.repository.pulls[1].body
+    assert told.startswith("Before.\r\n\r\n<!-- flux-upgrade")
+    assert told.endswith("\r\n\r\nAfter, wait for Bob.\r\n")
+    assert state_of(patch).target == "v2.8.8"
+    assert told.count("<!-- flux-upgrade {") == 1
+    require_rest(patch)
+
+
+def test_a_body_without_our_block_is_left_alone(patch: Fleet) -> None:
+    patch.people.edit(1, body="I keep this short.")
+    require_rest(patch)
+    newer(patch)
+    patch.run()
+    assert patch.repository.pulls[1].body == "I keep this short."
+    assert held_by(patch, PATCH) == manifest("v2.8.8")
+    require_rest(patch)
+    patch.people.close(1)
+    assert "closed-by-human" in reasons(patch).values()
+
+
+def test_a_draft_without_our_block_is_approved_all_the_same(draft: Fleet) -> None:
+    draft.people.edit(1, body="I keep this short.")
+    require_rest(draft)
+    draft.people.mark_ready(1)
+    require_rest(draft)
+    newer(draft)
+    draft.run()
+    pull = draft.repository.pulls[1]
+    assert (pull.is_draft, pull.body) == (False, "I keep this short.")
+    assert held_by(draft, MINOR) == manifest("v2.9.4")
+    require_rest(draft)
+
+
+def test_text_inside_the_markers_is_ours(patch: Fleet) -> None:
+    body = patch.repository.pulls[1].body
+    patch.people.edit(1, body=body.replace("**Proof:**", "Believe me:"))
+    assert "PATCH /pulls/1" in patch.run().writes
+    assert "Believe me" not in patch.repository.pulls[1].body
+    require_rest(patch)
+
+
+# Commits
+
+
+def test_a_push_is_respected_until_a_rebase_is_asked_for(patch: Fleet) -> None:
+    pushed = patch.people.push(PATCH, {"NOTES.md": b"mine\n"})
+    assert reasons(patch)[PATCH] == "branch-edited"
+    newer(patch)
+    assert reasons(patch)[PATCH] == "branch-edited"
+    assert patch.repository.head(PATCH) == pushed
+    patch.people.tick(1, "rebase")
+    patch.run()
+    assert held_by(patch, PATCH) == manifest("v2.8.8")
+    assert "NOTES.md" not in patch.repository.files(PATCH)
+    assert "- [x]" not in patch.repository.pulls[1].body
+    require_rest(patch)
+
+
+def test_a_rebase_is_asked_for_by_label_too(patch: Fleet) -> None:
+    patch.people.push(PATCH, {"NOTES.md": b"mine\n"})
+    patch.people.label(1, "flux-upgrade/rebase")
+    patch.run()
+    assert "NOTES.md" not in patch.repository.files(PATCH)
+    assert patch.repository.pulls[1].labels == []
+    require_rest(patch)
+
+
+def test_an_amended_commit_is_an_edit(patch: Fleet) -> None:
+    commit = patch.repository.store.read(patch.repository.head(PATCH))
+    amended = patch.repository.store.commit(
+        commit.tree, commit.parents, f"Flux!\n\n{commit.message}", commit.author, commit.author
+    )
+    patch.people.force_push(PATCH, amended)
+    assert reasons(patch)[PATCH] == "branch-edited"
+
+
+def test_a_merge_of_the_base_into_the_branch_is_an_edit(patch: Fleet) -> None:
+    store, base = patch.repository.store, patch.people.advance_base()
+    head = patch.repository.head(PATCH)
+    person = patch.repository.person("alice")
+    merged = store.commit(store.merged_tree(base, head), [head, base], "Merge main\n", person, person)
+    patch.people.force_push(PATCH, merged)
+    assert reasons(patch)[PATCH] == "branch-edited"
+
+
+def test_a_branch_of_that_name_that_is_not_ours_is_left_alone(opens: Opens) -> None:
+    fleet = opens(config=SUMMARY)
+    made = fleet.people.push(PATCH, {"NOTES.md": b"mine\n"})
+    assert reasons(fleet)[PATCH] == "branch-edited"
+    assert fleet.repository.head(PATCH) == made
+    assert not fleet.repository.pulls
+
+
+def test_what_is_no_longer_needed_but_was_pushed_to_stays_open(patch: Fleet) -> None:
+    patch.people.push(PATCH, {"NOTES.md": b"mine\n"})
+    patch.people.push("main", {PATH: manifest("v2.8.7")}, "By hand\n")
+    assert reasons(patch)[PATCH] == "branch-edited"
+    assert open_in(patch) == [1]
+
+
+def test_a_busy_base_changes_nothing(patch: Fleet) -> None:
+    head = patch.repository.head(PATCH)
+    for _ in range(3):
+        patch.people.advance_base()
+        require_rest(patch)
+    assert patch.repository.head(PATCH) == head
+
+
+def test_an_edit_on_the_base_is_carried_into_a_new_commit(patch: Fleet) -> None:
+    edited = manifest("v2.8.6").replace(b"memory: 1Gi", b"memory: 2Gi", 1)
+    patch.people.push("main", {PATH: edited}, "More memory\n")
+    ran = patch.run()
+    assert ran.outcome == "updated"
+    assert held_by(patch, PATCH) == manifest("v2.8.7").replace(b"memory: 1Gi", b"memory: 2Gi", 1)
+    head = patch.repository.store.read(patch.repository.head(PATCH))
+    assert head.parents == (patch.repository.head(),)
+    assert "1 edit" in patch.repository.pulls[1].body
+    require_rest(patch)
+
+
+def test_a_conflict_is_made_anew(patch: Fleet) -> None:
+    clash = manifest("v2.8.6").replace(b"v2.8.6", b"v2.8.6 ", 1)
+    patch.people.push("main", {PATH: clash}, "A blank in the header\n")
+    assert patch.repository.mergeable(patch.repository.pulls[1]) == "CONFLICTING"
+    assert patch.run().outcome == "updated"
+    assert patch.repository.mergeable(patch.repository.pulls[1]) == "MERGEABLE"
+    require_rest(patch)
+
+
+def test_pull_requests_of_forks_do_not_count(opens: Opens) -> None:
+    fleet = opens(config=SUMMARY)
+    for number in range(12):
+        fleet.people.open_from_fork(PATCH, {f"x{number}": b"x\n"}, "Mine")
+    fleet.people.close(1)
+    assert fleet.run().outcome == "opened"
+    assert open_in(fleet)[-1] == 13
+    for number in range(12):
+        fleet.people.open_from_fork(PATCH, {f"y{number}": b"y\n"}, "Mine")
+    require_rest(fleet)
+    fleet.people.close(13)
+    assert reasons(fleet)["v2.8.7"] == "closed-by-human"
+
+
+def test_a_pull_request_into_another_base_is_left_alone(patch: Fleet) -> None:
+    patch.people.push("stable", {**installation("v2.8.6")}, "Stable\n")
+    patch.repository.retarget(patch.repository.pulls[1], "stable")
+    assert reasons(patch)[PATCH] == "branch-edited"
+    patch.people.close(1)
+    patch.run()
+    assert (open_in(patch), patch.repository.pulls[2].base) == ([2], "main")
+    require_rest(patch)
+
+
+# Several minors, groups that change
+
+
+def test_a_wider_policy_closes_the_patch_that_the_minor_holds(opens: Opens) -> None:
+    fleet = opens()
+    fleet.run()
+    assert len(open_in(fleet)) == 2
+    fleet.people.push("main", {CONFIG: b"policy: minor\n"}, "Let minors go\n")
+    fleet.run()
+    (number,) = open_in(fleet)
+    assert (state_of(fleet, number).subject, fleet.repository.pulls[number].is_draft) == ("minor", False)
+    assert {state_of(fleet, each).closed for each in fleet.repository.pulls} == {"", "superseded"}
+    require_rest(fleet)
+
+
+def test_a_draft_moves_on_to_the_next_minor(opens: Opens) -> None:
+    fleet = opens("v2.6.4", tags=("v2.6.4", "v2.7.1"))
+    fleet.run()
+    fleet.release("v2.6.4", "v2.7.1", "v2.8.8")
+    fleet.run()
+    assert (open_in(fleet), state_of(fleet).target) == ([1], "v2.8.8")
+    require_rest(fleet)
+
+
+def test_an_approved_minor_stays_when_the_next_one_comes(opens: Opens) -> None:
+    fleet = opens("v2.6.4", tags=("v2.6.4", "v2.7.1"))
+    fleet.run()
+    fleet.people.mark_ready(1)
+    fleet.release("v2.6.4", "v2.7.1", "v2.8.8")
+    fleet.run()
+    assert (open_in(fleet), state_of(fleet).target, state_of(fleet).approval) == ([1], "v2.7.1", "2.7")
+    assert reasons(fleet) == {"v2.8.8": "needs-approval"}
+    fleet.people.merge(1)
+    fleet.run()
+    assert (state_of(fleet, 2).target, fleet.repository.pulls[2].is_draft) == ("v2.8.8", True)
+
+
+def test_who_refused_a_minor_is_asked_about_the_next(opens: Opens) -> None:
+    fleet = opens("v2.6.4", tags=("v2.6.4", "v2.7.1"))
+    fleet.run()
+    fleet.people.close(1)
+    fleet.release("v2.6.4", "v2.7.1", "v2.8.8")
+    fleet.run()
+    assert (open_in(fleet), state_of(fleet, 2).target) == ([2], "v2.8.8")
+    require_rest(fleet)
+
+
+def test_a_minor_cools_down_before_there_is_a_draft(opens: Opens) -> None:
+    fleet = opens("v2.8.8")
+    publish_releases(fleet.hub, {"v2.8.8": "2026-01-12T09:00:00Z", "v2.9.3": "2026-02-27T09:00:00Z"})
+    source = {"release-source": f"{fleet.hub.api_url}/repos/fluxcd/flux2"}
+    assert reasons(fleet, source) == {"v2.9.3": "cooling-down"}
+    fleet.hub.clock.advance(days=5)
+    assert fleet.run(source).outcome == "opened"
+    assert fleet.run(source).writes == ()
+
+
+def test_an_installation_that_is_gone_leaves_no_pull_request(patch: Fleet) -> None:
+    files: dict[str, bytes | None] = dict.fromkeys(installation("v2.8.6"))
+    patch.people.push("main", {**files, **installation("v2.8.7", "clusters/other")}, "Move\n")
+    patch.run()
+    assert open_in(patch) == []
+    require_rest(patch)
+
+
+def test_installations_that_become_a_group_have_its_pull_request_alone(tmp_path: Path) -> None:
+    files = installations(a="v2.8.6", b="v2.8.6")
+    with fleet_at(tmp_path, files, SUMMARY, OLD) as fleet:
+        fleet.run()
+        assert len(open_in(fleet)) == 2
+        config = b"pending: summary\ngroups:\n  all:\n    paths: ['clusters/**']\n"
+        fleet.people.push("main", {CONFIG: config}, "Group them\n")
+        fleet.run()
+        fleet.run()
+        assert [fleet.repository.pulls[number].head for number in open_in(fleet)] == [
+            "flux-upgrade/all/patch"
+        ]
+        require_rest(fleet)
+        fleet.people.push("main", {CONFIG: SUMMARY.encode()}, "Ungroup them\n")
+        fleet.run()
+        fleet.run()
+        assert len(open_in(fleet)) == 2
+        require_rest(fleet)
+
+
+def test_flags_that_are_to_change_have_a_pull_request_that_can_be_refused(opens: Opens) -> None:
+    fleet = opens("v2.8.7", "pending: summary\nflags:\n  network-policy: false\n")
+    fleet.run()
+    assert held_by(fleet, PATCH) == manifest("v2.8.7", network_policy=False)
+    require_rest(fleet)
+    newer(fleet)
+    fleet.run()
+    assert held_by(fleet, PATCH) == manifest("v2.8.8", network_policy=False)
+    require_rest(fleet)
+    fleet.people.close(1)
+    fleet.run()
+    assert held_by(fleet, PATCH) == manifest("v2.8.7", network_policy=False)
+    fleet.people.close(open_in(fleet)[0])
+    assert open_in(fleet) == []
+    assert "closed-by-human" in reasons(fleet).values()
+
+
+# Forges without drafts
+
+
+@pytest.fixture
+def issue(opens: Opens) -> Fleet:
+    """An issue is open for v2.9.3, for there are no drafts."""
+    fleet = opens("v2.8.8", tags=("v2.8.8", "v2.9.3"), drafts=False)
+    ran = fleet.run()
+    assert (ran.code, ran.outcome, open_in(fleet)) == (0, "opened", [])
+    assert fleet.repository.issues[1].labels == ["flux-upgrade/pending"]
+    return fleet
+
+
+def test_an_issue_stands_in_for_a_draft_and_is_kept_current(issue: Fleet) -> None:
+    require_rest(issue)
+    assert "issue [#1]" in issue.run().summary
+    newer(issue)
+    issue.run()
+    assert "v2.9.4" in issue.repository.issues[1].body
+    assert len(issue.repository.issues) == 1
+    require_rest(issue)
+
+
+def test_its_label_opens_the_pull_request_and_closes_the_issue(issue: Fleet) -> None:
+    issue.people.label(1, "flux-upgrade/approved")
+    assert issue.run().outcome == "opened"
+    assert (open_in(issue), issue.repository.issues[1].state) == ([2], "closed")
+    assert not issue.repository.pulls[2].is_draft
+    require_rest(issue)
+    newer(issue)
+    issue.run()
+    assert state_of(issue, 2).target == "v2.9.4"
+    require_rest(issue)
+
+
+def test_an_issue_that_is_closed_is_a_refusal(issue: Fleet) -> None:
+    issue.people.close(1)
+    assert reasons(issue) == {"v2.9.3": "closed-by-human"}
+    newer(issue)
+    assert "closed-by-human" in reasons(issue).values()
+    issue.people.reopen(1)
+    issue.run()
+    assert "v2.9.4" in issue.repository.issues[1].body
+    issue.people.close(1)
+    issue.run(approve="2.9")
+    assert open_in(issue) == [2]
+
+
+def test_a_dispatch_opens_the_pull_request_too(issue: Fleet) -> None:
+    issue.run(approve="2.9")
+    assert (open_in(issue), issue.repository.issues[1].state) == ([2], "closed")
+    require_rest(issue)

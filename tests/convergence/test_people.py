@@ -1,0 +1,258 @@
+"""What people answer, and what becomes of it: approvals, refusals, merges, reverts."""
+
+from __future__ import annotations
+
+import pytest
+from github_stand_in import FAULTS, to
+
+from convergence.asking import SUMMARY, Opens, held_by, newer, open_in, reasons, require_rest, state_of
+from convergence.fleet import CONFIG, MINOR, PATCH, PATH, Fleet, manifest
+from flux_upgrade import markers
+
+# Approval
+
+
+def test_a_draft_that_is_marked_ready_is_approved_and_kept_current(draft: Fleet) -> None:
+    draft.people.mark_ready(1)
+    draft.run()
+    assert (state_of(draft).pending, state_of(draft).approval) == (False, "2.9")
+    require_rest(draft)
+    before = draft.repository.head(MINOR)
+    newer(draft)
+    ran = draft.run()
+    assert "GRAPHQL updateRefs" in ran.writes
+    assert draft.repository.head(MINOR) != before
+    assert held_by(draft, MINOR) == manifest("v2.9.4")
+    assert (open_in(draft), draft.repository.pulls[1].is_draft) == ([1], False)
+    assert state_of(draft).target == "v2.9.4"
+    require_rest(draft)
+
+
+def test_a_draft_that_nobody_approves_is_kept_current_as_a_draft(draft: Fleet) -> None:
+    newer(draft)
+    draft.run()
+    assert (state_of(draft).target, draft.repository.pulls[1].is_draft) == ("v2.9.4", True)
+    assert draft.repository.pulls[1].title.startswith("Upgrade Flux to v2.9.4")
+    require_rest(draft)
+
+
+def test_the_label_approves_and_is_taken_off(draft: Fleet) -> None:
+    draft.people.label(1, "flux-upgrade/approved")
+    draft.run()
+    pull = draft.repository.pulls[1]
+    assert (pull.is_draft, pull.labels) == (False, [])
+    assert state_of(draft).approval == "2.9"
+    require_rest(draft)
+
+
+def test_a_minor_is_approved_by_dispatch_with_its_later_patches(draft: Fleet) -> None:
+    draft.run(approve="2.9", event="workflow_dispatch")
+    assert not draft.repository.pulls[1].is_draft
+    newer(draft)
+    draft.run()
+    assert (state_of(draft).target, state_of(draft).approval) == ("v2.9.4", "2.9")
+    assert not draft.repository.pulls[1].is_draft
+    require_rest(draft)
+
+
+@pytest.mark.parametrize("approve", ["v2.9.3", "2.9.3"])
+def test_one_version_is_approved_by_dispatch_and_no_other(approve: str, draft: Fleet) -> None:
+    draft.run(approve=approve, event="workflow_dispatch")
+    assert (state_of(draft).approval, draft.repository.pulls[1].is_draft) == ("v2.9.3", False)
+    newer(draft)
+    assert reasons(draft) == {"v2.9.4": "needs-approval"}
+    assert held_by(draft, MINOR) == manifest("v2.9.3")
+
+
+def test_one_version_below_the_newest_can_be_approved(draft: Fleet) -> None:
+    newer(draft)
+    draft.run()
+    draft.run(approve="v2.9.3")
+    assert (held_by(draft, MINOR), state_of(draft).target) == (manifest("v2.9.3"), "v2.9.3")
+    assert not draft.repository.pulls[1].is_draft
+    assert reasons(draft) == {"v2.9.4": "needs-approval"}
+
+
+def test_an_approval_before_there_is_a_draft_opens_it_ready(opens: Opens) -> None:
+    fleet = opens("v2.8.8", tags=("v2.8.8", "v2.9.3"))
+    fleet.run(approve="2.9")
+    assert (open_in(fleet), fleet.repository.pulls[1].is_draft) == ([1], False)
+    require_rest(fleet)
+
+
+def test_a_draft_again_waits_again(draft: Fleet) -> None:
+    draft.run(approve="2.9")
+    draft.people.to_draft(1)
+    draft.run()
+    assert draft.repository.pulls[1].is_draft
+    assert state_of(draft).pending
+    require_rest(draft)
+    draft.people.mark_ready(1)
+    draft.run()
+    assert not state_of(draft).pending
+    require_rest(draft)
+
+
+def test_a_patch_that_is_made_a_draft_is_on_hold(patch: Fleet) -> None:
+    patch.people.to_draft(1)
+    require_rest(patch)
+    newer(patch)
+    patch.run()
+    assert (state_of(patch).target, patch.repository.pulls[1].is_draft) == ("v2.8.8", True)
+    require_rest(patch)
+
+
+def test_a_policy_that_becomes_wider_makes_the_draft_ready(draft: Fleet) -> None:
+    draft.people.push("main", {CONFIG: b"policy: minor\n"}, "Let minors go\n")
+    draft.run()
+    assert not draft.repository.pulls[1].is_draft
+    require_rest(draft)
+
+
+def test_what_waits_can_be_shown_in_the_summary_alone(opens: Opens) -> None:
+    fleet = opens("v2.8.8", SUMMARY, ("v2.8.8", "v2.9.3"))
+    ran = fleet.run()
+    assert (ran.writes, ran.outcome) == ((), "held")
+    assert "needs-approval" in ran.summary
+    assert "approve=2.9" in ran.summary
+
+
+def test_a_draft_is_closed_when_it_is_to_be_shown_in_the_summary(draft: Fleet) -> None:
+    draft.people.push("main", {CONFIG: SUMMARY.encode()}, "No drafts\n")
+    assert draft.run().outcome == "closed"
+    assert state_of(draft).closed == "summary"
+    assert reasons(draft) == {"v2.9.3": "needs-approval"}
+    draft.people.push("main", {CONFIG: b"{}\n"}, "Drafts\n")
+    draft.run()
+    assert len(open_in(draft)) == 1, "a pull request that we closed is no answer"
+
+
+# Refusal
+
+
+def test_a_closed_minor_mutes_it_with_its_later_patches_until_it_is_approved(draft: Fleet) -> None:
+    draft.people.close(1)
+    assert reasons(draft) == {"v2.9.3": "closed-by-human"}
+    newer(draft)
+    assert "closed-by-human" in reasons(draft).values()
+    assert open_in(draft) == []
+    draft.run(approve="2.9")
+    assert open_in(draft) == [2]
+    assert (draft.repository.pulls[2].is_draft, state_of(draft, 2).target) == (False, "v2.9.4")
+    require_rest(draft)
+
+
+def test_a_closed_patch_mutes_that_version_and_no_later_one(patch: Fleet) -> None:
+    patch.people.close(1)
+    assert reasons(patch)["v2.8.7"] == "closed-by-human"
+    patch.run(approve="v2.8.7")
+    assert open_in(patch) == [2]
+    patch.people.close(2)
+    newer(patch)
+    patch.run()
+    assert (open_in(patch), state_of(patch, 3).target) == ([3], "v2.8.8")
+    require_rest(patch)
+
+
+def test_a_pull_request_that_is_opened_again_counts_again(patch: Fleet) -> None:
+    patch.people.close(1)
+    assert reasons(patch)["v2.8.7"] == "closed-by-human"
+    patch.people.reopen(1)
+    require_rest(patch)
+    assert open_in(patch) == [1]
+
+
+def test_a_deleted_branch_is_a_refusal(patch: Fleet) -> None:
+    patch.people.delete_branch(PATCH)
+    assert reasons(patch)["v2.8.7"] == "closed-by-human"
+    assert open_in(patch) == []
+
+
+def test_the_box_closes_and_mutes(draft: Fleet) -> None:
+    draft.people.tick(1, "skip")
+    assert draft.run().outcome == "closed"
+    assert state_of(draft).closed == markers.SKIP
+    assert reasons(draft) == {"v2.9.3": "closed-by-human"}
+    draft.run(approve="2.9")
+    assert open_in(draft) == [2]
+
+
+def test_the_box_closes_what_somebody_pushed_to(patch: Fleet) -> None:
+    pushed = patch.people.push(PATCH, {"NOTES.md": b"mine\n"})
+    patch.people.tick(1, "skip")
+    assert patch.run().outcome == "closed"
+    assert patch.repository.head(PATCH) == pushed
+
+
+# Merge and revert
+
+
+@pytest.mark.parametrize("method", ["merge", "squash", "rebase"])
+@pytest.mark.parametrize("is_deleted", [True, False])
+def test_after_a_merge_the_next_patch_has_a_pull_request_of_its_own(
+    method: str, is_deleted: object, opens: Opens
+) -> None:
+    fleet = opens(config=SUMMARY, delete_branch_on_merge=is_deleted)
+    fleet.run()
+    fleet.people.merge(1, method)
+    assert reasons(fleet) == {"v2.9.3": "needs-approval"}
+    newer(fleet)
+    fleet.run()
+    assert open_in(fleet) == [2]
+    assert (state_of(fleet, 2).target, held_by(fleet, PATCH)) == ("v2.8.8", manifest("v2.8.8"))
+    require_rest(fleet)
+
+
+@pytest.mark.parametrize("method", ["merge", "squash", "rebase"])
+@pytest.mark.parametrize("is_deleted", [True, False])
+def test_a_revert_is_respected_until_it_is_approved(method: str, is_deleted: object, opens: Opens) -> None:
+    fleet = opens(config=SUMMARY, delete_branch_on_merge=is_deleted)
+    fleet.run()
+    fleet.people.revert(fleet.people.merge(1, method))
+    assert fleet.repository.files()[PATH] == manifest("v2.8.6")
+    assert reasons(fleet)["v2.8.7"] == "reverted"
+    fleet.run(approve="v2.8.7")
+    assert open_in(fleet) == [2]
+    assert held_by(fleet, PATCH) == manifest("v2.8.7")
+    require_rest(fleet)
+    fleet.people.merge(2, method)
+    assert reasons(fleet) == {"v2.9.3": "needs-approval"}
+
+
+def test_a_revert_is_of_what_was_merged_whatever_the_body_tells(patch: Fleet) -> None:
+    newer(patch)
+    patch.hub.fail(FAULTS["403 permission"], to("PATCH", "/pulls/"))
+    assert patch.run().code == 14
+    assert (held_by(patch, PATCH), state_of(patch).target) == (manifest("v2.8.8"), "v2.8.7")
+    patch.people.revert(patch.people.merge(1, "squash"))
+    assert reasons(patch)["v2.8.8"] == "reverted"
+
+
+def test_a_reverted_minor_is_muted_with_its_patches(draft: Fleet) -> None:
+    draft.people.mark_ready(1)
+    draft.run()
+    draft.people.revert(draft.people.merge(1, "squash"))
+    newer(draft)
+    assert "reverted" in reasons(draft).values()
+    assert open_in(draft) == []
+
+
+def test_a_patch_is_closed_when_the_minor_is_merged(opens: Opens) -> None:
+    fleet = opens()
+    fleet.run(approve="2.9")
+    assert len(open_in(fleet)) == 2
+    patch, minor = sorted(open_in(fleet), key=lambda number: state_of(fleet, number).subject != "patch")
+    assert not fleet.repository.pulls[minor].is_draft
+    fleet.people.merge(minor)
+    assert fleet.run().outcome == "closed"
+    assert (open_in(fleet), state_of(fleet, patch).closed) == ([], "done")
+    require_rest(fleet)
+
+
+def test_what_was_done_by_hand_is_closed_and_no_refusal(patch: Fleet) -> None:
+    patch.people.push("main", {PATH: manifest("v2.8.7")}, "By hand\n")
+    assert patch.run().outcome == "closed"
+    assert "**Closed:**" in patch.repository.pulls[1].body
+    newer(patch)
+    patch.run()
+    assert state_of(patch, 2).target == "v2.8.8"
