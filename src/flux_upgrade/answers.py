@@ -70,12 +70,15 @@ def _closed(subject: Subject, target: str, where: PullRequest | Issue) -> Muted:
 
 
 def _cut_off(branch: Branch) -> Iterator[str]:
-    """What was approved by a run that ended after it had made the branch."""
+    """What was approved by a run that ended after it had made the branch.
+
+    A commit that was put into an open pull request does not count: somebody may have closed that since.
+    """
     head = branch.head
     if head is None or not markers.is_ours(head):
         return
     if all(pull.head is None or pull.head.oid != head.oid for pull in branch.pulls):
-        approval = markers.trailers(head.message).get(markers.APPROVAL, "")
+        approval = markers.trailers(head.message).get(markers.OPENING, "")
         if approval:
             yield approval
 

@@ -76,7 +76,7 @@ def converge(proposal: Proposal, around: Surroundings, repository: Repository) -
         branch=branch.name,
         base=repository.base,
         before="" if head is None else head.oid,
-        commit=None if fits else _commit(proposal, around, repository),
+        commit=None if fits else _commit(proposal, around, repository, markers.OPENING),
         title=pull_request.title(proposal, around),
         body=pull_request.body(proposal, around, _state(proposal, around)),
         is_draft=proposal.is_pending,
@@ -202,11 +202,13 @@ def _is_current(message: str, proposal: Proposal) -> bool:
     return markers.trailers(message).get(_PLAN) == pull_request.plan_digest(proposal)
 
 
-def _commit(proposal: Proposal, around: Surroundings, repository: Repository) -> NewCommit:
+def _commit(proposal: Proposal, around: Surroundings, repository: Repository, *names: str) -> NewCommit:
+    """``names``: trailers that tell what was approved, beside the usual one."""
     message = pull_request.commit_message(proposal, around)
     if proposal.approval:
-        # Should the run end before there is a pull request, or its body be lost, the commit tells.
-        message = f"{message.rstrip()}\n{markers.APPROVAL}: {proposal.approval}\n"
+        # Should the body be lost, the commit tells.
+        told = "".join(f"{name}: {proposal.approval}\n" for name in (markers.APPROVAL, *names))
+        message = f"{message.rstrip()}\n{told}"
     return NewCommit(
         message=message,
         parent=repository.base_oid,

@@ -17,6 +17,8 @@ from flux_upgrade.values import NamedTuple
 
 DIGEST = "Flux-Upgrade-Digest"
 APPROVAL = "Flux-Upgrade-Approval"
+OPENING = "Flux-Upgrade-Opening"
+"""The same, on a commit that a pull request was to be opened with: should the run end before it is."""
 TARGET = "Flux-Upgrade-Target"
 REBASE = "rebase"
 SKIP = "skip"

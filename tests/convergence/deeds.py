@@ -10,6 +10,7 @@ from convergence.pictures import Picture, difference
 from convergence.runs import Ran
 from convergence.scenarios import Staged
 from flux_upgrade import markers
+from flux_upgrade.answers import minor_of
 
 _MINE: dict[str, bytes | None] = {"NOTES.md": b"Mine.\n"}
 _MESSAGE = "Add notes\n"
@@ -125,7 +126,9 @@ def _refused(stage: Staged, rest: Ran) -> str:
     closed = [pull for pull in pulls.values() if pull.state == "closed"]
     if not closed:
         return _sane(stage, rest)
-    targets = [state.target for pull in pulls.values() if (state := markers.state_of(pull.body))]
+    states = [state for pull in pulls.values() if (state := markers.state_of(pull.body))]
+    # Who refuses a minor refuses its later patches, too.
+    targets = [each.target if each.subject == "patch" else minor_of(each.target) for each in states]
     if len(targets) != len(set(targets)):
         return f"it was proposed again: {targets}"
     return _sane(stage, rest)
@@ -180,6 +183,7 @@ WORKS = Deed("works on something else", _works, _as_before)
 DEEDS: dict[str, tuple[Deed, ...]] = {
     "opening": (PUSHES, MERGES, CLOSES, DELETES, UPGRADES, WORKS),
     "updating": (PUSHES, MERGES, CLOSES, DELETES, WRITES, TICKS, UPGRADES, WORKS),
+    "updating what was approved": (PUSHES, MERGES, CLOSES, DELETES, WRITES, TICKS, UPGRADES, WORKS),
     "opening what was approved": (PUSHES, MERGES, CLOSES, DELETES, UPGRADES, WORKS),
     "approving by dispatch": (PUSHES, MERGES, READIES, WRITES, UPGRADES, WORKS),
     "approving one version": (PUSHES, MERGES, READIES, WRITES, UPGRADES, WORKS),

@@ -82,7 +82,8 @@ class _Both:
         stage.fleet.restore(stage.start)
         codes = self._codes(stage)
         stage.fleet.undisturbed()
-        return judge.after(is_green=not any(codes))
+        # To be overtaken is nothing to fail for: each looks again.
+        return f"they end with {codes}" if any(codes) else judge.after(is_green=True)
 
     def _codes(self, stage: Staged) -> tuple[int, int]:
         fleet = stage.fleet

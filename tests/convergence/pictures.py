@@ -67,7 +67,7 @@ def _commit(repository: Repository, oid: str) -> tuple[object, ...]:
     return commit.tree, commit.parents, message, statuses
 
 
-_PASSING = (markers.APPROVAL, markers.DIGEST)
+_PASSING = (markers.APPROVAL, markers.OPENING, markers.DIGEST)
 
 
 def _pull(pull: Any) -> dict[str, Any]:

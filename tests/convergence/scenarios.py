@@ -69,6 +69,15 @@ def _newer_patch(fleet: Fleet) -> None:
     fleet.release("v2.8.6", "v2.8.7", "v2.8.8", "v2.9.4")
 
 
+def _approved_and_newer_patch(fleet: Fleet) -> None:
+    """The same, once a person has marked it ready."""
+    fleet.release("v2.8.8", "v2.9.3")
+    _proposed(fleet)
+    fleet.people.mark_ready(1)
+    fleet.run()
+    fleet.release("v2.8.8", "v2.9.3", "v2.9.4")
+
+
 def _labelled(fleet: Fleet) -> None:
     _proposed(fleet)
     fleet.people.label(1, "flux-upgrade/approved")
@@ -98,6 +107,7 @@ SCENARIOS = (
         settings={"auto_merge": True, "required_contexts": ("ci",)},
     ),
     Scenario("updating", "v2.8.6", _newer_patch, 7, PATCH, "v2.8.8", config=_SUMMARY),
+    Scenario("updating what was approved", "v2.8.8", _approved_and_newer_patch, 7),
     Scenario("opening what was approved", "v2.8.8", _nothing, 6, inputs={"approve": "2.9"}),
     Scenario("approving by dispatch", "v2.8.8", _proposed, 4, inputs={"approve": "2.9"}),
     Scenario("approving one version", "v2.8.8", _proposed, 6, inputs={"approve": "v2.9.4"}),

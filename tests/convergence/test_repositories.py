@@ -81,6 +81,14 @@ def test_a_checkout_that_is_dirty_is_said_and_nothing_written(patch: Fleet, tmp_
     assert "not committed" in ran.log
 
 
+def test_an_upgrade_that_is_not_committed_closes_nothing(patch: Fleet, tmp_path: Path) -> None:
+    dirty = tmp_path / "dirty"
+    shutil.copytree(patch.checkout(), dirty)
+    (dirty / PATH).write_bytes(manifest("v2.8.7"))
+    ran = patch.run(checkout=dirty)
+    assert (ran.code, ran.writes, open_in(patch)) == (16, (), [1])
+
+
 def test_a_checkout_that_is_ahead_closes_nothing(patch: Fleet, tmp_path: Path) -> None:
     ahead = tmp_path / "ahead"
     shutil.copytree(patch.checkout(), ahead)

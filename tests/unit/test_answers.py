@@ -164,7 +164,7 @@ def test_answers_of_all_branches_of_a_team_count() -> None:
 
 
 def test_an_approval_is_not_lost_with_the_run_that_was_cut_off() -> None:
-    head = our_commit(**TRAILERS, Approval="2.9")
+    head = our_commit(**TRAILERS, Opening="2.9")
     cut_off = branch(name="flux-upgrade/staging/minor", head=head)
     assert asked(others=[cut_off]) == approved("2.9")
     opened = branch(pull(PENDING, is_draft=True, head=head), head=head)
@@ -172,9 +172,15 @@ def test_an_approval_is_not_lost_with_the_run_that_was_cut_off() -> None:
     assert asked(others=[branch(head=our_commit(**TRAILERS))]) == NOTHING
 
 
+def test_an_approved_pull_request_that_is_closed_while_its_commit_is_replaced_stays_closed() -> None:
+    refused = pull(told(approval="2.9"), at=PullState.CLOSED, head=our_commit("old", **TRAILERS))
+    replaced = our_commit("new", **TRAILERS, Approval="2.9")
+    assert asked(others=[branch(refused, head=replaced)]).approved == ()
+
+
 def test_what_somebody_else_says_in_a_commit_approves_nothing() -> None:
-    forged = our_commit(**TRAILERS, Approval="2.9")
-    message = forged.message.replace("Approval: 2.9", "Approval: 9.9")
+    forged = our_commit(**TRAILERS, Opening="2.9")
+    message = forged.message.replace("Opening: 2.9", "Opening: 9.9")
     assert asked(others=[branch(head=type(forged)("x", forged.tree, forged.parents, message))]) == NOTHING
 
 
