@@ -10,8 +10,7 @@ T = TypeVar("T")
 
 def replace(value: T, **changes: Any) -> T:
     """``value`` with some fields changed."""
-    if isinstance(value, tuple):
-        changed: T = value._replace(**changes)  # type: ignore[attr-defined]  # a named tuple
-        return changed
-    replaced: T = dataclasses.replace(value, **changes)  # type: ignore[type-var]  # else a dataclass
-    return replaced
+    old: Any = value
+    # Both kinds of values are frozen; only a dataclass has no method for it.
+    changed: T = old._replace(**changes) if hasattr(old, "_replace") else dataclasses.replace(old, **changes)
+    return changed

@@ -8,7 +8,7 @@ import struct
 import threading
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Protocol
+from typing import Any, Protocol
 
 from github_stand_in.exchange import Fault, Request, Response
 
@@ -62,12 +62,12 @@ class Server(ThreadingHTTPServer):
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
-    def handle_error(self, request: object, client_address: object) -> None:
+    def handle_error(self, request: Any, client_address: Any) -> None:
         """Leave it out of the output, if a client hung up; everything else is a defect of ours."""
         import sys
 
         if not isinstance(sys.exc_info()[1], OSError):
-            super().handle_error(request, client_address)  # type: ignore[arg-type]  # what it was called with
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -226,7 +226,8 @@ def test_a_closed_one_is_read_and_not_written_to(outdated: Budget) -> None:
 
 
 def test_a_dry_run_and_a_plan_write_nothing(outdated: Budget) -> None:
-    for name, value in (("dry_run", "true"), ("mode", "plan")):
-        outdated.run(**{name: value})  # type: ignore[arg-type]  # no input is called `cached`
+    dry: tuple[dict[str, Any], ...] = ({"dry_run": "true"}, {"mode": "plan"})
+    for inputs in dry:
+        outdated.run(**inputs)
         assert outdated.at_home == ["GRAPHQL query"]
     outdated.tell("a dry run, a plan")

@@ -215,7 +215,9 @@ def pairs(text: str) -> Iterator[tuple[str, str]]:
     for line in lines:
         if not line:
             continue
-        name, sign, rest = re.fullmatch(r"(.*?)(=|<<|$)(.*)", line, re.DOTALL).groups()  # type: ignore[union-attr]  # `$` matches
+        found = re.fullmatch(r"(.*?)(=|<<|$)(.*)", line, re.DOTALL)
+        assert found is not None  # `$` matches, should nothing else
+        name, sign, rest = found.groups()
         if not sign or not name:
             raise ValueError(f"invalid format: '{line}'")
         if sign == "=":

@@ -17,6 +17,7 @@ from flows import fleet, manifest, path_in
 from flux_upgrade.action_yml import OUTPUTS, REPORT_FILE
 from flux_upgrade.errors import (
     CheckoutDiffers,
+    FluxUpgradeError,
     ForbiddenByForge,
     InvalidConfig,
     NothingFound,
@@ -62,10 +63,10 @@ def report(done: Result) -> dict[str, object]:
     return told
 
 
-def failed(done: Result, error: type[Exception], told: str) -> None:
+def failed(done: Result, error: type[FluxUpgradeError], told: str) -> None:
     """It ended red for one reason, which is said once, and did nothing."""
-    slug, code = error.slug, error.exit_code  # type: ignore[attr-defined]  # one of errors.py
-    assert done.exit_code == code, done.log
+    slug = error.slug
+    assert done.exit_code == error.exit_code, done.log
     (annotation,) = (each for each in done.annotations if each.level == "error")
     assert annotation.properties == {"title": f"flux-upgrade: {slug}"}
     assert told in annotation.message
@@ -178,7 +179,7 @@ def _edited(version: str) -> bytes:
     ids=lambda each: "".join(f"{key}-{value}" for key, value in each.items()) if isinstance(each, dict) else "",
 )  # fmt: skip
 def test_a_wrong_input_is_one_annotation(
-    tmp_path: Path, inputs: Mapping[str, str], error: type[Exception], told: str
+    tmp_path: Path, inputs: Mapping[str, str], error: type[FluxUpgradeError], told: str
 ) -> None:
     files = {**fleet({"clusters/staging": "v2.8.7"}), "README.md": b"Fleet\n"}
     with Fleet(tmp_path, files) as on:

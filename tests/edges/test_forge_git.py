@@ -336,7 +336,9 @@ def test_gitlab_draft_is_made_ready_by_its_title(world: World) -> None:
     assert again.head is not None
     assert markers.is_ours(again.head)
     assert not again.pulls[0].is_draft
-    assert again.head.tree == seen.branches[BRANCH].head.tree  # type: ignore[union-attr]  # was there
+    before = seen.branches[BRANCH].head
+    assert before is not None
+    assert again.head.tree == before.tree
 
 
 def test_says_what_gitlab_says_where_it_opens_none(world: World) -> None:

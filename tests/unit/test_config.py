@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import yaml
@@ -154,8 +155,8 @@ RANGE = Constraint("2.x")
 def test_explicit_inputs_beat_the_file(
     text: str, asked: dict[str, object], expected: tuple[Bump, str]
 ) -> None:
-    given = {"policy": None, "range": None, "flags": {}, **asked}
-    changed = config.overridden(load(f"{text}\ngroups: {{a: {{paths: [a]}}}}"), **given)  # type: ignore[arg-type] # a table's row
+    given: dict[str, Any] = {"policy": None, "range": None, "flags": {}, **asked}
+    changed = config.overridden(load(f"{text}\ngroups: {{a: {{paths: [a]}}}}"), **given)
     for group in (changed.default, *changed.groups):
         policy = group.policy
         assert (policy.bump, policy.range.text if policy.range else "") == expected

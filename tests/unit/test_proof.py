@@ -7,7 +7,7 @@ import written_release
 
 from flux_upgrade.errors import Unreadable
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.manifests.generators import GENERATORS
+from flux_upgrade.manifests.generators import GENERATORS, Generator
 from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Proof, Verdict, prove
@@ -121,12 +121,12 @@ def test_a_controller_taken_out_by_hand_is_an_edit(shared: Regenerator) -> None:
 
 @pytest.mark.parametrize("generator", GENERATORS)
 @pytest.mark.parametrize("tag", ["v2.6.4", "v2.8.8"])
-def test_templates_of_another_release(tag: str, generator: object, shared: Regenerator) -> None:
+def test_templates_of_another_release(tag: str, generator: Generator, shared: Regenerator) -> None:
     options = InstallOptions(
         tag, components=("helm-controller", "notification-controller", "source-controller")
     )
     own = shared.rules(tag).generator
-    foreign = shared.regenerate(options, generator)  # type: ignore[arg-type] # from the tuple above
+    foreign = shared.regenerate(options, generator)
     proof = proof_of(foreign.text, shared)
     assert proof.version == tag
     assert proof.edits == ()

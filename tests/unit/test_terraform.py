@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from flux_upgrade.decision import HoldReason
@@ -146,8 +148,8 @@ def test_a_block_that_is_not_closed_is_read_as_far_as_it_goes() -> None:
         ({"cluster_path": "clusters/a"}, "clusters/a/flux-system/other.yaml", None),
     ],
 )  # fmt: skip
-def test_who_writes_a_file(owner: dict[str, str | None], path: str, expected: bool | None) -> None:  # noqa: FBT001 a table's column
-    ownership = owner_of(path, (TerraformOwner("x.tf", 1, **owner),))  # type: ignore[arg-type]  # of no boolean
+def test_who_writes_a_file(owner: dict[str, Any], path: str, expected: bool | None) -> None:  # noqa: FBT001 a table's column
+    ownership = owner_of(path, (TerraformOwner("x.tf", 1, **owner),))
     assert (ownership and ownership.is_certain) is expected
 
 
