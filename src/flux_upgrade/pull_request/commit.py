@@ -8,8 +8,9 @@ import textwrap
 from flux_upgrade import markers
 from flux_upgrade.forge import Status
 from flux_upgrade.markdown import inert, shortened, visible
+from flux_upgrade.phrases import proof_phrase
 from flux_upgrade.proposal import Proposal, Surroundings
-from flux_upgrade.pull_request.facts import checksums, proof_of, summed
+from flux_upgrade.pull_request.facts import checksums, summed
 from flux_upgrade.pull_request.headline import headline
 from flux_upgrade.pull_request.view import View
 
@@ -60,7 +61,7 @@ def status(proposal: Proposal) -> Status:
 
 def _told(view: View) -> str:
     """The proof, for somebody who reads the history."""
-    proved = summed(proof_of(plan.installation.proof) for plan, _ in view.upgrades)
+    proved = summed(proof_phrase(plan.installation.proof) for plan, _ in view.upgrades)
     return f"{proved}. {checksums(view)}."
 
 

@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from flux_upgrade.manifests.compare import FILE
 from flux_upgrade.manifests.images import Image, ImageState, tag_order
 from flux_upgrade.manifests.merge import Conflict
 from flux_upgrade.manifests.options import COMPONENTS, DEFAULT_COMPONENTS, spell
-from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.manifests.residue import VERSION_LABEL, Edit, Op
 from flux_upgrade.markdown import code, counted, plain, table
+from flux_upgrade.phrases import edit_phrase, place_of, proof_phrase
 from flux_upgrade.plan import Plan, Upgrade
 from flux_upgrade.pull_request.view import View
 
@@ -21,24 +20,6 @@ _VALUE = 60
 _FLAG = 400
 _WHERE = 200
 _KINDS = 3
-
-
-def proof_of(proof: Proof) -> str:
-    """How the file was proved, in words without markup."""
-    made = f"{proof.version} regenerated = your file"
-    count = len(proof.edits)
-    if count:
-        return f"{made} but for {counted(count, 'edit')} of yours"
-    match proof.verdict:
-        case Verdict.EXACT:
-            return f"{made}, byte for byte"
-        case Verdict.IMAGES:
-            return f"{made} but for its image lines"
-        case Verdict.FORMATTING if proof.base and proof.manifest and proof.base.text == proof.manifest.text:
-            return f"{made} but for its line ends, final newline or byte order mark, which stay"
-        case Verdict.FORMATTING:
-            return f"{made}, in another form; it is written in Flux's own"
-    return f"{made} in all its objects"
 
 
 def summed(said: Iterable[str]) -> str:
@@ -63,7 +44,7 @@ def checksums(view: View) -> str:
 
 def proof(view: View) -> list[str]:
     """Lines of Markdown: the proof of every installation, and what the proof found to be untrue."""
-    lines = view.gathered((plan, plain(proof_of(plan.installation.proof))) for plan, _ in view.upgrades)
+    lines = view.gathered((plan, plain(proof_phrase(plan.installation.proof))) for plan, _ in view.upgrades)
     lines += view.gathered((plan, line) for plan, _ in view.upgrades for line in _untrue(plan))
     evidence = {
         (upgrade.target, upgrade.change.evidence) for _, upgrade in view.upgrades if upgrade.change.evidence
@@ -174,16 +155,7 @@ def edits(view: View, which: str) -> list[str]:
 
 def edit_line(edit: Edit) -> str:
     """One edit, as Markdown."""
-    where = _where(edit)
-    match edit.op:
-        case Op.ADD:
-            return f"{where}: " + (f"{_value(edit.new)} added" if edit.path else "added")
-        case Op.REMOVE:
-            return f"{where}: removed"
-        case Op.COMMENT:
-            return f"{where}: {_value(edit.new)}"
-        case _:
-            return f"{where}: {_value(edit.old)} → {_value(edit.new)}"
+    return edit_phrase(edit, _place, _value)
 
 
 def given_up_line(edit: Edit) -> str:
@@ -201,9 +173,11 @@ def conflict_line(conflict: Conflict) -> str:
 
 
 def _where(edit: Edit) -> str:
-    if edit.object == FILE:
-        return "the file"
-    return code(" ".join(filter(None, (str(edit.object), edit.where))), _WHERE)
+    return place_of(edit, _place)
+
+
+def _place(text: str) -> str:
+    return code(text, _WHERE)
 
 
 def _value(value: Any) -> str:

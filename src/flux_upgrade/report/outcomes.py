@@ -8,7 +8,8 @@ from typing import Any
 from flux_upgrade.decision import Hold, HoldReason
 from flux_upgrade.kinds import Change, Installation
 from flux_upgrade.manifests.images import Controller, Image, ImageState
-from flux_upgrade.manifests.proof import Proof, Verdict
+from flux_upgrade.manifests.proof import Proof
+from flux_upgrade.phrases import proof_phrase
 from flux_upgrade.plan import Plan, Upgrade
 from flux_upgrade.publish import Outcome
 from flux_upgrade.report.wording import (
@@ -111,25 +112,7 @@ def _side(value: Any) -> str:
 
 
 def _proof_line(proof: Proof) -> str:
-    made = f"{proof.version} regenerated is your file"
-    count = len(proof.edits)
-    if count:
-        return f"{made} but for {'one edit' if count == 1 else f'{count} edits'} of yours, listed below"
-    match proof.verdict:
-        case Verdict.EXACT:
-            return f"{made} byte for byte"
-        case Verdict.IMAGES:
-            return f"{made} but for its image lines"
-        case Verdict.FORMATTING if _same_text(proof):
-            return f"{made} but for its line ends, final newline or byte order mark, which stay"
-        case Verdict.FORMATTING:
-            return f"{made} in another form; it is written in Flux's own"
-    return f"{made} in all its objects"
-
-
-def _same_text(proof: Proof) -> bool:
-    """Whether regeneration and file differ in nothing but how lines begin and end."""
-    return proof.base is not None and proof.manifest is not None and proof.base.text == proof.manifest.text
+    return proof_phrase(proof) + (", listed below" if proof.edits else "")
 
 
 def _image_notes(controllers: Sequence[Controller], change: Change) -> Iterator[str]:

@@ -9,9 +9,9 @@ from typing import Any
 from flux_upgrade.answers import minor_of
 from flux_upgrade.decision import Subject
 from flux_upgrade.kinds import Installation
-from flux_upgrade.manifests.compare import FILE
 from flux_upgrade.manifests.images import Image
-from flux_upgrade.manifests.residue import Edit, Op
+from flux_upgrade.manifests.residue import Edit
+from flux_upgrade.phrases import edit_phrase
 
 MOST_LINES = 40
 """Of a list in a text report; the JSON has all of it."""
@@ -68,16 +68,7 @@ def tag(image: Image) -> str:
 
 def edit_line(edit: Edit) -> str:
     """One edit in one line."""
-    where = "the file" if edit.object == FILE else " ".join(filter(None, (str(edit.object), edit.where)))
-    match edit.op:
-        case Op.ADD:
-            return f"{where}: added" + (f" {short(edit.new)}" if edit.path else "")
-        case Op.REMOVE:
-            return f"{where}: removed"
-        case Op.COMMENT:
-            return f"{where}: {short(edit.new)}"
-        case _:
-            return f"{where}: {short(edit.old)} → {short(edit.new)}"
+    return edit_phrase(edit, str, short)
 
 
 def short(value: Any) -> str:
