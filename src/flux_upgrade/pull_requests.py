@@ -72,11 +72,12 @@ def run_rounds(
     for attempt in range(_ROUNDS):
         acting = _Acting(gathered, forge, around, repository)
         for planned in plans:
+            proposals = proposals_of(planned, gathered.config, gathered.asked.approve)
             for subject in Subject:
                 name = branch_name(gathered.config.branch_prefix, planned.team.slug, subject)
                 before = results.get(name)
                 if before is None or _may_change(before, attempt):
-                    results[name] = _together(before, acting.act(planned, subject))
+                    results[name] = _together(before, acting.act(planned, subject, proposals.get(subject)))
         if not any(_may_change(result, attempt + 1) for result in results.values()):
             break
         try:
@@ -173,12 +174,12 @@ class _Acting:
         repository: Repository,
     ) -> None:
         self._gathered, self._forge, self._around, self._repository = gathered, forge, around, repository
+        # What stands around a team is read from files: once, for all of its pull requests.
+        self._surroundings: dict[str, Surroundings] = {}
 
-    def act(self, planned: TeamPlan, subject: Subject) -> Result:
-        gathered = self._gathered
-        name = branch_name(gathered.config.branch_prefix, planned.team.slug, subject)
+    def act(self, planned: TeamPlan, subject: Subject, proposal: Proposal | None) -> Result:
+        name = branch_name(self._gathered.config.branch_prefix, planned.team.slug, subject)
         idle = Result(planned.team, subject, name, Action.NONE)
-        proposal = proposals_of(planned, gathered.config, gathered.asked.approve).get(subject)
         # Another target may be proposed by now: what was refused is closed all the same.
         is_refused = self._is_refused(idle) and not (proposal is not None and proposal.is_asked)
         if proposal is None or is_refused:
@@ -186,7 +187,10 @@ class _Acting:
         # Nearly every run proposes nothing: what makes the texts is imported when there is one.
         from flux_upgrade.converge import converge
 
-        surroundings = self._around(self._repository, planned)
+        slug = planned.team.slug
+        if slug not in self._surroundings:
+            self._surroundings[slug] = self._around(self._repository, planned)
+        surroundings = self._surroundings[slug]
         found = converge(proposal, surroundings, self._repository)
         return self._take(found, idle._replace(proposal=proposal), surroundings)
 
