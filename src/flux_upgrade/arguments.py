@@ -6,7 +6,14 @@ import argparse
 
 from flux_upgrade import __version__
 from flux_upgrade.errors import UsageError
-from flux_upgrade.manifests.options import COMPONENTS, DEFAULT_COMPONENTS, LOG_LEVELS, InstallOptions, nearest
+from flux_upgrade.manifests.options import (
+    COMPONENTS,
+    DEFAULT_COMPONENTS,
+    LOG_LEVELS,
+    InstallOptions,
+    nearest,
+    parse_bool,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +24,6 @@ PROGRAM = "flux-upgrade"
 DEFAULT_SOURCE = "github"
 CONFIG = ".github/flux-upgrade.yaml"
 _BOOLEANS = ("--watch-all-namespaces", "--network-policy")
-_TRUE = ("1", "t", "T", "TRUE", "true", "True")
-_FALSE = ("0", "f", "F", "FALSE", "false", "False")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -58,10 +63,11 @@ def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
 
 
 def boolean(text: str) -> bool:
-    """As Go's ``strconv.ParseBool``, which reads Flux's own flags."""
-    if text in _TRUE or text in _FALSE:
-        return text in _TRUE
-    raise argparse.ArgumentTypeError(f"'{text}' is neither true nor false")
+    """As ``parse_bool``; raises argparse's own error for what it refuses."""
+    value = parse_bool(text)
+    if value is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is neither true nor false")
+    return value
 
 
 def _list(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from flux_upgrade.errors import UsageError
-from flux_upgrade.manifests.options import InstallOptions, nearest, validate
+from flux_upgrade.manifests.options import InstallOptions, nearest, parse_bool, spell, validate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,9 +29,6 @@ REFUSED = {
     "namespace": "is not for an upgrade to change: Flux would be installed a second time",
     "version": "is decided by policy and range",
 }
-# As Go's strconv.ParseBool, which reads Flux's own flags.
-_TRUE = ("1", "t", "T", "TRUE", "true", "True")
-_FALSE = ("0", "f", "F", "FALSE", "false", "False")
 
 
 def default(flag: str) -> str | bool | list[str]:
@@ -53,8 +50,8 @@ def canonical(flag: str, text: str) -> str:
 
     Raises UsageError for what Flux or Kubernetes would refuse.
     """
-    if isinstance(default(flag), bool) and text in (*_TRUE, *_FALSE):
-        return "true" if text in _TRUE else "false"
+    if isinstance(default(flag), bool) and (value := parse_bool(text)) is not None:
+        return spell(value)
     if isinstance(default(flag), bool):
         raise UsageError(f"--{flag} '{text}' is neither true nor false")
     # What is added may be installed already, so that it is looked at by itself.

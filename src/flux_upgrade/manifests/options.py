@@ -95,6 +95,13 @@ class InstallOptions(NamedTuple):
         return (f"--version={self.version}", *flags)
 
 
+def parse_bool(text: str) -> bool | None:
+    """As Go's ``strconv.ParseBool``, which reads Flux's own flags; None where it would refuse."""
+    if text in ("1", "t", "T", "TRUE", "true", "True"):
+        return True
+    return False if text in ("0", "f", "F", "FALSE", "false", "False") else None
+
+
 def spell(value: Any) -> str:
     """A value of ``flags`` as it is written on Flux's command line."""
     if isinstance(value, bool):
