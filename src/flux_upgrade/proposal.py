@@ -7,7 +7,7 @@ from flux_upgrade.decision import Subject
 from flux_upgrade.model import Release
 from flux_upgrade.plan import Plan, Upgrade
 from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import precedence
+from flux_upgrade.versions import Precedence, precedence
 
 
 class Proposal(NamedTuple):
@@ -35,8 +35,8 @@ class Proposal(NamedTuple):
     @property
     def approval(self) -> str:
         """What a person approved, ``2.9`` or ``v2.9.4``; empty where the policy needs nobody."""
-        given = {upgrade.candidate.approval for _, upgrade in self.upgrades}
-        return max(given) if not self.is_pending else ""
+        given = [upgrade.candidate.approval for _, upgrade in self.upgrades if upgrade.candidate.approval]
+        return "" if self.is_pending else max(given, key=_first_of, default="")
 
     @property
     def is_patch(self) -> bool:
@@ -47,6 +47,11 @@ class Proposal(NamedTuple):
     def is_pending(self) -> bool:
         """Whether a person has to approve it first."""
         return not all(upgrade.approved for _, upgrade in self.upgrades)
+
+
+def _first_of(approval: str) -> Precedence:
+    """2.10 is more than 2.9: by the first version that an approval is about."""
+    return precedence(approval if approval.startswith("v") else f"v{approval}.0")
 
 
 class Surroundings(NamedTuple):

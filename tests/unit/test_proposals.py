@@ -220,3 +220,19 @@ def test_it_is_done_when_it_is_there(target: str, listed: set[str], why: str) ->
     team = TeamPlan(Team("a", "a", Group(), ()), (_plan(hold(HoldReason.RESIDUE_CONFLICT, MINOR, "v2.9.4")),))
     found = no_longer_needed(team, PATCH, target, listed)
     assert (found[0] if found else "") == why
+
+
+@pytest.mark.parametrize(
+    ("given", "approval"),
+    [(("2.9", "2.10"), "2.10"), (("2.9", "v2.10.1"), "v2.10.1"), (("", "2.9"), "2.9"), (("", ""), "")],
+)
+def test_of_several_approvals_the_highest_lasts(given: tuple[str, ...], approval: str) -> None:
+    world = World(fleet({"clusters/a": "v2.8.8"}))
+    (planned,) = plan_teams(world.gathered())
+    (plan,) = planned.plans
+    upgrades = tuple(
+        Upgrade(Candidate(MINOR, "v2.9.4", approved=True, approval=each), CHANGE) for each in given
+    )
+    plans = tuple(plan._replace(decisions=(each,)) for each in upgrades)
+    found = proposals_of(planned._replace(plans=plans), world.config, ())[MINOR]
+    assert found.approval == approval
