@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import written_release
 
-from flux_upgrade.errors import ReleaseNotFound, Unreadable
+from flux_upgrade.errors import ReleaseNotFound, SourceUnavailable, Unreadable
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model import Release, ReleaseManifests
@@ -79,3 +79,65 @@ def regenerator(releases: WrittenReleases | None = None) -> Regenerator:
 def rendered(options: InstallOptions) -> str:
     """A manifest of a written release."""
     return regenerator().regenerate(options).text
+
+
+class MemoryArtifacts:
+    """The port Artifacts over a mapping: ``repository:tag`` → what a case states of it."""
+
+    def __init__(
+        self, stated: Mapping[str, Mapping[str, object]] = {}, unreachable: Sequence[str] = ()
+    ) -> None:
+        self._stated, self._unreachable = stated, tuple(unreachable)
+        self.asked: list[str] = []
+
+    def digest(self, repository: str, reference: str) -> str | None:
+        found = self._find(repository, reference)
+        return None if found is None else str(found["digest"])
+
+    def annotations(self, repository: str, reference: str) -> Mapping[str, str] | None:
+        found = self._find(repository, reference)
+        if found is None:
+            return None
+        revision = found.get("revision")
+        return {} if revision is None else {"org.opencontainers.image.revision": str(revision)}
+
+    def tags(self, repository: str) -> tuple[str, ...]:
+        self._ask(repository)
+        return tuple(
+            name.rpartition(":")[2] for name in self._stated if name.rpartition(":")[0] == repository
+        )
+
+    def listing(self, repository: str, reference: str) -> tuple[str, ...] | None:
+        found = self._find(repository, reference)
+        if found is None:
+            return None
+        files = found.get("files", ())
+        assert isinstance(files, list | tuple)
+        return tuple(map(str, files))
+
+    def _find(self, repository: str, reference: str) -> Mapping[str, object] | None:
+        self._ask(f"{repository}:{reference}")
+        for name, stated in self._stated.items():
+            owner, _, tag = name.rpartition(":")
+            if owner == repository and reference in (tag, stated["digest"]):
+                return stated
+        return None
+
+    def _ask(self, what: str) -> None:
+        self.asked.append(what)
+        if what.startswith(self._unreachable or ("\0",)):
+            raise SourceUnavailable(f"{what} cannot be reached", hint="run again later")
+
+
+class MemoryCharts:
+    """The port Charts over a mapping: repository → chart → version → ``appVersion``."""
+
+    def __init__(
+        self, stated: Mapping[str, Mapping[str, Mapping[str, str]]] = {}, unreachable: Sequence[str] = ()
+    ) -> None:
+        self._stated, self._unreachable = stated, tuple(unreachable)
+
+    def versions(self, repository: str, chart: str) -> Mapping[str, str]:
+        if repository.startswith(self._unreachable or ("\0",)):
+            raise SourceUnavailable(f"{repository} cannot be reached", hint="run again later")
+        return self._stated.get(repository, {}).get(chart, {})

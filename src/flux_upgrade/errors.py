@@ -180,3 +180,11 @@ class InvalidConfig(FluxUpgradeError):
     exit_code = 18
     slug = "config"
     meaning = "The config file has keys or values that cannot be used."
+
+
+class UnsupportedPin(FluxUpgradeError):
+    """A version is spelled in a way that cannot be changed safely."""
+
+    exit_code = 19
+    slug = "unsupported-pin"
+    meaning = "A pinned version is spelled in a way that cannot be changed safely; it was left as it is."

@@ -66,6 +66,47 @@ class FluxCli(Protocol):
         ...
 
 
+class Artifacts(Protocol):
+    """OCI artifacts in any registry, read only. ``repository``: ``ghcr.io/fluxcd/flux-manifests``."""
+
+    def digest(self, repository: str, reference: str) -> str | None:
+        """The digest (``sha256:…``) of the manifest that a tag stands for; None: there is no such tag.
+
+        Raises SourceUnavailable, UntrustedArchive.
+        """
+        ...
+
+    def annotations(self, repository: str, reference: str) -> Mapping[str, str] | None:
+        """The manifest's annotations, for a tag or a digest; None: there is no such manifest.
+
+        Raises as ``digest``.
+        """
+        ...
+
+    def tags(self, repository: str) -> tuple[str, ...]:
+        """All tags; none where there is no such repository. Raises as ``digest``."""
+        ...
+
+    def listing(self, repository: str, reference: str) -> tuple[str, ...] | None:
+        """Paths of the files in the artifact's one layer, sorted; None: there is no such manifest.
+
+        Raises as ``digest``.
+        """
+        ...
+
+
+class Charts(Protocol):
+    """Helm charts in any repository, read only."""
+
+    def versions(self, repository: str, chart: str) -> Mapping[str, str]:
+        """Version of the chart → its ``appVersion`` (empty where it states none).
+
+        ``repository``: ``https://…`` with an ``index.yaml``, or ``oci://…`` below which the chart
+        stands. Empty where it has no such chart. Raises SourceUnavailable, UntrustedArchive.
+        """
+        ...
+
+
 class Tree(Protocol):
     """The files of a repository, read only. Paths are relative, with ``/``."""
 

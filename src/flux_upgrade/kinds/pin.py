@@ -1,0 +1,102 @@
+"""A pin: a place in a file that says which release of Flux a cluster, or the CLI beside it, is at."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.ports import Artifacts, Charts, Tree
+from flux_upgrade.textedit import Replacement
+from flux_upgrade.values import NamedTuple
+
+
+class Role(StrEnum):
+    """What depends on a pin."""
+
+    INSTALLS = "installs"
+    """It decides which Flux runs in a cluster."""
+    CLI = "cli"
+    """It decides which Flux CLI people or workflows use."""
+    NAMED = "named"
+    """It is recognised and named, with the way forward, and never changed."""
+
+
+class Standing(StrEnum):
+    """What a pin says."""
+
+    EXACT = "exact"
+    """One release."""
+    RANGE = "range"
+    """A semver range: something else picks the release, and no pull request is needed within it."""
+    FLOATING = "floating"
+    """No release at all: a branch, ``latest``, or nothing."""
+    UNKNOWN = "unknown"
+    """What it says cannot be told, or cannot be changed safely: ``reason`` says why."""
+
+
+class SourceFile(NamedTuple):
+    """A file that may hold pins."""
+
+    path: str
+    """Relative to the tree's root, with ``/``."""
+    content: bytes
+
+
+class Pin(NamedTuple):
+    """One place in one file."""
+
+    path: str
+    kind: str
+    """``NAME`` of the kind's module."""
+    content: bytes
+    """Of the whole file."""
+    line: int
+    """1-based: where the version stands."""
+    where: str
+    """Which place of the file, in the words of its format: ``FluxInstance flux, distribution.version``."""
+    written: str
+    """What stands there, without quotes; empty where nothing does."""
+    standing: Standing
+    role: Role = Role.INSTALLS
+    version: str = ""
+    """The release of Flux that it comes to today, a tag; empty where that cannot be told."""
+    reason: str = ""
+    """Why nothing is changed there: for UNKNOWN always, for the others where there is something to say."""
+    hint: str = ""
+    """What to do about it."""
+    remarks: tuple[str, ...] = ()
+    """What else to know of it, a sentence each, without markup."""
+    folder: str | None = None
+    """The folder of the repository that the cluster is reconciled from, where the pin itself says so;
+    empty for the root. None: it does not say."""
+    owner: str = ""
+    """What names the cluster, where the file does: ``Shoot garden-dev/a``. Pins with another owner are
+    of another cluster, even in the same file."""
+    details: object = None
+    """What the kind's ``change`` has to know; of no concern to anybody else."""
+
+    @property
+    def is_movable(self) -> bool:
+        """Whether there is something that could be changed."""
+        return self.role is not Role.NAMED and self.standing in (Standing.EXACT, Standing.RANGE)
+
+
+class PinChange(NamedTuple):
+    """What takes a pin to another release."""
+
+    replacements: tuple[Replacement, ...]
+    """In the pin's own file; none where it admits the release as it is."""
+    written: str
+    """What stands there afterwards, as ``Pin.written``."""
+    remarks: tuple[str, ...] = ()
+    """What the change brings along, a sentence each, without markup: said in the pull request."""
+
+
+class World(NamedTuple):
+    """What kinds ask about."""
+
+    tree: Tree
+    regenerator: Regenerator
+    """``stable_tags()``: Flux's releases, newest first."""
+    artifacts: Artifacts
+    charts: Charts
