@@ -113,7 +113,7 @@ class MemoryArtifacts:
             return None
         files = found.get("files", ())
         assert isinstance(files, list | tuple)
-        return tuple(map(str, files))
+        return tuple(sorted(map(str, files)))
 
     def _find(self, repository: str, reference: str) -> Mapping[str, object] | None:
         self._ask(f"{repository}:{reference}")

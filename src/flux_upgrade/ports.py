@@ -102,7 +102,8 @@ class Charts(Protocol):
         """Version of the chart → its ``appVersion`` (empty where it states none).
 
         ``repository``: ``https://…`` with an ``index.yaml``, or ``oci://…`` below which the chart
-        stands. Empty where it has no such chart. Raises SourceUnavailable, UntrustedArchive.
+        stands. Empty where it has no such chart. Raises SourceUnavailable, UntrustedArchive; a value
+        that is asked for only when it is looked at raises the same then.
         """
         ...
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from edges.loopback import Loopback
+from edges.registries import run_registry
 from flux_upgrade.edges.cache import EtagCache
 from flux_upgrade.edges.http import Client, Credential
 from flux_upgrade.ports import Timing
@@ -84,6 +85,19 @@ def clients(stack: ExitStack, clock: Clock) -> Clients:
 @pytest.fixture
 def server(stack: ExitStack) -> Loopback:
     return stack.enter_context(Loopback())
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Iterator[str]:
+    """The address of a real registry, empty."""
+    yield from run_registry(tmp_path)
+
+
+@pytest.fixture
+def locked_registry(tmp_path: Path) -> Iterator[str]:
+    """The same, which wants a password."""
+    # It makes up a user of its own where the file is not there.
+    yield from run_registry(tmp_path, f"auth: {{htpasswd: {{realm: here, path: {tmp_path / 'htpasswd'}}}}}\n")
 
 
 @pytest.fixture

@@ -1,31 +1,22 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import time
-from collections.abc import Iterator
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
-import requests
 
 from edges.conftest import Clients
-from edges.loopback import Answer, Loopback, closed_port
+from edges.loopback import Answer, Loopback
+from edges.registries import push
 from edges.small_release import member, pack
 from edges.worlds import REGISTRY, serve_artifact
 from flux_upgrade.edges.archive import MAX_COMPRESSED
 from flux_upgrade.edges.http import Credential
-from flux_upgrade.edges.registry import (
-    CONTENT_TYPE,
-    MANIFEST_TYPE,
-    FluxManifestsRegistry,
-    bearer_challenge,
-    layer_digest,
-)
+from flux_upgrade.edges.oci import bearer_challenge
+from flux_upgrade.edges.registry import CONTENT_TYPE, FluxManifestsRegistry, layer_digest
 from flux_upgrade.errors import SourceUnavailable, UntrustedArchive
-from real_parts import require_program
 
 TEXT = "# Flux Version: v2.9.4\n"
 LAYER = pack([member("./gotk-components.yaml", TEXT.encode())])
@@ -168,70 +159,11 @@ def test_challenges() -> None:
     assert bearer_challenge('Basic realm="a"') is None
 
 
-# A real registry: CNCF distribution, as Debian packages it
-
-
-def _run_registry(folder: Path, auth: str = "") -> Iterator[str]:
-    program = require_program("docker-registry")
-    address = f"127.0.0.1:{closed_port()}"
-    config = folder / "config.yml"
-    storage = f"storage: {{filesystem: {{rootdirectory: {folder / 'storage'}}}}}"
-    config.write_text(f"version: 0.1\nlog: {{level: error}}\n{storage}\nhttp: {{addr: '{address}'}}\n{auth}")
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([program, "serve", str(config)], stdout=log, stderr=log)  # noqa: S603  (ours)
-    try:
-        for _ in range(100):
-            try:
-                requests.get(f"http://{address}/v2/", timeout=1)
-                break
-            except requests.ConnectionError:
-                assert process.poll() is None, (folder / "log").read_text()
-                time.sleep(0.05)
-        yield f"http://{address}"
-    finally:
-        process.terminate()
-        process.wait(5)
-
-
-@pytest.fixture
-def registry(tmp_path: Path) -> Iterator[str]:
-    yield from _run_registry(tmp_path)
-
-
-@pytest.fixture
-def locked_registry(tmp_path: Path) -> Iterator[str]:
-    # It makes up a user of its own where the file is not there.
-    yield from _run_registry(
-        tmp_path, f"auth: {{htpasswd: {{realm: here, path: {tmp_path / 'htpasswd'}}}}}\n"
-    )
-
-
-def push(url: str, layer: bytes, tag: str) -> None:
-    """Push an artifact as ``flux push artifact`` does: two blobs and a manifest."""
-    described = []
-    for media_type, blob in (("application/vnd.cncf.flux.config.v1+json", b"{}"), (CONTENT_TYPE, layer)):
-        digest = f"sha256:{sha256(blob).hexdigest()}"
-        upload = requests.post(f"{url}{REGISTRY}/blobs/uploads/", timeout=5).headers["Location"]
-        pushed = requests.put(upload, params={"digest": digest}, data=blob, timeout=5)
-        assert pushed.status_code == 201, pushed.text
-        described.append({"mediaType": media_type, "digest": digest, "size": len(blob)})
-    manifest = {
-        "schemaVersion": 2,
-        "mediaType": MANIFEST_TYPE,
-        "config": described[0],
-        "layers": described[1:],
-    }
-    headers = {"Content-Type": MANIFEST_TYPE}
-    body = json.dumps(manifest)
-    put = requests.put(f"{url}{REGISTRY}/manifests/{tag}", data=body, headers=headers, timeout=5)
-    assert put.status_code == 201, put.text
-
-
 @pytest.mark.real_part("docker-registry")
 def test_pulls_from_a_real_registry(registry: str, clients: Clients, tmp_path: Path) -> None:
     pulled = FluxManifestsRegistry(clients(), base=registry)
     assert pulled.published("v2.9.4") is None  # NAME_UNKNOWN
-    push(registry, LAYER, "v2.9.4")
+    push(registry, "fluxcd/flux-manifests", "v2.9.4", LAYER)
     assert pulled.published("v2.9.4") == TEXT
     assert pulled.published("v2.9.5") is None  # MANIFEST_UNKNOWN
     hexadecimal = sha256(LAYER).hexdigest()

@@ -17,8 +17,9 @@ from edges.test_tags import NO_TAGS
 from flux_upgrade.edges.archive import MAX_COMPRESSED
 from flux_upgrade.edges.cache import DownloadCache
 from flux_upgrade.edges.directory import DirectoryReleases
-from flux_upgrade.edges.github import GitHubReleases, asset_url, next_page
+from flux_upgrade.edges.github import GitHubReleases, asset_url
 from flux_upgrade.edges.mirror import HttpReleases
+from flux_upgrade.edges.paging import next_page
 from flux_upgrade.edges.registry import FluxManifestsRegistry
 from flux_upgrade.errors import ReleaseNotFound, SourceUnavailable, UntrustedArchive, UsageError
 from flux_upgrade.model import Release
@@ -397,6 +398,9 @@ def test_a_cached_archive_needs_no_download_even_before_checksums(
         ('<http://api.github.com/2>; rel="next"', None),
         ('<https://api.github.com/2>; rel="last"', None),
         ('<https://api.github.com:x/2>; rel="next"', None),
+        ('<https://[/2>; rel="next"', None),
+        ('</x?last=v2.9.4&n=100>; rel="next"', "https://api.github.com/x?last=v2.9.4&n=100"),
+        ('<//evil.example/2>; rel="next"', None),
     ],
 )
 def test_the_next_page(link: str, following: str | None) -> None:

@@ -14,7 +14,8 @@ from flux_upgrade.edges.directory import DirectoryReleases
 from flux_upgrade.edges.github import GitHubReleases
 from flux_upgrade.edges.http import Client
 from flux_upgrade.edges.mirror import HttpReleases
-from flux_upgrade.edges.registry import CONTENT_TYPE, MANIFEST_TYPE, FluxManifestsRegistry
+from flux_upgrade.edges.oci import MANIFEST_TYPE
+from flux_upgrade.edges.registry import CONTENT_TYPE, FluxManifestsRegistry
 from flux_upgrade.ports import Releases
 
 GENERATOR = ("pkg/manifestgen/install/install.go", "pkg/manifestgen/install/options.go")

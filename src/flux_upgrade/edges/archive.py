@@ -21,7 +21,9 @@ MAX_COMPRESSED = 10 * 1024 * 1024
 MAX_UNCOMPRESSED = 64 * 1024 * 1024
 """Bytes, headers and padding included. Real archives hold below 1 MB."""
 MAX_ENTRIES = 64
-"""Entries of any kind. Real archives hold nine."""
+"""Entries of any kind of a release's archive. Real ones hold nine."""
+_MAX_LISTED = 4096
+"""Entries of an archive that is only listed: flux-operator's holds a folder for each release of Flux."""
 
 REQUIRED = (
     "rbac.yaml",
@@ -92,6 +94,15 @@ def read_single(data: bytes, base_name: str, what: str) -> str:
     return _text(found[0], base_name, what)
 
 
+def read_names(data: bytes, what: str) -> tuple[str, ...]:
+    """Paths of the files in a gzipped tar, sorted, without ``./`` before them.
+
+    Raises UntrustedArchive for damage, links, devices and size.
+    """
+    entries = _entries(data, what, _MAX_LISTED)
+    return tuple(sorted({name.removeprefix("./") for name, is_folder, _ in entries if not is_folder}))
+
+
 def _text(content: bytes, name: str, what: str) -> str:
     try:
         return content.decode("utf-8")
@@ -116,13 +127,13 @@ def _inflate(data: bytes, what: str) -> bytes:
     return content
 
 
-def _entries(data: bytes, what: str) -> Iterator[_Entry]:
+def _entries(data: bytes, what: str, most: int = MAX_ENTRIES) -> Iterator[_Entry]:
     content = _inflate(data, what)
     try:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
             for number, member in enumerate(tar):
-                if number >= MAX_ENTRIES:
-                    raise refused(what, f"it holds more than {MAX_ENTRIES} entries")
+                if number >= most:
+                    raise refused(what, f"it holds more than {most} entries")
                 yield _entry(tar, member, what)
             rest = content[tar.offset :]
     except _DAMAGE:

@@ -10,6 +10,7 @@ from flux_upgrade.edges import checksums, listing, tags, trouble
 from flux_upgrade.edges.archive import MAX_COMPRESSED, refused
 from flux_upgrade.edges.cache import DownloadCache
 from flux_upgrade.edges.http import Ask, BodyTooLarge, Client, Response
+from flux_upgrade.edges.paging import next_page
 from flux_upgrade.edges.registry import FluxManifestsRegistry
 from flux_upgrade.errors import ReleaseNotFound, SourceUnavailable
 from flux_upgrade.model import Release, ReleaseManifests
@@ -19,23 +20,6 @@ _API = Ask(
     headers={"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"},
     conditional=True,
 )
-
-
-def next_page(link: str, current: str) -> str | None:
-    """The address of the next page in a ``Link`` header (RFC 8288), if the host of ``current`` has it."""
-    for entry in link.split(","):
-        target, *parameters = (part.strip() for part in entry.split(";"))
-        if target.startswith("<") and target.endswith(">") and 'rel="next"' in parameters:
-            url = target[1:-1]
-            return url if _same_origin(url, current) else None
-    return None
-
-
-def _same_origin(url: str, other: str) -> bool:
-    try:
-        return trouble.origin(url) == trouble.origin(other)
-    except ValueError:
-        return False
 
 
 def asset_url(asset: dict[str, object], what: str, *, api_url: str) -> str:

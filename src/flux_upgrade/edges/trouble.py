@@ -96,7 +96,7 @@ def on_the_way(url: str, error: Exception, timeout: float) -> Trouble:
         return Trouble(
             SourceUnavailable(f"the address of {host(url)} is not valid", hint=hint), is_final=True
         )
-    hint = "check the network, the proxy and the release source's address; a folder needs no network"
+    hint = "check the network, the proxy and the host's name; a release source can be a folder instead"
     if any("Timeout" in type(cause).__name__ for cause in causes):
         return Trouble(SourceUnavailable(f"{host(url)} did not answer within {timeout:g} s", hint=hint))
     words = [cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror]

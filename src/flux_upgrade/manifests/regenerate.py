@@ -62,6 +62,7 @@ class Regenerator:
         self._manifests: dict[str, ReleaseManifests] = {}
         self._rules: dict[str, Rules | FluxUpgradeError] = {}
         self._rendered: dict[tuple[InstallOptions, str], Regenerated] = {}
+        self._published: dict[str, str | None] = {}
 
     def manifests(self, tag: str) -> ReleaseManifests:
         """As ``Releases.manifests``."""
@@ -94,6 +95,12 @@ class Regenerator:
             )
             self._rendered[key] = Regenerated(text, options, generator or rules.generator, foreign)
         return self._rendered[key]
+
+    def published(self, tag: str) -> str | None:
+        """As ``Releases.published``."""
+        if tag not in self._published:
+            self._published[tag] = self._releases.published(tag)
+        return self._published[tag]
 
     def stable_tags(self) -> list[str]:
         """Every release of Flux 2 in the source that is no prerelease, newest first."""

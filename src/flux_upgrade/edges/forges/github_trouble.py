@@ -36,7 +36,8 @@ _ACTIONS_SETTING = (
 )
 _WORKFLOWS = (
     "GITHUB_TOKEN can never change a file in .github/workflows: use a token that may, of an app with the "
-    "permission 'Workflows: read and write', or a personal one with the scope 'workflow'"
+    "permission 'Workflows: read and write', or a personal one with the scope 'workflow'; or list the file "
+    "under `ignore` in the config file"
 )
 _SIGNING = (
     "the rules demand signed commits, and GitHub signs only those of apps and GITHUB_TOKEN: use one of "

@@ -1,0 +1,102 @@
+"""OCI artifacts in any registry: what a tag stands for, what it says of itself, what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from flux_upgrade.edges.archive import read_names, refused
+from flux_upgrade.edges.http import Client
+from flux_upgrade.edges.oci import Manifest, Repository, open_repository
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.errors import FluxUpgradeError
+
+_Found = TypeVar("_Found")
+_Name = TypeVar("_Name")
+_Key = tuple[str, str]
+"""A repository, and a tag or a digest in it."""
+
+
+class RegistryArtifacts:
+    """The port Artifacts, each repository at its own host.
+
+    Whatever was asked for is remembered, failures as well. ``connect`` is called when
+    something is asked for, so that a run without artifacts pays for no network.
+    """
+
+    def __init__(self, connect: Callable[[], Client]) -> None:
+        self._connect = connect
+        self._client: Client | None = None
+        self._repositories: dict[str, Repository | FluxUpgradeError] = {}
+        self._manifests: dict[_Key, Manifest | FluxUpgradeError | None] = {}
+        self._images: dict[_Key, Manifest | FluxUpgradeError] = {}
+        self._listings: dict[_Key, tuple[str, ...] | FluxUpgradeError] = {}
+        self._tags: dict[str, tuple[str, ...] | FluxUpgradeError] = {}
+
+    def digest(self, repository: str, reference: str) -> str | None:
+        """See the port. Of an index, its own."""
+        found = self._manifest(repository, reference)
+        return None if found is None else found.digest
+
+    def annotations(self, repository: str, reference: str) -> Mapping[str, str] | None:
+        """See the port. Of an index, its own above those of the image that a node takes."""
+        found = self._manifest(repository, reference)
+        if found is None or not found.is_index:
+            return None if found is None else found.annotations
+        return self._image(repository, found).annotations | found.annotations
+
+    def tags(self, repository: str) -> tuple[str, ...]:
+        """See the port."""
+        return _remembered(self._tags, repository, lambda: self._repository(repository).tags())
+
+    def listing(self, repository: str, reference: str) -> tuple[str, ...] | None:
+        """See the port: of the first layer, as Flux's OCIRepository reads it unless told otherwise."""
+        found = self._manifest(repository, reference)
+        if found is None:
+            return None
+        image = self._image(repository, found)
+        key = repository, image.digest
+        return _remembered(self._listings, key, lambda: self._listed(repository, reference, image))
+
+    def _listed(self, repository: str, reference: str, image: Manifest) -> tuple[str, ...]:
+        what = f"the artifact {one_line(f'{repository}:{reference}')}"
+        if not image.layers:
+            raise refused(what, "it has no layer")
+        layer = self._repository(repository).blob(str(image.layers[0].get("digest")), what)
+        return read_names(layer, what)
+
+    def _manifest(self, repository: str, reference: str) -> Manifest | None:
+        found = _remembered(
+            self._manifests,
+            (repository, reference),
+            lambda: self._repository(repository).manifest(reference),
+        )
+        if found is not None:
+            self._manifests.setdefault((repository, found.digest), found)
+        return found
+
+    def _image(self, repository: str, found: Manifest) -> Manifest:
+        key = repository, found.digest
+        return _remembered(self._images, key, lambda: self._repository(repository).image(found))
+
+    def _repository(self, name: str) -> Repository:
+        return _remembered(self._repositories, name, lambda: self._opened(name))
+
+    def _opened(self, name: str) -> Repository:
+        if self._client is None:
+            self._client = self._connect()
+        return open_repository(self._client, name)
+
+
+def _remembered(
+    memory: dict[_Name, _Found | FluxUpgradeError], key: _Name, ask: Callable[[], _Found]
+) -> _Found:
+    if key not in memory:
+        try:
+            memory[key] = ask()
+        except FluxUpgradeError as error:
+            memory[key] = error
+    found = memory[key]
+    if isinstance(found, FluxUpgradeError):
+        raise found
+    return found

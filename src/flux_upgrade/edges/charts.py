@@ -1,0 +1,227 @@
+"""Helm charts in any repository: which versions there are, and what each of them installs.
+
+helm.sh, "The Chart Repository Guide" (``index.yaml``) and "Use OCI-based registries"; the media
+type of a chart's config is in helm's pkg/registry/constants.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from urllib.parse import urlsplit, urlunsplit
+
+from flux_upgrade.edges import trouble
+from flux_upgrade.edges.archive import refused
+from flux_upgrade.edges.http import Ask, BodyTooLarge, Client
+from flux_upgrade.edges.listing import parse_json
+from flux_upgrade.edges.oci import Repository, open_repository
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.errors import FluxUpgradeError, SourceUnavailable
+from flux_upgrade.versions import is_tag, precedence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import yaml
+
+CONFIG_TYPE = "application/vnd.cncf.helm.config.v1+json"
+MAX_INDEX = 32 * 1024 * 1024
+"""Bytes. Flux itself reads no index above 50 MiB; that of fluxcd-community has less than one."""
+_MAX_CONFIG = 1024 * 1024
+_OCI = "oci://"
+
+
+class HelmCharts:
+    """The port Charts, each repository at its own host, without a password.
+
+    Whatever was asked for is remembered, failures as well. ``connect`` is called when
+    something is asked for, so that a run without charts pays for no network.
+    """
+
+    def __init__(self, connect: Callable[[], Client]) -> None:
+        self._connect = connect
+        self._client: Client | None = None
+        self._known: dict[tuple[str, str], Mapping[str, str] | FluxUpgradeError] = {}
+
+    def versions(self, repository: str, chart: str) -> Mapping[str, str]:
+        """See the port. What a chart in a registry installs is asked for when it is looked at."""
+        key = repository.rstrip("/"), chart
+        if key not in self._known:
+            try:
+                self._known[key] = self._ask(*key)
+            except FluxUpgradeError as error:
+                self._known[key] = error
+        known = self._known[key]
+        if isinstance(known, FluxUpgradeError):
+            raise known
+        return known
+
+    def _ask(self, repository: str, chart: str) -> Mapping[str, str]:
+        if self._client is None:
+            self._client = self._connect()
+        if repository.startswith(_OCI):
+            name = f"{repository.removeprefix(_OCI)}/{chart}"
+            return RegistryVersions(open_repository(self._client, name), chart)
+        return _indexed(self._client, repository, chart)
+
+
+class RegistryVersions(Mapping[str, str]):
+    """A chart's versions in a registry, newest first. Looking one up asks for its manifest and config."""
+
+    def __init__(self, repository: Repository, chart: str) -> None:
+        """Asks for the list of tags, alone. Raises SourceUnavailable."""
+        self._repository, self._chart = repository, chart
+        # An OCI tag has no "+": Helm writes "_" for it.
+        tags = {tag.replace("_", "+"): tag for tag in repository.tags()}
+        versions = [each for each in tags if is_tag(_as_tag(each))]
+        versions.sort(key=lambda each: precedence(_as_tag(each)), reverse=True)
+        self._tags = {each: tags[each] for each in versions}
+        self._read: dict[str, str] = {}
+
+    def __getitem__(self, version: str) -> str:
+        """Raises SourceUnavailable, UntrustedArchive; KeyError for a version that is not there."""
+        if version not in self._read:
+            self._read[version] = self._app_version(version, self._tags[version])
+        return self._read[version]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tags)
+
+    def __len__(self) -> int:
+        return len(self._tags)
+
+    def _app_version(self, version: str, tag: str) -> str:
+        what = f"the chart {self._repository.name}:{tag}"
+        manifest = self._repository.manifest(tag)
+        if manifest is None:
+            raise SourceUnavailable(f"{what} is listed, and is not there", hint="try again later")
+        config = self._repository.image(manifest).content.get("config")
+        if not isinstance(config, dict) or config.get("mediaType") != CONFIG_TYPE:
+            raise refused(what, "it is no Helm chart")
+        blob = self._repository.blob(str(config.get("digest")), what, _MAX_CONFIG)
+        stated = parse_json(blob, what)
+        if not isinstance(stated, dict) or (stated.get("name"), stated.get("version")) != (
+            self._chart,
+            version,
+        ):
+            raise refused(
+                what, f"what it holds is not version {one_line(version)} of {one_line(self._chart)}"
+            )
+        app = stated.get("appVersion")
+        return app if isinstance(app, str) else ""
+
+
+def _as_tag(version: str) -> str:
+    return f"v{version.removeprefix('v')}"
+
+
+def _indexed(client: Client, repository: str, chart: str) -> Mapping[str, str]:
+    """What ``index.yaml`` lists."""
+    parts = urlsplit(repository)
+    url = urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/index.yaml"))
+    what = f"the index of charts at {trouble.host(url)}"
+    try:
+        response = client.get(url, Ask(limit=MAX_INDEX, conditional=True))
+    except BodyTooLarge:
+        raise SourceUnavailable(
+            f"{what} is larger than {MAX_INDEX} bytes", hint="use a repository with fewer charts"
+        ) from None
+    except trouble.RateLimited as error:
+        raise trouble.RateLimited(error.message, hint="wait until then") from error
+    if not response.is_found:
+        raise SourceUnavailable(
+            f"there is no index of charts at {trouble.host(url)}{one_line(urlsplit(url).path)}",
+            hint="check the repository's address: index.yaml stands below it",
+        )
+    return read_index(response.body, chart, what)
+
+
+def read_index(data: bytes, chart: str, what: str) -> dict[str, str]:
+    """Version → ``appVersion`` of one chart in an ``index.yaml``, in its order.
+
+    Read event by event, and no further than that chart: an index may be large, nested deeply or
+    full of aliases. Raises SourceUnavailable where it is no index; ``what`` names it there.
+    """
+    import yaml
+
+    try:
+        found = _read(iter(yaml.parse(data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))), chart)
+    except (yaml.YAMLError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        at = "" if mark is None else f" in line {mark.line + 1}"
+        raise _no_index(what, f"is no valid YAML{at}") from error
+    if found is None:
+        raise _no_index(what, "has no entries")
+    return found
+
+
+def _no_index(what: str, why: str) -> SourceUnavailable:
+    return SourceUnavailable(f"{what} {why}", hint="check the repository's address, or try again later")
+
+
+def _read(events: Iterator[yaml.Event], chart: str) -> dict[str, str] | None:
+    """None where there is no mapping ``entries``."""
+    from yaml import (
+        DocumentStartEvent,
+        MappingStartEvent,
+        SequenceEndEvent,
+        SequenceStartEvent,
+        StreamStartEvent,
+    )
+
+    root = next(each for each in events if not isinstance(each, StreamStartEvent | DocumentStartEvent))
+    entries = _value(events, "entries") if isinstance(root, MappingStartEvent) else None
+    if not isinstance(entries, MappingStartEvent):
+        return None
+    found: dict[str, str] = {}
+    if not isinstance(_value(events, chart), SequenceStartEvent):
+        return found
+    for item in events:
+        if isinstance(item, SequenceEndEvent):
+            break
+        stated = _scalars(events, item)
+        if stated.get("version"):
+            found.setdefault(stated["version"], stated.get("appVersion", ""))
+    return found
+
+
+def _value(events: Iterator[yaml.Event], key: str) -> yaml.Event | None:
+    """The first event of what a mapping, whose start was read, has at ``key``; None at its end."""
+    from yaml import MappingEndEvent, ScalarEvent
+
+    for event in events:
+        if isinstance(event, MappingEndEvent):
+            break
+        _skip(events, event)
+        value = next(events)
+        if isinstance(event, ScalarEvent) and event.value == key:
+            return value
+        _skip(events, value)
+    return None
+
+
+def _scalars(events: Iterator[yaml.Event], first: yaml.Event) -> dict[str, str]:
+    """What a mapping holds that is no collection; reads the node that begins with ``first`` to its end."""
+    from yaml import MappingEndEvent, MappingStartEvent, ScalarEvent
+
+    if not isinstance(first, MappingStartEvent):
+        _skip(events, first)
+        return {}
+    found = {}
+    for event in events:
+        if isinstance(event, MappingEndEvent):
+            break
+        _skip(events, event)
+        value = next(events)
+        if isinstance(event, ScalarEvent) and isinstance(value, ScalarEvent):
+            found[event.value] = value.value
+        _skip(events, value)
+    return found
+
+
+def _skip(events: Iterator[yaml.Event], first: yaml.Event) -> None:
+    """Read the rest of the node that begins with ``first``."""
+    from yaml import CollectionEndEvent, CollectionStartEvent
+
+    depth = int(isinstance(first, CollectionStartEvent))
+    while depth:
+        event = next(events)
+        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)

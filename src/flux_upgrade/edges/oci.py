@@ -1,0 +1,254 @@
+"""OCI registries, read only: manifests, blobs and tags, each checked against its digest.
+
+The OCI Distribution Specification 1.1 ("Pulling manifests", "Pulling blobs",
+"Listing Tags") and Docker's token authentication, without a password. Names are
+taken apart as github.com/distribution/reference does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+from urllib.parse import urlencode, urlsplit
+
+from flux_upgrade.edges import checksums, trouble
+from flux_upgrade.edges.archive import MAX_COMPRESSED, refused
+from flux_upgrade.edges.http import Ask, BodyTooLarge, Client, Response
+from flux_upgrade.edges.listing import parse_json
+from flux_upgrade.edges.paging import next_page
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.errors import SourceUnavailable
+from flux_upgrade.values import NamedTuple
+
+MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
+_INDEX_TYPES = (
+    "application/vnd.oci.image.index.v1+json",
+    "application/vnd.docker.distribution.manifest.list.v2+json",
+)
+_ACCEPTED = ", ".join((MANIFEST_TYPE, "application/vnd.docker.distribution.manifest.v2+json", *_INDEX_TYPES))
+
+_UNAUTHORIZED = 401
+_DENIED = (401, 403)
+_MAX_MANIFEST = 4 * 1024 * 1024  # bytes; the specification asks registries to take that much
+_MAX_PAGES = 50
+_PAGE = 1000  # tags; ghcr.io and Docker Hub give no more at a time, whatever is asked for
+_PARAMETER = re.compile(r'([A-Za-z]+)="([^"]*)"')
+_HOST = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?")
+_LOOPBACK = re.compile(r"(?:localhost|127\.[0-9.]+|\[::1\])(?::[0-9]+)?")
+_PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_PATH = re.compile(rf"{_PART}(?:/{_PART})*")
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
+_DOCKER_HUB = ("docker.io", "index.docker.io")
+_ANONYMOUS = (
+    "flux-upgrade pulls without a password: check the name, let everybody pull it, "
+    "or use a registry that does, such as ghcr.io/fluxcd"
+)
+
+
+class Manifest(NamedTuple):
+    """What a tag or a digest stands for."""
+
+    digest: str
+    """``sha256:…`` of its bytes."""
+    content: dict[str, object]
+
+    @property
+    def is_index(self) -> bool:
+        """Whether it only names images, one for each platform."""
+        return "manifests" in self.content
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """Those that are text."""
+        stated = self.content.get("annotations")
+        pairs = stated.items() if isinstance(stated, dict) else ()
+        return {key: value for key, value in pairs if isinstance(key, str) and isinstance(value, str)}
+
+    @property
+    def layers(self) -> list[dict[str, object]]:
+        """Descriptors of its layers; none where it is an index."""
+        return _descriptors(self.content.get("layers"))
+
+
+class Repository:
+    """One repository of one registry."""
+
+    def __init__(self, client: Client, base: str, path: str, remedy: str = _ANONYMOUS) -> None:
+        """``base``: ``https://ghcr.io``; ``remedy``: what to do where it wants a password."""
+        self.name = f"{trouble.host(base)}/{path}"
+        self._client = client
+        self.url = f"{base.rstrip('/')}/v2/{path}"
+        self._remedy = remedy
+        self._token = ""
+
+    def manifest(self, reference: str) -> Manifest | None:
+        """What a tag or a digest stands for; None: there is no such thing.
+
+        Raises SourceUnavailable; UntrustedArchive where its bytes have another digest.
+        """
+        expected = checksums.sha256_of_digest(reference)
+        if expected is None and _TAG.fullmatch(reference) is None:
+            return None
+        what = f"the manifest of {self._named(reference)}"
+        try:
+            response = self._get(f"manifests/{reference}", Ask({"Accept": _ACCEPTED}, _MAX_MANIFEST))
+        except BodyTooLarge:
+            raise refused(what, f"it is larger than {_MAX_MANIFEST} bytes") from None
+        if not response.is_found:
+            return None
+        actual = sha256(response.body).hexdigest()
+        stated = checksums.sha256_of_digest(response.headers.get("docker-content-digest"))
+        for wanted in (expected, stated):
+            if wanted not in (None, actual):
+                raise checksums.mismatch(what, str(wanted), actual)
+        content = parse_json(response.body, what)
+        if not isinstance(content, dict):
+            raise refused(what, "it is no JSON object")
+        return Manifest(f"sha256:{actual}", content)
+
+    def image(self, found: Manifest) -> Manifest:
+        """Of an index, the image in it that is for linux/amd64, or the only one; else ``found`` itself.
+
+        Raises SourceUnavailable; UntrustedArchive where there is none.
+        """
+        if not found.is_index:
+            return found
+        chosen = _of_platform(_descriptors(found.content["manifests"]))
+        image = None if chosen is None else self.manifest(chosen)
+        if image is None or image.is_index:
+            raise refused(f"the index {self._named(found.digest)}", "it holds no image that can be read")
+        return image
+
+    def blob(self, digest: str, what: str, limit: int = MAX_COMPRESSED) -> bytes:
+        """A blob of at most ``limit`` bytes; ``what`` names it in errors.
+
+        Raises SourceUnavailable, UntrustedArchive.
+        """
+        expected = checksums.sha256_of_digest(digest)
+        if expected is None:
+            raise refused(what, "its digest is no sha256")
+        try:
+            ask = Ask(limit=limit, accept_status=(), verbatim=True)
+            body = self._get(f"blobs/sha256:{expected}", ask).body
+        except BodyTooLarge:
+            raise refused(what, f"it is larger than {limit} bytes") from None
+        actual = sha256(body).hexdigest()
+        if actual != expected:
+            raise checksums.mismatch(what, expected, actual)
+        return body
+
+    def tags(self) -> tuple[str, ...]:
+        """All tags, in the registry's order; none where there is no such repository.
+
+        Raises SourceUnavailable.
+        """
+        found: dict[str, None] = {}
+        for page in self._tag_pages():
+            found |= dict.fromkeys(page)
+        return tuple(found)
+
+    def _tag_pages(self) -> Iterator[list[str]]:
+        url: str | None = f"{self.url}/tags/list?n={_PAGE}"
+        for _ in range(_MAX_PAGES):
+            if url is None:
+                return
+            response = self._ask(url, Ask(limit=_MAX_MANIFEST))
+            if not response.is_found:
+                return
+            answer = parse_json(response.body, f"the list of tags of {self.name}")
+            names = answer.get("tags") if isinstance(answer, dict) else None
+            yield [name for name in (names if isinstance(names, list) else ()) if isinstance(name, str)]
+            url = next_page(response.headers.get("link", ""), url)
+        if url is not None:
+            raise SourceUnavailable(
+                f"{self.name} has more than {_MAX_PAGES} pages of tags",
+                hint="pin a tag or a digest, for which no list is needed",
+            )
+
+    def _named(self, reference: str) -> str:
+        return f"{self.name}{'@' if ':' in reference else ':'}{one_line(reference)}"
+
+    def _get(self, path: str, ask: Ask) -> Response:
+        return self._ask(f"{self.url}/{path}", ask)
+
+    def _ask(self, url: str, ask: Ask) -> Response:
+        """Ask with the token that there is, or get one, once."""
+        response = self._once(url, ask)
+        if response.status == _UNAUTHORIZED:
+            self._token = self._new_token(response)
+            response = self._once(url, ask)
+        if response.status in _DENIED:
+            raise self._no_anonymous_pull(response.url)
+        return response
+
+    def _once(self, url: str, ask: Ask) -> Response:
+        authorization = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        headers, accepted = {**ask.headers, **authorization}, (*ask.accept_status, *_DENIED)
+        try:
+            return self._client.get(url, Ask(headers, ask.limit, accepted, verbatim=ask.verbatim))
+        except trouble.RateLimited as error:
+            hint = "wait until then, or use a registry that allows more without a password"
+            raise trouble.RateLimited(error.message, hint=hint) from error
+
+    def _new_token(self, response: Response) -> str:
+        """An anonymous token from the realm that a registry's 401 names."""
+        challenge = bearer_challenge(response.headers.get("www-authenticate", ""))
+        realm = "" if challenge is None else challenge.get("realm", "")
+        scheme = urlsplit(response.url).scheme
+        if challenge is None or urlsplit(realm).scheme not in ("https", scheme):
+            raise self._no_anonymous_pull(response.url)
+        query = urlencode([(key, challenge[key]) for key in ("service", "scope") if key in challenge])
+        url = f"{realm}{'&' if '?' in realm else '?'}{query}" if query else realm
+        given = self._client.get(url, Ask(accept_status=_DENIED))
+        answer = parse_json(given.body, "the registry's token") if given.is_found else None
+        token = (answer.get("token") or answer.get("access_token")) if isinstance(answer, dict) else None
+        if not isinstance(token, str) or not token.isascii() or not token.isprintable():
+            raise self._no_anonymous_pull(response.url)
+        return token
+
+    def _no_anonymous_pull(self, url: str) -> SourceUnavailable:
+        path = self.name.partition("/")[2]
+        return SourceUnavailable(
+            f"{trouble.host(url)} gives no anonymous access to {path}", hint=self._remedy
+        )
+
+
+def open_repository(client: Client, name: str) -> Repository:
+    """The repository ``ghcr.io/fluxcd/flux-manifests``, at its own host.
+
+    Over https, or plain http on the loopback. Without a host it is Docker Hub's.
+    Raises SourceUnavailable for what is no name of a repository.
+    """
+    host, _, path = name.partition("/")
+    if path and host != "localhost" and not set(".:[") & set(host):
+        host, path = "docker.io", name
+    if host in _DOCKER_HUB:
+        host, path = "registry-1.docker.io", path if "/" in path else f"library/{path}"
+    if _HOST.fullmatch(host) is None or _PATH.fullmatch(path) is None:
+        raise SourceUnavailable(
+            f"'{one_line(name)}' is no name of an OCI repository",
+            hint="write it like ghcr.io/fluxcd/flux-manifests, in lower case",
+        )
+    scheme = "http" if _LOOPBACK.fullmatch(host) else "https"
+    return Repository(client, f"{scheme}://{host}", path)
+
+
+def bearer_challenge(header: str) -> dict[str, str] | None:
+    """The parameters of the Bearer challenge in ``WWW-Authenticate``; None where there is none."""
+    start = header.lower().find("bearer ")
+    return None if start < 0 else {key.lower(): value for key, value in _PARAMETER.findall(header[start:])}
+
+
+def _descriptors(stated: object) -> list[dict[str, object]]:
+    return [each for each in (stated if isinstance(stated, list) else ()) if isinstance(each, dict)]
+
+
+def _of_platform(images: list[dict[str, object]]) -> str | None:
+    """The digest of the image that a cluster's node would take."""
+    wanted = {"os": "linux", "architecture": "amd64"}
+    for image in images:
+        platform = image.get("platform")
+        if isinstance(platform, dict) and wanted.items() <= platform.items():
+            return str(image.get("digest"))
+    return str(images[0].get("digest")) if len(images) == 1 else None
