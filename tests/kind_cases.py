@@ -38,6 +38,8 @@ class KindCase:
     """Repository → chart → version → ``appVersion``."""
     unreachable: tuple[str, ...]
     """How the names of what cannot be reached begin."""
+    moves_operator: bool
+    """Whether the flux-operator's own pins are to move."""
 
     @property
     def kind(self) -> str:
@@ -65,6 +67,7 @@ class KindCase:
             Regenerator(ListedReleases(self.tags, self.published), NoFlux()),
             MemoryArtifacts(self.artifacts, self.unreachable),
             MemoryCharts(self.charts, self.unreachable),
+            self.moves_operator,
         )
 
 
@@ -103,6 +106,7 @@ def _read(folder: Path) -> KindCase:
         stated.pop("artifacts", {}),
         stated.pop("charts", {}),
         tuple(stated.pop("unreachable", ())),
+        stated.pop("moves-operator", False),
     )
     assert not stated, f"{case.name}/case.toml: unknown keys {', '.join(stated)}"
     return case

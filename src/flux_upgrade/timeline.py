@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
+from flux_upgrade.decision import Subject
 from flux_upgrade.model import Release
 from flux_upgrade.values import NamedTuple
 from flux_upgrade.versions import Version
@@ -33,6 +34,14 @@ def stable(releases: Iterable[Release]) -> tuple[Listed, ...]:
 def plain(version: Version) -> str:
     """``v2.9.4``: without prerelease and build metadata."""
     return f"v{line_of(version)}.{version.patch}"
+
+
+def size(current: str, target: str) -> Subject:
+    """How large a step from one tag to another is; what is no version counts as the largest."""
+    before, after = Version.parse(current), Version.parse(target)
+    if before is None or after is None or before.major != after.major:
+        return Subject.MAJOR
+    return Subject.PATCH if before.minor == after.minor else Subject.MINOR
 
 
 def line_of(version: Version) -> str:

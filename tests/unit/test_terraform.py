@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from flux_upgrade.decision import HoldReason
-from flux_upgrade.surroundings.hcl import blocks
-from flux_upgrade.surroundings.terraform import TerraformOwner, hold, owner_of, owners
-from memory import MemoryTree
+from flux_upgrade.kinds import terraform
+from flux_upgrade.kinds.formats.hcl import blocks
+from flux_upgrade.kinds.pin import SourceFile, World
+from flux_upgrade.surroundings.terraform import TerraformOwner, hold, mover, owner_of, owners
+from memory import MemoryArtifacts, MemoryCharts, MemoryTree, regenerator
 
 FILE = "clusters/a/flux-system/gotk-components.yaml"
 
@@ -206,3 +208,29 @@ def test_the_hold_in_the_json_syntax() -> None:
     ownership = owner_of(FILE, found(JSON, "flux.tf.json"))
     assert ownership is not None
     assert hold(ownership, "v2.9.4").hint == 'flux.tf.json:6: "version": "v2.9.4"'
+
+
+def test_an_installation_moves_with_the_pin_of_its_resource() -> None:
+    tree = {
+        "infra/a.tf": PLAIN.encode(),
+        "infra/b.tf": resource('path = "clusters/b"', "version = var.flux").encode(),
+        "infra/c.tf": resource("path = var.path", 'version = "v2.8.7"').encode(),
+        "infra/d.tf": resource(
+            'path = "clusters/d"', "embedded_manifests = true", 'version = "v2.8.7"'
+        ).encode(),
+    }
+    world = World(MemoryTree(tree), regenerator(), MemoryArtifacts(), MemoryCharts())
+    pins = tuple(terraform.find([SourceFile(*each) for each in tree.items()], world))
+    all_owners = owners(world.tree)
+
+    def moved_by(path: str) -> str | None:
+        ownership = owner_of(path, all_owners)
+        assert ownership is not None
+        pin = mover(ownership, pins)
+        return None if pin is None else f"{pin.path}:{pin.line}"
+
+    assert len(pins) == len(all_owners) == 4
+    assert moved_by(FILE) == "infra/a.tf:21"
+    assert moved_by(FILE.replace("/a/", "/b/")) is None
+    assert moved_by(FILE.replace("/a/", "/c/")) is None
+    assert moved_by(FILE.replace("/a/", "/d/")) is None

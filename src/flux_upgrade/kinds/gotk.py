@@ -24,28 +24,46 @@ _FILE_NAMES = ("gotk-components.yaml", "gotk-components.yml")
 
 
 def find(tree: Tree, regenerator: Regenerator) -> Iterator[Installation]:
-    """Every installation of this kind, by content. Identical files are proved once.
+    """Every installation of this kind, by content.
 
     Raises SourceUnavailable where the releases cannot be had.
     """
-    known: dict[tuple[bytes, bool], tuple[str, Proof] | None] = {}
+    manifests = Manifests(regenerator)
     for path in tree.candidates():
-        named = path.rpartition("/")[2] in _FILE_NAMES
         try:
-            content = tree.read(path)
+            found = manifests.at(path, tree.read(path))
         except Unreadable as error:
-            if named:
-                yield Installation(path, NAME, b"", _unreadable(error))
-            continue
-        if not named and not _may_be(content):
-            continue
-        if (content, named) not in known:
-            known[content, named] = _look(content, regenerator, named=named)
-        found = known[content, named]
+            found = manifests.unread(path, error)
         if found is not None:
-            yield Installation(path, found[0], content, found[1])
-        elif named:
-            yield Installation(path, NAME, content, _unreadable(_stranger()))
+            yield found
+
+
+class Manifests:
+    """What the files of a tree are. Identical ones are proved once."""
+
+    def __init__(self, regenerator: Regenerator) -> None:
+        self._regenerator = regenerator
+        self._known: dict[tuple[bytes, bool], tuple[str, Proof] | None] = {}
+
+    def at(self, path: str, content: bytes) -> Installation | None:
+        """The installation that a file is; None where it is none of Flux's manifests."""
+        named = _is_named(path)
+        if not named and not _may_be(content):
+            return None
+        if (content, named) not in self._known:
+            self._known[content, named] = _look(content, self._regenerator, named=named)
+        found = self._known[content, named]
+        if found is not None:
+            return Installation(path, found[0], content, found[1])
+        return Installation(path, NAME, content, _unreadable(_stranger())) if named else None
+
+    def unread(self, path: str, error: Unreadable) -> Installation | None:
+        """What is said of a file that cannot be read: nothing, but for one of Flux's own name."""
+        return Installation(path, NAME, b"", _unreadable(error)) if _is_named(path) else None
+
+
+def _is_named(path: str) -> bool:
+    return path.rpartition("/")[2] in _FILE_NAMES
 
 
 def _may_be(content: bytes) -> bool:

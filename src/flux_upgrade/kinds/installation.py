@@ -20,6 +20,11 @@ class Installation(NamedTuple):
     content: bytes
     proof: Proof
 
+    @property
+    def version(self) -> str:
+        """The release of the body, a tag; empty where it is not known."""
+        return self.proof.version
+
 
 class Change(NamedTuple):
     """What takes an installation to another release; the same for all that are identical."""

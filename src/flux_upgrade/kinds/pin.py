@@ -17,6 +17,8 @@ class Role(StrEnum):
     """It decides which Flux runs in a cluster."""
     CLI = "cli"
     """It decides which Flux CLI people or workflows use."""
+    OPERATOR = "operator"
+    """It decides which releases of Flux the flux-operator can install: it moves along, see ``World``."""
     NAMED = "named"
     """It is recognised and named, with the way forward, and never changed."""
 
@@ -90,6 +92,8 @@ class PinChange(NamedTuple):
     """What stands there afterwards, as ``Pin.written``."""
     remarks: tuple[str, ...] = ()
     """What the change brings along, a sentence each, without markup: said in the pull request."""
+    beyond: str = ""
+    """The highest release of Flux that can be installed then, where that is one above the target."""
 
 
 class World(NamedTuple):
@@ -100,3 +104,5 @@ class World(NamedTuple):
     """``stable_tags()``: Flux's releases, newest first."""
     artifacts: Artifacts
     charts: Charts
+    moves_operator: bool = False
+    """Whether the flux-operator's own pins move along with Flux, instead of being named alone."""

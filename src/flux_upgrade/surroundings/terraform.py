@@ -6,22 +6,20 @@ at its ``version``, so that an upgrade by anybody else is undone by the next app
 
 from __future__ import annotations
 
-import json
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from flux_upgrade.decision import Hold, HoldReason
 from flux_upgrade.errors import Unreadable
+from flux_upgrade.kinds import terraform
+from flux_upgrade.kinds.formats.hcl import Attribute, Block
+from flux_upgrade.kinds.parts.terraform_module import INTERPOLATION, RESOURCE, SUFFIXES, blocks_of, cleaned
+from flux_upgrade.kinds.pin import Pin
 from flux_upgrade.ports import Tree
-from flux_upgrade.surroundings.hcl import Attribute, Block, blocks
 
-RESOURCE = "flux_bootstrap_git"
-SUFFIXES = (".tf", ".tofu", ".tf.json", ".tofu.json")
 _WRITTEN = "gotk-components.yaml"
-_INTERPOLATION = re.compile(r"[$%]\{.*?\}", re.DOTALL)
 _ANYTHING = Attribute(0, "", None)
 
 
@@ -47,7 +45,7 @@ class TerraformOwner:
     @property
     def is_certain(self) -> bool:
         """Whether the file tells which cluster it is for."""
-        return self.cluster_path is not None and _INTERPOLATION.search(self.cluster_path) is None
+        return self.cluster_path is not None and INTERPOLATION.search(self.cluster_path) is None
 
     def writes(self, path: str) -> bool:
         """Whether the installation at ``path`` is one that it may write."""
@@ -57,7 +55,7 @@ class TerraformOwner:
         if self.cluster_path is None:
             wanted = r"(?:.+/)?"
         else:
-            cluster = posixpath.normpath("/" + self.cluster_path).lstrip("/")
+            cluster = cleaned(self.cluster_path)
             wanted = _pattern(cluster) + "/" if cluster else ""
         wanted += "[^/]+" if self.namespace is None else _pattern(self.namespace)
         return re.fullmatch(wanted, folder) is not None
@@ -86,6 +84,22 @@ def owner_of(path: str, owners: tuple[TerraformOwner, ...]) -> Ownership | None:
     )
 
 
+def mover(ownership: Ownership, pins: Iterable[Pin]) -> Pin | None:
+    """The pin with which the installation moves; None where Terraform's version is not ours to change."""
+    owner = ownership.owner
+    return next(
+        (
+            pin
+            for pin in pins
+            if (pin.kind, pin.path, pin.line) == (terraform.NAME, owner.path, owner.version_line)
+            and pin.folder == cleaned(owner.cluster_path or "")
+            and pin.is_movable
+            and ownership.is_certain
+        ),
+        None,
+    )
+
+
 def hold(ownership: Ownership, target: str) -> Hold:
     """The hold of an installation that Terraform writes, with the line to change for ``target``, a tag."""
     owner = ownership.owner
@@ -106,14 +120,14 @@ def _remedy(owner: TerraformOwner, place: str, target: str) -> str:
         )
     if not owner.version_line:
         return f'{place}: add {equals}"{target}" to it; without, the provider\'s own version decides'
-    if owner.version.startswith('"') and _INTERPOLATION.search(owner.version) is None:
+    if owner.version.startswith('"') and INTERPOLATION.search(owner.version) is None:
         return f'{place}: {equals}"{target}"'
     return f"{place}: let {owner.version} be {target}"
 
 
 def _pattern(text: str) -> str:
     """A regular expression for ``text``, whose interpolations may stand for anything."""
-    return ".+".join(map(re.escape, _INTERPOLATION.split(text)))
+    return ".+".join(map(re.escape, INTERPOLATION.split(text)))
 
 
 def _owners_in(tree: Tree, path: str) -> Iterator[TerraformOwner]:
@@ -123,9 +137,7 @@ def _owners_in(tree: Tree, path: str) -> Iterator[TerraformOwner]:
         return
     if RESOURCE.encode() not in content:
         return
-    text = content.decode(errors="replace")
-    found = _json_blocks(text) if path.endswith(".json") else blocks(text)
-    for block in found:
+    for block in blocks_of(path, content) or ():
         if block.type == "resource" and block.labels[:1] == (RESOURCE,):
             yield _owner(path, block)
 
@@ -142,35 +154,3 @@ def _owner(path: str, block: Block) -> TerraformOwner:
         cluster_path=attributes["path"].literal if "path" in attributes else "",
         namespace=attributes["namespace"].literal if "namespace" in attributes else "flux-system",
     )
-
-
-def _json_blocks(text: str) -> Iterator[Block]:
-    """The resources of Terraform's JSON syntax; lines are those where the names stand first."""
-    try:
-        resources = _member(json.loads(text), "resource", RESOURCE)
-    except (ValueError, RecursionError):
-        return
-    begin = text.find(f'"{RESOURCE}"')
-    for name, bodies in resources.items():
-        start = max(text.find(json.dumps(name), begin), begin)
-        for body in bodies if isinstance(bodies, list) else [bodies]:
-            if isinstance(body, Mapping):
-                attributes = {key: _json_attribute(text, start, key, value) for key, value in body.items()}
-                yield Block("resource", (RESOURCE, name), _line(text, start), attributes)
-
-
-def _member(data: Any, *keys: str) -> Mapping[str, Any]:
-    for key in keys:
-        data = data.get(key) if isinstance(data, Mapping) else None
-    return data if isinstance(data, Mapping) else {}
-
-
-def _json_attribute(text: str, start: int, key: str, value: object) -> Attribute:
-    """Strings of the JSON syntax are templates; one that is nothing but ``${…}`` is an expression."""
-    line = _line(text, max(text.find(json.dumps(key), start), start))
-    is_string = isinstance(value, str) and not re.fullmatch(r"\$\{[^{}]*\}", value)
-    return Attribute(line, json.dumps(value), str(value) if is_string else None)
-
-
-def _line(text: str, position: int) -> int:
-    return text.count("\n", 0, position) + 1

@@ -1,0 +1,100 @@
+"""The Flux CLI's container image: in Dockerfiles, and where Kubernetes or CI runs it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade.errors import ReleaseNotFound, UnsupportedPin
+from flux_upgrade.kinds.formats.dockerfile import Dockerfile
+from flux_upgrade.kinds.formats.image_places import loose, references
+from flux_upgrade.kinds.formats.image_reference import Reference, reference_of, told_of
+from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
+from flux_upgrade.kinds.formats.yaml_places import Broken, objects
+from flux_upgrade.kinds.parts.cli_versions import base_name, cli_pin, of_script, respelled, unknown
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, World
+from flux_upgrade.textedit import decoded
+
+NAME = "cli-image"
+
+_YAML = (".yaml", ".yml")
+_DOCKERFILE = re.compile(r"(?:.*\.)?(?:Dockerfile|Containerfile)(?:\..*)?", re.IGNORECASE)
+
+
+def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+    """See ``PinKind``."""
+    kustomizations = Kustomizations(world.tree)
+    for file in files:
+        if file.path.endswith(_YAML):
+            yield from _of_yaml(file, kustomizations)
+        else:
+            yield from _of_dockerfile(file)
+
+
+def change(pin: Pin, target: str, world: World) -> PinChange:
+    """See ``PinKind``. The registry has to have the target's image: mirrors lag behind."""
+    image = pin.details
+    if not isinstance(image, Reference):
+        raise TypeError(f"{pin.path}:{pin.line} is another kind's")
+    tag = respelled(target, image.tag)
+    digest = world.artifacts.digest(image.repository, tag)
+    if digest is None:
+        raise ReleaseNotFound(
+            f"there is no image {image.repository}:{tag}", hint="run again when it is published"
+        )
+    if not image.digest:
+        return PinChange((image.version.replaced(tag),), tag)
+    if world.artifacts.digest(image.repository, image.tag) != image.digest:
+        raise UnsupportedPin(
+            f"{image.repository}: the digest {image.digest[:19]}… is not that of the tag {image.tag}",
+            hint="pin the digest that the tag has, or leave it out",
+        )
+    written = f"{tag}@{digest}"
+    return PinChange((image.version.replaced(written),), written)
+
+
+def _of_yaml(file: SourceFile, kustomizations: Kustomizations) -> Iterator[Pin]:
+    rows = decoded(file.content).split("\n")
+    for each in objects(file.content):
+        found = loose(each) if isinstance(each, Broken) else references(each, file.content, rows)
+        for image in found:
+            if file.path in kustomizations.patch_files:
+                yield _pin(file, image._replace(told=unknown("the file is a patch of another object")))
+            else:
+                yield _pin(file, image)
+
+
+def _of_dockerfile(file: SourceFile) -> Iterator[Pin]:
+    if not _DOCKERFILE.fullmatch(base_name(file.path)):
+        return
+    source = Dockerfile(decoded(file.content))
+    for where, value in source.images():
+        image = reference_of(where, value)
+        if image is not None:
+            yield _pin(file, _explained(image, source))
+    for name, value in source.arguments():
+        image = reference_of(f"ARG {name}", value)
+        if image is not None:
+            yield _pin(file, image._replace(told=unknown("it is the default of a build argument")))
+    is_set = source.sets("FLUX_VERSION")
+    for value in source.commands():
+        found = of_script(value.text, is_set=is_set)
+        if found is not None:
+            yield cli_pin(NAME, file, value._replace(text=found[0]), "RUN install.sh", found[1])
+
+
+def _explained(image: Reference, source: Dockerfile) -> Reference:
+    """With the line of the ARG that a variable gets its value from: said, never followed."""
+    argument = image.told and source.argument_in(image.version.text)
+    if not argument:
+        return image
+    line, default = argument.value.line, argument.value.text
+    told = unknown(
+        "a build argument stands for it", f"change it by hand in line {line}, ARG {argument.name}={default}"
+    )
+    return image._replace(told=told)
+
+
+def _pin(file: SourceFile, image: Reference) -> Pin:
+    pin = cli_pin(NAME, file, image.version, image.where, told_of(image))
+    return pin._replace(details=image)

@@ -1,0 +1,185 @@
+"""Commands in scripts and pipelines that install Flux, or its CLI, at a release: named, and never changed.
+
+``kubectl apply -f …/releases/download/v2.9.4/install.yaml``, ``kubectl apply -k github.com/fluxcd/flux2/…``,
+``flux install --version``, ``flux bootstrap --version``, ``curl …/flux_2.9.4_linux_amd64.tar.gz``,
+``curl https://fluxcd.io/install.sh | FLUX_VERSION=2.9.4 bash``, ``helm upgrade … flux2 --version``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade.errors import UnsupportedPin
+from flux_upgrade.kinds.parts.flux2_repository import judge, parse
+from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing, World
+from flux_upgrade.textedit import decoded, line_of
+from flux_upgrade.values import NamedTuple
+from flux_upgrade.versions import is_tag
+
+NAME = "commands"
+_SCRIPTS = (
+    ".sh",
+    ".bash",
+    ".zsh",
+    ".fish",
+    ".ps1",
+    ".mk",
+    ".just",
+    "akefile",
+    "ustfile",
+    "Jenkinsfile",
+    "Tiltfile",
+)
+
+_PIPELINE = re.compile(
+    r"(?:.*/)?(?:\.(?:github|gitea|forgejo)/(?:workflows|actions)/.*|action\.ya?ml|\.?[Tt]askfiles?\b.*|[Tt]askfile.*"
+    r"|\.gitlab-ci\.ya?ml|\.gitlab/.*|azure-pipelines.*|bitbucket-pipelines\.yml|\.circleci/.*|\.woodpecker.*"
+    r"|\.drone\.ya?ml|(?:.*/)?(?:tasks|handlers|playbooks?|roles|ansible)/.*|playbook.*|site\.ya?ml)"
+)
+"""YAML whose texts are commands."""
+_WORKFLOW = re.compile(r"(?:.*/)?(?:\.(?:github|gitea|forgejo)/workflows/[^/]+|action\.ya?ml)")
+_COMMENT = re.compile(r"^[ \t]*(?:#|//|<#).*|(?<=[ \t])#.*", re.MULTILINE)
+_PROSE = re.compile(
+    r"^[ \t-]*(?:name|desc|description|summary|msg|title|label|prompt)[ \t]*:.*"
+    r"|^[ \t@-]*(?:echo|printf|log|info|Write-\w+)\b.*",
+    re.MULTILINE,
+)
+_CONTINUED = re.compile(r"[\\`][ \t]*\r?\n")
+_MORE = r"(?:[^|;&\n]|\n[ \t]+(?=--?[a-z])){0,2000}"
+"""The rest of a command; in a folded scalar, its options may stand in lines of their own."""
+_TEXT = r"(?:\$\{\{.*?\}\}|\{\{.*?\}\}|\$\{[^}\n]*\}|\$\([^)\n]*\)|[^\s\"'|;&<>])*"
+_URL = re.compile(rf"[:/]fluxcd/flux2(?:\.git)?/{_TEXT}")
+_HOST = re.compile(r"(?:git::)?(?:(?:ssh|https?)://)?[\w.@-]*\Z|gh\Z")
+_LONGEST_HOST = 100
+_FLUX = re.compile(rf"\bflux[ \t]+(install|bootstrap)\b{_MORE}")
+_HELM = re.compile(rf"\bhelm[ \t]+(?:upgrade|install|template)\b{_MORE}")
+_CHART = re.compile(r"/flux2(?=[\s\"']|$)")
+_VERSION = re.compile(rf"(?<=[ \t])--version[= \t]+[\"']?({_TEXT})")
+_SHORT = re.compile(rf"(?<=[ \t])(?:--version|-v)[= \t]+[\"']?({_TEXT})")
+_SCRIPT = re.compile(r"fluxcd\.io/install\.sh\b[^\n]*")
+_ASKED = re.compile(rf"\bFLUX_VERSION=[\"']?({_TEXT})")
+_VARIABLE = re.compile(
+    r"v?(?:\$\{\{ *(?:env|vars)\.(\w+) *\}\}|\{\{ *\.?(\w+) *\}\}|\$\{(\w+)(?:#v)?\}|\$\((\w+)\)|\$(\w+))"
+)
+_SET = r"^[ \t-]*(?:export |readonly |local |ARG |ENV |\$(?:env:)?)*{name}[ \t]*(?:\?=|:=|=|:)[ \t]*(.*)$"
+_RELEASE = re.compile(r"[\"']?(v?\d+\.\d+\.\d+[\w.-]*)[\"']?[ \t\r]*")
+_INSTALLS = (
+    "let a kustomization refer to the release, or keep what flux install --export writes: both are upgraded"
+)
+_CLI = "pin the CLI in .tool-versions, mise.toml or with fluxcd/flux2/action: those are upgraded"
+_OF_CHART = "raise the version by hand; the chart's appVersion says which Flux it installs"
+
+
+class _Told(NamedTuple):
+    """A version in a command."""
+
+    where: str
+    text: str
+    start: int
+    """Offset in the file."""
+    hint: str
+
+
+def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+    """See ``PinKind``. What one variable says in several commands is one pin."""
+    del world
+    for file in files:
+        if not file.path.endswith(_SCRIPTS) and _PIPELINE.fullmatch(file.path) is None:
+            continue
+        original = decoded(file.content)
+        text = _CONTINUED.sub(_blank, _PROSE.sub(_blank, _COMMENT.sub(_blank, original)))
+        seen: set[tuple[int, str]] = set()
+        for told in sorted(_told(text, file.path), key=lambda each: each.start):
+            pin = _pin(file, text, told)
+            if (pin.line, pin.written) not in seen:
+                seen.add((pin.line, pin.written))
+                yield pin
+
+
+def change(pin: Pin, target: str, world: World) -> PinChange:
+    """Never. Raises UnsupportedPin."""
+    del target, world
+    raise UnsupportedPin(f"{pin.path}:{pin.line}: a command is never changed", hint=pin.hint)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
+
+
+def _told(text: str, path: str) -> Iterator[_Told]:
+    for match in _URL.finditer(text):
+        start = max(0, match.start() - _LONGEST_HOST)
+        host = _HOST.search(text, start, match.start())
+        if host is not None:
+            yield from _url(host[0] + match[0], host.start())
+    for match in _FLUX.finditer(text):
+        asked = _SHORT.search(text, *match.span())
+        if asked:
+            yield _Told(f"flux {match[1]} --version", asked[1], asked.start(1), _INSTALLS)
+    for match in _HELM.finditer(text):
+        asked = _VERSION.search(text, *match.span()) if _CHART.search(match[0]) else None
+        if asked:
+            yield _Told("helm, chart flux2 --version", asked[1], asked.start(1), _OF_CHART)
+    if _WORKFLOW.fullmatch(path):
+        return  # the kind of workflows has them
+    for match in _SCRIPT.finditer(text):
+        asked = _ASKED.search(match[0])
+        start = match.start() + (asked.start(1) if asked else 0)
+        default = "$FLUX_VERSION" if "FLUX_VERSION" in text else "latest"
+        yield _Told("install.sh of the Flux CLI", asked[1] if asked else default, start, _CLI)
+
+
+def _url(url: str, start: int) -> Iterator[_Told]:
+    reference = parse(url)
+    if reference is None or not reference.is_flux2:
+        return
+    is_cli = reference.form == "release" and re.match(r"flux_.*\.(?:tar\.gz|zip)$", reference.path)
+    if not is_cli and not reference.installs:
+        return
+    ref, at = reference.ref or "", max(reference.start, 0)
+    if reference.form == "release" and reference.ref is None:
+        ref, at = "latest", url.index("latest")
+    where = "address of the Flux CLI" if is_cli else f"address of {reference.path}"
+    yield _Told(where, ref, start + at, _CLI if is_cli else _INSTALLS)
+
+
+def _pin(file: SourceFile, text: str, told: _Told) -> Pin:
+    """The release, where it is written out, or one assignment in the file says what a variable is."""
+    written, start, where = told.text.rstrip("\"',]"), told.start, told.where
+    written = written if "(" in written else written.rstrip(")")
+    variable = _VARIABLE.fullmatch(written)
+    if variable is not None:
+        name = next(each for each in variable.groups() if each)
+        assigned = _assigned(text, name)
+        if assigned is not None:
+            (written, start), where = assigned, f"{where}, {name}"
+    pin = Pin(
+        file.path,
+        NAME,
+        file.content,
+        line_of(decoded(file.content), start),
+        where,
+        written,
+        Standing.UNKNOWN,
+        Role.NAMED,
+        hint=told.hint,
+    )
+    if told.hint == _OF_CHART:
+        return pin._replace(reason="it is the version of a chart, in a command")
+    if written == "latest":
+        stands = written if text.startswith(written, start) else ""
+        reason = "it names no release and takes the newest"
+        return pin._replace(written=stands, standing=Standing.FLOATING, reason=reason)
+    tag = f"v{written.removeprefix('v')}"
+    if is_tag(tag):
+        return pin._replace(standing=Standing.EXACT, version=tag, reason="a command is never changed")
+    meaning = judge(written)
+    return pin._replace(standing=meaning.standing, reason=meaning.reason)
+
+
+def _assigned(text: str, name: str) -> tuple[str, int] | None:
+    """What the variable is, and where, if one place in the file gives it a release."""
+    found = list(re.finditer(_SET.format(name=name), text, re.MULTILINE))
+    match = _RELEASE.fullmatch(text, *found[0].span(1)) if len(found) == 1 else None
+    return (match[1], match.start(1)) if match is not None else None

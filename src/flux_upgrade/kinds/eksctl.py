@@ -1,0 +1,204 @@
+"""``gitops.flux`` of an eksctl ``ClusterConfig``: the flags of the ``flux bootstrap`` that eksctl runs.
+
+eksctl pkg/flux/flux.go (it calls the ``flux`` on PATH) and pkg/ctl/cmdutils/gitops.go (what has to be set).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade.errors import UnsupportedPin
+from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
+from flux_upgrade.kinds.formats.kustomize_patches import inline, operations, touches
+from flux_upgrade.kinds.formats.release_tag import folder_of, is_nothing, read
+from flux_upgrade.kinds.formats.template_lines import stated
+from flux_upgrade.kinds.formats.yaml_places import Broken, Object, Value, objects, readable
+from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing, World
+from flux_upgrade.versions import Version
+
+NAME = "eksctl"
+
+_FLUX = ("gitops", "flux")
+_VERSION = (*_FLUX, "flags", "version")
+_OLD_FIELDS = frozenset({"owner", "repository", "branch", "path", "namespace", "personal", "kubeconfig"})
+"""Beside gitProvider, in eksctl 0.38 to 0.52: its proposal to have ``flags`` instead lists them."""
+_ONCE = (
+    "eksctl uses it when it creates the cluster or enables Flux, and never again: what runs is decided by"
+    " the files that flux bootstrap wrote, and this should agree with them"
+)
+
+
+def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+    """See PinKind."""
+    patch_files = Kustomizations(world.tree).patch_files if files else frozenset()
+    for file in files:
+        if file.path in patch_files:
+            yield from _patch(file, file.content, 0)
+            continue
+        for each in objects(file.content):
+            if isinstance(each, Broken):
+                yield from _template(file, each)
+            elif _is_config(each):
+                yield from _pins(file, each)
+            else:
+                for text in inline(each, file.content):
+                    yield from _patch(file, text.content, text.before)
+        yield from _operations(file, file.content, 0)
+
+
+def change(pin: Pin, target: str, world: World) -> PinChange:
+    """See PinKind."""
+    del world
+    if not isinstance(pin.details, Value):
+        raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} names no release")
+    new = Version(target.removeprefix("v"))
+    remark = (
+        f"whoever runs eksctl next needs the flux CLI {new.major}.{new.minor}:"
+        " flux bootstrap installs releases of its own minor only"
+    )
+    return PinChange((pin.details.replaced(target),), target, (remark,))
+
+
+def _is_config(each: Object) -> bool:
+    return each.text_at("apiVersion").startswith("eksctl.io/") and each.text_at("kind") == "ClusterConfig"
+
+
+def _pins(file: SourceFile, each: Object) -> Iterator[Pin]:
+    fields = set(each.keys(*_FLUX))
+    if "flags" in fields:
+        yield _pin(file, each)
+    elif fields & _OLD_FIELDS:
+        yield _named(
+            file,
+            each,
+            _FLUX,
+            "this is the schema of eksctl 0.38 to 0.52, which had no version and which later releases refuse",
+            "move everything but gitProvider below flags, and add version there",
+        )
+    elif fields:
+        yield _unknown(
+            file,
+            each,
+            _FLUX,
+            "there are no flags, and eksctl refuses it",
+            "add flags, with path and version among them",
+        )
+    if set(each.keys("git")) & {"operator", "repo", "bootstrapProfile"}:
+        yield _named(
+            file,
+            each,
+            ("git",),
+            "this installs Flux v1, which is at its end, and eksctl no longer does",
+            "migrate the cluster to Flux v2 and write gitops.flux in its place:"
+            " https://fluxcd.io/flux/migration/flux-v1-migration/",
+        )
+
+
+def _pin(file: SourceFile, each: Object) -> Pin:
+    value = each.at(*_VERSION)
+    if not each.text_at(*_FLUX, "gitProvider"):
+        return _unknown(
+            file,
+            each,
+            _VERSION if value else (*_FLUX, "flags"),
+            "there is no gitProvider: it is part of a ClusterConfig, for example a patch of another one",
+            "change the version where the parts are put together",
+        )
+    pin = Pin(
+        file.path,
+        NAME,
+        file.content,
+        each.line_at(*_FLUX, "flags"),
+        f"ClusterConfig {each.text_at('metadata', 'name')}, {'.'.join(_VERSION)}",
+        "",
+        Standing.FLOATING,
+        remarks=(_ONCE,),
+        folder=folder_of(each.at(*_FLUX, "flags", "path")),
+        owner=_owner(each),
+    )
+    if value is None and each.has(*_VERSION):
+        return _unknown(file, each, _VERSION, "it is no text", "write the tag of a release")
+    if value is not None:
+        pin = pin._replace(line=value.line, written=value.text)
+    if value is None or is_nothing(value):
+        reason = "no version is given: eksctl runs the flux CLI on PATH, which installs its own version"
+        return pin._replace(reason=reason, hint="add version to flags, for the same Flux at each creation")
+    if value.text == "latest" and not value.reason:
+        return pin._replace(reason="it is the latest release on the day that eksctl runs")
+    said = read(value, "flux bootstrap refuses a version without v")
+    return pin._replace(
+        standing=said.standing,
+        version=said.version,
+        reason=said.reason,
+        hint=said.hint,
+        details=value if said.standing is Standing.EXACT else None,
+    )
+
+
+def _owner(each: Object) -> str:
+    name, region = each.text_at("metadata", "name"), each.text_at("metadata", "region")
+    return f"ClusterConfig {region}/{name}" if name and region else f"ClusterConfig {name}" if name else ""
+
+
+def _unknown(file: SourceFile, each: Object, path: tuple[str, ...], reason: str, hint: str) -> Pin:
+    return Pin(
+        file.path,
+        NAME,
+        file.content,
+        each.line_at(*path),
+        f"ClusterConfig {each.text_at('metadata', 'name')}, {'.'.join(path)}",
+        each.text_at(*path),
+        Standing.UNKNOWN,
+        reason=reason,
+        hint=hint,
+        owner=_owner(each),
+    )
+
+
+def _named(file: SourceFile, each: Object, path: tuple[str, ...], reason: str, hint: str) -> Pin:
+    return _unknown(file, each, path, reason, hint)._replace(role=Role.NAMED)
+
+
+def _template(file: SourceFile, broken: Broken) -> Iterator[Pin]:
+    found = stated(broken.text, *_VERSION) if "eksctl.io/" in broken.text else None
+    if found:
+        line, written = found
+        yield Pin(
+            file.path,
+            NAME,
+            file.content,
+            broken.line + line - 1,
+            f"ClusterConfig, {'.'.join(_VERSION)}",
+            written,
+            Standing.UNKNOWN,
+            reason=f"the file is no YAML as it stands, a template perhaps: {broken.message}",
+            hint="change the version by hand, or where the template gets it from",
+        )
+
+
+def _patch(file: SourceFile, content: bytes, before: int) -> Iterator[Pin]:
+    for each in readable(content):
+        if _is_config(each) and each.has(*_VERSION):
+            yield _patched(file, before + each.line_at(*_VERSION), each.text_at(*_VERSION))
+    yield from _operations(file, content, before)
+
+
+def _operations(file: SourceFile, content: bytes, before: int) -> Iterator[Pin]:
+    if b"/gitops/flux" in content:
+        for each in operations(content):
+            if touches(each, _VERSION):
+                yield _patched(file, before + each.line, each.text)
+
+
+def _patched(file: SourceFile, line: int, written: str) -> Pin:
+    return Pin(
+        file.path,
+        NAME,
+        file.content,
+        line,
+        f"patch of a ClusterConfig, {'.'.join(_VERSION)}",
+        written,
+        Standing.UNKNOWN,
+        reason="it is a patch of another pin",
+        hint="change both by hand, or drop the patch",
+    )

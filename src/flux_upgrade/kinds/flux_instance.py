@@ -1,0 +1,209 @@
+"""``distribution.version`` of a FluxInstance, by itself or among the values of the chart flux-instance.
+
+The flux-operator installs the highest release that it admits among those that the artifact, or the
+operator's own image, holds (flux-operator internal/builder/semver.go, MatchVersion).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
+from flux_upgrade.kinds.formats import ranges
+from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
+from flux_upgrade.kinds.formats.release_tag import is_nothing
+from flux_upgrade.kinds.formats.yaml_places import Broken, Object, as_number, is_variable, objects
+from flux_upgrade.kinds.parts import flux_instance_unknown as unknown
+from flux_upgrade.kinds.parts.flux_distribution import (
+    CHART_RANGE,
+    Distribution,
+    Stated,
+    chart_repositories,
+    is_instance,
+    is_release,
+    of_instance,
+    of_release,
+)
+from flux_upgrade.kinds.parts.flux_instance_range import choice_of, moved_along
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing, World
+
+NAME = "flux-instance"
+
+_RELEASE = re.compile(r"\d+\.\d+\.\d+.*")
+_RAISE = "raise the artifact to that of a flux-operator that holds the release of Flux that is wanted"
+_WHOLE = "change it by hand, or state version and registry in one place"
+_PUBLIC = ("ghcr.io/fluxcd", "docker.io/fluxcd")
+"""Registries in which Flux itself publishes its images."""
+
+
+def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+    """See PinKind."""
+    kustomizations = Kustomizations(world.tree)
+    repositories = chart_repositories(files)
+    seen: set[tuple[str, object]] = set()
+    for file in files:
+        yield from unknown.of_json_patch(file, NAME)
+        for each in objects(file.content):
+            for pin in _pins(file, each, kustomizations, repositories, world):
+                # Two HelmReleases may share a file of values.
+                place = (pin.path, pin.details.version if isinstance(pin.details, Distribution) else None)
+                if place[1] is None or place not in seen:
+                    seen.add(place)
+                    yield pin
+
+
+def change(pin: Pin, target: str, world: World) -> PinChange:
+    """See PinKind."""
+    found = pin.details
+    place = f"{pin.path}:{pin.line}"
+    if not isinstance(found, Distribution) or found.version is None:
+        raise UnsupportedPin(f"{place}: {pin.where} names no release")
+    choice = moved_along(choice_of(found, world), found, target, world)
+    choice.require(target, place)
+    value = found.version.value
+    said = (choice.doubt,) if choice.doubt else ()
+    if pin.standing is Standing.EXACT:
+        new = _RELEASE.sub(target.removeprefix("v"), value.text)
+        if choice.is_single:
+            said = (*said, f"{_capital(choice.origin)} decides what is installed.")
+        return PinChange((value.replaced(new),), new, (*said, *_notes(pin, found, target)))
+    new = _raised(value.text, target, place)
+    said = (*said, f"{_capital(choice.taken(new))}.", *_notes(pin, found, target))
+    return PinChange((value.replaced(new),) if new != value.text else (), new, said)
+
+
+def _raised(text: str, target: str, place: str) -> str:
+    new = ranges.raised(text, target)
+    if new is None:
+        raise UnsupportedPin(
+            f"{place}: the range {text} does not admit {target},"
+            " and how it should is not for a program to say",
+            hint=f"write a range that admits {target}",
+        )
+    return new
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _pins(
+    file: SourceFile,
+    each: Object | Broken,
+    kustomizations: Kustomizations,
+    repositories: Sequence[Object],
+    world: World,
+) -> Iterator[Pin]:
+    if isinstance(each, Broken):
+        yield from unknown.of_broken(file, each, NAME)
+    elif file.path in kustomizations.patch_files:
+        yield from unknown.of_merge_patch(file, each, NAME)
+    elif is_instance(each):
+        if each.has("spec", "distribution"):
+            yield _pin(of_instance(file, each), world)
+    elif is_release(each, repositories):
+        yield _pin(of_release(file, each, kustomizations), world)
+    else:
+        yield from unknown.of_patches(file, each, NAME)
+        yield from unknown.of_resource_set(file, each, NAME)
+
+
+def _pin(found: Distribution, world: World) -> Pin:
+    if found.version is None:
+        return _without_version(found, world)
+    pin = _bare(found, found.version)
+    reason, hint = _unclear(found, found.version)
+    if reason:
+        return pin._replace(reason=reason, hint=hint)
+    text = found.version.value.text
+    if ranges.is_exact(text):
+        return pin._replace(standing=Standing.EXACT, version=f"v{text.lstrip('=v').partition('+')[0]}")
+    return _range(pin, found, text, world)
+
+
+def _range(pin: Pin, found: Distribution, text: str, world: World) -> Pin:
+    try:
+        choice = choice_of(found, world)
+    except (UnsupportedPin, ReleaseNotFound, SourceUnavailable, UntrustedArchive) as error:
+        return pin._replace(
+            reason=f"what the range comes to cannot be told: {error.message}", hint=error.hint
+        )
+    version = choice.release(text)
+    if choice.doubt:
+        reason = (
+            f"what the range comes to cannot be told: it may be decided in {found.unread}, which is not here"
+        )
+        return pin._replace(reason=reason, hint="state the artifact in spec.values")
+    if not version:
+        reason = f"{choice.origin if choice.is_frozen else 'Flux'} has no release in the range {text}"
+        return pin._replace(reason=reason, hint="write a range that admits one")
+    said = choice.said(text)
+    hint = _RAISE if choice.is_behind(text) else ""
+    return pin._replace(
+        standing=Standing.RANGE,
+        version=version,
+        reason=said,
+        hint=hint,
+        remarks=(*pin.remarks, *choice.remarks),
+    )
+
+
+def _without_version(found: Distribution, world: World) -> Pin:
+    pin = _bare(found, None)
+    if not found.of_chart:
+        return pin._replace(reason="it states no version: another file completes it", hint=_WHOLE)
+    if found.unread:
+        reason = f"its version may be stated in {found.unread}, which is not here"
+        return pin._replace(reason=reason, hint="state the version in spec.values")
+    default = _range(pin, found, CHART_RANGE, world)
+    if default.standing is Standing.UNKNOWN:
+        return default
+    reason = f"no version is stated, the default of the chart is {CHART_RANGE}, and {default.reason}"
+    return default._replace(standing=Standing.FLOATING, reason=reason)
+
+
+def _bare(found: Distribution, stated: Stated | None) -> Pin:
+    """With everything but what it comes to."""
+    file = stated.file if stated else found.file
+    own = found.owner if file.path == found.file.path else f"values of {found.owner}"
+    remarks = ("the flux-operator is told to leave the instance alone: nothing changes before that does",)
+    return Pin(
+        file.path,
+        NAME,
+        file.content,
+        stated.value.line if stated else found.line,
+        f"{own}, {stated.field if stated else f'{found.field}.version'}",
+        stated.value.text if stated else "",
+        Standing.UNKNOWN,
+        remarks=remarks if found.is_disabled else (),
+        folder=found.folder,
+        details=found,
+    )
+
+
+def _unclear(found: Distribution, stated: Stated) -> tuple[str, str]:
+    """Why what is stated is not to be read as it stands, and what to do; empty where it is."""
+    text, line = stated.value.text, f"{stated.file.path}:{stated.value.line}"
+    if stated.value.reason:
+        return f"{stated.value.reason} ({line})", "write the version out where it stands"
+    if is_variable(text):
+        return f"a variable stands for it ({line})", "change the version where the variable gets its value"
+    if is_nothing(stated.value):
+        return "nothing stands there", "state a version or a range"
+    if found.registry is None and not found.of_chart:
+        return "it states no registry, which a FluxInstance must have: another file completes it", _WHOLE
+    number = as_number(stated.value, stated.file.content)
+    if number or (not ranges.is_exact(text) and ranges.parsed(text) is None):
+        return number or f"{text} is neither a version nor a range", "write it like 2.9.4 or 2.9.x"
+    return "", ""
+
+
+def _notes(pin: Pin, found: Distribution, target: str) -> Iterator[str]:
+    """What the change asks of others."""
+    old, new = (each.split(".")[:2] for each in (pin.version, target))
+    if old != new:
+        yield f"The flux-operator has to be at a release that knows Flux {'.'.join(new).removeprefix('v')}."
+    registry = found.registry.value.text if found.registry else ""
+    if registry and registry.rstrip("/") not in _PUBLIC:
+        yield f"The images come from {registry}, which has to hold those of {target}."

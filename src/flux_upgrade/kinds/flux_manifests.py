@@ -1,0 +1,180 @@
+"""The artifact flux-manifests, in which Flux publishes itself, where a cluster takes it from.
+
+An OCIRepository, or the distribution of a FluxInstance: source-controller
+docs/spec/v1/ocirepositories.md; flux-operator docs/api/v1/fluxinstance.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade.errors import UnsupportedPin
+from flux_upgrade.kinds.formats import ranges, template_lines
+from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
+from flux_upgrade.kinds.formats.yaml_places import Broken, Object, objects
+from flux_upgrade.kinds.parts import flux_manifests_contents as contents
+from flux_upgrade.kinds.parts.flux_distribution import of_instance as distribution_of
+from flux_upgrade.kinds.parts.flux_manifests_patches import patches
+from flux_upgrade.kinds.parts.flux_manifests_reading import judged, lets_through
+from flux_upgrade.kinds.parts.flux_manifests_reference import Reference, of_instance, of_repository
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing, World
+from flux_upgrade.versions import precedence
+
+NAME = "flux-manifests"
+_TEMPLATES = (".j2", ".jinja", ".tmpl", ".tpl", ".gotmpl")
+
+_KIND_LINE = re.compile(
+    r"""^[ \t]*(?:- )?["']?kind["']?:[ \t]*["']?OCIRepository["']?[ \t\r]*(?:#.*)?$""", re.MULTILINE
+)
+_URL_LINE = re.compile(r"""^[^#\n]*\burl["']?:[ \t]*["']?oci://[^\n"']*/flux-manifests\b""", re.MULTILINE)
+_FIELDS = ("digest", "semver", "tag")
+_BY_HAND = "change it by hand, and what is made of it"
+_BETA, _BETA_ENDS = "source.toolkit.fluxcd.io/v1beta2", "v2.8.0"
+"""Flux 2.8 release notes: the CRD OCIRepository no longer serves it."""
+
+
+def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+    """Every reference to the artifact, and every patch of one."""
+    own = [file for file in files if b"flux-manifests" in file.content]
+    patch_files = Kustomizations(world.tree).patch_files if own else frozenset[str]()
+    names: set[str] = set()
+    for file in own:
+        if file.path in patch_files:
+            continue
+        for each in objects(file.content):
+            if isinstance(each, Broken):
+                yield from _in_template(file, each)
+                continue
+            yield from _in_object(file, each, world)
+            if of_repository(each) is not None:
+                names.add(each.text_at("metadata", "name"))
+    for patch in patches(files, names, patch_files):
+        yield _unknown(
+            patch.file,
+            (patch.line, patch.where, patch.written),
+            "it is a patch of another pin, so that what stands there is not what is applied",
+            "change it by hand, or write the version in the object itself",
+        )
+
+
+def change(pin: Pin, target: str, world: World) -> PinChange:
+    """See ``PinKind``. The digest of the new tag is asked from the registry."""
+    found, place = pin.details, f"{pin.path}:{pin.line}"
+    if not isinstance(found, Reference) or not found.deciding:
+        raise UnsupportedPin(f"{place}: {pin.where} names no release")
+    if found.semver is not None and found.digest is None:
+        made = _range_changed(pin, found, target, world)
+    else:
+        made = _parts_changed(found, place, target, world)
+    if not made.replacements:
+        return made
+    notes = contents.differences(pin.version, target, world)
+    return made._replace(remarks=(*made.remarks, *notes, *_served(found, target)))
+
+
+def _parts_changed(found: Reference, place: str, target: str, world: World) -> PinChange:
+    """The tag and the digest, or whichever there is."""
+    contents.require_own_digest(found, place, world)
+    tag = _spelled(found.tag.text, target) if found.tag else target
+    digest = contents.new_digest(found.repository, tag, target, world)
+    made = [found.tag.replaced(tag)] if found.tag else []
+    if found.digest is not None:
+        made.append(found.digest.replaced(digest))
+    written = (tag if found.tag else "", digest if found.digest else "")
+    return PinChange(tuple(made), "@".join(filter(None, written)))
+
+
+def _range_changed(pin: Pin, found: Reference, target: str, world: World) -> PinChange:
+    value, place = found.semver, f"{pin.path}:{pin.line}"
+    if value is None or not lets_through(found.filter, target):
+        raise UnsupportedPin(
+            f"{place}: spec.ref.semverFilter does not let {target} through",
+            hint="change the filter by hand, or leave it out",
+        )
+    if ranges.allows(value.text, target):
+        by_itself = f"The range {value.text} admits {target}, and Flux takes it by itself."
+        return PinChange((), value.text, (by_itself,))
+    if pin.standing is Standing.EXACT:
+        new = value.text[: -len(pin.version[1:])] + target[1:]
+    else:
+        raised = ranges.raised(value.text, target)
+        if raised is None:
+            raise UnsupportedPin(
+                f"{place}: the range {value.text} does not admit {target},"
+                " and how it should is not for a program to say",
+                hint=f"write a range that admits {target}",
+            )
+        new = raised
+    contents.new_digest(found.repository, target, target, world)
+    return PinChange((value.replaced(new),), new)
+
+
+def _spelled(old: str, target: str) -> str:
+    return target if old.startswith("v") else target[1:]
+
+
+def _served(found: Reference, target: str) -> Iterator[str]:
+    if found.api_version == _BETA and precedence(target) >= precedence(_BETA_ENDS):
+        yield (
+            f"The object itself is written as {_BETA}, which Flux serves no longer from"
+            f" {_BETA_ENDS} on: write v1 there first."
+        )
+
+
+def _in_object(file: SourceFile, each: Object, world: World) -> Iterator[Pin]:
+    found = of_repository(each) or of_instance(each)
+    if found is not None:
+        pin = _pin(file, found)
+        if file.path.endswith(_TEMPLATES):
+            yield pin._replace(reason="something else is made of this file", hint=_BY_HAND)
+        elif each.text_at("kind") == "FluxInstance":
+            folder = distribution_of(file, each).folder
+            yield judged(pin._replace(folder=folder, remarks=(_OTHER_LAYOUT,)), found, world)
+        else:
+            suspended = (_SUSPENDED,) if each.text_at("spec", "suspend") == "true" else ()
+            yield judged(pin._replace(remarks=suspended), found, world)
+    for index in range(each.count("spec", "resources") if each.text_at("kind") == "ResourceSet" else 0):
+        inner = of_repository(each, "spec", "resources", index)
+        if inner is not None:
+            name = f"ResourceSet {each.text_at('metadata', 'name')}"
+            reason = "the flux-operator makes the object from a ResourceSet"
+            yield _pin(file, inner)._replace(
+                where=f"{name}, {inner.place}", reason=reason, hint="change it by hand"
+            )
+
+
+_OTHER_LAYOUT = (
+    "the flux-operator looks for folders flux/vX.Y.Z in its artifact, and flux-manifests has none:"
+    " see whether the instance gets ready at all"
+)
+_SUSPENDED = "spec.suspend is set, so that Flux takes nothing new before it is resumed"
+
+
+def _pin(file: SourceFile, found: Reference) -> Pin:
+    line = found.deciding[0].line if found.deciding else found.line
+    pin = _unknown(file, (line, f"{found.place}, {found.field}", found.written), "", "")
+    return pin._replace(details=found)
+
+
+def _in_template(file: SourceFile, broken: Broken) -> Iterator[Pin]:
+    """From a document that is no YAML, no more than that there is a reference, and where."""
+    address = _URL_LINE.search(broken.text)
+    if address is None or _KIND_LINE.search(broken.text) is None:
+        return
+    stated = [(field, template_lines.stated(broken.text, "ref", field)) for field in _FIELDS]
+    field, (line, written) = next(
+        ((f"spec.ref.{field}", found) for field, found in stated if found),
+        ("spec.url", (broken.text.count("\n", 0, address.end()) + 1, "")),
+    )
+    yield _unknown(
+        file,
+        (broken.line + line - 1, f"OCIRepository, {field}", written.strip("\"' ")),
+        "the file is a template, or broken, and cannot be read as YAML",
+        _BY_HAND,
+    )
+
+
+def _unknown(file: SourceFile, spot: tuple[int, str, str], reason: str, hint: str) -> Pin:
+    """``spot``: line, where, written."""
+    return Pin(file.path, NAME, file.content, *spot, Standing.UNKNOWN, reason=reason, hint=hint)

@@ -1,0 +1,147 @@
+"""Pins of the flux-operator: chart, image, manifests. They are named, or asked to move along with Flux.
+
+flux-operator docs/guides/operator/operator-install.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade.errors import UnsupportedPin
+from flux_upgrade.kinds.formats import ranges
+from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
+from flux_upgrade.kinds.formats.yaml_places import is_variable, readable
+from flux_upgrade.kinds.parts import flux_operator_moves as moves
+from flux_upgrade.kinds.parts.flux_distribution import (
+    chart_repositories,
+    is_instance,
+    is_release,
+    of_instance,
+    of_release,
+)
+from flux_upgrade.kinds.parts.flux_operator_patches import Patched, patches
+from flux_upgrade.kinds.parts.flux_operator_places import Place, artifact, override, places
+from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing, World
+
+NAME = "flux-operator"
+# A HelmRelease of the chart flux-instance may have its values, and so the artifact, in another file.
+
+_REASON = "it is the flux-operator's own release, which is not changed along with Flux"
+_HINT = "keep it at a release that knows the Flux that is wanted"
+_FLOATS = "the newest flux-operator is taken, which knows the newest Flux"
+_PATCH = "it is a patch of another pin, so that what stands there is not what is applied"
+_PATCH_HINT = "change it by hand, or state the release in the object itself"
+
+
+def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+    """See PinKind. Only where they are to move is the registry asked what a release knows."""
+    kustomizations = Kustomizations(world.tree)
+    found = list(_found(files, kustomizations, is_asked=world.moves_operator))
+    if not world.moves_operator:
+        yield from (_named(file, place) for file, place in found)
+        return
+    for file, place in found:
+        pin = _bare(file, place)
+        if file.path in kustomizations.patch_files:
+            yield pin._replace(reason=_PATCH, hint=_PATCH_HINT)
+        elif moves.is_floating(place):
+            yield pin._replace(standing=Standing.FLOATING, reason=_FLOATS)
+        else:
+            yield moves.judged(pin, place, world)
+    taken = {(file.path, place.line) for file, place in found}
+    for patch in dict.fromkeys(patches(files, world.tree)):
+        if (patch.file.path, patch.line) not in taken:
+            yield _patched(patch)
+
+
+def change(pin: Pin, target: str, world: World) -> PinChange:
+    """See PinKind. ``target``: what it has to know, which may be below what it knows at the most."""
+    place = pin.details
+    if pin.role is not Role.OPERATOR or not isinstance(place, Place):
+        raise UnsupportedPin(f"{pin.path}:{pin.line}: {_REASON}", hint=_HINT)
+    return moves.made(pin, place, target, world)
+
+
+def _found(
+    files: Sequence[SourceFile], kustomizations: Kustomizations, *, is_asked: bool
+) -> Iterator[tuple[SourceFile, Place]]:
+    """Those of the artifact last, each once: two HelmReleases may share a file of values."""
+    repositories = chart_repositories(files)
+    artifacts: dict[tuple[str, int], tuple[SourceFile, Place]] = {}
+    for file in files:
+        for each in readable(file.content):
+            yield from ((file, place) for place in places(file, each))
+            if is_asked:
+                yield from ((file, place) for place in override(each))
+            found = None
+            if is_instance(each):
+                found = artifact(of_instance(file, each))
+            elif is_release(each, repositories):
+                found = artifact(of_release(file, each, kustomizations))
+            if found is not None:
+                file_of, place_of = found
+                artifacts[file_of.path, place_of.start] = found
+    yield from artifacts.values()
+
+
+def _named(file: SourceFile, place: Place) -> Pin:
+    standing, reason = _standing(place)
+    told = f"{_REASON}{f'; {reason}' if reason else ''}"
+    return Pin(
+        file.path,
+        NAME,
+        file.content,
+        place.line,
+        place.where,
+        place.written,
+        standing,
+        Role.NAMED,
+        reason=told,
+        hint=_HINT,
+    )
+
+
+def _standing(place: Place) -> tuple[Standing, str]:
+    text = place.written
+    if place.value is not None and place.value.reason:
+        return Standing.UNKNOWN, place.value.reason
+    if is_variable(text):
+        return Standing.UNKNOWN, "a variable stands for it"
+    if text in moves.NEWEST:
+        return Standing.FLOATING, ""
+    if "sha256:" in text or ranges.is_exact(text):
+        return Standing.EXACT, ""
+    if ranges.parsed(text) is not None:
+        return Standing.RANGE, ""
+    return Standing.UNKNOWN, "it is neither a version nor a range"
+
+
+def _bare(file: SourceFile, place: Place) -> Pin:
+    """With everything but what it comes to."""
+    return Pin(
+        file.path,
+        NAME,
+        file.content,
+        place.line,
+        place.where,
+        moves.written(place),
+        Standing.UNKNOWN,
+        Role.OPERATOR,
+        folder=place.folder,
+        details=place,
+    )
+
+
+def _patched(patch: Patched) -> Pin:
+    return Pin(
+        patch.file.path,
+        NAME,
+        patch.file.content,
+        patch.line,
+        patch.where,
+        patch.written,
+        Standing.UNKNOWN,
+        Role.OPERATOR,
+        reason=_PATCH,
+        hint=_PATCH_HINT,
+    )

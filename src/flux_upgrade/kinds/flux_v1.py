@@ -1,0 +1,112 @@
+"""Flux v1 and its Helm Operator, which were archived in November 2022: named, with the way forward."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade.errors import UnsupportedPin
+from flux_upgrade.kinds.formats.yaml_places import Object, Step, readable
+from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing, World
+from flux_upgrade.textedit import decoded, line_of
+
+NAME = "flux-v1"
+_MANIFESTS = (".yaml", ".yml")
+REASON = "Flux v1 was archived in November 2022 and gets no fixes"
+_FLUX = "migrate to Flux 2: https://fluxcd.io/flux/migration/flux-v1-migration/"
+_HELM = "migrate to HelmReleases of Flux 2: https://fluxcd.io/flux/migration/helm-operator-migration/"
+
+_IMAGE = re.compile(
+    r"(?:[\w.:-]+/)*(?:fluxcd|weaveworks)/(flux|helm-operator)(?:-prerelease)?(?::([\w.-]+))?(?:@sha256:\w+)?"
+)
+_GROUPS = ("helm.fluxcd.io/", "flux.weave.works/", "helm.integrations.flux.weave.works/")
+"""Of the Helm Operator's HelmRelease: from 1.0, before, and at first."""
+_CHARTS = re.compile(
+    r"""^[^#\n]*?(?:\b(?:repository|repoURL|repo|url)["']?[ \t]*[:=][ \t]*"""
+    r"""|\bhelm[ \t]+repo[ \t]+add[ \t]+\S+[ \t]+)"""
+    r"""["']?(https://(?:charts\.fluxcd\.io|(?:fluxcd|weaveworks)\.github\.io/(?:flux|helm-operator)))"""
+    r"""/?(?=["'\s,}]|$)""",
+    re.MULTILINE,
+)
+_GENERATION = ("patchUpdated", "commandUpdated", "scanForFiles")
+_CONTAINERS: tuple[tuple[Step, ...], ...] = (
+    ("spec", "template", "spec"),
+    ("spec",),
+    ("spec", "jobTemplate", "spec", "template", "spec"),
+)
+
+
+def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+    """See ``PinKind``. The HelmReleases, of which there may be hundreds, are one pin."""
+    del world
+    releases: list[Pin] = []
+    for file in files:
+        yield from _charts(file)
+        if not file.path.endswith(_MANIFESTS):
+            continue
+        name = file.path.rpartition("/")[2]
+        for each in readable(file.content):
+            yield from _images(file, each)
+            releases += _release(file, each)
+            if name == ".flux.yaml" and any(map(each.has, _GENERATION)):
+                yield _pin(file, each.line, "manifest generation of Flux v1, .flux.yaml", "", _FLUX)
+    if releases:
+        paths = {pin.path for pin in releases}
+        remark = (
+            f"HelmReleases of the Helm Operator in this repository: {len(releases)}, in files: {len(paths)}"
+        )
+        yield releases[0]._replace(remarks=(remark,))
+
+
+def change(pin: Pin, target: str, world: World) -> PinChange:
+    """Never. Raises UnsupportedPin."""
+    del target, world
+    raise UnsupportedPin(f"{pin.path}:{pin.line}: {REASON}", hint=pin.hint)
+
+
+def _images(file: SourceFile, found: Object) -> Iterator[Pin]:
+    for above in _CONTAINERS:
+        for field in ("initContainers", "containers"):
+            for index in range(found.count(*above, field)):
+                at = (*above, field, index)
+                value = found.at(*at, "image")
+                match = _IMAGE.fullmatch(value.text) if value is not None else None
+                if value is None or match is None:
+                    continue
+                where = f"{_called(found)}, container {found.text_at(*at, 'name')}".rstrip()
+                hint = _FLUX if match[1] == "flux" else _HELM
+                yield _pin(file, value.line, where, match[2] or "", hint)
+
+
+def _release(file: SourceFile, found: Object) -> Iterator[Pin]:
+    is_release = found.text_at("kind") in ("HelmRelease", "FluxHelmRelease")
+    if is_release and found.text_at("apiVersion").startswith(_GROUPS):
+        line = found.line_at("apiVersion")
+        yield _pin(file, line, f"{_called(found)} of the Helm Operator", found.text_at("apiVersion"), _HELM)
+
+
+def _charts(file: SourceFile) -> Iterator[Pin]:
+    text = decoded(file.content)
+    for match in _CHARTS.finditer(text):
+        line = line_of(text, match.start(1))
+        yield _pin(file, line, "Helm repository of Flux v1 and the Helm Operator", match[1], _FLUX)
+
+
+def _called(found: Object) -> str:
+    name = (found.text_at("metadata", "namespace"), found.text_at("metadata", "name"))
+    return f"{found.text_at('kind')} {'/'.join(part for part in name if part)}".strip()
+
+
+def _pin(file: SourceFile, line: int, where: str, written: str, hint: str) -> Pin:
+    return Pin(
+        file.path,
+        NAME,
+        file.content,
+        line,
+        where,
+        written,
+        Standing.UNKNOWN,
+        Role.NAMED,
+        reason=REASON,
+        hint=hint,
+    )

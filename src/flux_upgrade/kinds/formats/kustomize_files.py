@@ -1,0 +1,105 @@
+"""Files that kustomizations take up as something else than resources: patches, and texts of ConfigMaps."""
+
+from __future__ import annotations
+
+import posixpath
+from functools import cached_property
+
+from flux_upgrade.errors import Unreadable
+from flux_upgrade.kinds.formats.yaml_places import Object, readable
+from flux_upgrade.kinds.pin import SourceFile
+from flux_upgrade.ports import Tree
+from flux_upgrade.values import NamedTuple
+
+NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+"""kustomize api/konfig/general.go: RecognizedKustomizationFileNames."""
+_OF_KUSTOMIZE = "kustomize.config.k8s.io/"
+
+
+class Generated(NamedTuple):
+    """A key of a ConfigMap that a kustomization makes from a file."""
+
+    folder: str
+    """Of the kustomization."""
+    name: str
+    """Of the ConfigMap, before kustomize puts a hash behind it."""
+    key: str
+    path: str
+    """Of the file, relative to the root."""
+
+
+class Kustomizations:
+    """All kustomizations of a tree; read when they are first asked about, and once."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+
+    def source_of(self, consumer: str, name: str, key: str) -> SourceFile | None:
+        """The file from which the ConfigMap's key is made for an object in the file ``consumer``.
+
+        The nearest kustomization decides, in the consumer's folder or above it; None where there is none.
+        """
+        folder = posixpath.dirname(consumer)
+        near = [
+            each
+            for each in self._generated
+            if (each.name, each.key) == (name, key) and f"{folder}/".startswith(f"{each.folder}/".lstrip("/"))
+        ]
+        if not near:
+            return None
+        path = max(near, key=lambda each: len(each.folder)).path
+        try:
+            return SourceFile(path, self._tree.read(path))
+        except Unreadable:
+            return None
+
+    @cached_property
+    def patch_files(self) -> frozenset[str]:
+        """Paths of the files that are patches of something else."""
+        fields = (("patches", ("path",)), ("patchesJson6902", ("path",)), ("patchesStrategicMerge", ()))
+        return frozenset(
+            _joined(folder, text)
+            for folder, each in self._all
+            for field, inner in fields
+            for index in range(each.count(field))
+            # patchesStrategicMerge takes a patch itself, too.
+            if (text := each.text_at(field, index, *inner)) and not {"\n", ":"} & set(text)
+        )
+
+    @cached_property
+    def _generated(self) -> list[Generated]:
+        return [
+            Generated(folder, name, key or posixpath.basename(path), _joined(folder, path))
+            for folder, each in self._all
+            for index in range(each.count("configMapGenerator"))
+            for name in [each.text_at("configMapGenerator", index, "name")]
+            for position in range(each.count("configMapGenerator", index, "files"))
+            for text in [each.text_at("configMapGenerator", index, "files", position)]
+            for key, _, path in [text.rpartition("=")]
+        ]
+
+    @cached_property
+    def _all(self) -> list[tuple[str, Object]]:
+        return [
+            (posixpath.dirname(path), each)
+            for path in self._tree.named(NAMES)
+            for each in readable(self._content(path))
+            if is_kustomization(path, each)
+        ]
+
+    def _content(self, path: str) -> bytes:
+        try:
+            content = self._tree.read(path)
+        except Unreadable:
+            return b""
+        return content if b"patch" in content or b"configMapGenerator" in content else b""
+
+
+def is_kustomization(path: str, each: Object) -> bool:
+    """Whether it is a kustomization of kustomize's, which may leave out its ``apiVersion``."""
+    version = each.text_at("apiVersion")
+    return posixpath.basename(path) in NAMES and (version.startswith(_OF_KUSTOMIZE) or not version)
+
+
+def _joined(folder: str, path: str) -> str:
+    return posixpath.normpath(posixpath.join(folder, path))

@@ -1,0 +1,99 @@
+"""Patches of kustomize: the texts that stand in a Kustomization, and JSON patches (RFC 6902).
+
+They change a pin somewhere else, so that what stands there is not what is applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade.errors import Unreadable
+from flux_upgrade.kinds.formats.yaml_places import Object, Step, Value
+from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, compose
+from flux_upgrade.textedit import decoded
+from flux_upgrade.values import NamedTuple
+
+# kustomize api/types/kustomization.go; spec.patches is Flux's, spec.kustomize.patches flux-operator's.
+_LISTS: tuple[tuple[tuple[Step, ...], tuple[Step, ...]], ...] = (
+    (("patches",), ("patch",)),
+    (("patchesJson6902",), ("patch",)),
+    (("patchesStrategicMerge",), ()),
+    (("spec", "patches"), ("patch",)),
+    (("spec", "kustomize", "patches"), ("patch",)),
+)
+
+
+class Text(NamedTuple):
+    """The text of a patch that stands in a file."""
+
+    content: bytes
+    before: int
+    """Lines of the file above its first."""
+    target_kind: str = ""
+    """Of the objects that it is for, a regular expression; empty: what it says itself, or any."""
+    target_name: str = ""
+
+
+class Operation(NamedTuple):
+    """One of a JSON patch."""
+
+    path: tuple[str, ...]
+    """Keys from the object's root; of a list an index or ``-``."""
+    value: Node | None
+    line: int
+    """1-based, in the text of the patch."""
+
+    @property
+    def text(self) -> str:
+        """The value, where it is a scalar."""
+        return self.value.value if isinstance(self.value, ScalarNode) else ""
+
+
+def inline(each: Object, content: bytes) -> Iterator[Text]:
+    """The patches that are written out in an object; ``content`` is the file that it stands in."""
+    text = decoded(content)
+    for place, inner in _LISTS:
+        for index in range(each.count(*place)):
+            value = each.at(*place, index, *inner)
+            if value is not None:
+                kind, name = (each.text_at(*place, index, "target", key) for key in ("kind", "name"))
+                yield Text(value.text.encode(), value.line - (not _is_block(value, text)), kind, name)
+
+
+def operations(content: bytes) -> Iterator[Operation]:
+    """Those of a JSON patch; none where the text is something else."""
+    try:
+        node = compose(decoded(content).removeprefix("\ufeff"))
+    except Unreadable:
+        return
+    if not isinstance(node, SequenceNode):
+        return
+    for item in node.value:
+        fields = {key.value: value for key, value in item.value} if isinstance(item, MappingNode) else {}
+        path, action = fields.get("path"), fields.get("op")
+        if isinstance(path, ScalarNode) and isinstance(action, ScalarNode) and action.value != "test":
+            keys = tuple(path.value.strip("/").split("/"))
+            yield Operation(keys, fields.get("value"), path.start_mark.line + 1)
+
+
+def touches(operation: Operation, pin: Sequence[str | None]) -> bool:
+    """Whether it writes the scalar at ``pin``: keys from the root, None for any item of a list."""
+    if len(operation.path) > len(pin):
+        return False
+    if any(key not in (None, step) for key, step in zip(pin, operation.path, strict=False)):
+        return False
+    return _has(operation.value, pin[len(operation.path) :])
+
+
+def _has(node: Node | None, path: Sequence[str | None]) -> bool:
+    if not path:
+        return True
+    if isinstance(node, SequenceNode) and path[0] is None:
+        return any(_has(item, path[1:]) for item in node.value)
+    if isinstance(node, MappingNode):
+        return any(_has(value, path[1:]) for key, value in node.value if key.value == path[0])
+    return False
+
+
+def _is_block(value: Value, text: str) -> bool:
+    return text[value.start] in "|>"

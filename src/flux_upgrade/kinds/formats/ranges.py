@@ -1,0 +1,75 @@
+"""Semver ranges that users pin Flux by: what they come to today, and how they are raised."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from flux_upgrade.constraint import Constraint
+from flux_upgrade.errors import UsageError
+from flux_upgrade.versions import Version, is_tag
+
+_SERIES = re.compile(r"([~^]?)\s*(v?)(\d+)(?:\.(\d+)(?:\.(\d+|[xX*]))?)?")
+_EXACT = re.compile(r"=?v?\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?")
+
+
+def parsed(text: str) -> Constraint | None:
+    """None where it is no range."""
+    if not text.isascii():  # Go's digits and spaces are
+        return None
+    try:
+        return Constraint(text)
+    except UsageError:
+        return None
+
+
+def is_exact(text: str) -> bool:
+    """Whether one version is all that the text allows: ``2.9.4``, ``v2.9.4``, ``=2.9.4``."""
+    return _EXACT.fullmatch(text) is not None and is_tag(f"v{text.lstrip('=v')}")
+
+
+def allows(text: str, tag: str) -> bool:
+    """Whether the range admits the release; False for what is no range, or no release."""
+    constraint, version = parsed(text), Version.parse(tag)
+    return constraint is not None and version is not None and constraint.allows(version)
+
+
+def newest(text: str, tags: Iterable[str]) -> str:
+    """The highest of ``tags`` that the range admits; empty where there is none."""
+    constraint = parsed(text)
+    versions = (Version.parse(tag) for tag in tags)
+    able = [each for each in versions if each is not None and constraint and constraint.allows(each)]
+    return str(max(able)) if able else ""
+
+
+def raised(text: str, tag: str) -> str | None:
+    """The range, as it is spelled, with ``tag`` in it; None where that takes a person.
+
+    A series follows: ``2.8.x`` to ``2.9.x``, ``~2.8.3`` to ``~2.9.4``, ``2.x`` to ``3.x``. Whatever has
+    several comparisons is left alone.
+    """
+    if allows(text, tag):
+        return text
+    match, version = _SERIES.fullmatch(text.strip()), Version.parse(tag)
+    if match is None or version is None:
+        return _raised_wildcard(text, version)
+    operator, prefix, _, minor, patch = match.groups()
+    core = str(version.major)
+    if minor is not None:
+        core += f".{version.minor}"
+    if patch is not None:
+        core += f".{patch if patch in 'xX*' else version.patch}"
+    new = text.replace(match[0].strip(), f"{operator}{_gap(text, operator)}{prefix}{core}")
+    return new if allows(new, tag) else None
+
+
+def _raised_wildcard(text: str, version: Version | None) -> str | None:
+    match = re.fullmatch(r"\s*([~^]?v?)\d+\.([xX*])((?:\.[xX*])?)\s*", text)
+    if match is None or version is None:
+        return None
+    return f"{match[1]}{version.major}.{match[2]}{match[3]}"
+
+
+def _gap(text: str, operator: str) -> str:
+    after = text.strip().removeprefix(operator) if operator else ""
+    return after[: len(after) - len(after.lstrip())]

@@ -1,0 +1,242 @@
+"""The Flux that Gardener's extension ``shoot-flux`` installs in the clusters (Shoots) that it creates.
+
+There are two generations of it (gardener-extension-shoot-flux): the first reads the ConfigMap
+``flux-config`` of a project (its README), the other a ``FluxConfig`` in the Shoot (its example/shoot.yaml).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade.errors import UnsupportedPin
+from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
+from flux_upgrade.kinds.formats.kustomize_patches import inline, operations, touches
+from flux_upgrade.kinds.formats.release_tag import is_nothing, read
+from flux_upgrade.kinds.formats.template_lines import stated
+from flux_upgrade.kinds.formats.yaml_places import Broken, Object, Step, Value, objects, readable
+from flux_upgrade.kinds.parts.gardener_controller import CONTROLLERS, version_place
+from flux_upgrade.kinds.parts.gardener_flux_config import (
+    OF_FIRST_GENERATION,
+    Dropped,
+    dropped,
+    folder,
+    refused,
+)
+from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing, World
+from flux_upgrade.values import NamedTuple
+
+NAME = "gardener-shoot-flux"
+
+_TYPE = "shoot-flux"
+_CONFIG = "flux.extensions.gardener.cloud"
+_VERSION = ("flux", "version")
+_OF_CONFIG_MAP = ("data", "fluxVersion")
+_OF_SHOOT = ("spec", "extensions", None, "providerConfig", *_VERSION)
+_ONCE = "the extension installs Flux once, in a new cluster: changing this upgrades no cluster that exists"
+_FOR_OLD = "upgrade the clusters that exist from the repositories that they are reconciled from"
+_BARE_IN_SHOOT = "without v the extension takes the latest release, whatever the number says"
+_BARE_IN_CONFIG_MAP = "the extension looks for a release with this very tag, and Flux's tags begin with v"
+
+
+class _Details(NamedTuple):
+    """What ``change`` needs."""
+
+    value: Value
+    apis: tuple[Dropped, ...] = ()
+
+
+def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+    """See PinKind."""
+    patch_files = Kustomizations(world.tree).patch_files if files else frozenset()
+    for file in files:
+        if file.path in patch_files:
+            yield from _patches(file, file.content, 0)
+            continue
+        for each in objects(file.content):
+            if isinstance(each, Broken):
+                yield from _template(file, each)
+            else:
+                yield from _pins(file, each)
+                for text in inline(each, file.content):
+                    yield from _patches(file, text.content, text.before)
+        yield from _operations(file, file.content, 0)
+
+
+def change(pin: Pin, target: str, world: World) -> PinChange:
+    """See PinKind."""
+    del world
+    if not isinstance(pin.details, _Details):
+        raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} names no release")
+    remarks = (_FOR_OLD, *refused(pin.details.apis, target))
+    return PinChange((pin.details.value.replaced(target),), target, remarks)
+
+
+def _pins(file: SourceFile, each: Object) -> Iterator[Pin]:
+    group, kind = each.text_at("apiVersion").partition("/")[0], each.text_at("kind")
+    if (group, kind) == ("core.gardener.cloud", "Shoot"):
+        yield from _shoot(file, each, ())
+    elif (group, kind) == ("seedmanagement.gardener.cloud", "ManagedSeedSet"):
+        yield from _shoot(file, each, ("spec", "shootTemplate"))
+    elif (group, kind) == ("extensions.gardener.cloud", "Extension"):
+        yield from _extension(file, each)
+    elif (group, kind) == (_CONFIG, "FluxConfig"):
+        yield _loose(file, each)
+    elif kind == "ConfigMap" and each.text_at("metadata", "name") == "flux-config":
+        yield from _config_map(file, each)
+    elif (group, kind) in CONTROLLERS:
+        yield from _own_pin(file, each)
+
+
+def _shoot(file: SourceFile, each: Object, root: tuple[Step, ...]) -> Iterator[Pin]:
+    """``root``: where the Shoot stands in the object."""
+    for index in range(each.count(*root, "spec", "extensions")):
+        extension = (*root, "spec", "extensions", index)
+        if each.text_at(*extension, "type") != _TYPE:
+            continue
+        pin = _configured(file, each, extension)
+        if not each.has(*root, "spec", "provider") and pin.standing is not Standing.FLOATING:
+            pin = _unknown(
+                pin,
+                "there is no spec.provider: it is part of a Shoot, for example a patch of another one",
+                "change the version where the parts are put together",
+            )
+        if each.text_at(*extension, "disabled") == "true":
+            pin = pin._replace(
+                role=Role.NAMED,
+                reason="the extension is disabled for this Shoot: it installs nothing",
+                hint="take the extension away, if it is to stay so",
+                details=None,
+            )
+        yield pin
+
+
+def _configured(file: SourceFile, each: Object, extension: tuple[Step, ...]) -> Pin:
+    """The pin of an extension of type shoot-flux."""
+    config = (*extension, "providerConfig")
+    pin = _pin(file, each, config if each.has(*config) else (*extension, "type"), (*config, *_VERSION))
+    value = each.at(*config, *_VERSION)
+    if each.has(*config) and not each.keys(*config) and not is_nothing(each.at(*config)):
+        return _unknown(pin, "providerConfig is a text, and Gardener takes a mapping", "write it as one")
+    if value is None and each.has(*config, *_VERSION):
+        return _unknown(pin, "it is no text", "write the tag of a release")
+    apis = dropped(each, config)
+    pin = pin._replace(folder=folder(each, config), remarks=(_ONCE, *(api.remark for api in apis)))
+    if value is None or is_nothing(value):
+        return pin._replace(
+            reason="no version is given: the extension installs the one that its own release names"
+            " (its first generation: the one of the ConfigMap flux-config)",
+            hint="add providerConfig.flux.version, for the same Flux in each new cluster",
+        )
+    if value.text == "latest" and not value.reason:
+        return _at(pin, value)._replace(reason="it is the latest release on the day of the installation")
+    return _read(pin, value, _BARE_IN_SHOOT, apis)
+
+
+def _config_map(file: SourceFile, each: Object) -> Iterator[Pin]:
+    value, whole = each.at(*_OF_CONFIG_MAP), each.has("data", "repositoryUrl")
+    remark = "it is for every Shoot of the project that has the extension, whose first generation reads it"
+    pin = _pin(file, each, ("data",), _OF_CONFIG_MAP)._replace(remarks=(remark, _ONCE))
+    if value is not None:
+        pin = _read(pin, value, _BARE_IN_CONFIG_MAP, OF_FIRST_GENERATION)
+        if not whole:
+            pin = _unknown(
+                pin,
+                "there is no repositoryUrl: it is part of a ConfigMap, for example a patch of another one",
+                "change the version where the parts are put together",
+            )
+        yield pin
+    elif whole and each.has("data", "repositoryBranch"):
+        reason = "no version is given: it is the latest release on the day of the installation"
+        yield pin._replace(reason=reason, hint="add fluxVersion, for the same Flux in each new cluster")
+
+
+def _extension(file: SourceFile, each: Object) -> Iterator[Pin]:
+    if each.text_at("spec", "type") == _TYPE:
+        yield _configured(file, each, ("spec",))._replace(
+            role=Role.NAMED,
+            reason="Gardener writes this object from the Shoot",
+            hint="change the version in the Shoot",
+            details=None,
+        )
+
+
+def _loose(file: SourceFile, each: Object) -> Pin:
+    return _unknown(
+        _at(_pin(file, each, ("kind",), _VERSION), each.at(*_VERSION)),
+        "Gardener reads a FluxConfig in a Shoot only: something else puts it there",
+        "change the version by hand, and see how it gets into the Shoot",
+    )
+
+
+def _own_pin(file: SourceFile, each: Object) -> Iterator[Pin]:
+    place = version_place(each)
+    if place:
+        yield _unknown(
+            _at(_pin(file, each, place, place), each.at(*place)),
+            "it pins the extension, whose release decides which Flux a Shoot without a version gets",
+            "update it as you do Gardener's other extensions",
+        )._replace(role=Role.NAMED)
+
+
+def _patches(file: SourceFile, content: bytes, before: int) -> Iterator[Pin]:
+    for each in readable(content):
+        for pin in _pins(file, each):
+            if pin.written:
+                yield _patched(pin._replace(line=before + pin.line))
+    yield from _operations(file, content, before)
+
+
+def _operations(file: SourceFile, content: bytes, before: int) -> Iterator[Pin]:
+    if b"flux" in content:
+        for operation in operations(content):
+            if touches(operation, _OF_SHOOT) or touches(operation, _OF_CONFIG_MAP):
+                line, where = before + operation.line, "/".join(("", *operation.path))
+                yield _patched(
+                    Pin(file.path, NAME, file.content, line, where, operation.text, Standing.UNKNOWN)
+                )
+
+
+def _patched(pin: Pin) -> Pin:
+    pin = pin._replace(where=f"patch: {pin.where}", folder=None, owner="", remarks=())
+    return _unknown(pin, "it is a patch of another pin", "change both by hand, or drop the patch")
+
+
+def _template(file: SourceFile, broken: Broken) -> Iterator[Pin]:
+    keys = _VERSION if _CONFIG in broken.text else _OF_CONFIG_MAP if "flux-config" in broken.text else ()
+    found = stated(broken.text, *keys) if keys else None
+    if found:
+        line, written = broken.line + found[0] - 1, found[1]
+        where = f"{'FluxConfig' if keys == _VERSION else 'ConfigMap flux-config'}, {'.'.join(keys)}"
+        pin = Pin(file.path, NAME, file.content, line, where, written, Standing.UNKNOWN)
+        reason = f"the file is no YAML as it stands, a template perhaps: {broken.message}"
+        yield _unknown(pin, reason, "change the version by hand, or where the template gets it from")
+
+
+def _pin(file: SourceFile, each: Object, line: tuple[Step, ...], place: tuple[Step, ...]) -> Pin:
+    """``line``: what stands in the file; ``place``: where the version stands, or would."""
+    kind, namespace = each.text_at("kind"), each.text_at("metadata", "namespace")
+    begins = each.text_at("metadata", "generateName")
+    name = each.text_at("metadata", "name") or (f"{begins}*" if begins else "")
+    owner = f"{kind} {namespace}/{name}" if namespace and name else f"{kind} {name}" if name else ""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
+    where = f"{owner or kind}, {''.join(steps).removeprefix('.')}"
+    return Pin(file.path, NAME, file.content, each.line_at(*line), where, "", Standing.FLOATING, owner=owner)
+
+
+def _at(pin: Pin, value: Value | None) -> Pin:
+    return pin if value is None else pin._replace(line=value.line, written=value.text)
+
+
+def _read(pin: Pin, value: Value, bare: str, apis: tuple[Dropped, ...]) -> Pin:
+    said = read(value, bare)
+    return _at(pin, value)._replace(
+        standing=said.standing,
+        version=said.version,
+        reason=said.reason,
+        hint=said.hint,
+        details=_Details(value, apis) if said.standing is Standing.EXACT else None,
+    )
+
+
+def _unknown(pin: Pin, reason: str, hint: str) -> Pin:
+    return pin._replace(standing=Standing.UNKNOWN, version="", reason=reason, hint=hint, details=None)

@@ -1,0 +1,1 @@
+"""What a kind has to know besides: a module here is of the kinds that it is named after."""

@@ -1,0 +1,240 @@
+"""The chart in the files of Helm, helmfile and kustomize, and in k3s' HelmChart.
+
+helm.sh, "Charts" (Chart.yaml, dependencies) and "Helm Dependency"; helmfile.readthedocs.io,
+"Configuration", and its pkg/state/chart_dependency.go; kustomize, api/types/helmchartargs.go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from flux_upgrade.kinds.formats.yaml_places import Object, Step, is_variable, readable
+from flux_upgrade.kinds.parts.chart_place import (
+    CHART,
+    Files,
+    Lock,
+    Place,
+    Source,
+    folder_of,
+    identity,
+    joined,
+    lock_at,
+    named,
+    overridden,
+    overridden_by_set,
+    read,
+    source_at,
+)
+from flux_upgrade.kinds.pin import SourceFile
+from flux_upgrade.ports import Tree
+
+_LOCKS = {"Chart.yaml": "Chart.lock", "requirements.yaml": "requirements.lock"}
+_CONTROL = re.compile(r"\{\{-?\s*(?:if|else|range|with|end|define|template|block)\b")
+"""What a Go template decides or repeats with."""
+_TEMPLATE = ("the file is a template that decides by itself what stands there", "upgrade it by hand")
+
+
+def places(files: Files, tree: Tree) -> Iterator[Place]:
+    """Every one of them."""
+    for file in files.naming_the_chart():
+        name = file.path.rpartition("/")[2]
+        for each in files.readable(file):
+            if name in _LOCKS:
+                yield from _dependencies(tree, file, each)
+            elif each.count("releases") and not each.has("kind"):
+                yield from _releases(files, tree, file, each)
+            elif name.startswith("kustomization.") or each.text_at("kind") == "HelmChartInflationGenerator":
+                yield from _inflated(tree, file, each)
+            elif identity(each)[:2] == ("helm.cattle.io", "HelmChart"):
+                yield from _deployed(file, each)
+
+
+def _dependencies(tree: Tree, file: SourceFile, each: Object) -> Iterator[Place]:
+    folder, _, name = file.path.rpartition("/")
+    folder = f"{folder}/" if folder else ""
+    for at in range(each.count("dependencies")):
+        entry: tuple[Step, ...] = ("dependencies", at)
+        if each.text_at(*entry, "name") != CHART:
+            continue
+        alias = each.text_at(*entry, "alias")
+        yield _place(
+            file,
+            each,
+            entry,
+            where=f"dependency {CHART}" + (f" as {alias}" if alias else "") + ", version",
+            source=_dependency_source(each.text_at(*entry, "repository")),
+            lock=_chart_lock(tree, folder, _LOCKS[name]),
+            remarks=tuple(_values_beside(tree, folder, alias or CHART)),
+        )
+
+
+def _dependency_source(repository: str) -> Source:
+    if repository.startswith(("@", "alias:")):
+        return Source(
+            "",
+            f"the repository is {repository}, a name that only `helm repo add` knows",
+            "write the repository's address",
+        )
+    if repository.startswith("file://") or not repository:
+        return Source(
+            "", "the chart is a folder beside it, and has the version that stands there", "upgrade that copy"
+        )
+    return source_at(repository)
+
+
+def _chart_lock(tree: Tree, folder: str, name: str) -> Lock | None:
+    command = f"helm dependency update {folder.rstrip('/') or '.'}"
+    lock = lock_at(tree, f"{folder}{name}", command)
+    if lock is not None:
+        return lock
+    copies = (f"{folder}charts/{CHART}/Chart.yaml", *_archives(tree, f"{folder}charts/"))
+    return next((Lock(path, command) for path in copies if read(tree, path) is not None), None)
+
+
+def _archives(tree: Tree, folder: str) -> Iterator[str]:
+    return (
+        path
+        for path in tree.named((".tgz",))
+        if path.startswith(f"{folder}{CHART}-") and path.removeprefix(f"{folder}{CHART}-")[:1].isdigit()
+    )
+
+
+def _values_beside(tree: Tree, folder: str, name: str) -> Iterator[str]:
+    for each in readable(read(tree, f"{folder}values.yaml") or b""):
+        yield from overridden(each, name)
+
+
+def _releases(files: Files, tree: Tree, file: SourceFile, each: Object) -> Iterator[Place]:
+    """Those of a helmfile, and the templates that they inherit from."""
+    listed: list[tuple[Step, ...]] = [("releases", at) for at in range(each.count("releases"))]
+    listed += [("templates", name) for name in each.keys("templates")]
+    repositories = _repositories(files, tree, file)
+    seen: set[int] = set()
+    for entry in listed:
+        source = _release_source(each.text_at(*entry, "chart"), repositories)
+        version = each.at(*entry, "version")
+        if source is None or (version is not None and version.start in seen):
+            continue
+        if version is not None:
+            seen.add(version.start)
+        name = each.text_at(*entry, "name") or entry[1]
+        yield _place(
+            file,
+            each,
+            entry,
+            where=f"{entry[0].removesuffix('s')} {name}, version" if isinstance(entry[0], str) else "",
+            source=source,
+            lock=_helmfile_lock(tree, file.path, each.text_at("lockFilePath")),
+            remarks=(*_release_values(each, *entry), *overridden_by_set(each, *entry, "set")),
+            trouble=_TEMPLATE if _CONTROL.search(file.content.decode("utf-8", "replace")) else ("", ""),
+        )
+
+
+def _release_values(each: Object, *entry: Step) -> Iterator[str]:
+    for at in range(each.count(*entry, "values")):
+        yield from overridden(each, *entry, "values", at)
+
+
+def _release_source(chart: str, repositories: dict[str, str]) -> Source | None:
+    """None: it is another chart."""
+    parent, _, name = chart.rstrip("/").rpartition("/")
+    if name != CHART:
+        return None
+    if chart.startswith("oci://"):
+        return source_at(parent)
+    alias, _, below = parent.partition("/")
+    if alias in repositories:
+        return source_at(f"{repositories[alias].rstrip('/')}/{below}")
+    return Source(
+        "",
+        f"neither the file nor its bases declare a repository '{alias}' for {chart}",
+        "declare it under repositories; upgrade a chart that is a folder where it stands",
+    )
+
+
+def _repositories(files: Files, tree: Tree, file: SourceFile) -> dict[str, str]:
+    """Address by name, of all parts of the file and of its bases."""
+    parts = [*files.readable(file)]
+    for each in tuple(parts):
+        for at in range(each.count("bases")):
+            base = joined(folder_of(file.path), each.text_at("bases", at))
+            parts += readable(read(tree, base) or b"")
+    found = {}
+    for each in parts:
+        for at in range(each.count("repositories")):
+            url = each.text_at("repositories", at, "url")
+            is_oci = each.text_at("repositories", at, "oci") == "true"
+            found[each.text_at("repositories", at, "name")] = f"oci://{url}" if is_oci else url
+    return found
+
+
+def _helmfile_lock(tree: Tree, path: str, stated: str) -> Lock | None:
+    name = path.removesuffix(".gotmpl").removesuffix(".yaml").removesuffix(".yml")
+    lock = joined(folder_of(path), stated) if stated else f"{name}.lock"
+    return lock_at(tree, lock, f"helmfile --file {path} deps")
+
+
+def _inflated(tree: Tree, file: SourceFile, each: Object) -> Iterator[Place]:
+    """Charts that kustomize has Helm render, in the spelling of today and in those that it left behind."""
+    spellings: tuple[tuple[tuple[Step, ...], str, str, str], ...] = (
+        *((("helmCharts", at), "name", "repo", "version") for at in range(each.count("helmCharts"))),
+        *(
+            (("helmChartInflationGenerator", at), "chartName", "chartRepoUrl", "chartVersion")
+            for at in range(each.count("helmChartInflationGenerator"))
+        ),
+        *([((), "name", "repo", "version")] if each.text_at("kind") == "HelmChartInflationGenerator" else []),
+    )
+    for entry, name, repository, version in spellings:
+        if each.text_at(*entry, name) == CHART:
+            chart = f"{entry[0] if entry else each.text_at('kind')} {CHART}"
+            yield _place(
+                file,
+                each,
+                entry,
+                where=f"{chart}, {version}",
+                source=_inflated_source(tree, file, each, each.text_at(*entry, repository)),
+                key=version,
+                remarks=tuple(overridden(each, *entry, "valuesInline")),
+                trouble=_digest_trouble(each, *entry),
+            )
+
+
+def _inflated_source(tree: Tree, file: SourceFile, each: Object, repository: str) -> Source:
+    home = each.text_at("helmGlobals", "chartHome") or "charts"
+    copy = joined(folder_of(file.path), f"{home}/{CHART}/Chart.yaml")
+    if not repository or read(tree, copy) is not None:
+        return Source("", f"kustomize takes the chart from the folder {home}/{CHART}", "upgrade that copy")
+    return source_at(repository)
+
+
+def _deployed(file: SourceFile, each: Object) -> Iterator[Place]:
+    """A HelmChart of k3s, RKE2 and Fleet: docs.k3s.io, "Helm"."""
+    parent, _, name = each.text_at("spec", "chart").rpartition("/")
+    if name == CHART:
+        source = source_at(parent or each.text_at("spec", "repo"))
+        yield _place(file, each, ("spec",), where=f"{named(each)}, spec.version", source=source)
+
+
+def _digest_trouble(each: Object, *entry: Step) -> tuple[str, str]:
+    if not each.has(*entry, "digest"):
+        return "", ""
+    return "a digest stands beside the version", "leave the digest out, or upgrade both by hand"
+
+
+def _place(  # noqa: PLR0913  (what the spellings have in common)
+    file: SourceFile,
+    each: Object,
+    entry: tuple[Step, ...],
+    *,
+    where: str,
+    source: Source,
+    key: str = "version",
+    lock: Lock | None = None,
+    remarks: tuple[str, ...] = (),
+    trouble: tuple[str, str] = ("", ""),
+) -> Place:
+    line = each.line_at(*entry, key) if each.has(*entry, key) else each.line_at(*entry)
+    if each.has(*entry, key) and is_variable(each.text_at(*entry, key)):
+        trouble = ("", "")  # said of the version itself
+    return Place(file, line, where, source, each.at(*entry, key), lock=lock, remarks=remarks, trouble=trouble)

@@ -1,0 +1,165 @@
+"""The chart in Flux's own objects: HelmRelease, HelmChart, and OCIRepository.
+
+fluxcd.io, "Helm Releases" (chart template, chart reference), "Helm Charts", "Helm Repositories",
+"OCI Repositories".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flux_upgrade.kinds.formats.ranges import is_exact
+from flux_upgrade.kinds.formats.yaml_places import Object, Step, is_variable
+from flux_upgrade.kinds.parts.chart_place import (
+    CHART,
+    Files,
+    Place,
+    Source,
+    identity,
+    named,
+    overridden,
+    source_at,
+)
+from flux_upgrade.kinds.pin import SourceFile
+
+HELM = "helm.toolkit.fluxcd.io"
+SOURCE = "source.toolkit.fluxcd.io"
+VERSIONS: dict[str, tuple[tuple[Step, ...], ...]] = {
+    "HelmRelease": (("spec", "chart", "spec", "version"),),
+    "HelmChart": (("spec", "version"),),
+    "OCIRepository": (("spec", "ref", "semver"), ("spec", "ref", "tag"), ("spec", "ref", "digest")),
+}
+"""Where each kind says its version; of an OCIRepository's, the first that is there decides."""
+_PUBLISHED = "oci://ghcr.io/fluxcd-community/charts"
+_CHART_LAYER = "application/vnd.cncf.helm.chart.content"
+
+
+def places(files: Files) -> Iterator[Place]:
+    """Every one of them."""
+    for file in files.naming_the_chart():
+        for each in files.readable(file):
+            group, kind, _, _ = identity(each)
+            if (group, kind) == (HELM, "HelmRelease"):
+                yield from _charts(files, file, each, "spec", "chart", "spec")
+            elif (group, kind) == (SOURCE, "HelmChart"):
+                yield from _charts(files, file, each, "spec")
+            elif (group, kind) == (SOURCE, "OCIRepository"):
+                yield from _oci_repositories(files, file, each)
+
+
+def _charts(files: Files, file: SourceFile, each: Object, *spec: Step) -> Iterator[Place]:
+    chart = each.text_at(*spec, "chart")
+    if chart.rstrip("/").rpartition("/")[2] != CHART:
+        return
+    _, kind, _, name = identity(each)
+    yield Place(
+        file,
+        each.line_at(*spec, "version") if each.has(*spec, "version") else each.line_at(*spec, "chart"),
+        f"{named(each)}, {'.'.join(map(str, (*spec, 'version')))}",
+        _source(files, file, each, *spec),
+        each.at(*spec, "version"),
+        remarks=tuple(overridden(each, "spec", "values")),
+        target=(kind, name),
+    )
+
+
+def _source(files: Files, file: SourceFile, each: Object, *spec: Step) -> Source:
+    kind, name = each.text_at(*spec, "sourceRef", "kind"), each.text_at(*spec, "sourceRef", "name")
+    if not name:
+        return Source(
+            "",
+            f"it has no sourceRef: it is a patch of another {each.text_at('kind')}",
+            "state the version where the chart is stated as a whole",
+        )
+    if is_variable(name):
+        return Source("", f"the chart's repository is a variable: {name}", "write it out")
+    if kind != "HelmRepository":
+        return Source(
+            "",
+            f"the chart is a folder of {kind or 'source'} {name}, and has the version that stands there",
+            "upgrade the copy of the chart, or take it from its repository",
+        )
+    # A HelmChart's source is in its own namespace; a HelmRelease may name another.
+    namespace = each.text_at(*spec, "sourceRef", "namespace") or each.text_at("metadata", "namespace")
+    return _helm_repository(files, file, name, namespace)
+
+
+def _helm_repository(files: Files, file: SourceFile, name: str, namespace: str) -> Source:
+    """The HelmRepository, first in the object's own file, then in the tree."""
+    everywhere = [*files.holding(b"HelmRepository", name.encode())]
+    for among in ([each for each in everywhere if each.path == file.path], everywhere):
+        found = {
+            each.text_at("spec", "url").rstrip("/")
+            for other in among
+            for each in files.readable(other)
+            if identity(each)[:2] == (SOURCE, "HelmRepository") and _is_same(each, namespace, name)
+        } - {""}
+        if len(found) == 1:
+            return source_at(found.pop())
+        if found:
+            return Source(
+                "",
+                f"there are {len(found)} HelmRepositories {name} with different addresses",
+                "give them names of their own, or state the namespaces",
+            )
+    return Source(
+        "",
+        f"its HelmRepository {name} is not in this repository",
+        "upgrade the chart by hand, or keep the HelmRepository beside it",
+    )
+
+
+def _is_same(each: Object, namespace: str, name: str) -> bool:
+    """A namespace that is not stated is set by a kustomization: it may be any."""
+    _, _, own, own_name = identity(each)
+    return own_name == name and (own == namespace or not own or not namespace or is_variable(own + namespace))
+
+
+def _oci_repositories(files: Files, file: SourceFile, each: Object) -> Iterator[Place]:
+    parent, _, chart = each.text_at("spec", "url").rstrip("/").rpartition("/")
+    _, kind, _, name = identity(each)
+    users = [*_users(files, each)]
+    media_type = each.text_at("spec", "layerSelector", "mediaType")
+    if chart != CHART or not (parent == _PUBLISHED or users or media_type.startswith(_CHART_LAYER)):
+        return
+    stated = [path for path in VERSIONS[kind] if each.has(*path)]
+    path = stated[0] if stated else ("spec", "ref", "tag")
+    digest, trouble = each.at("spec", "ref", "digest"), ("", "")
+    if path[-1] == "digest" or (digest and each.text_at(*path) in ("", "latest")):
+        trouble = (
+            "the digest alone does not say which version of the chart it is",
+            "state the tag beside it",
+        )
+    elif path[-1] == "semver" and len(stated) > 1:
+        trouble = ("spec.ref has a semver range and a tag or a digest", "state one of them alone")
+    elif path[-1] == "tag" and not _is_version(each.text_at(*path)):
+        trouble = (f"the tag {each.text_at(*path)} is no version of the chart", "state one")
+    elif each.has("spec", "ref", "semverFilter"):
+        trouble = ("spec.ref.semverFilter decides, too", "state a tag, or a range alone")
+    yield Place(
+        file,
+        each.line_at(*path) if stated else each.line_at("spec", "url"),
+        f"{named(each)}, {'.'.join(map(str, path))}",
+        source_at(parent),
+        each.at(*path),
+        digest,
+        is_tag=path[-1] == "tag",
+        remarks=tuple(remark for user in users for remark in overridden(user, "spec", "values")),
+        trouble=trouble,
+        target=(kind, name),
+    )
+
+
+def _is_version(tag: str) -> bool:
+    return is_exact(tag) or tag in ("", "latest") or is_variable(tag)
+
+
+def _users(files: Files, repository: Object) -> Iterator[Object]:
+    """HelmReleases whose chartRef leads to the OCIRepository."""
+    _, kind, namespace, name = identity(repository)
+    for file in files.holding(b"chartRef", name.encode()):
+        for each in files.readable(file):
+            ref = tuple(each.text_at("spec", "chartRef", key) for key in ("kind", "name"))
+            theirs = each.text_at("spec", "chartRef", "namespace") or identity(each)[2]
+            if ref == (kind, name) and (theirs == namespace or not theirs or not namespace):
+                yield each

@@ -1,0 +1,160 @@
+"""Versions of the chart, and the releases of Flux that they install (``appVersion``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from flux_upgrade.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
+from flux_upgrade.kinds.formats import ranges
+from flux_upgrade.kinds.parts.chart_place import CHART
+from flux_upgrade.ports import Charts
+from flux_upgrade.values import NamedTuple
+from flux_upgrade.versions import is_tag, precedence
+
+_PREFIX = re.compile(r"=?\s*v?")
+
+
+class Answer(NamedTuple):
+    """What a version or a range of the chart comes to."""
+
+    chart: str = ""
+    """The chart's version; empty where there is none."""
+    flux: str = ""
+    """A tag; empty where it cannot be told."""
+    reason: str = ""
+    """Why it cannot be told."""
+    hint: str = ""
+
+
+class Index:
+    """What the repositories of charts say, each asked once."""
+
+    def __init__(self, charts: Charts) -> None:
+        self._charts = charts
+        self._versions: dict[str, Mapping[str, str]] = {}
+        self._known: dict[tuple[str, str], Answer] = {}
+
+    def resolve(self, repository: str, text: str) -> Answer:
+        """What ``text``, a version or a range of the chart, installs today. Never raises."""
+        key = repository, text
+        if key not in self._known:
+            self._known[key] = self._ask(*key)
+        return self._known[key]
+
+    def _ask(self, repository: str, text: str) -> Answer:
+        try:
+            if repository not in self._versions:
+                self._versions[repository] = self._charts.versions(repository, CHART)
+            return _resolved(self._versions[repository], repository, text)
+        except (SourceUnavailable, UntrustedArchive) as error:
+            reason = f"which Flux the chart installs cannot be told: {error.message}"
+            return Answer(reason=reason, hint=error.hint)
+
+
+def _resolved(versions: Mapping[str, str], repository: str, text: str) -> Answer:
+    if not versions:
+        return Answer(reason=f"{repository} has no chart {CHART}", hint="check the repository's address")
+    is_exact = ranges.is_exact(text)
+    newest = ranges.newest(text, map(tag_of, versions)).removeprefix("v")
+    if not newest:
+        what = f"chart version {bare(text)}" if is_exact else f"a chart version in the range {text}"
+        return Answer(
+            reason=f"{what} is not in the index of {repository}",
+            hint=f"check the version; the newest there is {_newest(versions)}",
+        )
+    app = flux_of(versions[_key(versions, newest)])
+    if not app:
+        return Answer(
+            newest,
+            reason=f"chart version {newest} does not state which Flux it installs (appVersion)",
+            hint="use the chart of fluxcd-community, which does",
+        )
+    return Answer(newest, app)
+
+
+def for_release(versions: Mapping[str, str], release: str) -> str:
+    """The newest stable version of the chart that installs a release, as the index spells it.
+
+    Looks from the newest downwards, and no further than the first older Flux: a registry has to be
+    asked about each version by itself. Raises ReleaseNotFound.
+    """
+    for version in _newest_first(versions):
+        flux = flux_of(versions[version])
+        if flux == release and "-" not in version:
+            return version
+        if flux and precedence(flux) < precedence(release):
+            break
+    newest = _newest(versions)
+    newest_flux = flux_of(versions.get(newest, ""))
+    raise ReleaseNotFound(
+        f"the chart {CHART} has no version with appVersion {release.removeprefix('v')} yet",
+        hint="the community publishes the chart after Flux: try again later"
+        + (f"; its newest version is {newest}, with Flux {newest_flux}" if newest_flux else ""),
+    )
+
+
+def raised(text: str, chart: str, release: str, versions: Mapping[str, str]) -> str:
+    """A range of chart versions that admits ``chart``, and comes to ``release``. Raises UnsupportedPin."""
+    new = ranges.raised(text, tag_of(chart))
+    if new is None:
+        raise UnsupportedPin(
+            f"the range {text} of chart versions cannot be raised safely",
+            hint=f"write it as a series, or give the one version {chart}",
+        )
+    got = ranges.newest(new, map(tag_of, versions)).removeprefix("v")
+    flux = flux_of(versions[_key(versions, got)]) if got else ""
+    if flux != release:
+        raise UnsupportedPin(
+            f"the range {new} of chart versions would come to {got or 'none'}"
+            f" with Flux {flux or 'of no known release'}, not to {release}",
+            hint=f"give the one version {chart}",
+        )
+    return new
+
+
+def exactly(text: str, chart: str) -> str:
+    """One version in place of another, spelled like it: ``=v2.14.0``."""
+    match = _PREFIX.match(text)
+    return f"{match[0] if match else ''}{chart.removeprefix('v')}"
+
+
+def bare(text: str) -> str:
+    """A version without ``=`` and ``v``."""
+    return text.removeprefix(exactly(text, ""))
+
+
+def tag_of(version: str) -> str:
+    """A chart's version as a tag, which is what versions are compared as."""
+    return f"v{version.removeprefix('v')}"
+
+
+def oci_name(repository: str) -> str:
+    """The chart in an ``oci://`` repository, as the port Artifacts takes it."""
+    return f"{repository.removeprefix('oci://')}/{CHART}"
+
+
+def oci_tag(chart: str) -> str:
+    """An OCI tag has no ``+``: Helm writes ``_`` for it (helm.sh, "Use OCI-based registries")."""
+    return chart.replace("+", "_")
+
+
+def flux_of(app_version: str) -> str:
+    """The release of Flux that an ``appVersion`` names; empty where it names none."""
+    tag = tag_of(app_version)
+    return tag if is_tag(tag) else ""
+
+
+def _key(versions: Mapping[str, str], version: str) -> str:
+    """How the index itself spells a version."""
+    return next(each for each in versions if each.removeprefix("v") == version)
+
+
+def _newest_first(versions: Mapping[str, str]) -> list[str]:
+    """As the index spells them; what is no semantic version is left out."""
+    known = [each for each in versions if is_tag(tag_of(each))]
+    return sorted(known, key=lambda each: precedence(tag_of(each)), reverse=True)
+
+
+def _newest(versions: Mapping[str, str]) -> str:
+    return next(iter(_newest_first(versions)), "none")

@@ -1,0 +1,177 @@
+"""A place where a version of the chart ``flux2`` stands, whatever file it stands in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade.errors import Unreadable
+from flux_upgrade.kinds.formats.yaml_places import Broken, Object, Step, Value, is_variable, objects, readable
+from flux_upgrade.kinds.pin import SourceFile
+from flux_upgrade.ports import Tree
+from flux_upgrade.values import NamedTuple
+
+CHART = "flux2"
+"""github.com/fluxcd-community/helm-charts has ``flux2-sync``, ``flux2-notification`` and
+``flux2-multi-tenancy`` beside it, and none of them is Flux."""
+_NAME = re.compile(rf"{CHART}(?![\w.-])(?!/\w)".encode())
+_SCHEMES = ("https://", "http://", "oci://")
+_CONTROLLER = ("controller", "watcher")
+"""How the names of the chart's values for a controller end: ``helmController``, once ``helmcontroller``."""
+
+
+class Source(NamedTuple):
+    """Where the chart comes from."""
+
+    repository: str
+    """As the port Charts takes it; empty where that cannot be told."""
+    reason: str = ""
+    """Why it cannot be told."""
+    hint: str = ""
+
+
+class Lock(NamedTuple):
+    """What another file says of the same version, and would be left behind."""
+
+    path: str
+    command: str
+    """What writes it anew."""
+    versions: tuple[str, ...] = ()
+    """Of the chart, in the order of the file."""
+
+
+class Place(NamedTuple):
+    """One of them."""
+
+    file: SourceFile
+    line: int
+    where: str
+    source: Source
+    version: Value | None
+    """Of the chart: exact or a range. None: nothing is stated."""
+    digest: Value | None = None
+    """Of the chart's OCI manifest, where it is stated beside the version."""
+    is_tag: bool = False
+    """Whether the version is an OCI tag, which has to be there to the letter."""
+    lock: Lock | None = None
+    remarks: tuple[str, ...] = ()
+    trouble: tuple[str, str] = ("", "")
+    """Why the place as a whole is none that could be changed, and what to do."""
+    target: tuple[str, str] | None = None
+    """Kind and name of the Kubernetes object, which patches may aim at."""
+
+
+class Files:
+    """The files of a tree that were handed over, each parsed once, and only when asked for."""
+
+    def __init__(self, files: Sequence[SourceFile]) -> None:
+        self._files = {file.path: file for file in files}
+        self._parsed: dict[str, tuple[Object | Broken, ...]] = {}
+
+    def holding(self, *marks: bytes) -> Iterator[SourceFile]:
+        """Those that contain each of ``marks``."""
+        return (file for file in self._files.values() if all(mark in file.content for mark in marks))
+
+    def naming_the_chart(self) -> Iterator[SourceFile]:
+        """Those that name it, and no address below ``fluxcd/flux2/``, as each vendored manifest has one."""
+        return (file for file in self._files.values() if _NAME.search(file.content))
+
+    def objects(self, file: SourceFile) -> tuple[Object | Broken, ...]:
+        """What is in it, see ``yaml_places.objects``."""
+        if file.path not in self._parsed:
+            self._parsed[file.path] = tuple(objects(file.content))
+        return self._parsed[file.path]
+
+    def readable(self, file: SourceFile) -> Iterator[Object]:
+        """What is in it and can be read."""
+        return (each for each in self.objects(file) if isinstance(each, Object))
+
+
+def identity(each: Object) -> tuple[str, str, str, str]:
+    """API group, kind, namespace and name; empty where they are not stated."""
+    group = each.text_at("apiVersion").rpartition("/")[0]
+    return (
+        group,
+        each.text_at("kind"),
+        each.text_at("metadata", "namespace"),
+        each.text_at("metadata", "name"),
+    )
+
+
+def named(each: Object) -> str:
+    """``HelmRelease flux-system/flux``."""
+    _, kind, namespace, name = identity(each)
+    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+
+
+def source_at(address: str) -> Source:
+    """A repository by its address, as users write it."""
+    if is_variable(address):
+        return Source("", f"the address of the chart's repository is a variable: {address}", "write it out")
+    if not address.startswith(_SCHEMES):
+        return Source(
+            "",
+            f"the chart comes from {address or 'nowhere'}, and charts are read over https and oci alone",
+            "name the chart's repository by its address, or upgrade it by hand",
+        )
+    return Source(address.rstrip("/"))
+
+
+def folder_of(path: str) -> str:
+    """With ``/`` at its end; empty for the root."""
+    return path.rpartition("/")[0] + "/" if "/" in path else ""
+
+
+def joined(folder: str, path: str) -> str:
+    """A path relative to ``folder``, as one relative to the root; empty where it leaves the tree."""
+    parts: list[str] = []
+    for part in f"{folder}{path}".split("/"):
+        if part == ".." and not parts:
+            return ""
+        if part == "..":
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
+def read(tree: Tree, path: str) -> bytes | None:
+    """None where there is no such file."""
+    try:
+        return tree.read(path) if path else None
+    except Unreadable:
+        return None
+
+
+def lock_at(tree: Tree, path: str, command: str) -> Lock | None:
+    """The lock file at ``path``, as Helm and helmfile write it; None where there is none."""
+    content = read(tree, path)
+    if content is None:
+        return None
+    versions = (
+        each.text_at("dependencies", at, "version")
+        for each in readable(content)
+        for at in range(each.count("dependencies"))
+        if each.text_at("dependencies", at, "name").rpartition("/")[2] == CHART
+    )
+    return Lock(path, command, tuple(versions))
+
+
+def overridden(each: Object, *values: Step) -> Iterator[str]:
+    """A remark for each controller whose image the values below a path pin by themselves."""
+    for name in each.keys(*values):
+        tag = each.text_at(*values, name, "tag")
+        if tag and name.lower().endswith(_CONTROLLER):
+            yield _overridden(".".join(map(str, (*values, name, "tag"))), tag)
+
+
+def overridden_by_set(each: Object, *flags: Step) -> Iterator[str]:
+    """The same, of values as ``helm --set`` takes them: a list of names and values."""
+    for at in range(each.count(*flags)):
+        name, value = each.text_at(*flags, at, "name"), each.text_at(*flags, at, "value")
+        if re.fullmatch(rf".*({'|'.join(_CONTROLLER)})\.tag", name, re.IGNORECASE):
+            yield _overridden(name, value)
+
+
+def _overridden(name: str, tag: str) -> str:
+    return f"the value {name} is {tag} and stays: that controller does not follow the chart"

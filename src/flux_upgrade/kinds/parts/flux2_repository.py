@@ -1,0 +1,258 @@
+"""What refers to Flux's own repository: URLs as kustomize reads them, and git references.
+
+Rules: kustomize's ``api/internal/git/repospec.go`` (its v5 form, and what older ones took),
+``api/internal/loader``, and ``examples/remoteBuild.md``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from flux_upgrade.errors import UnsupportedPin
+from flux_upgrade.kinds.formats.yaml_places import Value, is_variable
+from flux_upgrade.kinds.pin import Pin, PinChange, Role, Standing
+from flux_upgrade.textedit import Replacement
+from flux_upgrade.values import NamedTuple
+from flux_upgrade.versions import Version
+
+GITHUB = ("github.com", "www.github.com", "ssh.github.com")
+REPOSITORY = "fluxcd/flux2"
+TEMPLATE = "the file is a template, or broken, and cannot be read as YAML"
+BY_HAND = "change it by hand, and what is made of it"
+REWRITE = "refer to https://github.com/fluxcd/flux2//manifests/install?ref=<tag> instead"
+
+_RELEASE = re.compile(
+    r"https?://([^/?#]+)/(?:[^?#]*/)?([^/?#]+/[^/?#]+)/releases/(?:download/([^/?#]*)|latest/download)/([^?#]+)",
+    re.IGNORECASE,
+)
+_RAW = re.compile(
+    r"https?://(?:raw\.githubusercontent\.com/([^/]+/[^/]+)|(?:www\.)?github\.com/([^/]+/[^/]+)/raw)"
+    r"/((?:refs/(?:tags|heads)/)?[^/?#]*)/([^?#]+)",
+    re.IGNORECASE,
+)
+_PAGE = re.compile(
+    r"https?://(?:www\.)?github\.com/([^/]+/[^/]+)/(?:tree|blob)/([^/?#]*)/?([^?#]*)", re.IGNORECASE
+)
+_ARCHIVE = re.compile(
+    r"https?://(?:www\.)?github\.com/([^/]+/[^/]+)/archive/((?:refs/(?:tags|heads)/)?[^/?#]*?)"
+    r"\.(?:zip|tar\.gz|tgz)(?://([^?#]*))?",
+    re.IGNORECASE,
+)
+_INSTALLATION = re.compile(r"manifests/(?:install|crds|bases|rbac|policies|openshift)(?:/|$)")
+_SCHEME = re.compile(r"(?:ssh|https?|file)://", re.IGNORECASE)
+_USER = re.compile(r"[a-zA-Z][a-zA-Z0-9-]*@")
+_TAG = re.compile(r"(?:refs/tags/|tags/)?(v.+)")
+_BRANCH = re.compile(r"(?:refs/heads/.+|HEAD|main|master|release/.+)")
+_COMMIT = re.compile(r"[0-9a-f]{7,40}")
+
+
+class Reference(NamedTuple):
+    """A URL, cut into what counts."""
+
+    host: str
+    """``github.com``; ``gh:`` for the abbreviation that git is told of; else a host, or ``file:``."""
+    repository: str
+    """``fluxcd/flux2``, in lower case, without ``.git``."""
+    path: str
+    """Below the repository's root, or the name of a release's file; without ``/`` around it."""
+    form: str
+    """``git``, ``release``, ``raw``, ``page`` or ``archive``."""
+    ref: str | None
+    """What is named of it: a tag, a branch, a commit. None: nothing is."""
+    start: int
+    """Offset of ``ref`` in the URL."""
+    reason: str = ""
+    """Why it is not clear what kustomize makes of it."""
+
+    @property
+    def is_flux2(self) -> bool:
+        """Whether it is Flux's repository, and no copy."""
+        return self.host in (*GITHUB, "gh:") and self.repository == REPOSITORY
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether it is called like Flux's repository, and is somewhere else."""
+        return not self.is_flux2 and self.repository.rpartition("/")[2] == "flux2"
+
+    @property
+    def installs(self) -> bool:
+        """Whether it is (a part of) what installs Flux."""
+        return self.path == "install.yaml" if self.form == "release" else is_installation(self.path)
+
+
+class Meaning(NamedTuple):
+    """What a reference comes to."""
+
+    standing: Standing
+    version: str = ""
+    reason: str = ""
+    hint: str = ""
+    start: int = 0
+    """Offset of the tag in the reference."""
+
+
+COPY = Meaning(
+    Standing.UNKNOWN,
+    reason="what a copy of Flux's repository holds cannot be told",
+    hint="raise it by hand when the copy has the release, or take Flux from github.com/fluxcd/flux2",
+)
+
+
+def parse(url: str) -> Reference | None:
+    """None: it is no URL, but a path."""
+    if match := _RELEASE.match(url):
+        host = _host_alone(match[1])
+        return Reference(host, match[2].lower(), match[4], "release", match[3], match.start(3))
+    if match := _RAW.match(url):
+        repository = (match[1] or match[2]).lower()
+        return Reference("github.com", repository, match[4].strip("/"), "raw", match[3], match.start(3))
+    if match := _ARCHIVE.match(url):
+        path = (match[3] or "").strip("/")
+        reason = "kustomize takes no archives any more"
+        return Reference("github.com", match[1].lower(), path, "archive", match[2], match.start(2), reason)
+    if match := _PAGE.match(url):
+        reason = "it is the address of a page on GitHub, which kustomize cannot build"
+        path = match[3].strip("/")
+        return Reference("github.com", match[1].lower(), path, "page", match[2], match.start(2), reason)
+    return _parse_git(url)
+
+
+def is_installation(path: str) -> bool:
+    """Whether a folder of Flux's repository is (a part of) what installs Flux.
+
+    ``manifests/integrations`` and ``manifests/monitoring`` of older releases are things beside it.
+    """
+    return _INSTALLATION.match(_cleaned(path)) is not None
+
+
+def judge(ref: str | None) -> Meaning:
+    """What a git reference in Flux's repository says of the release."""
+    if not ref:
+        return Meaning(Standing.FLOATING, reason="it names no release and follows the default branch")
+    if is_variable(ref):
+        return Meaning(
+            Standing.UNKNOWN,
+            reason="a variable stands for the release",
+            hint="change it where the variable is set",
+        )
+    match = _TAG.fullmatch(ref)
+    version = Version.parse(match[1]) if match else None
+    if match is not None and version is not None and str(version) == match[1]:
+        return Meaning(Standing.EXACT, match[1], start=match.start(1))
+    if _BRANCH.fullmatch(ref):
+        return Meaning(Standing.FLOATING, reason=f"it follows the branch {ref.removeprefix('refs/heads/')}")
+    if _COMMIT.fullmatch(ref):
+        return Meaning(
+            Standing.UNKNOWN,
+            reason="which release a commit belongs to cannot be told from here",
+            hint="name the release's tag instead of the commit",
+        )
+    hint = "name a release's tag, which begins with v"
+    return Meaning(Standing.UNKNOWN, reason=f"{ref} is neither a release of Flux nor a branch", hint=hint)
+
+
+def pin_of(pin: Pin, meaning: Meaning, value: Value | None = None, start: int = 0) -> Pin:
+    """``pin`` with what its reference means; ``details``: the tag's offset in the file, if it may change.
+
+    ``start``: offset of the reference in ``value``.
+    """
+    if value is not None and value.reason:
+        hint = "write it out where it stands, then it can be changed"
+        meaning = Meaning(Standing.UNKNOWN, meaning.version, value.reason, hint)
+    is_changed = meaning.standing is Standing.EXACT and pin.role is not Role.NAMED and value is not None
+    return pin._replace(
+        standing=meaning.standing,
+        version=meaning.version,
+        reason=meaning.reason,
+        hint=meaning.hint,
+        details=value.start + start + meaning.start if value is not None and is_changed else None,
+    )
+
+
+def change_tag(pin: Pin, target: str) -> PinChange:
+    """What takes a pin of ``pin_of`` to another release."""
+    if not isinstance(pin.details, int):
+        raise UnsupportedPin(f"{pin.path}:{pin.line}: there is no tag to change", hint=pin.hint)
+    replacement = Replacement(pin.details, pin.details + len(pin.version), pin.version, target)
+    return PinChange((replacement,), pin.written.replace(pin.version, target))
+
+
+def _parse_git(url: str) -> Reference | None:
+    rest, _, query = url.partition("?")
+    rest = rest[5:] if rest[:5].lower() == "git::" else rest
+    host, rest = _host(rest)
+    if not host:
+        return None
+    repository, path = _split(rest, everything=host == "file:")
+    ref, start, reason = _query(query)
+    if not repository:
+        return None
+    offset = len(url) - len(query) + start
+    clean = repository.strip("/").removesuffix(".git").lower()
+    return Reference(host, clean, _cleaned(path), "git", ref, offset, reason)
+
+
+def _host(text: str) -> tuple[str, str]:
+    """Host and what follows it; no host where kustomize sees none."""
+    if text[:3].lower() == "gh:":
+        return "gh:", text[3:]
+    scheme = _SCHEME.match(text)
+    rest = text[scheme.end() :] if scheme else text
+    if scheme and scheme[0].lower() == "file://":
+        return "file:", rest
+    user = _USER.match(rest)
+    rest = rest[user.end() :] if user else rest
+    is_github = rest[:11].lower() in ("github.com/", "github.com:")
+    if scheme is None and user is None and not is_github:
+        return "", text
+    at = re.search(r"[/:]" if scheme is None else "/", rest)
+    if at is None:
+        return "", text
+    return _host_alone(rest[: at.start()]), rest[at.end() :]
+
+
+def _host_alone(text: str) -> str:
+    """Without a port, and without the name and the token that may stand before it."""
+    return text.rpartition("@")[2].partition(":")[0].lower()
+
+
+def _split(text: str, *, everything: bool) -> tuple[str, str]:
+    """Repository and the path in it: parted by ``_git/``, ``//``, ``.git``, or after two names."""
+    if "_git/" in text:
+        before, _, after = text.partition("_git/")
+        name, _, path = after.partition("/")
+        return f"{before}_git/{name}", path
+    if "//" in text:
+        repository, _, path = text.partition("//")
+        return repository, path
+    if ".git" in text:
+        repository, _, path = text.partition(".git")
+        return repository, path
+    if everything:
+        return text, ""
+    owner, _, rest = text.partition("/")
+    name, _, path = rest.partition("/")
+    return (f"{owner}/{name}", path) if owner and name else ("", "")
+
+
+def _query(query: str) -> tuple[str | None, int, str]:
+    """The reference, its offset in the query, and why it is not clear.
+
+    The first ``ref`` counts, and ``version`` where that is absent or empty.
+    """
+    found: dict[str, tuple[str, int]] = {}
+    offset = 0
+    for part in query.split("&"):
+        key, _, text = part.partition("=")
+        found.setdefault(key, (text, offset + len(key) + 1))
+        offset += len(part) + 1
+    text, start = found.get("ref", ("", 0))
+    if not text:
+        text, start = found.get("version", ("", 0))
+    if not is_variable(text) and any(each in query for each in "%+;#"):
+        return text or None, start, "its query is spelled with escapes"
+    return text or None, start, ""
+
+
+def _cleaned(path: str) -> str:
+    return "/".join(part for part in path.split("/") if part not in ("", "."))

@@ -1,0 +1,235 @@
+"""GitRepositories on Flux's own repository, from which a Flux Kustomization installs Flux."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from flux_upgrade.errors import SourceUnavailable, UnsupportedPin, UntrustedArchive
+from flux_upgrade.kinds.formats import ranges
+from flux_upgrade.kinds.formats.yaml_places import Broken, Object, Value, is_variable, objects, readable
+from flux_upgrade.kinds.parts.flux2_repository import (
+    BY_HAND,
+    COPY,
+    TEMPLATE,
+    Meaning,
+    Reference,
+    is_installation,
+    judge,
+    parse,
+    pin_of,
+)
+from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing, World
+from flux_upgrade.textedit import line_of
+from flux_upgrade.values import NamedTuple
+
+_SOURCE = "source.toolkit.fluxcd.io/"
+_KUSTOMIZE = "kustomize.toolkit.fluxcd.io/"
+_FIELDS = ("commit", "name", "semver", "tag", "branch")
+"""Of ``spec.ref``, the one that counts first (source-controller ``api/v1/gitrepository_types.go``)."""
+
+_URL = re.compile(r"^\s*url: *[\"']?([^\s\"'#]+)[\"']?\s*$", re.MULTILINE)
+_CHANGES_REF = re.compile(r"/spec/ref\b|^\s*ref:", re.MULTILINE)
+_PATCHED = re.compile(r"kind: GitRepository\b(?:.|\n)*?\bname: *([\w.-]+)")
+
+Key = tuple[str, str]
+"""Namespace and name."""
+
+
+class _Source(NamedTuple):
+    file: SourceFile
+    found: Object
+    reference: Reference
+
+    @property
+    def key(self) -> Key:
+        return _key(self.found, "metadata")
+
+    @property
+    def field(self) -> str:
+        """Of ``spec.ref``, the one that counts; empty where there is none."""
+        return next((each for each in _FIELDS if self.found.text_at("spec", "ref", each)), "")
+
+
+def find(files: Sequence[SourceFile], kind: str, world: World) -> Iterator[Pin]:
+    """A pin for each, for each patch of one, and for each in a template."""
+    for file in files:
+        yield from _broken(file, kind)
+    sources = [source for file in files for source in _sources(file)]
+    if not sources:
+        return
+    paths = _paths(files)
+    for source in sources:
+        yield from _pin(source, paths, kind, world)
+    for file in files:
+        yield from _patches(file, {source.key for source in sources}, kind)
+
+
+def change_range(pin: Pin, value: Value, target: str) -> PinChange:
+    """A semver range goes up to the release. Raises UnsupportedPin."""
+    new = ranges.raised(value.text, target)
+    if new is None:
+        raise UnsupportedPin(
+            f"{pin.path}:{pin.line}: the range {value.text} cannot be raised to {target}",
+            hint="write a range like 2.9.x there, or a tag",
+        )
+    if new == value.text:
+        return PinChange((), pin.written, (f"the range {value.text} admits {target} by itself",))
+    return PinChange((value.replaced(new),), pin.written.replace(value.text, new))
+
+
+def _broken(file: SourceFile, kind: str) -> Iterator[Pin]:
+    if b"GitRepository" not in file.content or b"flux2" not in file.content.lower():
+        return
+    for each in objects(file.content):
+        if isinstance(each, Broken) and "kind: GitRepository" in each.text:
+            for match in _URL.finditer(each.text):
+                reference = parse(match[1])
+                if reference is not None and reference.is_flux2 and not reference.path:
+                    line = each.line + line_of(each.text, match.start(1)) - 1
+                    place = "GitRepository, spec.url"
+                    pin = Pin(file.path, kind, file.content, line, place, "", Standing.UNKNOWN)
+                    yield pin._replace(reason=TEMPLATE, hint=BY_HAND)
+
+
+def _sources(file: SourceFile) -> Iterator[_Source]:
+    if b"GitRepository" not in file.content or b"flux2" not in file.content.lower():
+        return
+    for found in readable(file.content):
+        if not found.text_at("apiVersion").startswith(_SOURCE) or found.text_at("kind") != "GitRepository":
+            continue
+        reference = parse(found.text_at("spec", "url"))
+        if reference is not None and not reference.path and (reference.is_flux2 or reference.is_copy):
+            yield _Source(file, found, reference)
+
+
+def _paths(files: Sequence[SourceFile]) -> Mapping[Key, list[str]]:
+    """What Flux Kustomizations take from each GitRepository."""
+    paths: dict[Key, list[str]] = {}
+    for file in files:
+        if b"GitRepository" not in file.content or _KUSTOMIZE.encode() not in file.content:
+            continue
+        for found in readable(file.content):
+            if not found.text_at("apiVersion").startswith(_KUSTOMIZE):
+                continue
+            namespace, name = _key(found, "spec", "sourceRef")
+            key = (namespace or found.text_at("metadata", "namespace"), name)
+            paths.setdefault(key, []).append(found.text_at("spec", "path"))
+    return paths
+
+
+def _pin(source: _Source, paths: Mapping[Key, list[str]], kind: str, world: World) -> Iterator[Pin]:
+    taken = [path for key, each in paths.items() if _is_same(key, source.key) for path in each]
+    installs = any(map(is_installation, taken))
+    if source.reference.is_copy and not installs:
+        return
+    found, field = source.found, source.field
+    value = found.at("spec", "ref", field) if field else None
+    place = f"GitRepository {_called(source.key)}, spec.ref{'.' if field else ''}{field}"
+    line = value.line if value is not None else found.line_at("spec", "ref")
+    written = value.text if value is not None else ""
+    pin = Pin(source.file.path, kind, source.file.content, line, place, written, Standing.UNKNOWN)
+    pin = pin._replace(remarks=tuple(_remarks(source)))
+    meaning = _meaning(source, field, written, world)
+    if taken and not installs and not any(map(is_variable, taken)):
+        pin = pin_of(pin._replace(role=Role.NAMED), meaning, value)
+        reason = "no Kustomization installs Flux from it"
+        yield pin._replace(reason=reason, hint="raise it by hand where you need to")
+    elif not installs:
+        reason = "which part of Flux's repository is used cannot be told"
+        hint = "have a Kustomization with the path ./manifests/install in this repository refer to it"
+        yield pin_of(pin, Meaning(Standing.UNKNOWN, meaning.version, reason, hint), value)
+    else:
+        pin = pin_of(pin, meaning, value)
+        is_range = pin.is_movable and field == "semver"
+        yield pin._replace(details=value) if is_range else pin
+
+
+def _meaning(source: _Source, field: str, written: str, world: World) -> Meaning:
+    if source.reference.is_copy:
+        return COPY
+    if field in ("", "branch"):
+        reason = f"it follows the branch {written}" if field else "it names no release"
+        return Meaning(Standing.FLOATING, reason=reason)
+    if field == "semver" and not is_variable(written):
+        return _range(written, world)
+    meaning = judge(written)
+    if field == "tag" and meaning.standing is not Standing.EXACT and not is_variable(written):
+        reason = f"{written} is no release of Flux"
+        return Meaning(Standing.UNKNOWN, reason=reason, hint="name a release's tag, which begins with v")
+    return meaning
+
+
+def _range(text: str, world: World) -> Meaning:
+    if ranges.is_exact(text):
+        return Meaning(Standing.EXACT, f"v{text.lstrip('=v')}")
+    if ranges.parsed(text) is None:
+        return Meaning(Standing.UNKNOWN, reason=f"{text} is no semver range", hint="write a range like 2.9.x")
+    try:
+        newest = ranges.newest(text, world.regenerator.stable_tags())
+    except (SourceUnavailable, UntrustedArchive) as error:
+        return Meaning(Standing.UNKNOWN, reason=error.message, hint=error.hint)
+    if not newest:
+        reason = f"no release that is known is in the range {text}"
+        return Meaning(Standing.UNKNOWN, reason=reason, hint="write a range like 2.9.x")
+    return Meaning(Standing.RANGE, newest)
+
+
+def _remarks(source: _Source) -> Iterator[str]:
+    for each in _FIELDS:
+        if each != source.field and source.found.has("spec", "ref", each):
+            yield f"spec.ref.{each} does not count beside spec.ref.{source.field}"
+
+
+def _patches(file: SourceFile, sources: set[Key], kind: str) -> Iterator[Pin]:
+    if b"GitRepository" not in file.content:
+        return
+    for found in readable(file.content):
+        key = _key(found, "metadata")
+        is_source = found.text_at("kind") == "GitRepository" and not found.has("spec", "url")
+        if is_source and found.has("spec", "ref") and any(_is_same(key, each) for each in sources):
+            yield _patch(file, found.line_at("spec", "ref"), key, kind)
+        for steps in (("patches",), ("spec", "patches")):
+            for index in range(found.count(*steps)):
+                yield from _inline_patch(file, found, (*steps, index), sources, kind)
+
+
+def _inline_patch(
+    file: SourceFile, found: Object, at: tuple[str | int, ...], sources: set[Key], kind: str
+) -> Iterator[Pin]:
+    text = found.text_at(*at, "patch")
+    if _CHANGES_REF.search(text) is None:
+        return
+    named = _PATCHED.search(text)
+    target, name = found.text_at(*at, "target", "kind"), found.text_at(*at, "target", "name")
+    if not target and named is not None:
+        target, name = "GitRepository", named[1]
+    if target == "GitRepository" and (not name or any(name == key[1] for key in sources)):
+        yield _patch(file, found.line_at(*at, "patch"), ("", name), kind)
+
+
+def _patch(file: SourceFile, line: int, key: Key, kind: str) -> Pin:
+    return Pin(
+        file.path,
+        kind,
+        file.content,
+        line,
+        f"patch of GitRepository {_called(key)}".rstrip(),
+        "",
+        Standing.UNKNOWN,
+        reason="a patch of another pin decides the release",
+        hint="write the release in the GitRepository itself, and remove the patch",
+    )
+
+
+def _key(found: Object, *path: str) -> Key:
+    return found.text_at(*path, "namespace"), found.text_at(*path, "name")
+
+
+def _is_same(one: Key, other: Key) -> bool:
+    """Whether they may be one object: a namespace that is not given may be any."""
+    return one[1] == other[1] and (one[0] == other[0] or "" in (one[0], other[0]))
+
+
+def _called(key: Key) -> str:
+    return "/".join(part for part in key if part)

@@ -1,0 +1,168 @@
+"""Where the distribution of a FluxInstance is stated: in the object, or in values of its chart.
+
+flux-operator docs/api/v1/fluxinstance.md; controlplaneio-fluxcd/charts flux-instance, values.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
+from flux_upgrade.kinds.formats.release_tag import folder_of, is_nothing
+from flux_upgrade.kinds.formats.yaml_places import Object, Step, Value, readable
+from flux_upgrade.kinds.pin import SourceFile
+from flux_upgrade.values import NamedTuple
+
+CHART = "flux-instance"
+CHART_RANGE = "2.x"
+"""The chart's own default."""
+INSTANCE = ("spec",)
+VALUES = ("instance",)
+INLINE = ("spec", "values", "instance")
+"""Where the chart's values stand in a HelmRelease."""
+_RECONCILE = "fluxcd.controlplane.io/reconcile"
+
+
+class Stated(NamedTuple):
+    """A value, and where it stands."""
+
+    file: SourceFile
+    value: Value
+    field: str
+    """``spec.distribution.version``."""
+
+
+class Distribution(NamedTuple):
+    """What is stated of one, wherever."""
+
+    owner: str
+    """``FluxInstance flux-system/flux``."""
+    file: SourceFile
+    """Of the owner."""
+    line: int
+    """1-based, where the version stands, or would."""
+    field: str
+    """``spec.distribution``."""
+    version: Stated | None
+    artifact: Stated | None
+    registry: Stated | None
+    folder: str | None
+    """As ``Pin.folder``."""
+    of_chart: bool = False
+    unread: str = ""
+    """Values that are not among the files, in words; they may state what is stated nowhere else."""
+    is_disabled: bool = False
+    """Whether the operator was told to leave the instance alone."""
+
+
+class _Source(NamedTuple):
+    file: SourceFile
+    object: Object
+    path: tuple[Step, ...]
+
+
+def is_instance(each: Object) -> bool:
+    """Whether it is a FluxInstance, or a patch of one."""
+    return each.text_at("apiVersion").startswith("fluxcd.controlplane.io/") and (
+        each.text_at("kind") == "FluxInstance"
+    )
+
+
+def is_release(each: Object, repositories: Iterable[Object]) -> bool:
+    """Whether it is a HelmRelease of the chart flux-instance.
+
+    ``repositories``: the OCIRepositories of the tree that may hold that chart.
+    """
+    if not each.text_at("apiVersion").startswith("helm.toolkit.fluxcd.io/"):
+        return False
+    if each.text_at("kind") != "HelmRelease":
+        return False
+    chart = each.text_at("spec", "chart", "spec", "chart")
+    if chart:
+        return chart.rpartition("/")[2] == CHART
+    name = each.text_at("spec", "chartRef", "name")
+    urls = [own.text_at("spec", "url") for own in repositories if own.text_at("metadata", "name") == name]
+    # The OCIRepository of that name may stand in another repository.
+    return any(url.rstrip("/").endswith(f"/{CHART}") for url in urls) if urls else name == CHART
+
+
+def chart_repositories(files: Sequence[SourceFile]) -> list[Object]:
+    """The OCIRepositories in ``files``."""
+    return [
+        each
+        for file in files
+        if b"OCIRepository" in file.content
+        for each in readable(file.content)
+        if each.text_at("kind") == "OCIRepository"
+    ]
+
+
+def of_instance(file: SourceFile, each: Object) -> Distribution:
+    """What a FluxInstance states itself."""
+    is_disabled = each.text_at("metadata", "annotations", _RECONCILE).lower() == "disabled"
+    return _distribution(file, each, [_Source(file, each, INSTANCE)])._replace(is_disabled=is_disabled)
+
+
+def of_release(file: SourceFile, each: Object, kustomizations: Kustomizations) -> Distribution:
+    """What the values of a HelmRelease state: its own, and below them those of ConfigMaps made from files.
+
+    helm-controller docs/spec/v2/helmreleases.md: a later one of valuesFrom goes before an
+    earlier one, and spec.values before all.
+    """
+    sources = [_Source(file, each, INLINE)]
+    unread = []
+    for index in reversed(range(each.count("spec", "valuesFrom"))):
+        own = ("spec", "valuesFrom", index)
+        name, key = each.text_at(*own, "name"), each.text_at(*own, "valuesKey") or "values.yaml"
+        found = None
+        if each.text_at(*own, "kind") == "ConfigMap" and not each.has(*own, "targetPath"):
+            found = kustomizations.source_of(file.path, name, key)
+        values = list(readable(found.content)) if found else []
+        if found and len(values) == 1:
+            sources.append(_Source(found, values[0], VALUES))
+        else:
+            unread.append(f"{each.text_at(*own, 'kind')} {name}")
+    return _distribution(file, each, sources)._replace(of_chart=True, unread=" and ".join(unread))
+
+
+def _distribution(file: SourceFile, each: Object, sources: Sequence[_Source]) -> Distribution:
+    first = sources[0]
+    version = _stated(sources, "distribution", "version")
+    return Distribution(
+        _name(each),
+        file,
+        each.line_at(*_deepest(each, (*first.path, "distribution", "version"))),
+        ".".join(map(str, (*first.path, "distribution"))),
+        version,
+        _stated(sources, "distribution", "artifact"),
+        _stated(sources, "distribution", "registry"),
+        _folder(sources),
+    )
+
+
+def _stated(sources: Sequence[_Source], *keys: str) -> Stated | None:
+    for source in sources:
+        value = source.object.at(*source.path, *keys)
+        if value is not None:
+            return Stated(source.file, value, ".".join(map(str, (*source.path, *keys))))
+    return None
+
+
+def _folder(sources: Sequence[_Source]) -> str | None:
+    kind, url, path = (_stated(sources, "sync", key) for key in ("kind", "url", "path"))
+    # The path in an artifact or a bucket is not one of the repository.
+    if path is None or url is None or is_nothing(url.value) or (kind and kind.value.text != "GitRepository"):
+        return None
+    return folder_of(path.value)
+
+
+def _name(each: Object) -> str:
+    name, namespace = each.text_at("metadata", "name"), each.text_at("metadata", "namespace")
+    return f"{each.text_at('kind')} {f'{namespace}/' if namespace else ''}{name}".strip()
+
+
+def _deepest(each: Object, path: tuple[Step, ...]) -> tuple[Step, ...]:
+    """As much of the path as there is."""
+    return next(
+        path[:length] for length in range(len(path), -1, -1) if not length or each.has(*path[:length])
+    )

@@ -1,0 +1,156 @@
+"""What the flux-operator can choose from for a FluxInstance, and what it chooses.
+
+flux-operator internal/controller/fluxinstance_controller.go: it takes the manifests from
+``distribution.artifact``, or without one from its own image.
+"""
+
+from __future__ import annotations
+
+from flux_upgrade.errors import ReleaseNotFound, UnsupportedPin
+from flux_upgrade.kinds.formats import ranges
+from flux_upgrade.kinds.formats.release_tag import is_nothing
+from flux_upgrade.kinds.formats.yaml_places import is_variable
+from flux_upgrade.kinds.parts.flux_distribution import Distribution, Stated
+from flux_upgrade.kinds.parts.operator_artifact import Artifact, belongs, parsed, release_of, releases_in
+from flux_upgrade.kinds.parts.operator_release import is_release_of_manifests, lowest_with
+from flux_upgrade.kinds.pin import World
+from flux_upgrade.values import NamedTuple
+
+_CHARTS_OWN = Artifact("ghcr.io/controlplaneio-fluxcd/flux-operator-manifests", "latest", "")
+"""controlplaneio-fluxcd/charts flux-instance, values.yaml."""
+
+
+class Choice(NamedTuple):
+    """The releases that a distribution can come to."""
+
+    releases: tuple[str, ...]
+    origin: str
+    """Where they come from, in words."""
+    is_frozen: bool = False
+    """Whether later ones come only with another artifact."""
+    is_single: bool = False
+    """Whether the one release is installed, whatever is asked for."""
+    latest: tuple[str, ...] = ()
+    """All releases that there are."""
+    doubt: str = ""
+    """Why that may be wrong, a sentence."""
+    remarks: tuple[str, ...] = ()
+
+    def release(self, text: str) -> str:
+        """What a range comes to; empty where it admits none of the releases."""
+        return self.releases[0] if self.is_single else ranges.newest(text, self.releases)
+
+    def said(self, text: str) -> str:
+        """What decides what a range comes to."""
+        if self.is_single:
+            return f"{self.origin} decides what is installed"
+        if not self.is_frozen:
+            return f"the flux-operator takes the highest release in the range that {self.origin} holds"
+        if not self.is_behind(text):
+            return f"{self.origin} decides which releases there are: a later one comes with another artifact"
+        own, newest = self.release(text), ranges.newest(text, self.latest)
+        return (
+            f"{self.origin} freezes the range: it holds nothing later in it than {own}, while {newest} is out"
+        )
+
+    def is_behind(self, text: str) -> bool:
+        """Whether the range admits a later release that there is."""
+        return self.is_frozen and self.release(text) != ranges.newest(text, self.latest)
+
+    def taken(self, text: str) -> str:
+        """What the operator does by itself with a range, without capital and full stop."""
+        release = self.release(text)
+        if self.is_single:
+            return f"{self.origin} decides what is installed"
+        if self.is_frozen:
+            return f"the flux-operator takes {release}, and no later one before the artifact is another"
+        later = f"each later one in the range, once {self.origin} holds it"
+        return f"the flux-operator takes {release} by itself, and {later}"
+
+    def require(self, target: str, place: str) -> None:
+        """Raises UnsupportedPin where the release cannot be had."""
+        if self.is_frozen and target not in self.releases:
+            newest = ranges.newest("*", self.releases)
+            raise UnsupportedPin(
+                f"{place}: {self.origin} does not hold {target}, {newest} is its latest",
+                hint=f"raise the artifact to that of a flux-operator that holds {target} first",
+            )
+
+
+def choice_of(found: Distribution, world: World) -> Choice:
+    """Asks the registry only about an artifact that stays as it is.
+
+    Raises UnsupportedPin where the artifact cannot be told, ReleaseNotFound where there is
+    nothing of Flux in it; SourceUnavailable, UntrustedArchive.
+    """
+    latest = tuple(world.regenerator.stable_tags())
+    stated = found.artifact
+    if stated is None and found.unread:
+        doubt = f"Which releases there are may be stated in {found.unread}, which is not among the files."
+        return Choice(latest, "the artifact", latest=latest, doubt=doubt)
+    if stated is None and found.of_chart:
+        return Choice(latest, str(_CHARTS_OWN), latest=latest)
+    if stated is None or is_nothing(stated.value):
+        return Choice(latest, "its own image", latest=latest)
+    artifact, place = _artifact(stated)
+    origin = f"the artifact {artifact} ({place})"
+    if artifact.is_of_flux:
+        return _single(artifact, origin, latest, world)
+    if not artifact.is_pinned:
+        return Choice(latest, str(artifact), latest=latest)
+    releases = releases_in(artifact, world.artifacts)
+    remarks = () if belongs(artifact, world.artifacts) else (_apart(artifact, place),)
+    return Choice(releases, origin, is_frozen=True, latest=latest, remarks=remarks)
+
+
+def moved_along(choice: Choice, found: Distribution, target: str, world: World) -> Choice:
+    """What there is once the pin of the artifact has moved to a release with ``target``, as was asked for.
+
+    The choice as it is where that pin stays: it holds the target already, is not the operator's
+    own, has another's digest, or stands in another file than the version, which may be ignored.
+
+    Raises as ``choice_of``, ReleaseNotFound where there is no such release yet.
+    """
+    stated, version = found.artifact, found.version
+    if not (world.moves_operator and choice.is_frozen and stated and version):
+        return choice
+    artifact, place = _artifact(stated)
+    if target in choice.releases or stated.file.path != version.file.path:
+        return choice
+    if not is_release_of_manifests(artifact) or not belongs(artifact, world.artifacts):
+        return choice
+    new = lowest_with(artifact.repository, artifact.tag, target, world.artifacts)
+    moved = Artifact(artifact.repository, new, "")
+    origin = f"the artifact {moved} ({place})"
+    return choice._replace(releases=releases_in(moved, world.artifacts), origin=origin, remarks=())
+
+
+def _single(artifact: Artifact, origin: str, latest: tuple[str, ...], world: World) -> Choice:
+    release = release_of(artifact, world.artifacts)
+    if not release:
+        raise ReleaseNotFound(
+            f"{origin} does not say which release it holds", hint="name it by a release's tag"
+        )
+    return Choice((release,), origin, is_single=True, latest=latest)
+
+
+def _artifact(stated: Stated) -> tuple[Artifact, str]:
+    place, text = f"{stated.file.path}:{stated.value.line}", stated.value.text
+    reason = stated.value.reason
+    artifact = None if reason or is_variable(text) else parsed(text)
+    if artifact is None:
+        reason = reason or (
+            "a variable stands for it" if is_variable(text) else f"{text} is no address oci://…"
+        )
+        raise UnsupportedPin(
+            f"the artifact ({place}) decides which releases there are, and {reason}",
+            hint="write the artifact out where it stands",
+        )
+    return artifact, place
+
+
+def _apart(artifact: Artifact, place: str) -> str:
+    return (
+        f"the tag {artifact.tag} of the artifact ({place}) stands for another digest by now:"
+        " the flux-operator goes by the digest"
+    )

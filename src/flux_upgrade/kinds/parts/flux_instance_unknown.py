@@ -1,0 +1,140 @@
+"""Versions of a FluxInstance that cannot be changed where they stand: in patches, ResourceSets, templates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from flux_upgrade.kinds.formats.kustomize_patches import inline, operations, touches
+from flux_upgrade.kinds.formats.yaml_places import Broken, Object, Step, is_variable, readable
+from flux_upgrade.kinds.parts.flux_distribution import INLINE, INSTANCE, is_instance
+from flux_upgrade.kinds.pin import Pin, SourceFile, Standing
+from flux_upgrade.manifests.nodes import ScalarNode
+from flux_upgrade.values import NamedTuple
+
+_FIELDS = ("version", "artifact")
+_PLACES = tuple((*above, "distribution", field) for above in (INSTANCE, INLINE) for field in _FIELDS)
+_KIND = re.compile(r"^kind:[ \t]*[\"']?(FluxInstance|HelmRelease)[\"']?[ \t\r]*$", re.MULTILINE)
+_CHART = re.compile(r"^[ \t]+(?:name|chart):[ \t]*[\"']?flux-instance[\"']?[ \t\r]*$", re.MULTILINE)
+_VERSION = re.compile(
+    r"^([ \t]+)distribution:[ \t\r]*\n"
+    # Atomic: were there two ways to read a line, a file without a version would take forever.
+    r"(?:(?>\1[ \t].*|[ \t\r]*|[ \t]*\{[{%].*)\n)*?"
+    r"\1[ \t]+version:[ \t]*(\S[^\r\n]*)",
+    re.MULTILINE,
+)
+_CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})", re.MULTILINE)
+_SEPARATOR = re.compile(r"^---", re.MULTILINE)
+
+
+class _Spot(NamedTuple):
+    line: int
+    where: str
+    written: str
+
+
+class _Doubt(NamedTuple):
+    reason: str
+    hint: str
+
+
+_PATCH = _Doubt(
+    "it is a patch of another pin, so that what stands there is not what is installed",
+    "change it by hand, or state the version in the FluxInstance itself",
+)
+_TEMPLATE = _Doubt("it stands in a template", "change it by hand, where it is stated for the template")
+_RESOURCE_SET = _Doubt("the flux-operator makes the object from a ResourceSet", "change it by hand")
+
+
+def of_patches(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
+    """Those in patches that are written out in a kustomization, kustomize's or Flux's."""
+    for text in inline(each, file.content):
+        patch = SourceFile(file.path, text.content)
+        found = [*of_json_patch(patch, kind)]
+        for inner in readable(text.content):
+            found += of_merge_patch(patch, inner, kind)
+        for pin in found:
+            yield pin._replace(content=file.content, line=pin.line + text.before)
+
+
+def of_json_patch(file: SourceFile, kind: str) -> Iterator[Pin]:
+    """Those in a file that is a JSON patch."""
+    for operation in operations(file.content):
+        for place in _PLACES:
+            if touches(operation, place):
+                value = operation.value
+                written = value.value if isinstance(value, ScalarNode) else ""
+                yield _pin(
+                    file, kind, _Spot(operation.line, f"JSON patch, {'.'.join(place)}", written), _PATCH
+                )
+                break
+
+
+def of_merge_patch(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
+    """Those in an object that is a strategic merge patch."""
+    above = INSTANCE if is_instance(each) else INLINE
+    if above == INLINE and each.text_at("kind") != "HelmRelease":
+        return
+    name = each.text_at("metadata", "name")
+    owner = f"patch of {each.text_at('kind')}{f' {name}' if name else ''}"
+    for field in _FIELDS:
+        place: tuple[Step, ...] = (*above, "distribution", field)
+        if each.has(*place):
+            where = f"{owner}, {'.'.join(map(str, place))}"
+            yield _pin(file, kind, _Spot(each.line_at(*place), where, each.text_at(*place)), _PATCH)
+
+
+def of_resource_set(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
+    """Those in what a ResourceSet makes (flux-operator docs/api/v1/resourceset.md)."""
+    if each.text_at("kind") != "ResourceSet":
+        return
+    name = f"ResourceSet {each.text_at('metadata', 'name')}"
+    for index in range(each.count("spec", "resources")):
+        item: tuple[Step, ...] = ("spec", "resources", index)
+        above = {"FluxInstance": INSTANCE, "HelmRelease": INLINE}.get(each.text_at(*item, "kind"), ())
+        place = (*item, *above, "distribution", "version")
+        if above and each.has(*place):
+            where = f"{name}, {each.text_at(*item, 'kind')}"
+            yield _pin(file, kind, _Spot(each.line_at(*place), where, each.text_at(*place)), _RESOURCE_SET)
+    template = each.at("spec", "resourcesTemplate")
+    if template is not None:
+        # A block scalar's text begins in the line after its indicator.
+        for line, written in _in_text(template.text):
+            yield _pin(
+                file, kind, _Spot(template.line + line, f"{name}, FluxInstance", written), _RESOURCE_SET
+            )
+
+
+def of_broken(file: SourceFile, broken: Broken, kind: str) -> Iterator[Pin]:
+    """Those in a document that is no YAML: a template, as a rule."""
+    doubt = _Doubt(f"the document cannot be read: {broken.message}", "mend the file first")
+    if is_variable(broken.text) and not _CONFLICT.search(broken.text):
+        doubt = _TEMPLATE
+    for line, written in _in_text(broken.text):
+        where = "distribution.version"
+        yield _pin(file, kind, _Spot(broken.line + line - 1, where, written), doubt)
+
+
+def _in_text(text: str) -> Iterator[tuple[int, str]]:
+    """Line, 1-based, and value of each version in text that may be no YAML."""
+    begin = 0
+    for end in [*(match.start() for match in _SEPARATOR.finditer(text)), len(text)]:
+        part = text[begin:end]
+        kind, match = _KIND.search(part), _VERSION.search(part)
+        if kind and match and (kind[1] == "FluxInstance" or _CHART.search(part)):
+            yield text.count("\n", 0, begin + match.start(2)) + 1, match[2].strip("\"' ")
+        begin = end
+
+
+def _pin(file: SourceFile, kind: str, spot: _Spot, doubt: _Doubt) -> Pin:
+    return Pin(
+        file.path,
+        kind,
+        file.content,
+        spot.line,
+        spot.where,
+        spot.written,
+        Standing.UNKNOWN,
+        reason=doubt.reason,
+        hint=doubt.hint,
+    )

@@ -1,0 +1,134 @@
+"""What an OCIRepository or a FluxInstance takes of the artifact flux-manifests, and where it says so.
+
+source-controller internal/controller/ocirepository_controller.go, getArtifactRef: the digest
+goes before semver, semver before the tag, and without any of them it is the tag latest.
+"""
+
+from __future__ import annotations
+
+import re
+
+from flux_upgrade.kinds.formats.yaml_places import Object, Step, Value
+from flux_upgrade.kinds.parts.flux_distribution import is_instance
+from flux_upgrade.values import NamedTuple
+
+_OURS = re.compile(r"oci://(?P<repository>.+/flux-manifests)/?(?P<rest>[:@].*)?")
+_PARTS = re.compile(r"(?P<tag>[^@]*)(?:@(?P<digest>.*))?")
+_API = "source.toolkit.fluxcd.io/"
+_FIELDS = ("digest", "semver", "tag")
+_NOTHING = ("", "~", "null")
+
+
+class Reference(NamedTuple):
+    """What is stated of an artifact; None, or empty, what is not."""
+
+    repository: str
+    """``ghcr.io/fluxcd/flux-manifests``; it may be a variable in part."""
+    place: str
+    """What holds the parts, as ``OCIRepository flux-system/flux-manifests``."""
+    line: int
+    """1-based, of the address."""
+    field: str = ""
+    """The field that has the parts, or the last word in them: ``spec.ref.tag``."""
+    tag: Value | None = None
+    digest: Value | None = None
+    semver: Value | None = None
+    filter: str = ""
+    """``spec.ref.semverFilter``: a regular expression that a tag has to match (Go's)."""
+    api_version: str = ""
+    problem: str = ""
+    """Why it cannot be told; empty where it can."""
+    remedy: str = "write one tag, digest or range there, as plain text"
+
+    @property
+    def deciding(self) -> tuple[Value, ...]:
+        """The values that say which release it is, the one that Flux goes by first."""
+        if self.semver is not None and self.digest is None:
+            return (self.semver,)
+        return tuple(each for each in (self.digest, self.tag) if each is not None)
+
+    @property
+    def written(self) -> str:
+        """As it would be written in one word."""
+        if self.semver is not None and self.digest is None:
+            return self.semver.text.strip()
+        tag = "" if self.tag is None else self.tag.text.strip()
+        return tag if self.digest is None else f"{tag}@{self.digest.text}".removeprefix("@")
+
+
+def of_repository(each: Object, *above: Step) -> Reference | None:
+    """Of an OCIRepository, or of what stands at ``above`` and is to become one; None: of another artifact."""
+    api_version = each.text_at(*above, "apiVersion")
+    if each.text_at(*above, "kind") != "OCIRepository" or not api_version.startswith(_API):
+        return None
+    address = _OURS.fullmatch(each.text_at(*above, "spec", "url"))
+    if address is None:
+        return None
+    found = Reference(address["repository"], named(each, *above), each.line_at(*above, "spec", "url"))
+    if address["rest"]:
+        # source-controller docs/spec/v1/ocirepositories.md, "URL".
+        problem, remedy = "Flux takes no tag and no digest in spec.url", "write it below spec.ref"
+        return found._replace(field="spec.url", problem=problem, remedy=remedy)
+    ref: tuple[Step, ...] = (*above, "spec", "ref")
+    values = {field: each.at(*ref, field) for field in _FIELDS}
+    odd = [field for field in _FIELDS if each.has(*ref, field) and values[field] is None]
+    stated = [field for field, value in values.items() if value is not None and not _is_nothing(value)]
+    found = found._replace(
+        field=f"spec.ref.{(stated or odd or ['tag'])[0]}",
+        api_version=api_version,
+        semver=values["semver"] if "semver" in stated else None,
+        filter=each.text_at(*ref, "semverFilter"),
+        problem=f"spec.ref.{odd[0]} is no text" if odd else "",
+    )
+    return _with_parts(
+        found,
+        values["tag"] if "tag" in stated else None,
+        values["digest"] if "digest" in stated else None,
+    )
+
+
+def of_instance(each: Object) -> Reference | None:
+    """Of a FluxInstance; None: of another artifact, or of none."""
+    if not is_instance(each):
+        return None
+    value = each.at("spec", "distribution", "artifact")
+    address = None if value is None else _OURS.fullmatch(value.text)
+    if value is None or address is None:
+        return None
+    found = Reference(address["repository"], named(each), value.line, "spec.distribution.artifact")
+    if value.reason:
+        return found._replace(problem=value.reason)
+    if not address["rest"]:
+        return found
+    # An address with a digest alone is read as one with an empty tag.
+    colon = 0 if address["rest"].startswith("@") else 1
+    return _with_parts(found, _part(value, address.start("rest") + colon, address.end("rest")), None)
+
+
+def named(each: Object, *above: Step) -> str:
+    """``OCIRepository flux-system/flux-manifests``."""
+    name, namespace = (each.text_at(*above, "metadata", key) for key in ("name", "namespace"))
+    own = f"{namespace}/{name}" if namespace else name
+    return f"{each.text_at(*above, 'kind')} {own}".strip()
+
+
+def _with_parts(found: Reference, tag: Value | None, digest: Value | None) -> Reference:
+    """A tag may have a digest behind it: ``v2.9.4@sha256:…``, as Renovate pins it."""
+    parts = None if tag is None else _PARTS.fullmatch(tag.text)
+    if tag is None or parts is None or parts["digest"] is None:
+        return found._replace(tag=tag, digest=digest)
+    if tag.reason or digest is not None:
+        return found._replace(tag=tag, digest=digest, problem=tag.reason or "it has two digests")
+    return found._replace(
+        tag=_part(tag, *parts.span("tag")) if parts["tag"] else None,
+        digest=_part(tag, *parts.span("digest")),
+    )
+
+
+def _part(value: Value, start: int, end: int) -> Value:
+    """Some of a value's characters; all of them stand in the file as they are."""
+    return Value(value.text[start:end], value.start + start, value.start + end, value.line, value.reason)
+
+
+def _is_nothing(value: Value) -> bool:
+    return not value.reason and value.text in _NOTHING

@@ -1,0 +1,174 @@
+"""What a pin of the flux-operator comes to, and how it is taken to a release that knows a release of Flux."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from flux_upgrade.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
+from flux_upgrade.kinds.formats import ranges
+from flux_upgrade.kinds.formats.image_reference import with_host
+from flux_upgrade.kinds.formats.yaml_places import is_variable
+from flux_upgrade.kinds.parts.flux_operator_places import Place
+from flux_upgrade.kinds.parts.operator_artifact import Artifact, releases_in
+from flux_upgrade.kinds.parts.operator_release import highest, lowest_with, releases
+from flux_upgrade.kinds.pin import Pin, PinChange, Standing, World
+from flux_upgrade.versions import precedence
+
+NEWEST = ("", "latest", "main")
+"""What stands where nothing is pinned."""
+_EXACT = re.compile(r"(=?)(v?)(\d+\.\d+\.\d+)(-ubi)?")
+"""With the variant of the image for OpenShift (flux-operator docs, ``distro verify artifacts``)."""
+_PUBLIC = ("ghcr.io/controlplaneio-fluxcd/", "quay.io/fluxoperatordev/")
+"""Where the operator is published: everybody can look whether a release is there yet."""
+_MISSING = "pin a release of the flux-operator whose manifests are published"
+_TROUBLE = (ReleaseNotFound, SourceUnavailable, UntrustedArchive)
+
+
+def is_floating(place: Place) -> bool:
+    """Whether the newest release is taken, whichever that is."""
+    is_odd = place.value is not None and bool(place.value.reason)
+    text = place.version.text if place.version else ""
+    return not is_odd and place.digest is None and text in NEWEST and not is_variable(place.written)
+
+
+def written(place: Place) -> str:
+    """What stands there, tag and digest as in a reference to an image."""
+    return _joined(place.version.text, place) if place.version and place.digest else place.written
+
+
+def judged(pin: Pin, place: Place, world: World) -> Pin:
+    """The pin with what it comes to; asks the registry what its release knows."""
+    reason, hint = _unclear(place)
+    if reason:
+        return pin._replace(reason=reason, hint=hint)
+    try:
+        own = _own(place, world)
+        known = _known(place, own, world)
+    except _TROUBLE as error:
+        is_missing = isinstance(error, ReleaseNotFound)
+        reason = f"which Flux the flux-operator knows cannot be told: {error.message}"
+        return pin._replace(reason=reason, hint=_MISSING if is_missing else error.hint)
+    pin = pin._replace(version=highest(known))
+    if _exact(place) is not None:
+        return pin._replace(standing=Standing.EXACT)
+    reason = f"the flux-operator is the highest release in the range, {own} today"
+    return pin._replace(standing=Standing.RANGE, reason=reason)
+
+
+def made(pin: Pin, place: Place, target: str, world: World) -> PinChange:
+    """What takes it to the lowest release that knows ``target``. Raises as ``PinKind.change``."""
+    at, version = f"{pin.path}:{pin.line}", place.version
+    if version is None:
+        raise UnsupportedPin(f"{at}: {pin.where} names no release")
+    own = _own(place, world)
+    _require_own_digest(place, at, world)
+    if target in _known(place, own, world):
+        return PinChange((), pin.written)
+    new = lowest_with(place.manifests, own, target, world.artifacts)
+    text = _spelled(place, version.text, new, at)
+    if _exact(place) is None:
+        new = ranges.newest(text, releases(place.manifests, world.artifacts))
+    known = highest(releases_in(Artifact(place.manifests, new, ""), world.artifacts))
+    replacements = [version.replaced(text)]
+    digest = _new_digest(place, text, world)
+    if place.digest is not None:
+        replacements.append(place.digest.replaced(digest))
+        text = f"{text}@{digest}"
+    beyond = known if precedence(known) > max(precedence(target), precedence(pin.version)) else ""
+    return PinChange(tuple(replacements), text, tuple(_notes(place, new, known)), beyond)
+
+
+def _unclear(place: Place) -> tuple[str, str]:
+    """Why what is stated is not to be read as it stands, and what to do; empty where it is."""
+    values = [each for each in (place.value, place.version, place.digest) if each is not None]
+    reason = next((each.reason for each in values if each.reason), "")
+    if reason:
+        return reason, "write the release out where it stands"
+    if any(is_variable(each.text) for each in values) or (place.digest and is_variable(place.repository)):
+        return "a variable stands for it, or for a part of it", "change it where the variable gets its value"
+    if place.version is None or place.version.text in NEWEST:
+        return "a digest alone does not tell the release", "write the tag of the release beside it"
+    if _exact(place) is not None or (place.is_range and _is_range(place.version.text)):
+        return "", ""
+    kind = "neither a stable release nor a range" if place.is_range else "no stable release"
+    return f"{place.version.text} is {kind} of the flux-operator", "write it like 0.58.1"
+
+
+def _exact(place: Place) -> re.Match[str] | None:
+    return _EXACT.fullmatch(place.version.text) if place.version else None
+
+
+def _is_range(text: str) -> bool:
+    return not ranges.is_exact(text) and ranges.parsed(text) is not None
+
+
+def _own(place: Place, world: World) -> str:
+    """Its release today, a tag. Raises ReleaseNotFound where a range admits none."""
+    exact = _exact(place)
+    if exact is not None:
+        return f"v{exact[3]}"
+    text = place.version.text if place.version else ""
+    found = ranges.newest(text, releases(place.manifests, world.artifacts))
+    if not found:
+        raise ReleaseNotFound(f"{place.manifests} has no release in the range {text}", hint=_MISSING)
+    return found
+
+
+def _known(place: Place, own: str, world: World) -> tuple[str, ...]:
+    """The releases of Flux that the release holds; by digest, where the artifact itself is pinned by one."""
+    digest = place.digest.text if place.digest and place.manifests == place.repository else ""
+    return releases_in(Artifact(place.manifests, own, digest), world.artifacts)
+
+
+def _spelled(place: Place, text: str, new: str, at: str) -> str:
+    """``new``, a tag, as the release or the range is spelled there."""
+    exact = _exact(place)
+    if exact is not None:
+        return f"{exact[1]}{exact[2]}{new[1:]}{exact[4] or ''}"
+    raised = ranges.raised(text, new)
+    if raised is None:
+        raise UnsupportedPin(
+            f"{at}: the range {text} does not admit {new}, and how it should is not for a program to say",
+            hint=f"write a range that admits {new}",
+        )
+    return raised
+
+
+def _require_own_digest(place: Place, at: str, world: World) -> None:
+    if place.digest is None or place.version is None:
+        return
+    tag = place.version.text
+    actual = world.artifacts.digest(with_host(place.repository), tag)
+    if actual != place.digest.text:
+        told = f"that has {actual}" if actual else "there is no such tag"
+        raise UnsupportedPin(
+            f"{at}: the digest does not belong to the tag {tag} of {place.repository}: {told}",
+            hint="find out which of the two is meant, and write both as they belong together",
+        )
+
+
+def _new_digest(place: Place, text: str, world: World) -> str:
+    """Of what is pinned, at its new release; empty where nobody has to know it."""
+    is_public = place.repository.startswith(_PUBLIC)
+    if place.digest is None and (not is_public or (place.is_range and _exact(place) is None)):
+        return ""
+    repository = with_host(place.repository)
+    digest = world.artifacts.digest(repository, text)
+    if digest is None:
+        raise ReleaseNotFound(
+            f"there is no {repository}:{text}",
+            hint="it is pushed some time after the release, and into a mirror later: try again then",
+        )
+    return digest
+
+
+def _notes(place: Place, new: str, known: str) -> Iterator[str]:
+    yield f"The flux-operator {new} knows Flux up to {known}."
+    is_seen = place.digest is not None or place.manifests == place.repository
+    if place.repository and not is_seen and not place.repository.startswith(_PUBLIC):
+        yield f"It comes from {place.repository}, which has to hold that release."
+
+
+def _joined(tag: str, place: Place) -> str:
+    return f"{tag}@{place.digest.text}" if place.digest else tag

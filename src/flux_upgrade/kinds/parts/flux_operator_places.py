@@ -1,0 +1,200 @@
+"""Where a tree states the release of the flux-operator: chart, image, manifests.
+
+flux-operator docs/guides/operator/operator-install.md, docs/charts/flux-operator.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade.kinds.formats.kustomize_files import is_kustomization
+from flux_upgrade.kinds.formats.release_tag import is_nothing
+from flux_upgrade.kinds.formats.yaml_places import Object, Step, Value
+from flux_upgrade.kinds.parts.flux_distribution import Distribution
+from flux_upgrade.kinds.parts.operator_release import MANIFESTS, PUBLISHED, last
+from flux_upgrade.kinds.pin import SourceFile
+from flux_upgrade.values import NamedTuple
+
+OPERATOR = "flux-operator"
+_CHARTS: tuple[tuple[str, tuple[Step, ...], str], ...] = (
+    ("HelmRelease", ("spec", "chart", "spec"), "chart"),
+    ("HelmChart", ("spec",), "chart"),
+)
+"""Kind, and where it names a chart and its version: of Flux, and of k3s."""
+_PODS = ("Deployment", "StatefulSet", "DaemonSet")
+_IMAGE = re.compile(r"(?P<repository>[^@\s]+?)(?::(?P<tag>[^:/@\s]+))?(?:@(?P<digest>sha256:[0-9a-f]+))?")
+_PARTS = re.compile(r"(?P<tag>[^@]*)(?:@(?P<digest>sha256:[0-9a-f]+))?")
+_URL = re.compile(
+    r"https://github\.com/controlplaneio-fluxcd/flux-operator"
+    r"(?:/releases/(?:download/(?P<tag>[^/?#]+)|latest/download)/[^?#]+|(?:\.git)?(?://?[^?]*)?(?:\?(?:.*&)?ref=(?P<ref>[^&#]+).*)?)"
+)
+_OVERRIDE = ("spec", "values", "image")
+"""Values of the chart that go before its own ``appVersion``."""
+
+
+class Place(NamedTuple):
+    """One of them."""
+
+    where: str
+    line: int
+    written: str
+    """Empty where nothing is stated."""
+    value: Value | None
+    """In which it stands."""
+    version: Value | None = None
+    """The characters that say which release, or range of releases, it is; None: none do."""
+    digest: Value | None = None
+    repository: str = ""
+    """What is pinned, as in a reference to an image; empty where that stands somewhere else."""
+    is_range: bool = False
+    """Whether Flux or Helm reads the version as a range."""
+    folder: str | None = None
+    """As ``Pin.folder``."""
+
+    @property
+    def start(self) -> int:
+        """Offset of the value in its file."""
+        return self.value.start if self.value else 0
+
+    @property
+    def manifests(self) -> str:
+        """The repository whose artifacts tell what the releases know."""
+        return self.repository if last(self.repository) == MANIFESTS else PUBLISHED
+
+
+def places(file: SourceFile, each: Object) -> Iterator[Place]:
+    """Those in an object of the file."""
+    kind = each.text_at("kind")
+    if kind in _PODS:
+        yield from images(each)
+    elif kind == "OCIRepository":
+        yield from _repository(each)
+    elif is_kustomization(file.path, each):
+        yield from _kustomization(each)
+    for owner, path, field in _CHARTS:
+        if kind == owner and last(each.text_at(*path, field)) == OPERATOR:
+            found = _field(each, (*path, "version"))
+            yield found._replace(version=_stated(found), is_range=True)
+
+
+def images(each: Object) -> Iterator[Place]:
+    """Those of the containers of a workload, or of a patch of one."""
+    for index in range(each.count("spec", "template", "spec", "containers")):
+        path: tuple[Step, ...] = ("spec", "template", "spec", "containers", index, "image")
+        found = image(each.at(*path), where_of(each, path))
+        if found is not None and last(found.repository) == OPERATOR:
+            yield found
+
+
+def image(value: Value | None, where: str) -> Place | None:
+    """What a reference to an image, or to an artifact, says; None where it is no reference."""
+    address = value.text.removeprefix("oci://") if value else ""
+    match = _IMAGE.fullmatch(address)
+    if value is None or match is None:
+        return None
+    before = len(value.text) - len(address)
+    tag, digest = (
+        _part(value, before + match.start(name), before + match.end(name)) if match[name] else None
+        for name in ("tag", "digest")
+    )
+    return Place(where, value.line, _joined(tag, digest), value, tag, digest, match["repository"])
+
+
+def override(each: Object) -> Iterator[Place]:
+    """The image in the values of a HelmRelease of the operator's chart, which goes before the chart's."""
+    value = each.at(*_OVERRIDE, "tag")
+    if each.text_at("kind") != "HelmRelease" or value is None or is_nothing(value):
+        return
+    chart = each.text_at("spec", "chart", "spec", "chart") or each.text_at("spec", "chartRef", "name")
+    if last(chart) == OPERATOR:
+        repository = each.text_at(*_OVERRIDE, "repository") or f"ghcr.io/controlplaneio-fluxcd/{OPERATOR}"
+        found = _field(each, (*_OVERRIDE, "tag"))
+        yield _with_parts(found, found.value, None)._replace(repository=repository)
+
+
+def artifact(found: Distribution) -> tuple[SourceFile, Place] | None:
+    """The operator's artifact that a FluxInstance takes, and its file; None where it takes no such."""
+    stated = found.artifact
+    place = image(stated.value, f"{found.owner}, {stated.field}") if stated else None
+    if stated is None or place is None or last(place.repository) != MANIFESTS:
+        return None
+    return stated.file, place._replace(folder=found.folder)
+
+
+def where_of(each: Object, path: Sequence[Step]) -> str:
+    """``HelmRelease flux-system/flux-operator, spec.chart.spec.version``."""
+    name, namespace = each.text_at("metadata", "name"), each.text_at("metadata", "namespace")
+    owner = f"{each.text_at('kind')} {f'{namespace}/' if namespace else ''}{name}".strip()
+    field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
+    return f"{owner}, {field}" if owner else field
+
+
+def _repository(each: Object) -> Iterator[Place]:
+    """Digest goes before semver, semver before the tag: source-controller api/v1/ocirepository_types.go."""
+    repository = each.text_at("spec", "url").removeprefix("oci://").rstrip("/")
+    if last(repository) not in (OPERATOR, MANIFESTS):
+        return
+    fields = {name: _field(each, ("spec", "ref", name)) for name in ("digest", "semver", "tag")}
+    stated = [name for name, found in fields.items() if found.written or _odd(found)]
+    found = fields[stated[0] if stated else "tag"]._replace(repository=repository)
+    tag = _stated(fields["tag"])
+    if "digest" in stated:
+        found = _with_parts(found, tag, found.value)
+        yield found._replace(written=_joined(found.version, found.digest))
+    elif "semver" in stated:
+        yield found._replace(version=found.value, is_range=True)
+    else:
+        yield _with_parts(found, tag, None)
+
+
+def _kustomization(each: Object) -> Iterator[Place]:
+    for index in range(each.count("resources")):
+        value = each.at("resources", index)
+        match = _URL.fullmatch(value.text) if value else None
+        if value and match:
+            group = "tag" if match["tag"] else "ref"
+            version = _part(value, *match.span(group)) if match[group] else None
+            where = where_of(each, ("resources", index))
+            yield Place(where, value.line, match[group] or "", value, version)
+    for index in range(each.count("images")):
+        entry: tuple[Step, ...] = ("images", index)
+        name = each.text_at(*entry, "name")
+        if last(name) == OPERATOR:
+            found = _field(each, (*entry, "digest" if each.has(*entry, "digest") else "newTag"))
+            tag, digest = _stated(_field(each, (*entry, "newTag"))), each.at(*entry, "digest")
+            repository = each.text_at(*entry, "newName") or name
+            yield _with_parts(found, tag, digest)._replace(repository=repository)
+
+
+def _with_parts(found: Place, tag: Value | None, digest: Value | None) -> Place:
+    """A tag may have a digest behind it: ``v0.58.1@sha256:…``, as Renovate pins it."""
+    match = _PARTS.fullmatch(tag.text) if tag else None
+    if tag is None or match is None or not match["digest"] or digest is not None:
+        return found._replace(version=tag, digest=digest)
+    own = _part(tag, *match.span("tag")) if match["tag"] else None
+    return found._replace(version=own, digest=_part(tag, *match.span("digest")))
+
+
+def _field(each: Object, path: tuple[Step, ...]) -> Place:
+    value = each.at(*path)
+    line = value.line if value else each.line_at(*path[:-1])
+    written = "" if value is None or is_nothing(value) else value.text
+    return Place(where_of(each, path), line, written, value)
+
+
+def _stated(found: Place) -> Value | None:
+    return found.value if found.written or _odd(found) else None
+
+
+def _odd(found: Place) -> bool:
+    return found.value is not None and bool(found.value.reason)
+
+
+def _part(value: Value, start: int, end: int) -> Value:
+    """Some of a value's characters; all of them stand in the file as they are, unless it has a reason."""
+    return value._replace(text=value.text[start:end], start=value.start + start, end=value.start + end)
+
+
+def _joined(tag: Value | None, digest: Value | None) -> str:
+    return "@".join(each.text for each in (tag, digest) if each is not None)

@@ -1,0 +1,153 @@
+"""A Terraform or OpenTofu module: the files of one folder, and what they say about each other."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+
+from flux_upgrade.errors import Unreadable
+from flux_upgrade.kinds.formats import hcl, hcl_json
+from flux_upgrade.kinds.formats.hcl import Attribute, Block
+from flux_upgrade.kinds.formats.yaml_places import is_variable
+from flux_upgrade.ports import Tree
+from flux_upgrade.textedit import decoded
+from flux_upgrade.values import NamedTuple
+
+RESOURCE = "flux_bootstrap_git"
+SUFFIXES = (".tf", ".tofu", ".tf.json", ".tofu.json")
+INTERPOLATION = re.compile(r"[$%]\{.*?\}", re.DOTALL)
+_LOCK = ".terraform.lock.hcl"
+_VALUES = (".tfvars", ".tfvars.json")
+# developer.hashicorp.com/terraform/language/files/override
+_OVERRIDE = re.compile(r"(?:.+_)?override\.(?:tf|tofu)(?:\.json)?")
+_REFERENCE = re.compile(r'(?:"?\$\{)?(var|local)\.([\w-]+)(?:\}"?)?')
+_MOST = 100
+"""Characters of an expression that are shown."""
+_NOT_UTF8 = re.compile("[\udc80-\udcff]")
+
+
+class Place(NamedTuple):
+    """Something that a file of the module says."""
+
+    path: str
+    """Relative to the tree's root."""
+    block: Block
+
+    @property
+    def address(self) -> str:
+        """As Terraform calls it: ``flux_bootstrap_git.this``, ``data.flux_install.main``."""
+        kind = [self.block.type] if self.block.type != "resource" else []
+        return ".".join((*kind, *self.block.labels))
+
+    @property
+    def is_override(self) -> bool:
+        """Whether it is merged into a block of the same address in another file."""
+        return _OVERRIDE.fullmatch(posixpath.basename(self.path)) is not None
+
+
+class Module(NamedTuple):
+    """The files of a folder; what cannot be read is left out."""
+
+    places: tuple[Place, ...]
+    """Every block at the top of a file."""
+    values: tuple[tuple[str, Mapping[str, Attribute]], ...]
+    """Path of each file with values for variables → what it sets."""
+    lock: Place | None
+    """The block of ``.terraform.lock.hcl`` for the provider of Flux."""
+
+    def same(self, place: Place) -> Iterator[Place]:
+        """The other blocks of the same address: overrides of it, or what it overrides."""
+        return (each for each in self.places if each != place and each.address == place.address)
+
+    def said_of(self, expression: Attribute) -> str:
+        """Where the variable or local that an expression is gets its value; empty where that is not seen."""
+        match = _REFERENCE.fullmatch(expression.text)
+        if match is None:
+            return ""
+        kind, name = match.groups()
+        found = [
+            f"{place.path}:{value.line} says {one_line(value)}"
+            for place in self.places
+            for value in [_value(place.block, kind, name)]
+            if value is not None
+        ]
+        if kind == "var":
+            found += [
+                f"{path}:{given[name].line} says {one_line(given[name])}"
+                for path, given in self.values
+                if name in given
+            ]
+        return ", ".join(found)
+
+
+def module(tree: Tree, folder: str) -> Module:
+    """The module in a folder of the tree."""
+    places: list[Place] = []
+    values: list[tuple[str, Mapping[str, Attribute]]] = []
+    lock = None
+    for path in tree.named((*SUFFIXES, *_VALUES, _LOCK)):
+        if posixpath.dirname(path) != folder:
+            continue
+        try:
+            content = tree.read(path)
+        except Unreadable:
+            continue
+        if path.endswith(_VALUES):
+            values.append((path, _values(path, content)))
+        elif path.endswith(SUFFIXES):
+            places += [Place(path, block) for block in blocks_of(path, content) or ()]
+        elif posixpath.basename(path) == _LOCK:
+            found = [each for each in blocks_of(path, content) or () if _is_flux(each)]
+            lock = Place(path, found[0]) if found else None
+    return Module(tuple(places), tuple(values), lock)
+
+
+def blocks_of(path: str, content: bytes) -> tuple[Block, ...] | None:
+    """The blocks of a file, in either syntax; None where it cannot be read."""
+    if path.endswith(".json"):
+        return hcl_json.blocks(content)
+    # One character for another: their places stay.
+    return hcl.blocks(_NOT_UTF8.sub("\ufffd", decoded(content)))
+
+
+def folder_of(path: Attribute | None) -> str | None:
+    """The folder of the repository that an attribute ``path`` names; None where that cannot be told."""
+    if path is None or path.text == "null":
+        return ""
+    text = path.literal
+    if text is None or "\\" in text or is_variable(text) or INTERPOLATION.search(text):
+        return None
+    return cleaned(text)
+
+
+def cleaned(folder: str) -> str:
+    """A folder as the tree spells it: no ``./``, no ``/`` at its ends; empty for the root."""
+    return posixpath.normpath("/" + folder).lstrip("/")
+
+
+def _values(path: str, content: bytes) -> Mapping[str, Attribute]:
+    if path.endswith(".json"):
+        return hcl_json.attributes(content)
+    return hcl.attributes(_NOT_UTF8.sub("\ufffd", decoded(content)))
+
+
+def _value(block: Block, kind: str, name: str) -> Attribute | None:
+    if kind == "local":
+        return block.attributes.get(name) if block.type == "locals" else None
+    return block.attributes.get("default") if (block.type, block.labels) == ("variable", (name,)) else None
+
+
+def _is_flux(block: Block) -> bool:
+    return block.type == "provider" and is_flux_source("".join(block.labels[:1]))
+
+
+def is_flux_source(source: str) -> bool:
+    """Whether an address of a provider, with or without a registry, is that of Flux."""
+    return source.lower().split("/")[-2:] == ["fluxcd", "flux"]
+
+
+def one_line(value: Attribute) -> str:
+    """What stands there, without quotes, for people to read."""
+    text = " ".join((value.text if value.literal is None else value.literal).split())
+    return text if len(text) <= _MOST else f"{text[:_MOST]}…"

@@ -1,0 +1,134 @@
+"""Other ways in which Terraform installs Flux: recognised and named, with the way forward."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from flux_upgrade.kinds.formats import ranges
+from flux_upgrade.kinds.formats.hcl import Attribute, Block
+from flux_upgrade.kinds.formats.yaml_places import is_variable
+from flux_upgrade.kinds.parts.terraform_module import Place, folder_of, one_line
+from flux_upgrade.kinds.pin import Pin, Role, SourceFile, Standing, World
+from flux_upgrade.versions import Version
+
+_URL = re.compile(
+    r"https://github\.com/fluxcd/flux2/releases/(?:latest/download|download/([^/]+))/install\.yaml"
+)
+_MIGRATE = "registry.terraform.io/providers/fluxcd/flux/latest/docs/guides/migrating-to-resource"
+_SET = "instance.distribution.version"
+_CHARTS = {
+    "flux2": (
+        "the community chart: its own version is not that of Flux",
+        "raise it by hand to a chart with the appVersion that is wanted",
+    ),
+    "flux-operator": (
+        "the version of flux-operator, which installs Flux as a FluxInstance says",
+        "raise it by hand; it has to know the Flux that the FluxInstance asks for",
+    ),
+    "flux-instance": (
+        "a FluxInstance as a chart: its values say which Flux is installed",
+        "raise instance.distribution.version in its values by hand, or keep the FluxInstance in Git",
+    ),
+}
+"""Chart → what a release of it in Terraform is, and what to do about it."""
+
+
+def find(kind: str, file: SourceFile, place: Place, world: World) -> Iterator[Pin]:
+    """What a block names, as pins of ``kind`` that are never changed."""
+    block = place.block
+    pin = Pin(
+        file.path, kind, file.content, block.line, place.address, "", Standing.FLOATING, role=Role.NAMED
+    )
+    if (block.type, block.labels[:1]) == ("data", ("flux_install",)):
+        yield _install(pin, block)
+    elif (block.type, block.labels[:1]) == ("resource", ("helm_release",)):
+        yield from _release(pin, block, world)
+    elif block.type in ("data", "resource", "locals"):
+        yield from _urls(pin, block)
+
+
+def _install(pin: Pin, block: Block) -> Pin:
+    """The provider before 1.0 (docs/data-sources/install.md)."""
+    version = block.attributes.get("version")
+    told = pin._replace(
+        folder=folder_of(block.attributes.get("target_path")),
+        reason="the data source flux_install is of the provider before 1.0",
+        hint=f"migrate to the resource flux_bootstrap_git: {_MIGRATE}",
+    )
+    if version is None:
+        return told
+    return _versioned(told, "version", version)
+
+
+def _release(pin: Pin, block: Block, world: World) -> Iterator[Pin]:
+    chart = (_literal(block, "chart") or "").rstrip("/").rpartition("/")[2]
+    if chart not in _CHARTS:
+        return
+    reason, hint = _CHARTS[chart]
+    named = pin._replace(where=f"{pin.where}, chart {chart}", reason=reason, hint=hint)
+    if chart == "flux-instance":
+        yield _instance(named._replace(standing=Standing.UNKNOWN), _set_version(block), world)
+        return
+    version = block.attributes.get("version")
+    yield (
+        named
+        if version is None
+        else named._replace(line=version.line, written=one_line(version), standing=Standing.UNKNOWN)
+    )
+
+
+def _instance(pin: Pin, version: Attribute | None, world: World) -> Pin:
+    if version is None:
+        return pin
+    written = one_line(version)
+    told = pin._replace(line=version.line, where=f"{pin.where}, {_SET}", written=written)
+    found = ranges.newest(written, world.regenerator.stable_tags())
+    if not found:
+        return told
+    return told._replace(
+        standing=Standing.EXACT if ranges.is_exact(written) else Standing.RANGE, version=found
+    )
+
+
+def _set_version(block: Block) -> Attribute | None:
+    """In blocks ``set { name = …, value = … }``, or in a list of such since helm's provider 3."""
+    for each in block.bodies("set"):
+        if "name" in each and each["name"].literal == _SET and "value" in each:
+            return each["value"]
+    return None
+
+
+def _urls(pin: Pin, block: Block) -> Iterator[Pin]:
+    for name, attribute in block.attributes.items():
+        match = _URL.fullmatch(attribute.literal or "")
+        if match is None:
+            continue
+        told = pin._replace(
+            line=attribute.line,
+            where=f"{pin.where}, {name}",
+            written=one_line(attribute),
+            reason="Terraform downloads Flux's manifests",
+            hint="keep them in Git instead, as flux_bootstrap_git or flux bootstrap write them",
+        )
+        if match[1] is None:
+            yield told
+        else:
+            yield _versioned(told, name, attribute._replace(literal=match[1]))._replace(
+                where=told.where, written=told.written
+            )
+
+
+def _versioned(pin: Pin, name: str, version: Attribute) -> Pin:
+    tag = version.literal or ""
+    told = pin._replace(line=version.line, where=f"{pin.where}, {name}", written=one_line(version))
+    if tag == "latest":
+        return told
+    is_release = Version.parse(tag) is not None and not is_variable(tag)
+    return told._replace(
+        standing=Standing.EXACT if is_release else Standing.UNKNOWN, version=tag if is_release else ""
+    )
+
+
+def _literal(block: Block, name: str) -> str | None:
+    return block.attributes[name].literal if name in block.attributes else None

@@ -1,0 +1,132 @@
+"""Kustomizations that take Flux from its repository: ``github.com/fluxcd/flux2//manifests/install?ref=…``.
+
+A GitRepository on that repository, from which a Flux Kustomization installs, is the same pin.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade.kinds.formats.yaml_places import Broken, Object, Value, objects
+from flux_upgrade.kinds.parts import flux2_source
+from flux_upgrade.kinds.parts.flux2_repository import (
+    BY_HAND,
+    COPY,
+    REWRITE,
+    TEMPLATE,
+    Meaning,
+    Reference,
+    change_tag,
+    judge,
+    parse,
+    pin_of,
+)
+from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing, World
+
+NAME = "kustomize-remote-base"
+_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+"""What kustomize looks for in a folder (``api/konfig/general.go``)."""
+_TEMPLATES = tuple(f"{name}{end}" for name in _NAMES for end in (".j2", ".jinja", ".tmpl", ".tpl", ".gotmpl"))
+
+_BUILT = ("resources", "bases", "components")
+"""What kustomize builds; ``bases`` is what ``resources`` were called for folders until v2.1."""
+_BESIDE = ("crds", "configurations", "generators", "transformers", "validators", "patchesStrategicMerge")
+"""Where kustomize takes URLs, too, and nothing that it reads there is installed."""
+_IN_TEXT = re.compile(r"[^\s\"'#]{0,80}fluxcd/flux2(?:\{\{.*?\}\}|[^\s'\"#])*")
+_COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
+
+
+def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+    """Every reference to Flux's repository, and every GitRepository on it."""
+    for file in files:
+        if b"flux2" in file.content.lower():
+            yield from _in_file(file)
+    yield from flux2_source.find(files, NAME, world)
+
+
+def change(pin: Pin, target: str, world: World) -> PinChange:
+    """See ``PinKind``."""
+    del world
+    if isinstance(pin.details, Value):
+        return flux2_source.change_range(pin, pin.details, target)
+    return change_tag(pin, target)
+
+
+def _in_file(file: SourceFile) -> Iterator[Pin]:
+    name = file.path.rpartition("/")[2]
+    for each in objects(file.content):
+        if isinstance(each, Broken):
+            if name in (*_NAMES, *_TEMPLATES):
+                yield from _in_template(file, each)
+        elif _is_kustomization(each, name):
+            yield from sorted(_in_object(file, each), key=lambda pin: pin.line)
+
+
+def _is_kustomization(found: Object, name: str) -> bool:
+    if name in (*_NAMES, *_TEMPLATES) and not found.has("kind"):
+        return True
+    group = found.text_at("apiVersion").partition("/")[0]
+    is_kind = found.text_at("kind") in ("Kustomization", "Component")
+    return is_kind and (group == "kustomize.config.k8s.io" or (name in _NAMES and not group))
+
+
+def _in_object(file: SourceFile, found: Object) -> Iterator[Pin]:
+    for field in (*_BUILT, *_BESIDE):
+        for index in range(found.count(field)):
+            value = found.at(field, index)
+            if value is not None:
+                yield from _pin(file, field, value)
+    for index in range(found.count("patches")):
+        value = found.at("patches", index, "path")
+        if value is not None:
+            yield from _pin(file, "patches", value)
+
+
+def _pin(file: SourceFile, field: str, value: Value) -> Iterator[Pin]:
+    reference = parse(value.text)
+    if reference is None or not (reference.is_flux2 or (reference.is_copy and reference.installs)):
+        return
+    role = Role.INSTALLS if field in _BUILT and reference.installs else Role.NAMED
+    place = f"{field}, {_called(reference)}"
+    pin = Pin(file.path, NAME, file.content, value.line, place, reference.ref or "", Standing.UNKNOWN, role)
+    pin = pin_of(pin, _meaning(file.path, reference), value, reference.start)
+    if role is Role.NAMED:
+        pin = pin._replace(
+            reason="it is no part of what installs Flux", hint="raise it by hand where you need to"
+        )
+    elif reference.host == "gh:":
+        pin = pin._replace(
+            remarks=("gh: is an abbreviation of your git, which new versions of kustomize refuse",)
+        )
+    yield pin
+
+
+def _called(reference: Reference) -> str:
+    owner = reference.repository if reference.is_flux2 else f"{reference.host}/{reference.repository}"
+    path = f" {reference.path}" if reference.path else ""
+    return f"{owner}{path}"
+
+
+def _meaning(path: str, reference: Reference) -> Meaning:
+    meaning = judge(reference.ref)
+    if not reference.is_flux2:
+        return COPY
+    if reference.reason and meaning.standing is not Standing.FLOATING:
+        return Meaning(Standing.UNKNOWN, meaning.version, reference.reason, REWRITE)
+    if reference.form == "release" and reference.ref is None:
+        return Meaning(Standing.FLOATING, reason="it follows the latest release", hint=meaning.hint)
+    if path.rpartition("/")[2] not in _NAMES:
+        reason = "kustomize does not read a file of this name, so something else makes use of it"
+        return Meaning(Standing.UNKNOWN, meaning.version, reason, BY_HAND)
+    return meaning
+
+
+def _in_template(file: SourceFile, broken: Broken) -> Iterator[Pin]:
+    for line, text in enumerate(broken.text.split("\n"), broken.line):
+        for match in _IN_TEXT.finditer(_COMMENT.sub("", text)):
+            reference = parse(match[0])
+            if reference is not None and reference.is_flux2 and reference.installs:
+                where, written = _called(reference), reference.ref or ""
+                pin = Pin(file.path, NAME, file.content, line, where, written, Standing.UNKNOWN)
+                yield pin._replace(reason=TEMPLATE, hint=BY_HAND)

@@ -1,0 +1,101 @@
+"""Controllers of Flux that are pinned by themselves, past the release: they are named, and never changed.
+
+``images`` of a Kustomization, images in its patches, and bases or files of a controller's own
+repository. Whatever release is installed beside them, these decide what runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade.errors import UnsupportedPin
+from flux_upgrade.kinds.formats.yaml_places import Object, Step, readable
+from flux_upgrade.kinds.parts.flux2_repository import GITHUB, parse
+from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing, World
+
+NAME = "single-controllers"
+
+_CONTROLLERS = (
+    r"((?:source|kustomize|helm|notification|image-reflector|image-automation)-controller|source-watcher)"
+)
+_NAME = re.compile(rf"(?:.*/)?fluxcd/{_CONTROLLERS}")
+_IN_PATCH = re.compile(rf"\bfluxcd/{_CONTROLLERS}[:@]([\w.:-]+)")
+_KUSTOMIZATION = re.compile(rb"\n(?:kind: *[\"']?(?:Kustomization|Component)\b|(?:resources|images):)")
+_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+_REASON = "it pins a controller by itself, whatever release of Flux is installed"
+_HINT = "take it away when the release has what you need: images that run ahead of their CRDs break"
+
+
+def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+    """See ``PinKind``."""
+    del world
+    for file in files:
+        # A vendored manifest has all those marks, and is large.
+        if _KUSTOMIZATION.search(b"\n" + file.content) is None:
+            continue
+        for each in readable(file.content):
+            pins: list[Pin] = []
+            if _is_kustomize(each, file.path):
+                pins += [*_images(file, each, ()), *_patches(file, each, ()), *_remotes(file, each)]
+            elif each.text_at("apiVersion").startswith("kustomize.toolkit.fluxcd.io/"):
+                pins += [*_images(file, each, ("spec",)), *_patches(file, each, ("spec",))]
+            yield from sorted(pins, key=lambda pin: pin.line)
+
+
+def change(pin: Pin, target: str, world: World) -> PinChange:
+    """Never. Raises UnsupportedPin."""
+    del target, world
+    raise UnsupportedPin(f"{pin.path}:{pin.line}: {_REASON}", hint=_HINT)
+
+
+def _is_kustomize(found: Object, path: str) -> bool:
+    group = found.text_at("apiVersion").partition("/")[0]
+    return group == "kustomize.config.k8s.io" or (not group and path.rpartition("/")[2] in _NAMES)
+
+
+def _images(file: SourceFile, found: Object, above: tuple[Step, ...]) -> Iterator[Pin]:
+    for index in range(found.count(*above, "images")):
+        at = (*above, "images", index)
+        match = _NAME.fullmatch(found.text_at(*at, "name"))
+        for field in ("digest", "newTag"):
+            value = found.at(*at, field)
+            if match is not None and value is not None and value.text:
+                yield _pin(file, value.line, f"images, {match[1]}, {field}", value.text)
+                break
+
+
+def _patches(file: SourceFile, found: Object, above: tuple[Step, ...]) -> Iterator[Pin]:
+    for index in range(found.count(*above, "patches")):
+        at = (*above, "patches", index, "patch")
+        for match in _IN_PATCH.finditer(re.sub(r"(?m)^\s*#.*$", "", found.text_at(*at))):
+            yield _pin(file, found.line_at(*at), f"patch of the image of {match[1]}", match[2])
+
+
+def _remotes(file: SourceFile, found: Object) -> Iterator[Pin]:
+    for field in ("resources", "bases", "components"):
+        for index in range(found.count(field)):
+            value = found.at(field, index)
+            reference = parse(value.text) if value is not None else None
+            if value is None or reference is None or reference.host not in GITHUB:
+                continue
+            match = _NAME.fullmatch(reference.repository)
+            if match is not None:
+                yield _pin(
+                    file, value.line, f"{field}, {match[0]} {reference.path}".rstrip(), reference.ref or ""
+                )
+
+
+def _pin(file: SourceFile, line: int, where: str, written: str) -> Pin:
+    return Pin(
+        file.path,
+        NAME,
+        file.content,
+        line,
+        where,
+        written,
+        Standing.UNKNOWN,
+        Role.NAMED,
+        reason=_REASON,
+        hint=_HINT,
+    )

@@ -1,0 +1,202 @@
+"""Terraform's resource ``flux_bootstrap_git``: its ``version``, edited as text.
+
+registry.terraform.io/providers/fluxcd/flux: the resource writes Flux's manifests of that
+release to Git at each apply. Without it, or with ``embedded_manifests``, the provider decides.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade.errors import UnsupportedPin
+from flux_upgrade.kinds.formats.hcl import Attribute
+from flux_upgrade.kinds.formats.yaml_places import is_variable
+from flux_upgrade.kinds.parts import terraform_named, terraform_provider
+from flux_upgrade.kinds.parts.terraform_module import (
+    RESOURCE,
+    Module,
+    Place,
+    blocks_of,
+    folder_of,
+    module,
+    one_line,
+)
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing, World
+from flux_upgrade.textedit import Replacement, decoded, line_of
+from flux_upgrade.versions import Version
+
+NAME = "terraform"
+_DECIDING = {"version", "embedded_manifests"}
+_KEY = re.compile(rf'"{RESOURCE}"\s*:')
+
+
+def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+    """Every resource, and the other ways in which Terraform installs Flux, which are named only."""
+    modules: dict[str, Module] = {}
+    for file in files:
+        blocks = blocks_of(file.path, file.content)
+        if blocks is None:
+            yield from _unreadable(file)
+            continue
+        folder = posixpath.dirname(file.path)
+        for block in blocks:
+            place = Place(file.path, block)
+            if block.type == "resource" and block.labels[:1] == (RESOURCE,):
+                if folder not in modules:
+                    modules[folder] = module(world.tree, folder)
+                yield from _pins(file, place, modules[folder])
+            else:
+                yield from terraform_named.find(NAME, file, place, world)
+
+
+def change(pin: Pin, target: str, world: World) -> PinChange:
+    """Where the module's constraints admit the provider of the target's minor."""
+    around = module(world.tree, posixpath.dirname(pin.path))
+    terraform_provider.check(around, target)
+    if not isinstance(pin.details, int):
+        raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} names no release")
+    start = pin.details
+    return PinChange(
+        (Replacement(start, start + len(pin.version), pin.version, target),),
+        target,
+        tuple(terraform_provider.remarks(around, target)),
+    )
+
+
+def _pins(file: SourceFile, place: Place, around: Module) -> Iterator[Pin]:
+    others = tuple(each for each in around.same(place) if each.is_override != place.is_override)
+    folder = _folder((place, *others))
+    pin = Pin(
+        file.path,
+        NAME,
+        file.content,
+        place.block.line,
+        place.address,
+        "",
+        Standing.FLOATING,
+        folder=folder,
+        # The folder tells clusters apart; without it, each resource is a cluster of its own.
+        owner=place.address if folder is None else "",
+    )
+    if place.is_override or any(_DECIDING & each.block.attributes.keys() for each in others):
+        yield from _merged(pin, place, others)
+    else:
+        yield _told(pin, place, around)
+
+
+def _folder(places: Sequence[Place]) -> str | None:
+    """Of a resource, and of what overrides it; None where they differ."""
+    given = [each.block.attributes["path"] for each in places if "path" in each.block.attributes]
+    folders = {folder_of(each) for each in given} or {folder_of(None)}
+    return folders.pop() if len(folders) == 1 else None
+
+
+def _merged(pin: Pin, place: Place, others: Sequence[Place]) -> Iterator[Pin]:
+    """An override file, or what it overrides: Terraform merges the two."""
+    version = place.block.attributes.get("version")
+    if version is None and place.is_override:
+        return
+    others_at = (
+        ", ".join(f"{each.path}:{each.block.line}" for each in others) or "a resource that is not there"
+    )
+    yield pin._replace(
+        line=pin.line if version is None else version.line,
+        where=pin.where if version is None else f"{pin.where}, version",
+        written="" if version is None else one_line(version),
+        standing=Standing.UNKNOWN,
+        reason=f"it overrides {others_at}" if place.is_override else f"{others_at} overrides it",
+        hint="write the version in the resource itself, and in no override file",
+    )
+
+
+def _told(pin: Pin, place: Place, around: Module) -> Pin:
+    version = place.block.attributes.get("version")
+    embedded = place.block.attributes.get("embedded_manifests")
+    is_given = version is not None and version.text != "null"
+    if embedded is not None and embedded.text.strip('"') == "true":
+        said = "embedded_manifests is set: the provider's own version decides"
+        return _floating(
+            pin._replace(where=f"{pin.where}, embedded_manifests"),
+            embedded,
+            said + (", and version has no effect" if is_given else ""),
+            around,
+        )
+    if embedded is not None and embedded.text.strip('"') not in ("false", "null"):
+        return pin._replace(
+            line=embedded.line,
+            where=f"{pin.where}, embedded_manifests",
+            written=one_line(embedded),
+            standing=Standing.UNKNOWN,
+            reason=f"embedded_manifests is {one_line(embedded)}: if true, version has no effect",
+            hint=_instead(f"{pin.path}:{embedded.line}", "false", around.said_of(embedded)),
+        )
+    if version is None or not is_given:
+        return _floating(pin, version, "no version is given: the provider's own decides", around)
+    return _stated(pin._replace(line=version.line, where=f"{pin.where}, version"), version, around)
+
+
+def _stated(pin: Pin, version: Attribute, around: Module) -> Pin:
+    written = one_line(version)
+    unknown = pin._replace(standing=Standing.UNKNOWN, written=written)
+    if version.literal is None or is_variable(version.literal):
+        return unknown._replace(
+            reason=f"{written} stands for it, which only Terraform can work out",
+            hint=_instead(f"{pin.path}:{version.line}", "the release", around.said_of(version)),
+        )
+    if version.literal == "latest":
+        return pin._replace(written=written, reason="each apply takes the latest release")
+    text = decoded(pin.content)[version.start : version.start + len(version.literal)]
+    if Version.parse(f"v{version.literal}") is not None:
+        return unknown._replace(
+            reason="the provider takes no version without a leading v",
+            hint=f'write "v{version.literal}" in {pin.path}:{version.line}',
+        )
+    if Version.parse(version.literal) is None or text != version.literal:
+        return unknown._replace(
+            reason="it is no release of Flux, or is spelled with escapes",
+            hint=f'write a release, as in "v2.8.7", in {pin.path}:{version.line}',
+        )
+    remarks = tuple(terraform_provider.mismatches(around, version.literal))
+    return pin._replace(
+        written=written,
+        standing=Standing.EXACT,
+        version=version.literal,
+        remarks=remarks,
+        details=version.start,
+    )
+
+
+def _floating(pin: Pin, at: Attribute | None, reason: str, around: Module) -> Pin:
+    given = ", ".join(f'{each.place} says "{each.text}"' for each in terraform_provider.constraints(around))
+    lock = terraform_provider.locked(around)
+    return pin._replace(
+        line=pin.line if at is None else at.line,
+        reason=reason,
+        hint="raise the provider fluxcd/flux (1.9 is for Flux 2.9) and run terraform init -upgrade: "
+        + (given or "no file of the folder says which one is used"),
+        remarks=() if lock is None else (f"{terraform_provider.chosen(lock)} as the provider",),
+    )
+
+
+def _unreadable(file: SourceFile) -> Iterator[Pin]:
+    """A JSON file that is a template, or broken, and yet holds the resource."""
+    text = decoded(file.content)
+    for match in _KEY.finditer(text):
+        yield Pin(
+            file.path,
+            NAME,
+            file.content,
+            line_of(text, match.start()),
+            RESOURCE,
+            "",
+            Standing.UNKNOWN,
+            reason="the file cannot be read as JSON",
+            hint="mend the file, or look after it by hand if it is a template",
+        )
+
+
+def _instead(place: str, what: str, said: str) -> str:
+    """The way forward for an expression."""
+    return f"{f'{said}; ' if said else ''}write {what} itself in {place} to have it kept current"

@@ -1,0 +1,206 @@
+"""The files of version managers that name the Flux CLI.
+
+``.tool-versions`` of asdf and mise (asdf-vm.com/manage/configuration.html), ``mise.toml``,
+``aqua.yaml`` (aquaproj.github.io/docs/reference/config) and ``.flux-version``, which the input
+``version-file`` of Flux's own action reads.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from flux_upgrade.errors import Unreadable, UnsupportedPin
+from flux_upgrade.kinds.formats import ranges
+from flux_upgrade.kinds.formats.mise_toml import Tool, is_flux, is_mise_file, locked, may_be_flux, tools
+from flux_upgrade.kinds.formats.toml_places import place_of as toml_place
+from flux_upgrade.kinds.formats.yaml_places import Object, Step, Value, is_variable, readable
+from flux_upgrade.kinds.parts.cli_versions import (
+    Told,
+    base_name,
+    cli_pin,
+    more_files,
+    place_of,
+    respelled,
+    tag_of,
+    unknown,
+)
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing, World
+from flux_upgrade.textedit import decoded, line_of
+
+NAME = "tool-versions"
+
+_LINE = re.compile(r"^\ufeff?[ \t]*([^\s#]+)([^\n#]*)", re.MULTILINE)
+_PREFIX = re.compile(r"((?:prefix:|latest:)?)(v?\d+(?:\.\d+)?)")
+"""The newest release that begins so: mise's ``2.9`` and ``prefix:2.9``, asdf's ``latest:2.9``."""
+_AQUA = re.compile(r"(?:.*/)?\.?aqua(?:/.+)?\.ya?ml")
+"""Also what it imports from a folder of its own."""
+_AQUA_NAME = "fluxcd/flux2"
+_LOOSE = re.compile(r"^[ \t]*[\"']?(?:flux2|(?:aqua|ubi|github):fluxcd/flux2)[\"']?[ \t]*=", re.MULTILINE)
+_NO_RELEASE = "it names no release of Flux"
+_NAME_ONE = "name a release, like 2.9.4"
+
+
+def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+    """See ``PinKind``."""
+    for file in chain(files, more_files(files, _AQUA, world)):
+        name = base_name(file.path)
+        if name == ".tool-versions":
+            yield from _of_tool_versions(file, world)
+        elif name == ".flux-version":
+            yield from _of_flux_version(file)
+        elif is_mise_file(file.path):
+            yield from _of_mise(file, world)
+        elif _AQUA.fullmatch(file.path) and _AQUA_NAME.encode() in file.content:
+            yield from _of_aqua(file, world)
+
+
+def change(pin: Pin, target: str, world: World) -> PinChange:
+    """See ``PinKind``."""
+    del world
+    value = place_of(pin)
+    if pin.standing is Standing.EXACT:
+        written = respelled(target, value.text)
+        return PinChange((value.replaced(written),), written)
+    match = _PREFIX.fullmatch(value.text)
+    raised = match and ranges.raised(match[2], target)
+    if match is None or not raised:
+        raise UnsupportedPin(f"{value.text} cannot be raised to {target}", hint="change it by hand")
+    if raised == match[2]:
+        return PinChange((), value.text, (f"{value.text} takes {target} by itself, with the next install",))
+    written = match[1] + raised
+    return PinChange((value.replaced(written),), written)
+
+
+def _of_tool_versions(file: SourceFile, world: World) -> Iterator[Pin]:
+    text = decoded(file.content)
+    for match in _LINE.finditer(text):
+        name, rest = match.groups()
+        words = rest.split()
+        if not _is_tool(name, words[0] if words else "", world):
+            continue
+        start = match.start(2) + len(rest) - len(rest.lstrip())
+        first = words[0] if words else ""
+        value = Value(first, start, start + len(first), line_of(text, match.start(1)))
+        told = _told(value, world) if first else unknown("no version follows the name", _NAME_ONE)
+        told = _with_neighbours(file.path, told, tuple(words[1:]), world)
+        yield cli_pin(NAME, file, value, f"tool {name}", told)
+
+
+def _of_flux_version(file: SourceFile) -> Iterator[Pin]:
+    text = decoded(file.content)
+    found = list(re.finditer(r"^\ufeff?[ \t]*([^\s#]+)", text, re.MULTILINE))
+    if not found:
+        return
+    value = Value(found[0][1], *found[0].span(1), line_of(text, found[0].start(1)))
+    told = _exactly(value) if len(found) == 1 else unknown("there is more in the file than a version")
+    yield cli_pin(NAME, file, value, "the whole file", told)
+
+
+def _of_mise(file: SourceFile, world: World) -> Iterator[Pin]:
+    text = decoded(file.content)
+    try:
+        found = list(tools(text))
+    except Unreadable:
+        for match in _LOOSE.finditer(text):
+            at = Value("", 0, 0, line_of(text, match.end()))
+            yield cli_pin(
+                NAME, file, at, "tools", unknown("the file is no valid TOML", "mend it, or change it by hand")
+            )
+        return
+    for name, tool in found:
+        if not _is_tool(name, str(tool.version), world):
+            continue
+        value = toml_place(text, tool.path, tool.version) if isinstance(tool.version, str) else None
+        where = ".".join(step for step in tool.path if isinstance(step, str))
+        if value is None:
+            yield cli_pin(
+                NAME, file, _somewhere(text, name, tool), where, unknown("it is spelled in an unusual way")
+            )
+        else:
+            yield cli_pin(
+                NAME, file, value, where, _with_neighbours(file.path, _told(value, world), tool.others, world)
+            )
+
+
+def _somewhere(text: str, name: str, tool: Tool) -> Value:
+    """The line that has the tool's name first, for want of the version's place."""
+    written = tool.version if isinstance(tool.version, str) else ""
+    return Value(written, 0, 0, line_of(text, max(text.find(name), 0)))
+
+
+def _of_aqua(file: SourceFile, world: World) -> Iterator[Pin]:
+    for each in readable(file.content):
+        for index in range(each.count("packages")):
+            yield from _of_package(file, each, ("packages", index), world)
+
+
+def _of_package(file: SourceFile, root: Object, path: tuple[Step, ...], world: World) -> Iterator[Pin]:
+    value = root.at(*path, "name")
+    name, at, version = ("", "", "") if value is None else value.text.partition("@")
+    if value is None or name != _AQUA_NAME:
+        return
+    if at:
+        begin = value.start + len(name) + len(at)
+        value = Value(version, begin, value.end, value.line, value.reason)
+    else:
+        found = root.at(*path, "version")
+        value = value._replace(text="") if found is None else found
+    told = _exactly(value)
+    sums = _beside(file.path, "aqua-checksums.json", world)
+    if _AQUA_NAME.encode() in sums and told.standing is Standing.EXACT:
+        told = told._replace(remarks=("aqua-checksums.json beside it: run aqua update-checksum afterwards",))
+    yield cli_pin(NAME, file, value, f"package {_AQUA_NAME}", told)
+
+
+def _is_tool(name: str, version: str, world: World) -> bool:
+    """Other tools are called ``flux``, too: a release of Flux has to follow."""
+    return is_flux(name) or (may_be_flux(name) and tag_of(version) in world.regenerator.stable_tags())
+
+
+def _told(value: Value, world: World) -> Told:
+    text = value.text
+    prefix = _PREFIX.fullmatch(text)
+    if is_variable(text):
+        return unknown("a template stands for it", "change it by hand where the template gets its value")
+    if prefix is not None:
+        version = ranges.newest(prefix[2], world.regenerator.stable_tags())
+        return Told(Standing.RANGE, version) if version else unknown(_NO_RELEASE, _NAME_ONE)
+    if text == "system" or text.startswith("path:"):
+        return Told(Standing.FLOATING, reason=f"{text}: the CLI that the machine has")
+    if text.startswith("branch:"):
+        return Told(Standing.FLOATING, reason=f"it is built from the {text.replace(':', ' ')}")
+    if text.startswith(("ref:", "tag:", "rev:", "sub-")):
+        return unknown("it is built from a Git reference" if text[:4] != "sub-" else _NO_RELEASE, _NAME_ONE)
+    return _exactly(value)
+
+
+def _exactly(value: Value) -> Told:
+    if value.reason:
+        return unknown(value.reason)
+    if value.text == "latest":
+        return Told(Standing.FLOATING, reason="latest: the newest CLI is installed")
+    version = tag_of(value.text)
+    return Told(Standing.EXACT, version) if version else unknown(_NO_RELEASE, _NAME_ONE)
+
+
+def _with_neighbours(path: str, told: Told, others: tuple[str, ...], world: World) -> Told:
+    """What the lock file beside it, and further versions behind it, make of a version."""
+    stem = base_name(path).removesuffix(".toml")
+    for lock in {"mise.lock": None, f"{stem}.lock": None}:
+        version = locked(_beside(path, lock, world))
+        if version is not None:
+            reason = f"{lock} beside it names the release too, with its checksums"
+            return unknown(reason, "change it with mise use, which writes both files", version)
+    if others and told.standing in (Standing.EXACT, Standing.RANGE):
+        return told._replace(remarks=(f"behind it stay {', '.join(others)}",))
+    return told
+
+
+def _beside(path: str, name: str, world: World) -> bytes:
+    """A file of the same folder; empty where there is none."""
+    try:
+        return world.tree.read(f"{path.removesuffix(base_name(path))}{name}")
+    except Unreadable:
+        return b""

@@ -1,0 +1,1 @@
+FROM ghcr.io/fluxcd/flux-cli:v2.9.4

@@ -1,0 +1,1 @@
+FROM ghcr.io/fluxcd/flux-cli:v2.8.8

@@ -1,0 +1,1 @@
+curl -s https://fluxcd.io/install.sh | sudo bash

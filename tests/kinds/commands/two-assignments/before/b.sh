@@ -1,0 +1,3 @@
+FLUX=$(cat .flux-version)
+flux install --version ${FLUX}
+flux install --version ${OTHER:-v2.0.0}

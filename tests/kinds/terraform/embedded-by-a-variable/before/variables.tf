@@ -1,0 +1,3 @@
+variable "offline" {
+  default = true
+}

@@ -1,0 +1,4 @@
+locals {
+  name         = "a"
+  flux_version = "v2.8.7"
+}

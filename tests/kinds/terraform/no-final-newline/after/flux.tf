@@ -1,0 +1,1 @@
+resource "flux_bootstrap_git" "this" { version = "v2.9.4" }

@@ -1,0 +1,1 @@
+resource "flux_bootstrap_git

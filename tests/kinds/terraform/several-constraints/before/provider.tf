@@ -1,0 +1,3 @@
+provider "flux" {
+  version = ">=1.9"
+}

@@ -1,0 +1,3 @@
+variable "flux_version" {
+  type = string
+}

@@ -1,0 +1,3 @@
+variable "flux_version" {
+  default = "v2.0.0"
+}

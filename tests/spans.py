@@ -1,0 +1,20 @@
+"""What has to stay when spans of a file are replaced; told without ``edited``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from flux_upgrade.textedit import Replacement, decoded
+
+
+def assert_kept_outside(before: bytes, after: bytes, replacements: Iterable[Replacement]) -> None:
+    """Every character of ``before`` outside the spans is in ``after``, in its order, and nothing else is."""
+    old, new, at_old, at_new = decoded(before), decoded(after), 0, 0
+    for each in sorted(set(replacements)):
+        gap = each.start - at_old
+        assert gap >= 0
+        assert old[at_old : each.start] == new[at_new : at_new + gap]
+        assert old[each.start : each.end] == each.old
+        at_old, at_new = each.end, at_new + gap + len(each.new)
+        assert new[:at_new].endswith(each.new)
+    assert old[at_old:] == new[at_new:]

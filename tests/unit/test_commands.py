@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from flux_upgrade.errors import UnsupportedPin
+from flux_upgrade.kinds import PinKind, commands, flux_v1, other_installers, single_controllers
+from flux_upgrade.kinds.pin import Pin, SourceFile, World
+from flux_upgrade.manifests.regenerate import Regenerator
+from kind_cases import ListedReleases
+from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
+
+WORLD = World(
+    MemoryTree({}), Regenerator(ListedReleases((), {}), NoFlux()), MemoryArtifacts(), MemoryCharts()
+)
+
+
+def found(path: str, text: str) -> list[Pin]:
+    return list(commands.find([SourceFile(path, text.encode())], WORLD))
+
+
+@pytest.mark.parametrize("path", [".github/workflows/a.yaml", "setup/action.yml"])
+def test_the_script_of_a_workflow_is_left_to_the_kind_of_workflows(path: str) -> None:
+    script = "curl -s https://fluxcd.io/install.sh | FLUX_VERSION=2.8.8 bash\n"
+
+    assert not found(path, f"run: {script}")
+    assert [pin.version for pin in found("install.sh", script)] == ["v2.8.8"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".gitlab-ci.yml",
+        "ci/azure-pipelines.yml",
+        ".circleci/config.yml",
+        "Taskfile.yml",
+        ".taskfiles/flux/Taskfile.yaml",
+        "roles/flux/tasks/main.yaml",
+        "playbook-flux.yml",
+        ".github/actions/flux/action.yaml",
+        "Makefile",
+        "hack/flux.mk",
+        "Justfile",
+        "Jenkinsfile",
+    ],
+)
+def test_where_commands_stand(path: str) -> None:
+    assert [pin.version for pin in found(path, "a: flux install --version v2.8.8\n")] == ["v2.8.8"]
+
+
+@pytest.mark.parametrize("path", ["apps/notes.yaml", "values.yaml", "docs/action.yaml.yml", "tasks.yaml"])
+def test_other_yaml_holds_no_commands(path: str) -> None:
+    assert not found(path, "a: flux install --version v2.8.8\n")
+
+
+@pytest.mark.parametrize("piece", ["flux install ", "helm install a/flux2 ", "a/", "flux install a \n  --b"])
+def test_long_lines_take_no_long_time(piece: str) -> None:
+    begin = time.monotonic()
+    found("a.sh", piece * (200_000 // len(piece)))
+
+    assert time.monotonic() - begin < 5
+
+
+@pytest.mark.parametrize("kind", [commands, flux_v1, other_installers, single_controllers])
+def test_what_is_only_named_never_changes(kind: PinKind) -> None:
+    (pin,) = found("a.sh", "flux install --version v2.8.8\n")
+
+    with pytest.raises(UnsupportedPin):
+        kind.change(pin, "v2.9.4", WORLD)

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from flux_upgrade.errors import SourceUnavailable
+from flux_upgrade.kinds import remote_base
+from flux_upgrade.kinds.pin import SourceFile, Standing, World
+from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.model import Release
+from kind_cases import ListedReleases
+from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
+
+FILE = SourceFile(
+    "flux.yaml",
+    b"""\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: flux, namespace: flux-system}
+spec:
+  url: https://github.com/fluxcd/flux2
+  ref: {semver: 2.x}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: flux, namespace: flux-system}
+spec:
+  path: ./manifests/install
+  sourceRef: {kind: GitRepository, name: flux}
+""",
+)
+
+
+class UnreachableReleases(ListedReleases):
+    def __init__(self) -> None:
+        super().__init__((), {})
+
+    def list(self) -> tuple[Release, ...]:
+        raise SourceUnavailable("the releases cannot be reached", hint="run again later")
+
+
+def test_a_range_is_unknown_while_the_releases_cannot_be_reached() -> None:
+    world = World(
+        MemoryTree({}), Regenerator(UnreachableReleases(), NoFlux()), MemoryArtifacts(), MemoryCharts()
+    )
+
+    (pin,) = remote_base.find([FILE], world)
+
+    assert (pin.standing, pin.version) == (Standing.UNKNOWN, "")
+    assert (pin.reason, pin.hint) == ("the releases cannot be reached", "run again later")

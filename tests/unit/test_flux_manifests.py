@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from flux_upgrade.errors import SourceUnavailable, UntrustedArchive
+from flux_upgrade.kinds import flux_manifests
+from flux_upgrade.kinds.parts.flux_manifests_reading import lets_through
+from flux_upgrade.kinds.pin import Pin, SourceFile, Standing, World
+from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.model import Release
+from kind_cases import TAGS, ListedReleases
+from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
+
+NAME = "ghcr.io/fluxcd/flux-manifests"
+STATED = {
+    f"{NAME}:{tag}": {"digest": f"sha256:{number:064}", "revision": f"{tag}@sha1:0"}
+    for number, tag in enumerate(TAGS)
+}
+
+
+class Silent(ListedReleases):
+    """A release source that cannot be asked for a list, or for what was published."""
+
+    def __init__(self, error: Exception, published: Mapping[str, str] = {}) -> None:
+        super().__init__(TAGS, published)
+        self.error = error
+        self.asked: list[str] = []
+
+    def list(self) -> tuple[Release, ...]:
+        raise self.error
+
+    def published(self, tag: str) -> str | None:
+        self.asked.append(tag)
+        text = super().published(tag)
+        if text is None:
+            raise self.error
+        return text
+
+
+def world(artifacts: MemoryArtifacts, releases: ListedReleases | None = None) -> World:
+    regenerator = Regenerator(releases or ListedReleases(TAGS, {}), NoFlux())
+    return World(MemoryTree({}), regenerator, artifacts, MemoryCharts())
+
+
+def found(ref: str, around: World) -> Pin:
+    content = (
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: flux}\n"
+        f"spec:\n  url: oci://{NAME}\n  ref: {{{ref}}}\n"
+    )
+    (pin,) = flux_manifests.find([SourceFile("flux.yaml", content.encode())], around)
+    return pin
+
+
+@pytest.mark.parametrize(
+    "ref",
+    [
+        "tag: v2.9.3",
+        f"tag: v2.9.3, digest: 'sha256:{'0' * 64}'",
+        "semver: 2.x",
+        "semver: 2.9.3",
+        "tag: latest",
+    ],
+)
+def test_nothing_is_asked_where_the_file_tells_it(ref: str) -> None:
+    artifacts = MemoryArtifacts(STATED)
+    assert found(ref, world(artifacts)).standing is not Standing.UNKNOWN
+    assert artifacts.asked == []
+
+
+def test_a_digest_alone_is_asked_for() -> None:
+    artifacts = MemoryArtifacts(STATED)
+    pin = found(f"digest: '{STATED[f'{NAME}:v2.9.3']['digest']}'", world(artifacts))
+    assert (pin.standing, pin.version) == (Standing.EXACT, "v2.9.3")
+    assert len(artifacts.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "error", [SourceUnavailable("it is away", hint="wait"), UntrustedArchive("it is away", hint="wait")]
+)
+def test_a_range_whose_releases_cannot_be_listed(error: Exception) -> None:
+    pin = found("semver: 2.x", world(MemoryArtifacts(STATED), Silent(error)))
+    assert (pin.standing, pin.version) == (Standing.UNKNOWN, "")
+    assert "it is away" in pin.reason
+    assert pin.hint == "wait"
+
+
+@pytest.mark.parametrize("error", [SourceUnavailable("it is away"), UntrustedArchive("it is away")])
+def test_components_that_cannot_be_compared_do_not_stop_a_change(error: Exception) -> None:
+    around = world(MemoryArtifacts(STATED), Silent(error))
+    change = flux_manifests.change(found("tag: v2.8.0", around), "v2.9.4", around)
+    (remark,) = change.remarks
+    assert remark.startswith("The artifact of v2.9.3 holds source-watcher, too")
+    change = flux_manifests.change(found("tag: v2.9.3", around), "v2.9.4", around)
+    assert change.remarks == ()
+
+
+def test_what_was_published_is_asked_for_once() -> None:
+    header = "# Flux Version: x\n# Components: source-controller,kustomize-controller\n"
+    releases = Silent(SourceUnavailable("it is away"), {"v2.9.3": header, "v2.9.4": header})
+    around = world(MemoryArtifacts(STATED), releases)
+    for _ in range(2):
+        assert flux_manifests.change(found("tag: v2.9.3", around), "v2.9.4", around).remarks == ()
+    assert releases.asked == ["v2.9.3", "v2.9.4"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "tag", "through"),
+    [
+        ("", "v2.9.4", True),
+        ("^v2", "v2.9.4", True),
+        (r"\.4$", "v2.9.4", True),
+        ("-rc", "v2.9.4", False),
+        ("(", "v2.9.4", False),
+        ("2" + "9?" * 50, "v2.9.4", False),
+    ],
+)
+def test_a_filter(pattern: str, tag: str, through: bool) -> None:  # noqa: FBT001  (a row of a table)
+    assert lets_through(pattern, tag) is through
