@@ -7,20 +7,24 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 
+from flux_upgrade import kinds
 from flux_upgrade.around import Around
+from flux_upgrade.clusters import Member, is_named
 from flux_upgrade.config import Config
 from flux_upgrade.errors import CheckoutDiffers
 from flux_upgrade.groups import assign
-from flux_upgrade.kinds import Installation, discover
+from flux_upgrade.kinds import Installation, discover_manifests
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model import Release
+from flux_upgrade.plan import Found
 from flux_upgrade.planning import Asked, Gathered
 from flux_upgrade.ports import Forge
 from flux_upgrade.proposal import Surroundings
 from flux_upgrade.pull_requests import run_rounds
 from flux_upgrade.results import Round
-from memory import MemoryTree, NoFlux, WrittenReleases, regenerator, rendered
+from flux_upgrade.surroundings.syncs import syncs
+from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux, WrittenReleases, regenerator, rendered
 
 NOW = datetime(2026, 9, 1, tzinfo=UTC)
 KUSTOMIZATION = b"resources:\n- gotk-components.yaml\n"
@@ -62,6 +66,7 @@ class World:
     releases: tuple[Release, ...] = listed("v2.8.7", "v2.8.8", "v2.9.3", "v2.9.4")
     using: Regenerator = field(default_factory=lambda: _USING)
     asked: Asked = field(default_factory=Asked)
+    artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
     is_named: bool = False
     head: str = ""
     """Oid of the commit that is checked out."""
@@ -71,17 +76,22 @@ class World:
     def gathered(self) -> Gathered:
         """Everything that was read."""
         tree = MemoryTree(self.files)
-        installations = _installations(tree, self.using)
+        moves = self.config.moves_operator
+        world = kinds.World(tree, self.using, self.artifacts, MemoryCharts(), moves)
+        found: list[Found] = [*_installations(tree, self.using), *kinds.discover_pins(world)]
         return Gathered(
-            teams=assign(installations, "", self.config),
+            teams=assign(
+                (each for each in found if not is_named(each)), "", self.config, lambda: syncs(tree)
+            ),
             config=self.config,
             releases=self.releases,
-            regenerator=self.using,
+            world=world,
+            named=tuple(Member(each, each.path) for each in found if is_named(each)),
             around=Around(tree, is_named=self.is_named),
             asked=self.asked,
             now=NOW,
             head=self.head,
-            found=frozenset(each.path for each in installations),
+            found=frozenset(each.path for each in found),
             explain=lambda path, base: CheckoutDiffers(f"{path} differs from {base[:4]}", hint="git pull"),
         )
 
@@ -103,7 +113,7 @@ def _installations(tree: MemoryTree, using: Regenerator) -> list[Installation]:
     """Proofs depend on the files alone: a walk over many runs looks at each but once."""
     key = (id(using), tuple((path, tree.read(path)) for path in tree.candidates()))
     if using is not _USING:
-        return list(discover(tree, using))
+        return list(discover_manifests(tree, using))
     if key not in _FOUND:
-        _FOUND[key] = list(discover(tree, using))
+        _FOUND[key] = list(discover_manifests(tree, using))
     return _FOUND[key]

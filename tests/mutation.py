@@ -6,12 +6,12 @@ import random
 from contextlib import suppress
 
 from flux_upgrade.errors import FluxUpgradeError
-from flux_upgrade.kinds import discover
+from flux_upgrade.kinds import discover_manifests
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.proof import prove
 from flux_upgrade.manifests.regenerate import Regenerator
 from memory import MemoryTree
-from planned import plans_of
+from planned import change_of, plans_of
 
 PATH = "gotk-components.yaml"
 
@@ -56,10 +56,10 @@ def survive(text: str, using: Regenerator) -> None:
     """A verdict, and an upgrade that keeps its word: never a traceback, never a silent loss."""
     tree = MemoryTree({PATH: text.encode("utf-8", "surrogatepass")})
     with suppress(FluxUpgradeError):
-        found = list(discover(tree, using))
+        found = list(discover_manifests(tree, using))
         for plan in plans_of(found, using, to="v2.9.4"):
             if plan.approved is not None:
-                change = plan.approved.change
+                change = change_of(plan.approved)
                 again = prove(parse(change.new), using)
                 assert again.version == "v2.9.4"
                 assert sorted(e.identity for e in again.edits) == sorted(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
 from flux_upgrade.decision import Hold
-from flux_upgrade.kinds import Installation
+from flux_upgrade.kinds import Change, Installation
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.plan import Plan, Subjected, Terms, Upgrade
 from flux_upgrade.policy import Bump, Policy
@@ -34,3 +34,9 @@ def plans_of(
 def decision_of(plan: Plan) -> Upgrade | Hold:
     """What matters about a plan under these terms: the upgrade, or the first hold."""
     return plan.approved or plan.holds[0]
+
+
+def change_of(upgrade: Upgrade) -> Change:
+    """What becomes of a vendored manifest."""
+    assert isinstance(upgrade.change, Change)
+    return upgrade.change

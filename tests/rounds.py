@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flows import World, fleet
+from flux_upgrade.clusters import Cluster, Member
 from flux_upgrade.config import Group
 from flux_upgrade.decision import Hold, Subject
 from flux_upgrade.errors import FluxUpgradeError
@@ -82,5 +83,7 @@ def round_of(*teams: TeamPlan, results: Sequence[Result] = (), warnings: Sequenc
 
 
 def team_of(name: str, *plans: Plan) -> TeamPlan:
-    """A group with these plans."""
-    return TeamPlan(Team(name, name, Group(name), ()), plans)
+    """A group with these plans, each of a cluster of its own."""
+    members = (Member(plan.installation, plan.path) for plan in plans)
+    clusters = tuple(Cluster(member.path, member.path, (member,)) for member in members)
+    return TeamPlan(Team(name, name, Group(name), clusters), plans)

@@ -10,8 +10,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.edges.checkout import Checkout, Place
     from flux_upgrade.edges.http import Client
+    from flux_upgrade.kinds import World
     from flux_upgrade.manifests.regenerate import Regenerator
-    from flux_upgrade.ports import FluxCli, Releases, Timing, Tree, Worktree
+    from flux_upgrade.ports import Artifacts, Charts, FluxCli, Releases, Timing, Tree, Worktree
 
 _API_REPOSITORY = "/repos/"
 _MAX_CONFIG = 1 << 20
@@ -58,6 +59,20 @@ def _build_remote(settings: Settings) -> Releases:
     )
 
 
+def build_artifacts(settings: Settings) -> Artifacts:
+    """OCI artifacts in any registry, without a password; connected when something is asked of them."""
+    from flux_upgrade.edges.artifacts import RegistryArtifacts
+
+    return RegistryArtifacts(lambda: build_client(settings, "", ""))
+
+
+def build_charts(settings: Settings) -> Charts:
+    """Helm charts in any repository; connected when something is asked of them."""
+    from flux_upgrade.edges.charts import HelmCharts
+
+    return HelmCharts(lambda: build_client(settings, "", ""))
+
+
 def build_client(settings: Settings, origin: str, token: str) -> Client:
     """An http client whose token goes to one origin alone."""
     from flux_upgrade.edges.cache import EtagCache
@@ -94,6 +109,21 @@ def build_regenerator(settings: Settings, releases: Releases | None = None) -> R
     from flux_upgrade.manifests.regenerate import Regenerator
 
     return Regenerator(releases or build_releases(settings), build_flux(settings))
+
+
+def build_world(
+    settings: Settings, tree: Tree, releases: Releases | None = None, *, moves_operator: bool = False
+) -> World:
+    """Everything that kinds ask about. ``moves_operator``: as the config file has it."""
+    from flux_upgrade.kinds import World
+
+    return World(
+        tree,
+        build_regenerator(settings, releases),
+        build_artifacts(settings),
+        build_charts(settings),
+        moves_operator,
+    )
 
 
 def build_tree(path: str) -> Tree:

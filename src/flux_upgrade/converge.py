@@ -29,6 +29,7 @@ from flux_upgrade.forge import (
     UpdatePull,
 )
 from flux_upgrade.markers import State
+from flux_upgrade.plan import files_after
 from flux_upgrade.proposal import Proposal, Surroundings
 
 _PLAN = "Flux-Upgrade-Plan"
@@ -218,10 +219,8 @@ def _commit(proposal: Proposal, around: Surroundings, repository: Repository, *n
 
 
 def _files(proposal: Proposal, repository: Repository) -> Mapping[str, tuple[str, bytes]]:
-    return {
-        plan.path: (repository.files[plan.path].mode, upgrade.change.new)
-        for plan, upgrade in proposal.upgrades
-    }
+    after = files_after(proposal.upgrades)
+    return {path: (repository.files[path].mode, content) for path, content in after.items()}
 
 
 def _state(proposal: Proposal, around: Surroundings) -> State:
@@ -234,8 +233,10 @@ def _state(proposal: Proposal, around: Surroundings) -> State:
         title=markers.digest_of(pull_request.title(proposal, around)),
         paths=tuple(
             sorted(
-                markers.path_entry(plan.path, upgrade.target, proposal.target)
-                for plan, upgrade in proposal.upgrades
+                {
+                    markers.path_entry(plan.path, upgrade.target, proposal.target)
+                    for plan, upgrade in proposal.upgrades
+                }
             )
         ),
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from flux_upgrade.clusters import Cluster, Member, Sync, clusters_of
 from flux_upgrade.config import Config, Group, slug
-from flux_upgrade.kinds import Installation
+from flux_upgrade.plan import Found
 from flux_upgrade.values import NamedTuple
 
 ROOT = "root"
@@ -19,42 +20,56 @@ _LONGEST = 100
 """Characters; Git keeps each part of a branch's name as a file or folder."""
 
 
-class Member(NamedTuple):
-    """An installation, and where it stands in the repository."""
-
-    installation: Installation
-    path: str
-    """Relative to the repository's root."""
-
-
 class Team(NamedTuple):
-    """Installations that share their pull requests: those of a group, or one by itself."""
+    """Clusters that share their pull requests: those of a group, or one by itself."""
 
     name: str
-    """For people: the group's name, or the folder of the one installation."""
+    """For people: the group's name, or the folder of the one cluster."""
     slug: str
     """A part of the branches' names: unique, and the same whatever other installations come or go."""
     group: Group
-    members: tuple[Member, ...]
+    clusters: tuple[Cluster, ...]
     """At least one, in the order of the tree."""
 
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """Of all its clusters."""
+        return tuple(member for cluster in self.clusters for member in cluster.members)
 
-def assign(installations: Iterable[Installation], prefix: str, config: Config) -> tuple[Team, ...]:
-    """The teams of all installations that are not ignored, in the order of their first members.
 
-    ``prefix``: of the tree in the repository, ``deploy/``; empty where they are the same.
+def assign(
+    installations: Iterable[Found], prefix: str, config: Config, syncs: Callable[[], Sequence[Sync]] = tuple
+) -> tuple[Team, ...]:
+    """The teams of all that is not ignored, in the order of their first members.
+
+    ``prefix``: of the tree in the repository, ``deploy/``; empty where they are the same. ``syncs``: what
+    Flux reconciles from this repository, asked only where there are pins.
     """
     taken = frozenset(slug(group.name) for group in config.groups)
+    members = (Member(each, prefix + each.path) for each in installations)
+    clusters = clusters_of((each for each in members if not config.is_ignored(each.path)), syncs)
     teams: dict[str, Team] = {}
-    for installation in installations:
-        path = prefix + installation.path
-        if config.is_ignored(path):
-            continue
-        group = config.group_of(path) or config.default
-        name, short = (group.name, slug(group.name)) if group.name else (_name(path), _slug(path, taken))
-        before = teams[short].members if short in teams else ()
-        teams[short] = Team(name, short, group, (*before, Member(installation, path)))
+    for whole in clusters:
+        for group, cluster in _by_group(whole, config):
+            path = cluster.path
+            name, short = (group.name, slug(group.name)) if group.name else (_name(path), _slug(path, taken))
+            before = teams[short].clusters if short in teams else ()
+            teams[short] = Team(name, short, group, (*before, cluster))
     return tuple(teams.values())
+
+
+def _by_group(cluster: Cluster, config: Config) -> Iterator[tuple[Group, Cluster]]:
+    """A cluster is of the group of its first member that has one; who is named by another leaves it."""
+    groups = [config.group_of(member.path) for member in cluster.members]
+    main = next((group for group in groups if group is not None), config.default)
+    split: dict[str, tuple[Group, list[Member]]] = {main.name: (main, [])}
+    for member, group in zip(cluster.members, groups, strict=True):
+        own = group or main
+        split.setdefault(own.name, (own, []))[1].append(member)
+    for group, members in split.values():
+        path = cluster.path if group is main else members[0].path
+        if members:
+            yield group, cluster._replace(members=tuple(members), path=path)
 
 
 def branch_name(prefix: str, slug: str, subject: str) -> str:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from flux_upgrade.decision import Candidate, Hold, Subject
-from flux_upgrade.kinds import Change, Installation
+from flux_upgrade.kinds import Change, Installation, Pin, PinChange
 from flux_upgrade.policy import Answers, Policy
+from flux_upgrade.textedit import Replacement, edited
 from flux_upgrade.values import NamedTuple
+
+Found = Installation | Pin
+"""Whatever decides which Flux a cluster runs: a vendored manifest, or a pin."""
 
 
 class Upgrade(NamedTuple):
     """The installation can go to a release; whether it may is ``approved``."""
 
     candidate: Candidate
-    change: Change
+    change: Change | PinChange
     flags: tuple[tuple[str, str, str], ...] = ()
     """Install flags that are to change, as was asked for: name, value before, value afterwards."""
 
@@ -37,13 +41,18 @@ class Upgrade(NamedTuple):
 class Plan(NamedTuple):
     """One installation and what is to become of it."""
 
-    installation: Installation
+    installation: Found
     path: str
     """Relative to the repository's root."""
     decisions: tuple[Upgrade | Hold, ...]
     """At least one."""
     tried: Mapping[Subject, Change] = {}
     """What was tried and held for a conflict, to show its conflicts."""
+
+    @property
+    def line(self) -> int:
+        """1-based: where the version stands; 0 for a manifest, which is a version throughout."""
+        return self.installation.line if isinstance(self.installation, Pin) else 0
 
     @property
     def approved(self) -> Upgrade | None:
@@ -77,10 +86,24 @@ class Terms(NamedTuple):
     take_release: bool = False
 
 
+def files_after(upgrades: Iterable[tuple[Plan, Upgrade]]) -> dict[str, bytes]:
+    """What is to be written: path in the repository → content. Edits of several pins in a file are one."""
+    files: dict[str, bytes] = {}
+    edits: dict[str, list[Replacement]] = {}
+    contents: dict[str, bytes] = {}
+    for plan, upgrade in upgrades:
+        if isinstance(upgrade.change, PinChange):
+            edits.setdefault(plan.path, []).extend(upgrade.change.replacements)
+            contents[plan.path] = plan.installation.content
+        else:
+            files[plan.path] = upgrade.change.new
+    return files | {path: edited(contents[path], replacements) for path, replacements in edits.items()}
+
+
 class Subjected(NamedTuple):
     """An installation, where it stands, and what governs it."""
 
-    installation: Installation
+    installation: Found
     path: str
     terms: Terms
     blocked: Hold | None = None

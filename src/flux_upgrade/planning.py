@@ -4,20 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import cached_property
+from itertools import islice
 
 from flux_upgrade.answers import answers_of, minor_of
 from flux_upgrade.around import Around
+from flux_upgrade.clusters import Cluster, Member, role_of
 from flux_upgrade.config import Config, Group
 from flux_upgrade.decision import Hold, HoldReason, Subject
 from flux_upgrade.errors import CheckoutDiffers
 from flux_upgrade.forge import Repository
-from flux_upgrade.groups import Member, Team, branch_name
-from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.groups import Team, branch_name
+from flux_upgrade.guards import Guards
+from flux_upgrade.kinds import Installation, World
+from flux_upgrade.kinds.pin import Role
 from flux_upgrade.model import Release
 from flux_upgrade.plan import Plan, Subjected, Terms, Upgrade
 from flux_upgrade.policy import Answers
-from flux_upgrade.upgrade import plan_upgrade
+from flux_upgrade.together import together
+from flux_upgrade.upgrade import ManifestPlanner
 from flux_upgrade.values import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.pins import PinPlanner
 
 
 class Asked(NamedTuple):
@@ -39,6 +49,13 @@ class TeamPlan(NamedTuple):
 
     team: Team
     plans: tuple[Plan, ...]
+    """In the order of the team's members."""
+
+    @property
+    def sets(self) -> Iterator[tuple[Plan, ...]]:
+        """The same, cluster by cluster: what moves together."""
+        plans = iter(self.plans)
+        return (tuple(islice(plans, len(cluster.members))) for cluster in self.team.clusters)
 
 
 class Gathered(NamedTuple):
@@ -47,8 +64,10 @@ class Gathered(NamedTuple):
     teams: tuple[Team, ...]
     config: Config
     releases: tuple[Release, ...]
-    regenerator: Regenerator
+    world: World
     around: Around
+    named: tuple[Member, ...]
+    """Pins that are recognised, and never changed."""
     asked: Asked
     now: datetime
     head: str
@@ -82,22 +101,90 @@ def unused_approvals(gathered: Gathered, plans: Iterable[TeamPlan]) -> Iterator[
             yield f"nothing waits for the approval of {approval}: no installation can go there"
 
 
+def _can_lead(plan: Plan) -> bool:
+    """Whether what is decided about it can be decided for its cluster."""
+    found = plan.installation
+    if role_of(found) is not Role.INSTALLS or not found.version:
+        return False
+    if isinstance(found, Installation):
+        return all(hold.reason is not HoldReason.ORPHAN for hold in plan.holds)
+    return found.is_movable
+
+
 class _Teams:
     def __init__(self, gathered: Gathered, repository: Repository | None) -> None:
         self._gathered, self._repository = gathered, repository
         # One object for all that share a group and the answers: equal files are planned once.
         self._terms: dict[tuple[int, Answers], Terms] = {}
+        self._guards = Guards(
+            repository,
+            gathered.around,
+            [member for team in gathered.teams for member in team.members],
+            gathered.explain,
+            writes=gathered.asked.writes,
+            is_asked=bool(gathered.asked.to),
+        )
+        self._versions: dict[str, str] = {}
+        """Name of a cluster → the release that it is at; filled as clusters are planned."""
+        self._manifests = ManifestPlanner(gathered.world.regenerator, gathered.releases, gathered.now)
+
+    @cached_property
+    def _pins(self) -> PinPlanner:
+        # Late: nearly every repository of vendored manifests alone needs none of it.
+        from flux_upgrade.pins import PinPlanner
+
+        return PinPlanner(self._gathered.world, self._gathered.releases, self._gathered.now)
 
     def plan(self) -> Iterator[TeamPlan]:
-        gathered = self._gathered
-        subjected = (
-            Subjected(member.installation, member.path, self._terms_of(team, member), self._blocked(member))
-            for team in gathered.teams
-            for member in team.members
+        # Tools last: what they go to depends on the clusters that they serve.
+        clusters = [(team, cluster) for team in self._gathered.teams for cluster in team.clusters]
+        plans: dict[int, Sequence[Plan]] = {}
+        for team, cluster in sorted(clusters, key=lambda each: each[1].is_tools):
+            plans[id(cluster)] = self._cluster(team, cluster)
+            version = self._version(plans[id(cluster)])
+            if version:
+                self._versions.setdefault(cluster.name, version)
+        for team in self._gathered.teams:
+            yield TeamPlan(team, tuple(plan for cluster in team.clusters for plan in plans[id(cluster)]))
+
+    def _cluster(self, team: Team, cluster: Cluster) -> Sequence[Plan]:
+        """Manifests decide by themselves, the first that can be upgraded speaks for all; pins follow it."""
+        plans: list[Plan] = []
+        lead: Plan | None = None
+        for member in cluster.members:
+            plan = self._member(self._subjected(team, member), cluster, lead)
+            plans.append(plan)
+            if lead is None and _can_lead(plan):
+                lead = plan
+        has_open = self._has_open(team)
+        guarded = [self._guards.guarded(plan, cluster, has_open=has_open) for plan in plans]
+        return together(guarded, is_asked=bool(self._gathered.asked.to))
+
+    def _member(self, subjected: Subjected, cluster: Cluster, lead: Plan | None) -> Plan:
+        found = subjected.installation
+        if isinstance(found, Installation):
+            return self._manifests.plan(subjected, found)
+        if cluster.is_tools and cluster.served:
+            known = {name: at for name in cluster.served if (at := self._versions.get(name, ""))}
+            if known:
+                return self._pins.serve(subjected, found, known)
+        if lead is None:
+            return self._pins.lead(subjected, found)
+        return self._pins.follow(subjected, found, lead)
+
+    def _version(self, plans: Sequence[Plan]) -> str:
+        """What the cluster is at when its tools are changed; empty where that is not known."""
+        lead = next((plan for plan in plans if _can_lead(plan)), None)
+        if lead is None:
+            return ""
+        # In a tree all is written at once; of pull requests nobody knows when they are merged.
+        moves = lead.approved if self._repository is None else None
+        return moves.target if moves is not None else lead.installation.version
+
+    def _subjected(self, team: Team, member: Member) -> Subjected:
+        return Subjected(
+            member.installation, member.path, self._terms_of(team, member), self._blocked(member)
         )
-        plans = plan_upgrade(subjected, gathered.regenerator, gathered.releases, gathered.now)
-        for team in gathered.teams:
-            yield TeamPlan(team, tuple(self._guarded(team, next(plans)) for _ in team.members))
 
     def _terms_of(self, team: Team, member: Member) -> Terms:
         answers, asked = self._answers(team, member), self._gathered.asked
@@ -117,11 +204,13 @@ class _Teams:
             self._repository.issues,
             team=team.slug,
             path=member.path,
-            current=member.installation.proof.version,
+            current=member.installation.version,
             asked=approve,
         )
 
     def _blocked(self, member: Member) -> Hold | None:
+        if not isinstance(member.installation, Installation):
+            return None  # a base may be built by hand, and a tool's file is read by the tool
         if self._gathered.asked.to or self._gathered.around.is_referred_to(member.path):
             return None
         return Hold(
@@ -130,34 +219,8 @@ class _Teams:
             "remove the file, refer to it, or list it under `ignore` in the config file",
         )
 
-    def _guarded(self, team: Team, plan: Plan) -> Plan:
-        """The plan, held where somebody else writes the file or the checkout is not the base."""
-        if not plan.upgrades:
-            # What another file than the base's makes superfluous is not closed.
-            hold = self._differs(plan) if self._has_open(team) else None
-        else:
-            hold = self._differs(plan) or self._owned(plan)
-        return plan if hold is None else plan._replace(decisions=(hold,), tried={})
-
     def _has_open(self, team: Team) -> bool:
         if self._repository is None:
             return False
         branches = (self._repository.branches[name] for name in branches_of(team, self._gathered.config))
         return any(branch.open_pull is not None for branch in branches)
-
-    def _differs(self, plan: Plan) -> Hold | None:
-        if self._repository is None or not self._gathered.asked.writes:
-            return None
-        if self._repository.files[plan.path].holds(plan.installation.content):
-            return None
-        why = self._gathered.explain(plan.path, self._repository.base_oid)
-        return Hold(HoldReason.CHECKOUT_DIFFERS, why.message, why.hint, CheckoutDiffers)
-
-    def _owned(self, plan: Plan) -> Hold | None:
-        if self._gathered.asked.to:
-            return None
-        target = plan.upgrades[0].target
-        history: Sequence[str] = ()
-        if self._repository is not None:
-            history = self._repository.files[plan.path].history
-        return self._gathered.around.other_writer(plan.path, target, history)

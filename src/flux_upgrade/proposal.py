@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flux_upgrade.clusters import Cluster
 from flux_upgrade.config import Group
 from flux_upgrade.decision import Subject
 from flux_upgrade.model import Release
@@ -24,6 +25,8 @@ class Proposal(NamedTuple):
     """At least one."""
     is_asked: bool = False
     """This run was told to approve it."""
+    drifting: tuple[Cluster, ...] = ()
+    """Clusters of the group whose pins disagree."""
     held: tuple[Plan, ...] = ()
     """Installations of the group that stay as they are, and not because they are up to date."""
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 from flux_upgrade.answers import minor_of
+from flux_upgrade.clusters import OF_CLUSTERS, role_of
 from flux_upgrade.config import Config
 from flux_upgrade.decision import Hold, HoldReason, Subject
+from flux_upgrade.drift import drift_of
 from flux_upgrade.groups import branch_name
-from flux_upgrade.plan import Plan
+from flux_upgrade.kinds import Pin
+from flux_upgrade.kinds.pin import Standing
+from flux_upgrade.plan import Found, Plan
 from flux_upgrade.planning import TeamPlan
 from flux_upgrade.proposal import Proposal
 from flux_upgrade.versions import Version, precedence
@@ -18,9 +22,19 @@ _AS_IT_SHOULD_BE = {
     HoldReason.NEEDS_APPROVAL,
     HoldReason.COOLING_DOWN,
     HoldReason.OUT_OF_RANGE,
+    HoldReason.FLOATING,
+    HoldReason.FOLLOWS,
+    HoldReason.DRIFT,
 }
 _ORDER = tuple(Subject)
-_ENDS_A_PROPOSAL = {HoldReason.UP_TO_DATE, HoldReason.NEEDS_APPROVAL, HoldReason.OUT_OF_RANGE}
+_ENDS_A_PROPOSAL = {
+    HoldReason.UP_TO_DATE,
+    HoldReason.NEEDS_APPROVAL,
+    HoldReason.OUT_OF_RANGE,
+    HoldReason.FLOATING,
+    HoldReason.FOLLOWS,
+    HoldReason.DRIFT,
+}
 
 _SETTINGS = {
     HoldReason.OUT_OF_RANGE: ("out-of-range", "The range in the settings does not allow it any more."),
@@ -53,6 +67,7 @@ def proposals_of(planned: TeamPlan, config: Config, approve: tuple[str, ...]) ->
                 branch=branch_name(config.branch_prefix, team.slug, subject),
                 upgrades=upgrades,
                 is_asked=any(upgrade.candidate.approval in approve for _, upgrade in upgrades),
+                drifting=tuple(cluster for cluster in team.clusters if drift_of(cluster)),
                 held=tuple(plan for plan in planned.plans if not plan.upgrades and is_held(plan)),
             )
     return found
@@ -71,7 +86,8 @@ def no_longer_needed(
     ``target``: the release that it proposes; ``listed``: those that there are. None: it stays,
     for what is in the way now may pass.
     """
-    holds = [hold for plan in planned.plans for hold in plan.holds]
+    plans = [plan for plan in planned.plans if _takes_part(plan.installation)]
+    holds = [hold for plan in plans for hold in plan.holds]
     if target and listed is not None and target not in listed:
         return "withdrawn", f"{target} is not among Flux's releases any more."
     ours = [hold for hold in holds if _is_about(hold, subject) and not _refuses_another(hold, target)]
@@ -79,7 +95,7 @@ def no_longer_needed(
         return None
     larger = [
         upgrade.target
-        for plan in planned.plans
+        for plan in plans
         for upgrade in plan.upgrades
         if upgrade.approved and _ORDER.index(upgrade.subject) > _ORDER.index(subject)
     ]
@@ -88,9 +104,35 @@ def no_longer_needed(
     own = next((hold.reason for hold in holds if hold.subject is subject and hold.reason in _SETTINGS), None)
     if own is not None:
         return _SETTINGS[own]
-    if target and any(_is_before(plan.installation.proof.version, target) for plan in planned.plans):
+    return _finished(plans, target)
+
+
+def _finished(plans: Sequence[Plan], target: str) -> tuple[str, str] | None:
+    """``no_longer_needed``, where nothing is in the way of ``target``."""
+    waiting = [plan for plan in plans if target and _is_before(plan.installation.version, target)]
+    waiting = [plan for plan in waiting if not _rests(plan)]
+    if any(role_of(plan.installation) in OF_CLUSTERS and not _goes_to(plan, target) for plan in waiting):
         return None
+    if waiting:
+        return "superseded", "Another pull request has what is still to be done."
     return "done", "It is not needed any more: the base branch is at this version, or at a later one."
+
+
+def _takes_part(found: Found) -> bool:
+    """Whether anything could ever be proposed for it, or waits for it."""
+    if not isinstance(found, Pin) or found.is_movable:
+        return True
+    return found.role in OF_CLUSTERS and found.standing is Standing.UNKNOWN
+
+
+def _rests(plan: Plan) -> bool:
+    """Whether it is where it should be, as a CLI within one minor of its cluster is."""
+    return all(isinstance(each, Hold) and each.reason is HoldReason.UP_TO_DATE for each in plan.decisions)
+
+
+def _goes_to(plan: Plan, target: str) -> bool:
+    """Whether it is proposed as another subject: pins catch up with a cluster that is there already."""
+    return any(each.approved and precedence(each.target) >= precedence(target) for each in plan.upgrades)
 
 
 def _is_before(version: str, target: str) -> bool:

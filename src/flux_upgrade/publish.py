@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from flux_upgrade.errors import FluxUpgradeError, WriteFailed
-from flux_upgrade.plan import Plan
+from flux_upgrade.plan import Plan, files_after
 from flux_upgrade.ports import Worktree
 from flux_upgrade.values import NamedTuple
 
@@ -25,16 +25,45 @@ class Outcome(NamedTuple):
         return failures + tuple(hold.error for hold in self.plan.holds if hold.error is not None)
 
 
-def publish(plans: Iterable[Plan], worktree: Worktree) -> Iterator[Outcome]:
-    """Write each change whole or not at all; one that fails does not stop the others."""
-    for plan in plans:
-        upgrade, installation = plan.approved, plan.installation
-        try:
-            if upgrade is not None:
-                worktree.write(installation.path, upgrade.change.new, installation.content)
-            yield Outcome(plan, written=upgrade is not None)
-        except WriteFailed as error:
-            yield Outcome(plan, failure=error)
+def publish(sets: Iterable[Sequence[Plan]], worktree: Worktree) -> Iterator[Outcome]:
+    """Write each file whole or not at all, and each of ``sets`` whole or not at all.
+
+    A set are plans that belong together, those of a cluster; one that fails does not stop the others.
+    """
+    for plans in _joined(sets):
+        failure = _write(plans, worktree)
+        for plan in plans:
+            is_written = plan.approved is not None and failure is None
+            yield Outcome(plan, is_written, failure if plan.approved is not None else None)
+
+
+def _joined(sets: Iterable[Sequence[Plan]]) -> Iterator[Sequence[Plan]]:
+    """Sets that share a file are one: the file is written once."""
+    found: list[tuple[set[str], list[Plan]]] = []
+    for plans in sets:
+        paths, joined = {plan.path for plan in plans}, list(plans)
+        for other in [each for each in found if not paths.isdisjoint(each[0])]:
+            found.remove(other)
+            paths, joined = paths | other[0], other[1] + joined
+        found.append((paths, joined))
+    return (joined for _, joined in found)
+
+
+def _write(plans: Sequence[Plan], worktree: Worktree) -> WriteFailed | None:
+    moving = [(plan, plan.approved) for plan in plans]
+    upgrades = [(plan, upgrade) for plan, upgrade in moving if upgrade is not None]
+    place = {plan.path: plan.installation for plan, _ in upgrades}
+    done: dict[str, bytes] = {}
+    try:
+        for path, content in files_after(upgrades).items():
+            worktree.write(place[path].path, content, place[path].content)
+            done[path] = content
+    except WriteFailed as error:
+        for path, content in done.items():
+            # Half a set would be a cluster whose pins disagree.
+            worktree.write(place[path].path, place[path].content, content)
+        return error
+    return None
 
 
 def exit_code(errors: Iterable[type[FluxUpgradeError]]) -> int:

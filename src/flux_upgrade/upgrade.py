@@ -15,7 +15,7 @@ from flux_upgrade.errors import (
     UnsupportedRelease,
     UsageError,
 )
-from flux_upgrade.kinds import Change, gotk
+from flux_upgrade.kinds import Change, Installation, gotk
 from flux_upgrade.manifests.merge import Conflict
 from flux_upgrade.manifests.options import InstallOptions, spell, validate_components
 from flux_upgrade.manifests.regenerate import Regenerator
@@ -23,6 +23,7 @@ from flux_upgrade.markdown import counted
 from flux_upgrade.model import Release
 from flux_upgrade.plan import Plan, Subjected, Upgrade
 from flux_upgrade.policy import decide
+from flux_upgrade.timeline import size
 from flux_upgrade.versions import Version
 
 _NAMED = 3
@@ -44,30 +45,49 @@ def plan_upgrade(
 ) -> Iterator[Plan]:
     """Decide for each installation; one that fails does not stop the others.
 
-    Raises ReleaseNotFound for a release that was asked for, SourceUnavailable and
-    UntrustedArchive: they concern all of them.
+    Raises as ``ManifestPlanner.plan``.
     """
-    # Identical files have one proof, and so under the same terms one decision: it is made once.
-    decided: dict[tuple[int, int], Plan] = {}
+    planner = ManifestPlanner(regenerator, releases, now)
     for each in subjected:
-        if each.blocked is not None:
-            yield Plan(each.installation, each.path, (each.blocked,))
-            continue
-        key = (id(each.installation.proof), id(each.terms))
+        if isinstance(each.installation, Installation):
+            yield planner.plan(each, each.installation)
+
+
+class ManifestPlanner:
+    """Plans vendored manifests. Identical files under the same terms have one decision, made once."""
+
+    def __init__(self, regenerator: Regenerator, releases: Sequence[Release], now: datetime) -> None:
+        self._regenerator, self._releases, self._now = regenerator, releases, now
         # The plan holds the proof, and the caller the terms, so that the ids are nobody else's.
-        first = decided.get(key)
-        if first is None:
-            first = decided[key] = _Planner(each, regenerator, releases, now).plan()
-        yield first._replace(installation=each.installation, path=each.path)
+        self._decided: dict[tuple[int, int], Plan] = {}
+
+    def plan(self, subjected: Subjected, installation: Installation) -> Plan:
+        """``installation``: the one of ``subjected``.
+
+        Raises ReleaseNotFound for a release that was asked for, SourceUnavailable and
+        UntrustedArchive: they concern all installations.
+        """
+        if subjected.blocked is not None:
+            return Plan(installation, subjected.path, (subjected.blocked,))
+        key = (id(installation.proof), id(subjected.terms))
+        if key not in self._decided:
+            planner = _Planner(subjected, installation, self._regenerator, self._releases, self._now)
+            self._decided[key] = planner.plan()
+        return self._decided[key]._replace(installation=installation, path=subjected.path)
 
 
 class _Planner:
     """Plans one installation."""
 
     def __init__(
-        self, subjected: Subjected, regenerator: Regenerator, releases: Sequence[Release], now: datetime
+        self,
+        subjected: Subjected,
+        installation: Installation,
+        regenerator: Regenerator,
+        releases: Sequence[Release],
+        now: datetime,
     ) -> None:
-        self._installation, self._path = subjected.installation, subjected.path
+        self._installation, self._path = installation, subjected.path
         self._terms = subjected.terms
         self._regenerator, self._releases, self._now = regenerator, releases, now
         self._tried: dict[Subject, Change] = {}
@@ -111,7 +131,7 @@ class _Planner:
                 HoldReason.UP_TO_DATE,
                 "; ".join([f"it is {to}", *fitness.ahead_controllers(self._installation)]),
             )
-        return Candidate(_size(current, wanted), to, approved=True, why=f"{to} was asked for")
+        return Candidate(size(version, to), to, approved=True, why=f"{to} was asked for")
 
     def _made_whole(self, version: str) -> Candidate | None:
         """The release in use once more: for flags that are to change, or for what was left behind."""
@@ -168,12 +188,6 @@ class _Planner:
         if change.new == installation.content:
             return Hold(HoldReason.UP_TO_DATE, f"it is {target}")
         return Upgrade(candidate, change, _altered(options, wanted))
-
-
-def _size(current: Version | None, target: Version | None) -> Subject:
-    if current is None or target is None or current.major != target.major:
-        return Subject.MAJOR
-    return Subject.PATCH if current.minor == target.minor else Subject.MINOR
 
 
 def _altered(before: InstallOptions, after: InstallOptions) -> tuple[tuple[str, str, str], ...]:

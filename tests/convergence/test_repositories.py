@@ -9,15 +9,14 @@ import pytest
 
 from convergence.asking import OLD, SUMMARY, Opens, installations, newer, open_in, reasons, require_rest
 from convergence.fleet import PATCH, PATH, Fleet, fleet_at, git, installation, manifest
+from pinned import terraform
 
 # Other writers, groups, checkouts
 
 
-def test_terraform_in_the_tree_holds(opens: Opens) -> None:
+def test_terraform_with_a_variable_holds(opens: Opens) -> None:
     fleet = opens(config=SUMMARY)
-    told = (
-        b'resource "flux_bootstrap_git" "this" {\n  path = "clusters/production"\n  version = "v2.8.6"\n}\n'
-    )
+    told = terraform("clusters/production", "var.flux_version").encode()
     fleet.people.push("main", {"terraform/main.tf": told}, "Terraform\n")
     ran = fleet.run()
     assert (ran.code, ran.writes) == (0, ())

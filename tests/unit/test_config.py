@@ -31,6 +31,7 @@ assignees: [hubot]
 auto-merge: patch
 branch-prefix: deps/flux-
 forge: gitea
+flux-operator: change
 ignore: ["archive/**"]
 groups:
   staging:
@@ -66,6 +67,7 @@ def test_every_key_is_read() -> None:
     )
     assert default.auto_merge
     assert (loaded.branch_prefix, loaded.forge, loaded.ignore) == ("deps/flux-", "gitea", ("archive/**",))
+    assert loaded.moves_operator
     assert [group.name for group in loaded.groups] == ["staging", "production"]
 
 
@@ -218,6 +220,7 @@ all other installations: a pull request each
   merged by themselves: patches
 ignored: archive/**
 branches: deps/flux-…
+flux-operator: its own pins move along with Flux
 forge: gitea
 """
     )

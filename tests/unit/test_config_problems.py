@@ -26,6 +26,9 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "zzz: 1": [(1, "unknown key 'zzz'")],
     "paths: [a]": [(1, "key 'paths' belongs into a group")],
     "groups:\n  a:\n    paths: [a]\n    ignore: [b]": [(4, "key 'ignore' belongs to the top level")],
+    "groups:\n  a:\n    paths: [a]\n    flux-operator: change": [
+        (4, "key 'flux-operator' belongs to the top level")
+    ],
     "groups:\n  a:\n    path: [a]": [
         (3, "unknown key 'path', did you mean 'paths'?"),
         (3, "group 'a' has no paths"),
@@ -66,6 +69,10 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     # Values
     "policy: ptach": [(1, "policy 'ptach' is not one of none, patch, minor, major, did you mean 'patch'?")],
     "pending: drafts": [(1, "pending 'drafts' is not one of draft, summary, did you mean 'draft'?")],
+    "flux-operator: chnage": [
+        (1, "flux-operator 'chnage' is not one of report, change, did you mean 'change'?")
+    ],
+    "flux-operator: true": [(1, "flux-operator wants one of report, change, not true or false")],
     "forge: gittea": [
         (1, "forge 'gittea' is not one of github, gitlab, gitea, forgejo, git, did you mean 'gitea'?")
     ],
@@ -201,6 +208,7 @@ VALID = (
     "assignees: [octocat]",
     "auto-merge: patch",
     "branch-prefix: bots/flux-",
+    "flux-operator: report",
     *(f"forge: {forge}" for forge in ("github", "gitlab", "gitea", "git")),
     "ignore: ['archive/**', '!archive/keep', /a, a/, '*.yaml', 'a b', '\\!a', '\\#a', '[!a]b', '...']",
     "ignore: [a, '!a', a]",

@@ -22,6 +22,7 @@ from flux_upgrade.forge import (
 )
 from flux_upgrade.proposal import Proposal, Surroundings
 from memory_forge import MemoryForge
+from planned import change_of
 from replacing import replace
 from written_proposals import PATH, Stated, around, proposal
 
@@ -340,7 +341,7 @@ def test_another_target_makes_the_commit_anew() -> None:
     assert told(found) == "update commit title body status"
     take(forge, found)
     assert forge.pulls[1][1].title == pull_request.title(NEXT, AROUND)
-    assert forge.trees[forge.heads[BRANCH]][PATH] == NEXT.upgrades[0][1].change.new
+    assert forge.trees[forge.heads[BRANCH]][PATH] == change_of(NEXT.upgrades[0][1]).new
 
 
 def test_a_title_of_a_person_stays_when_the_target_changes() -> None:
@@ -360,7 +361,7 @@ def test_a_commit_has_the_base_as_its_parent_and_its_modes() -> None:
     assert isinstance(step, OpenPull)
     assert step.commit is not None
     assert (step.commit.parent, step.commit.parent_tree) == (repository.base_oid, repository.base_tree)
-    assert step.commit.files == {PATH: ("100755", DRAFT.upgrades[0][1].change.new)}
+    assert step.commit.files == {PATH: ("100755", change_of(DRAFT.upgrades[0][1]).new)}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from flux_upgrade.planning import Gathered, plan_teams
 from flux_upgrade.policy import Bump
 from flux_upgrade.settings import parse_settings
 
-TERRAFORM = b'resource "flux_bootstrap_git" "x" {\n  path    = "clusters/a"\n  version = "v2.8.7"\n}\n'
+TERRAFORM = b'resource "flux_bootstrap_git" "x" {\n  path    = "clusters/a"\n  version = var.flux\n}\n'
 
 
 class Tree:
@@ -86,6 +86,12 @@ def test_the_config_file_is_the_repositorys(tree: Tree, path: str) -> None:
     tree.write({**fleet({"clusters/a": "v2.8.7"}), CONFIG: b"policy: minor\ncool-down: {minor: 0}\n"})
     assert tree.told(path) == {A: ["v2.9.4"]}
     assert tree.gathered(path, "--policy=none").config.default.policy.bump is Bump.NONE
+
+
+@pytest.mark.parametrize("asked", ["", "flux-operator: report\n", "flux-operator: change\n"])
+def test_the_config_file_says_what_becomes_of_the_operators_pins(tree: Tree, asked: str) -> None:
+    tree.write({**fleet({"clusters/a": "v2.8.7"}), CONFIG: asked.encode()})
+    assert tree.gathered().world.moves_operator is ("change" in asked)
 
 
 def test_another_config_file_may_be_named(tree: Tree, tmp_path: Path) -> None:
@@ -236,3 +242,13 @@ def test_dates_come_from_the_source(tree: Tree, tmp_path: Path, written_source: 
     tree.source = source
     (release,) = tree.write(fleet({"clusters/a": "v2.8.8"})).gathered().releases
     assert (release.tag, release.published_at, release.notes) == ("v2.9.4", "2026-03-01T12:00:00Z", "Notes")
+
+
+def test_what_is_named_alone_can_be_ignored(tree: Tree) -> None:
+    script = {
+        "hack/one.sh": b"flux install --version=v2.8.7\n",
+        "hack/two.sh": b"flux install --version=v2.8.7\n",
+    }
+    tree.write(fleet({"clusters/a": "v2.8.8"}) | script | {CONFIG: b"ignore: [hack/two.sh]\n"})
+    assert [member.path for member in tree.gathered().named] == ["hack/one.sh"]
+    assert [member.path for member in tree.gathered("hack").named] == ["hack/one.sh"]

@@ -17,7 +17,7 @@ from flux_upgrade import cli
 from flux_upgrade.decision import Hold, HoldReason
 from flux_upgrade.edges.files import DirectoryWorktree
 from flux_upgrade.errors import WriteFailed
-from flux_upgrade.kinds import discover
+from flux_upgrade.kinds import discover_manifests
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.manifests.options import InstallOptions
@@ -25,7 +25,7 @@ from flux_upgrade.manifests.proof import Proof, Verdict, prove
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.plan import Plan, Upgrade
 from memory import MemoryTree, regenerator, rendered
-from planned import decision_of, plans_of
+from planned import change_of, decision_of, plans_of
 
 PATH = "clusters/a/gotk-components.yaml"
 EIGHT = InstallOptions("v2.8.8", namespace="fleet")
@@ -35,7 +35,7 @@ USING = regenerator()
 
 def plan(text: str | bytes, *, take_release: bool = False, using: Regenerator = USING) -> Plan:
     content = text if isinstance(text, bytes) else text.encode()
-    found = list(discover(MemoryTree({PATH: content}), using))
+    found = list(discover_manifests(MemoryTree({PATH: content}), using))
     (only,) = plans_of(found, using, to="v2.9.4", take_release=take_release)
     return only
 
@@ -43,7 +43,7 @@ def plan(text: str | bytes, *, take_release: bool = False, using: Regenerator = 
 def upgraded(text: str, *, take_release: bool = False) -> str:
     decision = decision_of(plan(text, take_release=take_release))
     assert isinstance(decision, Upgrade), decision
-    once = decision.change.new.decode()
+    once = change_of(decision).new.decode()
     assert isinstance(decision_of(plan(once)), Hold), "the second run changes nothing"
     return once
 
@@ -239,7 +239,7 @@ def test_a_namesake_is_not_fluxs() -> None:
         "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  labels:\n    app.kubernetes.io/part-of: podinfo\n"
         "  name: helm-controller\n  namespace: a\n"
     )
-    assert list(discover(MemoryTree({"x.yaml": text.encode()}), USING)) == []
+    assert list(discover_manifests(MemoryTree({"x.yaml": text.encode()}), USING)) == []
 
 
 def test_a_damaged_archive_of_one_installation_does_not_stop_the_others(tmp_path: Path) -> None:

@@ -15,10 +15,11 @@ from flux_upgrade.planning import Asked, branches_of, plan_teams
 from flux_upgrade.policy import Bump, Policy
 from flux_upgrade.pull_requests import question_of
 from memory_forge import MemoryForge
+from planned import change_of
 from replacing import replace
 
 MINORS = Policy(Bump.MINOR)
-TERRAFORM = b'resource "flux_bootstrap_git" "x" {\n  path    = "clusters/a"\n  version = "v2.8.7"\n}\n'
+TERRAFORM = b'resource "flux_bootstrap_git" "x" {\n  path    = "clusters/a"\n  version = var.flux\n}\n'
 
 
 def plans(world: World, repository: Repository | None = None) -> dict[str, Plan]:
@@ -132,11 +133,29 @@ def test_what_terraform_writes_is_left_alone() -> None:
     files = {**fleet({"clusters/a": "v2.8.7", "clusters/b": "v2.8.7"}), "infra/flux.tf": TERRAFORM}
     found = plans(World(files))
     assert told(found["clusters/a"]) == ["owned-by-terraform v2.8.8"]
-    assert 'infra/flux.tf:3: version = "v2.8.8"' in found["clusters/a"].holds[0].hint
+    assert "infra/flux.tf:3: let var.flux be v2.8.8" in found["clusters/a"].holds[0].hint
     assert told(found["clusters/b"]) == ["v2.8.8", "v2.9.4 pending"]
     assert [each.target for each in plans(World(files, asked=Asked(to="v2.9.4")))["clusters/a"].upgrades] == [
         "v2.9.4"
     ]
+
+
+def test_what_terraform_writes_moves_with_its_version() -> None:
+    literal = TERRAFORM.replace(b"var.flux", b'"v2.8.7"')
+    files = {**fleet({"clusters/a": "v2.8.7", "clusters/b": "v2.8.7"}), "infra/flux.tf": literal}
+    teams = plan_teams(World(files).gathered())
+    assert [[plan.path for plan in team.plans if plan.approved] for team in teams] == [
+        [path_in("clusters/a"), "infra/flux.tf"],
+        [path_in("clusters/b")],
+    ]
+
+
+@pytest.mark.parametrize("elsewhere", [{}, {"clusters/b": "v2.8.7"}], ids=["one cluster", "two clusters"])
+def test_a_resource_that_may_write_a_manifest_moves_no_more_than_that(elsewhere: dict[str, str]) -> None:
+    vague = b'resource "flux_bootstrap_git" "x" {\n  path    = var.path\n  version = "v2.8.7"\n}\n'
+    files = {**fleet({"clusters/a": "v2.8.7", **elsewhere}), "infra/flux.tf": vague}
+    teams = plan_teams(World(files).gathered())
+    assert [plan.path for team in teams for plan in team.plans if plan.approved] == []
 
 
 def test_what_terraform_writes_and_is_up_to_date_is_up_to_date() -> None:
@@ -256,7 +275,7 @@ def test_flags_change_what_is_newest_already() -> None:
     assert told(plan) == ["v2.9.4"]
     assert plan.upgrades[0].flags == (("log-level", "info", "debug"),)
     assert told(
-        plans(World({**fleet({"a": "v2.9.4"}), path_in("a"): plan.upgrades[0].change.new}, config))["a"]
+        plans(World({**fleet({"a": "v2.9.4"}), path_in("a"): change_of(plan.upgrades[0]).new}, config))["a"]
     ) == ["up-to-date"]
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -9,7 +9,6 @@ from flux_upgrade.config import Config, Group
 from flux_upgrade.constraint import Constraint
 from flux_upgrade.decision import Candidate, Hold, HoldReason, Subject
 from flux_upgrade.groups import Team
-from flux_upgrade.kinds import Installation
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.plan import Plan, Upgrade
 from flux_upgrade.planning import Asked, TeamPlan, plan_teams
@@ -17,9 +16,12 @@ from flux_upgrade.policy import Bump, Policy
 from flux_upgrade.proposal import Proposal
 from flux_upgrade.proposals import is_held, no_longer_needed, proposals_of
 from memory import rendered
+from pinned import base, tools
 from replacing import replace
 
 PATCH, MINOR, MAJOR = Subject
+PINS = (HoldReason.FLOATING, HoldReason.FOLLOWS, HoldReason.DRIFT)
+"""Reasons of pins that wait for nobody: their cluster decides."""
 ALL = Config(groups=(Group("all", ("/clusters/",)),))
 CHANGE = plan_teams(World(fleet({"clusters/a": "v2.8.7"})).gathered())[0].plans[0].upgrades[0].change
 
@@ -80,7 +82,7 @@ def test_what_is_in_the_way_of_a_member_is_told() -> None:
 @pytest.mark.parametrize(
     ("reason", "is_told"),
     [
-        (reason, reason not in ("up-to-date", "needs-approval", "cooling-down", "out-of-range"))
+        (reason, reason not in ("up-to-date", "needs-approval", "cooling-down", "out-of-range", *PINS))
         for reason in HoldReason
     ],
 )  # fmt: skip
@@ -110,7 +112,7 @@ def test_branches_begin_as_the_config_says() -> None:
 
 def _plan(*decisions: Upgrade | Hold) -> Plan:
     world = World(fleet({"clusters/a": "v2.8.7"}))
-    installation: Installation = world.gathered().teams[0].members[0].installation
+    installation = world.gathered().teams[0].members[0].installation
     return Plan(installation, PATH, decisions)
 
 
@@ -135,7 +137,7 @@ def ended(subject: Subject, *decisions: Upgrade | Hold) -> str:
 PASSES = tuple(
     reason
     for reason in HoldReason
-    if reason not in (HoldReason.UP_TO_DATE, HoldReason.NEEDS_APPROVAL, HoldReason.OUT_OF_RANGE)
+    if reason not in (HoldReason.UP_TO_DATE, HoldReason.NEEDS_APPROVAL, HoldReason.OUT_OF_RANGE, *PINS)
 )
 """What may pass, so that a pull request is kept."""
 
@@ -220,6 +222,40 @@ def test_it_is_done_when_it_is_there(target: str, listed: set[str], why: str) ->
     team = TeamPlan(Team("a", "a", Group(), ()), (_plan(hold(HoldReason.RESIDUE_CONFLICT, MINOR, "v2.9.4")),))
     found = no_longer_needed(team, PATCH, target, listed)
     assert (found[0] if found else "") == why
+
+
+BASE, TOOLS = "clusters/a/base/kustomization.yaml", ".tool-versions"
+
+
+@pytest.mark.parametrize(
+    "pins",
+    [
+        pytest.param({BASE: base("main")}, id="it-follows-a-branch"),
+        pytest.param({TOOLS: tools("ref:main")}, id="a-cli-that-cannot-be-told"),
+        pytest.param({TOOLS: tools("2.8.7")}, id="a-cli-within-one-minor"),
+        pytest.param({BASE: base("v2.9.4")}, id="it-is-there"),
+    ],
+)
+def test_what_moves_nowhere_keeps_no_proposal(pins: Mapping[str, str]) -> None:
+    files = fleet({"clusters/a": "v2.9.4"}) | {path: text.encode() for path, text in pins.items()}
+    (planned,) = plan_teams(World(files).gathered())
+    found = no_longer_needed(planned, MINOR, "v2.9.4", {"v2.9.4"})
+    assert found is not None
+    assert found[0] == "done"
+
+
+def test_what_cannot_be_told_of_a_cluster_keeps_its_proposal() -> None:
+    files = fleet({"clusters/a": "v2.9.4"}) | {BASE: base("${FLUX}").encode()}
+    (planned,) = plan_teams(World(files).gathered())
+    assert no_longer_needed(planned, MINOR, "v2.9.4", {"v2.9.4"}) is None
+
+
+def test_who_is_ahead_keeps_no_proposal_that_another_holds() -> None:
+    files = fleet({"clusters/a": "v2.8.7"}) | {BASE: base("v2.9.4").encode()}
+    (planned,) = plan_teams(World(files, Config(Group(policy=Policy(Bump.MINOR)))).gathered())
+    found = no_longer_needed(planned, PATCH, "v2.8.8", {"v2.8.8"})
+    assert found is not None
+    assert found[0] == "superseded"
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from flux_upgrade.markdown import code, plain, shortened, table
 from flux_upgrade.plan import Plan, Upgrade
 from flux_upgrade.proposal import Proposal
 from flux_upgrade.pull_request.view import labels
+from planned import change_of
 from replacing import replace
 from written_proposals import Stated, around, proposal, state
 
@@ -76,8 +77,8 @@ def test_two_hundred_installations_with_edits_of_their_own_fit(limit: int) -> No
 def _moved(one: tuple[Plan, Upgrade], number: int) -> tuple[Plan, Upgrade]:
     """The same elsewhere, with edits that are nobody else's."""
     plan, upgrade = one
-    kept = tuple(replace(edit, new=f"{edit.new}-{number}") for edit in upgrade.change.carried.kept)
-    change = replace(upgrade.change, carried=replace(upgrade.change.carried, kept=kept))
+    kept = tuple(replace(edit, new=f"{edit.new}-{number}") for edit in change_of(upgrade).carried.kept)
+    change = replace(change_of(upgrade), carried=replace(change_of(upgrade).carried, kept=kept))
     return replace(plan, path=f"clusters/{number}/gotk-components.yaml"), replace(upgrade, change=change)
 
 

@@ -11,6 +11,7 @@ from flux_upgrade.plan import Plan
 from flux_upgrade.planning import TeamPlan, plan_teams
 from flux_upgrade.report.summary import MOST_ROWS, summary
 from flux_upgrade.results import Action, Result, Round
+from pinned import base
 from replacing import replace
 from rounds import holding, planned, result, round_of, team_of
 
@@ -243,3 +244,21 @@ def test_a_conflict_is_told_with_its_remedy() -> None:
         HoldReason.RESIDUE_CONFLICT, "v2.9.4 changed a path", "take it out", ResidueConflict, MINOR, "v2.9.4"
     )
     assert cell(hold) == "held: v2.9.4 **residue-conflict**: v2.9.4 changed a path<br>→ take it out"
+
+
+def test_drift_comes_first_and_a_row_links_to_what_moves_it() -> None:
+    ahead = "clusters/staging/base/kustomization.yaml"
+    files = fleet({"clusters/staging": "v2.8.7"}) | {ahead: base("v2.9.3").encode()}
+    (team,) = plan_teams(World(files).gathered())
+    results = [
+        result(team, Action.OPENED, PATCH, number=1),
+        result(team, Action.OPENED, MINOR, number=2, is_draft=True),
+    ]
+    text = told(round_of(team, results=results))
+    assert text.startswith(
+        f"## Flux\n\n> **Drift** in `clusters/staging`: v2.8.7 in {PATH}; v2.9.3 in {ahead}:3\n\n|"
+    )
+    assert [links for *_, links in rows(text)] == [
+        f"[#1]({PULL}/1) opened<br>[#2]({PULL}/2) opened, draft",
+        f"[#2]({PULL}/2) opened, draft",
+    ]

@@ -16,7 +16,7 @@ from flux_upgrade.errors import (
     UnsupportedRelease,
     WriteFailed,
 )
-from flux_upgrade.kinds import discover
+from flux_upgrade.kinds import discover_manifests
 from flux_upgrade.manifests.generators import _SOURCES, GENERATOR_PATHS, GENERATORS
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
@@ -25,7 +25,7 @@ from flux_upgrade.plan import Plan, Upgrade
 from flux_upgrade.publish import Outcome, exit_code, publish
 from flux_upgrade.upgrade import newest_stable
 from memory import MemoryTree, NoFlux, WrittenReleases, regenerator, rendered
-from planned import decision_of, plans_of
+from planned import change_of, decision_of, plans_of
 
 PATH = "clusters/a/flux-system/gotk-components.yaml"
 EIGHT = InstallOptions("v2.8.8")
@@ -35,7 +35,7 @@ def plans(content: str, to: str = "", releases: WrittenReleases | None = None, p
     releases = releases or WrittenReleases()
     using = regenerator(releases)
     tree = MemoryTree({path: content.encode()})
-    (plan,) = plans_of(discover(tree, using), using, releases, to=to)
+    (plan,) = plans_of(discover_manifests(tree, using), using, releases, to=to)
     return plan
 
 
@@ -62,7 +62,7 @@ def bumped(text: str, version: str) -> str:
 def test_the_newest_stable_release_is_the_target() -> None:
     plan = plans(rendered(EIGHT))
     assert upgrade(plan).target == "v2.9.4"
-    assert upgrade(plan).change.new.decode() == rendered(EIGHT._replace(version="v2.9.4"))
+    assert change_of(upgrade(plan)).new.decode() == rendered(EIGHT._replace(version="v2.9.4"))
 
 
 def test_newest_is_by_semver_and_stable() -> None:
@@ -134,7 +134,7 @@ def test_no_release_is_new_enough() -> None:
 def test_a_current_body_is_made_whole(old: str, new: str) -> None:
     whole = rendered(InstallOptions("v2.9.4"))
     plan = plans(whole.replace(old, new))
-    assert upgrade(plan).change.new.decode() == whole
+    assert change_of(upgrade(plan)).new.decode() == whole
 
 
 @pytest.mark.parametrize(
@@ -169,15 +169,19 @@ def test_evidence_is_told_with_what_it_does_not_cover() -> None:
     options = InstallOptions("v2.10.0")
     releases.published_texts["v2.10.0"] = render(releases.manifests("v2.10.0"), options, GENERATORS[-1])
     plan = plans(rendered(EIGHT._replace(namespace="x", log_level="debug")), "", releases)
-    assert "published" in upgrade(plan).change.evidence
-    assert upgrade(plan).change.not_covered == ("namespace", "log-level")
+    assert "published" in change_of(upgrade(plan)).evidence
+    assert change_of(upgrade(plan)).not_covered == ("namespace", "log-level")
 
 
 def test_identical_installations_are_rendered_once() -> None:
     releases = WrittenReleases()
     using = regenerator(releases)
     tree = MemoryTree({f"{n}/gotk-components.yaml": rendered(EIGHT).encode() for n in range(50)})
-    done = list(publish(plans_of(discover(tree, using), using, WrittenReleases()), tree))
+    done = list(
+        publish(
+            [[each] for each in plans_of(discover_manifests(tree, using), using, WrittenReleases())], tree
+        )
+    )
     assert exit_code(errors(done)) == 0
     assert len({tree.files[path] for path in tree.files}) == 1
     assert releases.asked.count("v2.9.4") == releases.asked.count("v2.8.8") == 1
@@ -198,7 +202,11 @@ def test_one_fails_and_the_others_go_on() -> None:
     tree = FullDisk(
         {"a/gotk-components.yaml": good, "b/gotk-components.yaml": good, "c/gotk-components.yaml": b"a: b\n"}
     )
-    done = list(publish(plans_of(discover(tree, using), using, WrittenReleases()), tree))
+    done = list(
+        publish(
+            [[each] for each in plans_of(discover_manifests(tree, using), using, WrittenReleases())], tree
+        )
+    )
     assert [outcome.errors for outcome in done] == [(WriteFailed,), (), (Unreadable,)]
     assert tree.files["a/gotk-components.yaml"] == good
     assert tree.files["b/gotk-components.yaml"] != good
@@ -231,7 +239,7 @@ def test_no_outcome_no_error() -> None:
     ],
 )  # fmt: skip
 def test_found_by_content(path: str, content: str, found: str | None) -> None:
-    kinds = [each.kind for each in discover(MemoryTree({path: content.encode()}), regenerator())]
+    kinds = [each.kind for each in discover_manifests(MemoryTree({path: content.encode()}), regenerator())]
     assert kinds == ([found] if found else [])
 
 
@@ -248,6 +256,6 @@ def test_the_flux_cli_does_the_work_where_the_rules_do_not() -> None:
     releases.files["v2.10.0"] = written_release.files("v2.10.0")
     using = Regenerator(releases, Flux())
     tree = MemoryTree({PATH: rendered(EIGHT).encode()})
-    (plan,) = plans_of(discover(tree, using), using, releases)
-    assert upgrade(plan).change.evidence == "rendered by flux v2.10.0"
-    assert b"# Flux Version: v2.10.0" in upgrade(plan).change.new
+    (plan,) = plans_of(discover_manifests(tree, using), using, releases)
+    assert change_of(upgrade(plan)).evidence == "rendered by flux v2.10.0"
+    assert b"# Flux Version: v2.10.0" in change_of(upgrade(plan)).new

@@ -6,17 +6,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from flux_upgrade.around import Around
 from flux_upgrade.build import (
     build_checkout,
-    build_regenerator,
     build_releases,
     build_timing,
     build_tree,
+    build_world,
     read_text,
 )
+from flux_upgrade.clusters import Member, Sync, is_named
 from flux_upgrade.commands.printing import require_any
 from flux_upgrade.config import PATH, Config
 from flux_upgrade.edges.checkout import Place, find, head_of, is_sparse
@@ -26,7 +28,9 @@ from flux_upgrade.kinds import discover
 from flux_upgrade.manifests.options import nearest
 from flux_upgrade.planning import Asked, Gathered
 from flux_upgrade.policy import Bump
+from flux_upgrade.ports import Tree
 from flux_upgrade.settings import Settings
+from flux_upgrade.values import NamedTuple
 from flux_upgrade.versions import is_tag
 
 
@@ -38,31 +42,62 @@ def gather(settings: Settings) -> Gathered:
     approve = tuple(map(_approval, settings.approve))
     writes = settings.command == "upgrade" and not settings.dry_run
     asked = Asked(settings.to, approve, settings.take_release, settings.base, writes)
-    place = find(settings.path)
+    scope = scope_of(settings)
+    place, below = scope.place, scope.below
     config = build_config(settings, place)
-    tree = build_tree(settings.path)
     source = build_releases(settings)
-    regenerator = build_regenerator(settings, source)
+    world = build_world(settings, scope.tree, source, moves_operator=config.moves_operator)
     # Listed first: what the list tells of a release has not to be asked for again.
     releases = source.list()
-    installations = list(discover(tree, regenerator))
-    require_any(installations, settings.path)
-    is_file = os.path.isfile(settings.path)
-    folder = os.path.dirname(place.prefix) if is_file else place.prefix
-    below = f"{folder}/" if folder else ""
-    is_whole = not below and not is_file and not is_sparse(place.root)
+    found = discover(world)
+    require_any(found, settings.path)
     return Gathered(
-        teams=assign(installations, below, config),
+        teams=assign((each for each in found if not is_named(each)), below, config, scope.syncs),
         config=config,
         releases=releases,
-        regenerator=regenerator,
-        around=Around(tree if is_whole else build_tree(place.root), is_named=is_file),
+        world=world,
+        around=Around(scope.whole, is_named=scope.is_file),
+        named=tuple(
+            Member(each, below + each.path)
+            for each in found
+            if is_named(each) and not config.is_ignored(below + each.path)
+        ),
         asked=asked,
         now=datetime.fromtimestamp(build_timing(settings).now(), UTC),
         head=head_of(place.root),
-        found=frozenset(each.path for each in installations) if is_whole else None,
+        found=frozenset(each.path for each in found) if scope.is_whole else None,
         explain=lambda path, base: build_checkout(settings, place).explain(path, base),
     )
+
+
+class Scope(NamedTuple):
+    """What is looked at, and the repository that it is a part of."""
+
+    place: Place
+    tree: Tree
+    """What the user named."""
+    whole: Tree
+    """The whole repository, as far as it is checked out."""
+    below: str
+    """Where paths of ``tree`` begin in the repository: ``deploy/``; empty for its root."""
+    is_file: bool
+    is_whole: bool
+
+    def syncs(self) -> Sequence[Sync]:
+        """See ``surroundings.syncs``: asked only where there are pins."""
+        from flux_upgrade.surroundings.syncs import syncs
+
+        return syncs(self.whole)
+
+
+def scope_of(settings: Settings) -> Scope:
+    """Raises UsageError where there is nothing at the path."""
+    place, tree = find(settings.path), build_tree(settings.path)
+    is_file = os.path.isfile(settings.path)
+    folder = os.path.dirname(place.prefix) if is_file else place.prefix
+    is_whole = not folder and not is_file and not is_sparse(place.root)
+    whole = tree if is_whole else build_tree(place.root)
+    return Scope(place, tree, whole, f"{folder}/" if folder else "", is_file, is_whole)
 
 
 def build_config(settings: Settings, place: Place) -> Config:

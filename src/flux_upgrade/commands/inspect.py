@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from flux_upgrade.build import build_regenerator, build_tree
+from flux_upgrade.build import build_world
+from flux_upgrade.clusters import Member, clusters_of, is_named
+from flux_upgrade.commands.gathering import scope_of
 from flux_upgrade.commands.printing import fail, require_any, show
 from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds import discover
+from flux_upgrade.kinds import Installation, Pin, discover
 from flux_upgrade.manifests.proof import Verdict
-from flux_upgrade.report.inspection import inspection_json, inspection_text
+from flux_upgrade.report.inspection import Inspected, inspection_json, inspection_text
 from flux_upgrade.report.wording import located
 from flux_upgrade.settings import Settings
 
@@ -17,13 +19,17 @@ if TYPE_CHECKING:
 
 
 def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
-    """Say what every installation really is."""
-    installations = list(discover(build_tree(settings.path), build_regenerator(settings)))
-    show(
-        out,
-        inspection_json(installations) if settings.json else inspection_text(installations, settings.path),
-    )
-    require_any(installations, settings.path)
+    """Say what every installation really is, and what pins it."""
+    scope = scope_of(settings)
+    world = build_world(settings, scope.tree)
+    everything = discover(world)
+    installations = tuple(each for each in everything if isinstance(each, Installation))
+    pins = tuple(each for each in everything if isinstance(each, Pin))
+    members = (Member(each, scope.below + each.path) for each in everything if not is_named(each))
+    clusters = clusters_of(members, scope.syncs)
+    found = Inspected(installations, pins, clusters)
+    show(out, inspection_json(found) if settings.json else inspection_text(found, settings.path))
+    require_any(everything, settings.path)
     broken = [each for each in installations if each.proof.verdict is Verdict.UNREADABLE]
     for each in broken:
         where = located(settings.path, each.path)

@@ -19,6 +19,7 @@ def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
         from flux_upgrade.commands.pull_requests import preview
 
         return preview(settings, out, err)
-    plans = [plan for team in plan_teams(gather(settings)) for plan in team.plans]
-    show(out, plans_json(plans) if settings.json else plans_text(plans))
+    gathered = gather(settings)
+    told = plans_json if settings.json else plans_text
+    show(out, told(plan_teams(gathered), gathered.named))
     return 0

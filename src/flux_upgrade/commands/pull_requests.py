@@ -9,12 +9,14 @@ from flux_upgrade.build_forge import build_forge
 from flux_upgrade.commands.gathering import gather
 from flux_upgrade.commands.printing import fail, show
 from flux_upgrade.forge import Repository
+from flux_upgrade.guards import JOBS_OWN
+from flux_upgrade.kinds import Installation
 from flux_upgrade.planning import Gathered, TeamPlan, plan_teams
 from flux_upgrade.ports import Forge
 from flux_upgrade.proposal import Surroundings
 from flux_upgrade.publish import exit_code
 from flux_upgrade.pull_requests import question_of, run_rounds
-from flux_upgrade.report.requests import all_plans, round_errors, round_failures, round_text
+from flux_upgrade.report.requests import round_errors, round_failures, round_text
 from flux_upgrade.results import Round
 from flux_upgrade.settings import Settings
 from flux_upgrade.values import NamedTuple
@@ -22,10 +24,6 @@ from flux_upgrade.values import NamedTuple
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO
-
-
-_JOBS_OWN = "github-actions[bot]"
-"""Who the token is that every job gets: pull requests of its own run no workflows at once."""
 
 
 class Telling(NamedTuple):
@@ -53,8 +51,8 @@ def preview(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     gathered = gather(settings)
     with closing(_forge(settings, gathered)) as forge:
         repository = forge.look(question_of(gathered))
-    plans = all_plans(plan_teams(gathered, repository))
-    show(out, plans_json(plans) if settings.json else plans_text(plans))
+    told = plans_json if settings.json else plans_text
+    show(out, told(plan_teams(gathered, repository), gathered.named))
     return 0
 
 
@@ -86,13 +84,17 @@ def _surroundings(
 ) -> Surroundings:
     from flux_upgrade import pull_request
 
-    files = {plan.path: plan.installation.content for plan in planned.plans if plan.upgrades}
+    files = {
+        plan.path: plan.installation.content
+        for plan in planned.plans
+        if plan.upgrades and isinstance(plan.installation, Installation)
+    }
     history = {path: repository.files[path].history for path in files}
     return Surroundings(
         releases=gathered.releases,
         remarks=gathered.around.remarks(files, history),
         conventional=pull_request.conventional_prefix(repository.recent),
         approve_command=telling.approve_command,
-        waits_for_checks=repository.viewer == _JOBS_OWN,
+        waits_for_checks=repository.viewer == JOBS_OWN,
         run_url=telling.run_url,
     )

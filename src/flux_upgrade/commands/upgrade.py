@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from flux_upgrade.build import build_worktree
 from flux_upgrade.commands.gathering import gather
 from flux_upgrade.commands.printing import show
-from flux_upgrade.plan import Plan
+from flux_upgrade.plan import Plan, files_after
 from flux_upgrade.planning import plan_teams
 from flux_upgrade.publish import exit_code, publish
+from flux_upgrade.report.drift import drift_text
 from flux_upgrade.report.outcomes import diff, diff_hunks, failures, upgrade_text
+from flux_upgrade.report.requests import all_plans
 from flux_upgrade.report.wording import located
 from flux_upgrade.settings import Settings
 
@@ -26,10 +28,12 @@ def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
 
         return propose(settings, out, err)
     # All is planned before the first byte is written.
-    plans = [plan for team in plan_teams(gather(settings)) for plan in team.plans]
-    outcomes = list(publish(plans, build_worktree(settings)))
+    gathered = gather(settings)
+    teams = plan_teams(gathered)
+    outcomes = list(publish((each for team in teams for each in team.sets), build_worktree(settings)))
     if settings.dry_run:
-        _show_diffs(plans, settings.path, out)
+        _show_diffs(all_plans(teams), settings.path, out)
+    show(out, drift_text(gathered.teams))
     show(out, upgrade_text(outcomes, settings.path, written=not settings.dry_run))
     for outcome in outcomes:
         err.writelines(failures(outcome, settings.path))
@@ -37,11 +41,14 @@ def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
 
 
 def _show_diffs(plans: Sequence[Plan], root: str, out: IO[bytes]) -> None:
-    # Identical installations have one change, and its diff is made once.
-    hunks: dict[int, str] = {}
-    for plan in plans:
-        if plan.approved is not None:
-            change, found = plan.approved.change, plan.installation
-            if id(change) not in hunks:
-                hunks[id(change)] = diff_hunks(found.content, change.new)
-            show(out, diff(located(root, found.path), hunks[id(change)]) + "\n")
+    upgrades = [(plan, plan.approved) for plan in plans]
+    found = {plan.path: plan.installation for plan in plans}
+    after = files_after((plan, upgrade) for plan, upgrade in upgrades if upgrade is not None)
+    # Identical manifests have one change, and its diff is made once.
+    hunks: dict[tuple[int, int], str] = {}
+    for path, new in after.items():
+        content = found[path].content
+        key = (id(content), id(new))
+        if key not in hunks:
+            hunks[key] = diff_hunks(content, new)
+        show(out, diff(located(root, found[path].path), hunks[key]) + "\n")

@@ -137,6 +137,14 @@ _OWN = (
         in_group=False,
     ),
     Key(
+        "flux-operator",
+        Choice(("report", "change")),
+        "What is done with the pins of the flux-operator itself: they are named, or move along with Flux, as "
+        "far as it has to know the release.",
+        "report",
+        in_group=False,
+    ),
+    Key(
         "ignore",
         Patterns(_PATTERN),
         "The files that are left alone.",

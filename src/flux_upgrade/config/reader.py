@@ -40,6 +40,7 @@ def _config(given: Mapping[str, Any]) -> Config:
         ignore=given.get("ignore", plain.ignore),
         branch_prefix=given.get("branch-prefix", plain.branch_prefix),
         forge=given.get("forge", plain.forge),
+        moves_operator=given.get("flux-operator") == "change",
     )
 
 

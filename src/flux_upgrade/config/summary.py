@@ -28,6 +28,8 @@ def check_report(text: str, path: str) -> str:
     if config.ignore:
         lines.append(f"ignored: {', '.join(config.ignore)}")
     lines.append(f"branches: {config.branch_prefix}…")
+    if config.moves_operator:
+        lines.append("flux-operator: its own pins move along with Flux")
     if config.forge:
         lines.append(f"forge: {config.forge}")
     return "".join(f"{line}\n" for line in lines)

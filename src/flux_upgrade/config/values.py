@@ -50,6 +50,8 @@ class Config(NamedTuple):
     branch_prefix: str = "flux-upgrade/"
     forge: str = ""
     """``github``, ``gitlab``, ``gitea``, ``forgejo``, ``git``; empty: told by the remote's host."""
+    moves_operator: bool = False
+    """Whether the flux-operator's own pins move along with Flux; else they are named alone."""
 
     def group_of(self, path: str) -> Group | None:
         """The group that a file belongs to; None: the defaults apply.

@@ -70,6 +70,7 @@ def _issue(view: View) -> tuple[list[str], list[str]]:
 def _beginning(view: View, approval: str) -> Iterator[str]:
     todo = things(view)
     yield _first(view, todo)
+    yield from facts.drift(view)
     if view.proposal.is_pending:
         yield approval
     if todo:
@@ -77,7 +78,7 @@ def _beginning(view: View, approval: str) -> Iterator[str]:
 
 
 def _first(view: View, todo: list[str]) -> str:
-    size = view.proposal.subject.capitalize() if view.moves else _at_rest(view)
+    size = view.proposal.subject.capitalize() if view.moves and not view.aligns else _at_rest(view)
     waits = ["waits for approval"] if view.proposal.is_pending else []
     needs = f"{counted(len(todo), 'thing')} to do before merging" if todo else "nothing to do before merging"
     return " · ".join([f"**{size}**", *_where(view), _from_to(view), *waits, needs])
@@ -89,13 +90,15 @@ def _at_rest(view: View) -> str:
 
 def _where(view: View) -> Iterator[str]:
     count = len(view.upgrades)
+    if view.is_tools:
+        yield "the Flux CLI"
     if view.name:
         yield code(view.name)
     if count > 1 or view.held:
         yield (
-            counted(count, "installation")
+            counted(count, "pin" if view.pins else "installation")
             if not view.held
-            else f"{count} of {count + len(view.held)} installations"
+            else f"{count} of {count + len(view.held)} {'pins' if view.pins else 'installations'}"
         )
 
 
@@ -120,10 +123,17 @@ def _command(view: View) -> list[str]:
 
 def _middle(view: View) -> Iterator[str]:
     proof = facts.proof(view)
-    yield f"**Proof:** {'. '.join(proof)}." if view.is_one else f"**Proof**\n{bullets(view.limited(proof))}"
-    if view.moves or any(old != new for _, upgrade in view.upgrades for _, old, new in upgrade.change.images):
+    is_short = view.is_one or len(proof) == 1
+    yield f"**Proof:** {'. '.join(proof)}." if is_short else f"**Proof**\n{bullets(view.limited(proof))}"
+    changes = any(old != new for each in view.proved for _, old, new in each.change.images)
+    if changes or (view.proved and view.moves):
         table, rows = facts.controllers(view)
         yield table if rows <= _ROWS else fold(f"<b>Controllers</b>, {rows} different sets", table)
+    if view.pins:
+        yield f"**Pins that move{' along' if view.proved else ''}**\n\n{facts.pins(view)}"
+    remarks = facts.pin_remarks(view)
+    if remarks:
+        yield f"**About these pins**\n{bullets(view.limited(remarks))}"
     changed = facts.flags_changed(view)
     if changed:
         yield f"**Install flags that change**, as was asked for:\n{bullets(view.limited(changed))}"
@@ -145,7 +155,7 @@ def _kept(view: View) -> Iterator[str]:
 
 
 def _all_kept(view: View) -> set[str]:
-    return {edit.identity for _, upgrade in view.upgrades for edit in upgrade.change.carried.kept}
+    return {edit.identity for each in view.proved for edit in each.change.carried.kept}
 
 
 def _end(view: View) -> str:
@@ -157,7 +167,7 @@ def _answers(view: View) -> Iterator[str]:
     yield f"**Why now:** {_why(view)}"
     back = "**To roll back:** revert this pull request"
     back += f"; {_refused(view)} is not proposed again then." if view.moves else "."
-    if view.crosses_minor and view.moves:
+    if view.crosses_minor and view.moves and not view.is_tools:
         back += (
             " Not checked: whether the cluster will have stored objects in API versions that the older CRDs "
             "lack. The API server would refuse those CRDs."

@@ -9,8 +9,9 @@ from flux_upgrade import markers
 from flux_upgrade.forge import Status
 from flux_upgrade.markdown import inert, shortened, visible
 from flux_upgrade.phrases import proof_phrase
+from flux_upgrade.plan import files_after
 from flux_upgrade.proposal import Proposal, Surroundings
-from flux_upgrade.pull_request.facts import checksums, summed
+from flux_upgrade.pull_request.facts import checksums, pins_phrase, summed
 from flux_upgrade.pull_request.headline import headline
 from flux_upgrade.pull_request.view import View
 
@@ -45,10 +46,9 @@ def commit_message(proposal: Proposal, around: Surroundings) -> str:
 
 def plan_digest(proposal: Proposal) -> str:
     """Changes whenever a file that was read, or what is written in its place, does; and at no other time."""
-    lines = sorted(
-        (plan.path, _sha256(plan.installation.content), _sha256(upgrade.change.new))
-        for plan, upgrade in proposal.upgrades
-    )
+    after = files_after(proposal.upgrades)
+    before = {plan.path: plan.installation.content for plan, _ in proposal.upgrades}
+    lines = sorted((path, _sha256(before[path]), _sha256(after[path])) for path in after)
     # Paths have no NUL, so that no two plans read the same.
     return "sha256:" + _sha256("".join(f"{part}\0" for line in lines for part in line).encode())
 
@@ -61,8 +61,12 @@ def status(proposal: Proposal) -> Status:
 
 def _told(view: View) -> str:
     """The proof, for somebody who reads the history."""
-    proved = summed(proof_phrase(plan.installation.proof) for plan, _ in view.upgrades)
-    return f"{proved}. {checksums(view)}."
+    told = []
+    if view.proved:
+        told = [summed(proof_phrase(each.proof) for each in view.proved), checksums(view)]
+    if view.pins:
+        told.append(pins_phrase(view))
+    return f"{'. '.join(f'{each[:1].upper()}{each[1:]}' if at else each for at, each in enumerate(told))}."
 
 
 def _sha256(content: bytes) -> str:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from flux_upgrade.clusters import Member
+from flux_upgrade.drift import agrees, drift_of
+from flux_upgrade.kinds import Pin
 from flux_upgrade.manifests.images import Image, ImageState, tag_order
 from flux_upgrade.manifests.merge import Conflict
 from flux_upgrade.manifests.options import COMPONENTS, DEFAULT_COMPONENTS, spell
+from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.manifests.residue import VERSION_LABEL, Edit, Op
 from flux_upgrade.markdown import code, counted, plain, table
 from flux_upgrade.phrases import edit_phrase, place_of, proof_phrase
-from flux_upgrade.plan import Plan, Upgrade
-from flux_upgrade.pull_request.view import View
+from flux_upgrade.plan import Found, Plan
+from flux_upgrade.pull_request.view import Proved, View, in_order
 
 _VALUE = 60
 _FLAG = 400
 _WHERE = 200
 _KINDS = 3
+_DIGEST = re.compile(r"(\bsha256:[0-9a-f]{12})[0-9a-f]{52}")
 
 
 def summed(said: Iterable[str]) -> str:
@@ -36,30 +42,100 @@ def summed(said: Iterable[str]) -> str:
 
 def checksums(view: View) -> str:
     """Whether the releases' manifests were checked."""
-    bad = sorted({upgrade.target for _, upgrade in view.upgrades if not upgrade.change.verified})
+    bad = sorted({each.upgrade.target for each in view.proved if not each.change.verified})
     if bad:
         return f"There is no checksum for the manifests of {', '.join(bad)}"
-    return f"The manifests of {' and '.join(view.targets)} match their checksum"
+    targets = in_order(each.upgrade.target for each in view.proved)
+    return f"The manifests of {' and '.join(targets)} match their checksum"
 
 
 def proof(view: View) -> list[str]:
     """Lines of Markdown: the proof of every installation, and what the proof found to be untrue."""
-    lines = view.gathered((plan, plain(proof_phrase(plan.installation.proof))) for plan, _ in view.upgrades)
-    lines += view.gathered((plan, line) for plan, _ in view.upgrades for line in _untrue(plan))
-    evidence = {
-        (upgrade.target, upgrade.change.evidence) for _, upgrade in view.upgrades if upgrade.change.evidence
-    }
+    lines = view.gathered((each.plan, plain(proof_phrase(each.proof))) for each in view.proved)
+    lines += view.gathered((each.plan, line) for each in view.proved for line in _untrue(each.proof))
+    evidence = {(each.upgrade.target, each.change.evidence) for each in view.proved if each.change.evidence}
     lines += [
         f"{tag} is newer than the rules of this flux-upgrade, but {plain(why)}"
         for tag, why in sorted(evidence)
     ]
-    if all(upgrade.change.verified for _, upgrade in view.upgrades):
+    if view.proved and all(each.change.verified for each in view.proved):
         lines.append(plain(checksums(view)))
+    if view.pins:
+        lines.append(pins_phrase(view))
     return lines
 
 
-def _untrue(plan: Plan) -> Iterator[str]:
-    proof = plan.installation.proof
+def drift(view: View) -> Iterator[str]:
+    """A paragraph for each cluster whose pins disagree so far."""
+    for cluster in view.proposal.drifting:
+        places = drift_of(cluster)
+        told = "; ".join(f"{version} in {_spots(view, pins)}" for version, pins in places.items())
+        after = _afterwards(view, [pin for pins in places.values() for pin in pins])
+        yield f"**Drift:** the pins of {code(cluster.name)} disagree: {told}. {after}"
+
+
+def _afterwards(view: View, pins: Sequence[Member]) -> str:
+    """What becomes of a drift."""
+    moves = {_spot(plan.path, plan.installation): upgrade.target for plan, upgrade in view.upgrades}
+    targets = {moves[spot] for pin in pins if (spot := _spot(pin.path, pin.installation)) in moves}
+    apart = [
+        pin
+        for pin in pins
+        if _spot(pin.path, pin.installation) not in moves
+        and not any(agrees(pin.installation, target) for target in targets)
+    ]
+    if not targets:
+        return "This pull request moves none of them."
+    if not apart:
+        return "Once this is merged, they agree."
+    return f"Once this is merged, {_spots(view, apart)} {'is' if len(apart) == 1 else 'are'} still apart."
+
+
+def _spots(view: View, pins: Sequence[Member]) -> str:
+    return ", ".join(code(_spot(pin.path, pin.installation), _WHERE) for pin in pins[: view.most])
+
+
+def _spot(path: str, found: Found) -> str:
+    return f"{path}:{found.line}" if isinstance(found, Pin) else path
+
+
+def pins_phrase(view: View) -> str:
+    """How the pins were edited, without markup."""
+    return f"{counted(len(view.pins), 'pin')} edited in place, every other byte of the files is as it was"
+
+
+def pins(view: View) -> str:
+    """A table of the pins, from → to."""
+    rows = [
+        (
+            code(f"{each.plan.path}:{each.pin.line}", _WHERE),
+            plain(each.pin.kind),
+            _version(each.pin.written),
+            _version(each.change.written),
+        )
+        for each in view.pins
+    ]
+    shown = rows[: view.most]
+    if len(shown) < len(rows):
+        shown.append((f"… and {len(rows) - len(shown)} more", "", "", ""))
+    return table(("Where", "What", "From", "To"), shown)
+
+
+def _version(written: str) -> str:
+    """The diff has the whole digest."""
+    return code(_DIGEST.sub(r"\1…", written), _WHERE)
+
+
+def pin_remarks(view: View) -> list[str]:
+    """What a change of a pin brings along, and what else there is to know of it; each once."""
+    told: dict[str, list[str]] = {}
+    for each in view.pins:
+        for remark in (*each.pin.remarks, *each.change.remarks):
+            told.setdefault(remark, []).append(code(f"{each.plan.path}:{each.pin.line}", _WHERE))
+    return [f"{', '.join(dict.fromkeys(places))}: {plain(remark)}" for remark, places in told.items()]
+
+
+def _untrue(proof: Proof) -> Iterator[str]:
     told = proof.manifest.header_version if proof.manifest is not None else ""
     if told and told != proof.version:
         yield f"{code(f'# Flux Version: {told}')} is not true: the objects are those of {proof.version}"
@@ -76,9 +152,9 @@ def _untrue(plan: Plan) -> Iterator[str]:
 def controllers(view: View) -> tuple[str, int]:
     """A table of the controllers' versions, from → to, and the number of its rows."""
     rows: dict[tuple[tuple[str, str], ...], list[Plan]] = {}
-    for plan, upgrade in view.upgrades:
-        cells = tuple(sorted((name, _from_to(old, new)) for name, old, new in upgrade.change.images))
-        rows.setdefault(cells, []).append(plan)
+    for each in view.proved:
+        cells = tuple(sorted((name, _from_to(old, new)) for name, old, new in each.change.images))
+        rows.setdefault(cells, []).append(each.plan)
     known = {name: place for place, name in enumerate(COMPONENTS)}
     names = sorted(
         {name for cells in rows for name, _ in cells}, key=lambda name: (known.get(name, 99), name)
@@ -125,14 +201,12 @@ def _flag_change(old: str, new: str) -> str:
 
 def flags_kept(view: View) -> list[str]:
     """Flags away from Flux's defaults."""
-    return view.gathered(
-        (plan, _flags(plan, upgrade)) for plan, upgrade in view.upgrades if _flags(plan, upgrade)
-    )
+    return view.gathered((each.plan, _flags(each)) for each in view.proved if _flags(each))
 
 
-def _flags(plan: Plan, upgrade: Upgrade) -> str:
-    options = plan.installation.proof.options
-    changed = {name for name, _, _ in upgrade.flags}
+def _flags(proved: Proved) -> str:
+    options = proved.proof.options
+    changed = {name for name, _, _ in proved.upgrade.flags}
     kept = options.changed() if options is not None else {}
     return " ".join(_flag(name, value) for name, value in kept.items() if name not in changed)
 
@@ -147,9 +221,7 @@ def edits(view: View, which: str) -> list[str]:
     """The edits that were ``kept``, ``absorbed`` or ``dropped``, one line each."""
     line = given_up_line if which == "dropped" else edit_line
     return view.gathered(
-        (plan, line(edit))
-        for plan, upgrade in view.upgrades
-        for edit in getattr(upgrade.change.carried, which)
+        (each.plan, line(edit)) for each in view.proved for edit in getattr(each.change.carried, which)
     )
 
 

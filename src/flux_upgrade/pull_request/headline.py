@@ -61,8 +61,9 @@ def headline(proposal: Proposal, around: Surroundings, *, where: bool) -> str:
 
 def _what(view: View) -> str:
     targets = view.targets
-    if not view.moves:
-        if any(upgrade.flags for _, upgrade in view.upgrades):
-            return "Change Flux's install flags"
+    if not view.moves and any(upgrade.flags for _, upgrade in view.upgrades):
+        return "Change Flux's install flags"
+    if not view.moves or view.aligns:
         return f"Align Flux with {targets[-1]}" if len(targets) == 1 else "Align Flux with its releases"
-    return f"Upgrade Flux to {' and '.join(targets)}" if len(targets) <= _FEW else "Upgrade Flux"
+    what = "Upgrade the Flux CLI" if view.is_tools else "Upgrade Flux"
+    return f"{what} to {' and '.join(targets)}" if len(targets) <= _FEW else what

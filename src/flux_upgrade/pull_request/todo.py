@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from flux_upgrade.decision import Hold, HoldReason
 from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.markdown import bullets, code, plain
-from flux_upgrade.plan import Plan, Upgrade
+from flux_upgrade.plan import Plan
 from flux_upgrade.pull_request.facts import conflict_line, edits
 from flux_upgrade.pull_request.notes import link, passed
-from flux_upgrade.pull_request.view import View
+from flux_upgrade.pull_request.view import Proved, View
 
 _FEW = 5
 
@@ -31,7 +31,7 @@ def things(view: View) -> list[str]:
 
 
 def _api_versions(view: View) -> Iterator[str]:
-    if view.crosses_minor and view.moves:
+    if view.crosses_minor and view.moves and not view.is_tools:
         firsts = [tag for tag in passed(view) if tag.endswith(".0")] or [view.proposal.target]
         yield (
             f"Read what the notes of {', '.join(map(link, firsts))} say about removed API versions. Whether "
@@ -49,15 +49,15 @@ def _given_up(view: View) -> Iterator[str]:
 
 
 def _unverified(view: View) -> Iterator[str]:
-    for tag in sorted({upgrade.target for _, upgrade in view.upgrades if not upgrade.change.verified}):
+    for tag in sorted({each.upgrade.target for each in view.proved if not each.change.verified}):
         yield f"Look at the whole diff: there is no checksum that the manifests of {tag} could be held to."
 
 
 def _not_covered(view: View) -> Iterator[str]:
     said = (
-        (plan, ", ".join(code(f"--{flag}") for flag in upgrade.change.not_covered))
-        for plan, upgrade in view.upgrades
-        if upgrade.change.not_covered
+        (each.plan, ", ".join(code(f"--{flag}") for flag in each.change.not_covered))
+        for each in view.proved
+        if each.change.not_covered
     )
     lines = view.gathered(said)
     if lines:
@@ -71,10 +71,10 @@ def _not_covered(view: View) -> Iterator[str]:
 def _own_images(view: View) -> Iterator[str]:
     images = sorted(
         {
-            _after(upgrade)[each.name]
-            for plan, upgrade in view.upgrades
-            for each in plan.installation.proof.controllers
-            if each.state is ImageState.CUSTOM and each.name in _after(upgrade)
+            _after(proved)[each.name]
+            for proved in view.proved
+            for each in proved.proof.controllers
+            if each.state is ImageState.CUSTOM and each.name in _after(proved)
         }
     )
     if images:
@@ -84,10 +84,10 @@ def _own_images(view: View) -> Iterator[str]:
 def _digests(view: View) -> Iterator[str]:
     pins = sorted(
         {
-            (each.name, str(each.image), _after(upgrade)[each.name])
-            for plan, upgrade in view.upgrades
-            for each in plan.installation.proof.controllers
-            if each.image.digest and each.name in _after(upgrade)
+            (each.name, str(each.image), _after(proved)[each.name])
+            for proved in view.proved
+            for each in proved.proof.controllers
+            if each.image.digest and each.name in _after(proved)
         }
     )
     if pins:
@@ -95,8 +95,8 @@ def _digests(view: View) -> Iterator[str]:
         yield _listed(view, "Pin these images anew, their digests were those of the old ones", lines)
 
 
-def _after(upgrade: Upgrade) -> dict[str, str]:
-    return {name: new for name, _, new in upgrade.change.images}
+def _after(proved: Proved) -> dict[str, str]:
+    return {name: new for name, _, new in proved.change.images}
 
 
 def _listed(view: View, what: str, lines: Iterable[str]) -> str:

@@ -6,15 +6,39 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from flux_upgrade.clusters import TOOLS, role_of
 from flux_upgrade.decision import Subject
+from flux_upgrade.groups import ROOT
+from flux_upgrade.kinds import Change, Installation, Pin, PinChange
+from flux_upgrade.kinds.pin import Role
+from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.markdown import bullets, code
 from flux_upgrade.plan import Plan, Upgrade
 from flux_upgrade.proposal import Proposal, Surroundings
+from flux_upgrade.values import NamedTuple
 from flux_upgrade.versions import is_tag, precedence
 
 _NAMED = 3
 _FILE = "gotk-components"
 _FOLDER = "flux-system"
+
+
+class Proved(NamedTuple):
+    """What becomes of a vendored manifest."""
+
+    plan: Plan
+    upgrade: Upgrade
+    proof: Proof
+    change: Change
+
+
+class Pinned(NamedTuple):
+    """What becomes of a pin."""
+
+    plan: Plan
+    upgrade: Upgrade
+    pin: Pin
+    change: PinChange
 
 
 @dataclass(frozen=True)
@@ -29,12 +53,30 @@ class View:
     @cached_property
     def upgrades(self) -> tuple[tuple[Plan, Upgrade], ...]:
         """In the order of their paths: the text is the same, in whatever order they were found."""
-        return tuple(sorted(self.proposal.upgrades, key=lambda each: each[0].path))
+        return tuple(sorted(self.proposal.upgrades, key=lambda each: (each[0].path, each[0].line)))
+
+    @cached_property
+    def proved(self) -> tuple[Proved, ...]:
+        """Those that are about vendored manifests."""
+        return tuple(
+            Proved(plan, upgrade, plan.installation.proof, upgrade.change)
+            for plan, upgrade in self.upgrades
+            if isinstance(plan.installation, Installation) and isinstance(upgrade.change, Change)
+        )
+
+    @cached_property
+    def pins(self) -> tuple[Pinned, ...]:
+        """Those that are about pins."""
+        return tuple(
+            Pinned(plan, upgrade, plan.installation, upgrade.change)
+            for plan, upgrade in self.upgrades
+            if isinstance(plan.installation, Pin) and isinstance(upgrade.change, PinChange)
+        )
 
     @cached_property
     def held(self) -> tuple[Plan, ...]:
         """See ``Proposal.held``; in the order of their paths."""
-        return tuple(sorted(self.proposal.held, key=lambda plan: plan.path))
+        return tuple(sorted(self.proposal.held, key=lambda plan: (plan.path, plan.line)))
 
     @cached_property
     def _labels(self) -> Mapping[str, str]:
@@ -46,15 +88,26 @@ class View:
         return len(self.upgrades) == 1 and not self.held
 
     @property
+    def is_tools(self) -> bool:
+        """Whether it is about the Flux CLI, and about no cluster."""
+        return not self.proved and all(each.pin.role is Role.CLI for each in self.pins)
+
+    @property
     def name(self) -> str:
         """Of the group, or the folder; empty for the root of the repository."""
-        at_root = not self.proposal.group.name and not folder_of(self.upgrades[0][0].path)
+        if self.proposal.group.name:
+            return self.proposal.name
+        if self.is_tools:
+            return self.proposal.name.removesuffix(TOOLS).rstrip("/")
+        at_root = not folder_of(self.proved[0].plan.path) if self.proved else self.proposal.name == ROOT
         return "" if at_root else self.proposal.name
 
     @property
     def current(self) -> tuple[str, ...]:
-        """The releases that are left, oldest first."""
-        return in_order(plan.installation.proof.version for plan, _ in self.upgrades)
+        """The releases that are left, oldest first; what the flux-operator knows where it moves alone."""
+        found = [plan.installation for plan, _ in self.upgrades]
+        run = [each for each in found if role_of(each) is not Role.OPERATOR]
+        return in_order(each.version for each in run or found)
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -64,7 +117,12 @@ class View:
     @property
     def moves(self) -> bool:
         """Whether any installation goes to another release."""
-        return any(plan.installation.proof.version != upgrade.target for plan, upgrade in self.upgrades)
+        return any(plan.installation.version != upgrade.target for plan, upgrade in self.upgrades)
+
+    @property
+    def aligns(self) -> bool:
+        """Whether it takes pins to where their cluster is already, and does nothing else."""
+        return all(upgrade.candidate.aligns for _, upgrade in self.upgrades)
 
     @property
     def crosses_minor(self) -> bool:
@@ -78,8 +136,8 @@ class View:
         return target.removeprefix("v").rpartition(".")[0] if self.crosses_minor else target
 
     def place(self, plan: Plan) -> str:
-        """A short name for an installation: its folder."""
-        return code(self._labels[plan.path])
+        """A short name for an installation: its folder; file and line of a pin."""
+        return code(f"{self._labels[plan.path]}:{plan.line}" if plan.line else self._labels[plan.path])
 
     def places(self, plans: Iterable[Plan]) -> str:
         """Which installations; the first few by name."""
@@ -98,7 +156,7 @@ class View:
             lines.setdefault(tuple(plans), []).append(line)
         items: list[str] = []
         for paths, told in lines.items():
-            if len(paths) == len(self.upgrades):
+            if len(paths) == len(self.proved):
                 items += told
                 continue
             places = self.places(whose[told[0]].values())

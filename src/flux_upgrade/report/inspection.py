@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from flux_upgrade.kinds import Installation
+from flux_upgrade.clusters import Cluster
+from flux_upgrade.drift import drift_of
+from flux_upgrade.kinds import Installation, Pin
+from flux_upgrade.kinds.pin import Role
 from flux_upgrade.manifests.images import Controller, ImageState
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.residue import Edit
+from flux_upgrade.markdown import counted
+from flux_upgrade.report.drift import drift_lines, drift_value
 from flux_upgrade.report.wording import edit_line, hearsay, limited, located, printable, tag
+from flux_upgrade.values import NamedTuple
 
 
-def inspection_json(installations: Iterable[Installation]) -> str:
+class Inspected(NamedTuple):
+    """What ``inspect`` found."""
+
+    installations: tuple[Installation, ...]
+    pins: tuple[Pin, ...]
+    clusters: tuple[Cluster, ...]
+
+
+def inspection_json(found: Inspected) -> str:
     """What ``inspect --json`` prints: see docs/reference/inspect.schema.json."""
-    report = {"installations": [_installation(each) for each in installations]}
+    clusters = {id(member.installation): cluster for cluster in found.clusters for member in cluster.members}
+    report = {
+        "drift": drift_value(found.clusters),
+        "installations": [_installation(each) for each in found.installations],
+        "pins": [_pin(each, clusters.get(id(each))) for each in found.pins],
+        "counts": _counts(found),
+    }
     return json.dumps(report, indent=2, ensure_ascii=False, default=str) + "\n"
 
 
@@ -39,6 +59,34 @@ def _installation(installation: Installation) -> dict[str, Any]:
         "flag-lines": {flag: lines.get(flag) for flag in flags},
         "controllers": [_controller(each, known=base is not None) for each in proof.controllers],
         "residue": [_edit(edit) for edit in proof.edits],
+    }
+
+
+def _pin(pin: Pin, cluster: Cluster | None) -> dict[str, Any]:
+    return {
+        "path": pin.path,
+        "line": pin.line,
+        "kind": pin.kind,
+        "role": str(pin.role),
+        "standing": str(pin.standing),
+        "where": pin.where,
+        "written": pin.written,
+        "version": pin.version or None,
+        "cluster": cluster.name if cluster is not None else None,
+        "serves": list(cluster.served) if cluster is not None else [],
+        "reason": pin.reason or None,
+        "remedy": pin.hint or None,
+        "remarks": list(pin.remarks),
+    }
+
+
+def _counts(found: Inspected) -> dict[str, int]:
+    pins = [pin for pin in found.pins if pin.role is not Role.NAMED]
+    return {
+        "installations": sum(not cluster.is_tools for cluster in found.clusters),
+        "pins": len(found.installations) + len(pins),
+        "styles": len({each.kind for each in found.installations} | {each.kind for each in pins}),
+        "drifting": sum(bool(drift_of(cluster)) for cluster in found.clusters),
     }
 
 
@@ -67,9 +115,51 @@ def _edit(edit: Edit) -> dict[str, Any]:
     }
 
 
-def inspection_text(installations: Sequence[Installation], root: str) -> str:
-    """One block for each installation. ``root``: the tree, as the user named it."""
-    return "\n".join("".join(f"{printable(line)}\n" for line in _block(each, root)) for each in installations)
+def inspection_text(found: Inspected, root: str) -> str:
+    """What disagrees, one block for each manifest and pin, cluster by cluster, and how many there are.
+
+    ``root``: the tree, as the user named it.
+    """
+    ordered = [(each.installation, cluster) for cluster in found.clusters for each in cluster.members]
+    blocks: list[list[str]] = [
+        list(drift_lines(found.clusters)),
+        *(
+            list(_block(each, root) if isinstance(each, Installation) else _pin_block(each, cluster, root))
+            for each, cluster in ordered
+        ),
+        *(list(_pin_block(pin, None, root)) for pin in found.pins if pin.role is Role.NAMED),
+        [_summary(_counts(found))],
+    ]
+    return "\n".join("".join(f"{printable(line)}\n" for line in block) for block in blocks if block)
+
+
+def _summary(counts: dict[str, int]) -> str:
+    told = [counted(counts[name], name.removesuffix("s")) for name in ("installations", "pins", "styles")]
+    return ", ".join([*told, f"{counts['drifting']} drifting"])
+
+
+def _pin_block(pin: Pin, cluster: Cluster | None, root: str) -> Iterator[str]:
+    yield f"{located(root, pin.path)}:{pin.line}"
+    version = f"Flux {pin.version}" if pin.version else "no known release"
+    yield f"  {version} · {pin.standing} · {pin.kind}" + _role(pin)
+    yield f"  {pin.where}" + (f": {pin.written}" if pin.written else "")
+    if cluster is not None:
+        name = ", ".join(cluster.served) or "no cluster in this tree" if cluster.is_tools else cluster.name
+        yield f"  {'serves' if pin.role is Role.CLI else 'cluster'}: {name}"
+    if pin.reason:
+        yield f"  because {pin.reason}"
+    if pin.hint:
+        yield f"  remedy: {pin.hint}"
+    yield from (f"  note: {remark}" for remark in pin.remarks)
+
+
+def _role(pin: Pin) -> str:
+    return {
+        Role.INSTALLS: "",
+        Role.CLI: " · of the CLI",
+        Role.OPERATOR: " · of the flux-operator",
+        Role.NAMED: " · named, never changed",
+    }[pin.role]
 
 
 def _block(installation: Installation, root: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.kinds import Change, Installation
+from flux_upgrade.kinds import Change, Installation, Pin, PinChange
 from flux_upgrade.manifests.images import Controller, Image, ImageState
 from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.phrases import proof_phrase
@@ -38,14 +38,18 @@ def upgrade_text(outcomes: Sequence[Outcome], root: str, *, written: bool) -> st
 
 def _outcome(outcome: Outcome, root: str, *, written: bool) -> Iterator[str]:
     plan = outcome.plan
-    yield located(root, plan.installation.path)
+    line = f":{plan.line}" if plan.line else ""
+    yield located(root, plan.installation.path) + line
     upgrade = plan.approved
     if outcome.failure is not None:
         yield f"  failed: {outcome.failure.message}"
     elif upgrade is not None:
         done = "written" if written else "not written: dry run"
         yield f"  {step(plan, upgrade)} · {done}"
-        yield from _change(plan.installation, upgrade)
+        if isinstance(plan.installation, Installation) and isinstance(upgrade.change, Change):
+            yield from _change(plan.installation, upgrade, upgrade.change)
+        elif isinstance(plan.installation, Pin) and isinstance(upgrade.change, PinChange):
+            yield from _pin_change(plan.installation, upgrade.change)
     for hold in plan.holds:
         yield from _hold(plan, hold)
     for each in plan.upgrades:
@@ -57,7 +61,7 @@ def _outcome(outcome: Outcome, root: str, *, written: bool) -> Iterator[str]:
 
 def step(plan: Plan, upgrade: Upgrade) -> str:
     """From where to where."""
-    old, new = plan.installation.proof.version, upgrade.target
+    old, new = plan.installation.version, upgrade.target
     if old != new:
         return f"{old} → {new}"
     return f"{new}, other flags" if upgrade.flags else f"{new}, made whole"
@@ -79,8 +83,13 @@ def _hold(plan: Plan, hold: Hold) -> Iterator[str]:
         yield f"  remedy: {hold.hint}"
 
 
-def _change(installation: Installation, decision: Upgrade) -> Iterator[str]:
-    change, proof = decision.change, installation.proof
+def _pin_change(pin: Pin, change: PinChange) -> Iterator[str]:
+    yield f"  {pin.where}: {pin.written} → {change.written}"
+    yield from (f"  note: {remark}" for remark in (*pin.remarks, *change.remarks))
+
+
+def _change(installation: Installation, decision: Upgrade, change: Change) -> Iterator[str]:
+    proof = installation.proof
     yield f"  proof: {_proof_line(proof)}"
     if not change.verified:
         yield f"  unverified: there is no checksum for the manifests of {decision.target}"

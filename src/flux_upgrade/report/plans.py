@@ -3,34 +3,64 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from flux_upgrade.clusters import Member, role_of
 from flux_upgrade.decision import Hold
-from flux_upgrade.plan import Plan, Upgrade
+from flux_upgrade.kinds import Pin
+from flux_upgrade.kinds.pin import Role
+from flux_upgrade.plan import Found, Plan, Upgrade
+from flux_upgrade.planning import TeamPlan
+from flux_upgrade.report.drift import drift_text, drift_value, place_of
 from flux_upgrade.report.outcomes import step
 from flux_upgrade.report.wording import ALL_IGNORED, printable
 
 
-def plans_text(plans: Iterable[Plan]) -> str:
-    """A block for each installation: what runs, then a line for each decision, its reason and its remedy."""
-    told = "\n".join("".join(f"{printable(line)}\n" for line in _plan(plan)) for plan in plans)
-    return told or f"{ALL_IGNORED}\n"
+def plans_text(plans: Sequence[TeamPlan], named: Sequence[Member] = ()) -> str:
+    """What disagrees; a block for each installation: what runs, then each decision, its reason and remedy.
+
+    ``named``: what is recognised and never changed, said last.
+    """
+    blocks = [
+        *(_plan(plan, each[:at]) for team in plans for each in team.sets for at, plan in enumerate(each)),
+        *(_named(member) for member in named),
+    ]
+    told = "\n".join("".join(f"{printable(line)}\n" for line in block) for block in blocks)
+    return drift_text(team.team for team in plans) + (told or f"{ALL_IGNORED}\n")
 
 
-def _plan(plan: Plan) -> Iterator[str]:
-    version = plan.installation.proof.version
-    yield f"{plan.path}  {version or 'unknown version'}"
+def _named(member: Member) -> Iterator[str]:
+    pin = member.installation
+    if isinstance(pin, Pin):
+        yield f"{place_of(member)}  {pin.written or pin.where}"
+        yield f"  not changed · {pin.kind}"
+        yield from (f"    {line}" for line in (pin.reason, pin.hint) if line)
+
+
+def _plan(plan: Plan, above: Sequence[Plan]) -> Iterator[str]:
+    """``above``: the plans of the same cluster that were told before."""
+    version = plan.installation.version
+    line = f":{plan.line}" if plan.line else ""
+    yield f"{plan.path}{line}  {version or 'unknown version'}"
     for decision in plan.decisions:
         if isinstance(decision, Upgrade):
             waits = "" if decision.approved else " · waits for approval"
             yield f"  {decision.subject}: upgrade {step(plan, decision)}{waits}"
-            if decision.candidate.why:
-                yield f"    {decision.candidate.why}"
+            lead = next((other for other in above if _goes_along(decision, other)), None)
+            told = decision.candidate.why if lead is None else f"with {lead.path}"
+            if told:
+                yield f"    {told}"
         else:
             target = f" {decision.target}" if decision.target else ""
             yield f"  {decision.subject}: hold{target} · {decision.reason}{_when(decision)}"
             yield from (f"    {line}" for line in (decision.detail, decision.hint) if line)
+
+
+def _goes_along(decision: Upgrade, lead: Plan) -> bool:
+    """Whether it was decided for another of its cluster, and goes where that one goes."""
+    is_one = role_of(lead.installation) is Role.INSTALLS
+    return is_one and any(decision.candidate == other.candidate for other in lead.upgrades)
 
 
 def _when(hold: Hold) -> str:
@@ -39,18 +69,42 @@ def _when(hold: Hold) -> str:
     return since + until
 
 
-def plans_json(plans: Iterable[Plan]) -> str:
+def plans_json(plans: Sequence[TeamPlan], named: Sequence[Member] = ()) -> str:
     """What ``plan --json`` prints: see docs/reference/plan.schema.json."""
-    report = {"installations": [plan_value(plan) for plan in plans]}
+    report = {
+        "drift": drift_value(cluster for team in plans for cluster in team.team.clusters),
+        "installations": [each for team in plans for each in plan_values(team)],
+        "named": [_named_value(member.path, member.installation) for member in named],
+    }
     return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
 
 
-def plan_value(plan: Plan) -> dict[str, Any]:
-    """One installation, as JSON."""
+def _named_value(path: str, pin: Found) -> dict[str, Any]:
+    told = pin if isinstance(pin, Pin) else None
+    return {
+        "path": path,
+        "line": told.line if told else None,
+        "kind": pin.kind,
+        "written": told.written if told else None,
+        "reason": (told.reason if told else "") or None,
+        "remedy": (told.hint if told else "") or None,
+    }
+
+
+def plan_values(team: TeamPlan) -> Iterator[dict[str, Any]]:
+    """A team's installations, as JSON."""
+    for cluster, plans in zip(team.team.clusters, team.sets, strict=True):
+        yield from (plan_value(plan, cluster.name) for plan in plans)
+
+
+def plan_value(plan: Plan, cluster: str) -> dict[str, Any]:
+    """One installation, as JSON. ``cluster``: its name."""
     return {
         "path": plan.path,
         "kind": plan.installation.kind,
-        "current": plan.installation.proof.version or None,
+        "line": plan.line or None,
+        "cluster": cluster,
+        "current": plan.installation.version or None,
         "decisions": [_decision(each) for each in plan.decisions],
     }
 

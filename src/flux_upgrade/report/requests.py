@@ -15,12 +15,11 @@ from flux_upgrade.results import Action, Result, Round
 
 def round_text(done: Round, *, calls: int, written: bool) -> str:
     """Plans first, then what was done about each pull request. ``calls``: to the forge."""
-    plans = [plan for team in done.plans for plan in team.plans]
     lines = [line for result in done.results for line in _result(result, written=written)]
     made = "".join(
         f"{printable(line)}\n" for line in [*lines, f"{counted(calls, 'call')} to {done.repository.name}"]
     )
-    return f"{plans_text(plans)}\n{made}"
+    return f"{plans_text(done.plans)}\n{made}"
 
 
 def _result(result: Result, *, written: bool) -> Iterator[str]:

@@ -8,7 +8,8 @@ from typing import Any
 from flux_upgrade.action_yml import Outcome, gravest
 from flux_upgrade.decision import HoldReason
 from flux_upgrade.plan import Plan
-from flux_upgrade.report.plans import plan_value
+from flux_upgrade.report.drift import drift_value
+from flux_upgrade.report.plans import plan_values
 from flux_upgrade.report.requests import all_plans, round_failures
 from flux_upgrade.results import Action, Result, Round
 
@@ -32,8 +33,9 @@ def run_value(done: Round, *, calls: int, written: bool) -> dict[str, Any]:
         "repository": done.repository.name,
         "base": done.repository.base,
         "calls": calls,
+        "drift": drift_value(cluster for team in done.plans for cluster in team.team.clusters),
         "installations": [
-            {**plan_value(plan), "team": team.team.slug} for team in done.plans for plan in team.plans
+            {**each, "team": team.team.slug} for team in done.plans for each in plan_values(team)
         ],
         "pull-requests": [_result(result) for result in done.results if result.action is not Action.NONE],
         "failures": [
@@ -107,7 +109,7 @@ def only(values: set[str]) -> str:
 
 def versions_of(plans: tuple[Plan, ...]) -> tuple[str, str, str]:
     """Current, target and pending version; each empty where installations differ or there is none."""
-    current = only({plan.installation.proof.version for plan in plans})
+    current = only({plan.installation.version for plan in plans})
     target = only({plan.approved.target if plan.approved else "" for plan in plans})
     pending = only({next((u.target for u in plan.upgrades if not u.approved), "") for plan in plans})
     return current, target, pending

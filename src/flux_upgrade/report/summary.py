@@ -9,6 +9,7 @@ from flux_upgrade.decision import Hold, HoldReason
 from flux_upgrade.markdown import code, counted, plain, table
 from flux_upgrade.plan import Plan, Upgrade
 from flux_upgrade.planning import TeamPlan
+from flux_upgrade.report.drift import drift_sentences
 from flux_upgrade.report.outcomes import step
 from flux_upgrade.report.requests import all_plans, would_be
 from flux_upgrade.report.wording import ALL_IGNORED, approval
@@ -30,7 +31,9 @@ def summary(done: Round, *, calls: int, written: bool, approve_command: str, wor
         row for team in done.plans for row in _rows(team, by_team.get(team.team.slug, ()), written=written)
     ]
     head = ("Installation", "Runs", "What next", "Pull request")
-    parts = ["## Flux", table(head, rows[:MOST_ROWS]) if rows else f"{ALL_IGNORED.capitalize()}."]
+    drift = [told for team in done.plans for told in drift_sentences(team.team.clusters)]
+    parts = ["## Flux", *(f"> **Drift** in {code(name)}: {plain(told)}" for name, told in drift)]
+    parts += [table(head, rows[:MOST_ROWS]) if rows else f"{ALL_IGNORED.capitalize()}."]
     if len(rows) > MOST_ROWS:
         parts.append(f"… and {len(rows) - MOST_ROWS} more installations: see the report.")
     parts += _approvals(done, approve_command, workflow_url)
@@ -47,12 +50,21 @@ def _results_of(done: Round) -> Mapping[str, tuple[Result, ...]]:
 
 
 def _rows(team: TeamPlan, results: Sequence[Result], *, written: bool) -> Iterator[tuple[str, str, str, str]]:
-    links = "<br>".join(_link(result, written=written) for result in results if result.url)
+    linked = [result for result in results if result.url]
     failed = [result for result in results if result.action in (Action.HELD, Action.FAILED)]
     trouble = [_trouble(result) for result in failed]
     for plan in team.plans:
         next_ = "<br>".join([*(_decision(plan, each) for each in plan.decisions), *trouble])
-        yield code(plan.path), plan.installation.proof.version or "unknown", next_, links
+        line = f":{plan.line}" if plan.line else ""
+        links = "<br>".join(_link(result, written=written) for result in linked if _is_in(plan, result))
+        yield code(f"{plan.path}{line}"), plan.installation.version or "unknown", next_, links
+
+
+def _is_in(plan: Plan, result: Result) -> bool:
+    """Whether a pull request is about an installation, or about it as much as any: one that is closed."""
+    if result.proposal is None:
+        return True
+    return any((each.path, each.line) == (plan.path, plan.line) for each, _ in result.proposal.upgrades)
 
 
 def _decision(plan: Plan, decision: Upgrade | Hold) -> str:

@@ -1,0 +1,246 @@
+"""Which pins are of one cluster: they are upgraded together, and ought to agree.
+
+A cluster is told by the folder that Flux reconciles it from: that of a vendored manifest, the path
+that a pin or a Kustomization states. What stands in that folder, or in one that its Kustomizations lead
+to, is of that cluster.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+
+from flux_upgrade.kinds import PIN_KINDS, Installation
+from flux_upgrade.kinds.pin import Role
+from flux_upgrade.plan import Found
+from flux_upgrade.values import NamedTuple
+
+_COPIES = frozenset({"kustomize-remote-base", "terraform", "eksctl"})
+"""Kinds that begin or restore a cluster that other files keep running: they stand anywhere."""
+_NAMESPACE = "flux-system"
+TOOLS = "flux-cli"
+WORKFLOWS = ".github/workflows/"
+"""The name of a set of CLI pins that is of no single cluster."""
+_HIDDEN = re.compile(r"(?:^|/)\.[^/].*")
+_FILE = "gotk-components.yaml"
+
+
+class Member(NamedTuple):
+    """A vendored manifest or a pin, and where it stands in the repository."""
+
+    installation: Found
+    path: str
+    """Relative to the repository's root."""
+
+
+class Sync(NamedTuple):
+    """A Kustomization of Flux's that reconciles a folder of this repository."""
+
+    path: str
+    """Its own file; relative to the repository's root."""
+    target: str
+    """``spec.path``, cleaned; empty for the root."""
+    is_remote: bool = False
+    """Whether ``spec.kubeConfig`` leads to another cluster than the one that reconciles it."""
+
+
+class Cluster(NamedTuple):
+    """What belongs together."""
+
+    name: str
+    """For people: a folder, or who the file says that the cluster is."""
+    path: str
+    """Where a manifest of ``flux bootstrap`` would be: branches are named after it."""
+    members: tuple[Member, ...]
+    """Vendored manifests first, then pins by kind, then those of the flux-operator, and of the CLI last."""
+    served: tuple[str, ...] = ()
+    """Names of the clusters that a set of CLI pins serves, where it is of no single one."""
+
+    @property
+    def is_tools(self) -> bool:
+        """Whether it is CLI pins alone, which stand behind all others."""
+        return role_of(self.members[0].installation) is Role.CLI
+
+
+OF_CLUSTERS = (Role.INSTALLS, Role.OPERATOR)
+"""Roles of what a cluster moves together."""
+
+
+def role_of(found: Found) -> Role:
+    """What depends on it."""
+    return Role.INSTALLS if isinstance(found, Installation) else found.role
+
+
+def is_named(found: Found) -> bool:
+    """Whether it is recognised, and never changed."""
+    return role_of(found) is Role.NAMED
+
+
+def clusters_of(members: Iterable[Member], syncs: Callable[[], Sequence[Sync]]) -> tuple[Cluster, ...]:
+    """Every cluster, in the order of its first member.
+
+    ``syncs`` is asked only where there is more than vendored manifests.
+    """
+    return tuple(_Clusters(tuple(members), syncs).found())
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether a path is the folder or in it."""
+    return not folder or f"{path}/".startswith(f"{folder}/")
+
+
+class _Clusters:
+    def __init__(self, members: tuple[Member, ...], syncs: Callable[[], Sequence[Sync]]) -> None:
+        self._members, self._ask = members, syncs
+        self._is_plain = all(isinstance(member.installation, Installation) for member in members)
+        self._roots: dict[str, None] = {}
+        self._sets: dict[str, list[Member]] = {}
+
+    @cached_property
+    def _syncs(self) -> Sequence[Sync]:
+        return () if self._is_plain else self._ask()
+
+    def found(self) -> Iterator[Cluster]:
+        tools: dict[tuple[str, ...], list[Member]] = {}
+        self._roots = dict.fromkeys(self._stated_roots())
+        for member in sorted(self._of_clusters(), key=_rank):
+            key = self._key(member)
+            if isinstance(member.installation, Installation) and key in self._sets:
+                # Two manifests beside each other are two installations, with two namespaces.
+                key = f"{key}:{member.path}"
+            self._sets.setdefault(key, []).append(member)
+        for member in self._members:
+            if role_of(member.installation) is Role.CLI:
+                served = self._served(member)
+                # Not every token may change a workflow, and the cluster does not wait for one that may.
+                if len(served) == 1 and not member.path.startswith(WORKFLOWS):
+                    self._sets[served[0]].append(member)
+                else:
+                    tools.setdefault(served, []).append(member)
+        order = {id(member): at for at, member in enumerate(self._members)}
+        for key, found in sorted(self._sets.items(), key=lambda each: min(order[id(m)] for m in each[1])):
+            yield Cluster(_name(key), _named_after(key, found), tuple(found))
+        for served, found in tools.items():
+            scope = posixpath.commonpath([_scope(member.path) or "." for member in found]).strip(".")
+            path = posixpath.join(scope, TOOLS)
+            yield Cluster(TOOLS, path, tuple(found), tuple(map(_name, served)))
+
+    def _installing(self) -> Iterator[Member]:
+        return filter(_installs, self._members)
+
+    def _of_clusters(self) -> Iterator[Member]:
+        return (member for member in self._members if role_of(member.installation) in OF_CLUSTERS)
+
+    def _stated_roots(self) -> Iterator[str]:
+        for member in self._installing():
+            if isinstance(member.installation, Installation):
+                yield self._home(member.path)
+            elif member.installation.folder is not None:
+                yield member.installation.folder
+        for each in self._syncs:
+            # A folder of another cluster, or one from which a Kustomization reconciles itself.
+            if each.target if each.is_remote else is_below(posixpath.dirname(each.path), each.target):
+                yield each.target
+
+    def _home(self, path: str) -> str:
+        """The folder of a vendored manifest's cluster: what gotk-sync.yaml beside it says, else the usual."""
+        folder = posixpath.dirname(path)
+        beside = [each.target for each in self._syncs if posixpath.dirname(each.path) == folder]
+        stated = [target for target in beside if is_below(folder, target)]
+        if len(set(stated)) == 1:
+            return stated[0]
+        above, _, last = folder.rpartition("/")
+        return above if last == _NAMESPACE else folder
+
+    def _key(self, member: Member) -> str:
+        found = member.installation
+        if isinstance(found, Installation):
+            return self._home(member.path) or "."
+        folder = posixpath.dirname(member.path)
+        if found.folder is not None:
+            return found.folder or "."
+        is_copy = found.kind in _COPIES
+        if found.owner and not is_copy:
+            return f"{folder}:{found.owner}"
+        root = self._deepest(folder)
+        if root is None:
+            root = self._by_kustomization(folder)
+        if root is None and (found.role is Role.OPERATOR or (is_copy and found.is_movable)):
+            root = self._only_one_around(folder)
+        if root is None and found.owner:
+            return f"{folder}:{found.owner}"
+        if root is None:
+            root = folder
+            self._roots[root] = None
+        return root or "."
+
+    def _deepest(self, folder: str) -> str | None:
+        while folder not in self._roots:
+            if not folder:
+                return None
+            folder = posixpath.dirname(folder)
+        return folder
+
+    def _by_kustomization(self, folder: str) -> str | None:
+        """The one cluster whose Kustomizations lead to the folder."""
+        targets = {
+            self._deepest(posixpath.dirname(each.path))
+            for each in self._syncs
+            if each.target and not each.is_remote and is_below(folder, each.target)
+        }
+        return targets.pop() if len(targets) == 1 else None
+
+    def _only_one_around(self, folder: str) -> str | None:
+        """The cluster in the nearest folder above that has any; None where it has several."""
+        while True:
+            around = [root for root in self._roots if is_below(root, folder)]
+            if around or not folder:
+                return around[0] if len(around) == 1 else None
+            folder = posixpath.dirname(folder)
+
+    def _served(self, member: Member) -> tuple[str, ...]:
+        """Keys of the clusters that a CLI pin is for: those below it, else the one above, else all."""
+        scope = _scope(member.path)
+        folders = {key: _folder(key) for key, found in self._sets.items() if any(map(_installs, found))}
+        below = tuple(key for key, folder in folders.items() if is_below(folder, scope))
+        above = [key for key, folder in folders.items() if is_below(scope, folder)]
+        if below:
+            return below
+        return (max(above, key=lambda key: len(folders[key])),) if above else tuple(folders)
+
+
+def _rank(member: Member) -> tuple[bool, bool, int]:
+    """Who speaks for a cluster: its manifest, then what runs it, then what began it; see ``PIN_KINDS``."""
+    found = member.installation
+    if isinstance(found, Installation):
+        return False, False, 0
+    is_late = found.kind in _COPIES or found.role is Role.OPERATOR
+    return True, is_late, [style.name for style in PIN_KINDS].index(found.kind)
+
+
+def _installs(member: Member) -> bool:
+    return role_of(member.installation) is Role.INSTALLS
+
+
+def _scope(path: str) -> str:
+    """The folder that a tool's file is for: ``.github/workflows`` and the like are for the one above."""
+    return _HIDDEN.sub("", posixpath.dirname(path)).rstrip("/")
+
+
+def _folder(key: str) -> str:
+    return "" if key == "." else key.partition(":")[0]
+
+
+def _name(key: str) -> str:
+    folder, _, owner = key.partition(":")
+    return owner or ("root" if folder == "." else folder)
+
+
+def _named_after(key: str, members: Sequence[Member]) -> str:
+    first = members[0]
+    if isinstance(first.installation, Installation):
+        return first.path
+    folder, _, owner = key.partition(":")
+    return posixpath.join("" if folder == "." else folder, owner, _NAMESPACE, _FILE)

@@ -1,0 +1,98 @@
+"""What keeps a plan from being carried out, whatever was decided: other writers, the checkout, the token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from flux_upgrade.around import Around
+from flux_upgrade.clusters import WORKFLOWS, Cluster, Member
+from flux_upgrade.decision import Hold, HoldReason
+from flux_upgrade.errors import CheckoutDiffers
+from flux_upgrade.forge import Repository
+from flux_upgrade.kinds import Installation, Pin
+from flux_upgrade.plan import Plan
+from flux_upgrade.values import NamedTuple
+
+JOBS_OWN = "github-actions[bot]"
+"""Who the token is that every job gets: pull requests of its own run no workflows at once."""
+_TERRAFORM = "terraform"
+
+
+class Guards(NamedTuple):
+    """What is known of the repository when a plan has been made."""
+
+    repository: Repository | None
+    """None: nobody was asked."""
+    around: Around
+    members: Sequence[Member]
+    """Of all clusters."""
+    explain: Callable[[str, str], CheckoutDiffers]
+    """Path, commit of the base → why the checkout differs from the base there."""
+    writes: bool
+    is_asked: bool
+    """A release was asked for by name: other writers are the user's to see to."""
+
+    def guarded(self, plan: Plan, cluster: Cluster, *, has_open: bool) -> Plan:
+        """The plan, or the hold that stands above it. ``has_open``: its pull request may be closed now."""
+        if plan.upgrades:
+            hold = self._differs(plan) or self._owned(plan, cluster) or self._forbidden(plan)
+        else:
+            # What another file than the base's makes superfluous is not closed.
+            hold = self._differs(plan) if has_open else None
+        return plan if hold is None else plan._replace(decisions=(hold,), tried={})
+
+    def _differs(self, plan: Plan) -> Hold | None:
+        if self.repository is None or not self.writes:
+            return None
+        if self.repository.files[plan.path].holds(plan.installation.content):
+            return None
+        why = self.explain(plan.path, self.repository.base_oid)
+        return Hold(HoldReason.CHECKOUT_DIFFERS, why.message, why.hint, CheckoutDiffers)
+
+    def _forbidden(self, plan: Plan) -> Hold | None:
+        """The token of a job can have every permission but this one (docs.github.com, GITHUB_TOKEN)."""
+        viewer = self.repository.viewer if self.repository is not None else ""
+        if viewer != JOBS_OWN or not plan.path.startswith(WORKFLOWS):
+            return None
+        return Hold(
+            HoldReason.WORKFLOW_PERMISSION,
+            "GITHUB_TOKEN cannot change a workflow",
+            "give the action a token of a GitHub App, or a fine-grained one, with the permission "
+            f"`workflows`, or list {plan.path} under `ignore` in the config file",
+            subject=plan.upgrades[0].subject,
+            target=plan.upgrades[0].target,
+        )
+
+    def _owned(self, plan: Plan, cluster: Cluster) -> Hold | None:
+        """The hold of a manifest that Terraform writes, and of Terraform's pin that may write another."""
+        if self.is_asked:
+            return None
+        if isinstance(plan.installation, Pin):
+            return self._unsettled(plan, plan.installation, cluster)
+        history: Sequence[str] = ()
+        if self.repository is not None:
+            history = self.repository.files[plan.path].history
+        moves = all(each.target != plan.installation.version for each in plan.upgrades)
+        # Terraform's pin says the release, and nothing of flags.
+        beside = [each.installation for each in cluster.members] if moves else []
+        pins = [each for each in beside if isinstance(each, Pin)]
+        return self.around.other_writer(plan.path, plan.upgrades[0].target, history, pins)
+
+    def _unsettled(self, plan: Plan, pin: Pin, cluster: Cluster) -> Hold | None:
+        if pin.kind != _TERRAFORM:
+            return None
+        elsewhere = [
+            member.path
+            for member in self.members
+            if isinstance(member.installation, Installation) and member not in cluster.members
+        ]
+        path = next((path for path in elsewhere if self.around.is_writer(pin, path)), None)
+        if path is None:
+            return None
+        return Hold(
+            HoldReason.OWNED_BY_TERRAFORM,
+            f"it may write {path}, and its `path` does not tell",
+            "write the cluster's folder as the resource's `path`, so that both move together",
+            subject=plan.upgrades[0].subject,
+            target=plan.upgrades[0].target,
+        )

@@ -1,0 +1,61 @@
+"""Clusters whose pins disagree: said first, wherever anything is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from flux_upgrade.clusters import Cluster, Member
+from flux_upgrade.drift import drift_of
+from flux_upgrade.groups import Team
+from flux_upgrade.kinds import Pin
+from flux_upgrade.report.wording import printable
+
+_FEW = 3
+
+
+def drift_text(teams: Iterable[Team]) -> str:
+    """A few lines for each cluster whose pins disagree, and a blank one below; empty where all agree."""
+    told = [line for team in teams for line in drift_lines(team.clusters)]
+    return "".join(f"{printable(line)}\n" for line in [*told, ""]) if told else ""
+
+
+def drift_lines(clusters: Iterable[Cluster]) -> Iterator[str]:
+    """Which cluster, and below it a line for each release: ``  v2.4.0 in a.yaml, b.yaml:6``."""
+    for cluster in clusters:
+        places = drift_of(cluster)
+        if places:
+            yield f"drift: {cluster.name}: its pins disagree"
+            yield from (f"  {version} in {_few(pins)}" for version, pins in places.items())
+
+
+def drift_sentences(clusters: Iterable[Cluster]) -> Iterator[tuple[str, str]]:
+    """The cluster, and what disagrees in one line."""
+    for cluster in clusters:
+        places = drift_of(cluster)
+        if places:
+            yield cluster.name, "; ".join(f"{version} in {_few(pins)}" for version, pins in places.items())
+
+
+def drift_value(clusters: Iterable[Cluster]) -> list[dict[str, Any]]:
+    """The same, as JSON."""
+    return [
+        {
+            "cluster": cluster.name,
+            "versions": {version: [place_of(pin) for pin in pins] for version, pins in places.items()},
+        }
+        for cluster in clusters
+        if (places := drift_of(cluster))
+    ]
+
+
+def place_of(member: Member) -> str:
+    """Path, and line where it is a pin."""
+    found = member.installation
+    return f"{member.path}:{found.line}" if isinstance(found, Pin) else member.path
+
+
+def _few(members: Sequence[Member]) -> str:
+    shown = [place_of(member) for member in members[:_FEW]]
+    more = len(members) - len(shown)
+    return " and ".join([", ".join(shown), *([f"{more} more"] if more else [])])
