@@ -30,6 +30,8 @@ class Demo:
         machine = Machine(hub.clock)
         self.clone = Clone(machine, work / "fleet")
         self.clone.folder.mkdir()
+        self.pinned = Clone(machine, work / "pinned")
+        self.pinned.folder.mkdir()
         self.repository = hub.create_repository("acme/fleet", is_private=True)
         workflow = yaml.safe_load(fleet.WORKFLOW.read_text())
         token = hub.token("actions", workflow["jobs"]["upgrade"]["permissions"])
@@ -45,6 +47,7 @@ class Demo:
         self.revert()
         self.conflict()
         self.laptop()
+        self.pins()
         self.keep_pull_requests()
 
     def begin(self) -> None:
@@ -53,7 +56,6 @@ class Demo:
         publish_releases(
             self.hub, {tag: fleet.DATES[tag] for tag in fleet.DATES if tag != "v2.9.4"}, fleet.NOTES
         )
-        self.clone.run("git", "init", "--quiet", "--initial-branch=main")
         fleet.build(self.clone, SOURCE)
         person = self.hub.token("classic", login="alice").value
         url = f"{self.hub.url.replace('://', f'://alice:{person}@')}/{self.repository.full_name}.git"
@@ -149,6 +151,21 @@ class Demo:
         self.clone.show("flux-upgrade", "plan", source, fleet.STAGING)
         self.clone.show("flux-upgrade", "upgrade", source, fleet.STAGING)
         self.clone.show("git", "diff", "--stat=100")
+
+    def pins(self) -> None:
+        """Every way that Flux got into a repository, which of them belong together, and what disagrees."""
+        title("Another repository: a manifest, a remote base, Terraform, a FluxInstance, and the CLI's pins")
+        source = f"--release-source={SOURCE}"
+        fleet.build_pinned(self.pinned, SOURCE)
+        told = self.pinned.show("flux-upgrade", "inspect", source)
+        if told.splitlines()[-1] != "2 installations, 6 pins, 6 styles, 1 drifting":
+            raise Surprise("a pin was not found, or one too many")
+        self.pinned.show("flux-upgrade", "plan", source)
+        self.pinned.run("flux-upgrade", "upgrade", source, "--approve=2.9")
+        say("\n$ flux-upgrade upgrade --approve=2.9")
+        changed = self.pinned.show("git", "diff", "--stat=100")
+        if "6 files changed" not in changed:
+            raise Surprise("a set was torn apart")
 
     def keep_pull_requests(self) -> None:
         """Each as its page shows it, and what it changes."""

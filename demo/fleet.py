@@ -1,4 +1,4 @@
-"""The repository of the demo, and the releases that come out while it is looked at."""
+"""The repositories of the demo, and the releases that come out while they are looked at."""
 
 from __future__ import annotations
 
@@ -11,6 +11,49 @@ STAGING = "clusters/staging/flux-system"
 PRODUCTION = "clusters/production/flux-system"
 EDGE = "clusters/edge/flux-system"
 MANIFEST = "gotk-components.yaml"
+
+# The other repository: what pins Flux there, besides a vendored manifest.
+PINS = {
+    "clusters/production/recovery/kustomization.yaml": """\
+# Applied by hand, should the cluster be built anew.
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources:
+  - https://github.com/fluxcd/flux2//manifests/install?ref=v2.9.3
+""",
+    "terraform/production.tf": """\
+resource "flux_bootstrap_git" "production" {
+  path    = "clusters/production"
+  version = "v2.8.7"
+}
+""",
+    "clusters/staging/flux-instance.yaml": """\
+apiVersion: fluxcd.controlplane.io/v1
+kind: FluxInstance
+metadata:
+  name: flux
+  namespace: flux-system
+spec:
+  distribution:
+    version: "2.8.x" # patches come by themselves
+    registry: ghcr.io/fluxcd
+  sync:
+    kind: GitRepository
+    url: https://git.example.com/fleet
+    path: clusters/staging
+""",
+    ".github/workflows/validate.yaml": """\
+on: pull_request
+jobs:
+  validate:
+    runs-on: ubuntu-24.04
+    steps:
+      - uses: fluxcd/flux2/action@v2.8.7
+        with:
+          version: 2.8.7
+""",
+    ".tool-versions": "flux2 2.8.7\n",
+}
 
 BEGINNING = "2026-07-24T05:17:00Z"
 # When Flux's releases of these names were published. A minor cools down for 7 days from its .0.
@@ -47,11 +90,19 @@ def build(clone: Clone, source: str) -> None:
     production = production.replace("/source-controller:v1.8.7", "/source-controller:v1.8.8")
 
     workflow = {".github/workflows/flux-upgrade.yaml": WORKFLOW.read_bytes()}
-    for name, content in {
-        **_cluster(STAGING, staging),
-        **_cluster(PRODUCTION, production),
-        **workflow,
-    }.items():
+    _commit(clone, {**_cluster(STAGING, staging), **_cluster(PRODUCTION, production), **workflow})
+
+
+def build_pinned(clone: Clone, source: str) -> None:
+    """Two clusters whose Flux is pinned in six ways; committed."""
+    manifest = _rendered(clone, source, "v2.8.7")
+    pins = {path: text.encode() for path, text in PINS.items()}
+    _commit(clone, {**_cluster(PRODUCTION, manifest), **pins})
+
+
+def _commit(clone: Clone, files: Mapping[str, bytes]) -> None:
+    clone.run("git", "init", "--quiet", "--initial-branch=main")
+    for name, content in files.items():
         path = clone.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)

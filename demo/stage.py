@@ -103,6 +103,8 @@ class Clone:
         """Run a command, without showing it. Returns what it prints."""
         return self._machine.run(command, self.folder, self._env)
 
-    def show(self, *command: str) -> None:
-        """Show a command and what it prints."""
-        say(f"\n$ {shlex.join(command)}\n{self.run(*command).rstrip()}")
+    def show(self, *command: str) -> str:
+        """Show a command and what it prints. Returns that."""
+        printed = self.run(*command).rstrip()
+        say(f"\n$ {shlex.join(command)}\n{printed}")
+        return printed

@@ -155,6 +155,54 @@ HOLDS = {
         "Change the version in the line that is named: see [Other bots](../how-to/other-bots.md#terraform).",
         "0",
     ),
+    HoldReason.FOLLOWS: (
+        "The pin moves with its cluster, and that waits.",
+        "What is said of the cluster.",
+        "0",
+    ),
+    HoldReason.CLUSTER_HELD: (
+        "Another pin of the same cluster cannot move, and half a set is never moved.",
+        "See to that pin first, or list its file under `ignore`.",
+        "0",
+    ),
+    HoldReason.DRIFT: (
+        "The pin is newer than its cluster.",
+        "Wait until the cluster is there, or put the pin back; nothing is downgraded.",
+        "0",
+    ),
+    HoldReason.CLI_SKEW: (
+        "No version of the Flux CLI is within one minor of all clusters that it serves.",
+        "Upgrade the cluster that lags behind, or give its tools a pin of their own.",
+        "0",
+    ),
+    HoldReason.FLOATING: (
+        "No version is pinned: a branch, `latest`, or nothing.",
+        "Pin a version, should it be upgraded by pull request.",
+        "0",
+    ),
+    HoldReason.UNSUPPORTED_PIN: (
+        (
+            "What the pin says cannot be told, or cannot be changed safely: a variable, a template, an anchor, a "
+            "patch of another pin, an odd spelling, a digest that does not belong to its tag."
+        ),
+        "Write a plain version there, or list the file under `ignore`. The pins of its cluster wait for it.",
+        "0, 19 where it is seen only when the pin is changed",
+    ),
+    HoldReason.SOURCE_UNAVAILABLE: (
+        "The registry or chart repository of a pin cannot be reached, or refuses to answer.",
+        "Run again later, or see to the access that is named.",
+        "4",
+    ),
+    HoldReason.UNTRUSTED_ARTIFACT: (
+        "A registry or chart repository serves what it should not: other bytes than their digest says.",
+        "Find out why, before anything is taken from there.",
+        "5",
+    ),
+    HoldReason.WORKFLOW_PERMISSION: (
+        "The pin stands in a workflow, which `GITHUB_TOKEN` cannot change.",
+        "Give the action a token with the permission `workflows`, or list the file under `ignore`.",
+        "0",
+    ),
     HoldReason.ORPHAN: (
         "No kustomization in the repository refers to the file: no cluster has it.",
         "Remove the file, refer to it, or list it under `ignore`. Named as PATH, or with `--to`, it is upgraded.",
@@ -396,7 +444,7 @@ def _shown(shown: Callable[[str], str], match: re.Match[str]) -> str:
 def report(case: str) -> str:
     """What a case's command prints on stdout, below the command itself."""
     text = (ROOT / "tests" / "cases" / case / "report.txt").read_text(encoding="utf-8")
-    shown = text[text.index("$ flux-upgrade upgrade") :]
+    shown = text[text.index("\n$ flux-upgrade ") + 1 :]
     return re.split(r"^\[(?:stderr|exit code \d+)\]$", shown, maxsplit=1, flags=re.MULTILINE)[0]
 
 

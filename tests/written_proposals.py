@@ -23,6 +23,7 @@ from flux_upgrade.plan import Plan, Upgrade
 from flux_upgrade.proposal import Proposal, Surroundings
 from memory import MemoryTree, NoFlux, WrittenReleases
 from replacing import replace
+from written_sets import Repository
 
 CASES = Path(__file__).resolve().parent / "pull_requests"
 PATH = "clusters/staging/flux-system/gotk-components.yaml"
@@ -155,7 +156,8 @@ def names() -> list[str]:
 def case(name: str) -> Case:
     """The case of a folder. Its ``case.toml``: a description, what ``proposal`` takes, ``[[installation]]``
     as ``Stated``, ``[around]`` as ``Surroundings``, ``[notes]`` by release (``repeat-notes`` times), and
-    the releases that are ``unverified``, or ``published`` and newer than the rules.
+    the releases that are ``unverified``, or ``published`` and newer than the rules. With a ``team``, it has
+    what ``written_sets.Repository`` takes instead.
     """
     stated = tomllib.loads((CASES / name / "case.toml").read_text(encoding="utf-8"))
     assert stated.pop("description")
@@ -170,6 +172,9 @@ def case(name: str) -> Case:
         for each in stated.pop("installation", [{}])
     ]
     stated["subject"] = Subject(stated.get("subject", "patch"))
+    if "team" in stated:
+        team, subject = stated.pop("team"), stated.pop("subject")
+        return Case(CASES / name, Repository(**stated).proposal(team, subject), surroundings)
     return Case(CASES / name, proposal(*installations, releases=releases, **stated), surroundings)
 
 

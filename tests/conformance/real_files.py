@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import tarfile
+import time
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from conformance.judged_pins import brief
 from flux_upgrade.decision import Hold
 from flux_upgrade.edges.directory import DirectoryReleases
-from flux_upgrade.kinds import gotk
+from flux_upgrade.kinds import World, discover_pins, gotk
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.plan import Upgrade
 from flux_upgrade.publish import publish
-from memory import MemoryTree, NoFlux
-from planned import decision_of, plans_of
+from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
+from planned import change_of, decision_of, plans_of
 
 TARGET = "v2.9.4"
 PATH = "clusters/one/flux-system/gotk-components.yaml"
@@ -45,6 +47,10 @@ class Record:
     faults: list[str] = field(default_factory=list)
     """What went wrong with the upgrade: a lost edit, a second run that changed something."""
     trace: str = ""
+    pins: list[str] = field(default_factory=list)
+    """What other kinds take to be theirs."""
+    seconds: float = 0.0
+    """That these took."""
 
     @property
     def is_v2(self) -> bool:
@@ -83,6 +89,10 @@ def records_of(conformance: Path, index: dict[str, dict[str, Any]], wanted: set[
 
 
 def _look(record: Record, content: bytes, regenerator: Regenerator) -> None:
+    start = time.monotonic()
+    world = World(MemoryTree({record.row["path"]: content}), regenerator, MemoryArtifacts(), MemoryCharts())
+    record.pins = [brief(pin) for pin in discover_pins(world)]
+    record.seconds = time.monotonic() - start
     tree = MemoryTree({PATH: content})
     (installation,) = gotk.find(tree, regenerator)
     proof = installation.proof
@@ -91,7 +101,7 @@ def _look(record: Record, content: bytes, regenerator: Regenerator) -> None:
     record.residue = len(proof.edits)
     if not record.is_v2:
         return
-    (outcome,) = publish(plans_of([installation], regenerator, to=TARGET), tree)
+    (outcome,) = publish([[each] for each in plans_of([installation], regenerator, to=TARGET)], tree)
     decision = decision_of(outcome.plan)
     if isinstance(decision, Hold):
         record.upgrade = str(decision.reason)
@@ -104,7 +114,7 @@ def _look(record: Record, content: bytes, regenerator: Regenerator) -> None:
 
 def _faults(upgrade: Upgrade, tree: MemoryTree, regenerator: Regenerator) -> Iterator[str]:
     """The written file is looked at afresh, as the next run would."""
-    carried = upgrade.change.carried
+    carried = change_of(upgrade).carried
     (again,) = gotk.find(tree, regenerator)
     if again.proof.version != TARGET:
         yield f"the written file is a {again.proof.version}"
@@ -113,6 +123,6 @@ def _faults(upgrade: Upgrade, tree: MemoryTree, regenerator: Regenerator) -> Ite
     if carried.dropped or carried.conflicts:
         yield "edits were dropped in silence"
     written = tree.files[PATH]
-    (second,) = publish(plans_of([again], regenerator, to=TARGET), tree)
+    (second,) = publish([[each] for each in plans_of([again], regenerator, to=TARGET)], tree)
     if not isinstance(decision_of(second.plan), Hold) or tree.files[PATH] != written:
         yield "the second run changed something"

@@ -22,7 +22,7 @@ from flux_upgrade.manifests.options import COMPONENTS, InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.plan import Upgrade
 from memory import MemoryTree
-from planned import decision_of, plans_of
+from planned import change_of, decision_of, plans_of
 
 pytestmark = pytest.mark.real_part("shared data")
 
@@ -199,8 +199,8 @@ def test_every_edit_finds_its_own_object(edit: Edit, version: str, regenerator: 
     assert isinstance(decision, Upgrade), decision
     expected = copy.deepcopy(objects_of(target))
     edit.data(expected)
-    assert objects_of(decision.change.new.decode()) == expected
-    assert edited.count(" # ours") == decision.change.new.decode().count(" # ours")
+    assert objects_of(change_of(decision).new.decode()) == expected
+    assert edited.count(" # ours") == change_of(decision).new.decode().count(" # ours")
     CARRIED.append(edit.name)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from jsonschema import Draft202012Validator
 
 from cases_on_disk import Case, Run, all_cases, run_in
 from flux_upgrade.decision import Hold, HoldReason, Subject
-from flux_upgrade.kinds import gotk
+from flux_upgrade.kinds import PIN_KINDS, gotk
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.plan import Plan
 from flux_upgrade.report.plans import plan_value
@@ -24,7 +25,7 @@ REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 SCHEMA = json.loads((REFERENCE / "plan.schema.json").read_text())
 DEFINITIONS = SCHEMA["$defs"]
 VALIDATOR = Draft202012Validator(SCHEMA)
-OURS = ("installation", "decision")
+OURS = ("drift", "installation", "decision", "named")
 
 
 def plan(before: Path, source: Path, folder: Path, *flags: str) -> Run:
@@ -85,12 +86,13 @@ def test_every_hold_is_valid(reason: HoldReason) -> None:
         Hold(reason, "why", "what to do", subject=Subject.MAJOR, target="v3.0.0", since=day, until=day),
         Hold(reason),
     )
-    value = plan_value(Plan(found, found.path, holds))
-    assert list(VALIDATOR.iter_errors({"installations": [value]})) == []
+    value = plan_value(Plan(found, found.path, holds), "clusters/a")
+    assert list(VALIDATOR.iter_errors({"drift": [], "installations": [value], "named": []})) == []
 
 
 def test_every_enumeration_is_the_programs() -> None:
-    assert DEFINITIONS["installation"]["properties"]["kind"]["enum"] == [gotk.NAME, gotk.INSTALL]
+    for name in (gotk.NAME, gotk.INSTALL, *(kind.name for kind in PIN_KINDS)):
+        assert re.fullmatch(DEFINITIONS["kind"]["pattern"], name)
     assert DEFINITIONS["subject"]["enum"] == list(Subject)
     assert DEFINITIONS["reason"]["enum"] == list(HoldReason)
 

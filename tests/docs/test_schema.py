@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 
 from cases_on_disk import Case, all_cases, run_in
 from flux_upgrade.kinds import gotk
+from flux_upgrade.kinds.pin import Role, Standing
 from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Verdict
@@ -44,13 +45,15 @@ def test_every_enumeration_is_the_programs() -> None:
     installation = DEFINITIONS["installation"]["properties"]
     assert installation["proof"]["enum"] == list(Verdict)
     assert installation["kind"]["enum"] == [gotk.NAME, gotk.INSTALL]
+    pin = DEFINITIONS["pin"]["properties"]
+    assert (pin["role"]["enum"], pin["standing"]["enum"]) == (list(Role), list(Standing))
     assert DEFINITIONS["controller"]["properties"]["state"]["enum"] == [*ImageState, None]
     assert DEFINITIONS["edit"]["properties"]["op"]["enum"] == list(Op)
     assert DEFINITIONS["flags"]["required"] == list(InstallOptions("").flags())
 
 
 def test_every_object_of_ours_is_closed_and_asks_for_all_of_its_fields() -> None:
-    for name in ("installation", "flags", "controller", "edit"):
+    for name in ("drift", "pin", "counts", "installation", "flags", "controller", "edit"):
         assert DEFINITIONS[name]["additionalProperties"] is False
         assert DEFINITIONS[name]["required"] == list(DEFINITIONS[name]["properties"]), name
 

@@ -47,7 +47,7 @@ def states(told: str) -> list[str]:
 
 def test_it_has_all_its_acts(acts: dict[str, str]) -> None:
     assert [name for name in acts if name.isdigit()] == ["1", "2", "3", "4", "5", "6"]
-    assert len(acts) == 9
+    assert len(acts) == 10
 
 
 def test_a_scheduled_run_opens_the_patch_and_a_draft_for_the_pending_minor(acts: dict[str, str]) -> None:
@@ -94,6 +94,14 @@ def test_the_laptop_shows_the_proof(acts: dict[str, str]) -> None:
     told = next(told for name, told in acts.items() if name.startswith("On a laptop"))
     assert "the header says v2.9.3 (line 3): not so" in told
     assert "1 file changed" in told
+
+
+def test_pins_are_found_and_move_as_sets(acts: dict[str, str]) -> None:
+    told = next(told for name, told in acts.items() if name.startswith("Another repository"))
+    inspected, planned, changed = re.split(r"^\$ flux-upgrade (?:plan|upgrade) .*$", told, flags=re.MULTILINE)
+    assert inspected.rstrip().endswith("2 installations, 6 pins, 6 styles, 1 drifting")
+    assert planned.startswith("\ndrift: clusters/production: its pins disagree\n")
+    assert "6 files changed" in changed
 
 
 def test_what_is_kept_is_what_there_was_to_look_at(acts: dict[str, str], kept: Path) -> None:

@@ -38,11 +38,12 @@ def test_there_is_something_to_lint() -> None:
 
 
 def test_zizmor_has_no_finding() -> None:
-    code, told = lint(program("zizmor"), *ZIZMOR, ".", *EXAMPLES)
+    code, told = lint(program("zizmor"), *ZIZMOR, ".github", "action.yml", *EXAMPLES)
     assert "No findings to report" in told
     assert code == 0
     for path in (*WORKFLOWS, *EXAMPLES, ROOT / "action.yml"):
-        assert f"completed {path}" in told.replace("./", f"{ROOT}/"), path
+        shown = path.relative_to(ROOT) if path not in EXAMPLES else path
+        assert f"completed {shown}" in told, path
 
 
 def test_actionlint_has_no_finding() -> None:

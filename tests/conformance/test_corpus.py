@@ -1,0 +1,19 @@
+"""How many files we wrote ourselves, from the documentation of each way to install Flux."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from conformance.real_files import tell
+from flux_upgrade.kinds import PIN_KINDS
+from kind_cases import all_cases
+
+
+def test_the_corpus_that_we_wrote() -> None:
+    contents = {(case.kind, content) for case in all_cases() for content in case.files("before").values()}
+    counted = Counter(kind for kind, _ in contents)
+    told = ", ".join(f"{count} {kind}" for kind, count in sorted(counted.items()))
+    tell(f"corpus: {counted.total()} different files that we wrote: {told}")
+
+    assert counted.total() >= 60
+    assert all(counted[kind.name] >= 8 for kind in PIN_KINDS)

@@ -1,0 +1,224 @@
+"""Real files that pin Flux, or seem to, in their places in a tree: what is found is what a person found."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from conformance.judged_pins import CLUSTERS, JUDGED, brief
+from conformance.real_files import members, regenerator_of, rows, tell
+from flux_upgrade.clusters import Cluster, Member, clusters_of, is_named
+from flux_upgrade.drift import drift_of
+from flux_upgrade.kinds import PIN_KINDS, Pin, World, discover_pins, kind_of
+from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.surroundings.syncs import syncs
+from flux_upgrade.textedit import edited
+from kind_cases import ListedReleases
+from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
+from spans import assert_kept_outside
+
+pytestmark = pytest.mark.real_part("shared data")
+
+NEXT = "v2.9.5"
+"""A release that does not exist: every real pin can be taken to it."""
+ARTIFACT = "ghcr.io/fluxcd/flux-manifests"
+ANY_NAMES = (
+    "kustomization.yaml",
+    ".github/workflows/x.yaml",
+    ".gitlab-ci.yml",
+    ".tool-versions",
+    "mise.toml",
+    ".flux-version",
+    "Dockerfile",
+    "x.tf",
+    "x.tf.json",
+    "Chart.yaml",
+    "helmfile.yaml",
+    "aqua.yaml",
+    "install.sh",
+    "Makefile",
+)
+"""Under each of them another kind reads the file, or reads it in another way."""
+
+
+@pytest.fixture(scope="module")
+def regenerator(releases: Path) -> Regenerator:
+    return regenerator_of(releases)
+
+
+@pytest.fixture(scope="module")
+def index(conformance: Path) -> dict[tuple[str, str], str]:
+    """Repository and path → file."""
+    return {(row["repo"], row["path"]): row["file"] for row in rows(conformance / "pins.jsonl")}
+
+
+@pytest.fixture(scope="module")
+def trees(conformance: Path, index: dict[tuple[str, str], str]) -> dict[str, dict[str, bytes]]:
+    """Repository → its files among pins and siblings."""
+    found: dict[str, dict[str, bytes]] = defaultdict(dict)
+    for name, content in members(conformance / "siblings.tar.xz"):
+        repository, _, path = name.partition("/")
+        found[repository.replace("+", "/")][path.replace("__", "/")] = content
+    places = {file: place for place, file in index.items()}
+    for name, content in members(conformance / "pins.tar.xz"):
+        repository, path = places[name]
+        found[repository][path] = content
+    return dict(found)
+
+
+def world_of(files: Mapping[str, bytes], regenerator: Regenerator) -> World:
+    artifacts = {
+        f"{ARTIFACT}:{tag}": {"digest": digest_of(tag), "revision": f"{tag}@sha1:{'0' * 40}"}
+        for tag in regenerator.stable_tags()
+    }
+    return World(MemoryTree(files), regenerator, MemoryArtifacts(artifacts), MemoryCharts())
+
+
+def digest_of(tag: str) -> str:
+    """Of our own making."""
+    return f"sha256:{tag.encode().hex():0>64}"
+
+
+def with_next(regenerator: Regenerator) -> Regenerator:
+    return Regenerator(ListedReleases((*regenerator.stable_tags(), NEXT), {}), NoFlux())
+
+
+def clusters_in(pins: Sequence[Pin], world: World) -> tuple[Cluster, ...]:
+    return clusters_of(
+        (Member(pin, pin.path) for pin in pins if not is_named(pin)), lambda: syncs(world.tree)
+    )
+
+
+def test_every_file_is_judged(index: dict[tuple[str, str], str]) -> None:
+    assert set(JUDGED) == set(index.values())
+
+
+def test_pins_of_whole_repositories(
+    trees: dict[str, dict[str, bytes]], index: dict[tuple[str, str], str], regenerator: Regenerator
+) -> None:
+    """The table at the end of the run is read by people: each row of it was right when it was judged."""
+    found: dict[str, list[str]] = defaultdict(list)
+    sets: dict[str, dict[str, tuple[str, ...]]] = {}
+    for repository, files in sorted(trees.items()):
+        world = world_of(files, regenerator)
+        pins = list(discover_pins(world))
+        clusters = clusters_in(pins, world)
+        names = {member.path: cluster.name for cluster in clusters for member in cluster.members}
+        for pin in pins:
+            file = index[repository, pin.path]
+            found[file].append(brief(pin))
+            said = pin.reason or f"says {pin.written}"
+            cluster = names.get(pin.path, "no cluster")
+            tell(
+                f"pins: {file} {repository} {pin.path}:{brief(pin)} · {said} · {cluster} · {JUDGED[file][1]}"
+            )
+        if clusters:
+            sets[repository] = {
+                each.name: tuple(index[repository, member.path] for member in each.members)
+                for each in clusters
+            }
+        assert not any(map(drift_of, clusters))
+    for (repository, path), file in sorted(index.items()):
+        if file not in found:
+            tell(f"pins: {file} {repository} {path}: no pin · {JUDGED[file][1]}")
+    siblings = sum(map(len, trees.values())) - len(JUDGED)
+    tell(f"pins: {len(found)} of {len(JUDGED)} files hold one; none of {siblings} siblings does")
+
+    assert found == {file: [told] for file, (told, _) in JUDGED.items() if told}
+    assert sets == CLUSTERS
+    assert siblings == 316
+
+
+def test_each_file_alone(
+    trees: dict[str, dict[str, bytes]], index: dict[tuple[str, str], str], regenerator: Regenerator
+) -> None:
+    for repository, files in trees.items():
+        for path, content in files.items():
+            found = [brief(pin) for pin in discover_pins(world_of({path: content}, regenerator))]
+            told, _ = JUDGED.get(index.get((repository, path), ""), ("", ""))
+
+            assert found == ([told] if told else [])
+
+
+@pytest.mark.parametrize("target", ["v2.9.4", NEXT])
+def test_movable_pins_move_and_nothing_else_does(
+    trees: dict[str, dict[str, bytes]], regenerator: Regenerator, target: str
+) -> None:
+    using = with_next(regenerator)
+    moved = 0
+    for files in trees.values():
+        world = world_of(files, using)
+        for pin in discover_pins(world):
+            if not pin.is_movable or pin.version == target:
+                continue
+            change = kind_of(pin).change(pin, target, world)
+            after = edited(pin.content, change.replacements)
+            assert_kept_outside(pin.content, after, change.replacements)
+            (again,) = discover_pins(world_of({pin.path: after}, using))
+            assert brief(again) == brief(pin).replace(pin.version, target)
+            assert edited(after, kind_of(again).change(again, target, world).replacements) == after
+            moved += 1
+    tell(f"pins: {moved} taken to {target}, and no byte beside them; none moves a second time")
+    assert moved == sum(
+        "exact" in told and "named" not in told and target not in told for told, _ in JUDGED.values()
+    )
+
+
+def test_a_digest_beside_a_real_tag_moves_with_it(
+    trees: dict[str, dict[str, bytes]], regenerator: Regenerator
+) -> None:
+    """The real files have tags alone: the digest is put beside them here."""
+    moved = 0
+    for files in trees.values():
+        for pin in discover_pins(world_of(files, regenerator)):
+            if pin.kind != "flux-manifests":
+                continue
+            tag = f"    tag: {pin.version}\n"
+            both = pin.content.decode().replace(tag, f"{tag}    digest: {digest_of(pin.version)}\n")
+            world = world_of({pin.path: both.encode()}, with_next(regenerator))
+            (pinned,) = discover_pins(world)
+            change = kind_of(pinned).change(pinned, NEXT, world)
+            expected = both.replace(tag, tag.replace(pin.version, NEXT))
+            expected = expected.replace(digest_of(pin.version), digest_of(NEXT))
+            assert edited(pinned.content, change.replacements).decode() == expected
+            moved += 1
+    assert moved == 6
+
+
+def test_resources_hold_no_other_pins(conformance: Path, regenerator: Regenerator) -> None:
+    """Two of them are among the pins, too; a third has the action in comments."""
+    repositories: dict[tuple[str, str], dict[str, bytes]] = defaultdict(dict)
+    places = {row["file"]: row for row in rows(conformance / "resources.jsonl")}
+    files = {}
+    for name, content in members(conformance / "resources.tar.xz"):
+        row = places[name]
+        repositories[row["repo"], row["commit"]][row["path"]] = content
+        files[row["repo"], row["path"]] = name
+    start = time.monotonic()
+    found = {
+        files[repository, pin.path]: brief(pin)
+        for (repository, _), tree in repositories.items()
+        for pin in discover_pins(world_of(tree, regenerator))
+    }
+    seconds = time.monotonic() - start
+    tell(f"pins: {len(found)} in {len(places)} files with resources, in {seconds:.1f} s: {sorted(found)}")
+
+    assert found == {file: told for file, (told, _) in JUDGED.items() if told and file in places}
+    assert len(found) == 2
+    assert len(places) == 564
+
+
+def test_any_real_file_under_any_name(conformance: Path, regenerator: Regenerator) -> None:
+    count, start = 0, time.monotonic()
+    for archive in ("siblings.tar.xz", "pins.tar.xz", "resources.tar.xz"):
+        for _, content in members(conformance / archive):
+            list(discover_pins(world_of(dict.fromkeys(ANY_NAMES, content), regenerator)))
+            count += 1
+    seconds = time.monotonic() - start
+    tell(f"pins: {count} files read under {len(ANY_NAMES)} names without a traceback, in {seconds:.1f} s")
+    assert count == 316 + 39 + 564
+    assert all(any(kind.takes(name) for name in ANY_NAMES) for kind in PIN_KINDS)

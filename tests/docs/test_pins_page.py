@@ -1,0 +1,26 @@
+"""The page of pins has a row for each style, and one for each standing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from flux_upgrade.kinds import PIN_KINDS, gotk
+from flux_upgrade.kinds.pin import Standing
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "pins.md"
+
+
+def column(heading: str, index: int) -> list[str]:
+    """Cells of the table below a heading, without backquotes."""
+    section = PAGE.read_text().partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("| ")][2:]
+    return [re.split(r"(?<!\\)\|", line)[1 + index].strip().strip("`") for line in lines]
+
+
+def test_every_style_has_one_row() -> None:
+    assert sorted(column("Styles", 1)) == sorted([gotk.NAME, *(kind.name for kind in PIN_KINDS)])
+
+
+def test_every_standing_has_one_row() -> None:
+    assert column("What a pin says", 0) == [str(each) for each in Standing]

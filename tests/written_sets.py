@@ -1,0 +1,36 @@
+"""Proposals for clusters with pins, planned from a few files as a run would plan them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from flows import World, fleet
+from flux_upgrade.config import Config, load
+from flux_upgrade.decision import Subject
+from flux_upgrade.planning import plan_teams
+from flux_upgrade.proposal import Proposal
+from flux_upgrade.proposals import proposals_of
+from memory import MemoryArtifacts
+
+
+@dataclass(frozen=True)
+class Repository:
+    """What is in it, and around it."""
+
+    manifests: Mapping[str, str] = field(default_factory=dict)
+    """A cluster's folder → the release of its vendored manifest."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    artifacts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """As ``MemoryArtifacts`` takes them."""
+    config: str = ""
+    """The config file."""
+
+    def proposal(self, team: str, subject: Subject) -> Proposal:
+        """What is proposed for a team, by its name."""
+        texts = {path: text.encode() for path, text in self.files.items()}
+        config = load(self.config, "flux-upgrade.yaml") if self.config else Config()
+        world = World({**fleet(self.manifests), **texts}, config, artifacts=MemoryArtifacts(self.artifacts))
+        planned = plan_teams(world.gathered())
+        return {each.team.name: proposals_of(each, config, ()) for each in planned}[team][subject]
