@@ -91,7 +91,7 @@ def test_components_that_cannot_be_compared_do_not_stop_a_change(error: Exceptio
     around = world(MemoryArtifacts(STATED), Silent(error))
     change = flux_manifests.change(found("tag: v2.8.0", around), "v2.9.4", around)
     (remark,) = change.remarks
-    assert remark.startswith("The artifact of v2.9.3 holds source-watcher, too")
+    assert remark.startswith("From v2.9.3 on the artifact holds source-watcher, too")
     change = flux_manifests.change(found("tag: v2.9.3", around), "v2.9.4", around)
     assert change.remarks == ()
 

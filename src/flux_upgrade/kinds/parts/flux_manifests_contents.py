@@ -98,7 +98,7 @@ def _recorded(old: str, new: str) -> Iterator[str]:
 
 def _gain(names: str, old: str, since: str) -> str:
     return (
-        f"The artifact of {since} holds {names}, too, which that of {old} does not:"
+        f"From {since} on the artifact holds {names}, too, which that of {old} does not:"
         " patch it away where it is not wanted."
     )
 
