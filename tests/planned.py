@@ -40,3 +40,13 @@ def change_of(upgrade: Upgrade) -> Change:
     """What becomes of a vendored manifest."""
     assert isinstance(upgrade.change, Change)
     return upgrade.change
+
+
+def told(plan: Plan) -> list[tuple[str, str]]:
+    """Each decision: its subject, with a question mark where it waits, or why it is held; and its target."""
+    return [
+        (f"{each.subject}{'' if each.approved else '?'}", each.target)
+        if isinstance(each, Upgrade)
+        else (str(each.reason), each.target)
+        for each in plan.decisions
+    ]

@@ -137,8 +137,8 @@ class _Clusters:
         for member in self._installing():
             if isinstance(member.installation, Installation):
                 yield self._home(member.path)
-            elif member.installation.folder is not None:
-                yield member.installation.folder
+            elif (folder := self._stated(member, member.installation)) is not None:
+                yield folder
         for each in self._syncs:
             # A folder of another cluster, or one from which a Kustomization reconciles itself.
             if each.target if each.is_remote else is_below(posixpath.dirname(each.path), each.target):
@@ -159,15 +159,17 @@ class _Clusters:
         if isinstance(found, Installation):
             return self._home(member.path) or "."
         folder = posixpath.dirname(member.path)
-        if found.folder is not None:
-            return found.folder or "."
+        stated = self._stated(member, found)
+        if stated is not None:
+            return stated or "."
         is_copy = found.kind in _COPIES
         if found.owner and not is_copy:
             return f"{folder}:{found.owner}"
         root = self._deepest(folder)
         if root is None:
             root = self._by_kustomization(folder)
-        if root is None and (found.role is Role.OPERATOR or (is_copy and found.is_movable)):
+        is_free = is_copy and found.is_movable and found.folder is None
+        if root is None and (found.role is Role.OPERATOR or is_free):
             root = self._only_one_around(folder)
         if root is None and found.owner:
             return f"{folder}:{found.owner}"
@@ -175,6 +177,25 @@ class _Clusters:
             root = folder
             self._roots[root] = None
         return root or "."
+
+    @cached_property
+    def _claims(self) -> dict[tuple[str, str | None], set[tuple[str, str]]]:
+        """Kind and stated folder → who states it."""
+        claims: dict[tuple[str, str | None], set[tuple[str, str]]] = {}
+        for path, found in ((each.path, each.installation) for each in self._installing()):
+            if isinstance(found, Pin):
+                who = posixpath.dirname(path), found.owner
+                claims.setdefault((found.kind, found.folder), set()).add(who)
+        return claims
+
+    def _stated(self, member: Member, pin: Pin) -> str | None:
+        """The folder that the cluster is reconciled from, where the pin says so and it can be this repository's.
+
+        A cluster is bootstrapped once, and the root holds one: several that say the same mean as many
+        repositories.
+        """
+        is_disputed = len(self._claims[pin.kind, pin.folder]) > 1 if _installs(member) else False
+        return None if is_disputed and (pin.kind in _COPIES or not pin.folder) else pin.folder
 
     def _deepest(self, folder: str) -> str | None:
         while folder not in self._roots:

@@ -143,6 +143,16 @@ A, B = "clusters/a/flux-system/gotk-components.yaml", "clusters/b/flux-system/go
             id="the-root-of-what-was-bootstrapped-is-ours",
         ),
         pytest.param(
+            {"dev/main.tf": terraform("clusters/main"), "prod/main.tf": terraform("clusters/main")},
+            {"flux_bootstrap_git.this": ["prod/main.tf"]},
+            id="two-bootstraps-of-one-path-are-of-two-repositories",
+        ),
+        pytest.param(
+            {"dev/flux.yaml": instance(path="./"), "prod/flux.yaml": instance(path="./")},
+            {"dev": ["dev/flux.yaml"], "prod": ["prod/flux.yaml"]},
+            id="two-roots-are-of-two-repositories",
+        ),
+        pytest.param(
             {
                 A: vendored(),
                 "clusters/a/edge.yaml": sync("./edge", "edge")

@@ -12,7 +12,7 @@ from flux_upgrade.decision import HoldReason, Subject
 from flux_upgrade.drift import drift_of
 from flux_upgrade.errors import ReleaseNotFound
 from flux_upgrade.kinds.parts.operator_release import lowest_with
-from flux_upgrade.plan import Plan, Upgrade, files_after
+from flux_upgrade.plan import Plan, files_after
 from flux_upgrade.planning import Asked, TeamPlan, plan_teams
 from flux_upgrade.policy import Bump, Policy
 from flux_upgrade.proposal import Surroundings
@@ -20,6 +20,7 @@ from flux_upgrade.proposals import proposals_of
 from flux_upgrade.pull_request.view import View
 from memory import MemoryArtifacts
 from pinned import base, instance, sync, tools, vendored
+from planned import told
 
 A = "clusters/a/flux-system/gotk-components.yaml"
 FLUX, CHART, BASE = "clusters/a/flux.yaml", "clusters/a/operator.yaml", "clusters/a/base/kustomization.yaml"
@@ -73,15 +74,6 @@ def world(files: Mapping[str, str], policy: Policy = PATCH, **given: object) -> 
 
 def teams(files: Mapping[str, str], policy: Policy = PATCH, **given: object) -> tuple[TeamPlan, ...]:
     return plan_teams(world(files, policy, **given).gathered())
-
-
-def told(plan: Plan) -> list[tuple[str, str]]:
-    return [
-        (f"{each.subject}{'' if each.approved else '?'}", each.target)
-        if isinstance(each, Upgrade)
-        else (str(each.reason), each.target)
-        for each in plan.decisions
-    ]
 
 
 def by_place(found: Sequence[TeamPlan]) -> dict[str, Plan]:

@@ -13,7 +13,7 @@ from flux_upgrade.errors import SourceUnavailable, UnsupportedPin, WriteFailed
 from flux_upgrade.guards import JOBS_OWN
 from flux_upgrade.kinds import Pin
 from flux_upgrade.pins import PinPlanner
-from flux_upgrade.plan import Plan, Subjected, Terms, Upgrade, files_after
+from flux_upgrade.plan import Plan, Subjected, Terms, files_after
 from flux_upgrade.planning import Asked, plan_teams
 from flux_upgrade.policy import Answers, Bump, Muted, Policy
 from flux_upgrade.publish import publish
@@ -21,6 +21,7 @@ from flux_upgrade.pull_requests import question_of
 from memory import MemoryArtifacts, MemoryTree
 from memory_forge import MemoryForge
 from pinned import artifact, base, instance, terraform, tools, vendored, workflow
+from planned import told
 
 A, B = "clusters/a/flux-system/gotk-components.yaml", "clusters/b/flux-system/gotk-components.yaml"
 BASE, TF = "clusters/a/base/kustomization.yaml", "infra/a.tf"
@@ -51,15 +52,6 @@ def world(files: Mapping[str, str], policy: Policy = MINOR, **given: object) -> 
 def plans(files: Mapping[str, str], policy: Policy = MINOR, **given: object) -> dict[str, Plan]:
     teams = plan_teams(world(files, policy, **given).gathered())
     return {plan.path: plan for team in teams for plan in team.plans}
-
-
-def told(plan: Plan) -> list[tuple[str, str]]:
-    return [
-        (f"{each.subject}{'' if each.approved else '?'}", each.target)
-        if isinstance(each, Upgrade)
-        else (str(each.reason), each.target)
-        for each in plan.decisions
-    ]
 
 
 @pytest.mark.parametrize(

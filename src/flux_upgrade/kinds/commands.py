@@ -18,19 +18,7 @@ from flux_upgrade.values import NamedTuple
 from flux_upgrade.versions import is_tag
 
 NAME = "commands"
-_SCRIPTS = (
-    ".sh",
-    ".bash",
-    ".zsh",
-    ".fish",
-    ".ps1",
-    ".mk",
-    ".just",
-    "akefile",
-    "ustfile",
-    "Jenkinsfile",
-    "Tiltfile",
-)
+_YAML = (".yaml", ".yml")
 
 _PIPELINE = re.compile(
     r"(?:.*/)?(?:\.(?:github|gitea|forgejo)/(?:workflows|actions)/.*|action\.ya?ml|\.?[Tt]askfiles?\b.*|[Tt]askfile.*"
@@ -85,7 +73,7 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
     """See ``PinKind``. What one variable says in several commands is one pin."""
     del world
     for file in files:
-        if not file.path.endswith(_SCRIPTS) and _PIPELINE.fullmatch(file.path) is None:
+        if file.path.endswith(_YAML) and _PIPELINE.fullmatch(file.path) is None:
             continue
         original = decoded(file.content)
         text = _CONTINUED.sub(_blank, _PROSE.sub(_blank, _COMMENT.sub(_blank, original)))
