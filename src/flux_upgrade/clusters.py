@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
-from flux_upgrade.kinds import PIN_KINDS, Installation
+from flux_upgrade.kinds import PIN_KINDS, Installation, Pin
 from flux_upgrade.kinds.pin import Role
 from flux_upgrade.plan import Found
 from flux_upgrade.values import NamedTuple
 
-_COPIES = frozenset({"kustomize-remote-base", "terraform", "eksctl"})
+COPIES = frozenset({"kustomize-remote-base", "terraform", "eksctl"})
 """Kinds that begin or restore a cluster that other files keep running: they stand anywhere."""
 _NAMESPACE = "flux-system"
 TOOLS = "flux-cli"
@@ -25,6 +26,8 @@ WORKFLOWS = ".github/workflows/"
 """The name of a set of CLI pins that is of no single cluster."""
 _HIDDEN = re.compile(r"(?:^|/)\.[^/].*")
 _FILE = "gotk-components.yaml"
+_OF = "\0"
+"""Between a folder and an owner: no path has it."""
 
 
 class Member(NamedTuple):
@@ -109,7 +112,7 @@ class _Clusters:
             key = self._key(member)
             if isinstance(member.installation, Installation) and key in self._sets:
                 # Two manifests beside each other are two installations, with two namespaces.
-                key = f"{key}:{member.path}"
+                key = f"{key}{_OF}{member.path}"
             self._sets.setdefault(key, []).append(member)
         for member in self._members:
             if role_of(member.installation) is Role.CLI:
@@ -121,11 +124,20 @@ class _Clusters:
                     tools.setdefault(served, []).append(member)
         order = {id(member): at for at, member in enumerate(self._members)}
         for key, found in sorted(self._sets.items(), key=lambda each: min(order[id(m)] for m in each[1])):
-            yield Cluster(_name(key), _named_after(key, found), tuple(found))
+            yield Cluster(self._name(key), _named_after(key, found), tuple(found))
         for served, found in tools.items():
             scope = posixpath.commonpath([_scope(member.path) or "." for member in found]).strip(".")
             path = posixpath.join(scope, TOOLS)
-            yield Cluster(TOOLS, path, tuple(found), tuple(map(_name, served)))
+            yield Cluster(TOOLS, path, tuple(found), tuple(map(self._name, served)))
+
+    def _name(self, key: str) -> str:
+        """For people; two clusters never have the same."""
+        is_told = self._names[_name(key)] == 1
+        return _name(key) if is_told else " ".join(filter(None, key.split(_OF)))
+
+    @cached_property
+    def _names(self) -> Counter[str]:
+        return Counter(map(_name, self._sets))
 
     def _installing(self) -> Iterator[Member]:
         return filter(_installs, self._members)
@@ -162,9 +174,9 @@ class _Clusters:
         stated = self._stated(member, found)
         if stated is not None:
             return stated or "."
-        is_copy = found.kind in _COPIES
+        is_copy = found.kind in COPIES
         if found.owner and not is_copy:
-            return f"{folder}:{found.owner}"
+            return f"{folder}{_OF}{found.owner}"
         root = self._deepest(folder)
         if root is None:
             root = self._by_kustomization(folder)
@@ -172,7 +184,7 @@ class _Clusters:
         if root is None and (found.role is Role.OPERATOR or is_free):
             root = self._only_one_around(folder)
         if root is None and found.owner:
-            return f"{folder}:{found.owner}"
+            return f"{folder}{_OF}{found.owner}"
         if root is None:
             root = folder
             self._roots[root] = None
@@ -189,13 +201,13 @@ class _Clusters:
         return claims
 
     def _stated(self, member: Member, pin: Pin) -> str | None:
-        """The folder that the cluster is reconciled from, where the pin says so and it can be this repository's.
+        """The folder that the pin states, where it can be one of this repository.
 
         A cluster is bootstrapped once, and the root holds one: several that say the same mean as many
         repositories.
         """
         is_disputed = len(self._claims[pin.kind, pin.folder]) > 1 if _installs(member) else False
-        return None if is_disputed and (pin.kind in _COPIES or not pin.folder) else pin.folder
+        return None if is_disputed and (pin.kind in COPIES or not pin.folder) else pin.folder
 
     def _deepest(self, folder: str) -> str | None:
         while folder not in self._roots:
@@ -237,7 +249,7 @@ def _rank(member: Member) -> tuple[bool, bool, int]:
     found = member.installation
     if isinstance(found, Installation):
         return False, False, 0
-    is_late = found.kind in _COPIES or found.role is Role.OPERATOR
+    is_late = found.kind in COPIES or found.role is Role.OPERATOR
     return True, is_late, [style.name for style in PIN_KINDS].index(found.kind)
 
 
@@ -251,11 +263,11 @@ def _scope(path: str) -> str:
 
 
 def _folder(key: str) -> str:
-    return "" if key == "." else key.partition(":")[0]
+    return "" if key == "." else key.partition(_OF)[0]
 
 
 def _name(key: str) -> str:
-    folder, _, owner = key.partition(":")
+    folder, _, owner = key.partition(_OF)
     return owner or ("root" if folder == "." else folder)
 
 
@@ -263,5 +275,5 @@ def _named_after(key: str, members: Sequence[Member]) -> str:
     first = members[0]
     if isinstance(first.installation, Installation):
         return first.path
-    folder, _, owner = key.partition(":")
+    folder, _, owner = key.partition(_OF)
     return posixpath.join("" if folder == "." else folder, owner, _NAMESPACE, _FILE)

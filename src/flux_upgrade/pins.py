@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from flux_upgrade.answers import minor_of
+from flux_upgrade.clusters import COPIES
 from flux_upgrade.decision import Candidate, Hold, HoldReason, Subject
 from flux_upgrade.errors import (
     Downgrade,
@@ -22,7 +23,7 @@ from flux_upgrade.model import Release
 from flux_upgrade.plan import Plan, Subjected, Upgrade
 from flux_upgrade.policy import Bump, Policy, decide
 from flux_upgrade.timeline import size
-from flux_upgrade.versions import Version, precedence
+from flux_upgrade.versions import Version, is_tag, precedence
 
 _REASONS: dict[type[FluxUpgradeError], HoldReason] = {
     UnsupportedPin: HoldReason.UNSUPPORTED_PIN,
@@ -61,8 +62,21 @@ class PinPlanner:
         still = _unmovable(pin)
         if still is None and pin.role is Role.OPERATOR:
             return self._know(subjected, pin, lead)
-        decisions = (still,) if still is not None else tuple(_following(pin, lead, subjected))
-        return self._carried_out(subjected, pin, decisions)
+        if still is not None:
+            return _plan(subjected, (still,))
+        if _is_apart(pin, lead) and not subjected.terms.to:
+            return self._carried_out(subjected, pin, self._by_itself(subjected, pin, lead))
+        return self._carried_out(subjected, pin, tuple(_following(pin, lead, subjected)))
+
+    def _by_itself(self, subjected: Subjected, pin: Pin, lead: Plan) -> Sequence[Candidate | Hold]:
+        """What the policy decides about a pin that runs another minor; not beyond where ``lead`` goes."""
+        farthest = max([lead.installation.version, *(each.target for each in lead.upgrades)], key=precedence)
+        within = [
+            each
+            for each in self._releases
+            if is_tag(each.tag) and precedence(each.tag) <= precedence(farthest)
+        ]
+        return decide(pin.version, within, subjected.terms.policy, subjected.terms.answers, self._now)
 
     def _know(self, subjected: Subjected, pin: Pin, lead: Plan) -> Plan:
         """The plan of a pin of the flux-operator, which has to know what its cluster goes to.
@@ -160,6 +174,13 @@ def _asked(pin: Pin, to: str) -> Candidate | Hold:
             Downgrade,
         )
     return Candidate(size(pin.version, to), to, approved=True, why=f"{to} was asked for")
+
+
+def _is_apart(pin: Pin, lead: Plan) -> bool:
+    """Whether it runs Flux itself, at an older minor: catching up is a minor bump like any other."""
+    at = lead.installation.version
+    runs = pin.role is Role.INSTALLS and pin.kind not in COPIES
+    return runs and _compare(pin.version, at) < 0 and size(pin.version, at) is not Subject.PATCH
 
 
 def _following(pin: Pin, lead: Plan, subjected: Subjected) -> Iterator[Candidate | Hold]:

@@ -144,7 +144,7 @@ A, B = "clusters/a/flux-system/gotk-components.yaml", "clusters/b/flux-system/go
         ),
         pytest.param(
             {"dev/main.tf": terraform("clusters/main"), "prod/main.tf": terraform("clusters/main")},
-            {"flux_bootstrap_git.this": ["prod/main.tf"]},
+            {"dev": ["dev/main.tf"], "prod": ["prod/main.tf"]},
             id="two-bootstraps-of-one-path-are-of-two-repositories",
         ),
         pytest.param(
@@ -237,3 +237,13 @@ def test_drift_is_pins_of_one_cluster_that_disagree(
 def test_served_clusters_are_named() -> None:
     *_, tool = clusters({A: vendored(), B: vendored(), ".github/workflows/check.yaml": workflow()})
     assert (tool.is_tools, tool.served) == (True, ("clusters/a", "clusters/b"))
+
+
+def test_clusters_of_one_name_are_told_apart() -> None:
+    found = clusters({f"{env}/main.tf": terraform("${var.path}") for env in ("dev", "prod")})
+    assert [each.name for each in found] == ["dev flux_bootstrap_git.this", "prod flux_bootstrap_git.this"]
+
+
+def test_a_folder_may_have_a_colon() -> None:
+    (cluster,) = clusters({"clusters/a:b/flux.yaml": instance(), "clusters/a:b/.tool-versions": tools()})
+    assert (cluster.name, len(cluster.members)) == ("clusters/a:b", 2)

@@ -70,6 +70,18 @@ def plans(files: Mapping[str, str], policy: Policy = MINOR, **given: object) -> 
             id="who-lags-behind-catches-up-without-approval",
         ),
         pytest.param(
+            {A: vendored("v2.9.4"), "clusters/a/f.yaml": instance("2.8.7")},
+            Policy(),
+            {A: [("up-to-date", "")], "clusters/a/f.yaml": [("patch", "v2.8.8"), ("minor?", "v2.9.4")]},
+            id="what-runs-an-older-minor-needs-approval",
+        ),
+        pytest.param(
+            {A: vendored("v2.9.3"), "clusters/a/f.yaml": instance("2.8.7")},
+            Policy(bump=Bump.NONE),
+            {A: [("patch?", "v2.9.4")], "clusters/a/f.yaml": [("patch?", "v2.8.8"), ("minor?", "v2.9.4")]},
+            id="what-runs-an-older-minor-goes-no-farther-than-its-cluster",
+        ),
+        pytest.param(
             {A: vendored(), BASE: base("v2.9.3")},
             Policy(),
             {A: [("patch", "v2.8.8"), ("minor?", "v2.9.4")], BASE: [("minor?", "v2.9.4")]},

@@ -26,7 +26,7 @@ def require_any(installations: Sequence[object], path: str) -> None:
     """Raises NothingFound where there is no installation."""
     if not installations:
         raise NothingFound(
-            f"there is no Flux manifest in {path}",
-            hint="give the file or the folder in which gotk-components.yaml stands; "
+            f"there is nothing that pins Flux in {path}",
+            hint="give the root of the repository, or the file or folder of gotk-components.yaml; "
             "a new one is made with `flux-upgrade render`",
         )
