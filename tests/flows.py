@@ -13,7 +13,7 @@ from flux_upgrade.clusters import Member, is_named
 from flux_upgrade.config import Config
 from flux_upgrade.errors import CheckoutDiffers
 from flux_upgrade.groups import assign
-from flux_upgrade.kinds import Installation, discover_manifests
+from flux_upgrade.kinds import Installation, gotk
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model import Release
@@ -113,7 +113,7 @@ def _installations(tree: MemoryTree, using: Regenerator) -> list[Installation]:
     """Proofs depend on the files alone: a walk over many runs looks at each but once."""
     key = (id(using), tuple((path, tree.read(path)) for path in tree.candidates()))
     if using is not _USING:
-        return list(discover_manifests(tree, using))
+        return list(gotk.find(tree, using))
     if key not in _FOUND:
-        _FOUND[key] = list(discover_manifests(tree, using))
+        _FOUND[key] = list(gotk.find(tree, using))
     return _FOUND[key]

@@ -6,7 +6,7 @@ import random
 from contextlib import suppress
 
 from flux_upgrade.errors import FluxUpgradeError
-from flux_upgrade.kinds import discover_manifests
+from flux_upgrade.kinds import gotk
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.proof import prove
 from flux_upgrade.manifests.regenerate import Regenerator
@@ -56,7 +56,7 @@ def survive(text: str, using: Regenerator) -> None:
     """A verdict, and an upgrade that keeps its word: never a traceback, never a silent loss."""
     tree = MemoryTree({PATH: text.encode("utf-8", "surrogatepass")})
     with suppress(FluxUpgradeError):
-        found = list(discover_manifests(tree, using))
+        found = list(gotk.find(tree, using))
         for plan in plans_of(found, using, to="v2.9.4"):
             if plan.approved is not None:
                 change = change_of(plan.approved)

@@ -11,7 +11,7 @@ from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.plan import Plan, Subjected, Terms, Upgrade
 from flux_upgrade.policy import Bump, Policy
 from flux_upgrade.ports import Releases
-from flux_upgrade.upgrade import plan_upgrade
+from flux_upgrade.upgrade import ManifestPlanner
 
 NOW = datetime(2026, 9, 1, tzinfo=UTC)
 NEWEST = Terms(policy=Policy(bump=Bump.MINOR, minor_cool_down=timedelta(0)))
@@ -27,8 +27,8 @@ def plans_of(
 ) -> Iterator[Plan]:
     """To the newest stable release, or to ``to``."""
     terms = Terms(policy=NEWEST.policy, to=to, take_release=take_release)
-    subjected = (Subjected(each, each.path, terms) for each in installations)
-    return plan_upgrade(subjected, using, releases.list() if releases else (), NOW)
+    planner = ManifestPlanner(using, releases.list() if releases else (), NOW)
+    return (planner.plan(Subjected(each, each.path, terms), each) for each in installations)
 
 
 def decision_of(plan: Plan) -> Upgrade | Hold:

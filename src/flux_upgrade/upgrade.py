@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from flux_upgrade import fitness
@@ -38,19 +38,6 @@ def newest_stable(regenerator: Regenerator) -> str:
             "the release source lists no stable release of Flux 2", hint="look at --release-source"
         )
     return tags[0]
-
-
-def plan_upgrade(
-    subjected: Iterable[Subjected], regenerator: Regenerator, releases: Sequence[Release], now: datetime
-) -> Iterator[Plan]:
-    """Decide for each installation; one that fails does not stop the others.
-
-    Raises as ``ManifestPlanner.plan``.
-    """
-    planner = ManifestPlanner(regenerator, releases, now)
-    for each in subjected:
-        if isinstance(each.installation, Installation):
-            yield planner.plan(each, each.installation)
 
 
 class ManifestPlanner:

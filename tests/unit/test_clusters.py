@@ -8,7 +8,7 @@ import pytest
 
 from flux_upgrade.clusters import Cluster, Member, clusters_of, is_named
 from flux_upgrade.drift import drift_of
-from flux_upgrade.kinds import World, discover_manifests, discover_pins
+from flux_upgrade.kinds import World, discover_pins, gotk
 from flux_upgrade.plan import Found
 from flux_upgrade.surroundings.syncs import syncs
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, regenerator
@@ -20,7 +20,7 @@ USING = regenerator()
 def clusters(files: Mapping[str, str]) -> tuple[Cluster, ...]:
     tree = MemoryTree({path: text.encode() for path, text in files.items()})
     world = World(tree, USING, MemoryArtifacts(), MemoryCharts())
-    found: list[Found] = [*discover_manifests(tree, USING), *discover_pins(world)]
+    found: list[Found] = [*gotk.find(tree, USING), *discover_pins(world)]
     return clusters_of((Member(each, each.path) for each in found if not is_named(each)), lambda: syncs(tree))
 
 

@@ -17,7 +17,7 @@ from flux_upgrade import cli
 from flux_upgrade.decision import Hold, HoldReason
 from flux_upgrade.edges.files import DirectoryWorktree
 from flux_upgrade.errors import WriteFailed
-from flux_upgrade.kinds import discover_manifests
+from flux_upgrade.kinds import gotk
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.manifests.options import InstallOptions
@@ -35,7 +35,7 @@ USING = regenerator()
 
 def plan(text: str | bytes, *, take_release: bool = False, using: Regenerator = USING) -> Plan:
     content = text if isinstance(text, bytes) else text.encode()
-    found = list(discover_manifests(MemoryTree({PATH: content}), using))
+    found = list(gotk.find(MemoryTree({PATH: content}), using))
     (only,) = plans_of(found, using, to="v2.9.4", take_release=take_release)
     return only
 
@@ -239,7 +239,7 @@ def test_a_namesake_is_not_fluxs() -> None:
         "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  labels:\n    app.kubernetes.io/part-of: podinfo\n"
         "  name: helm-controller\n  namespace: a\n"
     )
-    assert list(discover_manifests(MemoryTree({"x.yaml": text.encode()}), USING)) == []
+    assert list(gotk.find(MemoryTree({"x.yaml": text.encode()}), USING)) == []
 
 
 def test_a_damaged_archive_of_one_installation_does_not_stop_the_others(tmp_path: Path) -> None:

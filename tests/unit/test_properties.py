@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from flux_upgrade.errors import Unreadable, UsageError
-from flux_upgrade.kinds import discover_manifests
+from flux_upgrade.kinds import gotk
 from flux_upgrade.manifests.carry import carry
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.images import Image
@@ -100,7 +100,7 @@ def test_edits_of_any_value_are_carried(values: dict[str, object], where: int) -
 @given(st.binary(max_size=400))
 def test_any_bytes_after_a_header(content: bytes) -> None:
     whole = b"---\n# Flux Version: v2.9.4\n" + content
-    for each in discover_manifests(MemoryTree({PATH: whole}), REGENERATOR):
+    for each in gotk.find(MemoryTree({PATH: whole}), REGENERATOR):
         assert each.proof.verdict in (Verdict.UNREADABLE, Verdict.UNPROVED, Verdict.EDITED)
 
 

@@ -13,8 +13,6 @@ from flux_upgrade.kinds.installation import Change, Installation
 from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, World
 from flux_upgrade.kinds.styles import PIN_KINDS, PinKind
 from flux_upgrade.manifests.proof import Verdict
-from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.ports import Tree
 
 _ANY = ("",)
 _POINTERS = (b"/spec", b"/distribution")
@@ -45,11 +43,6 @@ def discover(world: World) -> tuple[Installation | Pin, ...]:
         if manifest is None or manifest.proof.verdict is Verdict.UNREADABLE:
             chosen.add(path, content)
     return (*found, *chosen.pins(world))
-
-
-def discover_manifests(tree: Tree, regenerator: Regenerator) -> Iterator[Installation]:
-    """The manifests among what ``discover`` finds."""
-    return gotk.find(tree, regenerator)
 
 
 def discover_pins(world: World) -> Iterator[Pin]:
@@ -121,7 +114,6 @@ __all__ = [
     "PinKind",
     "World",
     "discover",
-    "discover_manifests",
     "discover_pins",
     "kind_of",
 ]
