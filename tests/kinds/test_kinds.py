@@ -13,6 +13,7 @@ from flux_upgrade.kinds import (
     PinKind,
     cli_image,
     commands,
+    devbox,
     eksctl,
     flux_instance,
     flux_manifests,
@@ -91,6 +92,7 @@ def _write(case: KindCase, before: Mapping[str, bytes], after: Mapping[str, byte
 MODULES: tuple[PinKind, ...] = (
     cli_image,
     commands,
+    devbox,
     eksctl,
     flux_instance,
     flux_manifests,

@@ -138,6 +138,7 @@ PIN_KINDS: tuple[Style, ...] = (
         (".tool-versions", ".flux-version", ".toml", "aqua.yaml", "aqua.yml"),
         (b"flux", b"FLUX"),
     ),
+    Style("devbox", "devbox", ("devbox.json",), (b"fluxcd",)),
     Style(
         "cli-image",
         "cli_image",

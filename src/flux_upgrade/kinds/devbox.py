@@ -1,0 +1,83 @@
+"""The Flux CLI as a package of ``devbox.json`` (jetify.com/docs/devbox/configuration)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade.errors import Unreadable
+from flux_upgrade.kinds.formats import ranges
+from flux_upgrade.kinds.formats.yaml_places import Object, Step, Value, readable
+from flux_upgrade.kinds.parts.cli_versions import (
+    BY_HAND,
+    Told,
+    base_name,
+    cli_pin,
+    place_of,
+    respelled,
+    tag_of,
+    unknown,
+)
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing, World
+
+NAME = "devbox"
+_FILE, _LOCK, _PACKAGE = "devbox.json", "devbox.lock", "fluxcd"
+_SERIES = re.compile(r"\d+(?:\.\d+)?")
+"""The first numbers of a release: devbox takes the newest that begins with them."""
+
+
+def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+    """See ``PinKind``. JSON is YAML; a file with comments is none that devbox itself writes."""
+    for file in files:
+        if base_name(file.path) == _FILE:
+            for found in readable(file.content):
+                for value in _places(found):
+                    yield cli_pin(NAME, file, value, f"package {_PACKAGE}", _told(file, value, world))
+
+
+def change(pin: Pin, target: str, world: World) -> PinChange:
+    """See ``PinKind``."""
+    del world
+    value = place_of(pin)
+    new = respelled(target, value.text)
+    if pin.standing is Standing.RANGE:
+        numbers = target.removeprefix("v").split(".")
+        new = ".".join(numbers[: value.text.count(".") + 1])
+    return PinChange((value.replaced(new),) if new != value.text else (), new)
+
+
+def _places(found: Object) -> Iterator[Value]:
+    """Where a version stands, in each of the three forms of ``packages``."""
+    for at in range(found.count("packages")):
+        listed = found.at("packages", at)
+        name, _, version = listed.text.partition("@") if listed is not None else ("", "", "")
+        if listed is not None and name == _PACKAGE:
+            yield listed._replace(text=version, start=listed.end - len(version))
+    ways: tuple[tuple[Step, ...], ...] = (("packages", _PACKAGE), ("packages", _PACKAGE, "version"))
+    yield from (value for way in ways if (value := found.at(*way)) is not None)
+
+
+def _told(file: SourceFile, value: Value, world: World) -> Told:
+    is_locked = _is_locked(file.path, world)
+    if value.reason:
+        return unknown(value.reason)
+    if value.text in ("", "latest"):
+        return Told(Standing.FLOATING, reason="the newest CLI is taken when devbox.lock is written")
+    if _SERIES.fullmatch(value.text):
+        if is_locked:
+            return unknown(
+                f"{_LOCK} beside it says which of them", f"run devbox update {_PACKAGE}, or {BY_HAND}"
+            )
+        return Told(Standing.RANGE, ranges.newest(value.text, world.regenerator.stable_tags()))
+    version = tag_of(value.text)
+    if not version:
+        return unknown("it names no release of Flux", "name one, as 2.9.4")
+    told = Told(Standing.EXACT, version)
+    return told._replace(remarks=(f"{_LOCK} beside it follows with devbox install",)) if is_locked else told
+
+
+def _is_locked(path: str, world: World) -> bool:
+    try:
+        return _PACKAGE.encode() in world.tree.read(f"{path.removesuffix(_FILE)}{_LOCK}")
+    except Unreadable:
+        return False
