@@ -45,10 +45,10 @@ def _show_diffs(plans: Sequence[Plan], root: str, out: IO[bytes]) -> None:
     found = {plan.path: plan.installation for plan in plans}
     after = files_after((plan, upgrade) for plan, upgrade in upgrades if upgrade is not None)
     # Identical manifests have one change, and its diff is made once.
-    hunks: dict[tuple[int, int], str] = {}
+    hunks: dict[tuple[bytes, bytes], str] = {}
     for path, new in after.items():
         content = found[path].content
-        key = (id(content), id(new))
+        key = content, new
         if key not in hunks:
             hunks[key] = diff_hunks(content, new)
         show(out, diff(located(root, found[path].path), hunks[key]) + "\n")
