@@ -27,6 +27,7 @@ NEXT = "v2.9.5"
 """A release that does not exist: every real pin can be taken to it."""
 ARTIFACT = "ghcr.io/fluxcd/flux-manifests"
 ANY_NAMES = (
+    "devbox.json",
     "kustomization.yaml",
     ".github/workflows/x.yaml",
     ".gitlab-ci.yml",
