@@ -6,7 +6,8 @@ import pytest
 
 from flux_upgrade.errors import UnsupportedPin
 from flux_upgrade.kinds import PinKind, commands, flux_v1, other_installers, single_controllers
-from flux_upgrade.kinds.pin import Pin, SourceFile, World
+from flux_upgrade.kinds.pin import Pin, SourceFile
+from flux_upgrade.kinds.world import World
 from flux_upgrade.manifests.regenerate import Regenerator
 from kind_cases import ListedReleases
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux

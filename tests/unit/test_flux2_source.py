@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from flux_upgrade.errors import SourceUnavailable
 from flux_upgrade.kinds import remote_base
-from flux_upgrade.kinds.pin import SourceFile, Standing, World
+from flux_upgrade.kinds.pin import SourceFile, Standing
+from flux_upgrade.kinds.world import World
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model import Release
 from kind_cases import ListedReleases

@@ -7,7 +7,8 @@ import pytest
 from flux_upgrade.errors import SourceUnavailable, UntrustedArchive
 from flux_upgrade.kinds import flux_manifests
 from flux_upgrade.kinds.parts.flux_manifests_reading import lets_through
-from flux_upgrade.kinds.pin import Pin, SourceFile, Standing, World
+from flux_upgrade.kinds.pin import Pin, SourceFile, Standing
+from flux_upgrade.kinds.world import World
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model import Release
 from kind_cases import TAGS, ListedReleases

@@ -10,7 +10,8 @@ from flux_upgrade.errors import FluxUpgradeError, ReleaseNotFound, SourceUnavail
 from flux_upgrade.kinds import helm_chart
 from flux_upgrade.kinds.parts import chart_index
 from flux_upgrade.kinds.parts.chart_place import joined
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing, World
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing
+from flux_upgrade.kinds.world import World
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.textedit import decoded, edited, encoded
 from kind_cases import KindCase, ListedReleases, all_cases

@@ -7,7 +7,8 @@ import pytest
 from flux_upgrade.decision import HoldReason
 from flux_upgrade.kinds import terraform
 from flux_upgrade.kinds.formats.hcl import blocks
-from flux_upgrade.kinds.pin import SourceFile, World
+from flux_upgrade.kinds.pin import SourceFile
+from flux_upgrade.kinds.world import World
 from flux_upgrade.surroundings.terraform import TerraformOwner, hold, mover, owner_of, owners
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, regenerator
 

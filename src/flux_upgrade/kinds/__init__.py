@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from flux_upgrade.errors import Unreadable
 from flux_upgrade.kinds import gotk
 from flux_upgrade.kinds.installation import Change, Installation
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, World
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile
 from flux_upgrade.kinds.styles import PIN_KINDS, PinKind
+from flux_upgrade.kinds.world import World
 from flux_upgrade.manifests.proof import Verdict
 
 _ANY = ("",)

@@ -12,7 +12,8 @@ from flux_upgrade.kinds.formats.image_reference import Reference, reference_of, 
 from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
 from flux_upgrade.kinds.formats.yaml_places import Broken, objects
 from flux_upgrade.kinds.parts.cli_versions import base_name, cli_pin, of_script, respelled, unknown
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, World
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile
+from flux_upgrade.kinds.world import World
 from flux_upgrade.textedit import decoded
 
 NAME = "cli-image"
@@ -23,7 +24,7 @@ _DOCKERFILE = re.compile(r"(?:.*\.)?(?:Dockerfile|Containerfile)(?:\..*)?", re.I
 
 def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
     """See ``PinKind``."""
-    kustomizations = Kustomizations(world.tree)
+    kustomizations = world.kustomizations
     for file in files:
         if file.path.endswith(_YAML):
             yield from _of_yaml(file, kustomizations)

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.errors import UnsupportedPin
 from flux_upgrade.kinds.parts.flux2_repository import judge, parse
-from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing, World
+from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
+from flux_upgrade.kinds.world import World
 from flux_upgrade.textedit import decoded, line_of
 from flux_upgrade.values import NamedTuple
 from flux_upgrade.versions import is_tag

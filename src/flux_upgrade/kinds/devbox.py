@@ -18,7 +18,8 @@ from flux_upgrade.kinds.parts.cli_versions import (
     tag_of,
     unknown,
 )
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing, World
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing
+from flux_upgrade.kinds.world import World
 
 NAME = "devbox"
 _FILE, _LOCK, _PACKAGE = "devbox.json", "devbox.lock", "fluxcd"

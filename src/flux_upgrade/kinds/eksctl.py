@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.errors import UnsupportedPin
-from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
 from flux_upgrade.kinds.formats.kustomize_patches import inline, operations, touches
 from flux_upgrade.kinds.formats.release_tag import folder_of, is_nothing, read
 from flux_upgrade.kinds.formats.template_lines import stated
 from flux_upgrade.kinds.formats.yaml_places import Broken, Object, Value, objects, readable
-from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing, World
+from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
+from flux_upgrade.kinds.world import World
 from flux_upgrade.versions import Version
 
 NAME = "eksctl"
@@ -30,7 +30,7 @@ _ONCE = (
 
 def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
     """See PinKind."""
-    patch_files = Kustomizations(world.tree).patch_files if files else frozenset()
+    patch_files = world.kustomizations.patch_files
     for file in files:
         if file.path in patch_files:
             yield from _patch(file, file.content, 0)

@@ -26,7 +26,8 @@ from flux_upgrade.kinds.parts.flux_distribution import (
     of_release,
 )
 from flux_upgrade.kinds.parts.flux_instance_range import choice_of, moved_along
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing, World
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing
+from flux_upgrade.kinds.world import World
 
 NAME = "flux-instance"
 
@@ -39,7 +40,7 @@ _PUBLIC = ("ghcr.io/fluxcd", "docker.io/fluxcd")
 
 def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
     """See PinKind."""
-    kustomizations = Kustomizations(world.tree)
+    kustomizations = world.kustomizations
     repositories = chart_repositories(files)
     seen: set[tuple[str, object]] = set()
     for file in files:

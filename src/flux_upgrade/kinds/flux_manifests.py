@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.errors import UnsupportedPin
 from flux_upgrade.kinds.formats import ranges, template_lines
-from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
 from flux_upgrade.kinds.formats.yaml_places import Broken, Object, objects
 from flux_upgrade.kinds.parts import flux_manifests_contents as contents
 from flux_upgrade.kinds.parts.flux_distribution import of_instance as distribution_of
 from flux_upgrade.kinds.parts.flux_manifests_patches import patches
 from flux_upgrade.kinds.parts.flux_manifests_reading import judged, lets_through
 from flux_upgrade.kinds.parts.flux_manifests_reference import Reference, of_instance, of_repository
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing, World
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing
+from flux_upgrade.kinds.world import World
 from flux_upgrade.versions import precedence
 
 NAME = "flux-manifests"
@@ -37,7 +37,7 @@ _BETA, _BETA_ENDS = "source.toolkit.fluxcd.io/v1beta2", "v2.8.0"
 def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
     """Every reference to the artifact, and every patch of one."""
     own = [file for file in files if b"flux-manifests" in file.content]
-    patch_files = Kustomizations(world.tree).patch_files if own else frozenset[str]()
+    patch_files = world.kustomizations.patch_files
     names: set[str] = set()
     for file in own:
         if file.path in patch_files:

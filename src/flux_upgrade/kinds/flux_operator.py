@@ -21,7 +21,8 @@ from flux_upgrade.kinds.parts.flux_distribution import (
 )
 from flux_upgrade.kinds.parts.flux_operator_patches import Patched, patches
 from flux_upgrade.kinds.parts.flux_operator_places import Place, artifact, override, places
-from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing, World
+from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
+from flux_upgrade.kinds.world import World
 
 NAME = "flux-operator"
 # A HelmRelease of the chart flux-instance may have its values, and so the artifact, in another file.
@@ -35,7 +36,7 @@ _PATCH_HINT = "change it by hand, or state the release in the object itself"
 
 def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
     """See PinKind. Only where they are to move is the registry asked what a release knows."""
-    kustomizations = Kustomizations(world.tree)
+    kustomizations = world.kustomizations
     found = list(_found(files, kustomizations, is_asked=world.moves_operator))
     if not world.moves_operator:
         yield from (_named(file, place) for file, place in found)

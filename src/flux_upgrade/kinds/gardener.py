@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.errors import UnsupportedPin
-from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
 from flux_upgrade.kinds.formats.kustomize_patches import inline, operations, touches
 from flux_upgrade.kinds.formats.release_tag import is_nothing, read
 from flux_upgrade.kinds.formats.template_lines import stated
@@ -22,7 +21,8 @@ from flux_upgrade.kinds.parts.gardener_flux_config import (
     folder,
     refused,
 )
-from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing, World
+from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
+from flux_upgrade.kinds.world import World
 from flux_upgrade.values import NamedTuple
 
 NAME = "gardener-shoot-flux"
@@ -47,7 +47,7 @@ class _Details(NamedTuple):
 
 def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
     """See PinKind."""
-    patch_files = Kustomizations(world.tree).patch_files if files else frozenset()
+    patch_files = world.kustomizations.patch_files
     for file in files:
         if file.path in patch_files:
             yield from _patches(file, file.content, 0)

@@ -10,7 +10,8 @@ from flux_upgrade.kinds.formats import ranges
 from flux_upgrade.kinds.formats.yaml_places import Broken, Value
 from flux_upgrade.kinds.parts import chart_files, chart_flux, chart_index, chart_patches, chart_seen
 from flux_upgrade.kinds.parts.chart_place import CHART, Files, Lock, Place
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing, World
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing
+from flux_upgrade.kinds.world import World
 from flux_upgrade.textedit import Replacement
 from flux_upgrade.values import NamedTuple
 
@@ -45,7 +46,12 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
     if places:
         patches = chart_patches.Patches(known, world.tree)
         pins += [
-            _pin(each, _PATCHED if each.file.path in patches.files else chart_seen.seen(each, index, world))
+            _pin(
+                each,
+                _PATCHED
+                if each.file.path in world.kustomizations.patch_files
+                else chart_seen.seen(each, index, world),
+            )
             for each in places
         ]
         taken = {(each.file.path, each.line) for each in places}

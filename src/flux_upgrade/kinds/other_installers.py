@@ -9,7 +9,8 @@ from typing import Any
 from flux_upgrade.errors import Unreadable, UnsupportedPin
 from flux_upgrade.kinds.formats.yaml_places import Object, Step, readable
 from flux_upgrade.kinds.parts.flux2_repository import judge, parse
-from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing, World
+from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
+from flux_upgrade.kinds.world import World
 from flux_upgrade.values import NamedTuple
 
 NAME = "other-installers"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.ports import Artifacts, Charts, Tree
 from flux_upgrade.textedit import Replacement
 from flux_upgrade.values import NamedTuple
 
@@ -94,15 +92,3 @@ class PinChange(NamedTuple):
     """What the change brings along, a sentence each, without markup: said in the pull request."""
     beyond: str = ""
     """The highest release of Flux that can be installed then, where that is one above the target."""
-
-
-class World(NamedTuple):
-    """What kinds ask about."""
-
-    tree: Tree
-    regenerator: Regenerator
-    """``stable_tags()``: Flux's releases, newest first."""
-    artifacts: Artifacts
-    charts: Charts
-    moves_operator: bool = False
-    """Whether the flux-operator's own pins move along with Flux, instead of being named alone."""

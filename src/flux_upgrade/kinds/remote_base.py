@@ -22,7 +22,8 @@ from flux_upgrade.kinds.parts.flux2_repository import (
     parse,
     pin_of,
 )
-from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing, World
+from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
+from flux_upgrade.kinds.world import World
 
 NAME = "kustomize-remote-base"
 _NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from flux_upgrade.errors import UnsupportedPin
 from flux_upgrade.kinds.formats.yaml_places import Object, Step, readable
 from flux_upgrade.kinds.parts.flux2_repository import GITHUB, parse
-from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing, World
+from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
+from flux_upgrade.kinds.world import World
 
 NAME = "single-controllers"
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Protocol, cast
 
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, World
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile
+from flux_upgrade.kinds.world import World
 from flux_upgrade.values import NamedTuple
 
 

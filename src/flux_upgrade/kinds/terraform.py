@@ -23,7 +23,8 @@ from flux_upgrade.kinds.parts.terraform_module import (
     module,
     one_line,
 )
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing, World
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing
+from flux_upgrade.kinds.world import World
 from flux_upgrade.textedit import Replacement, decoded, line_of
 from flux_upgrade.versions import Version
 

@@ -26,7 +26,8 @@ from flux_upgrade.kinds.parts.cli_versions import (
     tag_of,
     unknown,
 )
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing, World
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing
+from flux_upgrade.kinds.world import World
 from flux_upgrade.textedit import decoded, line_of
 
 NAME = "tool-versions"

@@ -23,7 +23,8 @@ from flux_upgrade.kinds.parts.cli_versions import (
     tag_of,
     unknown,
 )
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing, World
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing
+from flux_upgrade.kinds.world import World
 from flux_upgrade.values import NamedTuple
 
 NAME = "workflow"

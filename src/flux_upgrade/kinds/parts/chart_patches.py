@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
 from flux_upgrade.kinds.formats.kustomize_patches import operations, touches
 from flux_upgrade.kinds.formats.yaml_places import Object, Step, readable
 from flux_upgrade.kinds.parts.chart_flux import HELM, SOURCE, VERSIONS
@@ -55,8 +54,6 @@ class Patches:
 
     def __init__(self, files: Files, tree: Tree) -> None:
         self._files, self._tree = files, tree
-        self.files = Kustomizations(tree).patch_files
-        """Paths of the files that some kustomization takes for patches."""
 
     def of(self, places: Sequence[Place]) -> Iterator[Patch]:
         """Those that change the version of a place, whose own file is not one of them."""

@@ -7,7 +7,8 @@ from flux_upgrade.kinds.formats import ranges
 from flux_upgrade.kinds.formats.yaml_places import Value, as_number, is_variable
 from flux_upgrade.kinds.parts import chart_index
 from flux_upgrade.kinds.parts.chart_place import Place
-from flux_upgrade.kinds.pin import Standing, World
+from flux_upgrade.kinds.pin import Standing
+from flux_upgrade.kinds.world import World
 from flux_upgrade.values import NamedTuple
 
 BY_HAND = "change it by hand"

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.errors import Unreadable
 from flux_upgrade.kinds.formats.yaml_places import Value
-from flux_upgrade.kinds.pin import Pin, Role, SourceFile, Standing, World
+from flux_upgrade.kinds.pin import Pin, Role, SourceFile, Standing
+from flux_upgrade.kinds.world import World
 from flux_upgrade.values import NamedTuple
 from flux_upgrade.versions import is_tag
 

@@ -19,7 +19,8 @@ from flux_upgrade.kinds.parts.flux2_repository import (
     parse,
     pin_of,
 )
-from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing, World
+from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
+from flux_upgrade.kinds.world import World
 from flux_upgrade.textedit import line_of
 from flux_upgrade.values import NamedTuple
 

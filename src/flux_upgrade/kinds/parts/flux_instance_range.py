@@ -13,7 +13,7 @@ from flux_upgrade.kinds.formats.yaml_places import is_variable
 from flux_upgrade.kinds.parts.flux_distribution import Distribution, Stated
 from flux_upgrade.kinds.parts.operator_artifact import Artifact, belongs, parsed, release_of, releases_in
 from flux_upgrade.kinds.parts.operator_release import is_release_of_manifests, lowest_with
-from flux_upgrade.kinds.pin import World
+from flux_upgrade.kinds.world import World
 from flux_upgrade.values import NamedTuple
 
 _CHARTS_OWN = Artifact("ghcr.io/controlplaneio-fluxcd/flux-operator-manifests", "latest", "")

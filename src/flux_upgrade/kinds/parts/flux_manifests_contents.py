@@ -11,7 +11,7 @@ from flux_upgrade.errors import (
     UntrustedArchive,
 )
 from flux_upgrade.kinds.parts.flux_manifests_reference import Reference
-from flux_upgrade.kinds.pin import World
+from flux_upgrade.kinds.world import World
 from flux_upgrade.versions import is_tag, precedence
 
 TROUBLE = (SourceUnavailable, UntrustedArchive)

@@ -8,7 +8,8 @@ from flux_upgrade.kinds.formats import ranges
 from flux_upgrade.kinds.formats.yaml_places import Value, as_number, is_variable
 from flux_upgrade.kinds.parts.flux_manifests_contents import TROUBLE, release_of
 from flux_upgrade.kinds.parts.flux_manifests_reference import Reference
-from flux_upgrade.kinds.pin import Pin, Standing, World
+from flux_upgrade.kinds.pin import Pin, Standing
+from flux_upgrade.kinds.world import World
 from flux_upgrade.versions import is_tag
 
 _LATEST = "latest"

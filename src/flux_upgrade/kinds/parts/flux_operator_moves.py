@@ -12,7 +12,8 @@ from flux_upgrade.kinds.formats.yaml_places import is_variable
 from flux_upgrade.kinds.parts.flux_operator_places import Place
 from flux_upgrade.kinds.parts.operator_artifact import Artifact, releases_in
 from flux_upgrade.kinds.parts.operator_release import highest, lowest_with, releases
-from flux_upgrade.kinds.pin import Pin, PinChange, Standing, World
+from flux_upgrade.kinds.pin import Pin, PinChange, Standing
+from flux_upgrade.kinds.world import World
 from flux_upgrade.versions import precedence
 
 NEWEST = ("", "latest", "main")

@@ -9,7 +9,8 @@ from flux_upgrade.kinds.formats import ranges
 from flux_upgrade.kinds.formats.hcl import Attribute, Block
 from flux_upgrade.kinds.formats.yaml_places import is_variable
 from flux_upgrade.kinds.parts.terraform_module import Place, folder_of, one_line
-from flux_upgrade.kinds.pin import Pin, Role, SourceFile, Standing, World
+from flux_upgrade.kinds.pin import Pin, Role, SourceFile, Standing
+from flux_upgrade.kinds.world import World
 from flux_upgrade.versions import Version
 
 _URL = re.compile(
