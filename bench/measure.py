@@ -28,6 +28,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "demo"), str(ROOT / "tests")]
 import written_release  # noqa: E402 the path is set above
 from idle import idle  # noqa: E402
 from overlay import overlay  # noqa: E402
+from rebase import rebase  # noqa: E402
 
 from flux_upgrade import cli  # noqa: E402
 from flux_upgrade.edges.directory import DirectoryReleases  # noqa: E402
@@ -55,7 +56,8 @@ def main() -> int:
     compileall.compile_dir(str(ROOT / "src"), quiet=1)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        (work / "idle").mkdir()
+        for name in ("idle", "artifact"):
+            (work / name).mkdir()
         source = REAL if REAL.is_dir() else written_release.write_source(work / "releases")
         releases = DirectoryReleases(str(source))
         options = InstallOptions(TAG, components=releases.manifests(TAG).components)
@@ -65,6 +67,7 @@ def main() -> int:
             idle(work / "idle", source, TAG, ROOT / "src"),
             _inside(releases, options),
             _trees(work, source),
+            _artifact(work / "artifact", releases, options),
         ]
     PAGE.write_text("\n".join(sections))
     print(PAGE.read_text())
@@ -201,6 +204,11 @@ Peak memory of the process that measured all this: {peak:.0f} MB.
 """
 
 
+def _artifact(work: Path, releases: DirectoryReleases, options: InstallOptions) -> str:
+    content = render(releases.manifests(TAG), options, GENERATORS[-1]).encode()
+    return rebase(work, content, ROOT / "src", _peak)
+
+
 class _Read:
     """The port Releases, over archives that have been read already."""
 
@@ -219,6 +227,9 @@ class _Read:
 
     def generator_hashes(self, tag: str, paths: tuple[str, ...]) -> Mapping[str, str] | None:
         return self._releases.generator_hashes(tag, paths)
+
+    def commit(self, tag: str) -> str:
+        return self._releases.commit(tag)
 
 
 def _trees(work: Path, source: Path) -> str:

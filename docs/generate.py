@@ -57,6 +57,17 @@ ENVIRONMENT = (
             "`https://HOST/api/graphql`, `https://HOST`. Without them it is github.com."
         ),
     ),
+    (
+        "FLUX_UPGRADE_REGISTRY_PASSWORD",
+        (
+            "The password or token for `--username`, sent to the registry of the artifact; "
+            "`--password-stdin` beats it."
+        ),
+    ),
+    (
+        "DOCKER_CONFIG",
+        "The folder with the `config.json` that holds credentials for registries; without it, `~/.docker`.",
+    ),
     ("FLUX_UPGRADE_TOKEN", "For any other Git server; without it, Git's own credential helpers and keys."),
     (
         "CI_SERVER_HOST, GITEA_ACTIONS, FORGEJO_ACTIONS",
@@ -95,7 +106,7 @@ RUNNER = (
 AFTER = {
     Verdict.EXACT: "Replaced by the target's own bytes.",
     Verdict.IMAGES: "Flux's own tags give way to the release's; a registry or a tag of your own is kept; "
-    "digest pins are named in the report and not kept.",
+    "a digest becomes that of the new tag, as the registry has it.",
     Verdict.FORMATTING: "Replaced by Flux's own form. "
     "Line ends, byte order mark and a missing final newline stay.",
     Verdict.EDITED: "Every edit is carried to the target, path by path, "
@@ -135,6 +146,27 @@ HOLDS = {
             "is not proposed again; of a minor, none of its versions is."
         ),
         "Open the pull request again, or approve the version.",
+        "0",
+    ),
+    HoldReason.ROLLED_BACK: (
+        "`flux-upgrade rollback` took the artifact's tag back from this version.",
+        "Wait for a newer one, or approve this one once what spoke against it is gone.",
+        "0",
+    ),
+    HoldReason.IMAGES_MISSING: (
+        (
+            "The registry does not have all images of the release: a mirror that lags behind, or a tag whose "
+            "digest is to be pinned."
+        ),
+        "[Mirror](../how-to/mirror-and-air-gap.md#images-on-a-mirror) those that are named, and run again.",
+        "0",
+    ),
+    HoldReason.NEEDS_SIGNATURE: (
+        (
+            "The cluster verifies signatures of the artifact, and the new one has none: it is pushed, and the tag "
+            "stays where it is."
+        ),
+        "Sign the digest that is named, and run again.",
         "0",
     ),
     HoldReason.REVERTED: (
@@ -189,9 +221,15 @@ HOLDS = {
         "0, 19 where it is seen only when the pin is changed",
     ),
     HoldReason.SOURCE_UNAVAILABLE: (
-        "The registry or chart repository of a pin cannot be reached, or refuses to answer.",
-        "Run again later, or see to the access that is named.",
-        "4",
+        (
+            "The registry or chart repository of a pin or of the release's images cannot be reached, or "
+            "refuses to answer."
+        ),
+        (
+            "Run again later, or see to the access that is named; for images, see "
+            "[Mirrors](../how-to/mirror-and-air-gap.md#images-on-a-mirror)."
+        ),
+        f"{errors.SourceUnavailable.exit_code}, {errors.ForbiddenByRegistry.exit_code} where it refuses",
     ),
     HoldReason.UNTRUSTED_ARTIFACT: (
         "A registry or chart repository serves what it should not: other bytes than their digest says.",

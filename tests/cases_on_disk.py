@@ -7,14 +7,17 @@ import io
 import json
 import shutil
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from edges.loopback import Answer, Loopback, Seen
 from flux_upgrade import cli
 
 CASES = Path(__file__).resolve().parent / "cases"
 COMMAND = "flux-upgrade"
+REGISTRY = "registry.example.com"
+"""The host in the files of a case that states ``images``: it is one on loopback when the case is run."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,8 @@ class Case:
     exit_code: int
     released: Mapping[str, str]
     """Release → when it was published, where the case is about dates."""
+    images: tuple[str, ...] | None
+    """What the registry ``REGISTRY`` has, ``fluxcd/source-controller:v1.9.4``; None: nobody asks it."""
 
     @property
     def name(self) -> str:
@@ -69,9 +74,54 @@ def _read(folder: Path) -> Case:
         tuple(stated.pop("args")),
         stated.pop("exit-code"),
         stated.pop("released", {}),
+        tuple(stated.pop("images")) if "images" in stated else None,
     )
     assert not stated, f"{folder.name}/case.toml: unknown keys {', '.join(stated)}"
     return case
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Where a case is run: its tree, and the host that stands for ``REGISTRY`` in it."""
+
+    tree: Path
+    host: str = ""
+    """Empty: nothing does."""
+    asked: Sequence[Seen] = ()
+    """What the registry was asked for, in time."""
+
+    def run(self, source: Path, args: Sequence[str]) -> Run:
+        """See ``run_in``."""
+        ran = run_in(self.tree, source, args)
+        return replace(ran, out=self._told(ran.out), err=self._told(ran.err)) if self.host else ran
+
+    def contents(self) -> dict[str, bytes]:
+        """See ``contents``."""
+        found = contents(self.tree)
+        told = (self.host or REGISTRY).encode()
+        return {path: content.replace(told, REGISTRY.encode()) for path, content in found.items()}
+
+    def _told(self, text: str) -> str:
+        return text.replace(self.host, REGISTRY)
+
+
+@contextlib.contextmanager
+def ground_of(case: Case, folder: Path) -> Iterator[Ground]:
+    """The case in ``folder``, with a registry for as long as it lasts, where the case has one."""
+    tree = Path(shutil.copytree(case.before, folder / "tree"))
+    if case.images is None:
+        yield Ground(tree)
+        return
+    routes = {}
+    for image in case.images:
+        path, _, tag = image.partition(":")
+        # Any manifest will do; its bytes make the digest.
+        routes[f"/v2/{path}/manifests/{tag}"] = Answer(json.dumps({"image": image}).encode())
+    with Loopback(routes) as registry:
+        for path in contents(tree):
+            content = (tree / path).read_bytes()
+            (tree / path).write_bytes(content.replace(REGISTRY.encode(), registry.host.encode()))
+        yield Ground(tree, registry.host, registry.seen)
 
 
 @dataclass(frozen=True)

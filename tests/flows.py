@@ -12,19 +12,20 @@ from flux_upgrade.around import Around
 from flux_upgrade.clusters import Member, is_named
 from flux_upgrade.config import Config
 from flux_upgrade.errors import CheckoutDiffers
-from flux_upgrade.groups import assign
-from flux_upgrade.kinds import Installation, gotk
+from flux_upgrade.groups import assign, of_artifact
+from flux_upgrade.kinds import Installation, Pin, artifact, gotk
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model import Release
 from flux_upgrade.plan import Found
 from flux_upgrade.planning import Asked, Gathered
 from flux_upgrade.ports import Forge
-from flux_upgrade.proposal import Surroundings
+from flux_upgrade.proposal import Proposal, Surroundings
 from flux_upgrade.pull_requests import run_rounds
 from flux_upgrade.results import Round
 from flux_upgrade.surroundings.syncs import syncs
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux, WrittenReleases, regenerator, rendered
+from own_artifacts import MemoryOwnArtifacts
 
 NOW = datetime(2026, 9, 1, tzinfo=UTC)
 KUSTOMIZATION = b"resources:\n- gotk-components.yaml\n"
@@ -70,6 +71,8 @@ class World:
     is_named: bool = False
     head: str = ""
     """Oid of the commit that is checked out."""
+    own: MemoryOwnArtifacts | None = None
+    """The artifact that the run is about; None: it is about the repository."""
     warned: list[str] = field(default_factory=list)
     """What was said before the first write."""
 
@@ -77,12 +80,15 @@ class World:
         """Everything that was read."""
         tree = MemoryTree(self.files)
         moves = self.config.moves_operator
-        world = kinds.World(tree, self.using, self.artifacts, MemoryCharts(), moves)
+        world = kinds.World(tree, self.using, self.artifacts, MemoryCharts(), moves, self.own)
         found: list[Found] = [*_installations(tree, self.using), *kinds.discover_pins(world)]
+        if self.own is not None:
+            found = [*artifact.discover(world)]
+        teams = assign((each for each in found if not is_named(each)), "", self.config, lambda: syncs(tree))
+        if self.own is not None:
+            teams = tuple(of_artifact(team, self.own.address.repository) for team in teams)
         return Gathered(
-            teams=assign(
-                (each for each in found if not is_named(each)), "", self.config, lambda: syncs(tree)
-            ),
+            teams=teams,
             config=self.config,
             releases=self.releases,
             world=world,
@@ -91,13 +97,20 @@ class World:
             asked=self.asked,
             now=NOW,
             head=self.head,
-            found=frozenset(each.path for each in found),
+            found=None if self.own is not None else frozenset(each.path for each in found),
             explain=lambda path, base: CheckoutDiffers(f"{path} differs from {base[:4]}", hint="git pull"),
         )
 
     def run(self, forge: Forge) -> Round:
         """One run."""
-        return run_rounds(self.gathered(), forge, lambda *_: Surroundings(self.releases), self.warned.append)
+        return run_rounds(
+            self.gathered(), forge, lambda *_: Surroundings(self.releases), self.warned.append, self._prepare
+        )
+
+    def _prepare(self, proposal: Proposal) -> None:
+        for plan, upgrade in proposal.upgrades:
+            if self.own is not None and isinstance(plan.installation, Pin):
+                self.own.push(artifact.reference_of(plan.installation), upgrade.target)
 
 
 def counting() -> tuple[Regenerator, WrittenReleases]:

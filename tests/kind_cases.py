@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from flux_upgrade.errors import FluxUpgradeError, ReleaseNotFound
 from flux_upgrade.kinds import Pin, PinChange, World, discover_pins, kind_of
@@ -13,6 +14,7 @@ from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model import Release, ReleaseManifests
 from flux_upgrade.textedit import edited
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
+from own_artifacts import of_case
 
 FOLDER = Path(__file__).resolve().parent / "kinds"
 _PATCHES = {0: 5, 1: 2, 2: 3, 3: 0, 4: 0, 5: 1, 6: 4, 7: 5, 8: 8, 9: 4}
@@ -40,6 +42,8 @@ class KindCase:
     """How the names of what cannot be reached begin."""
     moves_operator: bool
     """Whether the flux-operator's own pins are to move."""
+    own: Mapping[str, Any]
+    """The artifact that the run is about, see ``own_artifacts.of_case``; empty: about none."""
 
     @property
     def kind(self) -> str:
@@ -68,6 +72,7 @@ class KindCase:
             MemoryArtifacts(self.artifacts, self.unreachable),
             MemoryCharts(self.charts, self.unreachable),
             self.moves_operator,
+            of_case(self.own, self.to),
         )
 
 
@@ -90,6 +95,10 @@ class ListedReleases:
         del tag, paths
         return None
 
+    def commit(self, tag: str) -> str:
+        del tag
+        return ""
+
 
 def all_cases() -> list[KindCase]:
     return [_read(path.parent) for path in sorted(FOLDER.glob("*/*/case.toml"))]
@@ -107,6 +116,7 @@ def _read(folder: Path) -> KindCase:
         stated.pop("charts", {}),
         tuple(stated.pop("unreachable", ())),
         stated.pop("moves-operator", False),
+        stated.pop("own", {}),
     )
     assert not stated, f"{case.name}/case.toml: unknown keys {', '.join(stated)}"
     return case
@@ -138,7 +148,11 @@ def carry_out(case: KindCase, files: Mapping[str, bytes]) -> Carried:
                 *(f"    {line}" for line in [error.hint] if line),
             ]
             continue
+        if change.hold is not None:
+            told += [f"  {case.to}: {change.hold.reason}: {change.hold.detail}", f"    {change.hold.hint}"]
+            continue
         told += [f"  {case.to}: {change.written}", *(f"    {remark}" for remark in change.remarks)]
+        told += [f"    to do: {each}" for each in change.todo]
         changes.append((pin, change))
     after = {
         path: edited(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 
 import written_release
 
-from flux_upgrade.errors import ReleaseNotFound, SourceUnavailable, Unreadable
+from flux_upgrade.errors import FluxUpgradeError, ReleaseNotFound, SourceUnavailable, Unreadable
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model import Release, ReleaseManifests
@@ -52,6 +53,7 @@ class WrittenReleases:
         self.files = {tag: written_release.files(tag) for tag in tags}
         self.published_texts: dict[str, str] = {}
         self.hashes: dict[str, dict[str, str]] = {}
+        self.commits: dict[str, str] = {}
         self.asked: list[str] = []
 
     def list(self) -> tuple[Release, ...]:
@@ -69,6 +71,9 @@ class WrittenReleases:
     def generator_hashes(self, tag: str, paths: tuple[str, ...]) -> Mapping[str, str] | None:
         del paths
         return self.hashes.get(tag)
+
+    def commit(self, tag: str) -> str:
+        return self.commits.get(tag, "")
 
 
 def regenerator(releases: WrittenReleases | None = None) -> Regenerator:
@@ -94,6 +99,11 @@ class MemoryArtifacts:
         found = self._find(repository, reference)
         return None if found is None else str(found["digest"])
 
+    def digests(
+        self, references: Iterable[tuple[str, str]]
+    ) -> Mapping[tuple[str, str], str | FluxUpgradeError | None]:
+        return {each: self._answer(*each) for each in references}
+
     def annotations(self, repository: str, reference: str) -> Mapping[str, str] | None:
         found = self._find(repository, reference)
         if found is None:
@@ -115,6 +125,12 @@ class MemoryArtifacts:
         assert isinstance(files, list | tuple)
         return tuple(sorted(map(str, files)))
 
+    def _answer(self, repository: str, reference: str) -> str | FluxUpgradeError | None:
+        try:
+            return self.digest(repository, reference)
+        except FluxUpgradeError as error:
+            return error
+
     def _find(self, repository: str, reference: str) -> Mapping[str, object] | None:
         self._ask(f"{repository}:{reference}")
         for name, stated in self._stated.items():
@@ -127,6 +143,19 @@ class MemoryArtifacts:
         self.asked.append(what)
         if what.startswith(self._unreachable or ("\0",)):
             raise SourceUnavailable(f"{what} cannot be reached", hint="run again later")
+
+
+class EveryImage(MemoryArtifacts):
+    """A world in which every tag is there, each with a digest of its own."""
+
+    def digest(self, repository: str, reference: str) -> str | None:
+        self._ask(f"{repository}:{reference}")
+        return digest_of(f"{repository}:{reference}")
+
+
+def digest_of(name: str) -> str:
+    """The digest that ``EveryImage`` has for ``repository:tag``."""
+    return f"sha256:{sha256(name.encode()).hexdigest()}"
 
 
 class MemoryCharts:

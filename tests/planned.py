@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from flux_upgrade.decision import Hold
 from flux_upgrade.kinds import Change, Installation
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.plan import Plan, Subjected, Terms, Upgrade
 from flux_upgrade.policy import Bump, Policy
-from flux_upgrade.ports import Releases
+from flux_upgrade.ports import Artifacts, Releases
 from flux_upgrade.upgrade import ManifestPlanner
+from memory import MemoryArtifacts
 
 NOW = datetime(2026, 9, 1, tzinfo=UTC)
 NEWEST = Terms(policy=Policy(bump=Bump.MINOR, minor_cool_down=timedelta(0)))
@@ -22,12 +24,12 @@ def plans_of(
     using: Regenerator,
     releases: Releases | None = None,
     *,
-    to: str = "",
-    take_release: bool = False,
+    artifacts: Artifacts | None = None,
+    **asked: Any,
 ) -> Iterator[Plan]:
-    """To the newest stable release, or to ``to``."""
-    terms = Terms(policy=NEWEST.policy, to=to, take_release=take_release)
-    planner = ManifestPlanner(using, releases.list() if releases else (), NOW)
+    """To the newest stable release, or to ``to``. ``asked``: as ``Terms`` has it."""
+    terms = Terms(policy=NEWEST.policy, **asked)
+    planner = ManifestPlanner(using, artifacts or MemoryArtifacts(), releases.list() if releases else (), NOW)
     return (planner.plan(Subjected(each, each.path, terms), each) for each in installations)
 
 

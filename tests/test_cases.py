@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from cases_on_disk import Case, all_cases, contents, run_in
+from cases_on_disk import Case, Ground, all_cases, contents, ground_of
 
 CASES = [pytest.param(case, id=case.name) for case in all_cases()]
 
 
 @pytest.fixture
-def tree(case: Case, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(case.before, tmp_path / "tree"))
+def ground(case: Case, tmp_path: Path) -> Iterator[Ground]:
+    with ground_of(case, tmp_path) as ground:
+        yield ground
 
 
 @pytest.fixture
@@ -24,26 +26,26 @@ def source(case: Case, written_source: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_case_gives_its_tree_report_and_exit_code(
-    case: Case, tree: Path, source: Path, request: pytest.FixtureRequest
+    case: Case, ground: Ground, source: Path, request: pytest.FixtureRequest
 ) -> None:
-    inspected = run_in(tree, source, ["inspect"])
-    assert contents(tree) == contents(case.before), "inspect writes nothing"
-    ran = run_in(tree, source, case.args)
+    inspected = ground.run(source, ["inspect"])
+    assert ground.contents() == contents(case.before), "inspect writes nothing"
+    ran = ground.run(source, case.args)
     report = f"{inspected.transcript()}\n{ran.transcript()}"
     if request.config.getoption("--update-golden"):
-        _write(case, contents(tree), report)
+        _write(case, ground.contents(), report)
 
     assert ran.exit_code == case.exit_code, report
-    assert contents(tree) == contents(case.after if case.after.exists() else case.before)
+    assert ground.contents() == contents(case.after if case.after.exists() else case.before)
     assert report == case.report.read_bytes().decode()
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_second_run_changes_nothing(case: Case, tree: Path, source: Path) -> None:
-    first = run_in(tree, source, case.args)
-    once = contents(tree)
-    second = run_in(tree, source, case.args)
-    assert contents(tree) == once
+def test_a_second_run_changes_nothing(case: Case, ground: Ground, source: Path) -> None:
+    first = ground.run(source, case.args)
+    once = ground.contents()
+    second = ground.run(source, case.args)
+    assert ground.contents() == once
     assert second.exit_code == first.exit_code
     assert "· written" not in second.out
 

@@ -21,7 +21,8 @@ from flux_upgrade.markers import State
 from flux_upgrade.model import Release, ReleaseManifests
 from flux_upgrade.plan import Plan, Upgrade
 from flux_upgrade.proposal import Proposal, Surroundings
-from memory import MemoryTree, NoFlux, WrittenReleases
+from flux_upgrade.target_images import settled
+from memory import EveryImage, MemoryTree, NoFlux, WrittenReleases
 from replacing import replace
 from written_sets import Repository
 
@@ -111,11 +112,13 @@ def _plans(stated: Stated, candidate: Candidate, using: Regenerator) -> Iterator
             yield Plan(installation, installation.path, (hold,), tried)
             continue
         assert not change.carried.conflicts
+        settled_change = settled(change, installation, candidate.target, EveryImage(), checks=True)
+        assert not isinstance(settled_change, Hold)
         before, after = options.flags(), wanted.flags()
         flags = tuple(
             (name, spell(before[name]), spell(after[name])) for name in after if before[name] != after[name]
         )
-        yield Plan(installation, installation.path, (Upgrade(candidate, change, flags),))
+        yield Plan(installation, installation.path, (Upgrade(candidate, settled_change, flags),))
 
 
 def _edited(text: str, old: str, new: str, controller: str = "") -> str:

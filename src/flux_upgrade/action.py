@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 
 from flux_upgrade.action_yml import INPUTS
+from flux_upgrade.artifact.address import SCHEME
 from flux_upgrade.errors import UsageError
 from flux_upgrade.manifests.options import nearest
 from flux_upgrade.policy import Bump
@@ -18,9 +19,19 @@ from flux_upgrade.values import NamedTuple
 
 _PREFIX = "INPUT_"
 _NAMES = tuple(each.name for each in INPUTS)
-_NO_FLAGS = ("mode", "path", "token", "release-token", "dry-run")
+_NO_FLAGS = (
+    "mode",
+    "path",
+    "token",
+    "release-token",
+    "dry-run",
+    "registry-username",
+    "registry-password",
+)
 _FLAGS = tuple(name for name in _NAMES if name not in _NO_FLAGS)
-_MODES = ("upgrade", "plan")
+_OF_REGISTRIES = ("docker-config", "ca-file")
+"""The flags of a rollback: it is about a registry and nothing else."""
+_MODES = ("upgrade", "plan", "rollback")
 # YAML 1.2's core schema, https://yaml.org/spec/1.2.2/#1032-tag-resolution: what a workflow's author writes.
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _CHECKOUT = (
@@ -35,6 +46,8 @@ class Secrets(NamedTuple):
     """For the repository; empty where the workflow gave none."""
     release_token: str
     """For github.com; empty: anonymous."""
+    registry_password: str = ""
+    """For the registry of the artifact that ``path`` names."""
 
     def __repr__(self) -> str:
         """Without the tokens."""
@@ -52,17 +65,23 @@ def arguments(env: Mapping[str, str]) -> list[str]:
         _one_of("policy", given["policy"], tuple(Bump))
     path, is_dry = given.get("path", "."), _is_dry(given)
     # An argument that begins with a dash would be taken for a flag.
-    argv = [mode, f"./{path}" if path.startswith("-") else path, "--pull-request"]
-    if mode == "upgrade" and is_dry:
+    argv = [mode, f"./{path}" if path.startswith("-") else path]
+    if mode != "rollback":
+        argv.append("--pull-request")
+    if mode != "plan" and is_dry:
         argv.append("--dry-run")
-    return [*argv, *(f"--{name}={given[name]}" for name in _FLAGS if name in given)]
+    if "registry-username" in given:
+        argv.append(f"--username={given['registry-username']}")
+    flags = _OF_REGISTRIES if mode == "rollback" else _FLAGS
+    return [*argv, *(f"--{name}={given[name]}" for name in flags if name in given)]
 
 
 def secrets(env: Mapping[str, str], runner: Runner) -> Secrets:
     """The tokens. That of an Enterprise Server is not sent to github.com."""
     given = _given(env)
     token = given.get("token", "")
-    return Secrets(token, given.get("release-token", token if runner.is_github else ""))
+    release = given.get("release-token", token if runner.is_github else "")
+    return Secrets(token, release, given.get("registry-password", ""))
 
 
 def unknown(env: Mapping[str, str]) -> tuple[str, ...]:
@@ -82,22 +101,25 @@ def check(env: Mapping[str, str], runner: Runner, *, has_checkout: bool) -> None
             hint="elsewhere, use `flux-upgrade upgrade --pull-request`",
         )
     given = _given(env)
-    inside(runner.workspace, given.get("path", "."))
+    path = given.get("path", ".")
+    is_artifact = path.startswith(SCHEME)
+    if not is_artifact:
+        inside(runner.workspace, path)
     if "token" not in given:
         raise UsageError(
             "the input token is empty",
             hint="the secret that it comes from does not exist, or this event may not read it; "
             "without the input, the job's own token is used",
         )
-    writes = given.get("mode", "upgrade") == "upgrade" and not _is_dry(given)
+    writes = given.get("mode", "upgrade") != "plan" and not _is_dry(given)
     if writes and runner.event == "pull_request":
         raise UsageError(
-            "a run for a pull_request event opens no pull requests: "
+            "a run for a pull_request event opens no pull requests and moves no tags: "
             "it has the merge of another one checked out",
             hint="run it on schedule, workflow_dispatch or push; on pull_request use `mode: plan` "
             "or `dry-run: true`",
         )
-    if not has_checkout:
+    if not has_checkout and not is_artifact:
         raise UsageError("there is no checkout in the workspace", hint=_CHECKOUT)
 
 
@@ -117,6 +139,8 @@ def inside(workspace: str, path: str) -> str:
 
 def in_inputs(text: str) -> str:
     """A message that speaks of flags, for somebody who gave inputs."""
+    for flag, name in (("--username", "registry-username"), ("--password-stdin", "registry-password")):
+        text = text.replace(flag, f"--{name}")
     return re.sub(rf"--({'|'.join(_NAMES)})\b(?!-)", r"input `\1`", text)
 
 

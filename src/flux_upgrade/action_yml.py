@@ -31,10 +31,16 @@ class Output(NamedTuple):
 INPUTS = (
     Input(
         "mode",
-        "`upgrade` opens, updates and closes pull requests; `plan` shows what it would do.",
+        "`upgrade` opens, updates and closes pull requests, or takes an artifact on; `plan` shows what it "
+        "would do; `rollback` takes the tag of an artifact back.",
         "upgrade",
     ),
-    Input("path", "File or folder in which Flux is looked for, relative to the workspace.", "."),
+    Input(
+        "path",
+        "File or folder in which Flux is looked for, relative to the workspace; or an artifact that holds "
+        "Flux, `oci://HOST/REPOSITORY:TAG`.",
+        ".",
+    ),
     Input(
         "policy",
         "Largest bump that needs no approval: `patch`, `minor`, `major` or `none`. "
@@ -62,7 +68,8 @@ INPUTS = (
     ),
     Input(
         "release-source",
-        "Where Flux's releases come from: `github`, an http(s) address, or a folder.",
+        "Where Flux's releases come from: `github`, an http(s) address, a folder, "
+        "or a copy of Flux's own artifacts (`oci://registry.example.com/fluxcd/flux-manifests`).",
         "github",
     ),
     Input(
@@ -83,6 +90,18 @@ INPUTS = (
     Input(
         "ca-file",
         "Certificates (PEM) that are trusted besides the usual, relative to the workspace. Default: none.",
+    ),
+    Input(
+        "promote",
+        "How an artifact is promoted: `tag` moves its tag, `pull-request` changes what pins it in the "
+        "checkout. Default: what the checkout says, else `tag`.",
+    ),
+    Input("registry-username", "For the registry of the artifact. Default: what `docker-config` has for it."),
+    Input("registry-password", "The password or token for `registry-username`. Default: none."),
+    Input(
+        "docker-config",
+        "A Docker `config.json` with credentials for registries, relative to the workspace. Default: none; "
+        "a container does not see the runner's own.",
     ),
 )
 
@@ -105,6 +124,12 @@ OUTPUTS = (
         "All of them, as a JSON list of objects with `number`, `url`, `operation` and `target`; "
         "in a run that writes nothing, `operation` is what would be done.",
     ),
+    Output(
+        "artifact",
+        "The artifact that was promoted, or that waits for a signature or an approval, as "
+        "`HOST/REPOSITORY:TAG` with its immutable tag; empty where there is none.",
+    ),
+    Output("digest", "The digest of `artifact`, for what signs it; empty where it was not looked at."),
     Output("report", "The report as JSON, without diffs; empty where it is larger than GitHub takes."),
     Output("report-file", "Name of the file with the whole report as JSON, in the folder `runner.temp`."),
 )
@@ -126,7 +151,7 @@ OUTCOMES = {
     Outcome.HELD: "Something waits for a person or for a day, and nothing else had to be done. "
     "With `mode: plan` or `dry-run: true` also: something would be done.",
     Outcome.CLOSED: "A pull request that nobody needs any more was closed.",
-    Outcome.UPDATED: "A pull request was changed.",
+    Outcome.UPDATED: "A pull request was changed, or the tag of an artifact was moved.",
     Outcome.OPENED: "A pull request was opened.",
     Outcome.FAILED: "Something went wrong; all the rest was done.",
 }

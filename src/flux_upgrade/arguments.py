@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PROGRAM = "flux-upgrade"
 DEFAULT_SOURCE = "github"
 CONFIG = ".github/flux-upgrade.yaml"
-_BOOLEANS = ("--watch-all-namespaces", "--network-policy")
+_BOOLEANS = ("--watch-all-namespaces", "--network-policy", "--check-images")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -80,9 +80,14 @@ def _source(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_SOURCE,
         metavar="SOURCE",
         help="where Flux's releases come from: github (the default), a folder, an http(s) address laid out "
-        "as <tag>/<asset> with a releases.json, or a repository of a GitHub API "
-        "(https://github.example.com/api/v3/repos/mirrors/flux2)",
+        "as <tag>/<asset> with a releases.json, a repository of a GitHub API "
+        "(https://github.example.com/api/v3/repos/mirrors/flux2), or a copy of Flux's own artifacts "
+        "(oci://registry.example.com/fluxcd/flux-manifests)",
     )
+    _authorities(parser)
+
+
+def _authorities(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ca-file",
         default="",
@@ -124,7 +129,31 @@ def _render(parser: argparse.ArgumentParser) -> None:
 
 def _path(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "path", nargs="?", default=".", metavar="PATH", help="a file or a folder (default: .)"
+        "path",
+        nargs="?",
+        default=".",
+        metavar="PATH",
+        help="a file, a folder, or an artifact that holds Flux, oci://HOST/REPOSITORY:TAG (default: .)",
+    )
+
+
+def _registry(parser: argparse.ArgumentParser) -> None:
+    """How the registry of an artifact is reached."""
+    parser.add_argument(
+        "--plain-http", action="store_true", help="talk to the artifact's registry over http, not https"
+    )
+    parser.add_argument(
+        "--username", default="", metavar="NAME", help="for the artifact's registry, with --password-stdin"
+    )
+    parser.add_argument(
+        "--password-stdin", action="store_true", help="read the password or token for --username from stdin"
+    )
+    parser.add_argument(
+        "--docker-config",
+        default="",
+        metavar="FILE",
+        help="a Docker config.json with credentials for registries, or the folder that holds it (default: "
+        "that of $DOCKER_CONFIG, else ~/.docker/config.json, should it be there)",
     )
 
 
@@ -132,6 +161,7 @@ def _inspect(parser: argparse.ArgumentParser) -> None:
     parser.description = "Find every Flux installation and say what is really there, with the proof."
     _path(parser)
     _source(parser)
+    _registry(parser)
     parser.add_argument("--json", action="store_true", help="as JSON, see docs/reference/inspect.schema.json")
 
 
@@ -139,6 +169,7 @@ def _policy(parser: argparse.ArgumentParser) -> None:
     """What plan and upgrade decide by, and whom they ask."""
     _path(parser)
     _source(parser)
+    _registry(parser)
     for name, metavar, told in (
         (
             "--policy",
@@ -166,6 +197,21 @@ def _policy(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="VERSION",
         help="approve a minor with its later patches (2.9) or one version alone (v2.9.4); repeatable",
+    )
+    parser.add_argument(
+        "--check-images",
+        type=boolean,
+        default=None,
+        metavar="BOOL",
+        help="false: propose a release without asking the registry, where it is not ghcr.io/fluxcd, for its "
+        "images (default: what the config file says, else true)",
+    )
+    parser.add_argument(
+        "--promote",
+        choices=("tag", "pull-request"),
+        default="",
+        help="how an artifact is promoted: its tag is moved, or what pins it in the checkout is changed by "
+        "pull request (default: what the checkout says, else tag)",
     )
 
 
@@ -198,6 +244,22 @@ def _upgrade(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _rollback(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Have an artifact's tag stand for what it stood for before its last promotion. The version that is "
+        "rejected so is held until there is a newer one, or until it is approved."
+    )
+    parser.add_argument(
+        "path", nargs="?", default="", metavar="ADDRESS", help="the artifact, oci://HOST/REPOSITORY:TAG"
+    )
+    parser.add_argument(
+        "--to", default="", metavar="REFERENCE", help="a tag or a digest of the repository to go back to"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show what would be done, write nothing")
+    _registry(parser)
+    _authorities(parser)
+
+
 def _config(parser: argparse.ArgumentParser) -> None:
     parser.description = "Check the config file, and say what it means."
     parser.add_argument("check", choices=("check",), metavar="check", help="the one thing to do with it")
@@ -213,6 +275,7 @@ COMMANDS = {
     "inspect": (_inspect, "say what every installation really is"),
     "plan": (_plan, "show what an upgrade would do, and why"),
     "upgrade": (_upgrade, "upgrade every installation in a tree, or by pull request"),
+    "rollback": (_rollback, "take an artifact's tag back to what it stood for before"),
     "config": (_config, "check the config file"),
     "action": (_action, "run as a GitHub Action"),
 }

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from flux_upgrade.arguments import DEFAULT_SOURCE
+from flux_upgrade.artifact.address import SCHEME
 from flux_upgrade.errors import UsageError
 from flux_upgrade.settings import GITHUB_API, Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.artifact.address import Address
     from flux_upgrade.edges.checkout import Checkout, Place
     from flux_upgrade.edges.http import Client
+    from flux_upgrade.edges.registry_credentials import CredentialSource
+    from flux_upgrade.edges.spool import Spool
     from flux_upgrade.kinds import World
+    from flux_upgrade.kinds.own_artifacts import OwnArtifacts
     from flux_upgrade.manifests.regenerate import Regenerator
-    from flux_upgrade.ports import Artifacts, Charts, FluxCli, Releases, Timing, Tree, Worktree
+    from flux_upgrade.ports import (
+        ArtifactRegistry,
+        Artifacts,
+        Charts,
+        FluxCli,
+        Releases,
+        Timing,
+        Tree,
+        Worktree,
+    )
 
 _API_REPOSITORY = "/repos/"
 _MAX_CONFIG = 1 << 20
@@ -23,9 +37,11 @@ def build_releases(settings: Settings) -> Releases:
     source = settings.release_source
     if source == DEFAULT_SOURCE or source.startswith(("http://", "https://")):
         return _build_remote(settings)
+    if source.startswith(SCHEME):
+        return _build_mirrored(settings)
     if "://" in source:
         raise UsageError(
-            f"--release-source '{source}' is neither github, a folder, nor an http(s) address",
+            f"--release-source '{source}' is neither github, a folder, nor an http(s) or oci address",
             hint="see `flux-upgrade render --help`",
         )
     from flux_upgrade.edges.directory import DirectoryReleases
@@ -59,11 +75,33 @@ def _build_remote(settings: Settings) -> Releases:
     )
 
 
+def _build_mirrored(settings: Settings) -> Releases:
+    from flux_upgrade.artifact.address import parse_address
+    from flux_upgrade.edges.cache import DownloadCache
+    from flux_upgrade.edges.oci import open_repository
+    from flux_upgrade.edges.registry_releases import Derivation, RegistryReleases
+    from flux_upgrade.manifests.derive import at_default_registry, derive
+
+    example = "write it like oci://registry.example.com/fluxcd/flux-manifests, without a tag"
+    try:
+        address = parse_address(settings.release_source)
+    except UsageError as error:
+        raise UsageError("--release-source is no address of a registry", hint=example) from error
+    if address.tag or address.digest:
+        raise UsageError("--release-source names one artifact, not a repository of them", hint=example)
+    return RegistryReleases(
+        open_repository(build_client(settings, "", ""), address.repository, build_credentials(settings)),
+        DownloadCache(settings.cache_dir or None),
+        Derivation(at_default_registry, derive),
+        build_timing(settings).now,
+    )
+
+
 def build_artifacts(settings: Settings) -> Artifacts:
-    """OCI artifacts in any registry, without a password; connected when something is asked of them."""
+    """OCI artifacts in any registry; connected when something is asked of them."""
     from flux_upgrade.edges.artifacts import RegistryArtifacts
 
-    return RegistryArtifacts(lambda: build_client(settings, "", ""))
+    return RegistryArtifacts(lambda: build_client(settings, "", ""), lambda: build_credentials(settings))
 
 
 def build_charts(settings: Settings) -> Charts:
@@ -71,6 +109,46 @@ def build_charts(settings: Settings) -> Charts:
     from flux_upgrade.edges.charts import HelmCharts
 
     return HelmCharts(lambda: build_client(settings, "", ""))
+
+
+def build_registry(settings: Settings, address: Address) -> ArtifactRegistry:
+    """The registry of an artifact; for a dry run, a record of what would be written."""
+    from flux_upgrade.edges.artifact_registry import open_artifact_registry
+    from flux_upgrade.edges.recording_registry import RecordingRegistry
+
+    registry = open_artifact_registry(
+        build_client(settings, "", ""),
+        address.host,
+        address.path,
+        build_credentials(settings, is_asked=True),
+        plain_http=settings.registry.plain_http,
+    )
+    return RecordingRegistry(registry) if settings.dry_run or settings.command == "plan" else registry
+
+
+def build_credentials(settings: Settings, *, is_asked: bool = False) -> CredentialSource:
+    """Those that were given, for the artifact's registry alone; for any other, those of Docker's file.
+
+    ``is_asked``: a file that cannot be used is an error, though nobody named it.
+    """
+    from flux_upgrade.edges.docker_config import DockerConfig
+    from flux_upgrade.edges.registry_credentials import ForgivingCredentials, GivenCredentials
+
+    access, environment = settings.registry, {"HOME": settings.home, "PATH": settings.search_path}
+    file = access.docker_config or access.found_config
+    found = DockerConfig(file, settings.search_path, environment, required=bool(access.docker_config))
+    # Most of what is pulled is public, and can be had without.
+    source = found if access.docker_config or is_asked else ForgivingCredentials(found)
+    if settings.artifact is None or not access.username:
+        return source
+    return GivenCredentials(settings.artifact.host, access.username, access.password, source)
+
+
+def build_spool() -> Spool:
+    """Temporary files, which are gone when its block ends."""
+    from flux_upgrade.edges.spool import Spool
+
+    return Spool()
 
 
 def build_client(settings: Settings, origin: str, token: str) -> Client:
@@ -112,7 +190,12 @@ def build_regenerator(settings: Settings, releases: Releases | None = None) -> R
 
 
 def build_world(
-    settings: Settings, tree: Tree, releases: Releases | None = None, *, moves_operator: bool = False
+    settings: Settings,
+    tree: Tree,
+    releases: Releases | None = None,
+    *,
+    moves_operator: bool = False,
+    own: OwnArtifacts | None = None,
 ) -> World:
     """Everything that kinds ask about. ``moves_operator``: as the config file has it."""
     from flux_upgrade.kinds import World
@@ -123,6 +206,7 @@ def build_world(
         build_artifacts(settings),
         build_charts(settings),
         moves_operator,
+        own,
     )
 
 

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
-from flux_upgrade.errors import FluxUpgradeError
+from flux_upgrade.errors import FluxUpgradeError, UsageError
 from flux_upgrade.settings import masked, parse_settings, secrets_of
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ def main() -> int:
     gc.disable()
     environment = dict(os.environ)  # noqa: TID251 the one place
     try:
-        code = run(sys.argv[1:], environment, sys.stdout.buffer, sys.stderr)
+        code = run(sys.argv[1:], environment, sys.stdout.buffer, sys.stderr, stdin=sys.stdin)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader has gone (`| head`); Python would complain about it once more at exit.
@@ -44,20 +44,26 @@ def main() -> int:
     return code
 
 
-def run(
+def run(  # noqa: PLR0913 whatever a process has
     argv: Sequence[str],
     env: Mapping[str, str],
     out: IO[bytes],
     err: IO[str],
     timing: Timing | None = None,
+    *,
+    stdin: IO[str] | None = None,
 ) -> int:
     """One run. Returns the exit code; output goes to ``out``, errors to ``err``.
 
-    ``timing``: the clock to go by; None: the machine's.
+    ``timing``: the clock to go by; None: the machine's. ``stdin``: where a password comes from.
     """
     secrets = secrets_of(env)
     try:
         settings = parse_settings(argv, env)._replace(timing=timing)
+        if settings.registry.is_password_on_stdin:
+            password = _password(stdin)
+            settings = settings._replace(registry=settings.registry._replace(password=password))
+            secrets = (*secrets, password)
         if settings.command == "action":
             from flux_upgrade.commands import action
 
@@ -74,6 +80,14 @@ def run(
     except Exception as error:  # noqa: BLE001 the one catch-all
         err.write(masked(_defect(error, debug="FLUX_UPGRADE_DEBUG" in env), secrets))
         return _UNEXPECTED
+
+
+def _password(stdin: IO[str] | None) -> str:
+    """Raises UsageError where there is none."""
+    password = stdin.readline().strip() if stdin is not None else ""
+    if not password:
+        raise UsageError("there is no password on stdin", hint="pipe it in, or leave --password-stdin out")
+    return password
 
 
 def _command(name: str) -> Command:

@@ -163,7 +163,7 @@ class Overtaken(FluxUpgradeError):
 
     exit_code = 17
     slug = "overtaken"
-    meaning = "The branch or the pull request was changed by somebody else while it was worked on."
+    meaning = "The branch, the pull request or the tag was changed by somebody else while it was worked on."
 
 
 class DraftsUnavailable(FluxUpgradeError):
@@ -188,3 +188,27 @@ class UnsupportedPin(FluxUpgradeError):
     exit_code = 19
     slug = "unsupported-pin"
     meaning = "A pinned version is spelled in a way that cannot be changed safely; it was left as it is."
+
+
+class RegistryUnavailable(SourceUnavailable):
+    """The registry of an artifact cannot be reached, or answers with what it should not."""
+
+    exit_code = 20
+    slug = "registry-unavailable"
+    meaning = "The registry cannot be reached, answers with an error, or its rate limit is used up."
+
+
+class ForbiddenByRegistry(SourceUnavailable):
+    """The registry refuses: no credentials, wrong ones, or they may not do that."""
+
+    exit_code = 21
+    slug = "forbidden-by-registry"
+    meaning = "The registry refuses: the credentials or a rule of the repository do not allow it."
+
+
+class NoWayBack(FluxUpgradeError):
+    """There is nothing to roll back to."""
+
+    exit_code = 22
+    slug = "no-way-back"
+    meaning = "There is nothing that the tag could be rolled back to."

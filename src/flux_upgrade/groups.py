@@ -16,6 +16,7 @@ _USUAL = re.compile(r"(?:(.+)/)?flux-system/gotk-components\.yaml")
 """Where ``flux bootstrap`` puts its manifest."""
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]*(?:/[a-z0-9][a-z0-9_-]*)*")
 _HASHED = re.compile(r".*-[0-9a-f]{6,}")
+_ARTIFACT = re.compile(r".*\.oci-[0-9a-f]{6}")
 _LONGEST = 100
 """Characters; Git keeps each part of a branch's name as a file or folder."""
 
@@ -56,6 +57,21 @@ def assign(
             before = teams[short].clusters if short in teams else ()
             teams[short] = Team(name, short, group, (*before, cluster))
     return tuple(teams.values())
+
+
+def of_artifact(team: Team, repository: str) -> Team:
+    """The team, as far as it is about an artifact: with branches, pull requests and issues of its own.
+
+    ``repository``: of the artifact, ``ghcr.io/org/flux-manifests``. What else pins Flux in the same
+    folder, and other artifacts, are seen to by other runs.
+    """
+    digest = hashlib.sha256(repository.encode()).hexdigest()[:6]
+    return team._replace(slug=f"{team.slug}.oci-{digest}")
+
+
+def is_of_artifact(slug: str) -> bool:
+    """Whether ``of_artifact`` gave it."""
+    return _ARTIFACT.fullmatch(slug) is not None
 
 
 def _by_group(cluster: Cluster, config: Config) -> Iterator[tuple[Group, Cluster]]:

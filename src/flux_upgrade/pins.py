@@ -12,8 +12,12 @@ from flux_upgrade.errors import (
     Downgrade,
     FluxUpgradeError,
     ReleaseNotFound,
+    ResidueConflict,
     SourceUnavailable,
+    Unproved,
+    Unreadable,
     UnsupportedPin,
+    UnsupportedRelease,
     UntrustedArchive,
 )
 from flux_upgrade.kinds import Pin, PinChange, World, kind_of
@@ -30,6 +34,12 @@ _REASONS: dict[type[FluxUpgradeError], HoldReason] = {
     SourceUnavailable: HoldReason.SOURCE_UNAVAILABLE,
     UntrustedArchive: HoldReason.UNTRUSTED_ARTIFACT,
     ReleaseNotFound: HoldReason.UNSUPPORTED_RELEASE,
+    # Of the manifest in an artifact that a pin names.
+    UnsupportedRelease: HoldReason.UNSUPPORTED_RELEASE,
+    ResidueConflict: HoldReason.RESIDUE_CONFLICT,
+    Unreadable: HoldReason.UNREADABLE,
+    Unproved: HoldReason.UNPROVED,
+    Downgrade: HoldReason.CONTROLLER_NEWER,
 }
 _PASSES = (ReleaseNotFound,)
 """What is published a little later than the release is no failure."""
@@ -141,6 +151,8 @@ class PinPlanner:
             reason = next(reason for kind, reason in _REASONS.items() if isinstance(error, kind))
             red = None if isinstance(error, _PASSES) else type(error)
             return Hold(reason, error.message, error.hint, red, decision.subject, decision.target)
+        if change.hold is not None:
+            return change.hold._replace(subject=decision.subject, target=decision.target)
         if not change.replacements:
             detail = f"{pin.written} {_VERBS.get(pin.role, 'admits')} {decision.target}"
             return Hold(HoldReason.UP_TO_DATE, detail, subject=decision.subject)

@@ -84,6 +84,8 @@ class Terms(NamedTuple):
     to: str = ""
     """A tag that was asked for, whatever the policy says; empty: the policy decides."""
     take_release: bool = False
+    check_images: bool = True
+    """Whether a registry other than Flux's own is asked for the target's images."""
 
 
 def files_after(upgrades: Iterable[tuple[Plan, Upgrade]]) -> dict[str, bytes]:

@@ -83,6 +83,12 @@ def branches_of(team: Team, config: Config) -> tuple[str, ...]:
     return tuple(branch_name(config.branch_prefix, team.slug, subject) for subject in Subject)
 
 
+def terms_of(group: Group, answers: Answers, asked: Asked) -> Terms:
+    """What governs the installations of a group."""
+    take_release = asked.take_release or group.take_release
+    return Terms(group.policy, answers, group.flags, asked.to, take_release, group.check_images)
+
+
 def plan_teams(gathered: Gathered, repository: Repository | None = None) -> tuple[TeamPlan, ...]:
     """Plan for all teams. ``repository``: what people answered there; None: nobody was asked.
 
@@ -126,7 +132,8 @@ class _Teams:
         )
         self._versions: dict[str, str] = {}
         """Name of a cluster → the release that it is at; filled as clusters are planned."""
-        self._manifests = ManifestPlanner(gathered.world.regenerator, gathered.releases, gathered.now)
+        world = gathered.world
+        self._manifests = ManifestPlanner(world.regenerator, world.artifacts, gathered.releases, gathered.now)
 
     @cached_property
     def _pins(self) -> PinPlanner:
@@ -190,9 +197,7 @@ class _Teams:
         answers, asked = self._answers(team, member), self._gathered.asked
         key = (id(team.group), answers)
         if key not in self._terms:
-            group: Group = team.group
-            take_release = asked.take_release or group.take_release
-            self._terms[key] = Terms(group.policy, answers, group.flags, asked.to, take_release)
+            self._terms[key] = terms_of(team.group, answers, asked)
         return self._terms[key]
 
     def _answers(self, team: Team, member: Member) -> Answers:

@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     from flux_upgrade.constraint import Constraint
 
 
+_DID = {
+    HoldReason.CLOSED_BY_HUMAN: "turned down",
+    HoldReason.REVERTED: "merged and reverted",
+    HoldReason.ROLLED_BACK: "rolled back",
+}
+
+
 class Bump(StrEnum):
     """The largest bump that needs no approval."""
 
@@ -59,11 +66,11 @@ class Muted(NamedTuple):
     target: str
     """The tag that was proposed."""
     reason: HoldReason
-    """CLOSED_BY_HUMAN or REVERTED."""
+    """CLOSED_BY_HUMAN, REVERTED or ROLLED_BACK."""
     since: str
-    """RFC 3339, UTC."""
+    """RFC 3339, UTC; empty where nobody knows."""
     where: str
-    """Address of the pull request."""
+    """Address of the pull request, or of the artifact."""
 
 
 class Answers(NamedTuple):
@@ -224,13 +231,12 @@ class _Case:
             for version, mute in self.muted
             if line_of(version) == line_of(release.version)
             and (mute.subject is Subject.PATCH) is (subject is Subject.PATCH)
-            and (subject is not Subject.PATCH or release.version <= version)
+            and (not _is_about_a_version(mute) or release.version <= version)
         ]
         if not found:
             return None
         version, mute = max(found, key=lambda each: (each[0], each[1].since, each[1].where))
-        did = "turned down" if mute.reason is HoldReason.CLOSED_BY_HUMAN else "merged and reverted"
-        detail = f"{mute.target} was {did} by a person: {mute.where}"
+        detail = f"{mute.target} was {_DID[mute.reason]} by a person: {mute.where}"
         return Hold(mute.reason, detail, _approve(subject, version), None, subject, mute.target, mute.since)
 
     def beyond_the_range(self, decided: Sequence[Candidate | Hold]) -> Iterator[Hold]:
@@ -247,6 +253,11 @@ class _Case:
             subject,
             newest.tag,
         )
+
+
+def _is_about_a_version(mute: Muted) -> bool:
+    """Whether newer patches are asked about again: a minor that is turned down stays so altogether."""
+    return mute.subject is Subject.PATCH or mute.reason is HoldReason.ROLLED_BACK
 
 
 def _approve(subject: Subject, version: Version) -> str:

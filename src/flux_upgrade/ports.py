@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import BinaryIO, Protocol
 
+from flux_upgrade.errors import FluxUpgradeError
 from flux_upgrade.model import Release, ReleaseManifests
 from flux_upgrade.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.artifact.manifest import Descriptor, StoredManifest
     from flux_upgrade.forge import Done, Question, Repository, Step
 
 
@@ -53,6 +55,13 @@ class Releases(Protocol):
         """
         ...
 
+    def commit(self, tag: str) -> str:
+        """The commit (40 hexadecimal digits) of Flux's own repository that a tag stands for.
+
+        Empty where the source does not tell, whatever the reason: it is good to know, and no more.
+        """
+        ...
+
 
 class FluxCli(Protocol):
     """Flux's own command line tool, where there is one."""
@@ -76,6 +85,12 @@ class Artifacts(Protocol):
         """
         ...
 
+    def digests(
+        self, references: Iterable[tuple[str, str]]
+    ) -> Mapping[tuple[str, str], str | FluxUpgradeError | None]:
+        """What ``digest`` gives for each (repository, reference), or raises; asked for all at once."""
+        ...
+
     def annotations(self, repository: str, reference: str) -> Mapping[str, str] | None:
         """The manifest's annotations, for a tag or a digest; None: there is no such manifest.
 
@@ -92,6 +107,41 @@ class Artifacts(Protocol):
 
         Raises as ``digest``.
         """
+        ...
+
+
+class ArtifactRegistry(Protocol):
+    """One repository of one registry, read and written. A ``reference`` is a tag or ``sha256:…``.
+
+    All raise RegistryUnavailable, ForbiddenByRegistry; UntrustedArchive for bytes of another digest.
+    """
+
+    def manifest(self, reference: str) -> StoredManifest | None:
+        """What a tag or a digest stands for; None: there is no such thing."""
+        ...
+
+    def digest(self, reference: str) -> str | None:
+        """The digest of what a tag stands for now, asked for anew; None: there is no such tag."""
+        ...
+
+    def tags(self) -> tuple[str, ...]:
+        """All tags, in the registry's order; none where there is no such repository."""
+        ...
+
+    def blob(self, descriptor: Descriptor) -> BinaryIO:
+        """A blob in a temporary file of its own, at its beginning; size and digest are checked."""
+        ...
+
+    def is_signed(self, digest: str, tags: Sequence[str]) -> bool:
+        """Whether there is a signature of the manifest ``digest``; ``tags``: all tags of the repository."""
+        ...
+
+    def put_blob(self, blob: BinaryIO, descriptor: Descriptor) -> None:
+        """Upload a blob from its beginning to its end. Done twice, it is there once."""
+        ...
+
+    def put_manifest(self, manifest: StoredManifest, tag: str) -> None:
+        """Have ``tag`` stand for a manifest; the digest that the registry answers with is checked."""
         ...
 
 

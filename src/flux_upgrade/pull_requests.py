@@ -52,16 +52,23 @@ _ACTIONS: dict[type[Step], Action] = {
 }
 
 
+def nothing(proposal: Proposal) -> None:
+    """Most of what is proposed is ready as it is."""
+
+
 def run_rounds(
     gathered: Gathered,
     forge: Forge,
     around: Callable[[Repository, TeamPlan], Surroundings],
     warn: Callable[[str], None],
+    prepare: Callable[[Proposal], None] = nothing,
 ) -> Round:
     """Until everything is as it should be, or three times.
 
-    ``warn`` is told, before the first write, what the forge warns of. Raises what
-    ``Forge.look`` and ``plan_teams`` raise at first: it concerns everything.
+    ``warn`` is told, before the first write, what the forge warns of. ``prepare`` is called with what
+    is about to be proposed, before the first step of it; it may be called again with the same, and what
+    it raises is the end of that proposal alone. Raises what ``Forge.look`` and ``plan_teams`` raise at
+    first: it concerns everything.
     """
     results: dict[str, Result] = {}
     repository = forge.look(question_of(gathered))
@@ -70,7 +77,7 @@ def run_rounds(
     for warning in (*repository.warnings, *unused_approvals(gathered, plans)):
         warn(warning)
     for attempt in range(_ROUNDS):
-        acting = _Acting(gathered, forge, around, repository)
+        acting = _Acting(gathered, forge, around, repository, prepare)
         for planned in plans:
             proposals = proposals_of(planned, gathered.config, gathered.asked.approve)
             for subject in Subject:
@@ -85,7 +92,9 @@ def run_rounds(
             plans = plan_teams(gathered, repository)
         except FluxUpgradeError:
             break  # what was done is told; the next run goes on from there
-    results |= {each.branch: each for each in _tidied(_Acting(gathered, forge, around, repository), warn)}
+    results |= {
+        each.branch: each for each in _tidied(_Acting(gathered, forge, around, repository, prepare), warn)
+    }
     return Round(repository, plans, tuple(results.values()))
 
 
@@ -172,8 +181,10 @@ class _Acting:
         forge: Forge,
         around: Callable[[Repository, TeamPlan], Surroundings],
         repository: Repository,
+        prepare: Callable[[Proposal], None],
     ) -> None:
         self._gathered, self._forge, self._around, self._repository = gathered, forge, around, repository
+        self._prepare = prepare
         # What stands around a team is read from files: once, for all of its pull requests.
         self._surroundings: dict[str, Surroundings] = {}
 
@@ -240,6 +251,9 @@ class _Acting:
             idle = idle._replace(action=Action.UNCHANGED, number=issue.number, url=issue.url, is_issue=True)
         if found.hold is not None:
             return idle._replace(action=Action.HELD, hold=found.hold)
+        failed = self._unprepared(found, idle)
+        if failed is not None:
+            return failed
         result = idle
         for step in found.steps:
             attempted = _ACTIONS[type(step)]
@@ -258,6 +272,15 @@ class _Acting:
                 is_draft=_is_draft(step, result) and not is_issue,
             )
         return result
+
+    def _unprepared(self, found: Convergence, idle: Result) -> Result | None:
+        if idle.proposal is None or not found.steps:
+            return None
+        try:
+            self._prepare(idle.proposal)
+        except FluxUpgradeError as error:
+            return idle._replace(action=Action.FAILED, error=error, attempted=_ACTIONS[type(found.steps[0])])
+        return None
 
     def _done(self, step: Step, proposal: Proposal | None, around: Surroundings | None) -> tuple[Done, bool]:
         try:

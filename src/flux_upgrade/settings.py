@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from flux_upgrade.arguments import COMMANDS, DEFAULT_SOURCE, PROGRAM, build_parser, parse
+from flux_upgrade.artifact.address import SCHEME, Address, parse_address
 from flux_upgrade.errors import UsageError
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions, nearest
 from flux_upgrade.values import NamedTuple
@@ -26,6 +27,8 @@ _SECRETS = (
     "FLUX_UPGRADE_RELEASE_TOKEN",
     "INPUT_TOKEN",
     "INPUT_RELEASE-TOKEN",
+    "INPUT_REGISTRY-PASSWORD",
+    "FLUX_UPGRADE_REGISTRY_PASSWORD",
 )
 _GIT = ("GIT_", "SSH_")
 # What forges' own runners say of themselves.
@@ -59,6 +62,24 @@ class Tokens(NamedTuple):
         return "Tokens()"
 
 
+class RegistryAccess(NamedTuple):
+    """How the registry of an artifact is reached. What is given here goes to that registry alone."""
+
+    username: str = ""
+    password: str = ""
+    is_password_on_stdin: bool = False
+    """``cli`` reads it, and sets ``password``."""
+    plain_http: bool = False
+    docker_config: str = ""
+    """A ``config.json`` that has to be there; empty: ``found_config``, should it be there."""
+    found_config: str = ""
+    """Where Docker itself would look."""
+
+    def __repr__(self) -> str:
+        """Without the password."""
+        return "RegistryAccess()"
+
+
 class Settings(NamedTuple):
     """Everything that one run was asked for."""
 
@@ -76,6 +97,13 @@ class Settings(NamedTuple):
     git: Mapping[str, str] = {}
     """What Git and SSH read from the environment (``GIT_SSH_COMMAND`` …), and whose runner it is."""
     path: str = "."
+    artifact: Address | None = None
+    """The artifact that ``path`` is the address of."""
+    registry: RegistryAccess = RegistryAccess()
+    promote: str = ""
+    """``tag`` or ``pull-request``; empty: what the tree says."""
+    back_to: str = ""
+    """The tag or digest that a rollback leads to; empty: what there was before."""
     options: InstallOptions = _ANY_RELEASE
     """``version`` empty: the newest stable release."""
     json: bool = False
@@ -89,6 +117,8 @@ class Settings(NamedTuple):
     """A file that has to be there; empty: the usual one, should it be there."""
     flags: str = ""
     """Install flags that are to change, as ``config.parse_flags`` reads them."""
+    check_images: bool | None = None
+    """Whether a registry other than Flux's own is asked for images; None: the config file says it."""
     repository: str = ""
     base: str = ""
     pull_request: bool = False
@@ -116,6 +146,10 @@ def parse_settings(argv: Sequence[str], env: Mapping[str, str]) -> Settings:
         github=github,
         search_path=env.get("PATH", ""),
         home=env.get("HOME", ""),
+        registry=RegistryAccess(
+            password=env.get("FLUX_UPGRADE_REGISTRY_PASSWORD", "").strip(),
+            found_config=_docker_config(env),
+        ),
         git={
             name: value
             for name, value in env.items()
@@ -141,6 +175,13 @@ def _cache_dir(env: Mapping[str, str]) -> str:
     # The XDG specification has relative paths ignored.
     base = asked if asked.startswith("/") else f"{home}/.cache" if home else ""
     return f"{base}/flux-upgrade" if base else ""
+
+
+def _docker_config(env: Mapping[str, str]) -> str:
+    """docs.docker.com/reference/cli/docker, "Configuration files"."""
+    home, asked = env.get("HOME", ""), env.get("DOCKER_CONFIG", "")
+    folder = asked or (f"{home}/.docker" if home else "")
+    return f"{folder}/config.json" if folder else ""
 
 
 def _github(env: Mapping[str, str]) -> GitHub:
@@ -177,31 +218,69 @@ def _for_command(shared: Settings, asked: Namespace) -> Settings:
         case "render":
             return shared._replace(options=_options(asked))
         case "inspect":
-            return shared._replace(path=asked.path, json=asked.json)
+            return _placed(shared, asked)._replace(json=asked.json)
+        case "rollback":
+            return _rollback(shared, asked)
         case "plan":
             return _governed(shared, asked)._replace(json=asked.json)
         case "upgrade":
             return _governed(shared, asked)._replace(
                 to=tag(asked.to), dry_run=asked.dry_run, take_release=asked.on_conflict == "take-release"
             )
-        case "config":
-            return shared._replace(path=asked.path)
         case _:
-            return shared
+            return shared._replace(path=getattr(asked, "path", shared.path))
 
 
 def _governed(shared: Settings, asked: Namespace) -> Settings:
-    return shared._replace(
-        path=asked.path,
+    return _placed(shared, asked)._replace(
+        promote=asked.promote,
         policy=asked.policy,
         range=asked.range,
         approve=tuple(asked.approve),
         config=asked.config,
         flags=asked.flags,
+        check_images=asked.check_images,
         repository=asked.repository,
         base=asked.base,
         pull_request=asked.pull_request,
     )
+
+
+def _placed(shared: Settings, asked: Namespace) -> Settings:
+    """With what is looked at: a tree, or an artifact and its registry."""
+    access = shared.registry._replace(
+        username=asked.username,
+        is_password_on_stdin=asked.password_stdin,
+        plain_http=asked.plain_http,
+        docker_config=asked.docker_config,
+    )
+    if access.is_password_on_stdin and not access.username:
+        raise UsageError("--password-stdin is given without --username", hint="give both, or neither")
+    if access.username and not (access.password or access.is_password_on_stdin):
+        raise UsageError(
+            "--username is given without a password",
+            hint="give it with --password-stdin, or as FLUX_UPGRADE_REGISTRY_PASSWORD",
+        )
+    if not asked.path.startswith(SCHEME):
+        for flag, value in (("--plain-http", access.plain_http), ("--username", access.username)):
+            if value:
+                raise UsageError(
+                    f"{flag} is about the registry of an artifact, and '{asked.path}' is none",
+                    hint="give the artifact as oci://HOST/REPOSITORY:TAG",
+                )
+        return shared._replace(path=asked.path, registry=access)
+    # The tree is the one around the working folder: it may say how the artifact is promoted.
+    return shared._replace(artifact=parse_address(asked.path), registry=access)
+
+
+def _rollback(shared: Settings, asked: Namespace) -> Settings:
+    settings = _placed(shared, asked)._replace(back_to=asked.to, dry_run=asked.dry_run)
+    if settings.artifact is None or not settings.artifact.tag or settings.artifact.digest:
+        raise UsageError(
+            "what is rolled back is the tag of an artifact",
+            hint="give it as oci://HOST/REPOSITORY:TAG; in Git, revert the commit",
+        )
+    return settings
 
 
 def tag(version: str) -> str:

@@ -12,6 +12,7 @@ _BLOCKING = frozenset(
     {
         HoldReason.CHECKOUT_DIFFERS,
         HoldReason.CONTROLLER_NEWER,
+        HoldReason.IMAGES_MISSING,
         HoldReason.OWNED_BY_TERRAFORM,
         HoldReason.RESIDUE_CONFLICT,
         HoldReason.SOURCE_UNAVAILABLE,

@@ -23,7 +23,10 @@ from flux_upgrade.markdown import counted
 from flux_upgrade.model import Release
 from flux_upgrade.plan import Plan, Subjected, Upgrade
 from flux_upgrade.policy import decide
+from flux_upgrade.ports import Artifacts
+from flux_upgrade.target_images import settled
 from flux_upgrade.timeline import size
+from flux_upgrade.values import NamedTuple
 from flux_upgrade.versions import Version
 
 _NAMED = 3
@@ -40,11 +43,22 @@ def newest_stable(regenerator: Regenerator) -> str:
     return tags[0]
 
 
+class _Sources(NamedTuple):
+    """What all plans are made from."""
+
+    regenerator: Regenerator
+    artifacts: Artifacts
+    releases: Sequence[Release]
+    now: datetime
+
+
 class ManifestPlanner:
     """Plans vendored manifests. Identical files under the same terms have one decision, made once."""
 
-    def __init__(self, regenerator: Regenerator, releases: Sequence[Release], now: datetime) -> None:
-        self._regenerator, self._releases, self._now = regenerator, releases, now
+    def __init__(
+        self, regenerator: Regenerator, artifacts: Artifacts, releases: Sequence[Release], now: datetime
+    ) -> None:
+        self._sources = _Sources(regenerator, artifacts, releases, now)
         # The plan holds the proof, and the caller the terms, so that the ids are nobody else's.
         self._decided: dict[tuple[int, int], Plan] = {}
 
@@ -58,25 +72,18 @@ class ManifestPlanner:
             return Plan(installation, subjected.path, (subjected.blocked,))
         key = (id(installation.proof), id(subjected.terms))
         if key not in self._decided:
-            planner = _Planner(subjected, installation, self._regenerator, self._releases, self._now)
-            self._decided[key] = planner.plan()
+            self._decided[key] = _Planner(subjected, installation, self._sources).plan()
         return self._decided[key]._replace(installation=installation, path=subjected.path)
 
 
 class _Planner:
     """Plans one installation."""
 
-    def __init__(
-        self,
-        subjected: Subjected,
-        installation: Installation,
-        regenerator: Regenerator,
-        releases: Sequence[Release],
-        now: datetime,
-    ) -> None:
+    def __init__(self, subjected: Subjected, installation: Installation, sources: _Sources) -> None:
         self._installation, self._path = installation, subjected.path
         self._terms = subjected.terms
-        self._regenerator, self._releases, self._now = regenerator, releases, now
+        self._regenerator, self._artifacts = sources.regenerator, sources.artifacts
+        self._releases, self._now = sources.releases, sources.now
         self._tried: dict[Subject, Change] = {}
 
     def plan(self) -> Plan:
@@ -154,9 +161,10 @@ class _Planner:
         except UsageError as error:
             # A component that is asked for and that this release does not ship.
             held = Hold(HoldReason.UNSUPPORTED_RELEASE, error.message, error.hint, UsageError)
-        if isinstance(held, Upgrade):
-            return held
-        return held._replace(subject=decision.subject, target=decision.target)
+        made = self._settled(held) if isinstance(held, Upgrade) else held
+        if isinstance(made, Upgrade):
+            return made
+        return made._replace(subject=decision.subject, target=decision.target)
 
     def _change(self, candidate: Candidate) -> Upgrade | Hold:
         installation, target = self._installation, candidate.target
@@ -172,9 +180,18 @@ class _Planner:
         if change.carried.conflicts:
             self._tried[candidate.subject] = change
             return _conflict(target, change.carried.conflicts)
-        if change.new == installation.content:
-            return Hold(HoldReason.UP_TO_DATE, f"it is {target}")
         return Upgrade(candidate, change, _altered(options, wanted))
+
+    def _settled(self, upgrade: Upgrade) -> Upgrade | Hold:
+        """With the images of the target, as their registries have them."""
+        change, installation, checks = upgrade.change, self._installation, self._terms.check_images
+        assert isinstance(change, Change)  # noqa: S101 it was made here
+        found = settled(change, installation, upgrade.target, self._artifacts, checks=checks)
+        if isinstance(found, Hold):
+            return found
+        if found.new == installation.content:
+            return Hold(HoldReason.UP_TO_DATE, f"it is {upgrade.target}")
+        return upgrade._replace(change=found)
 
 
 def _altered(before: InstallOptions, after: InstallOptions) -> tuple[tuple[str, str, str], ...]:

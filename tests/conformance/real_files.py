@@ -18,7 +18,7 @@ from flux_upgrade.kinds import World, discover_pins, gotk
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.plan import Upgrade
 from flux_upgrade.publish import publish
-from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
+from memory import EveryImage, MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 from planned import change_of, decision_of, plans_of
 
 TARGET = "v2.9.4"
@@ -101,7 +101,9 @@ def _look(record: Record, content: bytes, regenerator: Regenerator) -> None:
     record.residue = len(proof.edits)
     if not record.is_v2:
         return
-    (outcome,) = publish([[each] for each in plans_of([installation], regenerator, to=TARGET)], tree)
+    (outcome,) = publish(
+        [[each] for each in plans_of([installation], regenerator, to=TARGET, artifacts=EveryImage())], tree
+    )
     decision = decision_of(outcome.plan)
     if isinstance(decision, Hold):
         record.upgrade = str(decision.reason)
@@ -122,7 +124,12 @@ def _faults(upgrade: Upgrade, tree: MemoryTree, regenerator: Regenerator) -> Ite
         yield "the residue is not what it was"
     if carried.dropped or carried.conflicts:
         yield "edits were dropped in silence"
+    for _, old, new in change_of(upgrade).images:
+        if ("@" in old) != ("@" in new) or f"image: {new}" not in tree.files[PATH].decode():
+            yield f"{old} became {new}"
     written = tree.files[PATH]
-    (second,) = publish([[each] for each in plans_of([again], regenerator, to=TARGET)], tree)
+    (second,) = publish(
+        [[each] for each in plans_of([again], regenerator, to=TARGET, artifacts=EveryImage())], tree
+    )
     if not isinstance(decision_of(second.plan), Hold) or tree.files[PATH] != written:
         yield "the second run changed something"

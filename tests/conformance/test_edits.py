@@ -21,7 +21,7 @@ from flux_upgrade.kinds import gotk
 from flux_upgrade.manifests.options import COMPONENTS, InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.plan import Upgrade
-from memory import MemoryTree
+from memory import EveryImage, MemoryTree
 from planned import change_of, decision_of, plans_of
 
 pytestmark = pytest.mark.real_part("shared data")
@@ -193,7 +193,7 @@ def test_every_edit_finds_its_own_object(edit: Edit, version: str, regenerator: 
     edited = edit.text(base)
     assert edited != base
     (installation,) = gotk.find(MemoryTree({PATH: edited.encode()}), regenerator)
-    (plan,) = plans_of([installation], regenerator, to=TARGET)
+    (plan,) = plans_of([installation], regenerator, to=TARGET, artifacts=EveryImage())
     decision = decision_of(plan)
     # No release since changed any of these paths, so that none of them may be held.
     assert isinstance(decision, Upgrade), decision

@@ -30,7 +30,7 @@ def test_outputs_are_the_programs() -> None:
 
 
 def test_there_are_few_inputs_and_each_tells_its_default() -> None:
-    assert len(INPUTS) <= 14
+    assert len(INPUTS) <= 18
     for each in INPUTS:
         assert bool(each.default) != ("Default:" in each.told), each.name
 
@@ -53,12 +53,13 @@ def test_the_marketplace_takes_name_and_description() -> None:
     assert set(ACTION["branding"]) == {"icon", "color"}
 
 
-@pytest.mark.parametrize("mode", ["upgrade", "plan"])
+@pytest.mark.parametrize("mode", ["upgrade", "plan", "rollback"])
 def test_what_the_inputs_become_is_understood(mode: str) -> None:
     env = {f"INPUT_{each.name.upper()}": "x" for each in INPUTS} | {
         "INPUT_MODE": mode,
         "INPUT_POLICY": "minor",
         "INPUT_DRY-RUN": "true",
+        "INPUT_PROMOTE": "tag",
     }
     _, unknown = build_parser().parse_known_args(action.arguments(env))
     assert unknown == []

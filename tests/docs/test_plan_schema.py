@@ -13,19 +13,21 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from cases_on_disk import Case, Run, all_cases, run_in
+from cases_on_disk import Case, Run, all_cases, ground_of, run_in
 from flux_upgrade.decision import Hold, HoldReason, Subject
 from flux_upgrade.kinds import PIN_KINDS, gotk
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.plan import Plan
+from flux_upgrade.report.artifacts import artifact_plan_json
 from flux_upgrade.report.plans import plan_value
 from memory import MemoryTree, regenerator, rendered
+from promotion.promoting import registry, run
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 SCHEMA = json.loads((REFERENCE / "plan.schema.json").read_text())
 DEFINITIONS = SCHEMA["$defs"]
 VALIDATOR = Draft202012Validator(SCHEMA)
-OURS = ("drift", "installation", "decision", "named")
+OURS = ("drift", "installation", "decision", "named", "artifact", "pushed")
 
 
 def plan(before: Path, source: Path, folder: Path, *flags: str) -> Run:
@@ -51,7 +53,8 @@ def test_the_schema_is_one() -> None:
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in all_cases()])
 def test_every_case_is_valid(case: Case, written_source: Path, tmp_path: Path) -> None:
-    ran = plan(case.before, written_source, tmp_path)
+    with ground_of(case, tmp_path) as ground:
+        ran = ground.run(written_source, ["plan", "--json"])
     if ran.exit_code:
         assert not ran.out, "what cannot be planned has no plan"
     else:
@@ -88,6 +91,43 @@ def test_every_hold_is_valid(reason: HoldReason) -> None:
     )
     value = plan_value(Plan(found, found.path, holds), "clusters/a")
     assert list(VALIDATOR.iter_errors({"drift": [], "installations": [value], "named": []})) == []
+
+
+@pytest.mark.parametrize(
+    "approve", [pytest.param((), id="a-minor-waits"), pytest.param(("2.9",), id="approved")]
+)
+def test_the_plan_of_an_artifact_is_valid(approve: tuple[str, ...]) -> None:
+    using = registry("v2.8.7")
+    # Once before anything was pushed, once after all of it was.
+    for is_new in (True, False):
+        report = json.loads(artifact_plan_json(run(using, approve=approve, is_verified=True).plan))
+        assert list(VALIDATOR.iter_errors(report)) == []
+        assert {each["new"] for each in report["artifact"]["pushed"]} == {is_new}
+
+
+def test_only_an_artifact_is_told_of_as_one(written_source: Path, tmp_path: Path) -> None:
+    assert "artifact" not in planned(case_of("exact-default").before, written_source, tmp_path)
+    assert "artifact" not in SCHEMA["required"]
+
+
+@pytest.mark.parametrize(
+    "mutate",
+    [
+        pytest.param(lambda each: each.pop("pushed"), id="field-missing"),
+        pytest.param(lambda each: each.update(promoted=None), id="field-of-a-run"),
+        pytest.param(
+            lambda each: each.update(address="ghcr.io/org/flux:production"), id="address-without-scheme"
+        ),
+        pytest.param(lambda each: each.update(digest="sha256:0"), id="digest-too-short"),
+        pytest.param(lambda each: each["pushed"][0].update(version="2.8.8"), id="version-without-v"),
+        pytest.param(lambda each: each["pushed"][0].update(new=None), id="new-or-not-unsaid"),
+    ],
+)
+def test_a_mutated_plan_of_an_artifact_is_refused(mutate: Callable[[Any], Any]) -> None:
+    report = json.loads(artifact_plan_json(run(registry("v2.8.7")).plan))
+    assert VALIDATOR.is_valid(report)
+    mutate(report["artifact"])
+    assert not VALIDATOR.is_valid(report)
 
 
 def test_every_enumeration_is_the_programs() -> None:

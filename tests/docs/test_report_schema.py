@@ -19,15 +19,18 @@ from jsonschema import Draft202012Validator
 from cases_on_disk import all_cases, contents
 from flux_upgrade import cli
 from flux_upgrade.action_yml import REPORT_FILE, Outcome
-from flux_upgrade.errors import FluxUpgradeError, ForbiddenByForge, ResidueConflict, Unproved
+from flux_upgrade.errors import FluxUpgradeError, ForbiddenByForge, Overtaken, ResidueConflict, Unproved
+from flux_upgrade.report.artifact_run import artifact_run_value
 from flux_upgrade.results import Action
+from promotion.promoting import registry, run
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 SCHEMA = json.loads((REFERENCE / "report.schema.json").read_text())
 PLAN = json.loads((REFERENCE / "plan.schema.json").read_text())
 DEFINITIONS = SCHEMA["$defs"]
 VALIDATOR = Draft202012Validator(SCHEMA)
-OURS = ("installation", "decision", "pull-request", "failure")
+OURS = ("installation", "decision", "pull-request", "failure", "artifact", "pushed")
+DIGEST = f"sha256:{'0' * 64}"
 NOTHING: Mapping[str, str] = {}
 PERMISSIONS = {"contents": "write", "pull-requests": "write", "issues": "write", "statuses": "write"}
 
@@ -89,7 +92,8 @@ def test_the_schema_is_one() -> None:
 
 
 def test_what_the_plan_has_it_has_too() -> None:
-    shared = {name: each for name, each in PLAN["$defs"].items() if name not in ("installation", "named")}
+    others = ("installation", "named", "artifact")
+    shared = {name: each for name, each in PLAN["$defs"].items() if name not in others}
     assert shared.items() <= DEFINITIONS.items()
     ours, theirs = DEFINITIONS["installation"], PLAN["$defs"]["installation"]
     assert ours["required"] == [*theirs["required"], "team"]
@@ -105,7 +109,8 @@ def test_every_enumeration_is_the_programs() -> None:
 def test_every_object_of_ours_is_closed_and_asks_for_all_of_its_fields() -> None:
     for each in (SCHEMA, *(DEFINITIONS[name] for name in OURS)):
         assert each["additionalProperties"] is False
-        assert each["required"] == list(each["properties"])
+        always = [name for name in each["properties"] if each is not SCHEMA or name != "artifact"]
+        assert each["required"] == always
 
 
 def test_the_life_of_a_pull_request(fleet: Fleet) -> None:
@@ -146,6 +151,59 @@ def test_other_ends_are_valid(
     assert code == (0 if failure is None else failure.exit_code)
     assert [each["slug"] for each in report["failures"]] == ([] if failure is None else [failure.slug])
     assert (report["outcome"] == "failed") is (failure is not None)
+
+
+@pytest.mark.parametrize(
+    ("version", "is_verified", "written", "outcome", "promotes"),
+    [
+        pytest.param("v2.8.7", False, True, "updated", True, id="promoted"),
+        pytest.param("v2.8.7", False, False, "held", True, id="dry-run"),
+        pytest.param("v2.8.7", True, True, "held", False, id="needs-a-signature"),
+        pytest.param("v2.8.8", False, True, "held", False, id="a-minor-waits"),
+        pytest.param("v2.9.4", False, True, "none", False, id="up-to-date"),
+    ],
+)
+def test_a_run_about_an_artifact_is_valid(
+    version: str, outcome: str, *, is_verified: bool, written: bool, promotes: bool
+) -> None:
+    done = run(registry(version), is_verified=is_verified)
+    report = valid(artifact_run_value(done, written=written))
+    assert report["outcome"] == outcome
+    assert (report["artifact"]["promoted"] is not None) is promotes
+    assert (report["artifact"]["kept"] is not None) is (version != "v2.9.4")
+
+
+def test_a_failed_run_about_an_artifact_is_valid() -> None:
+    using = registry("v2.8.7")
+
+    def move(call: str) -> None:
+        if call == "digest production":
+            using.named["production"] = DIGEST
+
+    using.before = move
+    report = valid(artifact_run_value(run(using), written=True))
+    assert (report["outcome"], report["artifact"]["promoted"]) == ("failed", None)
+    assert [each["slug"] for each in report["failures"]] == [Overtaken.slug]
+
+
+@pytest.mark.parametrize(
+    "mutate",
+    [
+        pytest.param(lambda each: each.pop("kept"), id="field-missing"),
+        pytest.param(lambda each: each.update(tag="production"), id="field-unknown"),
+        pytest.param(lambda each: each.update(kept=""), id="kept-empty"),
+        pytest.param(lambda each: each.update(promoted="production"), id="promoted-to-a-tag"),
+        pytest.param(lambda each: each["pushed"][0].pop("digest"), id="digest-unsaid"),
+    ],
+)
+def test_a_mutated_report_of_an_artifact_is_refused(mutate: Callable[[Any], Any]) -> None:
+    report = valid(artifact_run_value(run(registry("v2.8.7")), written=True))
+    mutate(report["artifact"])
+    assert not VALIDATOR.is_valid(report)
+
+
+def test_a_run_about_a_tree_tells_of_no_artifact(report: Any) -> None:
+    assert "artifact" not in report
 
 
 def _pull(**fields: Any) -> Callable[[Any], Any]:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import ssl
-import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -10,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from edges.loopback import Loopback
-from edges.registries import run_registry
+from edges.registries import own_certificate, run_registry
 from flux_upgrade.edges.cache import EtagCache
 from flux_upgrade.edges.http import Client, Credential
 from flux_upgrade.ports import Timing
-from real_parts import require_program
 
 NOW = 1_700_000_000.0
 
@@ -108,14 +106,7 @@ def tls(tmp_path: Path, stack: ExitStack) -> tuple[Loopback, str]:
 
 def own_authority(folder: Path, stack: ExitStack) -> tuple[Loopback, str]:
     """The same, with files in ``folder``."""
-    folder.mkdir(exist_ok=True)
-    certificate, key = folder / "cert.pem", folder / "key.pem"
-    command = (
-        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
-        " -addext subjectAltName=IP:127.0.0.1 -addext basicConstraints=critical,CA:TRUE"
-    )
-    arguments = [*command.split()[1:], "-keyout", str(key), "-out", str(certificate)]
-    subprocess.run([require_program("openssl"), *arguments], check=True, capture_output=True)  # noqa: S603  (ours)
+    certificate, key = own_certificate(folder)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     return stack.enter_context(Loopback(tls=context)), str(certificate)

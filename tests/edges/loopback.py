@@ -59,9 +59,10 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in told.items():
             self.send_header(name, value)
         self.end_headers()
-        self._send(answer)
+        if self.command != "HEAD":
+            self._send(answer)
 
-    do_GET = do_POST = do_PATCH = _handle  # noqa: N815  (http.server's names)
+    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = _handle  # noqa: N815  (http.server's names)
 
     def _send(self, answer: Answer) -> None:
         half = answer.body[: len(answer.body) // 2]

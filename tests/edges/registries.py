@@ -1,11 +1,13 @@
-"""A real registry: CNCF distribution, as Debian packages it."""
+"""A real registry: CNCF distribution, as Debian packages it; with whom and what it trusts."""
 
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,28 +18,69 @@ from flux_upgrade.edges.oci import MANIFEST_TYPE
 from flux_upgrade.edges.registry import CONTENT_TYPE
 from real_parts import require_program
 
+USERNAME, PASSWORD = "ci", "right-horse"
+_PASSWORD_HASH = "$2b$04$aaaaaaaaaaaaaaaaaaaaauHrYg5D3f9gePQpHo68ZyjzDQ8qltzzy"  # bcrypt
 
-def run_registry(folder: Path, auth: str = "") -> Iterator[str]:
-    """Its address, for as long as it runs; it keeps its blobs below ``folder``."""
+
+def htpasswd(folder: Path) -> str:
+    """``auth`` of a registry that takes USERNAME and PASSWORD by Basic, and nobody else."""
+    file = folder / "users"
+    file.write_text(f"{USERNAME}:{_PASSWORD_HASH}\n")
+    return f"auth: {{htpasswd: {{realm: here, path: {file}}}}}\n"
+
+
+def own_certificate(folder: Path, key: str = "ec -pkeyopt ec_paramgen_curve:P-256") -> tuple[Path, Path]:
+    """Files with a certificate for 127.0.0.1 that only itself vouches for, and its key."""
+    folder.mkdir(exist_ok=True)
+    certificate, private = folder / "cert.pem", folder / "key.pem"
+    command = (
+        f"req -x509 -newkey {key} -nodes -days 2 -subj /CN=localhost"
+        " -addext subjectAltName=IP:127.0.0.1 -addext basicConstraints=critical,CA:TRUE"
+    )
+    arguments = [*command.split(), "-keyout", str(private), "-out", str(certificate)]
+    subprocess.run([require_program("openssl"), *arguments], check=True, capture_output=True)  # noqa: S603  (ours)
+    return certificate, private
+
+
+def run_registry(
+    folder: Path,
+    auth: str = "",
+    *,
+    http: str = "",
+    storage: str = "",
+    tls: tuple[Path, Path] | None = None,
+) -> Iterator[str]:
+    """Its address, for as long as it runs; it keeps its blobs below ``folder``.
+
+    ``auth``, ``http`` and ``storage`` are parts of its config file; ``tls`` a certificate and its key.
+    """
     program = require_program("docker-registry")
     address = f"127.0.0.1:{closed_port()}"
+    if tls is not None:
+        http += f", tls: {{certificate: {tls[0]}, key: {tls[1]}}}"
     config = folder / "config.yml"
-    storage = f"storage: {{filesystem: {{rootdirectory: {folder / 'storage'}}}}}"
-    config.write_text(f"version: 0.1\nlog: {{level: error}}\n{storage}\nhttp: {{addr: '{address}'}}\n{auth}")
+    kept = f"storage: {{filesystem: {{rootdirectory: {folder / 'storage'}}}{storage}}}"
+    config.write_text(
+        f"version: 0.1\nlog: {{level: error}}\n{kept}\nhttp: {{addr: '{address}'{http}}}\n{auth}"
+    )
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen([program, "serve", str(config)], stdout=log, stderr=log)  # noqa: S603  (ours)
     try:
         for _ in range(100):
             try:
-                requests.get(f"http://{address}/v2/", timeout=1)
+                host, _, port = address.partition(":")
+                socket.create_connection((host, int(port)), timeout=1).close()
                 break
-            except requests.ConnectionError:
+            except OSError:
                 assert process.poll() is None, (folder / "log").read_text()
                 time.sleep(0.05)
-        yield f"http://{address}"
+        yield f"{'http' if tls is None else 'https'}://{address}"
     finally:
         process.terminate()
         process.wait(5)
+
+
+running_registry = contextmanager(run_registry)
 
 
 def push(url: str, path: str, tag: str, layer: bytes, annotations: Mapping[str, str] | None = None) -> str:

@@ -10,7 +10,8 @@ import pytest
 
 from edges.conftest import Clients, Clock, own_authority
 from edges.loopback import Answer, Loopback, closed_port
-from flux_upgrade.edges.http import Ask, BodyTooLarge, Credential
+from flux_upgrade.edges.http import Ask, BodyTooLarge, Credential, Response
+from flux_upgrade.edges.trouble import Trouble
 from flux_upgrade.errors import SourceUnavailable, UsageError
 
 BODY = b"content " * 5000
@@ -328,6 +329,95 @@ def test_what_has_a_body_is_redirected_nowhere(server: Loopback, clients: Client
     with pytest.raises(SourceUnavailable, match=f"answers {status} for /x"):
         clients().query(f"{server.url}/x", b"{}")
     assert server.paths() == ["/x", "/x"]
+
+
+class Kept:
+    """A sink in memory."""
+
+    def __init__(self) -> None:
+        self.body = b""
+        self.began = 0
+
+    def restart(self) -> None:
+        self.body = b""
+        self.began += 1
+
+    def write(self, chunk: bytes) -> None:
+        self.body += chunk
+
+
+@pytest.mark.parametrize(
+    "fault", [Answer(status=500), Answer(BODY, fault="reset"), Answer(BODY, fault="truncated")]
+)
+def test_a_body_that_goes_elsewhere_is_there_once(server: Loopback, clients: Clients, fault: Answer) -> None:
+    server.route("/x", fault, OK)
+    kept = Kept()
+    response = clients().get(f"{server.url}/x", Ask(into=kept))
+    assert (response.body, kept.body, kept.began) == (b"", BODY, 1 if fault.status == 500 else 2)
+
+
+def test_a_body_that_goes_elsewhere_is_bounded_and_no_refusal_goes_there(
+    server: Loopback, clients: Clients
+) -> None:
+    server.route("/x", OK)
+    server.route("/no", Answer(BODY, 404))
+    kept = Kept()
+    with pytest.raises(BodyTooLarge):
+        clients().get(f"{server.url}/x", Ask(into=kept, limit=len(BODY) - 1))
+    assert len(kept.body) < len(BODY)
+    kept = Kept()
+    assert clients().get(f"{server.url}/no", Ask(into=kept, limit=1)).body == BODY
+    assert (kept.body, kept.began) == (b"", 0)
+
+
+def test_a_head_has_no_body_and_is_redirected(server: Loopback, clients: Clients, clock: Clock) -> None:
+    server.route("/x", Answer(status=503), Answer(status=302, headers={"Location": "/y"}))
+    server.route("/y", Answer(BODY, headers={"Docker-Content-Digest": "z"}))
+    client = clients()
+    response = client.head(f"{server.url}/x")
+    assert (response.status, response.body, response.headers["docker-content-digest"]) == (200, b"", "z")
+    assert [(seen.method, seen.path) for seen in server.seen] == [
+        ("HEAD", "/x"),
+        ("HEAD", "/x"),
+        ("HEAD", "/y"),
+    ]
+    assert (client.sent, client.asked, clock.slept) == (3, 2, [0.5])
+
+
+def test_a_write_that_is_tried_again_begins_anew(
+    server: Loopback, clients: Clients, clock: Clock, tmp_path: Path
+) -> None:
+    (tmp_path / "body").write_bytes(BODY)
+    server.route(
+        "/x",
+        Answer(status=503, headers={"Retry-After": "2"}),
+        Answer(BODY, fault="reset"),
+        Answer(status=409),
+    )
+    client = clients()
+    with (tmp_path / "body").open("rb") as body:
+
+        def step() -> Response | Trouble:
+            body.seek(0)
+            return client.attempt("PUT", f"{server.url}/x", body, Ask({"Content-Type": "a/b"}))
+
+        assert client.persist(step).status == 409
+    assert [(seen.body, seen.headers["content-type"]) for seen in server.seen] == [(BODY, "a/b")] * 3
+    assert clock.slept == [2.0, 1.0]
+
+
+def test_plain_http_may_be_kept_to_one_host(server: Loopback, clients: Clients) -> None:
+    server.route("/x", Answer(status=302, headers={"Location": "http://localhost.example/y"}))
+    server.route("/z", Answer(status=302, headers={"Location": f"{server.url}/y"}))
+    server.route("/y", OK)
+    assert "not followed" in failure(clients, f"{server.url}/x", Ask(keeps_plain_host=True)).message
+    assert clients().get(f"{server.url}/z", Ask(keeps_plain_host=True)).body == BODY
+
+
+def test_a_server_without_tls(server: Loopback, clients: Clients, clock: Clock) -> None:
+    error = failure(clients, f"https://{server.host}/x")
+    assert error.message == f"{server.host} does not speak https"
+    assert clock.slept == []
 
 
 def test_a_limit_is_waited_for_though_its_status_is_accepted(

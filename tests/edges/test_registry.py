@@ -14,8 +14,8 @@ from edges.small_release import member, pack
 from edges.worlds import REGISTRY, serve_artifact
 from flux_upgrade.edges.archive import MAX_COMPRESSED
 from flux_upgrade.edges.http import Credential
-from flux_upgrade.edges.oci import bearer_challenge
 from flux_upgrade.edges.registry import CONTENT_TYPE, FluxManifestsRegistry, layer_digest
+from flux_upgrade.edges.registry_login import bearer_challenge
 from flux_upgrade.errors import SourceUnavailable, UntrustedArchive
 
 TEXT = "# Flux Version: v2.9.4\n"

@@ -11,6 +11,7 @@ import pytest
 from flux_upgrade.kinds import (
     PIN_KINDS,
     PinKind,
+    artifact,
     cli_image,
     commands,
     devbox,
@@ -90,6 +91,7 @@ def _write(case: KindCase, before: Mapping[str, bytes], after: Mapping[str, byte
 
 
 MODULES: tuple[PinKind, ...] = (
+    artifact,
     cli_image,
     commands,
     devbox,

@@ -35,6 +35,10 @@ def test_every_input_becomes_its_argument() -> None:
         "INPUT_DRY-RUN": "true",
         "INPUT_REPOSITORY": "octo-org/fleet",
         "INPUT_CA-FILE": "ca.pem",
+        "INPUT_PROMOTE": "tag",
+        "INPUT_REGISTRY-USERNAME": "octocat",
+        "INPUT_REGISTRY-PASSWORD": "third-secret",
+        "INPUT_DOCKER-CONFIG": "docker.json",
     }
     assert set(env) == set(DEFAULTS)
     assert action.arguments(env) == [
@@ -42,6 +46,7 @@ def test_every_input_becomes_its_argument() -> None:
         "clusters/a b",
         "--pull-request",
         "--dry-run",
+        "--username=octocat",
         "--policy=minor",
         "--range=>=2.6 <2.9",
         "--approve=2.9",
@@ -50,6 +55,28 @@ def test_every_input_becomes_its_argument() -> None:
         "--base=develop",
         "--flags=network-policy=false\nlog-level=debug",
         "--repository=octo-org/fleet",
+        "--ca-file=ca.pem",
+        "--promote=tag",
+        "--docker-config=docker.json",
+    ]
+
+
+def test_a_rollback_is_told_about_its_registry_alone() -> None:
+    env = {
+        "INPUT_MODE": "rollback",
+        "INPUT_PATH": "oci://ghcr.io/octo-org/flux:production",
+        "INPUT_POLICY": "minor",
+        "INPUT_APPROVE": "2.9",
+        "INPUT_DRY-RUN": "true",
+        "INPUT_REGISTRY-USERNAME": "octocat",
+        "INPUT_CA-FILE": "ca.pem",
+        "INPUT_RELEASE-SOURCE": "github",
+    }
+    assert action.arguments(env) == [
+        "rollback",
+        "oci://ghcr.io/octo-org/flux:production",
+        "--dry-run",
+        "--username=octocat",
         "--ca-file=ca.pem",
     ]
 

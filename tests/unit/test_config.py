@@ -29,6 +29,7 @@ labels: [flux]
 reviewers: [octocat, org/team]
 assignees: [hubot]
 auto-merge: patch
+check-images: false
 branch-prefix: deps/flux-
 forge: gitea
 flux-operator: change
@@ -39,6 +40,7 @@ groups:
     policy: none
     cool-down: {minor: 0}
     flags: {network-policy: true}
+    check-images: true
     labels: []
   production:
     paths: [/clusters/production/, "!sandbox"]
@@ -66,6 +68,7 @@ def test_every_key_is_read() -> None:
         ("hubot",),
     )
     assert default.auto_merge
+    assert not default.check_images
     assert (loaded.branch_prefix, loaded.forge, loaded.ignore) == ("deps/flux-", "gitea", ("archive/**",))
     assert loaded.moves_operator
     assert [group.name for group in loaded.groups] == ["staging", "production"]
@@ -84,6 +87,7 @@ def test_a_group_takes_what_it_does_not_say_from_the_top() -> None:
     assert (staging.labels, staging.reviewers) == ((), ("octocat", "org/team"))
     assert production.paths == ("/clusters/production/", "!sandbox")
     assert production.auto_merge
+    assert (staging.check_images, production.check_images) == (True, False)
     assert production.flags == loaded.default.flags
 
 
@@ -174,6 +178,12 @@ def test_explicit_flags_are_added_to_those_of_the_file() -> None:
     assert changed.groups[0].paths == ("a",)
 
 
+@pytest.mark.parametrize("asked", [True, False])
+def test_whether_images_are_looked_for_is_asked_for_everywhere(asked: bool) -> None:  # noqa: FBT001
+    changed = config.overridden(load(WHOLE), check_images=asked)
+    assert {each.check_images for each in (changed.default, *changed.groups)} == {asked}
+
+
 def test_nothing_asked_changes_nothing() -> None:
     loaded = load(WHOLE)
     assert config.overridden(loaded, policy=None, range=None, flags={}) is loaded
@@ -209,6 +219,7 @@ group production: one pull request for /clusters/production/, !sandbox
   reviewers: octocat, org/team
   assignees: hubot
   merged by themselves: patches
+  images of the target: not looked for in their registry
 all other installations: a pull request each
   without approval: patches and minors in >=2.6
   waiting for approval: shown in the summary alone
@@ -218,6 +229,7 @@ all other installations: a pull request each
   reviewers: octocat, org/team
   assignees: hubot
   merged by themselves: patches
+  images of the target: not looked for in their registry
 ignored: archive/**
 branches: deps/flux-…
 flux-operator: its own pins move along with Flux

@@ -72,6 +72,9 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "flux-operator: chnage": [
         (1, "flux-operator 'chnage' is not one of report, change, did you mean 'change'?")
     ],
+    "check-images: 'false'": [(1, "check-images wants true or false, not 'false' in quotes")],
+    "check-images: never": [(1, "check-images wants true or false, not 'never'")],
+    "check-images: [true]": [(1, "check-images wants true or false, not a list")],
     "flux-operator: true": [(1, "flux-operator wants one of report, change, not true or false")],
     "forge: gittea": [
         (1, "forge 'gittea' is not one of github, gitlab, gitea, forgejo, git, did you mean 'gitea'?")

@@ -43,6 +43,21 @@ def test_states(text: str, state: ImageState, carried: Image) -> None:
     assert controller.carried == carried
 
 
+@pytest.mark.parametrize(
+    ("text", "is_template"),
+    [
+        ("${REGISTRY}/x:v1", True),
+        ("{{ registry }}/x:v1", True),
+        ("r/x:<tag>", True),
+        ("r/x:%TAG%", True),
+        ("r:5000/x-y_z.a:v1@sha256:ab", False),
+        ("", False),
+    ],
+)
+def test_what_has_yet_to_be_filled_in(text: str, is_template: bool) -> None:  # noqa: FBT001
+    assert Image.parse(text).is_template is is_template
+
+
 def test_order_of_tags() -> None:
     tags = ["v0.9.0", "v1.0.0-alpha", "v1.0.0-rc.2", "v1.0.0-rc.10", "v1.0.0", "1.0.1", "v1.10.0"]
     orders = [tag_order(tag) for tag in tags]

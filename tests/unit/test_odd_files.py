@@ -24,7 +24,7 @@ from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Proof, Verdict, prove
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.plan import Plan, Upgrade
-from memory import MemoryTree, regenerator, rendered
+from memory import EveryImage, MemoryTree, digest_of, regenerator, rendered
 from planned import change_of, decision_of, plans_of
 
 PATH = "clusters/a/gotk-components.yaml"
@@ -36,7 +36,7 @@ USING = regenerator()
 def plan(text: str | bytes, *, take_release: bool = False, using: Regenerator = USING) -> Plan:
     content = text if isinstance(text, bytes) else text.encode()
     found = list(gotk.find(MemoryTree({PATH: content}), using))
-    (only,) = plans_of(found, using, to="v2.9.4", take_release=take_release)
+    (only,) = plans_of(found, using, to="v2.9.4", take_release=take_release, artifacts=EveryImage())
     return only
 
 
@@ -146,7 +146,9 @@ SIDECAR = COMMUTING["a sidecar before the manager"]
 def test_the_controller_is_found_beside_a_sidecar(tag: str, state: ImageState) -> None:
     text = SIDECAR(BEFORE).replace("source-controller:v1.8.8", f"source-controller:{tag}")
     assert {each.name: each.state for each in proof(text).controllers}["source-controller"] is state
-    assert upgraded(text) == SIDECAR(AFTER)
+    image = "ghcr.io/fluxcd/source-controller:v1.9.4"
+    pinned = f"{image}@{digest_of(image)}" if state is ImageState.PINNED else image
+    assert upgraded(text) == SIDECAR(AFTER).replace(image, pinned)
 
 
 def test_a_newer_controller_is_seen_beside_a_sidecar() -> None:

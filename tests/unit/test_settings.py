@@ -117,6 +117,7 @@ GOVERNED = {
     "--repository=acme/fleet": ("repository", "acme/fleet"),
     "--base=release": ("base", "release"),
     "--pull-request": ("pull_request", True),
+    "--check-images=false": ("check_images", False),
     "--approve=2.9": ("approve", ("2.9",)),
     "--ca-file=ca.pem": ("ca_file", "ca.pem"),
     "--release-source=/mirror": ("release_source", "/mirror"),
@@ -133,6 +134,14 @@ def test_plan_and_upgrade_have_what_governs_them(command: str) -> None:
     plain = parse_settings([command], ENV)
     for name, value in GOVERNED.values():
         assert getattr(plain, name) != value
+
+
+def test_images_are_looked_for_as_the_config_file_says_unless_asked() -> None:
+    assert parse_settings(["plan"], ENV).check_images is None
+    assert parse_settings(["plan", "--check-images"], ENV).check_images is True
+    assert parse_settings(["upgrade", "--check-images", "x"], ENV).path == "x"
+    with pytest.raises(UsageError, match="'never' is neither true nor false"):
+        parse_settings(["plan", "--check-images=never"], ENV)
 
 
 def test_the_config_to_check_is_a_path() -> None:

@@ -12,16 +12,41 @@ import yaml
 
 from flux_upgrade import action, config
 from flux_upgrade.action_yml import INPUTS, OUTPUTS
+from flux_upgrade.artifact.address import parse_address
 from workflows.linters import CONFIGS, EXAMPLES, WORKFLOWS
 
 USES = re.compile(r"^\s*(?:- )?uses: (\S+)@(\S+)(.*)$", re.MULTILINE)
 OURS = "OWNER/flux-upgrade"
-each_example = pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in EXAMPLES])
+OF_ARTIFACTS = [path for path in EXAMPLES if path.stem.startswith("oci-")]
+BY_PULL_REQUEST = [path for path in EXAMPLES if path not in OF_ARTIFACTS or path.stem == "oci-pull-request"]
+
+
+def each(paths: list[Path]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in paths])
+
+
+each_example = each(EXAMPLES)
+
+
+def jobs(path: Path) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text())["jobs"]
+    return found
 
 
 def steps(path: Path) -> Iterator[dict[str, Any]]:
-    for job in yaml.safe_load(path.read_text())["jobs"].values():
+    for job in jobs(path).values():
         yield from job["steps"]
+
+
+def inputs(path: Path) -> list[dict[str, str]]:
+    """What each of our steps is given, as variables."""
+    return [
+        {f"INPUT_{name.upper()}": value for name, value in step["with"].items()}
+        if step.get("uses", "").startswith(OURS)
+        else step.get("env", {})
+        for step in steps(path)
+        if step.get("uses", "").startswith(OURS) or "flux-upgrade action" in step.get("run", "")
+    ]
 
 
 def test_every_action_is_pinned_to_one_commit_with_its_version_beside_it() -> None:
@@ -48,16 +73,10 @@ def test_an_example_runs_daily_by_approval_and_one_at_a_time(path: Path) -> None
 
 @each_example
 def test_an_example_gives_inputs_that_there_are(path: Path) -> None:
-    given = [
-        {f"INPUT_{name.upper()}": value for name, value in step["with"].items()}
-        if step.get("uses", "").startswith(OURS)
-        else step.get("env", {})
-        for step in steps(path)
-        if step.get("uses", "").startswith(OURS) or "flux-upgrade action" in step.get("run", "")
-    ]
-    assert len(given) == 1
-    assert action.unknown(given[0]) == ()
-    assert given[0]["INPUT_APPROVE"] == "${{ inputs.approve }}"
+    given = inputs(path)
+    assert len(given) == (2 if path.stem in ("oci-environment", "oci-sign") else 1)
+    assert [action.unknown(each) for each in given] == [()] * len(given)
+    assert "inputs.approve" in given[-1]["INPUT_APPROVE"]
 
 
 @each_example
@@ -66,18 +85,73 @@ def test_an_example_reads_outputs_that_there_are(path: Path) -> None:
     assert read <= {each.name for each in OUTPUTS}
 
 
-@each_example
+@each(BY_PULL_REQUEST)
 def test_the_job_may_do_what_the_token_is_said_to_need(path: Path) -> None:
     needed = {"contents", "pull-requests", "issues", "statuses"}
     told = next(each.told for each in INPUTS if each.name == "token")
     assert needed <= set(re.findall(r"`([a-z-]+)`", told))
-    (job,) = yaml.safe_load(path.read_text())["jobs"].values()
     of_app = [
         {key.removeprefix("permission-") for key, value in step["with"].items() if value == "write"}
         for step in steps(path)
         if "create-github-app-token" in step.get("uses", "")
     ]
-    assert needed in ({name for name, level in job["permissions"].items() if level == "write"}, *of_app)
+    (job,) = jobs(path).values()
+    others = {"packages"} if path in OF_ARTIFACTS else set()
+    assert needed | others in (written_by(job), *of_app)
+
+
+def written_by(job: dict[str, Any]) -> set[str]:
+    return {name for name, level in job["permissions"].items() if level == "write"}
+
+
+@each(OF_ARTIFACTS)
+def test_an_example_about_an_artifact_has_its_address_and_the_password_of_its_registry(path: Path) -> None:
+    for given in inputs(path):
+        address = parse_address(given["INPUT_PATH"].replace("ORG", "org"))
+        assert address.repository == "ghcr.io/org/flux-manifests"
+        assert address.tag == ("" if path.stem == "oci-pull-request" else "production")
+        assert given["INPUT_REGISTRY-USERNAME"] == "${{ github.actor }}"
+        assert given["INPUT_REGISTRY-PASSWORD"] == "${{ github.token }}"
+
+
+@each([path for path in OF_ARTIFACTS if path not in BY_PULL_REQUEST])
+def test_who_moves_a_tag_may_write_packages_and_no_code(path: Path) -> None:
+    for job in jobs(path).values():
+        assert written_by(job) - {"id-token"} == {"packages"}
+
+
+def test_a_rollback_is_a_choice() -> None:
+    path = next(path for path in OF_ARTIFACTS if path.stem == "oci-scheduled")
+    on = yaml.safe_load(path.read_text())[True]
+    assert on["workflow_dispatch"]["inputs"]["mode"]["options"] == ["upgrade", "rollback"]
+    # On a schedule there are no inputs.
+    (given,) = inputs(path)
+    assert given["INPUT_MODE"] == "${{ inputs.mode || 'upgrade' }}"
+
+
+def test_an_environment_stands_before_the_job_that_approves() -> None:
+    path = next(path for path in OF_ARTIFACTS if path.stem == "oci-environment")
+    push, promote = jobs(path).values()
+    assert "environment" not in push
+    assert (promote["environment"], promote["needs"]) == ("production", "push")
+    assert push["outputs"] == {"version": "${{ steps.flux-upgrade.outputs.pending-version }}"}
+    first, second = inputs(path)
+    assert (first["INPUT_POLICY"], second["INPUT_POLICY"]) == ("none", "none")
+    assert "INPUT_APPROVE" not in first
+    assert "needs.push.outputs.version" in second["INPUT_APPROVE"]
+
+
+def test_what_is_signed_is_a_digest_between_two_equal_steps() -> None:
+    path = next(path for path in OF_ARTIFACTS if path.stem == "oci-sign")
+    first, second = inputs(path)
+    assert first == second
+    found = list(steps(path))
+    ours = [index for index, step in enumerate(found) if step.get("uses", "").startswith(OURS)]
+    (sign,) = (index for index, step in enumerate(found) if "cosign sign" in step.get("run", ""))
+    assert ours[0] < sign < ours[1]
+    assert "@$DIGEST" in found[sign]["run"]
+    # Where there is nothing to sign, nothing is.
+    assert {step.get("if") for step in found[ours[0] + 1 :]} == {"${{ steps.flux-upgrade.outputs.digest }}"}
 
 
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in CONFIGS])

@@ -9,17 +9,14 @@ from contextlib import suppress
 
 from flux_upgrade import action, runner
 from flux_upgrade.action_yml import REPORT_FILE, Outcome
+from flux_upgrade.artifact.address import SCHEME
 from flux_upgrade.commands.printing import show
-from flux_upgrade.commands.pull_requests import Telling, perform
+from flux_upgrade.commands.told import Told, act
 from flux_upgrade.edges.checkout import find
 from flux_upgrade.edges.runner_files import append, write
 from flux_upgrade.errors import FluxUpgradeError, WriteFailed
 from flux_upgrade.markdown import plain
 from flux_upgrade.publish import exit_code
-from flux_upgrade.report.requests import round_errors, round_failures, round_text
-from flux_upgrade.report.run import outputs, run_value
-from flux_upgrade.report.summary import summary
-from flux_upgrade.results import Round
 from flux_upgrade.runner import Annotation, Level, Runner
 from flux_upgrade.settings import Settings, masked, parse_settings, secrets_of
 
@@ -45,8 +42,7 @@ def run(env: Mapping[str, str], out: IO[bytes], err: IO[str], timing: Timing | N
         say.annotate(Annotation(Level.WARNING, warning))
     try:
         settings = _settings(env, where, tokens)._replace(timing=timing)
-        telling = Telling(where.approve_command(settings.repository), where.run_url)
-        done, calls = perform(settings, telling, say.warn)
+        told = act(settings, where, say.warn)
     except FluxUpgradeError as error:
         say.failed(error.slug, error.message, error.hint)
         say.finish({"outcome": str(Outcome.FAILED)}, "")
@@ -56,16 +52,19 @@ def run(env: Mapping[str, str], out: IO[bytes], err: IO[str], timing: Timing | N
         say.failed("unexpected", "a defect of flux-upgrade, see the end of the log", "please report it")
         say.finish({"outcome": str(Outcome.FAILED)}, "")
         raise
-    written = not settings.dry_run and settings.command != "plan"
-    say.text(round_text(done, calls=calls, written=written))
-    _report(done, calls, say, where, written=written)
-    return exit_code(round_errors(done))
+    say.text(told.text)
+    _report(told, say, where)
+    return exit_code(told.errors)
 
 
 def _settings(env: Mapping[str, str], where: Runner, tokens: action.Secrets) -> Settings:
     argv = action.arguments(env)
     action.check(env, where, has_checkout=_has_checkout(where, argv[1]))
-    given = {"GITHUB_TOKEN": tokens.token, "FLUX_UPGRADE_RELEASE_TOKEN": tokens.release_token}
+    given = {
+        "GITHUB_TOKEN": tokens.token,
+        "FLUX_UPGRADE_RELEASE_TOKEN": tokens.release_token,
+        "FLUX_UPGRADE_REGISTRY_PASSWORD": tokens.registry_password,
+    }
     settings = parse_settings(argv, {**env, **given})
     return settings._replace(repository=settings.repository or where.repository)
 
@@ -74,27 +73,25 @@ def _has_checkout(where: Runner, path: str) -> bool:
     """Whether ``path`` is in a checkout in the workspace, also once links are followed."""
     if not where.workspace:
         return False
-    place = find(action.inside(where.workspace, path))
+    place = find(action.inside(where.workspace, "." if path.startswith(SCHEME) else path))
     workspace = find(where.workspace)
     action.inside(f"{workspace.root}/{workspace.prefix}".rstrip("/"), f"{place.root}/{place.prefix}")
     return place.is_checkout
 
 
-def _report(done: Round, calls: int, say: _Log, where: Runner, *, written: bool) -> None:
-    value = say.masked(json.dumps(run_value(done, calls=calls, written=written), ensure_ascii=False))
-    for slug, message, hint in round_failures(done):
+def _report(told: Told, say: _Log, where: Runner) -> None:
+    value = say.masked(json.dumps(told.value, ensure_ascii=False)) if told.value is not None else ""
+    for slug, message, hint in told.failures:
         say.failed(slug, message, hint)
-    for warning in dict.fromkeys(each for result in done.results for each in result.warnings):
+    for warning in dict.fromkeys(told.warnings):
         say.annotate(Annotation(Level.WARNING, warning))
-    found = outputs(done, value, written=written)
-    if where.temp:
+    found = dict(told.outputs(value))
+    if where.temp and value:
         # Not every runner mounts its temporary folder, and the run has done its work.
         with suppress(WriteFailed):
             write(f"{where.temp}/{REPORT_FILE}", value + "\n")
             found["report-file"] = REPORT_FILE
-    command, page = where.approve_command(), where.workflow_url
-    told = summary(done, calls=calls, written=written, approve_command=command, workflow_url=page)
-    say.finish(found, told)
+    say.finish(found, told.summary)
 
 
 class _Log:

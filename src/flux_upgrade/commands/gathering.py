@@ -39,9 +39,7 @@ def gather(settings: Settings) -> Gathered:
 
     Raises UsageError, InvalidConfig, NothingFound, SourceUnavailable.
     """
-    approve = tuple(map(_approval, settings.approve))
-    writes = settings.command == "upgrade" and not settings.dry_run
-    asked = Asked(settings.to, approve, settings.take_release, settings.base, writes)
+    asked = asked_of(settings)
     scope = scope_of(settings)
     place, below = scope.place, scope.below
     config = build_config(settings, place)
@@ -68,6 +66,13 @@ def gather(settings: Settings) -> Gathered:
         found=frozenset(each.path for each in found) if scope.is_whole else None,
         explain=lambda path, base: build_checkout(settings, place).explain(path, base),
     )
+
+
+def asked_of(settings: Settings) -> Asked:
+    """What this run was told. Raises UsageError."""
+    approve = tuple(map(_approval, settings.approve))
+    writes = settings.command == "upgrade" and not settings.dry_run
+    return Asked(settings.to, approve, settings.take_release, settings.base, writes)
 
 
 class Scope(NamedTuple):
@@ -114,8 +119,8 @@ def build_config(settings: Settings, place: Place) -> Config:
 
 
 def _asked_for(settings: Settings, config: Config) -> Config:
-    """``config`` under policy, range and flags that were given explicitly."""
-    if not (settings.policy or settings.range or settings.flags):
+    """``config`` under what was given explicitly."""
+    if not (settings.policy or settings.range or settings.flags or settings.check_images is not None):
         return config
     from flux_upgrade.config import overridden, parse_flags
     from flux_upgrade.constraint import Constraint
@@ -130,6 +135,7 @@ def _asked_for(settings: Settings, config: Config) -> Config:
         policy=Bump(settings.policy) if settings.policy else None,
         range=Constraint(settings.range) if settings.range else None,
         flags=parse_flags(settings.flags, "--flags") if settings.flags else {},
+        check_images=settings.check_images,
     )
 
 

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     """Say what every installation really is, and what pins it."""
+    if settings.artifact is not None:
+        from flux_upgrade.commands import artifacts
+
+        return artifacts.inspect(settings, settings.artifact, out, err)
     scope = scope_of(settings)
     world = build_world(settings, scope.tree)
     everything = discover(world)

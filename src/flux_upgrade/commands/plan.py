@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     """Show what would happen and why. Ends with 0 whatever is held: nothing was asked to be done."""
+    if settings.artifact is not None:
+        from flux_upgrade.commands import artifacts
+
+        return artifacts.plan(settings, settings.artifact, out, err)
     if settings.pull_request:
         from flux_upgrade.commands.pull_requests import preview
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 
+from flux_upgrade.build import build_spool
 from flux_upgrade.build_forge import build_forge
 from flux_upgrade.commands.gathering import gather
 from flux_upgrade.commands.printing import fail, show
@@ -13,9 +14,9 @@ from flux_upgrade.guards import JOBS_OWN
 from flux_upgrade.kinds import Installation
 from flux_upgrade.planning import Gathered, TeamPlan, plan_teams
 from flux_upgrade.ports import Forge
-from flux_upgrade.proposal import Surroundings
+from flux_upgrade.proposal import Proposal, Surroundings
 from flux_upgrade.publish import exit_code
-from flux_upgrade.pull_requests import question_of, run_rounds
+from flux_upgrade.pull_requests import nothing, question_of, run_rounds
 from flux_upgrade.report.requests import round_errors, round_failures, round_text
 from flux_upgrade.results import Round
 from flux_upgrade.settings import Settings
@@ -48,11 +49,20 @@ def preview(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     del err
     from flux_upgrade.report.plans import plans_json, plans_text
 
-    gathered = gather(settings)
-    with closing(_forge(settings, gathered)) as forge:
-        repository = forge.look(question_of(gathered))
-    told = plans_json if settings.json else plans_text
-    show(out, told(plan_teams(gathered, repository), gathered.named))
+    with _gathered(settings) as (gathered, _):
+        with closing(_forge(settings, gathered)) as forge:
+            repository = forge.look(question_of(gathered))
+        told = plans_json if settings.json else plans_text
+        show(out, told(plan_teams(gathered, repository), gathered.named))
+    return 0
+
+
+def show_pins(settings: Settings, out: IO[bytes]) -> int:
+    """The plan for what pins an artifact, without anybody's answers."""
+    from flux_upgrade.report.plans import plans_json, plans_text
+
+    with _gathered(settings) as (gathered, _):
+        show(out, (plans_json if settings.json else plans_text)(plan_teams(gathered)))
     return 0
 
 
@@ -61,13 +71,26 @@ def perform(settings: Settings, telling: Telling, warn: Callable[[str], None]) -
 
     ``warn`` is told of what a person should know before anything is written.
     """
-    gathered = gather(settings)
+    with _gathered(settings) as (gathered, prepare):
 
-    def around(repository: Repository, planned: TeamPlan) -> Surroundings:
-        return _surroundings(gathered, telling, repository, planned)
+        def around(repository: Repository, planned: TeamPlan) -> Surroundings:
+            return _surroundings(gathered, telling, repository, planned)
 
-    with closing(_forge(settings, gathered)) as forge:
-        return run_rounds(gathered, forge, around, warn), forge.calls
+        with closing(_forge(settings, gathered)) as forge:
+            return run_rounds(gathered, forge, around, warn, prepare), forge.calls
+
+
+@contextmanager
+def _gathered(settings: Settings) -> Iterator[tuple[Gathered, Callable[[Proposal], None]]]:
+    """What is planned for, and what is done directly before it is proposed."""
+    if settings.artifact is None:
+        yield gather(settings), nothing
+        return
+    from flux_upgrade.commands.gathering_pins import gather_pins
+
+    with build_spool() as spool:
+        found = gather_pins(settings, settings.artifact, spool)
+        yield found.gathered, found.prepare
 
 
 def _forge(settings: Settings, gathered: Gathered) -> Forge:
@@ -77,6 +100,15 @@ def _forge(settings: Settings, gathered: Gathered) -> Forge:
     from flux_upgrade.edges.forges.recording import RecordingForge
 
     return RecordingForge(forge)
+
+
+def _overriding(gathered: Gathered, paths: Iterable[str]) -> tuple[str, ...]:
+    """What runs in place of the images of the manifests."""
+    if not gathered.named:
+        return ()
+    from flux_upgrade.surroundings.controllers import remarks
+
+    return remarks(paths, gathered.named)
 
 
 def _surroundings(
@@ -92,7 +124,7 @@ def _surroundings(
     history = {path: repository.files[path].history for path in files}
     return Surroundings(
         releases=gathered.releases,
-        remarks=gathered.around.remarks(files, history),
+        remarks=(*gathered.around.remarks(files, history), *_overriding(gathered, files)),
         conventional=pull_request.conventional_prefix(repository.recent),
         approve_command=telling.approve_command,
         waits_for_checks=repository.viewer == JOBS_OWN,

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     """Upgrade what the policy lets go on."""
+    if settings.artifact is not None:
+        from flux_upgrade.commands import artifacts
+
+        return artifacts.upgrade(settings, settings.artifact, out, err)
     if settings.pull_request:
         from flux_upgrade.commands.pull_requests import propose
 
@@ -34,7 +38,8 @@ def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     if settings.dry_run:
         _show_diffs(all_plans(teams), settings.path, out)
     show(out, drift_text(gathered.teams))
-    show(out, upgrade_text(outcomes, settings.path, written=not settings.dry_run))
+    told = upgrade_text(outcomes, settings.path, written=not settings.dry_run, named=gathered.named)
+    show(out, told)
     for outcome in outcomes:
         err.writelines(failures(outcome, settings.path))
     return exit_code(error for outcome in outcomes for error in outcome.errors)

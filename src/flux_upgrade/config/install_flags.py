@@ -7,12 +7,10 @@ from typing import NamedTuple
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
 from flux_upgrade.config.flags import EXTRA, MEANINGS, canonical, default, unknown
-from flux_upgrade.config.shapes import Key, Schema, described
+from flux_upgrade.config.shapes import Boolean, Key, Schema, described
 from flux_upgrade.config.source import Source, is_text, kind, quoted
 from flux_upgrade.errors import UsageError
 from flux_upgrade.manifests.options import COMPONENTS, LOG_LEVELS, PATTERNS
-
-_TRUE = ("true", "yes", "on")
 
 
 class FlagValue(NamedTuple):
@@ -32,7 +30,7 @@ class FlagValue(NamedTuple):
         """See Shape."""
         example = default(self.flag)
         if isinstance(example, bool):
-            return {"type": "boolean"}
+            return Boolean().schema()
         if isinstance(example, list):
             return self._list_schema()
         if self.flag == "log-level":
@@ -66,7 +64,8 @@ class FlagValue(NamedTuple):
         example = default(self.flag)
         text: str | None
         if isinstance(example, bool):
-            text = self._boolean(name, node, source)
+            truth = Boolean().read(name, node, source)
+            text = None if truth is None else str(truth).lower()
         elif isinstance(example, list) and isinstance(node, SequenceNode):
             text = self._joined(name, node, source)
         else:
@@ -78,14 +77,6 @@ class FlagValue(NamedTuple):
         except UsageError as error:
             source.refuse(node, error.message)
             return None
-
-    def _boolean(self, name: str, node: Node, source: Source) -> str | None:
-        if node.tag != "tag:yaml.org,2002:bool":
-            given = quoted(node.value) if is_text(node) else kind(node)
-            quotes = " in quotes" if is_text(node) and node.value.lower() in ("true", "false") else ""
-            source.refuse(node, f"{name} wants true or false, not {given}{quotes}")
-            return None
-        return "true" if node.value.lower() in _TRUE else "false"
 
     def _text(self, name: str, node: Node, source: Source) -> str | None:
         if is_text(node):

@@ -8,7 +8,7 @@ from yaml import MappingNode, Node
 
 from flux_upgrade.config.install_flags import FlagValues
 from flux_upgrade.config.patterns import problem
-from flux_upgrade.config.shapes import Choice, Duration, Key, Listed, Mapped, Patterns, Schema, Text
+from flux_upgrade.config.shapes import Boolean, Choice, Duration, Key, Listed, Mapped, Patterns, Schema, Text
 from flux_upgrade.config.source import Source, kind, quoted
 from flux_upgrade.config.values import slug
 from flux_upgrade.constraint import Constraint
@@ -113,6 +113,13 @@ _SHARED = (
         Choice(("hold", "take-release")),
         "What is done where a release changed what was edited by hand.",
         "hold",
+    ),
+    Key(
+        "check-images",
+        Boolean(),
+        "Whether a registry other than `ghcr.io/fluxcd` is asked for the images of a release before that is "
+        "proposed.",
+        "true",
     ),
 )
 _PATHS = Key(

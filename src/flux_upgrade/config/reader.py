@@ -61,6 +61,7 @@ def _group(name: str, given: Mapping[str, Any]) -> Group:
         assignees=given.get("assignees", plain.assignees),
         auto_merge=given.get("auto-merge") == "patch",
         take_release=given.get("on-conflict") == "take-release",
+        check_images=given.get("check-images", plain.check_images),
         is_bump_given="policy" in given,
     )
 

@@ -69,6 +69,25 @@ class Choice(NamedTuple):
         return None
 
 
+class Boolean(NamedTuple):
+    """True or false, as YAML 1.1 spells them."""
+
+    told: str = "boolean"
+
+    def schema(self) -> Schema:
+        """See Shape."""
+        return {"type": "boolean"}
+
+    def read(self, name: str, node: Node, source: Source) -> bool | None:
+        """See Shape."""
+        if node.tag == "tag:yaml.org,2002:bool":
+            return node.value.lower() in ("true", "yes", "on")
+        given = quoted(node.value) if is_text(node) else kind(node)
+        quotes = " in quotes" if is_text(node) and node.value.lower() in ("true", "false") else ""
+        source.refuse(node, f"{name} wants true or false, not {given}{quotes}")
+        return None
+
+
 def _nothing_else(_: str) -> str:
     return ""
 

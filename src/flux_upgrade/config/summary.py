@@ -49,6 +49,7 @@ def _told(group: Group) -> Iterator[str]:
         ("assignees", group.assignees),
         ("merged by themselves", ["patches"] if group.auto_merge else []),
         ("edits in conflict", ["given up for the release's own values"] if group.take_release else []),
+        ("images of the target", [] if group.check_images else ["not looked for in their registry"]),
     ):
         if values:
             yield f"  {name}: {', '.join(values)}"

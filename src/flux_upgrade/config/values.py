@@ -37,6 +37,8 @@ class Group(NamedTuple):
     """Patches only."""
     take_release: bool = False
     """Where a release changed what was edited by hand, its own value is taken."""
+    check_images: bool = True
+    """Whether a registry other than Flux's own is asked for the target's images."""
     is_bump_given: bool = False
     """Whether somebody chose ``policy.bump``. Where nobody did, a range is the whole policy."""
 
@@ -79,6 +81,7 @@ def overridden(
     policy: Bump | None = None,
     range: Constraint | None = None,  # noqa: A002 it is named as the input is
     flags: Mapping[str, str] | None = None,
+    check_images: bool | None = None,
 ) -> Config:
     """``config`` with what was asked for explicitly, which beats the file everywhere in it."""
 
@@ -90,9 +93,10 @@ def overridden(
         return group._replace(
             policy=group.policy._replace(bump=bump, range=range or group.policy.range),
             flags={**group.flags, **(flags or {})},
+            check_images=group.check_images if check_images is None else check_images,
             is_bump_given=is_given,
         )
 
-    if policy is None and range is None and not flags:
+    if policy is None and range is None and not flags and check_images is None:
         return config
     return config._replace(default=ask(config.default), groups=tuple(map(ask, config.groups)))

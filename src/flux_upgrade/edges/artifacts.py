@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import TypeVar
 
 from flux_upgrade.edges.archive import read_names, refused
 from flux_upgrade.edges.http import Client
 from flux_upgrade.edges.oci import Manifest, Repository, open_repository
 from flux_upgrade.edges.plain import one_line
-from flux_upgrade.errors import FluxUpgradeError
+from flux_upgrade.errors import FluxUpgradeError, SourceUnavailable, UntrustedArchive
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.edges.registry_credentials import CredentialSource
 
 _Found = TypeVar("_Found")
 _Name = TypeVar("_Name")
 _Key = tuple[str, str]
 """A repository, and a tag or a digest in it."""
+_AT_ONCE = 8
+"""Requests; Flux has no more controllers."""
+_TOLD = (SourceUnavailable, UntrustedArchive)
+"""What goes wrong with one image; anything else concerns the whole run."""
 
 
 class RegistryArtifacts:
     """The port Artifacts, each repository at its own host.
 
-    Whatever was asked for is remembered, failures as well. ``connect`` is called when
-    something is asked for, so that a run without artifacts pays for no network.
+    Whatever was asked for is remembered, failures as well. ``connect`` and ``credentials`` are called
+    when something is asked for, so that a run without artifacts pays for no network.
     """
 
-    def __init__(self, connect: Callable[[], Client]) -> None:
+    def __init__(
+        self,
+        connect: Callable[[], Client],
+        credentials: Callable[[], CredentialSource | None] = lambda: None,
+    ) -> None:
         self._connect = connect
+        self._credentials = credentials
+        self._source: CredentialSource | None = None
         self._client: Client | None = None
         self._repositories: dict[str, Repository | FluxUpgradeError] = {}
         self._manifests: dict[_Key, Manifest | FluxUpgradeError | None] = {}
@@ -37,6 +52,28 @@ class RegistryArtifacts:
         """See the port. Of an index, its own."""
         found = self._manifest(repository, reference)
         return None if found is None else found.digest
+
+    def digests(self, references: Iterable[_Key]) -> dict[_Key, str | FluxUpgradeError | None]:
+        """See the port. Several are asked for at the same time, and each of them once."""
+        wanted = dict.fromkeys(references)
+        unknown = [each for each in wanted if each not in self._manifests]
+        for repository, _ in unknown:
+            # These are made one after the other; that there is none is remembered, and told below.
+            with suppress(*_TOLD):
+                self._repository(repository)
+        if len(unknown) > 1:
+            from concurrent.futures import ThreadPoolExecutor  # late: most runs ask for nothing
+
+            with ThreadPoolExecutor(min(_AT_ONCE, len(unknown))) as pool:
+                # Whatever it comes to is remembered.
+                list(pool.map(self._answer, unknown))
+        return {each: self._answer(each) for each in wanted}
+
+    def _answer(self, key: _Key) -> str | FluxUpgradeError | None:
+        try:
+            return self.digest(*key)
+        except _TOLD as error:
+            return error
 
     def annotations(self, repository: str, reference: str) -> Mapping[str, str] | None:
         """See the port. Of an index, its own above those of the image that a node takes."""
@@ -84,8 +121,8 @@ class RegistryArtifacts:
 
     def _opened(self, name: str) -> Repository:
         if self._client is None:
-            self._client = self._connect()
-        return open_repository(self._client, name)
+            self._client, self._source = self._connect(), self._credentials()
+        return open_repository(self._client, name, self._source)
 
 
 def _remembered(

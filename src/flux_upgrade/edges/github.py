@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from hashlib import sha256
 from urllib.parse import quote
@@ -16,10 +17,10 @@ from flux_upgrade.errors import ReleaseNotFound, SourceUnavailable
 from flux_upgrade.model import Release, ReleaseManifests
 
 _MAX_PAGES = 50
-_API = Ask(
-    headers={"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"},
-    conditional=True,
-)
+_VERSION = {"X-GitHub-Api-Version": "2022-11-28"}
+_API = Ask(headers={"Accept": "application/vnd.github+json", **_VERSION}, conditional=True)
+_SHA = Ask(headers={"Accept": "application/vnd.github.sha", **_VERSION})
+_COMMIT = re.compile("[0-9a-f]{40}")
 
 
 def asset_url(asset: dict[str, object], what: str, *, api_url: str) -> str:
@@ -54,7 +55,8 @@ class GitHubReleases:
         self._cache = cache
         self._registry = registry
         self._repository = repository
-        self._releases_url = f"{api_url.rstrip('/')}/repos/{repository}/releases"
+        self._repository_url = f"{api_url.rstrip('/')}/repos/{repository}"
+        self._releases_url = f"{self._repository_url}/releases"
         self._raw_url = f"{raw_url.rstrip('/')}/{repository}"
         self._entries: dict[str, dict[str, object]] | None = None
 
@@ -126,6 +128,17 @@ class GitHubReleases:
             if response.is_found:
                 found[path] = sha256(response.body).hexdigest()
         return found or None
+
+    def commit(self, tag: str) -> str:
+        """GitHub's REST API, "Get a commit": its sha alone, as text."""
+        tags.require_tag(tag)
+        url = f"{self._repository_url}/commits/{quote(tag)}"
+        try:
+            response = self._client.get(url, _SHA)
+        except SourceUnavailable:
+            return ""
+        found = response.body.decode("ascii", "replace").strip()
+        return found if response.is_found and _COMMIT.fullmatch(found) else ""
 
     def _release(self, tag: str) -> dict[str, object]:
         if self._entries is not None and (tag in self._entries or not tag.startswith("v0.")):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from flux_upgrade.edges import retry, trouble
+from flux_upgrade.edges import retry, transfer, trouble
 from flux_upgrade.edges.cache import EtagCache, Kept
 from flux_upgrade.errors import SourceUnavailable, UsageError
 from flux_upgrade.ports import Timing
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 MAX_BODY = 32 * 1024 * 1024
 """Bytes of an answer that are read, after decoding, unless a call says otherwise."""
 
-_CHUNK = 16 * 1024
 _MAX_REDIRECTS = 5
-_MAX_TRANSFER = 300.0  # seconds: one body may not drip in for ever
 _REDIRECTS = (301, 302, 303, 307, 308)
+_READING = ("GET", "HEAD")
 _NOT_MODIFIED = 304
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,14 @@ class Ask:
     """Send the ETag that is kept, keep the new one."""
     verbatim: bool = False
     """Take the body's bytes as they are sent, without decoding a Content-Encoding."""
+    keeps_plain_host: bool = False
+    """Follow no redirect to another host over plain http, though this one is asked so."""
     method: str = "GET"
-    """Set by the client; none but GET follows a redirect."""
-    body: bytes | None = field(default=None, repr=False)
-    """JSON to send; set by the client."""
+    """Set by the client; none but GET and HEAD follow a redirect."""
+    body: bytes | BinaryIO | None = field(default=None, repr=False)
+    """What to send, a file from where it stands; JSON unless ``headers`` say otherwise. Set by the client."""
+    into: transfer.Sink | None = field(default=None, repr=False)
+    """Where the body of a successful answer goes, as it comes; ``Response.body`` is empty then."""
 
 
 PLAIN = Ask()
@@ -113,7 +117,7 @@ class Client:
         self._credential = credential
         self._etags = etags or EtagCache(None)
         self._timeout = timeout
-        self._sent = 0
+        self._sent = self._asked = 0
         self._session = requests.Session()
         if ca_file is not None:
             from flux_upgrade.edges.authorities import trust
@@ -132,23 +136,22 @@ class Client:
         """Requests sent so far, those of retries and redirects included."""
         return self._sent
 
+    @property
+    def asked(self) -> int:
+        """The same without those that a redirect led to."""
+        return self._asked
+
     def get(self, url: str, ask: Ask = PLAIN) -> Response:
         """The answer to a GET, with a status of success or one of ``ask.accept_status``.
 
         Raises SourceUnavailable (its message names the host, never a query or a
         token), BodyTooLarge.
         """
-        attempt, waited = 0, 0.0
-        while True:
-            attempt += 1
-            outcome = self._attempt(url, lambda: self._exchange(url, ask))
-            if isinstance(outcome, Response):
-                return outcome
-            wait = retry.backoff(attempt, self._timing.jitter()) if outcome.wait is None else outcome.wait
-            if outcome.is_final or attempt >= retry.ATTEMPTS or waited + wait > retry.MAX_WAIT:
-                raise outcome.error
-            self._timing.sleep(wait)
-            waited += wait
+        return self.persist(lambda: self._tried(url, lambda: self._exchange(url, ask)))
+
+    def head(self, url: str, ask: Ask = PLAIN) -> Response:
+        """The same for a HEAD, whose answer has no body. Raises what ``get`` raises."""
+        return self.get(url, replace(ask, method="HEAD"))
 
     def query(self, url: str, body: bytes, ask: Ask = PLAIN) -> Response:
         """The answer to a POST of JSON that only reads, as in GraphQL: tried again like a GET.
@@ -162,12 +165,35 @@ class Client:
 
         Raises SourceUnavailable, BodyTooLarge; then nobody knows whether it was done.
         """
-        outcome = self._attempt(url, lambda: self._follow(url, replace(ask, method=method, body=body), None))
+        outcome = self._tried(url, lambda: self._follow(url, replace(ask, method=method, body=body), None))
         if isinstance(outcome, Response):
             return outcome
         raise outcome.error
 
-    def _attempt(
+    def attempt(
+        self, method: str, url: str, body: bytes | BinaryIO | None, ask: Ask = PLAIN
+    ) -> Response | trouble.Trouble:
+        """As ``send``, for a step of ``persist``: what may go better another time is told as Trouble."""
+        outcome = self._tried(url, lambda: self._follow(url, replace(ask, method=method, body=body), None))
+        if isinstance(outcome, Response) and retry.is_worth_retrying(outcome.status, outcome.headers):
+            return self._refusal(outcome)
+        return outcome
+
+    def persist(self, step: Callable[[], _Result | trouble.Trouble]) -> _Result:
+        """What ``step`` comes to, tried again after the usual waits. Raises the last trouble's error."""
+        attempt, waited = 0, 0.0
+        while True:
+            attempt += 1
+            outcome = step()
+            if not isinstance(outcome, trouble.Trouble):
+                return outcome
+            wait = retry.backoff(attempt, self._timing.jitter()) if outcome.wait is None else outcome.wait
+            if outcome.is_final or attempt >= retry.ATTEMPTS or waited + wait > retry.MAX_WAIT:
+                raise outcome.error
+            self._timing.sleep(wait)
+            waited += wait
+
+    def _tried(
         self, url: str, exchange: Callable[[], Response | trouble.Trouble]
     ) -> Response | trouble.Trouble:
         import urllib3
@@ -192,6 +218,9 @@ class Client:
         is_limited = retry.is_rate_limited(response.status, response.headers)
         if response.status in ask.accept_status and not is_limited:
             return response
+        return self._refusal(response)
+
+    def _refusal(self, response: Response) -> trouble.Trouble:
         had_token = bool(self._token_for(response.url))
         now = self._timing.now()
         return trouble.refusal(response.url, response.status, response.headers, now, had_token=had_token)
@@ -199,6 +228,7 @@ class Client:
     def _follow(self, url: str, ask: Ask, kept: Kept | None) -> Response:
         """Send the request, and again wherever it is redirected to."""
         target = url
+        self._asked += 1
         for _ in range(_MAX_REDIRECTS + 1):
             self._sent += 1
             with self._session.request(
@@ -211,10 +241,10 @@ class Client:
                 timeout=self._timeout,
                 verify=True,
             ) as answer:
-                location = answer.headers.get("location") if ask.method == "GET" else None
+                location = answer.headers.get("location") if ask.method in _READING else None
                 if answer.status_code not in _REDIRECTS or location is None:
                     return self._read(target, answer, ask)
-            target = trouble.redirected(target, location)
+            target = trouble.redirected(target, location, keeps_plain_host=ask.keeps_plain_host)
         raise SourceUnavailable(
             f"{trouble.host(url)} redirects more than {_MAX_REDIRECTS} times",
             hint="check the release source's address",
@@ -241,22 +271,19 @@ class Client:
         return credential.token
 
     def _read(self, url: str, answer: requests.Response, ask: Ask) -> Response:
-        deadline = self._timing.now() + _MAX_TRANSFER
-        body = bytearray()
-        for chunk in answer.raw.stream(_CHUNK, decode_content=not ask.verbatim):
-            body += chunk
-            if len(body) > ask.limit:
-                raise BodyTooLarge(
-                    f"{trouble.host(url)} answers with more than {ask.limit} bytes",
-                    hint="that is no release of Flux; check the release source's address",
-                )
-            if self._timing.now() > deadline:
-                raise TimeoutError
-        declared = answer.headers.get("content-length", "")
-        if declared.isdigit() and answer.raw.tell() < int(declared):
-            raise ConnectionResetError  # requests over urllib3 1.26 does not notice
         headers = {name.lower(): value for name, value in answer.headers.items()}
-        return Response(url, answer.status_code, headers, bytes(body))
+        found = Response(url, answer.status_code, headers, b"")
+        into = ask.into if found.is_found else None
+        # The limit is that of what was asked for, not of what is said in its place.
+        limit = ask.limit if into is ask.into else MAX_BODY
+        try:
+            body = transfer.read(answer, self._timing.now, limit, verbatim=ask.verbatim, into=into)
+        except transfer.TooLong:
+            raise BodyTooLarge(
+                f"{trouble.host(url)} answers with more than {limit} bytes",
+                hint="that is no release of Flux; check the release source's address",
+            ) from None
+        return replace(found, body=body)
 
 
 def _leave_alone(request: requests.PreparedRequest) -> requests.PreparedRequest:

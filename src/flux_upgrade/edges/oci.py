@@ -1,49 +1,46 @@
 """OCI registries, read only: manifests, blobs and tags, each checked against its digest.
 
 The OCI Distribution Specification 1.1 ("Pulling manifests", "Pulling blobs",
-"Listing Tags") and Docker's token authentication, without a password. Names are
-taken apart as github.com/distribution/reference does.
+"Listing Tags"). Names are taken apart as github.com/distribution/reference does.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from hashlib import sha256
-from urllib.parse import urlencode, urlsplit
 
+from flux_upgrade.artifact.manifest import StoredManifest
 from flux_upgrade.edges import checksums, trouble
 from flux_upgrade.edges.archive import MAX_COMPRESSED, refused
 from flux_upgrade.edges.http import Ask, BodyTooLarge, Client, Response
 from flux_upgrade.edges.listing import parse_json
 from flux_upgrade.edges.paging import next_page
 from flux_upgrade.edges.plain import one_line
+from flux_upgrade.edges.registry_credentials import DOCKER_HUB, CredentialSource
+from flux_upgrade.edges.registry_login import ANONYMOUS, REFUSALS, RegistryLogin
 from flux_upgrade.errors import SourceUnavailable
 from flux_upgrade.values import NamedTuple
 
 MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
-_INDEX_TYPES = (
-    "application/vnd.oci.image.index.v1+json",
+INDEX_TYPE = "application/vnd.oci.image.index.v1+json"
+_DOCKER_TYPES = (
+    "application/vnd.docker.distribution.manifest.v2+json",
     "application/vnd.docker.distribution.manifest.list.v2+json",
 )
-_ACCEPTED = ", ".join((MANIFEST_TYPE, "application/vnd.docker.distribution.manifest.v2+json", *_INDEX_TYPES))
+_ACCEPTED = ", ".join((MANIFEST_TYPE, INDEX_TYPE, *_DOCKER_TYPES))
 
-_UNAUTHORIZED = 401
-_DENIED = (401, 403)
+_DENIED, _NOT_FOUND = (401, 403), 404
 _MAX_MANIFEST = 4 * 1024 * 1024  # bytes; the specification asks registries to take that much
 _MAX_PAGES = 50
 _PAGE = 1000  # tags; ghcr.io and Docker Hub give no more at a time, whatever is asked for
-_PARAMETER = re.compile(r'([A-Za-z]+)="([^"]*)"')
 _HOST = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?")
 _LOOPBACK = re.compile(r"(?:localhost|127\.[0-9.]+|\[::1\])(?::[0-9]+)?")
 _PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _PATH = re.compile(rf"{_PART}(?:/{_PART})*")
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
-_DOCKER_HUB = ("docker.io", "index.docker.io")
-_ANONYMOUS = (
-    "flux-upgrade pulls without a password: check the name, let everybody pull it, "
-    "or use a registry that does, such as ghcr.io/fluxcd"
-)
+_DOCKER_HUB_NAMES = ("docker.io", "index.docker.io")
 
 
 class Manifest(NamedTuple):
@@ -74,23 +71,36 @@ class Manifest(NamedTuple):
 class Repository:
     """One repository of one registry."""
 
-    def __init__(self, client: Client, base: str, path: str, remedy: str = _ANONYMOUS) -> None:
-        """``base``: ``https://ghcr.io``; ``remedy``: what to do where it wants a password."""
+    def __init__(
+        self,
+        client: Client,
+        base: str,
+        path: str,
+        remedy: str = ANONYMOUS,
+        credentials: CredentialSource | None = None,
+    ) -> None:
+        """``base``: ``https://ghcr.io``; ``remedy``: what to do where a password is missing."""
         self.name = f"{trouble.host(base)}/{path}"
         self._client = client
         self.url = f"{base.rstrip('/')}/v2/{path}"
-        self._remedy = remedy
-        self._token = ""
+        self.login = RegistryLogin(client, base, path, credentials, remedy)
 
     def manifest(self, reference: str) -> Manifest | None:
         """What a tag or a digest stands for; None: there is no such thing.
 
         Raises SourceUnavailable; UntrustedArchive where its bytes have another digest.
         """
-        expected = checksums.sha256_of_digest(reference)
-        if expected is None and _TAG.fullmatch(reference) is None:
+        stored = self.stored(reference)
+        if stored is None:
             return None
-        what = f"the manifest of {self._named(reference)}"
+        return Manifest(stored.digest, self._content(reference, stored.content))
+
+    def stored(self, reference: str) -> StoredManifest | None:
+        """The same, to the byte."""
+        if not _is_reference(reference):
+            return None
+        expected = checksums.sha256_of_digest(reference)
+        what = f"the manifest of {self.named(reference)}"
         try:
             response = self._get(f"manifests/{reference}", Ask({"Accept": _ACCEPTED}, _MAX_MANIFEST))
         except BodyTooLarge:
@@ -102,10 +112,35 @@ class Repository:
         for wanted in (expected, stated):
             if wanted not in (None, actual):
                 raise checksums.mismatch(what, str(wanted), actual)
-        content = parse_json(response.body, what)
+        media_type = self._content(reference, response.body).get("mediaType")
+        if not isinstance(media_type, str):  # it may be left out in OCI's formats
+            media_type = response.headers.get("content-type", MANIFEST_TYPE).partition(";")[0].strip()
+        return StoredManifest(media_type, response.body, f"sha256:{actual}")
+
+    def digest(self, reference: str) -> str | None:
+        """The digest of what a tag stands for now; None: there is no such tag.
+
+        By a HEAD, where the registry states it there. Raises SourceUnavailable, UntrustedArchive.
+        """
+        if not _is_reference(reference):
+            return None
+        ask = Ask({"Accept": _ACCEPTED}, accept_status=REFUSALS, method="HEAD")
+        response = self._get(f"manifests/{reference}", ask)
+        if response.status == _NOT_FOUND:
+            return None
+        stated = checksums.sha256_of_digest(response.headers.get("docker-content-digest"))
+        if response.is_found and stated is not None:
+            return f"sha256:{stated}"
+        # The header is optional, and some do not know the method.
+        stored = self.stored(reference)
+        return None if stored is None else stored.digest
+
+    def _content(self, reference: str, body: bytes) -> dict[str, object]:
+        what = f"the manifest of {self.named(reference)}"
+        content = parse_json(body, what)
         if not isinstance(content, dict):
             raise refused(what, "it is no JSON object")
-        return Manifest(f"sha256:{actual}", content)
+        return content
 
     def image(self, found: Manifest) -> Manifest:
         """Of an index, the image in it that is for linux/amd64, or the only one; else ``found`` itself.
@@ -117,7 +152,7 @@ class Repository:
         chosen = _of_platform(_descriptors(found.content["manifests"]))
         image = None if chosen is None else self.manifest(chosen)
         if image is None or image.is_index:
-            raise refused(f"the index {self._named(found.digest)}", "it holds no image that can be read")
+            raise refused(f"the index {self.named(found.digest)}", "it holds no image that can be read")
         return image
 
     def blob(self, digest: str, what: str, limit: int = MAX_COMPRESSED) -> bytes:
@@ -153,7 +188,7 @@ class Repository:
         for _ in range(_MAX_PAGES):
             if url is None:
                 return
-            response = self._ask(url, Ask(limit=_MAX_MANIFEST))
+            response = self.ask(url, Ask(limit=_MAX_MANIFEST))
             if not response.is_found:
                 return
             answer = parse_json(response.body, f"the list of tags of {self.name}")
@@ -166,78 +201,56 @@ class Repository:
                 hint="pin a tag or a digest, for which no list is needed",
             )
 
-    def _named(self, reference: str) -> str:
+    def named(self, reference: str) -> str:
+        """The repository with a tag or a digest, to show."""
         return f"{self.name}{'@' if ':' in reference else ':'}{one_line(reference)}"
 
     def _get(self, path: str, ask: Ask) -> Response:
-        return self._ask(f"{self.url}/{path}", ask)
+        return self.ask(f"{self.url}/{path}", ask)
 
-    def _ask(self, url: str, ask: Ask) -> Response:
-        """Ask with the token that there is, or get one, once."""
-        response = self._once(url, ask)
-        if response.status == _UNAUTHORIZED:
-            self._token = self._new_token(response)
-            response = self._once(url, ask)
-        if response.status in _DENIED:
-            raise self._no_anonymous_pull(response.url)
+    def ask(self, url: str, ask: Ask) -> Response:
+        """The answer of the registry, to somebody whom it knows where it wants that.
+
+        Raises SourceUnavailable, also where it refuses.
+        """
+        response = self.login.ask(lambda authorization: self._once(url, ask, authorization))
+        self.login.check(response)
         return response
 
-    def _once(self, url: str, ask: Ask) -> Response:
-        authorization = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+    def _once(self, url: str, ask: Ask, authorization: Mapping[str, str]) -> Response:
         headers, accepted = {**ask.headers, **authorization}, (*ask.accept_status, *_DENIED)
+        told = replace(ask, headers=headers, accept_status=accepted, keeps_plain_host=True)
         try:
-            return self._client.get(url, Ask(headers, ask.limit, accepted, verbatim=ask.verbatim))
+            return self._client.get(url, told)
         except trouble.RateLimited as error:
             hint = "wait until then, or use a registry that allows more without a password"
             raise trouble.RateLimited(error.message, hint=hint) from error
 
-    def _new_token(self, response: Response) -> str:
-        """An anonymous token from the realm that a registry's 401 names."""
-        challenge = bearer_challenge(response.headers.get("www-authenticate", ""))
-        realm = "" if challenge is None else challenge.get("realm", "")
-        scheme = urlsplit(response.url).scheme
-        if challenge is None or urlsplit(realm).scheme not in ("https", scheme):
-            raise self._no_anonymous_pull(response.url)
-        query = urlencode([(key, challenge[key]) for key in ("service", "scope") if key in challenge])
-        url = f"{realm}{'&' if '?' in realm else '?'}{query}" if query else realm
-        given = self._client.get(url, Ask(accept_status=_DENIED))
-        answer = parse_json(given.body, "the registry's token") if given.is_found else None
-        token = (answer.get("token") or answer.get("access_token")) if isinstance(answer, dict) else None
-        if not isinstance(token, str) or not token.isascii() or not token.isprintable():
-            raise self._no_anonymous_pull(response.url)
-        return token
 
-    def _no_anonymous_pull(self, url: str) -> SourceUnavailable:
-        path = self.name.partition("/")[2]
-        return SourceUnavailable(
-            f"{trouble.host(url)} gives no anonymous access to {path}", hint=self._remedy
-        )
-
-
-def open_repository(client: Client, name: str) -> Repository:
+def open_repository(client: Client, name: str, credentials: CredentialSource | None = None) -> Repository:
     """The repository ``ghcr.io/fluxcd/flux-manifests``, at its own host.
 
-    Over https, or plain http on the loopback. Without a host it is Docker Hub's.
+    Over https, or plain http on the loopback. Without a host it is Docker Hub's. Without
+    ``credentials`` it is asked as nobody.
     Raises SourceUnavailable for what is no name of a repository.
     """
     host, _, path = name.partition("/")
     if path and host != "localhost" and not set(".:[") & set(host):
         host, path = "docker.io", name
-    if host in _DOCKER_HUB:
-        host, path = "registry-1.docker.io", path if "/" in path else f"library/{path}"
+    if host in _DOCKER_HUB_NAMES:
+        host, path = DOCKER_HUB, path if "/" in path else f"library/{path}"
     if _HOST.fullmatch(host) is None or _PATH.fullmatch(path) is None:
         raise SourceUnavailable(
             f"'{one_line(name)}' is no name of an OCI repository",
             hint="write it like ghcr.io/fluxcd/flux-manifests, in lower case",
         )
     scheme = "http" if _LOOPBACK.fullmatch(host) else "https"
-    return Repository(client, f"{scheme}://{host}", path)
+    return Repository(client, f"{scheme}://{host}", path, credentials=credentials)
 
 
-def bearer_challenge(header: str) -> dict[str, str] | None:
-    """The parameters of the Bearer challenge in ``WWW-Authenticate``; None where there is none."""
-    start = header.lower().find("bearer ")
-    return None if start < 0 else {key.lower(): value for key, value in _PARAMETER.findall(header[start:])}
+def _is_reference(text: str) -> bool:
+    """Whether it is a tag or a digest."""
+    return checksums.sha256_of_digest(text) is not None or _TAG.fullmatch(text) is not None
 
 
 def _descriptors(stated: object) -> list[dict[str, object]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from flux_upgrade.edges import checksums
 from flux_upgrade.edges.archive import read_single, refused
+from flux_upgrade.edges.cache import DownloadCache
 from flux_upgrade.edges.http import Client
-from flux_upgrade.edges.oci import Repository
+from flux_upgrade.edges.oci import Manifest, Repository
 
 CONTENT_TYPE = "application/vnd.cncf.flux.content.v1.tar+gzip"
 """The media type of an artifact's layer, as ``flux push artifact`` writes it."""
@@ -24,6 +25,22 @@ def layer_digest(manifest: object) -> str | None:
     return digests[0] if len(digests) == 1 else None
 
 
+def published_text(repository: Repository, tag: str, found: Manifest, cache: DownloadCache) -> str:
+    """The text in the artifact that ``tag`` stands for, in Flux's own repository or in a copy.
+
+    ``found``: the artifact's manifest. Raises SourceUnavailable, UntrustedArchive.
+    """
+    what = f"the artifact {repository.name}:{tag}"
+    digest = layer_digest(repository.image(found).content)
+    if digest is None:
+        raise refused(what, f"it has not one layer of the type {CONTENT_TYPE}")
+    layer = cache.get(digest)
+    if layer is None:
+        layer = repository.blob(f"sha256:{digest}", what)
+        cache.put(layer)
+    return read_single(layer, "gotk-components.yaml", what)
+
+
 class FluxManifestsRegistry:
     """Reads ``gotk-components.yaml`` out of Flux's own artifacts."""
 
@@ -31,7 +48,6 @@ class FluxManifestsRegistry:
         self, client: Client, base: str = "https://ghcr.io", repository: str = "fluxcd/flux-manifests"
     ) -> None:
         self._repository = Repository(client, base, repository, _REMEDY)
-        self._name = repository
 
     def published(self, tag: str) -> str | None:
         """The text that Flux published for ``tag``; None where it is not there (yet).
@@ -40,11 +56,4 @@ class FluxManifestsRegistry:
         UntrustedArchive.
         """
         found = self._repository.manifest(tag)
-        if found is None:
-            return None
-        what = f"the artifact {self._name}:{tag}"
-        digest = layer_digest(self._repository.image(found).content)
-        if digest is None:
-            raise refused(what, f"it has not one layer of the type {CONTENT_TYPE}")
-        layer = self._repository.blob(f"sha256:{digest}", what)
-        return read_single(layer, "gotk-components.yaml", what)
+        return None if found is None else published_text(self._repository, tag, found, DownloadCache(None))

@@ -15,11 +15,20 @@ from flux_upgrade.errors import SourceUnavailable
 from flux_upgrade.values import NamedTuple
 
 _DENIED = (401, 403)
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")  # OpenSSL 3.0, and later
 _PORTS = {"https": 443, "http": 80}
 
 
 class RateLimited(SourceUnavailable):
     """The sender has asked too often; its message and hint say until when."""
+
+
+class NotTrusted(SourceUnavailable):
+    """The certificate of the other side is signed by nobody whom we know."""
+
+
+class NotTls(SourceUnavailable):
+    """The other side does not speak https at all."""
 
 
 class Trouble(NamedTuple):
@@ -48,15 +57,18 @@ def host(url: str) -> str:
         return "the release source"
 
 
-def redirected(url: str, location: str) -> str:
+def redirected(url: str, location: str, *, keeps_plain_host: bool = False) -> str:
     """The URL that ``location`` leads to from ``url``.
 
     Raises SourceUnavailable where that is neither https nor http, or https was
-    given up for http.
+    given up for http, or another host is to be asked over http and must not be.
     """
     target = urljoin(url, location)
-    scheme = urlsplit(target).scheme
-    if scheme not in _PORTS or (scheme == "http" and urlsplit(url).scheme == "https"):
+    scheme, before = urlsplit(target).scheme, urlsplit(url)
+    is_another = urlsplit(target).hostname != before.hostname
+    if scheme not in _PORTS or (
+        scheme == "http" and (before.scheme == "https" or (keeps_plain_host and is_another))
+    ):
         raise SourceUnavailable(
             f"{host(url)} redirects to {one_line(scheme) or 'nowhere'}, which is not followed",
             hint="check the release source's address, and what stands between it and you",
@@ -88,9 +100,10 @@ def on_the_way(url: str, error: Exception, timeout: float) -> Trouble:
     causes = _causes(error)
     if any("CERTIFICATE_VERIFY_FAILED" in str(cause) for cause in causes):
         hint = "give a file with its authority's certificate as --ca-file"
-        return Trouble(
-            SourceUnavailable(f"the certificate of {host(url)} is not trusted", hint=hint), is_final=True
-        )
+        return Trouble(NotTrusted(f"the certificate of {host(url)} is not trusted", hint=hint), is_final=True)
+    if any(words in str(cause) for words in _NO_TLS for cause in causes):
+        hint = "check the address: its scheme and its port"
+        return Trouble(NotTls(f"{host(url)} does not speak https", hint=hint), is_final=True)
     if isinstance(error, ValueError):
         hint = "give it as https://host/path"
         return Trouble(

@@ -9,17 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from flux_upgrade.artifact.names import is_immutable
 from flux_upgrade.errors import UnsupportedPin
 from flux_upgrade.kinds.formats import ranges, template_lines
 from flux_upgrade.kinds.formats.yaml_places import Broken, Object, objects
 from flux_upgrade.kinds.parts import flux_manifests_contents as contents
 from flux_upgrade.kinds.parts.flux_distribution import of_instance as distribution_of
-from flux_upgrade.kinds.parts.flux_manifests_patches import patches
+from flux_upgrade.kinds.parts.flux_manifests_patches import of_flux_manifests, patches
 from flux_upgrade.kinds.parts.flux_manifests_reading import judged, lets_through
-from flux_upgrade.kinds.parts.flux_manifests_reference import Reference, of_instance, of_repository
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing
+from flux_upgrade.kinds.parts.flux_manifests_reference import (
+    Reference,
+    not_served,
+    of_instance,
+    of_repository,
+)
+from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
 from flux_upgrade.kinds.world import World
-from flux_upgrade.versions import precedence
 
 NAME = "flux-manifests"
 _TEMPLATES = (".j2", ".jinja", ".tmpl", ".tpl", ".gotmpl")
@@ -30,8 +35,6 @@ _KIND_LINE = re.compile(
 _URL_LINE = re.compile(r"""^[^#\n]*\burl["']?:[ \t]*["']?oci://[^\n"']*/flux-manifests\b""", re.MULTILINE)
 _FIELDS = ("digest", "semver", "tag")
 _BY_HAND = "change it by hand, and what is made of it"
-_BETA, _BETA_ENDS = "source.toolkit.fluxcd.io/v1beta2", "v2.8.0"
-"""Flux 2.8 release notes: the CRD OCIRepository no longer serves it."""
 
 
 def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
@@ -49,7 +52,7 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
             yield from _in_object(file, each, world)
             if of_repository(each) is not None:
                 names.add(each.text_at("metadata", "name"))
-    for patch in patches(files, names, patch_files):
+    for patch in patches(files, of_flux_manifests(names), patch_files):
         yield _unknown(
             patch.file,
             (patch.line, patch.where, patch.written),
@@ -70,7 +73,7 @@ def change(pin: Pin, target: str, world: World) -> PinChange:
     if not made.replacements:
         return made
     notes = contents.differences(pin.version, target, world)
-    return made._replace(remarks=(*made.remarks, *notes, *_served(found, target)))
+    return made._replace(remarks=(*made.remarks, *notes, *not_served(found, target)))
 
 
 def _parts_changed(found: Reference, place: str, target: str, world: World) -> PinChange:
@@ -114,19 +117,14 @@ def _spelled(old: str, target: str) -> str:
     return target if old.startswith("v") else target[1:]
 
 
-def _served(found: Reference, target: str) -> Iterator[str]:
-    if found.api_version == _BETA and precedence(target) >= precedence(_BETA_ENDS):
-        yield (
-            f"The object itself is written as {_BETA}, which Flux serves no longer from"
-            f" {_BETA_ENDS} on: write v1 there first."
-        )
-
-
 def _in_object(file: SourceFile, each: Object, world: World) -> Iterator[Pin]:
     found = of_repository(each) or of_instance(each)
     if found is not None:
         pin = _pin(file, found)
-        if file.path.endswith(_TEMPLATES):
+        if found.tag is not None and is_immutable(found.tag.text):
+            hint = f"flux-upgrade upgrade oci://{found.repository} promotes it"
+            yield pin._replace(role=Role.NAMED, reason="it is an artifact of your own", hint=hint)
+        elif file.path.endswith(_TEMPLATES):
             yield pin._replace(reason="something else is made of this file", hint=_BY_HAND)
         elif each.text_at("kind") == "FluxInstance":
             folder = distribution_of(file, each).folder

@@ -40,3 +40,5 @@ class Change(NamedTuple):
     """False where the release has no checksum for its manifests."""
     not_covered: tuple[str, ...]
     """Flags away from their default that the evidence does not speak for."""
+    seen: tuple[str, ...] = ()
+    """Controllers whose image afterwards its registry was asked for, and has."""

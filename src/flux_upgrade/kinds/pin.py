@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from flux_upgrade.decision import Hold
 from flux_upgrade.textedit import Replacement
 from flux_upgrade.values import NamedTuple
 
@@ -92,3 +93,7 @@ class PinChange(NamedTuple):
     """What the change brings along, a sentence each, without markup: said in the pull request."""
     beyond: str = ""
     """The highest release of Flux that can be installed then, where that is one above the target."""
+    todo: tuple[str, ...] = ()
+    """What a person, or another program, has to do before it is merged, a sentence each, without markup."""
+    hold: Hold | None = None
+    """Why nothing is changed after all; its subject and target are the caller's to fill in."""

@@ -94,6 +94,13 @@ PIN_KINDS: tuple[Style, ...] = (
         (b"OCIRepository", b"/spec"),
     ),
     Style(
+        "artifact",
+        "artifact",
+        (*_YAML, ".json", ".j2", ".jinja", ".tmpl", ".tpl", ".gotmpl"),
+        (b"oci://",),
+        (b"OCIRepository", b"FluxInstance", b"/spec"),
+    ),
+    Style(
         "helm-chart",
         "helm_chart",
         (*_YAML, ".gotmpl"),

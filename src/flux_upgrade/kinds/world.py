@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
+from flux_upgrade.kinds.own_artifacts import OwnArtifacts
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.ports import Artifacts, Charts, Tree
 
@@ -21,6 +22,8 @@ class World:
     charts: Charts
     moves_operator: bool = False
     """Whether the flux-operator's own pins move along with Flux, instead of being named alone."""
+    own: OwnArtifacts | None = None
+    """Where Flux is in an artifact that pull requests promote; None: nobody asked about one."""
 
     @cached_property
     def kustomizations(self) -> Kustomizations:

@@ -75,6 +75,20 @@ class Candidates:
                 hint="render the release that you want with these flags, and compare",
             )
         self.regenerator.rules(version)
+        known = set(self.regenerator.manifests(version).components)
+        lacking = [sorted({*components} - known) for components in self._components()]
+        if all(lacking):
+            # A source may hold less than the release ships: no other release is to speak for it.
+            fewest = min(lacking, key=len)
+            raise Unusable(
+                f"the release source has no {', '.join(fewest)} of {version}",
+                hint="give a --release-source that has the whole release",
+            )
+
+    def _components(self) -> tuple[tuple[str, ...], ...]:
+        """What the body holds, and what the header says that it holds, where it does."""
+        body, told = self.inferred.options.components, self.manifest.header_components
+        return tuple(dict.fromkeys(filter(None, (body, told))))
 
     def regenerations(self, tags: Iterable[str]) -> Iterator[Regenerated]:
         """Each release by its own rules first, then by others'.
@@ -97,9 +111,8 @@ class Candidates:
     def _of(self, tag: str, *, foreign: bool) -> Iterator[Regenerated]:
         known = self.regenerator.manifests(tag).components
         own = self.regenerator.rules(tag).generator
-        body, told = self.inferred.options.components, self.manifest.header_components
         for generator in [each for each in GENERATORS if each != own] if foreign else [own]:
-            for components in dict.fromkeys(filter(None, (body, told))):
+            for components in self._components():
                 options = self.inferred.options._replace(version=tag, components=components)
                 try:
                     validate_recovered(options, known)

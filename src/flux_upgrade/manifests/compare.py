@@ -44,16 +44,16 @@ def controllers_of(manifest: Manifest, base: Regenerated | None) -> tuple[Contro
         else {}
     )
     for name, document in deployments(manifest):
-        image = _image(document.node, name)
+        image = image_node(document.node, name)
         shipped = released.get(name)
         if image is not None:
             own = Image.parse(image.value)
-            node = _image(shipped.node, name) if shipped is not None else None
+            node = image_node(shipped.node, name) if shipped is not None else None
             found.append(Controller(name, own, Image.parse(node.value) if node else own, document.line))
     return tuple(found)
 
 
-def _image(deployment: Node, controller: str) -> ScalarNode | None:
+def image_node(deployment: Node, controller: str) -> ScalarNode | None:
     """The node of the controller's image, whatever containers stand beside it; None where there is none."""
     node: Node | None = deployment
     for key in ("spec", "template", "spec", "containers"):
@@ -101,7 +101,7 @@ def normalized(key: ObjectKey, document: Document, controllers: tuple[Controller
     for controller in controllers:
         if key.kind == "Deployment" and controller.name == key.name:
             node: Node = clone(document.node)
-            image = _image(node, controller.name)
+            image = image_node(node, controller.name)
             if image is not None:
                 image.value = str(controller.carried)
             return node

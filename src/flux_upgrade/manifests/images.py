@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 from flux_upgrade.versions import Precedence, is_tag, precedence
 
+_FILLED_IN = frozenset("${}%<>")
+"""What template engines, and Flux's own post-build substitution, go by; no image has it."""
+
 
 class Image(NamedTuple):
     """``repository[:tag][@digest]``; a part that is not there is empty."""
@@ -26,6 +29,11 @@ class Image(NamedTuple):
         if colon < 0:
             return cls(name, "", digest)
         return cls(name[:colon], name[colon + 1 :], digest)
+
+    @property
+    def is_template(self) -> bool:
+        """Whether something has yet to be filled in: which registry it is, nobody can ask."""
+        return not _FILLED_IN.isdisjoint(str(self))
 
     def __str__(self) -> str:
         """The reference, as it stands in a manifest."""

@@ -129,6 +129,7 @@ def _middle(view: View) -> Iterator[str]:
     if changes or (view.proved and view.moves):
         table, rows = facts.controllers(view)
         yield table if rows <= _ROWS else fold(f"<b>Controllers</b>, {rows} different sets", table)
+    yield from _digests(view)
     if view.pins:
         yield f"**Pins that move{' along' if view.proved else ''}**\n\n{facts.pins(view)}"
     remarks = facts.pin_remarks(view)
@@ -138,6 +139,15 @@ def _middle(view: View) -> Iterator[str]:
     if changed:
         yield f"**Install flags that change**, as was asked for:\n{bullets(view.limited(changed))}"
     yield from _kept(view)
+
+
+def _digests(view: View) -> Iterator[str]:
+    pins = facts.digests(view)
+    told = "**Pinned by digest**, as the registry has it for the new tag:"
+    if len(pins) == 1:
+        yield f"{told} {pins[0]}"
+    elif pins:
+        yield f"{told}\n{bullets(view.limited(pins))}"
 
 
 def _kept(view: View) -> Iterator[str]:

@@ -181,6 +181,18 @@ def _tag(image: Image) -> str:
     return image.tag.removeprefix("v") if tag_order(image.tag) is not None else code(image.tag, _VALUE)
 
 
+def digests(view: View) -> list[str]:
+    """Images that are pinned by the digest of another image than before, as they are now."""
+    return sorted(
+        {
+            _version(new)
+            for each in view.proved
+            for _, old, new in each.change.images
+            if old != new and Image.parse(old).digest and Image.parse(new).digest
+        }
+    )
+
+
 def flags_changed(view: View) -> list[str]:
     """Flags that become others, because it was asked for."""
     return view.gathered(

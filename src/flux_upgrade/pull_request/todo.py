@@ -19,11 +19,11 @@ def things(view: View) -> list[str]:
     """Markdown, one thing each: the most dangerous to forget comes first."""
     return [
         *_api_versions(view),
+        *_of_pins(view),
         *_given_up(view),
         *_unverified(view),
         *_not_covered(view),
         *_own_images(view),
-        *_digests(view),
         *_held(view),
         *view.around.remarks,
         *_checks(view),
@@ -37,6 +37,10 @@ def _api_versions(view: View) -> Iterator[str]:
             f"Read what the notes of {', '.join(map(link, firsts))} say about removed API versions. Whether "
             "your manifests use them, or the cluster has stored objects in them, was not checked."
         )
+
+
+def _of_pins(view: View) -> Iterator[str]:
+    yield from dict.fromkeys(plain(told) for each in view.pins for told in each.change.todo)
 
 
 def _given_up(view: View) -> Iterator[str]:
@@ -74,25 +78,13 @@ def _own_images(view: View) -> Iterator[str]:
             _after(proved)[each.name]
             for proved in view.proved
             for each in proved.proof.controllers
-            if each.state is ImageState.CUSTOM and each.name in _after(proved)
+            if each.name in _after(proved)
+            and (each.state is ImageState.CUSTOM or each.image.is_template)
+            and each.name not in proved.change.seen
         }
     )
     if images:
         yield _listed(view, "Make sure that your own images exist", map(code, images))
-
-
-def _digests(view: View) -> Iterator[str]:
-    pins = sorted(
-        {
-            (each.name, str(each.image), _after(proved)[each.name])
-            for proved in view.proved
-            for each in proved.proof.controllers
-            if each.image.digest and each.name in _after(proved)
-        }
-    )
-    if pins:
-        lines = (f"{code(old)} → {code(new)}" for _, old, new in pins)
-        yield _listed(view, "Pin these images anew, their digests were those of the old ones", lines)
 
 
 def _after(proved: Proved) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from flux_upgrade.clusters import Member
 from flux_upgrade.decision import Hold, HoldReason
 from flux_upgrade.kinds import Change, Installation, Pin, PinChange
 from flux_upgrade.manifests.images import Controller, Image, ImageState
@@ -26,12 +27,14 @@ from flux_upgrade.report.wording import (
 )
 
 
-def upgrade_text(outcomes: Sequence[Outcome], root: str, *, written: bool) -> str:
+def upgrade_text(
+    outcomes: Sequence[Outcome], root: str, *, written: bool, named: Sequence[Member] = ()
+) -> str:
     """What was done, or would be (``written`` false), installation by installation.
 
-    ``root``: the tree, as the user named it.
+    ``root``: the tree, as the user named it. ``named``: what is recognised, and never changed.
     """
-    blocks = (_outcome(each, root, written=written) for each in outcomes)
+    blocks = ([*_outcome(each, root, written=written), *_overridden(each.plan, named)] for each in outcomes)
     told = "\n".join("".join(f"{printable(line)}\n" for line in block) for block in blocks)
     return told or f"{ALL_IGNORED}\n"
 
@@ -47,16 +50,26 @@ def _outcome(outcome: Outcome, root: str, *, written: bool) -> Iterator[str]:
         done = "written" if written else "not written: dry run"
         yield f"  {step(plan, upgrade)} · {done}"
         if isinstance(plan.installation, Installation) and isinstance(upgrade.change, Change):
-            yield from _change(plan.installation, upgrade, upgrade.change)
+            yield from change_lines(plan.installation, upgrade, upgrade.change)
         elif isinstance(plan.installation, Pin) and isinstance(upgrade.change, PinChange):
             yield from _pin_change(plan.installation, upgrade.change)
     for hold in plan.holds:
-        yield from _hold(plan, hold)
+        yield from hold_lines(plan, hold)
     for each in plan.upgrades:
         if not each.approved:
             yield f"  waits: {each.target} needs approval"
             yield f"    {each.candidate.why}"
             yield f"  remedy: approve it with --approve {approval(each.subject, each.target)}"
+
+
+def _overridden(plan: Plan, named: Sequence[Member]) -> Iterator[str]:
+    """What runs in place of the images of an upgraded manifest."""
+    if named and plan.upgrades and isinstance(plan.installation, Installation):
+        from flux_upgrade.surroundings.controllers import beside
+
+        for place, pin in beside(plan.path, named):
+            told = f"pins {pin.written or 'no version'}: that runs, whatever is changed here"
+            yield f"  note: {place} ({pin.where}) {told}"
 
 
 def step(plan: Plan, upgrade: Upgrade) -> str:
@@ -67,7 +80,8 @@ def step(plan: Plan, upgrade: Upgrade) -> str:
     return f"{new}, other flags" if upgrade.flags else f"{new}, made whole"
 
 
-def _hold(plan: Plan, hold: Hold) -> Iterator[str]:
+def hold_lines(plan: Plan, hold: Hold) -> Iterator[str]:
+    """Why something is held, its conflicts, and what to do."""
     which = f"{hold.target} " if hold.target and hold.target not in hold.detail else ""
     yield f"  held: {which}{hold.reason}" + (f": {hold.detail}" if hold.detail else "")
     tried = plan.tried.get(hold.subject) if hold.reason is HoldReason.RESIDUE_CONFLICT else None
@@ -88,7 +102,8 @@ def _pin_change(pin: Pin, change: PinChange) -> Iterator[str]:
     yield from (f"  note: {remark}" for remark in (*pin.remarks, *change.remarks))
 
 
-def _change(installation: Installation, decision: Upgrade, change: Change) -> Iterator[str]:
+def change_lines(installation: Installation, decision: Upgrade, change: Change) -> Iterator[str]:
+    """What an upgrade changes in a manifest, and what it keeps."""
     proof = installation.proof
     yield f"  proof: {_proof_line(proof)}"
     if not change.verified:
@@ -130,10 +145,13 @@ def _image_notes(controllers: Sequence[Controller], change: Change) -> Iterator[
         image = after.get(each.name, str(each.image))
         if each.state is ImageState.AHEAD or each.state is ImageState.BEHIND:
             yield f"{each.name}: the image in the file ({each.image.tag}) gives way to the release's"
-        if each.image.digest:
-            yield f"{each.name}: the digest pin is not kept ({each.image} → {image}); pin it anew"
+        if each.image.digest and image != str(each.image):
+            yield f"{each.name}: pinned by the digest of the new image ({each.image} → {image})"
         if each.state is ImageState.CUSTOM:
-            yield f"{each.name}: your own image is kept ({image}); make sure that it exists"
+            unseen = "" if each.name in change.seen else "; make sure that it exists"
+            yield f"{each.name}: your own image is kept ({image}){unseen}"
+        elif Image.parse(image).is_template:
+            yield f"{each.name}: where {image} is cannot be told; make sure that it exists"
 
 
 def failures(outcome: Outcome, root: str) -> Iterator[str]:

@@ -23,7 +23,12 @@ def plans_text(plans: Sequence[TeamPlan], named: Sequence[Member] = ()) -> str:
     ``named``: what is recognised and never changed, said last.
     """
     blocks = [
-        *(_plan(plan, each[:at]) for team in plans for each in team.sets for at, plan in enumerate(each)),
+        *(
+            plan_lines(plan, each[:at])
+            for team in plans
+            for each in team.sets
+            for at, plan in enumerate(each)
+        ),
         *(_named(member) for member in named),
     ]
     told = "\n".join("".join(f"{printable(line)}\n" for line in block) for block in blocks)
@@ -38,8 +43,8 @@ def _named(member: Member) -> Iterator[str]:
         yield from (f"    {line}" for line in (pin.reason, pin.hint) if line)
 
 
-def _plan(plan: Plan, above: Sequence[Plan]) -> Iterator[str]:
-    """``above``: the plans of the same cluster that were told before."""
+def plan_lines(plan: Plan, above: Sequence[Plan]) -> Iterator[str]:
+    """What would become of one. ``above``: the plans of the same cluster that were told before."""
     version = plan.installation.version
     line = f":{plan.line}" if plan.line else ""
     yield f"{plan.path}{line}  {version or 'unknown version'}"

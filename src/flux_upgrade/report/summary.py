@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from flux_upgrade.answers import APPROVED
 from flux_upgrade.decision import Hold, HoldReason
@@ -54,7 +54,7 @@ def _rows(team: TeamPlan, results: Sequence[Result], *, written: bool) -> Iterat
     failed = [result for result in results if result.action in (Action.HELD, Action.FAILED)]
     trouble = [_trouble(result) for result in failed]
     for plan in team.plans:
-        next_ = "<br>".join([*(_decision(plan, each) for each in plan.decisions), *trouble])
+        next_ = "<br>".join([*(decision_cell(plan, each) for each in plan.decisions), *trouble])
         line = f":{plan.line}" if plan.line else ""
         links = "<br>".join(_link(result, written=written) for result in linked if _is_in(plan, result))
         yield code(f"{plan.path}{line}"), plan.installation.version or "unknown", next_, links
@@ -67,7 +67,8 @@ def _is_in(plan: Plan, result: Result) -> bool:
     return any((each.path, each.line) == (plan.path, plan.line) for each, _ in result.proposal.upgrades)
 
 
-def _decision(plan: Plan, decision: Upgrade | Hold) -> str:
+def decision_cell(plan: Plan, decision: Upgrade | Hold) -> str:
+    """What is to become of an installation, in one cell of a table."""
     if isinstance(decision, Upgrade):
         return f"{step(plan, decision)}{'' if decision.approved else ', waits for approval'}"
     if decision.reason is HoldReason.UP_TO_DATE:
@@ -105,21 +106,27 @@ def _is_draft(result: Result) -> bool:
 
 
 def _approvals(done: Round, command: str, workflow_url: str) -> Iterator[str]:
-    """What waits, and the one click or command that lets it go on."""
-    decisions = (each for plan in all_plans(done.plans) for each in plan.decisions)
-    waiting = {(each.subject, each.target) for each in decisions if _waits(each)}
-    if not waiting:
-        return
-    answers = dict.fromkeys(approval(*each) for each in sorted(waiting, key=lambda each: precedence(each[1])))
     there = [result for result in done.results if result.url and result.action is not Action.CLOSED]
     ways = ["mark the draft as ready for review"] if any(map(_is_draft, there)) else []
     if any(result.is_issue for result in there):
         ways.append(f"add the label `{APPROVED}` to the issue")
-    if workflow_url:
-        ways.append(f"[run the workflow]({workflow_url}) with `approve`")
-    if command:
-        ways.append("run:")
-    told = ", or ".join(ways) or f"run it with {' or '.join(f'`approve: {each}`' for each in answers)}"
+    decisions = (each for plan in all_plans(done.plans) for each in plan.decisions)
+    return approvals(decisions, ways, command, workflow_url)
+
+
+def approvals(
+    decisions: Iterable[Upgrade | Hold], ways: Sequence[str], command: str, workflow_url: str
+) -> Iterator[str]:
+    """What waits, and the one click or command that lets it go on. ``ways``: those besides the usual ones."""
+    waiting = {(each.subject, each.target) for each in decisions if _waits(each)}
+    if not waiting:
+        return
+    answers = dict.fromkeys(approval(*each) for each in sorted(waiting, key=lambda each: precedence(each[1])))
+    others = [f"[run the workflow]({workflow_url}) with `approve`"] if workflow_url else []
+    others += ["run:"] if command else []
+    told = ", or ".join([*ways, *others]) or (
+        f"run it with {' or '.join(f'`approve: {each}`' for each in answers)}"
+    )
     yield f"**To approve**, {told}" + ("" if command else ".")
     if command:
         lines = "\n".join(f"{command}{answer}" for answer in answers)

@@ -1,10 +1,10 @@
-"""Patches of an OCIRepository: kustomize puts another reference into it before it is applied."""
+"""Patches of an OCIRepository, or of another object: kustomize changes it before it is applied."""
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from flux_upgrade.kinds.formats.kustomize_patches import Text, inline, operations, touches
 from flux_upgrade.kinds.formats.yaml_places import Object, Step, readable
@@ -12,7 +12,7 @@ from flux_upgrade.kinds.parts.flux_manifests_reference import of_repository
 from flux_upgrade.kinds.pin import SourceFile
 from flux_upgrade.values import NamedTuple
 
-_KIND = "OCIRepository"
+REPOSITORY = "OCIRepository"
 _FIELDS = (
     ("spec", "ref", "digest"),
     ("spec", "ref", "semver"),
@@ -22,81 +22,114 @@ _FIELDS = (
 _REGULAR = re.compile(r"[^\w.-]")
 
 
+class Aim(NamedTuple):
+    """Which patches are looked for."""
+
+    names: Collection[str]
+    """Of the objects that are patched."""
+    kind: str = REPOSITORY
+    """Of these objects."""
+    fields: tuple[tuple[str, ...], ...] = _FIELDS
+    whole: tuple[str, ...] = ("spec", "url")
+    """What an object has that is no patch."""
+    is_theirs: Callable[[Object], bool] = lambda _: False
+    """Whether something that is a patch is of them, though its name does not say so."""
+
+    def fits(self, aimed: Text) -> bool:
+        """Whether a patch is, or may be, for an object of the kind with one of the names."""
+        if not self.names or aimed.target_kind not in (self.kind, f"^{self.kind}$"):
+            return False
+        name = aimed.target_name
+        # A regular expression may match any: who has to look is a person.
+        return not name or name in self.names or _REGULAR.search(name) is not None
+
+
 class Patch(NamedTuple):
-    """Of a reference, wherever it stands."""
+    """Of one object, wherever that stands."""
 
     file: SourceFile
     line: int
     """1-based, in the file."""
     where: str
     written: str
+    removes: bool = False
+    """It takes the field away."""
 
 
-def patches(
-    files: Sequence[SourceFile], names: Collection[str], patch_files: Collection[str]
-) -> Iterator[Patch]:
-    """Those of the OCIRepositories with these names. ``patch_files``: what kustomizations call patches."""
-    files = [file for file in files if _is_concerned(file.content, names)]
+def of_flux_manifests(names: Collection[str]) -> Aim:
+    """Patches of references to Flux's own artifact."""
+    return Aim(names, is_theirs=lambda each: of_repository(each) is not None)
+
+
+def patches(files: Sequence[SourceFile], aim: Aim, patch_files: Collection[str]) -> Iterator[Patch]:
+    """All of them; of a patch that changes several of the fields, the first.
+
+    ``patch_files``: what kustomizations call patches.
+    """
+    files = [file for file in files if _is_concerned(file.content, aim)]
     targets = list(_targets(files))
     for file in files:
-        if any(path == file.path and _fits(aimed, names) for path, aimed in targets):
-            yield from _operations(file, Text(file.content, 0))
+        if any(path == file.path and aim.fits(aimed) for path, aimed in targets):
+            yield from _operations(file, Text(file.content, 0), aim)
         for each in readable(file.content):
-            is_patch = file.path in patch_files or not each.has("spec", "url")
-            if is_patch and (of_repository(each) is not None or _fits(_own(each), names)):
-                yield from _merged(file, each, 0)
-            yield from _inline(file, each, names)
-            yield from _replacements(file, each, names)
+            is_patch = file.path in patch_files or not each.has(*aim.whole)
+            if is_patch and (aim.is_theirs(each) or aim.fits(_own(each))):
+                yield from _merged(file, each, 0, aim)
+            yield from _inline(file, each, aim)
+            yield from _replacements(file, each, aim)
 
 
-def _is_concerned(content: bytes, names: Collection[str]) -> bool:
+def _is_concerned(content: bytes, aim: Aim) -> bool:
     """Whether it is worth to be read: OCIRepository stands in every file that takes a chart from one."""
-    if b"flux-manifests" in content or (names and b"/spec" in content):
+    if b"flux-manifests" in content or (aim.names and b"/spec" in content):
         return True
-    words = (b"patch", b"replacements", *(name.encode() for name in names))
-    return bool(names) and b"OCIRepository" in content and any(word in content for word in words)
+    words = (b"patch", b"replacements", *(name.encode() for name in aim.names))
+    return bool(aim.names) and aim.kind.encode() in content and any(word in content for word in words)
 
 
-def _inline(file: SourceFile, each: Object, names: Collection[str]) -> Iterator[Patch]:
+def _inline(file: SourceFile, each: Object, aim: Aim) -> Iterator[Patch]:
     for text in inline(each, file.content):
-        if _fits(text, names):
-            yield from _operations(file, text)
+        if aim.fits(text):
+            yield from _operations(file, text, aim)
         for inner in readable(text.content):
             own = _own(inner)
             aimed = Text(b"", 0, text.target_kind or own.target_kind, text.target_name or own.target_name)
-            if _fits(aimed, names):
-                yield from _merged(file, inner, text.before)
+            if aim.fits(aimed):
+                yield from _merged(file, inner, text.before, aim)
 
 
-def _merged(file: SourceFile, each: Object, before: int) -> Iterator[Patch]:
+def _merged(file: SourceFile, each: Object, before: int, aim: Aim) -> Iterator[Patch]:
     """A strategic merge patch; ``before``: lines of the file above its text."""
-    for field in _FIELDS:
+    for field in aim.fields:
         if each.has(*field):
-            where = f"patch of {_KIND} {each.text_at('metadata', 'name')}, {'.'.join(field)}"
-            yield Patch(file, before + each.line_at(*field), where, each.text_at(*field))
+            where = f"patch of {aim.kind} {each.text_at('metadata', 'name')}, {'.'.join(field)}"
+            written = each.text_at(*field)
+            removes = written in ("~", "null")  # RFC 7386
+            yield Patch(file, before + each.line_at(*field), where, written, removes)
             return
 
 
-def _operations(file: SourceFile, text: Text) -> Iterator[Patch]:
+def _operations(file: SourceFile, text: Text, aim: Aim) -> Iterator[Patch]:
     """A JSON patch."""
     for operation in operations(text.content):
-        field = next((field for field in _FIELDS if touches(operation, field)), None)
+        field = next((field for field in aim.fields if touches(operation, field)), None)
         if field is not None:
-            where = f"JSON patch of {_KIND}, {'.'.join(field)}"
-            yield Patch(file, text.before + operation.line, where, operation.text)
+            where = f"JSON patch of {aim.kind}, {'.'.join(field)}"
+            removes = operation.value is None
+            yield Patch(file, text.before + operation.line, where, operation.text, removes)
 
 
-def _replacements(file: SourceFile, each: Object, names: Collection[str]) -> Iterator[Patch]:
+def _replacements(file: SourceFile, each: Object, aim: Aim) -> Iterator[Patch]:
     """See kustomize api/types/replacement.go."""
     for index in range(each.count("replacements")):
         for position in range(each.count("replacements", index, "targets")):
             target: tuple[Step, ...] = ("replacements", index, "targets", position)
-            if not _fits(_aimed(each, *target, "select"), names):
+            if not aim.fits(_aimed(each, *target, "select")):
                 continue
             for number in range(each.count(*target, "fieldPaths")):
                 path = each.at(*target, "fieldPaths", number)
-                if path is not None and tuple(path.text.split(".")) in _FIELDS:
-                    yield Patch(file, path.line, f"replacement in {_KIND}, {path.text}", "")
+                if path is not None and tuple(path.text.split(".")) in aim.fields:
+                    yield Patch(file, path.line, f"replacement in {aim.kind}, {path.text}", "")
 
 
 def _targets(files: Sequence[SourceFile]) -> Iterator[tuple[str, Text]]:
@@ -119,12 +152,3 @@ def _aimed(each: Object, *target: Step) -> Text:
 def _own(each: Object) -> Text:
     """What a strategic merge patch is for by itself."""
     return Text(b"", 0, each.text_at("kind"), each.text_at("metadata", "name"))
-
-
-def _fits(aimed: Text, names: Collection[str]) -> bool:
-    """Whether it is, or may be, for an OCIRepository with one of the names."""
-    if not names or aimed.target_kind not in (_KIND, f"^{_KIND}$"):
-        return False
-    name = aimed.target_name
-    # A regular expression may match any: who has to look is a person.
-    return not name or name in names or _REGULAR.search(name) is not None

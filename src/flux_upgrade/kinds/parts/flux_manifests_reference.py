@@ -7,16 +7,22 @@ goes before semver, semver before the tag, and without any of them it is the tag
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from flux_upgrade.kinds.formats.yaml_places import Object, Step, Value
 from flux_upgrade.kinds.parts.flux_distribution import is_instance
 from flux_upgrade.values import NamedTuple
+from flux_upgrade.versions import precedence
 
 _OURS = re.compile(r"oci://(?P<repository>.+/flux-manifests)/?(?P<rest>[:@].*)?")
 _PARTS = re.compile(r"(?P<tag>[^@]*)(?:@(?P<digest>.*))?")
 _API = "source.toolkit.fluxcd.io/"
 _FIELDS = ("digest", "semver", "tag")
 _NOTHING = ("", "~", "null")
+NO_PARTS = ("Flux takes no tag and no digest in spec.url", "write it below spec.ref")
+"""source-controller docs/spec/v1/ocirepositories.md, "URL"."""
+_BETA, _BETA_ENDS = "source.toolkit.fluxcd.io/v1beta2", "v2.8.0"
+"""Flux 2.8 release notes: the CRD OCIRepository no longer serves it."""
 
 
 class Reference(NamedTuple):
@@ -58,32 +64,38 @@ class Reference(NamedTuple):
 
 def of_repository(each: Object, *above: Step) -> Reference | None:
     """Of an OCIRepository, or of what stands at ``above`` and is to become one; None: of another artifact."""
-    api_version = each.text_at(*above, "apiVersion")
-    if each.text_at(*above, "kind") != "OCIRepository" or not api_version.startswith(_API):
+    if not is_repository(each, *above):
         return None
     address = _OURS.fullmatch(each.text_at(*above, "spec", "url"))
-    if address is None:
-        return None
-    found = Reference(address["repository"], named(each, *above), each.line_at(*above, "spec", "url"))
-    if address["rest"]:
-        # source-controller docs/spec/v1/ocirepositories.md, "URL".
-        problem, remedy = "Flux takes no tag and no digest in spec.url", "write it below spec.ref"
-        return found._replace(field="spec.url", problem=problem, remedy=remedy)
+    return None if address is None else stated(each, address["repository"], address["rest"] or "", *above)
+
+
+def is_repository(each: Object, *above: Step) -> bool:
+    """Whether it is an OCIRepository, or is to become one."""
+    api_version = each.text_at(*above, "apiVersion")
+    return each.text_at(*above, "kind") == "OCIRepository" and api_version.startswith(_API)
+
+
+def stated(each: Object, repository: str, rest: str, *above: Step) -> Reference:
+    """What an OCIRepository states of ``repository``. ``rest``: what stands behind that in its address."""
+    found = Reference(repository, named(each, *above), each.line_at(*above, "spec", "url"))
+    if rest:
+        return found._replace(field="spec.url", problem=NO_PARTS[0], remedy=NO_PARTS[1])
     ref: tuple[Step, ...] = (*above, "spec", "ref")
     values = {field: each.at(*ref, field) for field in _FIELDS}
     odd = [field for field in _FIELDS if each.has(*ref, field) and values[field] is None]
-    stated = [field for field, value in values.items() if value is not None and not _is_nothing(value)]
+    given = [field for field, value in values.items() if value is not None and not _is_nothing(value)]
     found = found._replace(
-        field=f"spec.ref.{(stated or odd or ['tag'])[0]}",
-        api_version=api_version,
-        semver=values["semver"] if "semver" in stated else None,
+        field=f"spec.ref.{(given or odd or ['tag'])[0]}",
+        api_version=each.text_at(*above, "apiVersion"),
+        semver=values["semver"] if "semver" in given else None,
         filter=each.text_at(*ref, "semverFilter"),
         problem=f"spec.ref.{odd[0]} is no text" if odd else "",
     )
-    return _with_parts(
+    return with_parts(
         found,
-        values["tag"] if "tag" in stated else None,
-        values["digest"] if "digest" in stated else None,
+        values["tag"] if "tag" in given else None,
+        values["digest"] if "digest" in given else None,
     )
 
 
@@ -102,7 +114,16 @@ def of_instance(each: Object) -> Reference | None:
         return found
     # An address with a digest alone is read as one with an empty tag.
     colon = 0 if address["rest"].startswith("@") else 1
-    return _with_parts(found, _part(value, address.start("rest") + colon, address.end("rest")), None)
+    return with_parts(found, _part(value, address.start("rest") + colon, address.end("rest")), None)
+
+
+def not_served(found: Reference, target: str) -> Iterator[str]:
+    """A sentence about an object that the release no longer takes as it is written."""
+    if found.api_version == _BETA and precedence(target) >= precedence(_BETA_ENDS):
+        yield (
+            f"The object itself is written as {_BETA}, which Flux serves no longer from"
+            f" {_BETA_ENDS} on: write v1 there first."
+        )
 
 
 def named(each: Object, *above: Step) -> str:
@@ -112,7 +133,7 @@ def named(each: Object, *above: Step) -> str:
     return f"{each.text_at(*above, 'kind')} {own}".strip()
 
 
-def _with_parts(found: Reference, tag: Value | None, digest: Value | None) -> Reference:
+def with_parts(found: Reference, tag: Value | None, digest: Value | None) -> Reference:
     """A tag may have a digest behind it: ``v2.9.4@sha256:…``, as Renovate pins it."""
     parts = None if tag is None else _PARTS.fullmatch(tag.text)
     if tag is None or parts is None or parts["digest"] is None:

@@ -1,0 +1,1 @@
+"""An OCI artifact that holds Flux's manifests, as values: where it is, what it says of itself, its layer."""

@@ -1,0 +1,59 @@
+"""The tags that we give: each is written once, and what it stands for never changes.
+
+They are all that one run leaves for the next, besides the artifacts themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from flux_upgrade.errors import UsageError
+from flux_upgrade.versions import is_tag
+
+_HEX = 12
+_LONGEST = 128
+"""Characters of a tag: OCI Distribution Specification 1.1, "Pulling manifests"."""
+_IMMUTABLE = re.compile(rf"(?P<version>v[0-9].*)-(?P<content>[0-9a-f]{{{_HEX}}})")
+
+
+def immutable(version: str, diff_id: str) -> str:
+    """``v2.9.4-0123456789ab``: a release of Flux, and the digest of the uncompressed layer with it."""
+    # A tag cannot hold the plus sign of build metadata.
+    return f"{version.replace('+', '_')}-{_short(diff_id)}"
+
+
+def is_immutable(tag: str) -> bool:
+    """Whether a tag is one that ``immutable`` gives."""
+    found = _IMMUTABLE.fullmatch(tag)
+    return found is not None and is_tag(found["version"].replace("_", "+"))
+
+
+def before(tag: str, digest: str) -> str:
+    """The tag of what ``tag`` stood for before it was moved to ``digest``."""
+    return _within(f"{tag}.before-{_short(digest)}", tag)
+
+
+def rejected(tag: str, version: str) -> str:
+    """The tag of an artifact that ``tag`` was rolled back from."""
+    return _within(f"{tag}.rejected-{version.replace('+', '_')}", tag)
+
+
+def rejected_versions(tags: Iterable[str], tag: str) -> tuple[str, ...]:
+    """The releases of Flux that ``tag`` was rolled back from."""
+    prefix = f"{tag}.rejected-"
+    versions = (each.removeprefix(prefix).replace("_", "+") for each in tags if each.startswith(prefix))
+    return tuple(filter(is_tag, versions))
+
+
+def _short(digest: str) -> str:
+    return digest.removeprefix("sha256:")[:_HEX]
+
+
+def _within(name: str, tag: str) -> str:
+    if len(name) > _LONGEST:
+        raise UsageError(
+            f"the tag {tag} is too long: no tag can be named after it",
+            hint="promote a tag of at most 100 characters",
+        )
+    return name

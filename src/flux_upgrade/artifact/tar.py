@@ -1,0 +1,193 @@
+"""What a tar file holds, and where: its entries one after the other, nothing unpacked.
+
+Python's tarfile reads the headers. It keeps every entry in memory, reads extended
+headers of any length, follows negative sizes backwards, and ends quietly at a header
+that it cannot read; so the entries are dropped, what it reads is rationed, it has to
+go forwards, and what follows the last entry must be zeros.
+
+Layout of a header: POSIX.1-2001, "ustar Interchange Format"; sizes in base 256: GNU
+tar's manual, "Extensions".
+"""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import BinaryIO
+
+from flux_upgrade.artifact.refusal import refused
+from flux_upgrade.values import NamedTuple
+
+WHAT = "the artifact's layer"
+BLOCK = 512
+"""Bytes. Headers and contents begin at multiples of it."""
+CHUNK = 256 * 1024
+"""Bytes that are in memory at once."""
+MAX_ENTRIES = 1_000_000
+"""Entries of any kind."""
+
+_MAX_HEADERS = 256 * 1024
+"""Bytes of all headers of one entry. A path has at most 4096, and there is little else."""
+_MAX_GLOBALS = 1000
+"""Records of the headers that are for all entries; `git archive` writes one."""
+# What moves or renames entries, if it is said for all of them: readers do not agree on that.
+_ONE_ENTRY_ONLY = ("path", "linkpath", "size", "GNU.sparse.")
+_SIZE = slice(124, 136)
+_CHECKSUM = slice(148, 156)
+_BASE_256 = 0x80
+# What tarfile was seen to raise on damage, beside its own errors.
+_DAMAGE = (tarfile.TarError, ValueError, OverflowError, EOFError, KeyError, IndexError, RecursionError)
+
+
+class Kind(StrEnum):
+    """What an entry is, as a person would say it."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    LINK = "symbolic link"
+    HARD_LINK = "hard link"
+    SPARSE = "sparse file"
+    OTHER = "special file"
+
+
+class Entry(NamedTuple):
+    """One entry of a tar file."""
+
+    name: str
+    """Without ``./`` and doubled slashes: ``apps/patch.yaml``; ``.`` for the top. Nothing is resolved."""
+    kind: Kind
+    data_offset: int
+    """Where the content begins; the header is the block before it."""
+    size: int
+    """Bytes of the content."""
+    mode: int
+    link: str
+    """What a hard link points to, written like ``name``."""
+    is_resizable: bool
+    """Whether nothing but its header tells how long its content is."""
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a regular file, whose content is in one piece."""
+        return self.kind is Kind.FILE
+
+
+def walk(file: BinaryIO, size: int, most: int = MAX_ENTRIES) -> Iterator[Entry]:
+    """The entries of a tar file of ``size`` bytes, in its order.
+
+    Raises UntrustedArchive for damage, what is cut off, what follows its end, and more than
+    ``most`` entries; all of that is known only once the last entry has been given.
+    """
+    file.seek(0)
+    rationed, count, end = _Rationed(file), 0, 0
+    try:
+        with _Tar(fileobj=rationed, encoding="utf-8", errors="surrogateescape") as tar:
+            while (member := tar.next()) is not None:
+                tar.members.clear()
+                count += 1
+                if count > most:
+                    raise refused(WHAT, f"it holds more than {most} entries")
+                if member.size < 0 or tar.offset <= end or tar.offset > size:
+                    raise refused(WHAT, "its tar file is damaged or cut off")
+                _refuse_globals(tar)
+                end = tar.offset
+                yield _entry(member)
+                rationed.renew()
+    except _DAMAGE:
+        raise refused(WHAT, "its tar file is damaged or cut off") from None
+    for piece in span(file, end, size):
+        if piece.count(0) != len(piece):
+            raise refused(WHAT, "its tar file is damaged, or something follows its end")
+
+
+def span(file: BinaryIO, begin: int, end: int) -> Iterator[bytes]:
+    """The bytes of a file from ``begin`` to before ``end``, in pieces; it may be moved about in meanwhile."""
+    while begin < end:
+        file.seek(begin)
+        piece = file.read(min(CHUNK, end - begin))
+        if not piece:
+            raise refused(WHAT, "it was cut off while it was read")
+        yield piece
+        begin += len(piece)
+
+
+def normal(name: str) -> str:
+    """A path as entries are told apart by; ``..`` stays, and so does a slash that leads it."""
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    return ("/" if name.startswith("/") else "") + "/".join(parts) or "."
+
+
+def resized(header: bytes, size: int) -> bytes:
+    """A header with another size and checksum, each in the notation that it had."""
+    block, field, old = bytearray(header), header[_SIZE], header[_CHECKSUM]
+    if field[0] & _BASE_256:
+        block[_SIZE] = bytes([_BASE_256]) + size.to_bytes(11, "big")
+    else:
+        block[_SIZE] = b"%011o" % size + (field[-1:] if field[-1:] in b"\0 " else b"\0")
+    block[_CHECKSUM] = b" " * 8  # what the sum is taken with
+    block[_CHECKSUM] = b"%06o" % sum(block) + (old[-2:] if not old[-2:].strip(b"\0 ") else b"\0 ")
+    return bytes(block)
+
+
+def padding(size: int) -> bytes:
+    """What follows ``size`` bytes of content, up to the next block."""
+    return bytes(-size % BLOCK)
+
+
+class _Tar(tarfile.TarFile):
+    members: list[tarfile.TarInfo]
+
+
+class _Rationed:
+    """A file that gives only so much until it is renewed: what one entry's headers may take."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.tell, self.seek = file.tell, file.seek
+        self.renew()
+
+    def renew(self) -> None:
+        self._left = _MAX_HEADERS
+
+    def read(self, size: int, /) -> bytes:
+        if not 0 <= size <= self._left:
+            raise ValueError(size)
+        self._left -= size
+        return self._file.read(size)
+
+    def write(self, data: bytes, /) -> object:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Nothing: the file is somebody else's."""
+
+
+def _refuse_globals(tar: tarfile.TarFile) -> None:
+    if len(tar.pax_headers) > _MAX_GLOBALS:
+        raise refused(WHAT, "its tar file is damaged: it says too much of all entries")
+    for key in tar.pax_headers:
+        if key.startswith(_ONE_ENTRY_ONLY):
+            raise refused(WHAT, f"its tar file says '{key}' of all entries")
+
+
+def _entry(member: tarfile.TarInfo) -> Entry:
+    said = member.pax_headers
+    return Entry(
+        name=normal(member.name),
+        kind=_kind(member),
+        data_offset=member.offset_data,
+        size=member.size,
+        mode=member.mode,
+        link=normal(member.linkname) if member.islnk() else "",
+        is_resizable="size" not in said,
+    )
+
+
+def _kind(member: tarfile.TarInfo) -> Kind:
+    if member.issparse() or any(key.startswith("GNU.sparse.") for key in member.pax_headers):
+        return Kind.SPARSE
+    if member.isreg():
+        return Kind.FILE
+    kinds = {tarfile.DIRTYPE: Kind.FOLDER, tarfile.SYMTYPE: Kind.LINK, tarfile.LNKTYPE: Kind.HARD_LINK}
+    return kinds.get(member.type, Kind.OTHER)

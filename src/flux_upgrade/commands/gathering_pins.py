@@ -1,0 +1,74 @@
+"""What is read where pins of an artifact in the checkout are changed by pull request."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from flux_upgrade.around import Around
+from flux_upgrade.artifact.address import Address
+from flux_upgrade.build import build_artifacts, build_checkout, build_releases, build_timing, build_world
+from flux_upgrade.clusters import is_named
+from flux_upgrade.commands.gathering import asked_of, build_config, scope_of
+from flux_upgrade.commands.gathering_artifact import build_means
+from flux_upgrade.edges.checkout import head_of
+from flux_upgrade.edges.spool import Spool
+from flux_upgrade.errors import NothingFound
+from flux_upgrade.groups import assign, of_artifact
+from flux_upgrade.kinds import Pin, artifact
+from flux_upgrade.planning import Gathered, terms_of
+from flux_upgrade.policy import Answers
+from flux_upgrade.promotion.own import PinnedArtifacts
+from flux_upgrade.proposal import Proposal
+from flux_upgrade.settings import Settings
+from flux_upgrade.upgrade import ManifestPlanner
+from flux_upgrade.values import NamedTuple
+
+
+class GatheredPins(NamedTuple):
+    """What is to become of them, and what pushes what they are to name."""
+
+    gathered: Gathered
+    own: PinnedArtifacts
+
+    def prepare(self, proposal: Proposal) -> None:
+        """Push what is about to be proposed. Raises what ``PinnedArtifacts.push`` raises."""
+        for plan, upgrade in proposal.upgrades:
+            if isinstance(plan.installation, Pin):
+                self.own.push(artifact.reference_of(plan.installation), upgrade.target)
+
+
+def gather_pins(settings: Settings, address: Address, spool: Spool) -> GatheredPins:
+    """As ``gather``, for what pins the artifact and nothing else.
+
+    Raises UsageError, InvalidConfig, NothingFound, SourceUnavailable, UntrustedArchive.
+    """
+    asked, scope = asked_of(settings), scope_of(settings)
+    place, below = scope.place, scope.below
+    config, source = build_config(settings, place), build_releases(settings)
+    releases = source.list()
+    means = build_means(settings, address, spool, source)
+    planner = ManifestPlanner(means.regenerator, build_artifacts(settings), releases, means.now)
+    own = PinnedArtifacts(address, planner, terms_of(config.default, Answers(), asked), means)
+    world = build_world(settings, scope.tree, source, own=own)
+    found = tuple(each for each in artifact.discover(world) if not is_named(each))
+    if not found:
+        raise NothingFound(
+            f"nothing in {settings.path} pins {address.repository}",
+            hint="run it in a checkout with the OCIRepository or FluxInstance that does, or move the tag "
+            "with --promote tag",
+        )
+    teams = assign(found, below, config, scope.syncs)
+    gathered = Gathered(
+        teams=tuple(of_artifact(team, address.repository) for team in teams),
+        config=config,
+        releases=releases,
+        world=world,
+        around=Around(scope.whole, is_named=scope.is_file),
+        named=(),
+        asked=asked,
+        now=datetime.fromtimestamp(build_timing(settings).now(), UTC),
+        head=head_of(place.root),
+        found=None,
+        explain=lambda path, base: build_checkout(settings, place).explain(path, base),
+    )
+    return GatheredPins(gathered, own)

@@ -1,0 +1,173 @@
+"""The registry of an artifact, read and written: every byte checked, nothing large held in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import BinaryIO
+
+from flux_upgrade.artifact.manifest import Descriptor, StoredManifest
+from flux_upgrade.artifact.refusal import refused
+from flux_upgrade.edges import checksums, trouble
+from flux_upgrade.edges.http import Ask, BodyTooLarge, Client
+from flux_upgrade.edges.oci import Repository
+from flux_upgrade.edges.registry_credentials import DOCKER_HUB, CredentialSource, same_host
+from flux_upgrade.edges.registry_login import REFUSALS
+from flux_upgrade.edges.registry_writes import RegistryWrites
+from flux_upgrade.edges.signatures import is_signed
+from flux_upgrade.errors import ForbiddenByRegistry, RegistryUnavailable, SourceUnavailable, WriteFailed
+
+_LOG_IN = (
+    "give --username and --password-stdin, or log in with `docker login`"
+    " and give its config file with --docker-config"
+)
+
+
+class OciArtifactRegistry:
+    """The port ArtifactRegistry."""
+
+    def __init__(self, client: Client, base: str, path: str, credentials: CredentialSource) -> None:
+        """``base``: ``https://ghcr.io``. Credentials are looked up when it asks for some."""
+        self._client = client
+        self._base, self._path = base, path
+        self._begun = client.asked
+        self._repository = Repository(client, base, path, _LOG_IN, credentials)
+        self._writes = RegistryWrites(client, self._repository)
+
+    def __str__(self) -> str:
+        """Its address: ``https://ghcr.io/org/flux-manifests``."""
+        return f"{self._base}/{self._path}"
+
+    @property
+    def requests(self) -> int:
+        """Requests to the registry so far, without those that logging in took, and without redirects.
+
+        Right where the client serves this registry alone.
+        """
+        return self._client.asked - self._begun - self._repository.login.spent
+
+    def manifest(self, reference: str) -> StoredManifest | None:
+        """See the port."""
+        with _of_the_registry():
+            return self._repository.stored(reference)
+
+    def digest(self, reference: str) -> str | None:
+        """See the port."""
+        with _of_the_registry():
+            return self._repository.digest(reference)
+
+    def tags(self) -> tuple[str, ...]:
+        """See the port."""
+        with _of_the_registry():
+            return self._repository.tags()
+
+    def blob(self, descriptor: Descriptor) -> BinaryIO:
+        """See the port. Also raises WriteFailed, where there is no room for it."""
+        from tempfile import TemporaryFile
+
+        what = f"the blob {descriptor.digest} of {self._repository.name}"
+        if checksums.sha256_of_digest(descriptor.digest) is None:
+            raise refused(what, "its digest is no sha256")
+        file = TemporaryFile()  # noqa: SIM115  (the caller closes it)
+        try:
+            with _of_the_registry():
+                self._receive(descriptor, what, file)
+            file.seek(0)
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    def is_signed(self, digest: str, tags: Sequence[str]) -> bool:
+        """See the port."""
+        with _of_the_registry():
+            return is_signed(self._repository, digest, tags)
+
+    def put_blob(self, blob: BinaryIO, descriptor: Descriptor) -> None:
+        """See the port."""
+        with _of_the_registry():
+            self._writes.blob(blob, descriptor)
+
+    def put_manifest(self, manifest: StoredManifest, tag: str) -> None:
+        """See the port."""
+        with _of_the_registry():
+            self._writes.manifest(manifest, tag)
+
+    def _receive(self, descriptor: Descriptor, what: str, file: BinaryIO) -> None:
+        received = _Received(file)
+        ask = Ask(limit=descriptor.size, accept_status=REFUSALS, verbatim=True, into=received)
+        try:
+            response = self._repository.ask(f"{self._repository.url}/blobs/{descriptor.digest}", ask)
+        except BodyTooLarge:
+            raise refused(what, f"it has more than the {descriptor.size} bytes that it should have") from None
+        if not response.is_found:
+            raise RegistryUnavailable(
+                f"{self._repository.name} does not give the blob {descriptor.digest} ({response.status})"
+                f"{self._repository.login.told(response)}",
+                hint="what a tag stands for is incomplete there: push it anew",
+            )
+        actual = received.sha256.hexdigest()
+        if received.size != descriptor.size or f"sha256:{actual}" != descriptor.digest.lower():
+            raise refused(
+                what,
+                f"it should have {descriptor.size} bytes and this digest,"
+                f" and has {received.size} bytes and the digest sha256:{actual}",
+            )
+
+
+def open_artifact_registry(
+    client: Client, host: str, path: str, credentials: CredentialSource, *, plain_http: bool = False
+) -> OciArtifactRegistry:
+    """The repository ``path`` at ``host`` (with its port, if it is named), over https or ``plain_http``."""
+    host = same_host(host)
+    if host == DOCKER_HUB and "/" not in path:
+        path = f"library/{path}"
+    return OciArtifactRegistry(client, f"{'http' if plain_http else 'https'}://{host}", path, credentials)
+
+
+class _Received:
+    """A Sink: a file, and what is to be known of its content."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.restart()
+
+    def restart(self) -> None:
+        # What was written before is written over: it is no longer than what is taken in the end.
+        self.sha256, self.size = sha256(), 0
+        self._file.seek(0)
+
+    def write(self, chunk: bytes) -> None:
+        self.sha256.update(chunk)
+        self.size += len(chunk)
+        try:
+            self._file.write(chunk)
+        except OSError as error:
+            # Not to be taken for trouble with the network.
+            raise WriteFailed(
+                f"a temporary file for the artifact cannot be written: {error.strerror}",
+                hint="make room in the folder for temporary files, or name another one with TMPDIR",
+            ) from error
+
+
+@contextmanager
+def _of_the_registry() -> Iterator[None]:
+    """Have errors say what helps with a registry, where the client speaks of release sources."""
+    try:
+        yield
+    except (RegistryUnavailable, ForbiddenByRegistry):
+        raise
+    except SourceUnavailable as error:
+        raise RegistryUnavailable(error.message, hint=_hint(error)) from error
+
+
+def _hint(error: SourceUnavailable) -> str:
+    match error:
+        case trouble.NotTrusted():
+            return "give a file with its authority's certificate as --ca-file"
+        case trouble.NotTls():
+            return "check its name and port; if it is meant to be asked without https, give --plain-http"
+        case trouble.RateLimited():
+            return "wait until then, or log in: a registry allows more to whom it knows"
+    return "check the registry's name, the network and the proxy; it may be better later"

@@ -1,0 +1,154 @@
+"""Releases from a registry alone: a copy of ``flux-manifests`` where GitHub cannot be reached.
+
+There are tags, and of each release what Flux published of it. The release's manifests are derived from
+that; how, the core knows, and this edge is given.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+from flux_upgrade.edges import tags
+from flux_upgrade.edges.cache import DownloadCache
+from flux_upgrade.edges.oci import Manifest, Repository
+from flux_upgrade.edges.registry import published_text
+from flux_upgrade.errors import SourceUnavailable, UntrustedArchive
+from flux_upgrade.model import Release, ReleaseManifests
+from flux_upgrade.values import NamedTuple
+from flux_upgrade.versions import is_tag, precedence
+
+_CREATED = "org.opencontainers.image.created"
+_REVISION = "org.opencontainers.image.revision"
+_NEVER = "1970-01-01"  # what `flux push artifact --reproducible` writes
+_MINORS = 3  # that Flux supports; https://fluxcd.io/flux/releases
+_PATCHES = 4
+_DAYS = 30
+_DAY = 86400  # seconds
+
+
+class Derivation(NamedTuple):
+    """How a published manifest is read, as ``manifests.derive`` does."""
+
+    at_default_registry: Callable[[str], str]
+    """The text with Flux's own registry, whatever registry this copy names."""
+    derive: Callable[[str, str], ReleaseManifests]
+    """Tag and text → the manifests. Raises UnsupportedRelease, UntrustedArchive."""
+
+
+class RegistryReleases:
+    """The port Releases over one repository. Whatever was asked for is remembered.
+
+    ``now``: epoch seconds.
+    """
+
+    def __init__(
+        self, repository: Repository, cache: DownloadCache, derivation: Derivation, now: Callable[[], float]
+    ) -> None:
+        self._repository = repository
+        self._cache = cache
+        self._derivation = derivation
+        self._now = now
+        self._listed: tuple[Release, ...] | None = None
+        self._manifests: dict[str, Manifest | None] = {}
+        self._texts: dict[str, str] = {}
+
+    def list(self) -> tuple[Release, ...]:
+        """Its tags, the newest first. Dated are those that a cool-down can be about.
+
+        These are, of the newest three minors, the first patch and the newest ones, down to one that
+        is a month old: a request for each of them, and no more.
+        """
+        if self._listed is None:
+            known = sorted(filter(is_tag, self._repository.tags()), key=precedence, reverse=True)
+            if not known:
+                raise SourceUnavailable(
+                    f"{self._repository.name} has no tag of a Flux release, or does not exist",
+                    hint="copy ghcr.io/fluxcd/flux-manifests there with its tags, such as v2.9.4",
+                )
+            dates = self._dates(known)
+            self._listed = tuple(
+                Release(tag, prerelease="-" in tag, published_at=dates.get(tag, "")) for tag in known
+            )
+        return self._listed
+
+    def manifests(self, tag: str) -> ReleaseManifests:
+        """Derived from what Flux published. Raises UnsupportedRelease, too; never ``verified``."""
+        tags.require_tag(tag)
+        text = self._text(tag)
+        if text is None:
+            raise tags.not_found(tag, self._repository.name, (release.tag for release in self._hint()))
+        return self._derivation.derive(tag, text)
+
+    def published(self, tag: str) -> str | None:
+        """What the registry holds for ``tag``, with Flux's own registry for the images in it."""
+        tags.require_tag(tag)
+        text = self._text(tag)
+        return None if text is None else self._derivation.at_default_registry(text)
+
+    def generator_hashes(self, tag: str, paths: tuple[str, ...]) -> Mapping[str, str] | None:
+        """None: a registry holds no code of Flux's."""
+        del tag, paths
+        return None
+
+    def commit(self, tag: str) -> str:
+        """What the artifact's revision names, ``v2.9.4@sha1:…``, as Flux's own has it."""
+        tags.require_tag(tag)
+        try:
+            stated = self._annotation(tag, _REVISION)
+        except SourceUnavailable:
+            return ""
+        found = re.fullmatch(rf"{re.escape(tag)}@sha1:([0-9a-f]{{40}})", stated)
+        return found[1] if found else ""
+
+    def _text(self, tag: str) -> str | None:
+        found = self._manifest(tag)
+        if found is None:
+            return None
+        if tag not in self._texts:
+            self._texts[tag] = published_text(self._repository, tag, found, self._cache)
+        return self._texts[tag]
+
+    def _manifest(self, tag: str) -> Manifest | None:
+        if tag not in self._manifests:
+            self._manifests[tag] = self._repository.manifest(tag)
+        return self._manifests[tag]
+
+    def _hint(self) -> tuple[Release, ...]:
+        """The list for a hint, which may be had without."""
+        try:
+            return self.list()
+        except SourceUnavailable:
+            return ()
+
+    def _dates(self, newest_first: Iterable[str]) -> dict[str, str]:
+        """Tag → when its artifact was made, RFC 3339; empty where it does not tell."""
+        lines: dict[tuple[int, int], list[str]] = {}
+        for tag in newest_first:
+            if "-" not in tag:
+                major, minor, *_ = precedence(tag)
+                lines.setdefault((major, minor), []).append(tag)
+        old = time.strftime("%Y-%m-%d", time.gmtime(self._now() - _DAYS * _DAY))
+        dates: dict[str, str] = {}
+        for patches in [*lines.values()][:_MINORS]:
+            for tag in patches[:_PATCHES]:
+                dates[tag] = self._created(tag)
+                if dates[tag] < old:
+                    break
+            first = patches[-1]
+            if first not in dates:
+                dates[first] = self._created(first)
+        return dates
+
+    def _created(self, tag: str) -> str:
+        created = self._annotation(tag, _CREATED)
+        return "" if created.startswith(_NEVER) else created
+
+    def _annotation(self, tag: str, key: str) -> str:
+        """Empty where the manifest has none. Raises SourceUnavailable."""
+        try:
+            found = self._manifest(tag)
+        except UntrustedArchive:
+            return ""  # it is said where this release's manifests are asked for
+        return "" if found is None else found.annotations.get(key, "")

@@ -1,0 +1,124 @@
+"""Pushing to a repository: blobs, and manifests under a tag.
+
+OCI Distribution Specification 1.1, "Pushing a blob monolithically" (POST, then PUT) and "Pushing
+Manifests". Both can be done twice, so what breaks off is begun anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import BinaryIO
+from urllib.parse import urlsplit
+
+from flux_upgrade.artifact.manifest import Descriptor, StoredManifest
+from flux_upgrade.edges import trouble
+from flux_upgrade.edges.http import Ask, Client, Response
+from flux_upgrade.edges.oci import Repository
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.errors import ForbiddenByRegistry, RegistryUnavailable, UntrustedArchive
+
+_NOT_FOUND, _NOT_ALLOWED = 404, 405
+_KEPT = (405, 409, 412)
+"""Statuses for a tag that may not be moved: a locked one of ACR, Quay's, Harbor's."""
+_PERHAPS_KEPT = (400, 403)
+"""Those that say so with one of ``_KEPT_WORDS``: ECR (TAG_INVALID), Artifactory, GitLab."""
+_KEPT_WORDS = ("immutable", "tag_invalid", "overwrit", "already exist", "protected")
+_BYTES = "application/octet-stream"
+
+
+class RegistryWrites:
+    """What can be written to one repository. All raise SourceUnavailable, ForbiddenByRegistry."""
+
+    def __init__(self, client: Client, repository: Repository) -> None:
+        self._client = client
+        self._repository = repository
+
+    def blob(self, blob: BinaryIO, descriptor: Descriptor) -> None:
+        """Upload a file from its beginning to its end."""
+        self._client.persist(lambda: self._uploaded(blob, descriptor))
+
+    def manifest(self, manifest: StoredManifest, tag: str) -> None:
+        """Have a tag stand for a manifest.
+
+        Raises UntrustedArchive where it stands for another digest afterwards.
+        """
+        url = f"{self._repository.url}/manifests/{tag}"
+        headers = {"Content-Type": manifest.media_type}
+        response = self._client.persist(lambda: self._sent("PUT", url, manifest.content, headers))
+        if _is_kept(response):
+            # The answer to an earlier attempt may have been lost.
+            if self._repository.digest(tag) != manifest.digest:
+                raise self._forbidden(response, tag)
+        elif not response.is_found:
+            raise self._failed(f"does not take the manifest for {tag}", response)
+        else:
+            stated = response.headers.get("docker-content-digest") or self._repository.digest(tag)
+            if stated != manifest.digest:
+                raise UntrustedArchive(
+                    f"{self._repository.named(tag)} should stand for {manifest.digest} now,"
+                    f" and the registry says {one_line(stated or 'that there is no such tag')}",
+                    hint=f"look at what {tag} stands for, and put it right before Flux takes it",
+                )
+
+    def _uploaded(self, blob: BinaryIO, descriptor: Descriptor) -> Response | trouble.Trouble:
+        """One upload, from its beginning."""
+        begun = self._sent("POST", f"{self._repository.url}/blobs/uploads/", None, {})
+        if isinstance(begun, trouble.Trouble):
+            return begun
+        location = begun.headers.get("location")
+        if not begun.is_found or location is None:
+            raise self._failed("does not let an upload begin", begun)
+        target = trouble.redirected(begun.url, location, keeps_plain_host=True)
+        target += f"{'&' if urlsplit(target).query else '?'}digest={descriptor.digest}"
+        # requests sends a file without content in chunks, which few registries take.
+        body = blob if descriptor.size else b""
+        ended = self._sent("PUT", target, body, {"Content-Type": _BYTES})
+        if isinstance(ended, trouble.Trouble) or ended.is_found:
+            return ended
+        # An upload that the registry has forgotten is begun anew.
+        error = self._failed(f"does not take the blob {descriptor.digest}", ended)
+        return trouble.Trouble(error, is_final=ended.status != _NOT_FOUND)
+
+    def _sent(
+        self, method: str, url: str, body: bytes | BinaryIO | None, headers: Mapping[str, str]
+    ) -> Response | trouble.Trouble:
+        """One request that changes something, after logging in where that is wanted."""
+
+        def send(authorization: Mapping[str, str]) -> Response | trouble.Trouble:
+            if body is not None and not isinstance(body, bytes):
+                body.seek(0)
+            is_ours = trouble.origin(url) == trouble.origin(self._repository.url)
+            ask = Ask({**headers, **(authorization if is_ours else {})})
+            return self._client.attempt(method, url, body, ask)
+
+        response = self._repository.login.ask(send, writes=True)
+        if isinstance(response, Response) and not _is_kept(response):
+            self._repository.login.check(response, writes=True)
+        return response
+
+    def _forbidden(self, response: Response, tag: str) -> ForbiddenByRegistry:
+        return ForbiddenByRegistry(
+            f"the registry forbids to overwrite the tag {self._repository.named(tag)}, or is read-only"
+            f" ({response.status}){self._repository.login.told(response)}",
+            hint=f"take {tag} out of the repository's rule of immutable tags, or make the registry writable",
+        )
+
+    def _failed(self, what: str, response: Response) -> ForbiddenByRegistry | RegistryUnavailable:
+        told = f"({response.status}){self._repository.login.told(response)}"
+        if response.status == _NOT_ALLOWED:
+            message = f"{self._repository.name} is read-only {told}"
+            return ForbiddenByRegistry(message, hint="make it writable, or push elsewhere")
+        return RegistryUnavailable(
+            f"{self._repository.name} {what} {told}",
+            hint="check that the repository is there, and that the registry takes OCI artifacts",
+        )
+
+
+def _is_kept(response: Response | trouble.Trouble) -> bool:
+    """Whether a tag may not be moved."""
+    if isinstance(response, trouble.Trouble) or "/manifests/" not in response.url:
+        return False
+    if response.status in _KEPT:
+        return True
+    said = response.body.decode("utf-8", "replace").lower()
+    return response.status in _PERHAPS_KEPT and any(words in said for words in _KEPT_WORDS)

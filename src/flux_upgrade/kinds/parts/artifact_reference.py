@@ -1,0 +1,258 @@
+"""What an object takes of an artifact of one's own, and where it says so.
+
+OCIRepositories, and the sync of FluxInstances, from which the flux-operator makes one:
+source-controller docs/spec/v1/ocirepositories.md; flux-operator internal/builder/templates.go, where
+``sync.ref`` becomes ``spec.ref.tag``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from flux_upgrade.artifact.address import SCHEME, Address
+from flux_upgrade.artifact.names import is_immutable
+from flux_upgrade.kinds.formats.yaml_places import Broken, Object, Step, Value, is_variable
+from flux_upgrade.kinds.parts import flux_manifests_reference as parts
+from flux_upgrade.kinds.parts.flux_distribution import INLINE, INSTANCE, is_instance
+from flux_upgrade.kinds.pin import SourceFile
+from flux_upgrade.values import NamedTuple
+
+LATEST = "latest"
+"""What Flux takes where no tag is named."""
+TEMPLATES = (".j2", ".jinja", ".tmpl", ".tpl", ".gotmpl")
+_HUB = frozenset({"docker.io", "index.docker.io", "registry-1.docker.io"})
+_URL = re.compile(r"oci://(?P<host>[^/]+)/(?P<path>[^:@]*[^:@/])/?(?P<rest>[:@].*)?")
+_PLACEHOLDER = re.compile(r"\$\{[^}]*\}|\$[A-Za-z_]\w*|\$\([^)]*\)|\{\{.*?\}\}|<<.*?>>")
+_ONE = re.compile(
+    r"(?:.*[-_.])?(?:"
+    r"v?\d+\.\d+\.\d+(?:[-_.].*)?"  # a release
+    r"|(?=[a-f]*\d)[0-9a-f]{7,64}"  # a commit, a checksum, a date
+    r")"
+)
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_BY_HAND = "change it by hand, and what is made of it"
+
+
+class Reference(NamedTuple):
+    """An object in the tree that takes the artifact, or may take it."""
+
+    file: SourceFile
+    stated: parts.Reference
+    source: str = ""
+    """The name of the OCIRepository, also of the one that the flux-operator makes."""
+    instance: str = ""
+    """The name of the FluxInstance, where it is one."""
+    is_verified: bool = False
+    """Flux takes nothing without a signature (``spec.verify``)."""
+    is_suspended: bool = False
+    reason: str = ""
+    """Why it cannot be told what is taken, or not be changed; empty where it can."""
+    hint: str = ""
+    is_made: bool = False
+    """What is taken can be told all the same, but the object is made from what stands there."""
+
+    @property
+    def is_told(self) -> bool:
+        """Whether what it takes can be told."""
+        return self.is_made or not self.reason
+
+    @property
+    def path(self) -> str:
+        """Of the file, relative to the tree's root."""
+        return self.file.path
+
+    @property
+    def line(self) -> int:
+        """1-based: where the version stands, or else the address."""
+        return self.stated.deciding[0].line if self.stated.deciding else self.stated.line
+
+    @property
+    def where(self) -> str:
+        """As ``Pin.where``."""
+        return f"{self.stated.place}, {self.stated.field}"
+
+    @property
+    def tag(self) -> Value | None:
+        """As it stands there, with its place."""
+        return self.stated.tag
+
+    @property
+    def digest(self) -> Value | None:
+        """As ``tag``."""
+        return self.stated.digest
+
+    @property
+    def semver(self) -> Value | None:
+        """As ``tag``."""
+        return self.stated.semver
+
+    @property
+    def follows(self) -> str:
+        """The tag that it goes with, wherever that is moved; empty: it has a digest, or a range."""
+        if self.digest is not None or self.semver is not None:
+            return ""
+        return LATEST if self.tag is None else self.tag.text
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether it takes one artifact, until somebody changes it here."""
+        return self.digest is not None or names_one(self.follows)
+
+
+def names_one(tag: str) -> bool:
+    """Whether a tag, by its looks, is of one artifact for good: one of ours, a release, a checksum."""
+    return is_immutable(tag) or _ONE.fullmatch(tag) is not None
+
+
+def in_object(file: SourceFile, each: Object, address: Address) -> Iterator[Reference]:
+    """The references of one document."""
+    yield from _of(file, each, address)
+    if each.text_at("kind") != "ResourceSet":
+        return
+    name = f"ResourceSet {each.text_at('metadata', 'name')}"
+    for index in range(each.count("spec", "resources")):
+        for found in _of(file, each, address, "spec", "resources", index):
+            stated = found.stated._replace(place=f"{name}, {found.stated.place}")
+            yield _made(found._replace(stated=stated))
+    template = each.at("spec", "resourcesTemplate")
+    if template is not None:
+        # A block scalar's text begins in the line after its indicator.
+        for line in _lines(template.text, address):
+            why = "the flux-operator makes the object from a template"
+            yield _bare(file, name, template.line + line, address)._replace(
+                reason=why, hint="change it by hand"
+            )
+
+
+def in_text(file: SourceFile, broken: Broken, address: Address) -> Iterator[Reference]:
+    """From a document that is no YAML, no more than that there is a reference, and where."""
+    for line in _lines(broken.text, address):
+        yield _bare(file, "OCIRepository", broken.line + line - 1, address)._replace(
+            reason="the file is a template, or broken, and cannot be read as YAML", hint=_BY_HAND
+        )
+
+
+def _of(file: SourceFile, each: Object, address: Address, *above: Step) -> Iterator[Reference]:
+    found = None
+    if parts.is_repository(each, *above):
+        found = _of_repository(file, each, address, *above)
+    else:
+        found = _of_sync(file, each, address, *above)
+    if found is not None:
+        yield _judged(found)
+
+
+def _of_repository(file: SourceFile, each: Object, address: Address, *above: Step) -> Reference | None:
+    spec: tuple[Step, ...] = (*above, "spec")
+    url = each.text_at(*spec, "url")
+    if not _may_be(url, address):
+        return None
+    match = _URL.fullmatch(url)
+    rest = match["rest"] or "" if match else ""
+    return Reference(
+        file,
+        parts.stated(each, address.repository if _is(url, address) else url, rest, *above),
+        source=each.text_at(*above, "metadata", "name"),
+        is_verified=_is_something(each, *spec, "verify"),
+        is_suspended=each.text_at(*spec, "suspend") == "true",
+    )
+
+
+def _of_sync(file: SourceFile, each: Object, address: Address, *above: Step) -> Reference | None:
+    kind = each.text_at(*above, "kind")
+    values = {"FluxInstance": INSTANCE, "HelmRelease": INLINE}.get(kind)
+    if values is None or (kind == "FluxInstance" and not above and not is_instance(each)):
+        return None
+    sync: tuple[Step, ...] = (*above, *values, "sync")
+    url = each.text_at(*sync, "url")
+    if each.text_at(*sync, "kind") != "OCIRepository" or not _may_be(url, address):
+        return None
+    field = ".".join(map(str, (*values, "sync")))
+    found = parts.Reference(
+        address.repository if _is(url, address) else url,
+        parts.named(each, *above),
+        each.line_at(*sync, "url"),
+        f"{field}.ref",
+    )
+    match = _URL.fullmatch(url)
+    if match is not None and match["rest"]:
+        found = found._replace(field=f"{field}.url", problem=parts.NO_PARTS[0], remedy="write it as its ref")
+    else:
+        found = parts.with_parts(found, each.at(*sync, "ref"), None)
+    name, namespace = (each.text_at(*above, "metadata", key) for key in ("name", "namespace"))
+    made = each.text_at(*sync, "name") or namespace or "flux-system"
+    return Reference(file, found, made, name if kind == "FluxInstance" else "")
+
+
+def _judged(found: Reference) -> Reference:
+    """With the reason why what stands there does not tell what is taken, or is not to be changed."""
+    reason, hint = next(_doubts(found), ("", ""))
+    if not reason and found.path.endswith(TEMPLATES):
+        return found._replace(is_made=True, reason="something else is made of this file", hint=_BY_HAND)
+    return found._replace(reason=reason, hint=hint)
+
+
+def _doubts(found: Reference) -> Iterator[tuple[str, str]]:
+    stated = found.stated
+    if stated.problem:
+        yield stated.problem, stated.remedy
+    if is_variable(stated.repository):
+        yield "a variable stands for the address, which may be that of the artifact", "write the address out"
+    for value in stated.deciding:
+        if value.reason:
+            yield value.reason, "write the version out where it stands"
+        if is_variable(value.text):
+            yield "a variable stands for it", "change the version where the variable gets its value"
+    if found.digest is not None and _DIGEST.fullmatch(found.digest.text) is None:
+        yield f"{found.digest.text} is no digest", "write it as sha256: and 64 hexadecimal digits"
+
+
+def _made(found: Reference) -> Reference:
+    if found.reason:
+        return found
+    why = "the flux-operator makes the object from a ResourceSet"
+    return found._replace(is_made=True, reason=why, hint="change it by hand")
+
+
+def _bare(file: SourceFile, place: str, line: int, address: Address) -> Reference:
+    return Reference(file, parts.Reference(address.repository, place, line, "spec.url"))
+
+
+def _is_something(each: Object, *path: Step) -> bool:
+    # A mapping without a provider verifies, too: the CRD's default is cosign.
+    return each.has(*path) and each.text_at(*path) not in ("~", "null") and not _is_empty(each, *path)
+
+
+def _is_empty(each: Object, *path: Step) -> bool:
+    return not each.keys(*path) and not each.text_at(*path)
+
+
+def _is(url: str, address: Address) -> bool:
+    match = _URL.fullmatch(url)
+    return match is not None and (_host(match["host"]), match["path"]) == (_host(address.host), address.path)
+
+
+def _may_be(url: str, address: Address) -> bool:
+    """Whether it is the address, whatever variables in it stand for."""
+    if not is_variable(url):
+        return _is(url, address)
+    literal = "".join(_PLACEHOLDER.split(url.removeprefix(SCHEME))).strip("/")
+    # Of a variable alone nobody can tell anything.
+    if not literal:
+        return False
+    pattern = ".+".join(map(re.escape, _PLACEHOLDER.split(url.rstrip("/"))))
+    return re.fullmatch(rf"{pattern}(?:[:@].*)?", f"{SCHEME}{address.repository}") is not None
+
+
+def _host(name: str) -> str:
+    return "docker.io" if name.lower() in _HUB else name.lower()
+
+
+def _lines(text: str, address: Address) -> Iterator[int]:
+    """The lines, 1-based, in which the address stands."""
+    if "OCIRepository" not in text:
+        return
+    pattern = re.compile(rf"^[^#\n]*oci://{re.escape(address.repository)}(?![\w./-]*[\w-])", re.MULTILINE)
+    for match in pattern.finditer(text):
+        yield text.count("\n", 0, match.end()) + 1

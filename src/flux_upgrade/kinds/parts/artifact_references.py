@@ -1,0 +1,101 @@
+"""Everything in a tree that takes an artifact of one's own, with what patches make of it."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from flux_upgrade.artifact.address import Address
+from flux_upgrade.errors import Unreadable
+from flux_upgrade.kinds.formats.yaml_places import Broken, objects
+from flux_upgrade.kinds.parts.artifact_reference import TEMPLATES, Reference, in_object, in_text
+from flux_upgrade.kinds.parts.flux_manifests_patches import Aim, Patch, patches
+from flux_upgrade.kinds.pin import SourceFile
+from flux_upgrade.ports import Tree
+
+SUFFIXES = (".yaml", ".yml", ".json", *TEMPLATES)
+_MOST = 4 * 1024 * 1024
+"""Bytes: what people write by hand is smaller."""
+_BESIDE = (b"OCIRepository", b"FluxInstance", b"/spec")
+"""Files without the address that have one of these may hold patches."""
+_REF = (("spec", "ref"), *(("spec", "ref", field) for field in ("digest", "semver", "tag")), ("spec", "url"))
+_VERIFY = (("spec", "verify"), *(("spec", "verify", field) for field in ("provider", "secretRef")))
+_SYNC = (("spec", "sync", "ref"), ("spec", "sync", "url"))
+
+
+def files_of(tree: Tree) -> Iterator[SourceFile]:
+    """The files of a tree that may hold references, or patches of them."""
+    for path in tree.named(SUFFIXES):
+        try:
+            content = tree.read(path)
+        except Unreadable:
+            continue
+        if len(content) <= _MOST and (b"oci://" in content or any(mark in content for mark in _BESIDE)):
+            yield SourceFile(path, content)
+
+
+def references_in(
+    files: Sequence[SourceFile], address: Address, patch_files: Collection[str]
+) -> tuple[Reference, ...]:
+    """In the order of the files. ``patch_files``: what kustomizations call patches."""
+    found = tuple(
+        reference
+        for file in files
+        if b"oci://" in file.content and file.path not in patch_files
+        for each in objects(file.content)
+        for reference in (
+            in_text(file, each, address) if isinstance(each, Broken) else in_object(file, each, address)
+        )
+    )
+    for name in dict.fromkeys(each.source for each in found if each.source):
+        own = [each for each in found if each.source == name]
+        for patch in patches(files, Aim((name,), fields=_VERIFY), patch_files):
+            found = _changed(found, _nearest(patch, own), _verified(patch))
+        for patch in patches(files, Aim((name,), fields=_REF), patch_files):
+            found = _changed(found, _nearest(patch, own), _referred(patch))
+    for name in dict.fromkeys(each.instance for each in found if each.instance):
+        own = [each for each in found if each.instance == name]
+        aim = Aim((name,), "FluxInstance", _SYNC, ("spec", "distribution"))
+        for patch in patches(files, aim, patch_files):
+            found = _changed(found, _nearest(patch, own), _referred(patch))
+    return found
+
+
+def _changed(
+    found: Sequence[Reference], chosen: Collection[Reference], how: Callable[[Reference], Reference]
+) -> tuple[Reference, ...]:
+    spots = {_spot(each) for each in chosen}
+    return tuple(how(each) if _spot(each) in spots else each for each in found)
+
+
+def _spot(reference: Reference) -> tuple[str, int]:
+    return reference.path, reference.stated.line
+
+
+def _nearest(patch: Patch, named: Sequence[Reference]) -> list[Reference]:
+    """Those that a patch may be for: every cluster has objects of the same name, and patches near them."""
+    steps = {_spot(each): _shared(patch.file.path, each.path) for each in named}
+    most = max(steps.values())
+    return [each for each in named if steps[_spot(each)] == most]
+
+
+def _shared(path: str, other: str) -> int:
+    """How many folders two files have in common."""
+    folders = (posixpath.dirname(each).split("/") for each in (path, other))
+    count = 0
+    for one, two in zip(*folders, strict=False):
+        if one != two:
+            break
+        count += 1
+    return count
+
+
+def _verified(patch: Patch) -> Callable[[Reference], Reference]:
+    # What one overlay takes away, another may keep.
+    return lambda each: each if patch.removes else each._replace(is_verified=True)
+
+
+def _referred(patch: Patch) -> Callable[[Reference], Reference]:
+    reason = f"another one is put in by a patch: {patch.file.path}:{patch.line}"
+    hint = "change the patch by hand, or write the version in the object itself"
+    return lambda each: each if each.reason else each._replace(reason=reason, hint=hint)

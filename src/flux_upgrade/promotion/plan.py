@@ -1,0 +1,89 @@
+"""What is to become of an artifact: what is pushed, and where its tag goes. Reads, and writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flux_upgrade.artifact import names
+from flux_upgrade.decision import Hold, HoldReason, Subject
+from flux_upgrade.errors import UntrustedArchive
+from flux_upgrade.plan import Plan, Subjected, Terms
+from flux_upgrade.policy import Answers, Muted
+from flux_upgrade.promotion.pulled import Means, Pulled
+from flux_upgrade.promotion.successor import Successor, looked_at, successor_of
+from flux_upgrade.timeline import size
+from flux_upgrade.upgrade import ManifestPlanner
+from flux_upgrade.values import NamedTuple
+
+
+class ArtifactPlan(NamedTuple):
+    """One artifact."""
+
+    pulled: Pulled
+    plan: Plan
+    """Of the manifest in it."""
+    successors: tuple[Successor, ...]
+    """What is pushed under its immutable tag, unless it is there; the one that goes farthest last."""
+    promoted: Successor | None
+    """The one of them that the tag goes to."""
+
+
+def plan_artifact(
+    pulled: Pulled, planner: ManifestPlanner, terms: Terms, means: Means, *, is_verified: bool
+) -> ArtifactPlan:
+    """``is_verified``: whether the cluster takes nothing without a signature.
+
+    Raises what ``ManifestPlanner.plan`` raises, UntrustedArchive, and what ``ArtifactRegistry`` raises.
+    """
+    subjected = Subjected(pulled.installation, pulled.installation.path, _answered(terms, pulled))
+    plan = planner.plan(subjected, pulled.installation)
+    successors, holds = [], []
+    for upgrade in plan.upgrades:
+        found = successor_of(pulled, upgrade)
+        try:
+            successors.append(looked_at(pulled, found, means) if upgrade.approved else found)
+        except UntrustedArchive as error:
+            holds.append(_untrusted(found, error))
+    promoted = next((each for each in successors if each.upgrade is plan.approved), None)
+    if promoted is not None and is_verified and not _is_signed(promoted, pulled, means):
+        holds.append(_unsigned(promoted, pulled))
+        promoted = None
+    return ArtifactPlan(
+        pulled, plan._replace(decisions=(*plan.decisions, *holds)), tuple(successors), promoted
+    )
+
+
+def _answered(terms: Terms, pulled: Pulled) -> Terms:
+    """With what the registry remembers: the versions that the tag was rolled back from."""
+    return terms._replace(answers=Answers(tuple(_muted(pulled)), terms.answers.approved))
+
+
+def _muted(pulled: Pulled) -> Iterator[Muted]:
+    current = pulled.installation.version
+    for version in names.rejected_versions(pulled.tags, pulled.address.tag):
+        subject = size(current, version) if current else Subject.PATCH
+        where = f"{pulled.address.repository}:{names.rejected(pulled.address.tag, version)}"
+        yield Muted(subject, version, HoldReason.ROLLED_BACK, "", where)
+
+
+def _is_signed(wanted: Successor, pulled: Pulled, means: Means) -> bool:
+    return wanted.stored is not None and means.registry.is_signed(wanted.stored.digest, pulled.tags)
+
+
+def _unsigned(wanted: Successor, pulled: Pulled) -> Hold:
+    what = f"{pulled.address.repository}:{wanted.tag}"
+    return Hold(
+        HoldReason.NEEDS_SIGNATURE,
+        f"the cluster verifies signatures, and {what} has none",
+        "sign it by its digest, as `cosign sign` does, and run again",
+        None,
+        wanted.upgrade.subject,
+        wanted.version,
+    )
+
+
+def _untrusted(wanted: Successor, error: UntrustedArchive) -> Hold:
+    subject = wanted.upgrade.subject
+    return Hold(
+        HoldReason.UNTRUSTED_ARTIFACT, error.message, error.hint, UntrustedArchive, subject, wanted.version
+    )

@@ -1,0 +1,122 @@
+"""An artifact as it stands in its registry, with the one manifest of Flux that it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import BinaryIO
+
+from flux_upgrade.artifact import names
+from flux_upgrade.artifact.address import Address
+from flux_upgrade.artifact.layer import Layer, inflate
+from flux_upgrade.artifact.manifest import Manifest, StoredManifest, parse
+from flux_upgrade.artifact.tar import Entry
+from flux_upgrade.errors import NothingFound, Unreadable, UsageError, WriteFailed
+from flux_upgrade.kinds import Installation
+from flux_upgrade.kinds.gotk import Manifests
+from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.ports import ArtifactRegistry
+from flux_upgrade.values import NamedTuple
+
+_MAX_FILE = 16 * 1024 * 1024
+"""Bytes of a YAML file that is looked into. Flux's own manifest has below 1 MB."""
+
+
+class Means(NamedTuple):
+    """What an artifact is read and made with."""
+
+    registry: ArtifactRegistry
+    regenerator: Regenerator
+    spool: Callable[[], BinaryIO]
+    """A temporary file, which is gone once it is closed."""
+    commit_of: Callable[[str], str]
+    """A tag of Flux → the commit that it stands for; empty where that is not known."""
+    now: datetime
+
+
+class Pulled(NamedTuple):
+    """What a reference stands for."""
+
+    address: Address
+    stored: StoredManifest
+    manifest: Manifest
+    layer: Layer
+    """The first one, which is what Flux takes unless an OCIRepository has a layerSelector."""
+    entry: Entry
+    """The file with Flux's manifest."""
+    installation: Installation
+    """The same; its path is that in the layer."""
+    tags: tuple[str, ...]
+    """All tags of the repository."""
+
+    @property
+    def immutable_tag(self) -> str:
+        """The tag that its content has, or would have; empty where its release is not known."""
+        version = self.installation.version
+        return names.immutable(version, self.layer.diff_id) if version else ""
+
+
+def pull(address: Address, means: Means) -> Pulled:
+    """Raises NothingFound, Unreadable, UsageError, and what ``ArtifactRegistry`` raises."""
+    stored = means.registry.manifest(_reference(address))
+    if stored is None:
+        raise NothingFound(
+            f"there is no artifact {address}",
+            hint="check the name and the tag; a first one is pushed with `flux push artifact`",
+        )
+    manifest = parse(stored)
+    if manifest.is_index or not manifest.layers:
+        what = "an index of images for several platforms" if manifest.is_index else "an image without layers"
+        raise Unreadable(
+            f"{address} is {what}, and no artifact of Flux's",
+            hint="give the artifact that the cluster's OCIRepository takes; `flux push artifact` makes one",
+        )
+    with means.registry.blob(manifest.layers[0]) as blob, room():
+        layer = inflate(blob, means.spool())
+    entry, installation = _only(address, list(_manifests(layer, means.regenerator)))
+    return Pulled(address, stored, manifest, layer, entry, installation, means.registry.tags())
+
+
+@contextmanager
+def room() -> Iterator[None]:
+    """Whoever writes a temporary file may find no room for it. Raises WriteFailed then."""
+    try:
+        yield
+    except OSError as error:
+        raise WriteFailed(
+            f"a temporary file for the artifact cannot be written: {error.strerror}",
+            hint="make room in the folder for temporary files, or name another one with TMPDIR",
+        ) from error
+
+
+def _reference(address: Address) -> str:
+    if not address.tag and not address.digest:
+        raise UsageError(
+            f"{address} names neither a tag nor a digest",
+            hint="add the tag that the cluster's OCIRepository takes, like :production",
+        )
+    return address.digest or address.tag
+
+
+def _manifests(layer: Layer, regenerator: Regenerator) -> Iterator[tuple[Entry, Installation]]:
+    manifests = Manifests(regenerator)
+    for entry in layer.files(lambda name: name.endswith((".yaml", ".yml"))):
+        if entry.size <= _MAX_FILE:
+            found = manifests.at(entry.name, layer.read(entry, _MAX_FILE))
+            if found is not None:
+                yield entry, found
+
+
+def _only(address: Address, found: list[tuple[Entry, Installation]]) -> tuple[Entry, Installation]:
+    if not found:
+        raise NothingFound(
+            f"{address} holds no manifest of Flux",
+            hint="it needs a gotk-components.yaml, as `flux install --export` writes it",
+        )
+    if len(found) > 1:
+        raise Unreadable(
+            f"{address} holds {len(found)} manifests of Flux: {', '.join(entry.name for entry, _ in found)}",
+            hint="give each cluster an artifact of its own, or upgrade them in Git and push them anew",
+        )
+    return found[0]

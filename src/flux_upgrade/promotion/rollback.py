@@ -1,0 +1,79 @@
+"""Take a tag back to what it stood for before its last promotion.
+
+Nothing is asked but the registry: it has to work on a bad day.
+"""
+
+from __future__ import annotations
+
+from flux_upgrade.artifact import names
+from flux_upgrade.artifact.address import Address
+from flux_upgrade.artifact.manifest import PREVIOUS, REVISION, StoredManifest, parse
+from flux_upgrade.errors import NothingFound, NoWayBack
+from flux_upgrade.ports import ArtifactRegistry
+from flux_upgrade.promotion.moving import move
+from flux_upgrade.values import NamedTuple
+from flux_upgrade.versions import is_tag
+
+_MOST_NAMED = 5
+
+
+class Rollback(NamedTuple):
+    """What a tag goes back to."""
+
+    address: Address
+    current: StoredManifest
+    wanted: StoredManifest
+    rejected: str
+    """The release of Flux that is not to be proposed again, a tag; empty where it is not known, or stays."""
+
+
+def plan_rollback(address: Address, back_to: str, registry: ArtifactRegistry) -> Rollback:
+    """``back_to``: a tag or a digest; empty: what the last promotion began from.
+
+    Raises NothingFound, NoWayBack, and what ``ArtifactRegistry`` raises.
+    """
+    current = registry.manifest(address.tag)
+    if current is None:
+        raise NothingFound(f"there is no artifact {address}", hint="check the name and the tag")
+    tags = registry.tags()
+    reference = back_to or _before(address, current, tags)
+    wanted = registry.manifest(reference)
+    if wanted is None:
+        raise NoWayBack(f"{address.repository} has no {reference} any more", hint=_elsewhere(tags))
+    if wanted.digest == current.digest:
+        raise NoWayBack(f"{address} stands for {wanted.digest} already", hint=_elsewhere(tags))
+    version = _version(current)
+    return Rollback(address, current, wanted, version if version != _version(wanted) else "")
+
+
+def roll_back(planned: Rollback, registry: ArtifactRegistry) -> None:
+    """Remember what is rejected, then move the tag. Raises as ``move``."""
+    if planned.rejected:
+        registry.put_manifest(planned.current, names.rejected(planned.address.tag, planned.rejected))
+    move(planned.address, planned.current.digest, planned.wanted, registry)
+
+
+def _before(address: Address, current: StoredManifest, tags: tuple[str, ...]) -> str:
+    noted = names.before(address.tag, current.digest)
+    if noted in tags:
+        return noted
+    previous = parse(current).annotations.get(PREVIOUS)
+    if previous is None:
+        raise NoWayBack(
+            f"what {address} stands for was not promoted by flux-upgrade: what was before is not known",
+            hint=_elsewhere(tags),
+        )
+    return previous
+
+
+def _version(stored: StoredManifest) -> str:
+    """The release of Flux in an artifact of ours; empty for any other."""
+    annotations = parse(stored).annotations
+    version = annotations.get(REVISION, "").partition("@")[0]
+    return version if PREVIOUS in annotations and is_tag(version) else ""
+
+
+def _elsewhere(tags: tuple[str, ...]) -> str:
+    ours = [tag for tag in tags if names.is_immutable(tag)]
+    there = f"; there are {', '.join(ours[-_MOST_NAMED:])}" if ours else ""
+    return f"name a tag or a digest to go back to with --to{there}"

@@ -1,0 +1,110 @@
+"""A run of the Action about an artifact: report, outputs and job summary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flux_upgrade.action_yml import Outcome
+from flux_upgrade.decision import HoldReason
+from flux_upgrade.markdown import code, plain, table
+from flux_upgrade.promotion.carry_out import ArtifactOutcome, Pushed
+from flux_upgrade.promotion.rollback import Rollback
+from flux_upgrade.report.artifacts import artifact_failures, artifact_value
+from flux_upgrade.report.plans import plan_value
+from flux_upgrade.report.run import versions_of
+from flux_upgrade.report.summary import approvals, decision_cell
+
+
+def artifact_run_value(outcome: ArtifactOutcome, *, written: bool) -> dict[str, Any]:
+    """See docs/reference/report.schema.json."""
+    planned = outcome.plan
+    return {
+        "outcome": str(artifact_run_outcome(outcome, written=written)),
+        "dry-run": not written,
+        "repository": planned.pulled.address.repository,
+        "base": planned.pulled.address.tag,
+        "calls": 0,
+        "drift": [],
+        "installations": [
+            {**plan_value(planned.plan, str(planned.pulled.address)), "team": planned.pulled.address.tag}
+        ],
+        "pull-requests": [],
+        "failures": [
+            {"slug": slug, "message": message, "remedy": hint}
+            for slug, message, hint in artifact_failures(outcome)
+        ],
+        "artifact": artifact_value(outcome),
+    }
+
+
+def artifact_run_outcome(outcome: ArtifactOutcome, *, written: bool) -> Outcome:
+    """What the run did, in one word."""
+    if next(artifact_failures(outcome), None) is not None:
+        return Outcome.FAILED
+    if outcome.promoted and written:
+        return Outcome.UPDATED
+    plan = outcome.plan.plan
+    waits = bool(plan.upgrades) or any(hold.reason is not HoldReason.UP_TO_DATE for hold in plan.holds)
+    return Outcome.HELD if waits else Outcome.NONE
+
+
+def artifact_outputs(outcome: ArtifactOutcome, report: str, *, written: bool) -> dict[str, str]:
+    """The outputs of the action. ``report``: ``artifact_run_value`` as JSON."""
+    current, target, pending = versions_of((outcome.plan.plan,))
+    told = _told(outcome)
+    digest = told.stored.digest if told is not None and told.stored is not None else ""
+    repository = outcome.plan.pulled.address.repository
+    return {
+        "outcome": str(artifact_run_outcome(outcome, written=written)),
+        "current-version": current,
+        "target-version": target,
+        "pending-version": pending,
+        "artifact": f"{repository}:{told.successor.tag}" if told is not None else "",
+        "digest": digest,
+        "pull-requests": "[]",
+        "report": report,
+    }
+
+
+def _told(outcome: ArtifactOutcome) -> Pushed | None:
+    """What was promoted, else what waits for a signature, else what waits for its approval."""
+    approved = [each for each in outcome.pushed if each.successor.upgrade.approved]
+    return next(reversed(approved or outcome.pushed), None)
+
+
+def artifact_summary(
+    outcome: ArtifactOutcome, *, written: bool, approve_command: str, workflow_url: str = ""
+) -> str:
+    """The job summary, as ``summary.summary`` has it for pull requests."""
+    planned, dry = outcome.plan, "" if written else "would be "
+    plan, address = planned.plan, planned.pulled.address
+    decisions = [decision_cell(plan, each) for each in plan.decisions]
+    if outcome.failure is not None:
+        decisions.append(f"failed: **{outcome.failure.slug}**: {plain(outcome.failure.message)}")
+    next_ = "<br>".join(decisions)
+    row = (code(str(address)), plan.installation.version or "unknown", next_, _tag(outcome, dry))
+    parts = ["## Flux", table(("Artifact", "Runs", "What next", "Tag"), [row])]
+    parts += [_pushed(each, dry) for each in outcome.pushed]
+    parts += approvals(plan.decisions, (), approve_command, workflow_url)
+    return "\n\n".join(parts) + "\n"
+
+
+def _tag(outcome: ArtifactOutcome, dry: str) -> str:
+    tag = code(outcome.plan.pulled.address.tag)
+    return f"{tag} {dry}moved" if outcome.promoted else f"{tag} stays"
+
+
+def _pushed(pushed: Pushed, dry: str) -> str:
+    told = f"{dry}pushed" if pushed.is_new else "was pushed before, and not again"
+    digest = f", {code(pushed.stored.digest)}" if pushed.stored is not None else ""
+    return f"{pushed.successor.version}: {code(pushed.successor.tag)} {told}{digest}"
+
+
+def rollback_outputs(planned: Rollback, *, written: bool) -> dict[str, str]:
+    """The outputs of ``mode: rollback``."""
+    return {
+        "outcome": str(Outcome.UPDATED if written else Outcome.HELD),
+        "artifact": planned.address.repository,
+        "digest": planned.wanted.digest,
+        "pull-requests": "[]",
+    }

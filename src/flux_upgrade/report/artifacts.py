@@ -1,0 +1,136 @@
+"""What is to become of an artifact, and what came of it → text and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from flux_upgrade.kinds import Change
+from flux_upgrade.promotion.carry_out import ArtifactOutcome, Pushed
+from flux_upgrade.promotion.plan import ArtifactPlan
+from flux_upgrade.promotion.rollback import Rollback
+from flux_upgrade.promotion.successor import Successor
+from flux_upgrade.report.outcomes import change_lines, hold_lines, step
+from flux_upgrade.report.plans import plan_lines, plan_value
+from flux_upgrade.report.wording import approval, printable
+
+
+def artifact_text(outcome: ArtifactOutcome, *, written: bool) -> str:
+    """What was done, or would be (``written`` false)."""
+    return _text(_outcome(outcome, written=written))
+
+
+def artifact_plan_text(planned: ArtifactPlan) -> str:
+    """What would be done, and why."""
+    return _text(_plan(planned))
+
+
+def rollback_text(planned: Rollback, *, written: bool) -> str:
+    """What was done, or would be (``written`` false)."""
+    return _text(_rollback(planned, written=written))
+
+
+def _text(lines: Iterator[str]) -> str:
+    return "".join(f"{printable(line)}\n" for line in lines)
+
+
+def _outcome(outcome: ArtifactOutcome, *, written: bool) -> Iterator[str]:
+    planned, would = outcome.plan, "" if written else "would be "
+    plan, pulled = planned.plan, planned.pulled
+    yield f"{pulled.address}" + ("" if written else " · dry run")
+    upgrade = plan.approved
+    if upgrade is not None and isinstance(upgrade.change, Change):
+        yield f"  {plan.path}: {step(plan, upgrade)}"
+        yield from change_lines(pulled.installation, upgrade, upgrade.change)
+    if outcome.kept:
+        yield f"  {would}kept: {outcome.kept} ({pulled.stored.digest}), what there was before"
+    yield from (f"  {_pushed(each, would)}" for each in outcome.pushed)
+    if outcome.promoted:
+        yield f"  {would}promoted: {pulled.address.tag} to {outcome.promoted}"
+    if outcome.failure is not None:
+        yield f"  failed: {outcome.failure.message}"
+    for hold in plan.holds:
+        yield from hold_lines(plan, hold)
+    for waiting in plan.upgrades:
+        if not waiting.approved:
+            yield f"  waits: {waiting.target} needs approval"
+            yield f"    {waiting.candidate.why}"
+            yield f"  remedy: approve it with --approve {approval(waiting.subject, waiting.target)}"
+
+
+def _pushed(pushed: Pushed, would: str) -> str:
+    digest = f" ({pushed.stored.digest})" if pushed.stored is not None else ""
+    told = f"{would}pushed" if pushed.is_new else "pushed before, and not again"
+    return f"{told}: {pushed.successor.tag}{digest}"
+
+
+def _plan(planned: ArtifactPlan) -> Iterator[str]:
+    pulled = planned.pulled
+    yield f"{pulled.address} ({pulled.stored.digest})"
+    yield from plan_lines(planned.plan, ())
+    for each in planned.successors:
+        told = "is there already" if each.is_there else "would be pushed"
+        yield f"  {each.tag} {told}"
+    if planned.promoted is not None:
+        yield f"  {pulled.address.tag} would be moved to {planned.promoted.tag}"
+
+
+def _rollback(planned: Rollback, *, written: bool) -> Iterator[str]:
+    would = "" if written else "would be "
+    yield f"{planned.address}" + ("" if written else " · dry run")
+    yield f"  {would}rolled back: from {planned.current.digest} to {planned.wanted.digest}"
+    if planned.rejected:
+        yield f"  {planned.rejected} is held until there is a newer release, or until it is approved"
+
+
+def artifact_plan_json(planned: ArtifactPlan) -> str:
+    """What ``plan --json`` prints: see docs/reference/plan.schema.json."""
+    report = {
+        "drift": [],
+        "installations": [plan_value(planned.plan, str(planned.pulled.address))],
+        "named": [],
+        "artifact": {**_shared(planned), "pushed": [_successor(each) for each in planned.successors]},
+    }
+    return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
+
+
+def artifact_value(outcome: ArtifactOutcome) -> dict[str, Any]:
+    """Of the report of a run."""
+    return {
+        **_shared(outcome.plan),
+        "kept": outcome.kept or None,
+        "promoted": outcome.promoted or None,
+        "pushed": [
+            {
+                "version": each.successor.version,
+                "tag": each.successor.tag,
+                "digest": each.stored.digest if each.stored is not None else None,
+                "new": each.is_new,
+            }
+            for each in outcome.pushed
+        ],
+    }
+
+
+def _shared(planned: ArtifactPlan) -> dict[str, Any]:
+    return {"address": str(planned.pulled.address), "digest": planned.pulled.stored.digest}
+
+
+def _successor(successor: Successor) -> dict[str, Any]:
+    return {
+        "version": successor.version,
+        "tag": successor.tag,
+        "digest": successor.stored.digest if successor.stored is not None else None,
+        "new": not successor.is_there,
+    }
+
+
+def artifact_failures(outcome: ArtifactOutcome) -> Iterator[tuple[str, str, str]]:
+    """Slug, what is wrong and what to do: of everything that the run ends red for."""
+    address = outcome.plan.pulled.address
+    if outcome.failure is not None:
+        yield outcome.failure.slug, outcome.failure.message, outcome.failure.hint
+    for hold in outcome.plan.plan.holds:
+        if hold.error is not None:
+            yield str(hold.reason), f"{address}: {hold.detail}", hold.hint

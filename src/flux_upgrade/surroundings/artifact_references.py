@@ -1,0 +1,67 @@
+"""What a tree says of an artifact: who takes it, and so how it is promoted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from flux_upgrade.artifact.address import Address
+from flux_upgrade.errors import UsageError
+from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
+from flux_upgrade.kinds.parts.artifact_reference import LATEST, Reference
+from flux_upgrade.kinds.parts.artifact_references import files_of, references_in
+from flux_upgrade.ports import Tree
+
+
+class Promotion(StrEnum):
+    """How clusters get another release of what an artifact holds."""
+
+    TAG = "tag"
+    """The tag that they follow is moved."""
+    PULL_REQUEST = "pull-request"
+    """What pins it in Git is changed."""
+
+
+def references(tree: Tree, address: Address) -> tuple[Reference, ...]:
+    """Everything that takes the artifact, or any other of its repository, in the order of the files."""
+    files = tuple(files_of(tree))
+    return references_in(files, address, Kustomizations(tree).patch_files)
+
+
+def promotion_of(found: Sequence[Reference], address: Address) -> Promotion:
+    """How an artifact is promoted where nobody said so.
+
+    Who follows a tag of another name is promoted by runs about that tag. Raises UsageError where the
+    references disagree, or one of them cannot be told.
+    """
+    pinned = [each for each in found if each.is_pinned and each.is_told]
+    following = [each for each in found if _follows(each, address) and each.is_told]
+    unclear = [each for each in found if not each.is_told]
+    if unclear:
+        each = unclear[0]
+        raise _unsettled(f"{_place(each)} takes the artifact, and {each.reason}")
+    if pinned and following:
+        one, other = pinned[0], following[0]
+        how = f"follows its tag {other.follows}" if other.follows else "takes what a range admits"
+        raise _unsettled(f"{_place(one)} pins the artifact, and {_place(other)} {how}")
+    return Promotion.PULL_REQUEST if pinned else Promotion.TAG
+
+
+def is_verified(found: Sequence[Reference], address: Address) -> bool:
+    """Whether somebody who follows the artifact's tag, or may do so, takes nothing without a signature."""
+    return any(each.is_verified and (_follows(each, address) or not each.is_told) for each in found)
+
+
+def _follows(each: Reference, address: Address) -> bool:
+    return not each.is_pinned and each.follows in ("", address.tag or LATEST)
+
+
+def _place(each: Reference) -> str:
+    return f"{each.path}:{each.line}"
+
+
+def _unsettled(why: str) -> UsageError:
+    return UsageError(
+        f"how the artifact is promoted cannot be told: {why}",
+        hint="say so: --promote pull-request changes what pins it, --promote tag moves its tag",
+    )

@@ -1,0 +1,78 @@
+"""The port-like OwnArtifacts without a registry: what each tag and digest of one repository holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from flux_upgrade.artifact.address import Address, parse_address
+from flux_upgrade.artifact.names import immutable
+from flux_upgrade.decision import Hold, HoldReason
+from flux_upgrade.errors import FluxUpgradeError, RegistryUnavailable
+from flux_upgrade.kinds.own_artifacts import Held, Successor
+
+ADDRESS = "oci://ghcr.io/acme/flux:production"
+
+
+@dataclass
+class MemoryOwnArtifacts:
+    """``stated``: tag → ``digest``, ``version`` and, where it cannot be rebased, ``reason`` and ``hint``."""
+
+    address: Address = field(default_factory=lambda: parse_address(ADDRESS))
+    stated: dict[str, dict[str, str]] = field(default_factory=dict)
+    held: Mapping[str, str] = field(default_factory=dict)
+    """Release → reason of the hold."""
+    signed: tuple[str, ...] = ()
+    """Releases whose artifacts have a signature."""
+    failure: FluxUpgradeError | None = None
+    """Of every push."""
+    is_unreachable: bool = False
+    asked: list[str] = field(default_factory=list)
+    """Tags and digests that were asked about."""
+    pushed: list[str] = field(default_factory=list)
+    """Tags, in order."""
+
+    def at(self, reference: str) -> Held:
+        self.asked.append(reference)
+        if self.is_unreachable:
+            raise RegistryUnavailable(f"{self.address.host} cannot be reached", hint="run again later")
+        for tag, told in self.stated.items():
+            if reference in (tag, told["digest"]):
+                return Held(**{"version": "", **told})
+        return Held("", f"there is no {self.address.repository}:{reference}", "write one that there is")
+
+    def rebased(self, reference: str, target: str) -> Successor | Hold:
+        if target in self.held:
+            return Hold(HoldReason(self.held[target]), f"{target} is held", "see to it")
+        tag = immutable(target, sha256(reference.encode()).hexdigest())
+        digest = f"sha256:{sha256(tag.encode()).hexdigest()}"
+        return Successor(tag, digest, is_signed=target in self.signed)
+
+    def push(self, reference: str, target: str) -> None:
+        """What ``rebased`` told of is there from now on."""
+        if self.failure is not None:
+            raise self.failure
+        made = self.rebased(reference, target)
+        assert isinstance(made, Successor)
+        self.pushed.append(made.tag)
+        self.stated[made.tag] = {"digest": made.digest, "version": target}
+
+
+def of_case(stated: Mapping[str, Any], to: str) -> MemoryOwnArtifacts | None:
+    """What a ``case.toml`` says; everything in it is there at ``to``, too."""
+    if not stated:
+        return None
+    own = MemoryOwnArtifacts(
+        parse_address(stated.get("address", ADDRESS)),
+        dict(stated.get("artifacts", {})),
+        stated.get("held", {}),
+        tuple(stated.get("signed", ())),
+        is_unreachable=stated.get("unreachable", False),
+    )
+    for tag, told in [*own.stated.items()]:
+        for reference in (tag, told["digest"]):
+            if to not in own.held:
+                own.push(reference, to)
+    return own

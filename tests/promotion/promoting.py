@@ -1,0 +1,65 @@
+"""Runs about an artifact in a registry in memory, with written releases."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from flows import KUSTOMIZATION, listed, manifest
+from flux_upgrade.artifact.address import Address, parse_address
+from flux_upgrade.plan import Terms
+from flux_upgrade.policy import Answers, Bump, Policy
+from flux_upgrade.promotion.carry_out import ArtifactOutcome, carry_out
+from flux_upgrade.promotion.plan import plan_artifact
+from flux_upgrade.promotion.pulled import Means, pull
+from flux_upgrade.upgrade import ManifestPlanner
+from memory import MemoryArtifacts, WrittenReleases, regenerator
+from memory_registry import FILE, MemoryRegistry
+
+NOW = datetime(2026, 9, 1, 12, 30, tzinfo=UTC)
+ADDRESS = parse_address("oci://registry.example.com/org/flux:production")
+TAGS = ("v2.8.7", "v2.8.8", "v2.9.3", "v2.9.4")
+_USING = regenerator()
+
+
+def files(version: str) -> dict[str, bytes]:
+    """What an artifact holds: Flux at a release, and what the user has beside it."""
+    return {
+        "flux-system/kustomization.yaml": KUSTOMIZATION,
+        FILE: manifest(version),
+        "flux-system/patches/limits.yaml": b"- op: add\n",
+    }
+
+
+def registry(version: str = "v2.8.7") -> MemoryRegistry:
+    """With one artifact, as the user pushed it."""
+    made = MemoryRegistry()
+    made.add(ADDRESS.tag, files(version))
+    return made
+
+
+def means(using: MemoryRegistry, releases: WrittenReleases | None = None) -> Means:
+    """With written releases."""
+    commits = {"v2.8.8": "a" * 40}
+    made = _USING if releases is None else regenerator(releases)
+    return Means(using, made, io.BytesIO, lambda tag: commits.get(tag, ""), NOW)
+
+
+def run(  # noqa: PLR0913 what a run may be told
+    using: MemoryRegistry,
+    *,
+    approve: Sequence[str] = (),
+    policy: Bump = Bump.PATCH,
+    tags: Sequence[str] = TAGS,
+    is_verified: bool = False,
+    address: Address = ADDRESS,
+    to: str = "",
+) -> ArtifactOutcome:
+    """One run."""
+    using.calls.clear()
+    with_all = means(using)
+    planner = ManifestPlanner(with_all.regenerator, MemoryArtifacts(), listed(*tags), NOW)
+    terms = Terms(Policy(policy), Answers(approved=tuple(approve)), to=to)
+    planned = plan_artifact(pull(address, with_all), planner, terms, with_all, is_verified=is_verified)
+    return carry_out(planned, with_all)

@@ -1,0 +1,149 @@
+"""The Action on an artifact in a real registry: outputs, summary, report, and what it keeps to itself."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from edges.registries import PASSWORD, USERNAME
+from flux_upgrade import cli
+from flux_upgrade.action_yml import OUTPUTS, REPORT_FILE
+from flux_upgrade.errors import NoWayBack
+from flux_upgrade.ports import Timing
+from promotion.program import NOW, Site
+from promotion.protected import filled, protected
+
+
+@dataclass
+class Step:
+    """What a step of a job left."""
+
+    exit_code: int
+    log: str
+    outputs: dict[str, str]
+    summary: str
+    report: dict[str, Any]
+
+
+@pytest.fixture
+def site(registry_url: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """A registry over TLS that wants a password, with Flux v2.8.7 as its user pushed it."""
+    plain = Site(registry_url, source, f"action/{tmp_path.name.replace('_', '-').lower()}")
+    plain.push("v2.8.7")
+    with protected(tmp_path) as url:
+        made = filled(url, plain, tmp_path)
+        (tmp_path / "work").mkdir()
+        (tmp_path / "work" / "ca.crt").write_bytes((tmp_path / "authorities" / "ca.crt").read_bytes())
+        monkeypatch.chdir(tmp_path / "work")
+        yield made
+
+
+def step(site: Site, *, command: str = "upgrade", **inputs: str) -> Step:
+    """One step, with these inputs (``_`` for a hyphen)."""
+    work = Path.cwd()
+    for name in ("output", "summary", REPORT_FILE):
+        (work / name).write_text("")
+    env = {
+        "GITHUB_WORKSPACE": str(work),
+        "GITHUB_EVENT_NAME": "schedule",
+        "GITHUB_REPOSITORY": "octo-org/fleet",
+        "GITHUB_WORKFLOW_REF": "octo-org/fleet/.github/workflows/flux.yaml@refs/heads/main",
+        "GITHUB_OUTPUT": str(work / "output"),
+        "GITHUB_STEP_SUMMARY": str(work / "summary"),
+        "RUNNER_TEMP": str(work),
+        "INPUT_TOKEN": "token-of-the-job",
+        "INPUT_PATH": site.address,
+        "INPUT_MODE": command,
+        "INPUT_RELEASE-SOURCE": str(site.source),
+        "INPUT_CA-FILE": "ca.crt",
+        "INPUT_REGISTRY-USERNAME": USERNAME,
+        "INPUT_REGISTRY-PASSWORD": PASSWORD,
+        **{f"INPUT_{name.upper().replace('_', '-')}": value for name, value in inputs.items()},
+    }
+    out, err = io.BytesIO(), io.StringIO()
+    code = cli.run(["action"], env, out, err, Timing(lambda: NOW, lambda _: None, lambda: 0.5))
+    told = re.findall(r"^(\S+)<<(\S+)\n(.*?)\n?^\2$", (work / "output").read_text(), re.MULTILINE | re.DOTALL)
+    report = (work / REPORT_FILE).read_text()
+    return Step(
+        code,
+        out.getvalue().decode() + err.getvalue(),
+        {name: value for name, _, value in told},
+        (work / "summary").read_text(),
+        json.loads(report) if report else {},
+    )
+
+
+def test_a_patch_is_promoted_and_told(site: Site) -> None:
+    done = step(site)
+
+    assert done.exit_code == 0, done.log
+    assert done.outputs["outcome"] == "updated"
+    assert done.outputs["current-version"] == "v2.8.7"
+    assert done.outputs["target-version"] == "v2.8.8"
+    assert done.outputs["pending-version"] == "v2.9.4"
+    repository = site.address.removeprefix("oci://").removesuffix(":production")
+    assert re.fullmatch(rf"{repository}:v2\.8\.8-[0-9a-f]{{12}}", done.outputs["artifact"])
+    assert done.report["artifact"]["promoted"] == done.outputs["digest"]
+    assert [each["version"] for each in done.report["artifact"]["pushed"]] == ["v2.8.8", "v2.9.4"]
+
+
+def test_the_summary_names_what_waits_and_how_to_approve_it(site: Site) -> None:
+    done = step(site)
+
+    assert "`production` moved" in done.summary
+    assert re.search(r"v2\.9\.4: `v2\.9\.4-[0-9a-f]{12}` pushed, `sha256:", done.summary)
+    assert "gh workflow run flux.yaml -f approve=2.9" in done.summary
+
+
+def test_an_approval_an_idle_run_and_a_rollback(site: Site) -> None:
+    first = step(site)
+    approved = step(site, approve="2.9")
+    idle = step(site)
+    back = step(site, command="rollback")
+    again = step(site)
+
+    assert [each.outputs["outcome"] for each in (first, approved, idle, back, again)] == [
+        "updated",
+        "updated",
+        "none",
+        "updated",
+        "held",
+    ]
+    assert approved.outputs["digest"] != first.outputs["digest"] == back.outputs["digest"]
+    assert "rolled-back" in again.summary
+
+
+def test_what_only_tells_moves_nothing(site: Site) -> None:
+    planned = step(site, command="plan")
+    dry = step(site, dry_run="true")
+    none_yet = step(site, command="rollback")
+
+    assert planned.outputs["outcome"] == dry.outputs["outcome"] == "held"
+    assert none_yet.exit_code == NoWayBack.exit_code
+    assert dry.report["dry-run"]
+
+
+def test_the_password_and_the_token_are_shown_nowhere_but_to_the_mask(site: Site) -> None:
+    done = step(site, approve="2.9")
+    wrong = step(site, registry_password="wrong-horse")
+
+    assert wrong.exit_code
+    assert "input `registry-password`" in wrong.log
+    for ran, secret in ((done, PASSWORD), (done, "token-of-the-job"), (wrong, "wrong-horse")):
+        shown = ran.log.replace(f"::add-mask::{secret}", "")
+        told = shown + ran.summary + json.dumps(ran.report) + json.dumps(ran.outputs)
+        assert secret not in told
+
+
+def test_every_output_is_one_of_the_actions(site: Site) -> None:
+    known = {each.name for each in OUTPUTS}
+
+    assert set(step(site).outputs) <= known
+    assert set(step(site, command="rollback").outputs) <= known

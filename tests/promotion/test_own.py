@@ -1,0 +1,132 @@
+"""Artifacts that pins in Git name: rebased first, pushed later, and no tag is moved."""
+
+from __future__ import annotations
+
+import pytest
+
+from flows import listed, manifest
+from flux_upgrade.decision import Hold, HoldReason
+from flux_upgrade.errors import Overtaken, UntrustedArchive
+from flux_upgrade.kinds.own_artifacts import Successor
+from flux_upgrade.plan import Terms
+from flux_upgrade.promotion.own import PinnedArtifacts
+from flux_upgrade.upgrade import ManifestPlanner
+from memory import MemoryArtifacts
+from memory_registry import FILE, MemoryRegistry
+from promotion.promoting import ADDRESS, NOW, TAGS, files, means, registry
+
+TAG = ADDRESS.tag
+
+
+def own(using: MemoryRegistry) -> PinnedArtifacts:
+    with_all = means(using)
+    planner = ManifestPlanner(with_all.regenerator, MemoryArtifacts(), listed(*TAGS), NOW)
+    return PinnedArtifacts(ADDRESS, planner, Terms(), with_all)
+
+
+def rebased(artifacts: PinnedArtifacts, reference: str, target: str) -> Successor:
+    found = artifacts.rebased(reference, target)
+    assert isinstance(found, Successor)
+    return found
+
+
+@pytest.mark.parametrize("by_digest", [True, False])
+def test_what_a_tag_or_a_digest_holds_is_told(by_digest: bool) -> None:  # noqa: FBT001 a parameter
+    using = registry("v2.8.7")
+    digest = using.named[TAG]
+
+    held = own(using).at(digest if by_digest else TAG)
+
+    assert (held.version, held.reason, held.digest) == ("v2.8.7", "", digest)
+
+
+def test_what_is_not_there_is_told_with_the_reason() -> None:
+    held = own(registry()).at("v2.8.6-0123456789ab")
+
+    assert not held.version
+    assert "there is no artifact oci://registry.example.com/org/flux:v2.8.6-0123456789ab" in held.reason
+
+
+def test_nothing_is_written_before_it_is_pushed() -> None:
+    using = registry("v2.8.7")
+    artifacts = own(using)
+
+    named = rebased(artifacts, TAG, "v2.8.8")
+    assert not [call for call in using.calls if call.startswith("put_")]
+
+    artifacts.push(TAG, "v2.8.8")
+    assert using.named[named.tag] == named.digest
+    assert using.files(named.digest) == {**files("v2.8.7"), FILE: manifest("v2.8.8")}
+
+
+def test_no_tag_that_is_there_moves_and_what_was_pinned_keeps_one() -> None:
+    using = registry("v2.8.7")
+    before = dict(using.named)
+    artifacts = own(using)
+    rebased(artifacts, TAG, "v2.8.8")
+
+    artifacts.push(TAG, "v2.8.8")
+
+    assert {tag: using.named[tag] for tag in before} == before
+    assert before[TAG] in [using.named[tag] for tag in using.named if tag.startswith("v2.8.7-")]
+
+
+def test_pushed_twice_it_is_put_once() -> None:
+    using = registry("v2.8.7")
+    artifacts = own(using)
+    named = rebased(artifacts, TAG, "v2.8.8")
+    artifacts.push(TAG, "v2.8.8")
+    artifacts.push(TAG, "v2.8.8")
+
+    assert using.calls.count(f"put_manifest {named.tag}") == 1
+
+
+def test_what_was_pushed_before_is_named_with_its_own_digest_and_signature() -> None:
+    using = registry("v2.8.7")
+    first = own(using)
+    named = rebased(first, TAG, "v2.8.8")
+    first.push(TAG, "v2.8.8")
+    using.signed.add(named.digest)
+
+    again = rebased(own(using), TAG, "v2.8.8")
+
+    assert again == named._replace(is_signed=True)
+
+
+def test_two_targets_do_not_get_into_each_others_way() -> None:
+    using = registry("v2.8.7")
+    artifacts = own(using)
+
+    tags = [rebased(artifacts, TAG, target).tag for target in ("v2.8.8", "v2.9.4", "v2.9.3")]
+
+    assert [tag.partition("-")[0] for tag in tags] == ["v2.8.8", "v2.9.4", "v2.9.3"]
+
+
+def test_a_release_that_is_not_higher_is_held() -> None:
+    found = own(registry("v2.9.4")).rebased(TAG, "v2.8.8")
+
+    assert isinstance(found, Hold)
+    assert found.reason is HoldReason.DOWNGRADE
+
+
+def test_what_does_not_hold_what_its_tag_says_is_refused() -> None:
+    using = registry("v2.8.7")
+    named = rebased(own(using), TAG, "v2.8.8")
+    using.add(named.tag, {FILE: b"kind: Something\n"})
+
+    with pytest.raises(UntrustedArchive, match="does not hold what its name says"):
+        own(using).rebased(TAG, "v2.8.8")
+
+
+def test_what_somebody_else_pushed_in_the_meantime_is_not_overwritten_and_named_next() -> None:
+    using = registry("v2.8.7")
+    slow = own(using)
+    slow_named = rebased(slow, TAG, "v2.8.8")
+    using.add(slow_named.tag, {**files("v2.8.7"), FILE: manifest("v2.8.8")}, {"team": "other"})
+    theirs = using.named[slow_named.tag]
+
+    with pytest.raises(Overtaken):
+        slow.push(TAG, "v2.8.8")
+
+    assert using.named[slow_named.tag] == theirs
+    assert rebased(slow, TAG, "v2.8.8").digest == theirs != slow_named.digest

@@ -1,0 +1,365 @@
+"""What becomes of an artifact and its tag, over a registry in memory."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+from collections.abc import Callable
+
+import pytest
+
+from flows import manifest
+from flux_upgrade.artifact.address import parse_address
+from flux_upgrade.decision import HoldReason
+from flux_upgrade.errors import (
+    NothingFound,
+    Overtaken,
+    RegistryUnavailable,
+    Unreadable,
+    UntrustedArchive,
+    UsageError,
+    WriteFailed,
+)
+from flux_upgrade.policy import Bump
+from flux_upgrade.promotion.carry_out import ArtifactOutcome
+from flux_upgrade.promotion.pulled import pull
+from memory_registry import FILE, MemoryRegistry
+from promotion.promoting import ADDRESS, files, means, registry, run
+
+TAG = ADDRESS.tag
+
+
+def reasons(outcome: ArtifactOutcome) -> list[tuple[HoldReason, str]]:
+    return [(hold.reason, hold.target) for hold in outcome.plan.plan.holds]
+
+
+def writes(using: MemoryRegistry) -> list[str]:
+    return [call for call in using.calls if call.startswith("put_")]
+
+
+def annotations_of(using: MemoryRegistry, reference: str) -> dict[str, str]:
+    found: dict[str, str] = json.loads(using.at(reference).content)["annotations"]
+    return found
+
+
+def test_a_patch_is_pushed_and_the_tag_moved_to_it() -> None:
+    using = registry("v2.8.7")
+    before = using.at(TAG)
+
+    outcome = run(using)
+
+    assert outcome.failure is None
+    patch = next(each for each in outcome.pushed if each.successor.version == "v2.8.8")
+    assert using.named[TAG] == using.named[patch.successor.tag] == outcome.promoted != before.digest
+    assert using.files(TAG) == {**files("v2.8.7"), FILE: manifest("v2.8.8")}
+
+
+def test_what_was_there_before_keeps_a_tag_of_its_own() -> None:
+    using = registry("v2.8.7")
+    before = using.at(TAG)
+
+    outcome = run(using)
+
+    assert outcome.kept.startswith("v2.8.7-")
+    assert using.at(outcome.kept) == before
+
+
+def test_what_was_there_before_keeps_the_tag_that_it_has() -> None:
+    using = registry("v2.8.7")
+    kept = run(using).kept
+    using.named[TAG] = using.named[kept]
+
+    assert not run(using, tags=("v2.8.7", "v2.8.8", "v2.8.9")).kept
+
+
+def test_the_annotations_are_those_of_flux_push_artifact_and_the_way_back() -> None:
+    using = MemoryRegistry()
+    before = using.add(
+        TAG,
+        files("v2.8.7"),
+        {
+            "org.opencontainers.image.source": "https://git.example.com/org/fleet",
+            "org.opencontainers.image.revision": "main@sha1:0123",
+            "org.opencontainers.image.created": "2020-01-01T00:00:00Z",
+            "team": "platform",
+        },
+    )
+
+    run(using)
+
+    assert annotations_of(using, TAG) == {
+        "flux-upgrade.previous": before.digest,
+        "org.opencontainers.image.created": "2026-09-01T12:30:00Z",
+        "org.opencontainers.image.revision": f"v2.8.8@sha1:{'a' * 40}",
+        "org.opencontainers.image.source": "https://github.com/fluxcd/flux2",
+        "team": "platform",
+    }
+
+
+def test_a_commit_that_is_not_known_is_left_out_of_the_revision() -> None:
+    using = registry("v2.9.3")
+
+    run(using)
+
+    assert annotations_of(using, TAG)["org.opencontainers.image.revision"] == "v2.9.4"
+
+
+def test_a_second_run_writes_nothing_and_asks_three_things() -> None:
+    using = registry("v2.8.7")
+    run(using)
+
+    outcome = run(using)
+
+    assert [call.split()[0] for call in using.calls] == ["manifest", "blob", "tags"]
+    assert [each.is_new for each in outcome.pushed] == [False]  # the minor that waits
+    assert not outcome.promoted
+
+
+def test_up_to_date_nothing_is_pushed() -> None:
+    using = registry("v2.9.4")
+
+    outcome = run(using)
+
+    assert reasons(outcome) == [(HoldReason.UP_TO_DATE, "")]
+    assert not writes(using)
+    assert not outcome.pushed
+
+
+def test_a_minor_is_pushed_and_waits() -> None:
+    using = registry("v2.8.8")
+    before = using.named[TAG]
+
+    outcome = run(using)
+
+    (pushed,) = outcome.pushed
+    assert pushed.successor.version == "v2.9.4"
+    assert pushed.is_new
+    assert using.files(pushed.successor.tag)[FILE] == manifest("v2.9.4")
+    assert using.named[TAG] == before
+    assert not outcome.promoted
+
+
+@pytest.mark.parametrize("approval", ["2.9", "v2.9.4"])
+def test_an_approval_moves_the_tag_to_what_was_pushed_before(approval: str) -> None:
+    using = registry("v2.8.8")
+    (waiting,) = run(using).pushed
+    assert waiting.stored is not None
+
+    outcome = run(using, approve=[approval])
+
+    assert using.named[TAG] == waiting.stored.digest == outcome.promoted
+    assert not [call for call in writes(using) if call.startswith("put_blob")]
+
+
+def test_a_minor_that_the_policy_covers_waits_for_nobody() -> None:
+    using = registry("v2.8.7")
+
+    outcome = run(using, policy=Bump.MINOR)
+
+    assert using.files(TAG)[FILE] == manifest("v2.9.4")
+    assert len(outcome.pushed) == 1
+
+
+def test_content_that_was_pushed_under_other_annotations_is_not_pushed_again() -> None:
+    using = registry("v2.8.7")
+    outcome = run(using)
+    # Somebody restores the artifact from a backup, with another manifest about the same content.
+    using.add(TAG, files("v2.8.7"), {"team": "platform"})
+
+    again = run(using)
+
+    assert not [call for call in writes(using) if call.startswith("put_blob")]
+    assert again.promoted == outcome.promoted
+
+
+def test_an_artifact_that_is_not_what_its_tag_says_is_not_promoted() -> None:
+    using = registry("v2.8.8")
+    (waiting,) = run(using).pushed
+    stranger = using.add(waiting.successor.tag, {FILE: b"kind: Something\n"})
+    before = using.named[TAG]
+
+    outcome = run(using, approve=["2.9"])
+
+    assert reasons(outcome) == [(HoldReason.UNTRUSTED_ARTIFACT, "v2.9.4")]
+    assert outcome.errors == (UntrustedArchive,)
+    assert using.named[TAG] == before != stranger.digest
+
+
+def test_a_tag_that_has_been_removed_meanwhile_is_pushed_again() -> None:
+    using = registry("v2.8.8")
+    (waiting,) = run(using).pushed
+
+    def remove(call: str) -> None:
+        if call == f"manifest {waiting.successor.tag}":
+            using.named.pop(waiting.successor.tag, None)
+
+    using.before = remove
+
+    outcome = run(using, approve=["2.9"])
+
+    assert [each.is_new for each in outcome.pushed] == [True]
+    assert using.named[TAG] == outcome.promoted != ""
+
+
+def test_a_verified_artifact_waits_for_its_signature_and_is_promoted_once_it_has_one() -> None:
+    using = registry("v2.8.7")
+    before = using.named[TAG]
+
+    first = run(using, is_verified=True)
+    assert (HoldReason.NEEDS_SIGNATURE, "v2.8.8") in reasons(first)
+    assert using.named[TAG] == before
+    (patch,) = [each for each in first.pushed if each.successor.version == "v2.8.8"]
+    assert patch.stored is not None
+
+    again = run(using, is_verified=True)
+    assert not [call for call in writes(using) if call.startswith("put_")]
+    assert [each.stored for each in again.pushed if each.successor.version == "v2.8.8"] == [patch.stored]
+
+    using.signed.add(patch.stored.digest)
+    signed = run(using, is_verified=True)
+    assert signed.promoted == patch.stored.digest == using.named[TAG]
+
+
+def test_a_tag_that_somebody_moved_meanwhile_is_left_alone() -> None:
+    using = registry("v2.8.7")
+    theirs = using.add("theirs", {**files("v2.8.7"), "new.yaml": b"kind: New\n"})
+
+    def move(call: str) -> None:
+        if call == f"digest {TAG}":
+            using.named[TAG] = theirs.digest
+
+    using.before = move
+
+    outcome = run(using)
+
+    assert isinstance(outcome.failure, Overtaken)
+    assert using.named[TAG] == theirs.digest
+    assert f"put_manifest {TAG}" not in using.calls
+
+
+def test_a_tag_that_somebody_moves_directly_afterwards_is_noticed() -> None:
+    using = registry("v2.8.7")
+    theirs = using.add("theirs", {**files("v2.8.7"), "new.yaml": b"kind: New\n"})
+
+    def move(call: str) -> None:
+        if call == f"digest {TAG}" and f"put_manifest {TAG}" in using.calls:
+            using.named[TAG] = theirs.digest
+
+    using.before = move
+
+    outcome = run(using)
+
+    assert isinstance(outcome.failure, Overtaken)
+    assert using.named[TAG] == theirs.digest
+    assert not outcome.promoted
+
+
+def _breaking(using: MemoryRegistry, at: int) -> Callable[[str], None]:
+    """Whose call number ``at`` fails, and no other."""
+
+    def fail(call: str) -> None:
+        if len(using.calls) == at:
+            raise RegistryUnavailable(f"{call} failed")
+
+    return fail
+
+
+def test_wherever_a_run_breaks_off_the_tag_is_right_and_the_next_run_finishes() -> None:
+    whole = registry("v2.8.7")
+    run(whole)
+    for broken in range(1, len(whole.calls) + 1):
+        using = registry("v2.8.7")
+        before = using.named[TAG]
+        using.before = _breaking(using, broken)
+        failures: list[object] = []
+        try:
+            failures.append(run(using).failure)
+        except RegistryUnavailable as error:  # while it was looked at
+            failures.append(error)
+
+        assert isinstance(failures[0], RegistryUnavailable)
+        assert using.named[TAG] in (before, using.named.get(_tag(using, "v2.8.8")))
+        using.before = str
+        assert run(using).failure is None
+        assert using.files(TAG)[FILE] == manifest("v2.8.8")
+        assert before in [using.named[tag] for tag in using.named if tag.startswith("v2.8.7-")]
+
+
+def _tag(using: MemoryRegistry, version: str) -> str:
+    return next((tag for tag in using.named if tag.startswith(f"{version}-")), "")
+
+
+def test_an_edit_goes_along() -> None:
+    using = MemoryRegistry()
+    # One controller that logs more is an edit; all of them would be a flag.
+    edited = manifest("v2.8.7").replace(b"--log-level=info", b"--log-level=debug", 1)
+    using.add(TAG, {**files("v2.8.7"), FILE: edited})
+
+    run(using)
+
+    assert using.files(TAG)[FILE].count(b"--log-level=debug") == 1
+
+
+def test_a_version_that_was_asked_for_needs_no_approval() -> None:
+    using = registry("v2.8.7")
+
+    run(using, to="v2.9.3")
+
+    assert using.files(TAG)[FILE] == manifest("v2.9.3")
+
+
+def test_the_manifest_is_found_by_content_wherever_it_stands() -> None:
+    using = MemoryRegistry()
+    using.add(TAG, {"deep/down/flux.yaml": manifest("v2.8.7"), "gotk_notes.txt": b"v2.8.7"})
+
+    run(using)
+
+    assert using.files(TAG)["deep/down/flux.yaml"] == manifest("v2.8.8")
+
+
+@pytest.mark.parametrize(
+    ("address", "error", "told"),
+    [
+        ("oci://registry.example.com/org/flux:staging", NothingFound, "there is no artifact"),
+        ("oci://registry.example.com/org/flux", UsageError, "neither a tag nor a digest"),
+    ],
+)
+def test_an_artifact_that_is_not_there_or_not_named_is_one_clear_error(
+    address: str, error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error, match=told):
+        pull(parse_address(address), means(registry()))
+
+
+@pytest.mark.parametrize(
+    ("held", "error", "told"),
+    [
+        ({"README.md": b"# Nothing\n"}, NothingFound, "holds no manifest of Flux"),
+        (
+            {"a.yaml": manifest("v2.8.7"), "b.yaml": manifest("v2.8.7")},
+            Unreadable,
+            "holds 2 manifests of Flux: a.yaml, b.yaml",
+        ),
+    ],
+)
+def test_an_artifact_holds_one_manifest_of_flux(
+    held: dict[str, bytes], error: type[Exception], told: str
+) -> None:
+    using = MemoryRegistry()
+    using.add(TAG, held)
+    with pytest.raises(error, match=told):
+        pull(ADDRESS, means(using))
+
+
+class Full(io.BytesIO):
+    """A temporary file on a disk that is full."""
+
+    def write(self, content: object) -> int:
+        del content
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_is_one_clear_error() -> None:
+    with pytest.raises(WriteFailed, match="No space left on device"):
+        pull(ADDRESS, means(registry())._replace(spool=Full))

@@ -1,0 +1,284 @@
+from __future__ import annotations
+
+import pytest
+
+from flux_upgrade.artifact.address import Address, parse_address
+from flux_upgrade.errors import UsageError
+from flux_upgrade.kinds.parts.artifact_reference import Reference, names_one
+from flux_upgrade.surroundings.artifact_references import Promotion, is_verified, promotion_of, references
+from memory import MemoryTree
+
+URL = "oci://ghcr.io/acme/flux"
+PRODUCTION = parse_address(f"{URL}:production")
+DIGEST = f"sha256:{'a' * 64}"
+PINNED = "tag: v2.8.8-0123456789ab"
+MOVING = "tag: production"
+SIGNED = "verify: {provider: cosign}"
+
+
+def repository(ref: str = "", *more: str, url: str = URL, api: str = "v1", name: str = "flux") -> str:
+    told = (f"  ref: {{{ref}}}\n" if ref else "") + "".join(f"  {line}\n" for line in more)
+    return (
+        f"apiVersion: source.toolkit.fluxcd.io/{api}\nkind: OCIRepository\n"
+        f"metadata: {{name: {name}, namespace: flux-system}}\nspec:\n  interval: 10m\n  url: {url}\n{told}"
+    )
+
+
+def instance(*more: str, ref: str = "production") -> str:
+    told = "".join(f"  {line}\n" for line in more)
+    return (
+        "apiVersion: fluxcd.controlplane.io/v1\nkind: FluxInstance\n"
+        "metadata: {name: flux, namespace: flux-system}\nspec:\n  distribution: {version: 2.x}\n"
+        f"  sync: {{kind: OCIRepository, url: '{URL}', ref: {ref}, path: .}}\n{told}"
+    )
+
+
+def patching(target: str, patch: str, *, resource: str = "flux.yaml") -> str:
+    return f"resources: [{resource}]\npatches:\n- target: {{{target}}}\n  patch: |\n    {patch}\n"
+
+
+def found(files: dict[str, str], address: Address = PRODUCTION) -> tuple[Reference, ...]:
+    return references(MemoryTree({path: text.encode() for path, text in files.items()}), address)
+
+
+def one(*documents: str) -> Reference:
+    (only,) = found({"clusters/a/flux.yaml": "---\n".join(documents)})
+    return only
+
+
+def verified(files: dict[str, str]) -> list[str]:
+    return [each.path for each in found(files) if each.is_verified]
+
+
+# Who refers to it
+
+
+def test_file_line_and_place_are_told() -> None:
+    only = one("kind: Other\n", repository(f"{PINNED}, digest: '{DIGEST}'"))
+    assert (only.path, only.line) == ("clusters/a/flux.yaml", 9)
+    assert only.where == "OCIRepository flux-system/flux, spec.ref.digest"
+    assert only.tag is not None
+    assert only.digest is not None
+    assert (only.tag.text, only.digest.text) == ("v2.8.8-0123456789ab", DIGEST)
+    assert only.digest.replaced("new").old == DIGEST
+
+
+@pytest.mark.parametrize("api", ["v1", "v1beta2"])
+def test_every_version_of_the_api_counts(api: str) -> None:
+    assert one(repository(MOVING, api=api)).follows == "production"
+
+
+def test_who_names_no_tag_follows_latest() -> None:
+    assert one(repository()).follows == "latest"
+
+
+def test_a_flux_instance_follows_by_its_ref() -> None:
+    only = one(instance())
+    assert (only.follows, only.where) == ("production", "FluxInstance flux-system/flux, spec.sync.ref")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "oci://ghcr.io/acme/flux-apps",
+        "oci://ghcr.io/acme/flux/apps",
+        "oci://ghcr.io/other/acme/flux",
+        "oci://quay.io/acme/flux",
+        "oci://${registry}/${name}",
+        "oci://${registry}/flux-apps",
+    ],
+)
+def test_what_is_another_repository_is_not_told(url: str) -> None:
+    assert found({"flux.yaml": repository(PINNED, url=url)}) == ()
+
+
+@pytest.mark.parametrize(
+    "url", [f"{URL}/", "oci://GHCR.io/acme/flux", "oci://${registry}/acme/flux", "oci://ghcr.io/acme/${name}"]
+)
+def test_other_spellings_and_variables_may_be_the_artifact(url: str) -> None:
+    (only,) = found({"flux.yaml": repository(PINNED, url=url)})
+    assert only.is_told is ("$" not in url)
+
+
+def test_a_port_is_of_the_host() -> None:
+    address = parse_address("oci://127.0.0.1:5000/flux:production")
+    assert found({"flux.yaml": repository(MOVING, url="oci://127.0.0.1:5000/flux")}, address)
+    assert not found({"flux.yaml": repository(MOVING, url="oci://127.0.0.1:5001/flux")}, address)
+
+
+@pytest.mark.parametrize("ref", ["tag: '${tag}'", "digest: sha256:abc", "tag: [a]", "semver: '{{ range }}'"])
+def test_what_cannot_be_told_has_a_reason_and_a_remedy(ref: str) -> None:
+    only = one(repository(ref))
+    assert not only.is_told
+    assert only.reason
+    assert only.hint
+
+
+def test_comments_and_other_kinds_are_no_references() -> None:
+    other = repository(PINNED).replace("OCIRepository", "HelmRepository")
+    assert found({"flux.yaml": f"# {URL}:production\n{other}"}) == ()
+
+
+@pytest.mark.parametrize(
+    "tag", ["v2.8.8-0123456789ab", "v2.8.8", "2.8.8", "flux-v2.8.8", "3f2a91c", "20261121"]
+)
+def test_a_release_a_checksum_and_a_date_name_one_artifact(tag: str) -> None:
+    assert names_one(tag)
+
+
+@pytest.mark.parametrize(
+    "tag", ["production", "latest", "v2.8", "v2", "prod-2", "facade", "deadbeef", "", "eu1"]
+)
+def test_any_other_tag_may_be_moved(tag: str) -> None:
+    assert not names_one(tag)
+
+
+# Signatures
+
+
+def test_a_provider_or_the_default_one_verifies() -> None:
+    assert one(repository(MOVING, SIGNED)).is_verified
+    assert one(repository(MOVING, "verify: {provider: notation}")).is_verified
+    assert one(repository(MOVING, "verify: {secretRef: {name: keys}}")).is_verified
+
+
+@pytest.mark.parametrize("line", ["verify: null", "verify:", "verify: {}", "suspend: true"])
+def test_without_it_nothing_is_verified(line: str) -> None:
+    assert not one(repository(MOVING, line)).is_verified
+
+
+@pytest.mark.parametrize(
+    ("target", "patch"),
+    [
+        ("kind: OCIRepository", "[{op: add, path: /spec/verify, value: {provider: cosign}}]"),
+        ("kind: OCIRepository, name: flux", "[{op: add, path: /spec/verify/provider, value: cosign}]"),
+        ("kind: OCIRepository, name: 'fl.*'", "{spec: {verify: {provider: cosign}}}"),
+        ("", "{kind: OCIRepository, metadata: {name: flux}, spec: {verify: {provider: cosign}}}"),
+    ],
+)
+def test_a_patch_may_verify(target: str, patch: str) -> None:
+    files = {"a/flux.yaml": repository(MOVING), "a/kustomization.yaml": patching(target, patch)}
+    assert verified(files) == ["a/flux.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("target", "patch"),
+    [
+        ("kind: OCIRepository, name: apps", "[{op: add, path: /spec/verify, value: {provider: cosign}}]"),
+        ("kind: HelmRepository", "[{op: add, path: /spec/verify, value: {provider: cosign}}]"),
+        ("kind: OCIRepository", "[{op: remove, path: /spec/verify}]"),
+        ("kind: OCIRepository", "{spec: {verify: null}}"),
+        ("kind: OCIRepository", "[{op: add, path: /spec/suspend, value: true}]"),
+    ],
+)
+def test_a_patch_of_something_else_does_not(target: str, patch: str) -> None:
+    files = {"a/flux.yaml": repository(MOVING), "a/kustomization.yaml": patching(target, patch)}
+    assert verified(files) == []
+    assert promotion_of(found(files), PRODUCTION) is Promotion.TAG
+
+
+def test_a_patch_in_a_file_of_its_own_may_verify() -> None:
+    files = {
+        "a/flux.yaml": repository(MOVING),
+        "a/kustomization.yaml": "resources: [flux.yaml]\npatches:\n- path: patches/verify.yaml\n",
+        "a/patches/verify.yaml": "kind: OCIRepository\nmetadata: {name: flux}\nspec: {verify: {provider: cosign}}\n",
+    }
+    assert verified(files) == ["a/flux.yaml"]
+
+
+def test_a_patch_is_for_the_object_near_it() -> None:
+    patch = patching("kind: OCIRepository", "[{op: add, path: /spec/verify, value: {provider: cosign}}]")
+    files = {f"clusters/{name}/flux.yaml": repository(MOVING) for name in "ab"}
+    assert verified({**files, "clusters/b/kustomization.yaml": patch}) == ["clusters/b/flux.yaml"]
+
+
+def test_a_patch_of_what_stands_elsewhere_is_for_all_of_that_name() -> None:
+    patch = patching("kind: OCIRepository", "[{op: add, path: /spec/verify, value: {provider: cosign}}]")
+    files = {f"clusters/{name}/flux.yaml": repository(MOVING) for name in "ab"}
+    assert len(verified({**files, "overlays/kustomization.yaml": patch})) == 2
+
+
+def test_the_repository_of_a_flux_instance_is_verified_by_its_own_patches() -> None:
+    lines = (
+        "kustomize:",
+        "  patches:",
+        "  - target: {kind: OCIRepository}",
+        "    patch: |",
+        "      [{op: add, path: /spec/verify, value: {provider: cosign}}]",
+    )
+    assert one(instance(*lines)).is_verified
+    assert not one(instance()).is_verified
+
+
+def test_only_who_follows_the_tag_waits_for_a_signature() -> None:
+    staging = repository("tag: staging", SIGNED)
+    assert is_verified(found({"a.yaml": repository(MOVING, SIGNED)}), PRODUCTION)
+    assert not is_verified(found({"a.yaml": repository(MOVING), "b.yaml": staging}), PRODUCTION)
+    assert is_verified(found({"a.yaml": repository("tag: '${tag}'", SIGNED)}), PRODUCTION)
+    assert is_verified(found({"a.yaml": repository("semver: '>= 2-0'", SIGNED)}), PRODUCTION)
+
+
+def test_suspended_is_told() -> None:
+    assert one(repository(MOVING, "suspend: true")).is_suspended
+    assert not one(repository(MOVING, "suspend: false")).is_suspended
+
+
+# Promotion
+
+
+@pytest.mark.parametrize(
+    "ref",
+    [PINNED, f"digest: '{DIGEST}'", f"tag: production, digest: '{DIGEST}'", "tag: v2.8.8", "tag: 3f2a91c"],
+)
+def test_who_pins_it_has_pull_requests(ref: str) -> None:
+    assert promotion_of(found({"flux.yaml": repository(ref)}), PRODUCTION) is Promotion.PULL_REQUEST
+
+
+@pytest.mark.parametrize("ref", [MOVING, "semver: '>= 2.8.0-0'", "tag: staging", ""])
+def test_who_follows_has_the_tag_moved(ref: str) -> None:
+    assert promotion_of(found({"flux.yaml": repository(ref)}), PRODUCTION) is Promotion.TAG
+
+
+def test_where_nothing_refers_to_it_the_tag_is_moved() -> None:
+    assert promotion_of((), PRODUCTION) is Promotion.TAG
+
+
+def test_another_tag_that_moves_says_nothing() -> None:
+    files = {"a.yaml": repository(PINNED), "b.yaml": repository("tag: staging")}
+    assert promotion_of(found(files), PRODUCTION) is Promotion.PULL_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("ref", "address", "told"),
+    [
+        (MOVING, PRODUCTION, "b.yaml:7 follows its tag production"),
+        ("semver: 2.x", PRODUCTION, "b.yaml:7 takes what a range admits"),
+        ("", parse_address(URL), "b.yaml:6 follows its tag latest"),
+    ],
+)
+def test_where_they_disagree_a_person_has_to_say(ref: str, address: Address, told: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        promotion_of(found({"a.yaml": repository(PINNED), "b.yaml": repository(ref)}), address)
+    assert raised.value.message.endswith(f"a.yaml:7 pins the artifact, and {told}")
+    assert "--promote" in raised.value.hint
+
+
+def test_where_one_cannot_be_told_a_person_has_to_say() -> None:
+    with pytest.raises(UsageError) as raised:
+        promotion_of(found({"a.yaml": repository("tag: '${tag}'")}), PRODUCTION)
+    assert raised.value.message.endswith("a.yaml:7 takes the artifact, and a variable stands for it")
+
+
+def test_a_ref_that_a_patch_sets_is_not_decisive() -> None:
+    patch = patching("kind: OCIRepository", "[{op: replace, path: /spec/ref/tag, value: v2.9.4}]")
+    with pytest.raises(UsageError) as raised:
+        promotion_of(found({"a/flux.yaml": repository(MOVING), "a/kustomization.yaml": patch}), PRODUCTION)
+    assert "another one is put in by a patch: a/kustomization.yaml:5" in raised.value.message
+
+
+def test_what_a_resource_set_makes_tells_how_it_is_promoted() -> None:
+    inner = repository(MOVING).replace("\n", "\n    ").rstrip(" ")
+    text = f"kind: ResourceSet\nmetadata: {{name: sources}}\nspec:\n  resources:\n  - {inner}"
+    (only,) = found({"set.yaml": text})
+    assert (only.is_made, only.follows) == (True, "production")
+    assert promotion_of((only,), PRODUCTION) is Promotion.TAG
