@@ -27,10 +27,12 @@ _NO_FLAGS = (
     "dry-run",
     "registry-username",
     "registry-password",
+    "plain-http",
+    "to",
 )
 _FLAGS = tuple(name for name in _NAMES if name not in _NO_FLAGS)
-_OF_REGISTRIES = ("docker-config", "ca-file")
-"""The flags of a rollback: it is about a registry and nothing else."""
+_OF_ROLLBACKS = ("to", "docker-config", "ca-file")
+"""A rollback is about a registry and nothing else."""
 _MODES = ("upgrade", "plan", "rollback")
 # YAML 1.2's core schema, https://yaml.org/spec/1.2.2/#1032-tag-resolution: what a workflow's author writes.
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -63,16 +65,18 @@ def arguments(env: Mapping[str, str]) -> list[str]:
     mode = _one_of("mode", given.get("mode", "upgrade"), _MODES)
     if "policy" in given:
         _one_of("policy", given["policy"], tuple(Bump))
-    path, is_dry = given.get("path", "."), _is_dry(given)
+    path, is_dry = given.get("path", "."), _is_true(given, "dry-run")
     # An argument that begins with a dash would be taken for a flag.
     argv = [mode, f"./{path}" if path.startswith("-") else path]
     if mode != "rollback":
         argv.append("--pull-request")
     if mode != "plan" and is_dry:
         argv.append("--dry-run")
+    if _is_true(given, "plain-http"):
+        argv.append("--plain-http")
     if "registry-username" in given:
         argv.append(f"--username={given['registry-username']}")
-    flags = _OF_REGISTRIES if mode == "rollback" else _FLAGS
+    flags = _OF_ROLLBACKS if mode == "rollback" else _FLAGS
     return [*argv, *(f"--{name}={given[name]}" for name in flags if name in given)]
 
 
@@ -111,7 +115,7 @@ def check(env: Mapping[str, str], runner: Runner, *, has_checkout: bool) -> None
             hint="the secret that it comes from does not exist, or this event may not read it; "
             "without the input, the job's own token is used",
         )
-    writes = given.get("mode", "upgrade") != "plan" and not _is_dry(given)
+    writes = given.get("mode", "upgrade") != "plan" and not _is_true(given, "dry-run")
     if writes and runner.event == "pull_request":
         raise UsageError(
             "a run for a pull_request event opens no pull requests and moves no tags: "
@@ -157,12 +161,10 @@ def _name(variable: str) -> str:
     return variable.removeprefix(_PREFIX).lower().replace("_", "-")
 
 
-def _is_dry(given: Mapping[str, str]) -> bool:
-    asked = given.get("dry-run", "false")
+def _is_true(given: Mapping[str, str], name: str) -> bool:
+    asked = given.get(name, "false")
     if asked not in _BOOLEANS:
-        raise UsageError(
-            f"the input dry-run is neither true nor false: '{asked}'", hint="write true or false"
-        )
+        raise UsageError(f"the input {name} is neither true nor false: '{asked}'", hint="write true or false")
     return _BOOLEANS[asked]
 
 

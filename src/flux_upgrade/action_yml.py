@@ -103,6 +103,11 @@ INPUTS = (
         "A Docker `config.json` with credentials for registries, relative to the workspace. Default: none; "
         "a container does not see the runner's own.",
     ),
+    Input("plain-http", "`true` or `false`: talk to the artifact's registry over http, not https.", "false"),
+    Input(
+        "to",
+        "A tag or a digest that `mode: rollback` takes the tag back to. Default: what it stood for before.",
+    ),
 )
 
 OUTPUTS = (

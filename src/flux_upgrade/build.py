@@ -134,9 +134,13 @@ def build_credentials(settings: Settings, *, is_asked: bool = False) -> Credenti
     from flux_upgrade.edges.docker_config import DockerConfig
     from flux_upgrade.edges.registry_credentials import ForgivingCredentials, GivenCredentials
 
-    access, environment = settings.registry, {"HOME": settings.home, "PATH": settings.search_path}
-    file = access.docker_config or access.found_config
-    found = DockerConfig(file, settings.search_path, environment, required=bool(access.docker_config))
+    access = settings.registry
+    found = DockerConfig(
+        access.docker_config or access.found_config,
+        settings.search_path,
+        access.environment,
+        required=bool(access.docker_config),
+    )
     # Most of what is pulled is public, and can be had without.
     source = found if access.docker_config or is_asked else ForgivingCredentials(found)
     if settings.artifact is None or not access.username:

@@ -74,6 +74,8 @@ class RegistryAccess(NamedTuple):
     """A ``config.json`` that has to be there; empty: ``found_config``, should it be there."""
     found_config: str = ""
     """Where Docker itself would look."""
+    environment: Mapping[str, str] = {}
+    """What Docker's credential helpers are run with: that of the user, without our own secrets."""
 
     def __repr__(self) -> str:
         """Without the password."""
@@ -149,6 +151,11 @@ def parse_settings(argv: Sequence[str], env: Mapping[str, str]) -> Settings:
         registry=RegistryAccess(
             password=env.get("FLUX_UPGRADE_REGISTRY_PASSWORD", "").strip(),
             found_config=_docker_config(env),
+            environment={
+                name: value
+                for name, value in env.items()
+                if name not in _SECRETS and not name.startswith("INPUT_")
+            },
         ),
         git={
             name: value

@@ -30,7 +30,7 @@ def test_outputs_are_the_programs() -> None:
 
 
 def test_there_are_few_inputs_and_each_tells_its_default() -> None:
-    assert len(INPUTS) <= 18
+    assert len(INPUTS) <= 20
     for each in INPUTS:
         assert bool(each.default) != ("Default:" in each.told), each.name
 
@@ -60,6 +60,7 @@ def test_what_the_inputs_become_is_understood(mode: str) -> None:
         "INPUT_POLICY": "minor",
         "INPUT_DRY-RUN": "true",
         "INPUT_PROMOTE": "tag",
+        "INPUT_PLAIN-HTTP": "true",
     }
     _, unknown = build_parser().parse_known_args(action.arguments(env))
     assert unknown == []

@@ -145,3 +145,15 @@ def test_a_tag_that_moves_meanwhile_is_left_alone() -> None:
     with pytest.raises(Overtaken):
         back(using)
     assert using.named[TAG] == theirs.digest
+
+
+def test_a_release_that_is_rejected_again_is_noted_once() -> None:
+    using = registry("v2.8.7")
+    first = run(using).promoted
+    back(using)
+    using.add(TAG, {**files("v2.8.7"), "new.yaml": b"kind: New\n"})
+    run(using, approve=["v2.8.8"])
+
+    back(using)
+
+    assert using.named[f"{TAG}.rejected-v2.8.8"] == first

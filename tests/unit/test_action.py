@@ -39,6 +39,8 @@ def test_every_input_becomes_its_argument() -> None:
         "INPUT_REGISTRY-USERNAME": "octocat",
         "INPUT_REGISTRY-PASSWORD": "third-secret",
         "INPUT_DOCKER-CONFIG": "docker.json",
+        "INPUT_PLAIN-HTTP": "true",
+        "INPUT_TO": "",
     }
     assert set(env) == set(DEFAULTS)
     assert action.arguments(env) == [
@@ -46,6 +48,7 @@ def test_every_input_becomes_its_argument() -> None:
         "clusters/a b",
         "--pull-request",
         "--dry-run",
+        "--plain-http",
         "--username=octocat",
         "--policy=minor",
         "--range=>=2.6 <2.9",
@@ -71,12 +74,14 @@ def test_a_rollback_is_told_about_its_registry_alone() -> None:
         "INPUT_REGISTRY-USERNAME": "octocat",
         "INPUT_CA-FILE": "ca.pem",
         "INPUT_RELEASE-SOURCE": "github",
+        "INPUT_TO": "v2.8.7-0123456789ab",
     }
     assert action.arguments(env) == [
         "rollback",
         "oci://ghcr.io/octo-org/flux:production",
         "--dry-run",
         "--username=octocat",
+        "--to=v2.8.7-0123456789ab",
         "--ca-file=ca.pem",
     ]
 

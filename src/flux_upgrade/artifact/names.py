@@ -1,6 +1,7 @@
-"""The tags that we give: each is written once, and what it stands for never changes.
+"""The tags that we give: all that one run leaves for the next, besides the artifacts themselves.
 
-They are all that one run leaves for the next, besides the artifacts themselves.
+``v2.9.4-0123456789ab`` is written once. So is ``production.rejected-v2.9.4``.
+``production.before-0123456789ab`` is written again where the same artifact is promoted in place of another.
 """
 
 from __future__ import annotations

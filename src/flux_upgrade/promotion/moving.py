@@ -1,7 +1,8 @@
 """Move a tag from what it is known to stand for to something else.
 
 A registry has no compare-and-swap: the tag is looked at directly before it is moved and read again
-directly afterwards. Whoever moves it between these looks is noticed, but not kept from it.
+directly afterwards. Who moves it before the first look or between ours and the second is noticed. Who
+moves it in the moment between the first look and ours is overwritten; what they pushed is still there.
 """
 
 from __future__ import annotations

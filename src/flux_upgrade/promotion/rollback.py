@@ -25,6 +25,8 @@ class Rollback(NamedTuple):
     wanted: StoredManifest
     rejected: str
     """The release of Flux that is not to be proposed again, a tag; empty where it is not known, or stays."""
+    is_noted: bool
+    """Whether it was rejected before, so that the registry remembers it already."""
 
 
 def plan_rollback(address: Address, back_to: str, registry: ArtifactRegistry) -> Rollback:
@@ -43,12 +45,14 @@ def plan_rollback(address: Address, back_to: str, registry: ArtifactRegistry) ->
     if wanted.digest == current.digest:
         raise NoWayBack(f"{address} stands for {wanted.digest} already", hint=_elsewhere(tags))
     version = _version(current)
-    return Rollback(address, current, wanted, version if version != _version(wanted) else "")
+    rejected = version if version != _version(wanted) else ""
+    is_noted = bool(rejected) and names.rejected(address.tag, rejected) in tags
+    return Rollback(address, current, wanted, rejected, is_noted)
 
 
 def roll_back(planned: Rollback, registry: ArtifactRegistry) -> None:
     """Remember what is rejected, then move the tag. Raises as ``move``."""
-    if planned.rejected:
+    if planned.rejected and not planned.is_noted:
         registry.put_manifest(planned.current, names.rejected(planned.address.tag, planned.rejected))
     move(planned.address, planned.current.digest, planned.wanted, registry)
 

@@ -67,9 +67,11 @@ def artifact_outputs(outcome: ArtifactOutcome, report: str, *, written: bool) ->
 
 
 def _told(outcome: ArtifactOutcome) -> Pushed | None:
-    """What was promoted, else what waits for a signature, else what waits for its approval."""
-    approved = [each for each in outcome.pushed if each.successor.upgrade.approved]
-    return next(reversed(approved or outcome.pushed), None)
+    """What was promoted or waits for a signature, else what ``pending-version`` is about."""
+    plan = outcome.plan.plan
+    waiting = next((each for each in plan.upgrades if not each.approved), None)
+    wanted = plan.approved or waiting
+    return next((each for each in outcome.pushed if each.successor.upgrade is wanted), None)
 
 
 def artifact_summary(
