@@ -127,6 +127,7 @@ class MemoryRegistry:
 
     def put_blob(self, blob: BinaryIO, descriptor: Descriptor) -> None:
         self._called("put_blob", descriptor.media_type)
+        blob.seek(0)
         content = blob.read()
         assert (digest_of(content), len(content)) == (descriptor.digest, descriptor.size)
         self.blobs[descriptor.digest] = content

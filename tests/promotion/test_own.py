@@ -6,7 +6,7 @@ import pytest
 
 from flows import listed, manifest
 from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.errors import Overtaken, UntrustedArchive
+from flux_upgrade.errors import Overtaken, RegistryUnavailable, UntrustedArchive
 from flux_upgrade.kinds.own_artifacts import Successor
 from flux_upgrade.plan import Terms
 from flux_upgrade.promotion.own import PinnedArtifacts
@@ -130,3 +130,22 @@ def test_what_somebody_else_pushed_in_the_meantime_is_not_overwritten_and_named_
 
     assert using.named[slow_named.tag] == theirs
     assert rebased(slow, TAG, "v2.8.8").digest == theirs != slow_named.digest
+
+
+def test_a_push_that_fails_can_be_tried_again() -> None:
+    using = registry("v2.8.7")
+    artifacts = own(using)
+    named = rebased(artifacts, TAG, "v2.8.8")
+
+    def fail(call: str) -> None:
+        if call == f"put_manifest {named.tag}":
+            raise RegistryUnavailable(f"{call} failed")
+
+    using.before = fail
+    with pytest.raises(RegistryUnavailable):
+        artifacts.push(TAG, "v2.8.8")
+    using.before = str
+
+    artifacts.push(TAG, "v2.8.8")
+
+    assert using.named[named.tag] == named.digest

@@ -6,7 +6,7 @@ import pytest
 
 from flows import manifest
 from flux_upgrade.decision import HoldReason
-from flux_upgrade.errors import NothingFound, NoWayBack, Overtaken
+from flux_upgrade.errors import NothingFound, NoWayBack, Overtaken, UsageError
 from flux_upgrade.policy import Bump
 from flux_upgrade.promotion.rollback import Rollback, plan_rollback, roll_back
 from memory_registry import FILE, MemoryRegistry
@@ -157,3 +157,29 @@ def test_a_release_that_is_rejected_again_is_noted_once() -> None:
     back(using)
 
     assert using.named[f"{TAG}.rejected-v2.8.8"] == first
+
+
+def test_a_note_about_an_earlier_promotion_does_not_lead_astray() -> None:
+    using = registry("v2.8.7")
+    first = using.named[TAG]
+    run(using)
+    run(using, approve=["2.9"])  # in place of the patch, which is noted
+    back(using)
+    back(using)
+    assert using.named[TAG] == first
+    run(using, approve=["v2.9.4"])  # in place of the first one, from which it was made
+
+    back(using)
+
+    assert using.named[TAG] == first
+
+
+def test_what_is_newer_is_no_way_back() -> None:
+    using = registry("v2.8.7")
+    run(using)
+    newer = next(tag for tag in using.named if tag.startswith("v2.9.4-"))
+    before = using.named[TAG]
+
+    with pytest.raises(UsageError, match=r"v2\.9\.4 is newer than v2\.8\.8"):
+        back(using, newer)
+    assert using.named[TAG] == before

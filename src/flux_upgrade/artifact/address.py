@@ -10,11 +10,15 @@ from flux_upgrade.values import NamedTuple
 SCHEME = "oci://"
 
 # github.com/distribution/reference, regexp.go.
-_HOST = r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?"
 _PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+HOST = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?")
+"""Of a registry, with its port."""
+PATH = re.compile(rf"{_PART}(?:/{_PART})*")
+"""Of a repository in it."""
+TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 _ADDRESS = re.compile(
-    rf"(?P<host>{_HOST})/(?P<path>{_PART}(?:/{_PART})*)"
-    r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9._-]{0,127}))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?"
+    rf"(?P<host>{HOST.pattern})/(?P<path>{PATH.pattern})"
+    rf"(?::(?P<tag>{TAG.pattern}))?(?:@(?P<digest>sha256:[0-9a-f]{{64}}))?"
 )
 _EXAMPLE = "write it like oci://ghcr.io/org/flux-manifests:production"
 

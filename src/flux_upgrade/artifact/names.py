@@ -24,10 +24,16 @@ def immutable(version: str, diff_id: str) -> str:
     return f"{version.replace('+', '_')}-{_short(diff_id)}"
 
 
+def version_of(tag: str) -> str:
+    """The release of Flux in a tag that ``immutable`` gives; empty for any other."""
+    found = _IMMUTABLE.fullmatch(tag)
+    version = found["version"].replace("_", "+") if found is not None else ""
+    return version if is_tag(version) else ""
+
+
 def is_immutable(tag: str) -> bool:
     """Whether a tag is one that ``immutable`` gives."""
-    found = _IMMUTABLE.fullmatch(tag)
-    return found is not None and is_tag(found["version"].replace("_", "+"))
+    return bool(version_of(tag))
 
 
 def before(tag: str, digest: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
 
+from flux_upgrade.artifact.address import HOST, PATH, TAG
 from flux_upgrade.artifact.manifest import StoredManifest
 from flux_upgrade.edges import checksums, trouble
 from flux_upgrade.edges.archive import MAX_COMPRESSED, refused
@@ -35,11 +36,7 @@ _DENIED, _NOT_FOUND = (401, 403), 404
 _MAX_MANIFEST = 4 * 1024 * 1024  # bytes; the specification asks registries to take that much
 _MAX_PAGES = 50
 _PAGE = 1000  # tags; ghcr.io and Docker Hub give no more at a time, whatever is asked for
-_HOST = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?")
 _LOOPBACK = re.compile(r"(?:localhost|127\.[0-9.]+|\[::1\])(?::[0-9]+)?")
-_PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
-_PATH = re.compile(rf"{_PART}(?:/{_PART})*")
-_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 _DOCKER_HUB_NAMES = ("docker.io", "index.docker.io")
 
 
@@ -239,7 +236,7 @@ def open_repository(client: Client, name: str, credentials: CredentialSource | N
         host, path = "docker.io", name
     if host in _DOCKER_HUB_NAMES:
         host, path = DOCKER_HUB, path if "/" in path else f"library/{path}"
-    if _HOST.fullmatch(host) is None or _PATH.fullmatch(path) is None:
+    if HOST.fullmatch(host) is None or PATH.fullmatch(path) is None:
         raise SourceUnavailable(
             f"'{one_line(name)}' is no name of an OCI repository",
             hint="write it like ghcr.io/fluxcd/flux-manifests, in lower case",
@@ -250,7 +247,7 @@ def open_repository(client: Client, name: str, credentials: CredentialSource | N
 
 def _is_reference(text: str) -> bool:
     """Whether it is a tag or a digest."""
-    return checksums.sha256_of_digest(text) is not None or _TAG.fullmatch(text) is not None
+    return checksums.sha256_of_digest(text) is not None or TAG.fullmatch(text) is not None
 
 
 def _descriptors(stated: object) -> list[dict[str, object]]:

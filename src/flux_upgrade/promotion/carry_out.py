@@ -74,8 +74,9 @@ def _push(pulled: Pulled, wanted: Successor, means: Means, *, has_config: bool) 
 
 
 def _promote(pulled: Pulled, wanted: StoredManifest, registry: ArtifactRegistry) -> None:
-    tag = pulled.address.tag
-    # One that waited for its approval was made from what was promoted then.
-    if parse(wanted).annotations.get(PREVIOUS) != pulled.stored.digest:
-        registry.put_manifest(pulled.stored, names.before(tag, wanted.digest))
+    before = names.before(pulled.address.tag, wanted.digest)
+    # One that waited for its approval was made from what was promoted then. A note that there is may be
+    # about an earlier promotion.
+    if parse(wanted).annotations.get(PREVIOUS) != pulled.stored.digest or before in pulled.tags:
+        registry.put_manifest(pulled.stored, before)
     move(pulled.address, pulled.stored.digest, wanted, registry)

@@ -68,8 +68,9 @@ class PinnedArtifacts:
                 hint="run again: it is looked at anew",
             )
         keep(found.pulled, registry)
-        with found.made as made:
-            put(found.pulled, found.named.tag, made, registry)
+        # Another cluster may name the same one: what fails here is tried again there.
+        put(found.pulled, found.named.tag, found.made, registry)
+        found.made.layer.close()
         self._rebased[reference, target] = found._replace(made=None)
 
     def _at(self, reference: str) -> Pulled | Held:

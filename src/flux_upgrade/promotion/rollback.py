@@ -8,11 +8,11 @@ from __future__ import annotations
 from flux_upgrade.artifact import names
 from flux_upgrade.artifact.address import Address
 from flux_upgrade.artifact.manifest import PREVIOUS, REVISION, StoredManifest, parse
-from flux_upgrade.errors import NothingFound, NoWayBack
+from flux_upgrade.errors import NothingFound, NoWayBack, UsageError
 from flux_upgrade.ports import ArtifactRegistry
 from flux_upgrade.promotion.moving import move
 from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import is_tag
+from flux_upgrade.versions import is_tag, precedence
 
 _MOST_NAMED = 5
 
@@ -32,7 +32,7 @@ class Rollback(NamedTuple):
 def plan_rollback(address: Address, back_to: str, registry: ArtifactRegistry) -> Rollback:
     """``back_to``: a tag or a digest; empty: what the last promotion began from.
 
-    Raises NothingFound, NoWayBack, and what ``ArtifactRegistry`` raises.
+    Raises NothingFound, NoWayBack, UsageError for what is newer, and what ``ArtifactRegistry`` raises.
     """
     current = registry.manifest(address.tag)
     if current is None:
@@ -44,8 +44,13 @@ def plan_rollback(address: Address, back_to: str, registry: ArtifactRegistry) ->
         raise NoWayBack(f"{address.repository} has no {reference} any more", hint=_elsewhere(tags))
     if wanted.digest == current.digest:
         raise NoWayBack(f"{address} stands for {wanted.digest} already", hint=_elsewhere(tags))
-    version = _version(current)
-    rejected = version if version != _version(wanted) else ""
+    version, older = _version(current), names.version_of(reference) or _version(wanted)
+    if version and older and precedence(older) > precedence(version):
+        raise UsageError(
+            f"{older} is newer than {version}, which {address} stands for",
+            hint=f"take it there with `flux-upgrade upgrade {address} --approve {older}`",
+        )
+    rejected = version if version != older else ""
     is_noted = bool(rejected) and names.rejected(address.tag, rejected) in tags
     return Rollback(address, current, wanted, rejected, is_noted)
 
