@@ -12,10 +12,10 @@ import pytest
 from edges import registries
 from edges.conftest import Clients
 from edges.loopback import Answer, Loopback, closed_port
+from flux_upgrade.artifact.manifest import MANIFEST_TYPE
 from flux_upgrade.build import build_charts
 from flux_upgrade.edges.charts import CONFIG_TYPE, MAX_INDEX, HelmCharts, read_index
 from flux_upgrade.edges.http import Client, Credential
-from flux_upgrade.edges.oci import MANIFEST_TYPE
 from flux_upgrade.errors import SourceUnavailable, UntrustedArchive
 from flux_upgrade.ports import Charts
 from flux_upgrade.settings import Settings

@@ -14,10 +14,11 @@ import pytest
 from edges import registries
 from edges.conftest import Clients
 from edges.loopback import Answer, Loopback, Seen, closed_port
+from flux_upgrade.artifact.manifest import MANIFEST_TYPE
 from flux_upgrade.build import build_artifacts
 from flux_upgrade.decision import Hold, HoldReason
 from flux_upgrade.edges.artifacts import RegistryArtifacts
-from flux_upgrade.edges.oci import INDEX_TYPE, MANIFEST_TYPE
+from flux_upgrade.edges.oci import INDEX_TYPE
 from flux_upgrade.errors import SourceUnavailable, UntrustedArchive, UsageError
 from flux_upgrade.kinds import gotk
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions

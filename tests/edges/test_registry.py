@@ -12,9 +12,10 @@ from edges.loopback import Answer, Loopback
 from edges.registries import push
 from edges.small_release import member, pack
 from edges.worlds import REGISTRY, serve_artifact
+from flux_upgrade.artifact.manifest import CONTENT_TYPE
 from flux_upgrade.edges.archive import MAX_COMPRESSED
 from flux_upgrade.edges.http import Credential
-from flux_upgrade.edges.registry import CONTENT_TYPE, FluxManifestsRegistry, layer_digest
+from flux_upgrade.edges.registry import FluxManifestsRegistry, layer_digest
 from flux_upgrade.edges.registry_login import bearer_challenge
 from flux_upgrade.errors import SourceUnavailable, UntrustedArchive
 

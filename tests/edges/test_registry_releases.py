@@ -19,10 +19,11 @@ from edges.loopback import closed_port
 from edges.registries import PASSWORD, USERNAME, htpasswd, push, push_blob, push_manifest, running_registry
 from edges.small_release import member, pack
 from flux_upgrade import cli
+from flux_upgrade.artifact.manifest import MANIFEST_TYPE
 from flux_upgrade.build import build_releases
 from flux_upgrade.edges.cache import DownloadCache
 from flux_upgrade.edges.http import Client
-from flux_upgrade.edges.oci import MANIFEST_TYPE, Repository, open_repository
+from flux_upgrade.edges.oci import Repository, open_repository
 from flux_upgrade.edges.registry_releases import Derivation, RegistryReleases
 from flux_upgrade.errors import (
     ReleaseNotFound,

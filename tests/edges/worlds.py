@@ -9,13 +9,13 @@ from pathlib import Path
 
 from edges.loopback import Answer, Loopback
 from edges.small_release import archive, checksums, member, pack
+from flux_upgrade.artifact.manifest import CONTENT_TYPE, MANIFEST_TYPE
 from flux_upgrade.edges.cache import DownloadCache
 from flux_upgrade.edges.directory import DirectoryReleases
 from flux_upgrade.edges.github import GitHubReleases
 from flux_upgrade.edges.http import Client
 from flux_upgrade.edges.mirror import HttpReleases
-from flux_upgrade.edges.oci import MANIFEST_TYPE
-from flux_upgrade.edges.registry import CONTENT_TYPE, FluxManifestsRegistry
+from flux_upgrade.edges.registry import FluxManifestsRegistry
 from flux_upgrade.ports import Releases
 
 GENERATOR = ("pkg/manifestgen/install/install.go", "pkg/manifestgen/install/options.go")

@@ -64,12 +64,13 @@ class Site:
     source: Path
     path: str
     flags: tuple[str, ...] = ("--plain-http",)
+    tag: str = "production"
     env: Mapping[str, str] = field(default_factory=dict)
     slept: list[float] = field(default_factory=list)
 
     @property
     def address(self) -> str:
-        return f"oci://{self.url.partition('://')[2]}/{self.path}:production"
+        return f"oci://{self.url.partition('://')[2]}/{self.path}:{self.tag}"
 
     def run(self, command: str, *more: str, stdin: str = "") -> Ran:
         """``flux-upgrade COMMAND ADDRESS``."""

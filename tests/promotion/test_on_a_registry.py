@@ -13,7 +13,14 @@ import pytest
 from edges.faulty_registry import Fault, FaultyRegistry
 from edges.registries import PASSWORD, USERNAME, push_manifest
 from flows import manifest
-from flux_upgrade.errors import ForbiddenByRegistry, NothingFound, NoWayBack, Overtaken, UntrustedArchive
+from flux_upgrade.errors import (
+    ForbiddenByRegistry,
+    NothingFound,
+    NoWayBack,
+    Overtaken,
+    UntrustedArchive,
+    UsageError,
+)
 from memory_registry import FILE, digest_of
 from promotion.program import Seen, Site, entries, listed_by_skopeo, skopeo
 from promotion.protected import filled, protected, with_tokens
@@ -135,6 +142,19 @@ def test_a_rollback_without_a_way_back_says_where_to_go(site: Site, seen: Seen) 
 
     assert ran.exit_code == NoWayBack.exit_code
     assert "--to" in ran.err
+    assert seen.tags() == before
+
+
+def test_a_tag_that_never_moves_is_not_moved(site: Site, seen: Seen) -> None:
+    site.run("upgrade")
+    before = seen.tags()
+    kept = next(tag for tag in before if tag.startswith("v2.8.7-"))
+
+    for command in ("upgrade", "plan", "rollback"):
+        ran = Site(site.url, site.source, site.path, tag=kept).run(command)
+        assert ran.exit_code == UsageError.exit_code, ran.out
+        assert "follow" in ran.err
+
     assert seen.tags() == before
 
 

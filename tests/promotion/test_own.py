@@ -122,7 +122,7 @@ def test_what_somebody_else_pushed_in_the_meantime_is_not_overwritten_and_named_
     using = registry("v2.8.7")
     slow = own(using)
     slow_named = rebased(slow, TAG, "v2.8.8")
-    using.add(slow_named.tag, {**files("v2.8.7"), FILE: manifest("v2.8.8")}, {"team": "other"})
+    using.add(slow_named.tag, {**files("v2.8.7"), FILE: manifest("v2.8.8")})
     theirs = using.named[slow_named.tag]
 
     with pytest.raises(Overtaken):

@@ -5,12 +5,15 @@ from __future__ import annotations
 import errno
 import io
 import json
+import re
 from collections.abc import Callable
 
 import pytest
 
 from flows import manifest
+from flux_upgrade.artifact import names
 from flux_upgrade.artifact.address import parse_address
+from flux_upgrade.artifact.manifest import CONTENT_TYPE
 from flux_upgrade.decision import HoldReason
 from flux_upgrade.errors import (
     NothingFound,
@@ -161,16 +164,42 @@ def test_a_minor_that_the_policy_covers_waits_for_nobody() -> None:
     assert len(outcome.pushed) == 1
 
 
-def test_content_that_was_pushed_under_other_annotations_is_not_pushed_again() -> None:
+def test_the_same_content_beside_other_annotations_is_another_artifact_and_its_layer_is_not_pushed_again() -> (
+    None
+):
     using = registry("v2.8.7")
-    outcome = run(using)
-    # Somebody restores the artifact from a backup, with another manifest about the same content.
+    first = run(using)
+    # Another channel of the same repository, or the same one after somebody gave it an annotation.
     using.add(TAG, files("v2.8.7"), {"team": "platform"})
 
     again = run(using)
 
-    assert not [call for call in writes(using) if call.startswith("put_blob")]
-    assert again.promoted == outcome.promoted
+    assert f"put_blob {CONTENT_TYPE}" not in using.calls
+    assert annotations_of(using, TAG)["team"] == "platform"
+    assert using.files(TAG) == using.files(first.promoted)
+    assert again.promoted != first.promoted
+    (tag,) = [tag for tag, digest in using.named.items() if digest == again.promoted and tag != TAG]
+    assert re.fullmatch(r"v2\.8\.8-[0-9a-f]{12}-[0-9a-f]{12}", tag)
+
+
+def test_it_is_found_again_by_the_next_run_while_it_waits_for_its_signature() -> None:
+    using = registry("v2.8.7")
+    run(using)
+    using.add(TAG, files("v2.8.7"), {"team": "platform"})
+    waiting = run(using, is_verified=True)
+    (pushed,) = [each for each in waiting.pushed if each.successor.version == "v2.8.8"]
+    assert pushed.stored is not None
+    using.signed.add(pushed.stored.digest)
+
+    signed = run(using, is_verified=True)
+
+    assert signed.promoted == pushed.stored.digest
+
+
+@pytest.mark.parametrize("tag", ["v2.8.7-0123456789ab", "a.before-0123456789ab", "a.rejected-v2.9.4"])
+def test_tags_that_no_cluster_follows_are_told_from_others(tag: str) -> None:
+    assert names.is_ours(tag)
+    assert not any(names.is_ours(each) for each in ("production", "v2.8.7", "2026.before", "v2.8.7-rc.1"))
 
 
 def test_an_artifact_that_is_not_what_its_tag_says_is_not_promoted() -> None:

@@ -44,6 +44,7 @@ _INDEX_TYPES = (
 )
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _SCHEMA = 2
+_WRITTEN = (CREATED, SOURCE, REVISION, PREVIOUS)
 # What is said of the bytes of a layer, and true of no others: fields of a descriptor, and annotations
 # that oras (oras-go, content/file) and eStargz (containerd/stargz-snapshotter, estargz) write.
 _OF_THE_BYTES = ("mediaType", "size", "digest", "data", "urls")
@@ -149,6 +150,18 @@ def successor(
     )
     digest = f"sha256:{sha256(content).hexdigest()}"
     return StoredManifest(MANIFEST_TYPE, content, digest), CONFIG, config
+
+
+def beside_the_content(manifest: Manifest) -> str:
+    """A digest (hexadecimal) of what ``successor`` keeps of an image's manifest besides the first layer.
+
+    Equal for two artifacts whose successors with the same layer differ in nothing but who made them when.
+    """
+    first, *others = manifest.stated_layers
+    annotations = {key: value for key, value in manifest.annotations.items() if key not in _WRITTEN}
+    unlike = Descriptor(content_type(manifest.layers[0].media_type), "", 0)
+    kept = {"first": _in_place_of(first, unlike), "others": others, "annotations": annotations}
+    return sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
 
 
 def content_type(media_type: str) -> str:

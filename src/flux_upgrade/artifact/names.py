@@ -15,13 +15,23 @@ from flux_upgrade.versions import is_tag
 _HEX = 12
 _LONGEST = 128
 """Characters of a tag: OCI Distribution Specification 1.1, "Pulling manifests"."""
-_IMMUTABLE = re.compile(rf"(?P<version>v[0-9].*)-(?P<content>[0-9a-f]{{{_HEX}}})")
+_DIGEST = rf"[0-9a-f]{{{_HEX}}}"
+_IMMUTABLE = re.compile(rf"(?P<version>v[0-9].*?)-{_DIGEST}(?:-{_DIGEST})?")
+_NOTE = re.compile(rf".+\.(?:before-{_DIGEST}|rejected-v[0-9].*)")
 
 
 def immutable(version: str, diff_id: str) -> str:
     """``v2.9.4-0123456789ab``: a release of Flux, and the digest of the uncompressed layer with it."""
     # A tag cannot hold the plus sign of build metadata.
     return f"{version.replace('+', '_')}-{_short(diff_id)}"
+
+
+def another(tag: str, beside: str) -> str:
+    """``v2.9.4-0123456789ab-ba9876543210``: the same content beside other layers or annotations.
+
+    ``tag``: as ``immutable`` gives it; ``beside``: as ``manifest.beside_the_content`` does.
+    """
+    return f"{tag}-{_short(beside)}"
 
 
 def version_of(tag: str) -> str:
@@ -34,6 +44,11 @@ def version_of(tag: str) -> str:
 def is_immutable(tag: str) -> bool:
     """Whether a tag is one that ``immutable`` gives."""
     return bool(version_of(tag))
+
+
+def is_ours(tag: str) -> bool:
+    """Whether a tag is one of those that no cluster follows."""
+    return is_immutable(tag) or _NOTE.fullmatch(tag) is not None
 
 
 def before(tag: str, digest: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from flux_upgrade.artifact import names
 from flux_upgrade.artifact.address import Address
 from flux_upgrade.build import (
     build_artifacts,
@@ -44,10 +45,10 @@ def gather_artifact(
 
     Raises UsageError, InvalidConfig, SourceUnavailable, and what ``pull`` and ``plan_artifact`` raise.
     """
-    if not address.tag:
+    if not address.tag or names.is_ours(address.tag):
         raise UsageError(
             f"{address} names no tag that could be moved",
-            hint="add the tag that the cluster's OCIRepository takes, like :production",
+            hint="give the tag that the cluster's OCIRepository follows, like :production",
         )
     asked = asked_of(settings)
     group = build_config(settings, find(settings.path)).default

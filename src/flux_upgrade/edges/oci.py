@@ -12,7 +12,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from flux_upgrade.artifact.address import HOST, PATH, TAG
-from flux_upgrade.artifact.manifest import StoredManifest
+from flux_upgrade.artifact.manifest import MANIFEST_TYPE, StoredManifest
 from flux_upgrade.edges import checksums, trouble
 from flux_upgrade.edges.archive import MAX_COMPRESSED, refused
 from flux_upgrade.edges.http import Ask, BodyTooLarge, Client, Response
@@ -24,7 +24,6 @@ from flux_upgrade.edges.registry_login import ANONYMOUS, REFUSALS, RegistryLogin
 from flux_upgrade.errors import SourceUnavailable
 from flux_upgrade.values import NamedTuple
 
-MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
 INDEX_TYPE = "application/vnd.oci.image.index.v1+json"
 _DOCKER_TYPES = (
     "application/vnd.docker.distribution.manifest.v2+json",

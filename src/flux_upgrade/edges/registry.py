@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from flux_upgrade.artifact.manifest import CONTENT_TYPE
 from flux_upgrade.edges import checksums
 from flux_upgrade.edges.archive import read_single, refused
 from flux_upgrade.edges.cache import DownloadCache
 from flux_upgrade.edges.http import Client
 from flux_upgrade.edges.oci import Manifest, Repository
-
-CONTENT_TYPE = "application/vnd.cncf.flux.content.v1.tar+gzip"
-"""The media type of an artifact's layer, as ``flux push artifact`` writes it."""
 
 _REMEDY = "use a registry that does, or a release source that has <tag>/gotk-components.yaml"
 

@@ -70,7 +70,7 @@ class PinnedArtifacts:
         keep(found.pulled, registry)
         # Another cluster may name the same one: what fails here is tried again there.
         put(found.pulled, found.named.tag, found.made, registry)
-        found.made.layer.close()
+        found.made.close()
         self._rebased[reference, target] = found._replace(made=None)
 
     def _at(self, reference: str) -> Pulled | Held:

@@ -17,7 +17,8 @@ def put(
     # Flux has written the same one since v2.9.
     if not has_config and made.config_descriptor != pulled.manifest.config:
         registry.put_blob(made.config, made.config_descriptor)
-    registry.put_blob(made.layer, made.layer_descriptor)
+    if made.layer is not None:
+        registry.put_blob(made.layer, made.layer_descriptor)
     registry.put_manifest(made.stored, tag)
 
 

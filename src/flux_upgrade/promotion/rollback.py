@@ -32,8 +32,11 @@ class Rollback(NamedTuple):
 def plan_rollback(address: Address, back_to: str, registry: ArtifactRegistry) -> Rollback:
     """``back_to``: a tag or a digest; empty: what the last promotion began from.
 
-    Raises NothingFound, NoWayBack, UsageError for what is newer, and what ``ArtifactRegistry`` raises.
+    Raises NothingFound, NoWayBack, and what ``ArtifactRegistry`` raises; UsageError for a way that is
+    newer, and for a tag that never moves.
     """
+    if names.is_ours(address.tag):
+        raise UsageError(f"{address} never moves", hint="give the tag that the clusters follow")
     current = registry.manifest(address.tag)
     if current is None:
         raise NothingFound(f"there is no artifact {address}", hint="check the name and the tag")

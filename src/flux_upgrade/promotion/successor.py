@@ -9,7 +9,9 @@ from flux_upgrade.artifact import names
 from flux_upgrade.artifact.layer import Spliced, deflate, inflate
 from flux_upgrade.artifact.manifest import (
     Descriptor,
+    Manifest,
     StoredManifest,
+    beside_the_content,
     content_type,
     parse,
     successor,
@@ -32,6 +34,8 @@ class Successor(NamedTuple):
     """Whether something has that tag: the same content was pushed before."""
     stored: StoredManifest | None = None
     """What has it, where it was looked at: only what may be promoted is."""
+    layer: Descriptor | None = None
+    """The layer, where another artifact has the same one already."""
 
     @property
     def version(self) -> str:
@@ -45,7 +49,8 @@ class Made(NamedTuple):
     stored: StoredManifest
     config: BinaryIO
     config_descriptor: Descriptor
-    layer: BinaryIO
+    layer: BinaryIO | None
+    """None: it is there."""
     layer_descriptor: Descriptor
 
     def __enter__(self) -> Self:
@@ -54,7 +59,12 @@ class Made(NamedTuple):
 
     def __exit__(self, *trouble: object) -> None:
         """Let go of the temporary file."""
-        self.layer.close()
+        self.close()
+
+    def close(self) -> None:
+        """The same; it cannot be pushed any more."""
+        if self.layer is not None:
+            self.layer.close()
 
 
 def successor_of(pulled: Pulled, upgrade: Upgrade) -> Successor:
@@ -68,33 +78,52 @@ def successor_of(pulled: Pulled, upgrade: Upgrade) -> Successor:
 def looked_at(pulled: Pulled, wanted: Successor, means: Means) -> Successor:
     """With what is there already. Raises UntrustedArchive where that is something else.
 
-    Half of a digest stands in the tag, and whoever may push can push under it.
+    Half of a digest stands in the tag, and whoever may push can push under it. The same content beside
+    other layers or annotations, as another tag of the repository may have it, is another artifact.
     """
-    stored = means.registry.manifest(wanted.tag) if wanted.is_there else None
-    if stored is None:
-        return wanted._replace(is_there=False)
+    beside = beside_the_content(pulled.manifest)
+    layer, other = None, names.another(wanted.tag, beside)
+    for tag in (wanted.tag, other):
+        stored = means.registry.manifest(tag) if tag in pulled.tags else None
+        if stored is None:
+            return wanted._replace(tag=tag, is_there=False, layer=layer)
+        manifest = _trusted(pulled, tag, stored, wanted.spliced, means)
+        if beside_the_content(manifest) == beside:
+            return wanted._replace(tag=tag, is_there=True, stored=stored)
+        layer = manifest.layers[0]
+    raise _other_than_its_name(pulled, other)
+
+
+def _trusted(pulled: Pulled, tag: str, stored: StoredManifest, spliced: Spliced, means: Means) -> Manifest:
+    """What is there, if it has the content that its tag says."""
     manifest = parse(stored)
     if not manifest.is_index and manifest.layers:
         with means.registry.blob(manifest.layers[0]) as blob, means.spool() as content, room():
-            if inflate(blob, content).diff_id == wanted.spliced.diff_id:
-                return wanted._replace(stored=stored)
-    raise UntrustedArchive(
-        f"{pulled.address.repository}:{wanted.tag} does not hold what its name says",
+            if inflate(blob, content).diff_id == spliced.diff_id:
+                return manifest
+    raise _other_than_its_name(pulled, tag)
+
+
+def _other_than_its_name(pulled: Pulled, tag: str) -> UntrustedArchive:
+    return UntrustedArchive(
+        f"{pulled.address.repository}:{tag} does not hold what its name says",
         hint="find out who pushed it; remove the tag, and run again",
     )
 
 
 def make(pulled: Pulled, wanted: Successor, means: Means) -> Made:
     """The bytes that are to be pushed."""
-    layer = means.spool()
     media_type = content_type(pulled.manifest.layers[0].media_type)
-    with room():
-        descriptor = deflate(wanted.spliced.chunks(), layer, media_type)
-    layer.seek(0)
+    layer, descriptor = None, wanted.layer
+    if descriptor is None:
+        layer = means.spool()
+        with room():
+            descriptor = deflate(wanted.spliced.chunks(), layer, media_type)
+        layer.seek(0)
     commit = means.commit_of(wanted.version)
     stored, config, config_descriptor = successor(
         pulled.manifest,
-        descriptor,
+        descriptor._replace(media_type=media_type),
         created=means.now,
         revision=f"{wanted.version}@sha1:{commit}" if commit else wanted.version,
         previous=pulled.stored.digest,

@@ -11,9 +11,9 @@ from flux_upgrade.promotion.carry_out import ArtifactOutcome, Pushed
 from flux_upgrade.promotion.plan import ArtifactPlan
 from flux_upgrade.promotion.rollback import Rollback
 from flux_upgrade.promotion.successor import Successor
-from flux_upgrade.report.outcomes import change_lines, hold_lines, step
+from flux_upgrade.report.outcomes import change_lines, hold_lines, step, waiting_lines
 from flux_upgrade.report.plans import plan_lines, plan_value
-from flux_upgrade.report.wording import approval, printable
+from flux_upgrade.report.wording import printable
 
 
 def artifact_text(outcome: ArtifactOutcome, *, written: bool) -> str:
@@ -52,11 +52,7 @@ def _outcome(outcome: ArtifactOutcome, *, written: bool) -> Iterator[str]:
         yield f"  failed: {outcome.failure.message}"
     for hold in plan.holds:
         yield from hold_lines(plan, hold)
-    for waiting in plan.upgrades:
-        if not waiting.approved:
-            yield f"  waits: {waiting.target} needs approval"
-            yield f"    {waiting.candidate.why}"
-            yield f"  remedy: approve it with --approve {approval(waiting.subject, waiting.target)}"
+    yield from waiting_lines(plan)
 
 
 def _pushed(pushed: Pushed, would: str) -> str:

@@ -55,6 +55,11 @@ def _outcome(outcome: Outcome, root: str, *, written: bool) -> Iterator[str]:
             yield from _pin_change(plan.installation, upgrade.change)
     for hold in plan.holds:
         yield from hold_lines(plan, hold)
+    yield from waiting_lines(plan)
+
+
+def waiting_lines(plan: Plan) -> Iterator[str]:
+    """What waits for a person, and how it goes on."""
     for each in plan.upgrades:
         if not each.approved:
             yield f"  waits: {each.target} needs approval"
