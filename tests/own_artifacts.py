@@ -43,7 +43,8 @@ class MemoryOwnArtifacts:
                 return Held(**{"version": "", **told})
         return Held("", f"there is no {self.address.repository}:{reference}", "write one that there is")
 
-    def rebased(self, reference: str, target: str) -> Successor | Hold:
+    def rebased(self, reference: str, target: str, path: str) -> Successor | Hold:
+        del path
         if target in self.held:
             return Hold(HoldReason(self.held[target]), f"{target} is held", "see to it")
         tag = immutable(target, sha256(reference.encode()).hexdigest())
@@ -54,7 +55,7 @@ class MemoryOwnArtifacts:
         """What ``rebased`` told of is there from now on."""
         if self.failure is not None:
             raise self.failure
-        made = self.rebased(reference, target)
+        made = self.rebased(reference, target, "")
         assert isinstance(made, Successor)
         self.pushed.append(made.tag)
         self.stated[made.tag] = {"digest": made.digest, "version": target}

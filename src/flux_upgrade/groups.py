@@ -65,13 +65,16 @@ def of_artifact(team: Team, repository: str) -> Team:
     ``repository``: of the artifact, ``ghcr.io/org/flux-manifests``. What else pins Flux in the same
     folder, and other artifacts, are seen to by other runs.
     """
-    digest = hashlib.sha256(repository.encode()).hexdigest()[:6]
-    return team._replace(slug=f"{team.slug}.oci-{digest}")
+    return team._replace(slug=f"{team.slug}{_suffix(repository)}")
 
 
-def is_of_artifact(slug: str) -> bool:
-    """Whether ``of_artifact`` gave it."""
-    return _ARTIFACT.fullmatch(slug) is not None
+def is_seen_to(slug: str, repository: str) -> bool:
+    """Whether a team is one of a run about an artifact; ``repository`` empty: of the ordinary run."""
+    return slug.endswith(_suffix(repository)) if repository else _ARTIFACT.fullmatch(slug) is None
+
+
+def _suffix(repository: str) -> str:
+    return f".oci-{hashlib.sha256(repository.encode()).hexdigest()[:6]}"
 
 
 def _by_group(cluster: Cluster, config: Config) -> Iterator[tuple[Group, Cluster]]:

@@ -8,7 +8,7 @@ from flux_upgrade import markers
 from flux_upgrade.answers import state_of
 from flux_upgrade.decision import Subject
 from flux_upgrade.forge import Branch, Question, Repository
-from flux_upgrade.groups import is_of_artifact
+from flux_upgrade.groups import is_seen_to
 from flux_upgrade.markers import State
 from flux_upgrade.planning import Gathered
 from flux_upgrade.ports import Forge
@@ -26,9 +26,11 @@ def leftovers(forge: Forge, question: Question, gathered: Gathered) -> Iterator[
     """Branches with an open pull request that nobody needs any more.
 
     One that is about an installation that this run was told to ignore is left alone:
-    another workflow, with another config file, may see to it; so is one that is about an artifact,
-    which is promoted by runs of its own. Raises what ``Forge.look`` raises.
+    another workflow, with another config file, may see to it. Runs about an artifact see to their own
+    branches, and the ordinary run to all others. Raises what ``Forge.look`` raises.
     """
+    own = gathered.world.own
+    repository = own.address.repository if own is not None else ""
     found = gathered.found or frozenset()
     members = {member.path for team in gathered.teams for member in team.members}
     others = {markers.digest_of(path) for path in found - members}
@@ -37,7 +39,7 @@ def leftovers(forge: Forge, question: Question, gathered: Gathered) -> Iterator[
         state = state_of(pull) if pull is not None else None
         if state is None or not state.paths or state.subject not in set(Subject):
             continue
-        if is_of_artifact(state.group):
+        if not is_seen_to(state.group, repository):
             continue
         if others.isdisjoint(entry.partition("@")[0] for entry in state.paths):
             yield branch, state

@@ -239,8 +239,9 @@ def _for_command(shared: Settings, asked: Namespace) -> Settings:
 
 
 def _governed(shared: Settings, asked: Namespace) -> Settings:
-    return _placed(shared, asked)._replace(
-        promote=asked.promote,
+    placed = _placed(shared, asked)
+    return placed._replace(
+        promote=_promotion(placed, asked),
         policy=asked.policy,
         range=asked.range,
         approve=tuple(asked.approve),
@@ -278,6 +279,16 @@ def _placed(shared: Settings, asked: Namespace) -> Settings:
         return shared._replace(path=asked.path, registry=access)
     # The tree is the one around the working folder: it may say how the artifact is promoted.
     return shared._replace(artifact=parse_address(asked.path), registry=access)
+
+
+def _promotion(settings: Settings, asked: Namespace) -> str:
+    """Who asks for a pull request about an artifact asks for its promotion by one."""
+    if settings.artifact is None or not asked.pull_request:
+        promote: str = asked.promote
+        return promote
+    if asked.promote == "tag":
+        raise UsageError("--pull-request moves no tag, and --promote tag does", hint="give one of them")
+    return "pull-request"
 
 
 def _rollback(shared: Settings, asked: Namespace) -> Settings:

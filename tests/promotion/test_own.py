@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from flows import listed, manifest
@@ -16,16 +18,17 @@ from memory_registry import FILE, MemoryRegistry
 from promotion.promoting import ADDRESS, NOW, TAGS, files, means, registry
 
 TAG = ADDRESS.tag
+PATH = "clusters/production/source.yaml"
 
 
-def own(using: MemoryRegistry) -> PinnedArtifacts:
-    with_all = means(using)
+def own(using: MemoryRegistry, later: timedelta = timedelta(0)) -> PinnedArtifacts:
+    with_all = means(using)._replace(now=NOW + later)
     planner = ManifestPlanner(with_all.regenerator, MemoryArtifacts(), listed(*TAGS), NOW)
-    return PinnedArtifacts(ADDRESS, planner, Terms(), with_all)
+    return PinnedArtifacts(ADDRESS, planner, lambda _: Terms(), with_all)
 
 
 def rebased(artifacts: PinnedArtifacts, reference: str, target: str) -> Successor:
-    found = artifacts.rebased(reference, target)
+    found = artifacts.rebased(reference, target, PATH)
     assert isinstance(found, Successor)
     return found
 
@@ -54,7 +57,7 @@ def test_nothing_is_written_before_it_is_pushed() -> None:
     named = rebased(artifacts, TAG, "v2.8.8")
     assert not [call for call in using.calls if call.startswith("put_")]
 
-    artifacts.push(TAG, "v2.8.8")
+    artifacts.push(TAG, "v2.8.8", PATH)
     assert using.named[named.tag] == named.digest
     assert using.files(named.digest) == {**files("v2.8.7"), FILE: manifest("v2.8.8")}
 
@@ -65,7 +68,7 @@ def test_no_tag_that_is_there_moves_and_what_was_pinned_keeps_one() -> None:
     artifacts = own(using)
     rebased(artifacts, TAG, "v2.8.8")
 
-    artifacts.push(TAG, "v2.8.8")
+    artifacts.push(TAG, "v2.8.8", PATH)
 
     assert {tag: using.named[tag] for tag in before} == before
     assert before[TAG] in [using.named[tag] for tag in using.named if tag.startswith("v2.8.7-")]
@@ -75,8 +78,8 @@ def test_pushed_twice_it_is_put_once() -> None:
     using = registry("v2.8.7")
     artifacts = own(using)
     named = rebased(artifacts, TAG, "v2.8.8")
-    artifacts.push(TAG, "v2.8.8")
-    artifacts.push(TAG, "v2.8.8")
+    artifacts.push(TAG, "v2.8.8", PATH)
+    artifacts.push(TAG, "v2.8.8", PATH)
 
     assert using.calls.count(f"put_manifest {named.tag}") == 1
 
@@ -85,7 +88,7 @@ def test_what_was_pushed_before_is_named_with_its_own_digest_and_signature() -> 
     using = registry("v2.8.7")
     first = own(using)
     named = rebased(first, TAG, "v2.8.8")
-    first.push(TAG, "v2.8.8")
+    first.push(TAG, "v2.8.8", PATH)
     using.signed.add(named.digest)
 
     again = rebased(own(using), TAG, "v2.8.8")
@@ -103,7 +106,7 @@ def test_two_targets_do_not_get_into_each_others_way() -> None:
 
 
 def test_a_release_that_is_not_higher_is_held() -> None:
-    found = own(registry("v2.9.4")).rebased(TAG, "v2.8.8")
+    found = own(registry("v2.9.4")).rebased(TAG, "v2.8.8", PATH)
 
     assert isinstance(found, Hold)
     assert found.reason is HoldReason.DOWNGRADE
@@ -115,7 +118,7 @@ def test_what_does_not_hold_what_its_tag_says_is_refused() -> None:
     using.add(named.tag, {FILE: b"kind: Something\n"})
 
     with pytest.raises(UntrustedArchive, match="does not hold what its name says"):
-        own(using).rebased(TAG, "v2.8.8")
+        own(using).rebased(TAG, "v2.8.8", PATH)
 
 
 def test_what_somebody_else_pushed_in_the_meantime_is_not_overwritten_and_named_next() -> None:
@@ -126,7 +129,7 @@ def test_what_somebody_else_pushed_in_the_meantime_is_not_overwritten_and_named_
     theirs = using.named[slow_named.tag]
 
     with pytest.raises(Overtaken):
-        slow.push(TAG, "v2.8.8")
+        slow.push(TAG, "v2.8.8", PATH)
 
     assert using.named[slow_named.tag] == theirs
     assert rebased(slow, TAG, "v2.8.8").digest == theirs != slow_named.digest
@@ -143,9 +146,51 @@ def test_a_push_that_fails_can_be_tried_again() -> None:
 
     using.before = fail
     with pytest.raises(RegistryUnavailable):
-        artifacts.push(TAG, "v2.8.8")
+        artifacts.push(TAG, "v2.8.8", PATH)
     using.before = str
 
-    artifacts.push(TAG, "v2.8.8")
+    artifacts.push(TAG, "v2.8.8", PATH)
 
     assert using.named[named.tag] == named.digest
+
+
+def test_a_tag_and_a_digest_of_the_same_artifact_have_one_successor_pushed_once() -> None:
+    using = registry("v2.8.7")
+    artifacts, digest = own(using), using.named[TAG]
+    for target in ("v2.8.8", "v2.9.4"):
+        assert rebased(artifacts, TAG, target) == rebased(artifacts, digest, target)
+
+    for target in ("v2.8.8", "v2.9.4"):
+        artifacts.push(digest, target, PATH)
+        artifacts.push(TAG, target, PATH)
+
+    assert len([call for call in using.calls if call.startswith("put_manifest v2.8.8-")]) == 1
+
+
+def test_what_two_others_pushed_is_named_next() -> None:
+    using = registry("v2.8.7")
+    slow, fast = own(using), own(using, later=timedelta(minutes=1))
+    for target in ("v2.8.8", "v2.9.4"):
+        assert rebased(slow, TAG, target).digest != rebased(fast, TAG, target).digest
+        fast.push(TAG, target, PATH)
+    for target in ("v2.8.8", "v2.9.4"):
+        with pytest.raises(Overtaken):
+            slow.push(TAG, target, PATH)
+
+    assert rebased(slow, TAG, "v2.9.4").digest == using.named[rebased(slow, TAG, "v2.9.4").tag]
+
+
+def test_the_settings_of_the_pin_govern_the_manifest() -> None:
+    using = registry("v2.8.7")
+    with_all = means(using)
+    planner = ManifestPlanner(with_all.regenerator, MemoryArtifacts(), listed(*TAGS), NOW)
+    flags = {"network-policy": "false"}
+    artifacts = PinnedArtifacts(
+        ADDRESS, planner, lambda path: Terms(flags=flags if path == PATH else {}), with_all
+    )
+
+    plain, other = artifacts.rebased(TAG, "v2.8.8", "other.yaml"), rebased(artifacts, TAG, "v2.8.8")
+
+    assert isinstance(plain, Successor)
+    assert plain.tag != other.tag
+    assert other.remarks == ("The install flag network-policy goes from true to false.",)

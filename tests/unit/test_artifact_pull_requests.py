@@ -23,7 +23,7 @@ from flux_upgrade.errors import (
     UntrustedArchive,
 )
 from flux_upgrade.forge import Done, OpenPull, Step
-from flux_upgrade.groups import is_of_artifact
+from flux_upgrade.groups import is_seen_to
 from flux_upgrade.kinds.own_artifacts import Successor
 from flux_upgrade.planning import plan_teams
 from flux_upgrade.results import Action, Result, Round
@@ -59,7 +59,7 @@ def result(done: Round, branch: str) -> Result:
 
 
 def successor(own: MemoryOwnArtifacts, target: str, reference: str = OLD) -> Successor:
-    made = own.rebased(reference, target)
+    made = own.rebased(reference, target, PATH)
     assert isinstance(made, Successor)
     return made
 
@@ -200,8 +200,8 @@ class Unable(MemoryOwnArtifacts):
 
     error: FluxUpgradeError = field(default_factory=lambda: UnsupportedPin("no"))
 
-    def rebased(self, reference: str, target: str) -> Successor | Hold:
-        del reference, target
+    def rebased(self, reference: str, target: str, path: str) -> Successor | Hold:
+        del reference, target, path
         raise self.error
 
 
@@ -284,5 +284,5 @@ def test_another_artifact_has_branches_of_its_own() -> None:
     )
     slugs = {team.slug for each in (world, other) for team in each.gathered().teams}
     assert len(slugs) == 2
-    assert all(map(is_of_artifact, slugs))
-    assert not is_of_artifact("clusters.production")
+    assert not any(is_seen_to(slug, "") for slug in slugs)
+    assert is_seen_to("clusters.production", "")

@@ -17,7 +17,7 @@ _LONGEST = 128
 """Characters of a tag: OCI Distribution Specification 1.1, "Pulling manifests"."""
 _DIGEST = rf"[0-9a-f]{{{_HEX}}}"
 _IMMUTABLE = re.compile(rf"(?P<version>v[0-9].*?)-{_DIGEST}(?:-{_DIGEST})?")
-_NOTE = re.compile(rf".+\.(?:before-{_DIGEST}|rejected-v[0-9].*)")
+_NOTE = re.compile(rf".+\.(?:before-{_DIGEST}|rejected-(?:v[0-9].*|{_DIGEST}))")
 
 
 def immutable(version: str, diff_id: str) -> str:
@@ -26,12 +26,12 @@ def immutable(version: str, diff_id: str) -> str:
     return f"{version.replace('+', '_')}-{_short(diff_id)}"
 
 
-def another(tag: str, beside: str) -> str:
+def another(tag: str, digest: str) -> str:
     """``v2.9.4-0123456789ab-ba9876543210``: the same content beside other layers or annotations.
 
-    ``tag``: as ``immutable`` gives it; ``beside``: as ``manifest.beside_the_content`` does.
+    ``tag``: as ``immutable`` gives it; ``digest``: of what is different.
     """
-    return f"{tag}-{_short(beside)}"
+    return f"{tag}-{_short(digest)}"
 
 
 def version_of(tag: str) -> str:
@@ -56,9 +56,9 @@ def before(tag: str, digest: str) -> str:
     return _within(f"{tag}.before-{_short(digest)}", tag)
 
 
-def rejected(tag: str, version: str) -> str:
-    """The tag of an artifact that ``tag`` was rolled back from."""
-    return _within(f"{tag}.rejected-{version.replace('+', '_')}", tag)
+def rejected(tag: str, version: str, digest: str = "") -> str:
+    """The tag of an artifact that ``tag`` was rolled back from; by its digest where no release is known."""
+    return _within(f"{tag}.rejected-{version.replace('+', '_') or _short(digest)}", tag)
 
 
 def rejected_versions(tags: Iterable[str], tag: str) -> tuple[str, ...]:

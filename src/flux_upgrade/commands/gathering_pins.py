@@ -15,6 +15,7 @@ from flux_upgrade.edges.spool import Spool
 from flux_upgrade.errors import NothingFound
 from flux_upgrade.groups import assign, of_artifact
 from flux_upgrade.kinds import Pin, artifact
+from flux_upgrade.plan import Terms
 from flux_upgrade.planning import Gathered, terms_of
 from flux_upgrade.policy import Answers
 from flux_upgrade.promotion.own import PinnedArtifacts
@@ -34,7 +35,8 @@ class GatheredPins(NamedTuple):
         """Push what is about to be proposed. Raises what ``PinnedArtifacts.push`` raises."""
         for plan, upgrade in proposal.upgrades:
             if isinstance(plan.installation, Pin):
-                self.own.push(artifact.reference_of(plan.installation), upgrade.target)
+                reference = artifact.reference_of(plan.installation)
+                self.own.push(reference, upgrade.target, plan.installation.path)
 
 
 def gather_pins(settings: Settings, address: Address, spool: Spool) -> GatheredPins:
@@ -48,7 +50,11 @@ def gather_pins(settings: Settings, address: Address, spool: Spool) -> GatheredP
     releases = source.list()
     means = build_means(settings, address, spool, source)
     planner = ManifestPlanner(means.regenerator, build_artifacts(settings), releases, means.now)
-    own = PinnedArtifacts(address, planner, terms_of(config.default, Answers(), asked), means)
+
+    def terms(path: str) -> Terms:
+        return terms_of(config.group_of(below + path) or config.default, Answers(), asked)
+
+    own = PinnedArtifacts(address, planner, terms, means)
     world = build_world(settings, scope.tree, source, own=own)
     found = tuple(each for each in artifact.discover(world) if not is_named(each))
     if not found:
@@ -68,7 +74,7 @@ def gather_pins(settings: Settings, address: Address, spool: Spool) -> GatheredP
         asked=asked,
         now=datetime.fromtimestamp(build_timing(settings).now(), UTC),
         head=head_of(place.root),
-        found=None,
+        found=frozenset(each.path for each in found) if scope.is_whole else None,
         explain=lambda path, base: build_checkout(settings, place).explain(path, base),
     )
     return GatheredPins(gathered, own)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import BinaryIO
 
 from flux_upgrade.artifact.manifest import Descriptor, StoredManifest
 from flux_upgrade.artifact.refusal import refused
+from flux_upgrade.artifact.room import room
 from flux_upgrade.edges import checksums, trouble
 from flux_upgrade.edges.http import Ask, BodyTooLarge, Client
 from flux_upgrade.edges.oci import Repository
@@ -16,7 +17,7 @@ from flux_upgrade.edges.registry_credentials import DOCKER_HUB, CredentialSource
 from flux_upgrade.edges.registry_login import REFUSALS
 from flux_upgrade.edges.registry_writes import RegistryWrites
 from flux_upgrade.edges.signatures import is_signed
-from flux_upgrade.errors import ForbiddenByRegistry, RegistryUnavailable, SourceUnavailable, WriteFailed
+from flux_upgrade.errors import ForbiddenByRegistry, RegistryUnavailable, SourceUnavailable
 
 _LOG_IN = (
     "give --username and --password-stdin, or log in with `docker login`"
@@ -73,9 +74,11 @@ class OciArtifactRegistry:
         try:
             with _of_the_registry():
                 self._receive(descriptor, what, file)
-            file.seek(0)
+            with room():  # what is left in its buffer is written now
+                file.seek(0)
         except BaseException:
-            file.close()
+            with suppress(OSError):
+                file.close()
             raise
         return file
 
@@ -141,14 +144,8 @@ class _Received:
     def write(self, chunk: bytes) -> None:
         self.sha256.update(chunk)
         self.size += len(chunk)
-        try:
+        with room():  # not to be taken for trouble with the network
             self._file.write(chunk)
-        except OSError as error:
-            # Not to be taken for trouble with the network.
-            raise WriteFailed(
-                f"a temporary file for the artifact cannot be written: {error.strerror}",
-                hint="make room in the folder for temporary files, or name another one with TMPDIR",
-            ) from error
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.artifact.address import Address
 from flux_upgrade.decision import Hold
-from flux_upgrade.errors import SourceUnavailable, UnsupportedPin, UntrustedArchive
+from flux_upgrade.errors import UnsupportedPin
 from flux_upgrade.kinds.own_artifacts import OwnArtifacts, Successor
 from flux_upgrade.kinds.parts.artifact_reference import Reference
 from flux_upgrade.kinds.parts.artifact_references import files_of, references_in
@@ -19,13 +19,15 @@ from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing
 from flux_upgrade.kinds.world import World
 
 NAME = "artifact"
-_TROUBLE = (SourceUnavailable, UntrustedArchive)
 _SUSPENDED = "spec.suspend is set, so that Flux takes nothing new before it is resumed"
 _PIN_IT = "write the tag or the digest of one artifact there, to have it promoted by pull request"
 
 
 def discover(world: World) -> Iterator[Pin]:
-    """The pins of this kind in the whole tree, and of no other."""
+    """The pins of this kind in the whole tree, and of no other.
+
+    Raises SourceUnavailable, UntrustedArchive: the run is about the artifact and nothing else.
+    """
     return find(tuple(files_of(world.tree)), world)
 
 
@@ -42,7 +44,7 @@ def change(pin: Pin, target: str, world: World) -> PinChange:
     found = pin.details
     if world.own is None or not isinstance(found, Reference):
         raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} names no artifact")
-    made = world.own.rebased(_written(found), target)
+    made = world.own.rebased(_written(found), target, pin.path)
     if isinstance(made, Hold):
         return PinChange((), pin.written, hold=made)
     parts = ((found.tag, made.tag), (found.digest, made.digest))
@@ -52,6 +54,7 @@ def change(pin: Pin, target: str, world: World) -> PinChange:
         "@".join(new for _, new in stated),
         remarks=(_kept(world.own.address, made, target), *made.remarks, *not_served(found.stated, target)),
         todo=(_unsigned(world.own.address, made),) if found.is_verified and not made.is_signed else (),
+        artifact=f"{world.own.address.repository}:{made.tag}@{made.digest}",
     )
 
 
@@ -102,11 +105,7 @@ def _judged(found: Reference, own: OwnArtifacts) -> Pin:
     if not found.is_pinned:
         takes = f"it follows the tag {found.follows}" if found.follows else "Flux picks the tag by itself"
         return pin._replace(standing=Standing.FLOATING, reason=takes, hint=_PIN_IT)
-    try:
-        held = own.at(_written(found))
-    except _TROUBLE as error:
-        why = f"what the artifact holds could not be asked: {error.message}"
-        return pin._replace(reason=why, hint=error.hint)
+    held = own.at(_written(found))
     if held.reason or not held.version:
         return pin._replace(version=held.version, reason=held.reason, hint=held.hint)
     return pin._replace(standing=Standing.EXACT, version=held.version)

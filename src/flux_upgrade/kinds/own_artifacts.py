@@ -44,8 +44,10 @@ class OwnArtifacts(Protocol):
         """What is there. Raises SourceUnavailable, UntrustedArchive."""
         ...
 
-    def rebased(self, reference: str, target: str) -> Successor | Hold:
+    def rebased(self, reference: str, target: str, path: str) -> Successor | Hold:
         """What is there, taken to a release; or why it is not. Nothing is pushed.
+
+        ``path``: of the pin in the tree, whose settings govern the manifest in the artifact.
 
         Raises what ``PinKind.change`` raises.
         """

@@ -95,5 +95,7 @@ class PinChange(NamedTuple):
     """The highest release of Flux that can be installed then, where that is one above the target."""
     todo: tuple[str, ...] = ()
     """What a person, or another program, has to do before it is merged, a sentence each, without markup."""
+    artifact: str = ""
+    """``HOST/REPOSITORY:TAG@DIGEST`` that it stands for then, where that is an artifact of the user's."""
     hold: Hold | None = None
     """Why nothing is changed after all; its subject and target are the caller's to fill in."""

@@ -7,8 +7,9 @@ moved, and whatever it stood for has a tag of its own by then.
 from __future__ import annotations
 
 from flux_upgrade.artifact import names
+from flux_upgrade.artifact.address import Address
 from flux_upgrade.artifact.manifest import PREVIOUS, StoredManifest, parse
-from flux_upgrade.errors import FluxUpgradeError
+from flux_upgrade.errors import FluxUpgradeError, Overtaken
 from flux_upgrade.ports import ArtifactRegistry
 from flux_upgrade.promotion.moving import move
 from flux_upgrade.promotion.plan import ArtifactPlan
@@ -57,7 +58,7 @@ def carry_out(planned: ArtifactPlan, means: Means) -> ArtifactOutcome:
             pushed = _push(pulled, each, means, has_config=has_config)
             outcome = outcome._replace(pushed=(*outcome.pushed, pushed))
             if each is planned.promoted and pushed.stored is not None:
-                _promote(pulled, pushed.stored, means.registry)
+                _promote(pulled, pushed, pushed.stored, means.registry)
                 outcome = outcome._replace(promoted=pushed.stored.digest)
     except FluxUpgradeError as error:
         return outcome._replace(failure=error)
@@ -73,10 +74,22 @@ def _push(pulled: Pulled, wanted: Successor, means: Means, *, has_config: bool) 
     return Pushed(wanted, made.stored, is_new=True)
 
 
-def _promote(pulled: Pulled, wanted: StoredManifest, registry: ArtifactRegistry) -> None:
+def _promote(pulled: Pulled, pushed: Pushed, wanted: StoredManifest, registry: ArtifactRegistry) -> None:
     before = names.before(pulled.address.tag, wanted.digest)
     # One that waited for its approval was made from what was promoted then. A note that there is may be
     # about an earlier promotion.
     if parse(wanted).annotations.get(PREVIOUS) != pulled.stored.digest or before in pulled.tags:
         registry.put_manifest(pulled.stored, before)
-    move(pulled.address, pulled.stored.digest, wanted, registry)
+    try:
+        move(pulled.address, pulled.stored.digest, wanted, registry)
+    except Overtaken:
+        if pushed.is_new:
+            _give_back(pulled.address, pushed.successor.tag, wanted, registry)
+        raise
+
+
+def _give_back(address: Address, tag: str, ours: StoredManifest, registry: ArtifactRegistry) -> None:
+    """Another run made the same at the same time, and promoted its own: the immutable tag is of that one."""
+    theirs = registry.manifest(address.tag)
+    if theirs is not None and theirs.digest != ours.digest and parse(theirs).layers == parse(ours).layers:
+        registry.put_manifest(theirs, tag)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 from flux_upgrade.artifact.address import Address
 from flux_upgrade.decision import Hold
 from flux_upgrade.errors import NothingFound, Overtaken, Unreadable
 from flux_upgrade.fitness import unfit
+from flux_upgrade.kinds import Change
 from flux_upgrade.kinds.own_artifacts import Held
 from flux_upgrade.kinds.own_artifacts import Successor as Named
+from flux_upgrade.markdown import counted
 from flux_upgrade.plan import Subjected, Terms, Upgrade
 from flux_upgrade.promotion.pulled import Means, Pulled, pull
 from flux_upgrade.promotion.pushing import keep, put
@@ -20,20 +24,27 @@ class _Rebased(NamedTuple):
     named: Named
     pulled: Pulled
     made: Made | None
-    """None: it has been pushed before."""
+    """None: it is in the registry."""
+
+
+_Key = tuple[str, str, int]
+"""Digest of what is rebased, the release that it is taken to, and the terms (by their identity)."""
 
 
 class PinnedArtifacts:
     """The port OwnArtifacts over a registry, and what pushes what it named."""
 
-    def __init__(self, address: Address, planner: ManifestPlanner, terms: Terms, means: Means) -> None:
-        """``terms``: what governs the manifests in the artifacts, but for the policy."""
+    def __init__(
+        self, address: Address, planner: ManifestPlanner, terms_of: Callable[[str], Terms], means: Means
+    ) -> None:
+        """``terms_of``: path of a pin → what governs it; the policy is not asked for."""
         self.address = address
-        self._planner, self._terms, self._means = planner, terms, means
+        self._planner, self._means = planner, means
+        self._terms_of = terms_of
         # A planner tells terms apart by their identity, so that they have to last.
-        self._terms_to: dict[str, Terms] = {}
+        self._terms: dict[tuple[str, str], Terms] = {}
         self._pulled: dict[str, Pulled | Held] = {}
-        self._rebased: dict[tuple[str, str], _Rebased | Hold] = {}
+        self._rebased: dict[_Key, _Rebased | Hold] = {}
 
     def at(self, reference: str) -> Held:
         """See the port."""
@@ -44,34 +55,51 @@ class PinnedArtifacts:
         reason, hint = (hold.detail, hold.hint) if hold is not None else ("", "")
         return Held(found.installation.version, reason, hint, found.stored.digest)
 
-    def rebased(self, reference: str, target: str) -> Named | Hold:
+    def rebased(self, reference: str, target: str, path: str) -> Named | Hold:
         """See the port."""
-        key = reference, target
+        pulled, terms = self._movable(reference), self._to(target, path)
+        key = pulled.stored.digest, target, id(terms)
         if key not in self._rebased:
-            self._rebased[key] = self._rebase(reference, target)
+            self._rebased[key] = self._rebase(pulled, terms)
         found = self._rebased[key]
         return found.named if isinstance(found, _Rebased) else found
 
-    def push(self, reference: str, target: str) -> None:
+    def push(self, reference: str, target: str, path: str) -> None:
         """Put what ``rebased`` named into the registry, unless it is there.
 
         Raises Overtaken where somebody else has put it there in the meantime, with a digest of its own:
         then ``rebased`` names that one. Raises what ``ArtifactRegistry`` raises.
         """
-        found, registry = self._rebased[reference, target], self._means.registry
+        pulled, registry = self._movable(reference), self._means.registry
+        key = pulled.stored.digest, target, id(self._to(target, path))
+        found = self._rebased[key]
         if isinstance(found, Hold) or found.made is None:
             return
-        if registry.digest(found.named.tag) is not None:
-            del self._rebased[reference, target], self._pulled[reference]
+        there = registry.digest(found.named.tag)
+        if there not in (None, found.named.digest):
+            del self._rebased[key]
+            self._pulled = {
+                name: each for name, each in self._pulled.items() if not _is_at(each, pulled.stored.digest)
+            }
             raise Overtaken(
                 f"{self.address.repository}:{found.named.tag} was pushed by somebody else in the meantime",
                 hint="run again: it is looked at anew",
             )
-        keep(found.pulled, registry)
-        # Another cluster may name the same one: what fails here is tried again there.
-        put(found.pulled, found.named.tag, found.made, registry)
+        keep(pulled, registry)
+        if there is None:
+            # Another cluster may name the same one: what fails here is tried again there.
+            put(pulled, found.named.tag, found.made, registry)
         found.made.close()
-        self._rebased[reference, target] = found._replace(made=None)
+        self._rebased[key] = found._replace(made=None)
+
+    def _to(self, target: str, path: str) -> Terms:
+        terms = self._terms_of(path)
+        return self._terms.setdefault((target, repr(terms)), terms._replace(to=target))
+
+    def _movable(self, reference: str) -> Pulled:
+        found = self._at(reference)
+        assert isinstance(found, Pulled)  # noqa: S101 no other pin can be moved
+        return found
 
     def _at(self, reference: str) -> Pulled | Held:
         if reference not in self._pulled:
@@ -85,18 +113,35 @@ class PinnedArtifacts:
                 self._pulled[reference] = Held("", error.message, error.hint)
         return self._pulled[reference]
 
-    def _rebase(self, reference: str, target: str) -> _Rebased | Hold:
-        pulled = self._at(reference)
-        assert isinstance(pulled, Pulled)  # noqa: S101 no other pin can be moved
+    def _rebase(self, pulled: Pulled, terms: Terms) -> _Rebased | Hold:
         installation = pulled.installation
-        terms = self._terms_to.setdefault(target, self._terms._replace(to=target))
-        subjected = Subjected(installation, installation.path, terms)
-        (decided,) = self._planner.plan(subjected, installation).decisions
+        plan = self._planner.plan(Subjected(installation, installation.path, terms), installation)
+        (decided,) = plan.decisions
         if not isinstance(decided, Upgrade):
             return decided
         found = looked_at(pulled, successor_of(pulled, decided), self._means)
+        remarks = tuple(_remarks(decided))
         if found.stored is not None:
             is_signed = self._means.registry.is_signed(found.stored.digest, pulled.tags)
-            return _Rebased(Named(found.tag, found.stored.digest, is_signed=is_signed), pulled, None)
+            return _Rebased(Named(found.tag, found.stored.digest, remarks, is_signed), pulled, None)
         made = make(pulled, found, self._means)
-        return _Rebased(Named(found.tag, made.stored.digest), pulled, made)
+        return _Rebased(Named(found.tag, made.stored.digest, remarks), pulled, made)
+
+
+def _is_at(found: Pulled | Held, digest: str) -> bool:
+    return isinstance(found, Pulled) and found.stored.digest == digest
+
+
+def _remarks(upgrade: Upgrade) -> Iterator[str]:
+    """What the rebase did with what is in the artifact, a sentence each."""
+    if not isinstance(upgrade.change, Change):
+        return
+    carried = upgrade.change.carried
+    if carried.kept:
+        yield f"{counted(len(carried.kept), 'edit')} of the manifest in the artifact kept."
+    if carried.dropped:
+        yield f"{counted(len(carried.dropped), 'edit')} gave way to the release's own values."
+    for name, old, new in upgrade.flags:
+        yield f"The install flag {name} goes from {old or 'empty'} to {new or 'empty'}."
+    if not upgrade.change.verified:
+        yield f"There is no checksum for the manifests of {upgrade.target}."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from typing import BinaryIO
 
@@ -11,8 +10,9 @@ from flux_upgrade.artifact import names
 from flux_upgrade.artifact.address import Address
 from flux_upgrade.artifact.layer import Layer, inflate
 from flux_upgrade.artifact.manifest import Manifest, StoredManifest, parse
+from flux_upgrade.artifact.room import room
 from flux_upgrade.artifact.tar import Entry
-from flux_upgrade.errors import NothingFound, Unreadable, UsageError, WriteFailed
+from flux_upgrade.errors import NothingFound, Overtaken, Unreadable, UsageError
 from flux_upgrade.kinds import Installation
 from flux_upgrade.kinds.gotk import Manifests
 from flux_upgrade.manifests.regenerate import Regenerator
@@ -58,7 +58,8 @@ class Pulled(NamedTuple):
 
 
 def pull(address: Address, means: Means) -> Pulled:
-    """Raises NothingFound, Unreadable, UsageError, and what ``ArtifactRegistry`` raises."""
+    """Raises NothingFound, Overtaken, Unreadable, UsageError, and what ``ArtifactRegistry`` raises."""
+    _require_at(address, means.registry)
     stored = means.registry.manifest(_reference(address))
     if stored is None:
         raise NothingFound(
@@ -78,18 +79,6 @@ def pull(address: Address, means: Means) -> Pulled:
     return Pulled(address, stored, manifest, layer, entry, installation, means.registry.tags())
 
 
-@contextmanager
-def room() -> Iterator[None]:
-    """Whoever writes a temporary file may find no room for it. Raises WriteFailed then."""
-    try:
-        yield
-    except OSError as error:
-        raise WriteFailed(
-            f"a temporary file for the artifact cannot be written: {error.strerror}",
-            hint="make room in the folder for temporary files, or name another one with TMPDIR",
-        ) from error
-
-
 def _reference(address: Address) -> str:
     if not address.tag and not address.digest:
         raise UsageError(
@@ -97,6 +86,18 @@ def _reference(address: Address) -> str:
             hint="add the tag that the cluster's OCIRepository takes, like :production",
         )
     return address.digest or address.tag
+
+
+def _require_at(address: Address, registry: ArtifactRegistry) -> None:
+    """Where tag and digest are given, the tag stands for it."""
+    if address.tag and address.digest:
+        found = registry.digest(address.tag)
+        if found != address.digest:
+            raise Overtaken(
+                f"{address} is not so any more: the tag "
+                + (f"stands for {found}" if found is not None else "is not there"),
+                hint="give the one that it stands for, or leave the digest out",
+            )
 
 
 def _manifests(layer: Layer, regenerator: Regenerator) -> Iterator[tuple[Entry, Installation]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from flux_upgrade.artifact import names
+from flux_upgrade.artifact.manifest import PREVIOUS
 from flux_upgrade.ports import ArtifactRegistry
 from flux_upgrade.promotion.pulled import Pulled
 from flux_upgrade.promotion.successor import Made
@@ -25,7 +27,14 @@ def put(
 def keep(pulled: Pulled, registry: ArtifactRegistry) -> str:
     """A way back to what was pulled: a tag that is not moved. Empty where it has one, or needs none."""
     tag = pulled.immutable_tag
-    if not tag or tag in pulled.tags:
+    if not tag:
         return ""
+    if tag in pulled.tags:
+        # What we pushed has it. What somebody else did may be another manifest with the same content.
+        if PREVIOUS in pulled.manifest.annotations or registry.digest(tag) == pulled.stored.digest:
+            return ""
+        tag = names.another(tag, pulled.stored.digest)
+        if tag in pulled.tags:
+            return ""
     registry.put_manifest(pulled.stored, tag)
     return tag

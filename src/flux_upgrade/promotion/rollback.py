@@ -24,9 +24,9 @@ class Rollback(NamedTuple):
     current: StoredManifest
     wanted: StoredManifest
     rejected: str
-    """The release of Flux that is not to be proposed again, a tag; empty where it is not known, or stays."""
-    is_noted: bool
-    """Whether it was rejected before, so that the registry remembers it already."""
+    """The release of Flux that is not to be proposed again, a tag; empty where it is not known."""
+    noted: str
+    """The tag that ``current`` gets, so that the next run knows; empty where there is one already."""
 
 
 def plan_rollback(address: Address, back_to: str, registry: ArtifactRegistry) -> Rollback:
@@ -53,15 +53,14 @@ def plan_rollback(address: Address, back_to: str, registry: ArtifactRegistry) ->
             f"{older} is newer than {version}, which {address} stands for",
             hint=f"take it there with `flux-upgrade upgrade {address} --approve {older}`",
         )
-    rejected = version if version != older else ""
-    is_noted = bool(rejected) and names.rejected(address.tag, rejected) in tags
-    return Rollback(address, current, wanted, rejected, is_noted)
+    noted = names.rejected(address.tag, version, current.digest)
+    return Rollback(address, current, wanted, version, "" if noted in tags else noted)
 
 
 def roll_back(planned: Rollback, registry: ArtifactRegistry) -> None:
     """Remember what is rejected, then move the tag. Raises as ``move``."""
-    if planned.rejected and not planned.is_noted:
-        registry.put_manifest(planned.current, names.rejected(planned.address.tag, planned.rejected))
+    if planned.noted:
+        registry.put_manifest(planned.current, planned.noted)
     move(planned.address, planned.current.digest, planned.wanted, registry)
 
 

@@ -16,10 +16,11 @@ from flux_upgrade.artifact.manifest import (
     parse,
     successor,
 )
+from flux_upgrade.artifact.room import room
 from flux_upgrade.errors import UntrustedArchive
 from flux_upgrade.kinds import Change
 from flux_upgrade.plan import Upgrade
-from flux_upgrade.promotion.pulled import Means, Pulled, room
+from flux_upgrade.promotion.pulled import Means, Pulled
 from flux_upgrade.values import NamedTuple
 
 
