@@ -68,7 +68,7 @@ def arguments(env: Mapping[str, str]) -> list[str]:
     path, is_dry = given.get("path", "."), _is_true(given, "dry-run")
     # An argument that begins with a dash would be taken for a flag.
     argv = [mode, f"./{path}" if path.startswith("-") else path]
-    if not path.startswith(SCHEME):
+    if mode != "rollback" and not path.startswith(SCHEME):
         argv.append("--pull-request")
     if mode != "plan" and is_dry:
         argv.append("--dry-run")

@@ -28,6 +28,7 @@ from flux_upgrade.forge import (
     UpdateIssue,
     UpdatePull,
 )
+from flux_upgrade.kinds import PinChange
 from flux_upgrade.markers import State
 from flux_upgrade.plan import files_after
 from flux_upgrade.proposal import Proposal, Surroundings
@@ -249,7 +250,11 @@ def _status(proposal: Proposal, around: Surroundings) -> Status:
 def _extras(proposal: Proposal) -> Extras:
     group = proposal.group
     patch = group.auto_merge and proposal.is_patch and not proposal.is_pending
-    return Extras(group.labels, group.assignees, group.reviewers, auto_merge=patch)
+    # What has to be done before merging, such as a signature, waits for whoever does it.
+    is_ready = not any(
+        isinstance(upgrade.change, PinChange) and upgrade.change.todo for _, upgrade in proposal.upgrades
+    )
+    return Extras(group.labels, group.assignees, group.reviewers, auto_merge=patch and is_ready)
 
 
 def _edited(proposal: Proposal, where: str) -> Hold:

@@ -21,7 +21,7 @@ from flux_upgrade.plan import Plan
 from flux_upgrade.report.artifacts import artifact_plan_json
 from flux_upgrade.report.plans import plan_value
 from memory import MemoryTree, regenerator, rendered
-from promotion.promoting import registry, run
+from promotion.promoting import VERIFYING, registry, run
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 SCHEMA = json.loads((REFERENCE / "plan.schema.json").read_text())
@@ -100,7 +100,7 @@ def test_the_plan_of_an_artifact_is_valid(approve: tuple[str, ...]) -> None:
     using = registry("v2.8.7")
     # Once before anything was pushed, once after all of it was.
     for is_new in (True, False):
-        report = json.loads(artifact_plan_json(run(using, approve=approve, is_verified=True).plan))
+        report = json.loads(artifact_plan_json(run(using, approve=approve, clusters=VERIFYING).plan))
         assert list(VALIDATOR.iter_errors(report)) == []
         assert {each["new"] for each in report["artifact"]["pushed"]} == {is_new}
 

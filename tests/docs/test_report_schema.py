@@ -22,7 +22,7 @@ from flux_upgrade.action_yml import REPORT_FILE, Outcome
 from flux_upgrade.errors import FluxUpgradeError, ForbiddenByForge, Overtaken, ResidueConflict, Unproved
 from flux_upgrade.report.artifact_run import artifact_run_value
 from flux_upgrade.results import Action
-from promotion.promoting import registry, run
+from promotion.promoting import NOBODY, VERIFYING, registry, run
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 SCHEMA = json.loads((REFERENCE / "report.schema.json").read_text())
@@ -166,7 +166,7 @@ def test_other_ends_are_valid(
 def test_a_run_about_an_artifact_is_valid(
     version: str, outcome: str, *, is_verified: bool, written: bool, promotes: bool
 ) -> None:
-    done = run(registry(version), is_verified=is_verified)
+    done = run(registry(version), clusters=VERIFYING if is_verified else NOBODY)
     report = valid(artifact_run_value(done, written=written))
     assert report["outcome"] == outcome
     assert (report["artifact"]["promoted"] is not None) is promotes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from flows import KUSTOMIZATION, listed, manifest
@@ -11,7 +11,7 @@ from flux_upgrade.artifact.address import Address, parse_address
 from flux_upgrade.plan import Terms
 from flux_upgrade.policy import Answers, Bump, Policy
 from flux_upgrade.promotion.carry_out import ArtifactOutcome, carry_out
-from flux_upgrade.promotion.plan import plan_artifact
+from flux_upgrade.promotion.plan import Clusters, plan_artifact
 from flux_upgrade.promotion.pulled import Means, pull
 from flux_upgrade.upgrade import ManifestPlanner
 from memory import MemoryArtifacts, WrittenReleases, regenerator
@@ -20,6 +20,8 @@ from memory_registry import FILE, MemoryRegistry
 NOW = datetime(2026, 9, 1, 12, 30, tzinfo=UTC)
 ADDRESS = parse_address("oci://registry.example.com/org/flux:production")
 TAGS = ("v2.8.7", "v2.8.8", "v2.9.3", "v2.9.4")
+NOBODY = Clusters()
+VERIFYING = Clusters(is_verified=True)
 _USING = regenerator()
 
 
@@ -52,14 +54,16 @@ def run(  # noqa: PLR0913 what a run may be told
     approve: Sequence[str] = (),
     policy: Bump = Bump.PATCH,
     tags: Sequence[str] = TAGS,
-    is_verified: bool = False,
+    clusters: Clusters = NOBODY,
     address: Address = ADDRESS,
     to: str = "",
+    now: datetime = NOW,
+    flags: Mapping[str, str] | None = None,
 ) -> ArtifactOutcome:
     """One run."""
     using.calls.clear()
-    with_all = means(using)
+    with_all = means(using)._replace(now=now)
     planner = ManifestPlanner(with_all.regenerator, MemoryArtifacts(), listed(*tags), NOW)
-    terms = Terms(Policy(policy), Answers(approved=tuple(approve)), to=to)
-    planned = plan_artifact(pull(address, with_all), planner, terms, with_all, is_verified=is_verified)
+    terms = Terms(Policy(policy), Answers(approved=tuple(approve)), flags or {}, to)
+    planned = plan_artifact(pull(address, with_all), planner, terms, with_all, clusters)
     return carry_out(planned, with_all)

@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
@@ -26,9 +27,11 @@ from flux_upgrade.errors import (
 )
 from flux_upgrade.policy import Bump
 from flux_upgrade.promotion.carry_out import ArtifactOutcome
+from flux_upgrade.promotion.plan import Clusters
 from flux_upgrade.promotion.pulled import pull
+from flux_upgrade.report.artifacts import artifact_text
 from memory_registry import FILE, MemoryRegistry
-from promotion.promoting import ADDRESS, files, means, registry, run
+from promotion.promoting import ADDRESS, NOW, VERIFYING, files, means, registry, run
 
 TAG = ADDRESS.tag
 
@@ -186,12 +189,12 @@ def test_it_is_found_again_by_the_next_run_while_it_waits_for_its_signature() ->
     using = registry("v2.8.7")
     run(using)
     using.add(TAG, files("v2.8.7"), {"team": "platform"})
-    waiting = run(using, is_verified=True)
+    waiting = run(using, clusters=VERIFYING)
     (pushed,) = [each for each in waiting.pushed if each.successor.version == "v2.8.8"]
     assert pushed.stored is not None
     using.signed.add(pushed.stored.digest)
 
-    signed = run(using, is_verified=True)
+    signed = run(using, clusters=VERIFYING)
 
     assert signed.promoted == pushed.stored.digest
 
@@ -235,18 +238,18 @@ def test_a_verified_artifact_waits_for_its_signature_and_is_promoted_once_it_has
     using = registry("v2.8.7")
     before = using.named[TAG]
 
-    first = run(using, is_verified=True)
+    first = run(using, clusters=VERIFYING)
     assert (HoldReason.NEEDS_SIGNATURE, "v2.8.8") in reasons(first)
     assert using.named[TAG] == before
     (patch,) = [each for each in first.pushed if each.successor.version == "v2.8.8"]
     assert patch.stored is not None
 
-    again = run(using, is_verified=True)
+    again = run(using, clusters=VERIFYING)
     assert not [call for call in writes(using) if call.startswith("put_")]
     assert [each.stored for each in again.pushed if each.successor.version == "v2.8.8"] == [patch.stored]
 
     using.signed.add(patch.stored.digest)
-    signed = run(using, is_verified=True)
+    signed = run(using, clusters=VERIFYING)
     assert signed.promoted == patch.stored.digest == using.named[TAG]
 
 
@@ -392,3 +395,55 @@ class Full(io.BytesIO):
 def test_a_full_disk_is_one_clear_error() -> None:
     with pytest.raises(WriteFailed, match="No space left on device"):
         pull(ADDRESS, means(registry())._replace(spool=Full))
+
+
+def test_what_somebody_pushed_with_the_same_content_keeps_a_tag_of_its_own_too() -> None:
+    using = registry("v2.8.7")
+    run(using, tags=("v2.8.7", "v2.8.8"))
+    # As each `flux push artifact` does: the same files, and another time.
+    theirs = using.add(TAG, files("v2.8.7"), {"org.opencontainers.image.created": "2026-08-31T00:00:00Z"})
+
+    outcome = run(using, to="v2.9.4")
+
+    assert re.fullmatch(r"v2\.8\.7-[0-9a-f]{12}-[0-9a-f]{12}", outcome.kept)
+    assert using.named[outcome.kept] == theirs.digest
+    assert not run(using, to="v2.9.4").kept
+
+
+def test_of_two_runs_at_the_same_time_the_one_that_is_late_gives_back_the_immutable_tag() -> None:
+    using = registry("v2.8.7")
+    meanwhile: list[str] = []
+
+    def other_run(call: str) -> None:
+        if call == "put_blob application/vnd.cncf.flux.config.v1+json" and not meanwhile:
+            meanwhile.append("")
+            meanwhile[0] = run(using, now=NOW + timedelta(minutes=1)).promoted
+
+    using.before = other_run
+
+    late = run(using)
+
+    assert isinstance(late.failure, Overtaken)
+    assert using.named[TAG] == meanwhile[0]
+    assert meanwhile[0] in [digest for tag, digest in using.named.items() if tag.startswith("v2.8.8-")]
+
+
+def test_where_a_range_takes_what_is_pushed_nothing_that_waits_is_pushed() -> None:
+    using = registry("v2.8.7")
+    open_range = Clusters(takes_what_waits=True, remarks=("a range takes it",))
+
+    outcome = run(using, clusters=open_range)
+
+    assert [each.successor.version for each in outcome.pushed] == ["v2.8.8"]
+    assert "note: a range takes it" in artifact_text(outcome, written=True)
+    assert run(using, approve=["2.9"], clusters=open_range).promoted
+
+
+def test_a_tag_that_moved_since_its_digest_was_noted_is_said() -> None:
+    using = registry("v2.8.7")
+    noted = ADDRESS._replace(digest=using.named[TAG])
+    assert pull(noted, means(using)).installation.version == "v2.8.7"
+    run(using)
+
+    with pytest.raises(Overtaken, match="is not so any more: the tag stands for sha256:"):
+        pull(noted, means(using))

@@ -183,3 +183,30 @@ def test_what_is_newer_is_no_way_back() -> None:
     with pytest.raises(UsageError, match=r"v2\.9\.4 is newer than v2\.8\.8"):
         back(using, newer)
     assert using.named[TAG] == before
+
+
+def test_what_nobody_knows_the_release_of_keeps_a_tag_too_when_it_is_left() -> None:
+    using = registry("v2.8.7")
+    kept = run(using).kept
+    theirs = using.add(TAG, files("v2.9.3"))
+
+    planned = back(using, kept)
+
+    assert not planned.rejected
+    assert using.named[planned.noted] == theirs.digest
+    assert not run(using, tags=("v2.8.7",)).plan.plan.upgrades
+
+
+def test_a_change_of_flags_that_was_rolled_back_stays_so() -> None:
+    using = registry("v2.9.3")
+    flags = {"network-policy": "false"}
+    run(using)
+    before = using.named[TAG]
+    run(using, flags=flags)
+    assert using.named[TAG] != before
+    back(using)
+    assert using.named[TAG] == before
+
+    run(using, flags=flags)
+
+    assert using.named[TAG] == before

@@ -23,10 +23,15 @@ from flux_upgrade.kinds.parts.artifact_reference import Reference
 from flux_upgrade.planning import terms_of
 from flux_upgrade.policy import Answers
 from flux_upgrade.ports import Releases
-from flux_upgrade.promotion.plan import ArtifactPlan, plan_artifact
+from flux_upgrade.promotion.plan import ArtifactPlan, Clusters, plan_artifact
 from flux_upgrade.promotion.pulled import Means, pull
 from flux_upgrade.settings import Settings
-from flux_upgrade.surroundings.artifact_references import is_verified, references
+from flux_upgrade.surroundings.artifact_references import (
+    is_verified,
+    references,
+    remarks_of,
+    takes_what_waits,
+)
 from flux_upgrade.upgrade import ManifestPlanner
 from flux_upgrade.values import NamedTuple
 
@@ -58,8 +63,8 @@ def gather_artifact(
     means = build_means(settings, address, spool, source)
     planner = ManifestPlanner(means.regenerator, build_artifacts(settings), releases, means.now)
     pulled, terms = pull(address, means), terms_of(group, Answers(approved=asked.approve), asked)
-    verified = is_verified(found, address)
-    return GatheredArtifact(plan_artifact(pulled, planner, terms, means, is_verified=verified), means)
+    clusters = Clusters(is_verified(found, address), takes_what_waits(found), remarks_of(found, address))
+    return GatheredArtifact(plan_artifact(pulled, planner, terms, means, clusters), means)
 
 
 def build_means(settings: Settings, address: Address, spool: Spool, source: Releases | None = None) -> Means:

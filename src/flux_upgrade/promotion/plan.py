@@ -26,12 +26,25 @@ class ArtifactPlan(NamedTuple):
     """What is pushed under its immutable tag, unless it is there; the one that goes farthest last."""
     promoted: Successor | None
     """The one of them that the tag goes to."""
+    remarks: tuple[str, ...] = ()
+    """What else to know, a sentence each."""
+
+
+class Clusters(NamedTuple):
+    """What is known of those who take the artifact."""
+
+    is_verified: bool = False
+    """They take nothing without a signature."""
+    takes_what_waits: bool = False
+    """They take what is pushed, wherever the tag is: what waits is not pushed."""
+    remarks: tuple[str, ...] = ()
+    """See ``ArtifactPlan``."""
 
 
 def plan_artifact(
-    pulled: Pulled, planner: ManifestPlanner, terms: Terms, means: Means, *, is_verified: bool
+    pulled: Pulled, planner: ManifestPlanner, terms: Terms, means: Means, clusters: Clusters
 ) -> ArtifactPlan:
-    """``is_verified``: whether the cluster takes nothing without a signature.
+    """What is to become of an artifact.
 
     Raises what ``ManifestPlanner.plan`` raises, UntrustedArchive, and what ``ArtifactRegistry`` raises.
     """
@@ -39,18 +52,19 @@ def plan_artifact(
     plan = planner.plan(subjected, pulled.installation)
     successors, holds = [], []
     for upgrade in plan.upgrades:
+        if clusters.takes_what_waits and not upgrade.approved:
+            continue
         found = successor_of(pulled, upgrade)
         try:
             successors.append(looked_at(pulled, found, means) if upgrade.approved else found)
         except UntrustedArchive as error:
             holds.append(_untrusted(found, error))
     promoted = next((each for each in successors if each.upgrade is plan.approved), None)
-    if promoted is not None and is_verified and not _is_signed(promoted, pulled, means):
+    if promoted is not None and clusters.is_verified and not _is_signed(promoted, pulled, means):
         holds.append(_unsigned(promoted, pulled))
         promoted = None
-    return ArtifactPlan(
-        pulled, plan._replace(decisions=(*plan.decisions, *holds)), tuple(successors), promoted
-    )
+    decided = plan._replace(decisions=(*plan.decisions, *holds))
+    return ArtifactPlan(pulled, decided, tuple(successors), promoted, clusters.remarks)
 
 
 def _answered(terms: Terms, pulled: Pulled) -> Terms:

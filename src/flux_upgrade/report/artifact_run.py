@@ -87,6 +87,7 @@ def artifact_summary(
     row = (code(str(address)), plan.installation.version or "unknown", next_, _tag(outcome, dry))
     parts = ["## Flux", table(("Artifact", "Runs", "What next", "Tag"), [row])]
     parts += [_pushed(each, dry) for each in outcome.pushed]
+    parts += [f"> {plain(remark)}" for remark in planned.remarks]
     parts += approvals(plan.decisions, (), approve_command, workflow_url)
     return "\n\n".join(parts) + "\n"
 

@@ -50,6 +50,7 @@ def _outcome(outcome: ArtifactOutcome, *, written: bool) -> Iterator[str]:
         yield f"  {would}promoted: {pulled.address.tag} to {outcome.promoted}"
     if outcome.failure is not None:
         yield f"  failed: {outcome.failure.message}"
+    yield from (f"  note: {remark}" for remark in planned.remarks)
     for hold in plan.holds:
         yield from hold_lines(plan, hold)
     yield from waiting_lines(plan)
@@ -70,6 +71,7 @@ def _plan(planned: ArtifactPlan) -> Iterator[str]:
         yield f"  {each.tag} {told}"
     if planned.promoted is not None:
         yield f"  {pulled.address.tag} would be moved to {planned.promoted.tag}"
+    yield from (f"  note: {remark}" for remark in planned.remarks)
 
 
 def _rollback(planned: Rollback, *, written: bool) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from flux_upgrade.clusters import Member, role_of
 from flux_upgrade.decision import Hold
-from flux_upgrade.kinds import Pin
+from flux_upgrade.kinds import Pin, PinChange
 from flux_upgrade.kinds.pin import Role
 from flux_upgrade.plan import Found, Plan, Upgrade
 from flux_upgrade.planning import TeamPlan
@@ -56,6 +56,8 @@ def plan_lines(plan: Plan, above: Sequence[Plan]) -> Iterator[str]:
             told = decision.candidate.why if lead is None else f"with {lead.path}"
             if told:
                 yield f"    {told}"
+            if isinstance(decision.change, PinChange) and decision.change.artifact:
+                yield f"    by {decision.change.artifact}"
         else:
             target = f" {decision.target}" if decision.target else ""
             yield f"  {decision.subject}: hold{target} · {decision.reason}{_when(decision)}"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from flux_upgrade.action_yml import Outcome, gravest
 from flux_upgrade.decision import HoldReason
+from flux_upgrade.kinds import PinChange
 from flux_upgrade.plan import Plan
 from flux_upgrade.report.drift import drift_value
 from flux_upgrade.report.plans import plan_values
@@ -69,8 +71,20 @@ def outputs(done: Round, report: str, *, written: bool) -> dict[str, str]:
         "pull-request-number": str(one.number) if one else "",
         "pull-request-url": one.url if one else "",
         "pull-requests": json.dumps([_listed(each) for each in pulls]),
+        **_artifact(plans),
         "report": report,
     }
+
+
+def _artifact(plans: Sequence[Plan]) -> dict[str, str]:
+    """What pins are to stand for, if it is one artifact: the one that needs no approval comes first."""
+    changes = [(each.approved, each.change) for plan in plans for each in plan.upgrades]
+    named = {is_approved: set[str]() for is_approved in (True, False)}
+    for is_approved, change in changes:
+        if isinstance(change, PinChange) and change.artifact:
+            named[is_approved].add(change.artifact)
+    artifact, _, digest = only(named[True] or named[False]).partition("@")
+    return {"artifact": artifact, "digest": digest}
 
 
 def _listed(result: Result) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 
@@ -11,6 +12,9 @@ from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
 from flux_upgrade.kinds.parts.artifact_reference import LATEST, Reference
 from flux_upgrade.kinds.parts.artifact_references import files_of, references_in
 from flux_upgrade.ports import Tree
+
+_ADMITS = re.compile(r"[0-9xX*]-[0-9A-Za-z]")
+"""A range takes prereleases where one of its versions is one (github.com/Masterminds/semver)."""
 
 
 class Promotion(StrEnum):
@@ -50,6 +54,27 @@ def promotion_of(found: Sequence[Reference], address: Address) -> Promotion:
 def is_verified(found: Sequence[Reference], address: Address) -> bool:
     """Whether somebody who follows the artifact's tag, or may do so, takes nothing without a signature."""
     return any(each.is_verified and (_follows(each, address) or not each.is_told) for each in found)
+
+
+def remarks_of(found: Sequence[Reference], address: Address) -> tuple[str, ...]:
+    """What the move of the tag means to those who take a range, a sentence each."""
+    ranges = {_place(each): each.semver.text for each in found if _is_by_range(each) and each.semver}
+    return tuple(
+        f"{place} takes what the range {text} admits: moving {address.tag} changes nothing there"
+        for place, text in ranges.items()
+    )
+
+
+def takes_what_waits(found: Sequence[Reference]) -> bool:
+    """Whether somebody takes what is only pushed: to semver our immutable tags are prereleases."""
+    return any(
+        _is_by_range(each) and each.semver is not None and _ADMITS.search(each.semver.text) is not None
+        for each in found
+    )
+
+
+def _is_by_range(each: Reference) -> bool:
+    return each.semver is not None and each.digest is None
 
 
 def _follows(each: Reference, address: Address) -> bool:
