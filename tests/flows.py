@@ -110,7 +110,7 @@ class World:
     def _prepare(self, proposal: Proposal) -> None:
         for plan, upgrade in proposal.upgrades:
             if self.own is not None and isinstance(plan.installation, Pin):
-                self.own.push(artifact.reference_of(plan.installation), upgrade.target)
+                self.own.push(artifact.reference_of(plan.installation), upgrade.target, plan.path)
 
 
 def counting() -> tuple[Regenerator, WrittenReleases]:

@@ -51,8 +51,9 @@ class MemoryOwnArtifacts:
         digest = f"sha256:{sha256(tag.encode()).hexdigest()}"
         return Successor(tag, digest, is_signed=target in self.signed)
 
-    def push(self, reference: str, target: str) -> None:
+    def push(self, reference: str, target: str, path: str) -> None:
         """What ``rebased`` told of is there from now on."""
+        del path
         if self.failure is not None:
             raise self.failure
         made = self.rebased(reference, target, "")
@@ -75,5 +76,5 @@ def of_case(stated: Mapping[str, Any], to: str) -> MemoryOwnArtifacts | None:
     for tag, told in [*own.stated.items()]:
         for reference in (tag, told["digest"]):
             if to not in own.held:
-                own.push(reference, to)
+                own.push(reference, to, "")
     return own

@@ -76,6 +76,10 @@ def arguments(env: Mapping[str, str]) -> list[str]:
         argv.append("--plain-http")
     if "registry-username" in given:
         argv.append(f"--username={given['registry-username']}")
+    if "to" in given and mode != "rollback":
+        raise UsageError(
+            "the input to is for mode: rollback alone", hint="approve a version with the input approve"
+        )
     flags = _OF_ROLLBACKS if mode == "rollback" else _FLAGS
     return [*argv, *(f"--{name}={given[name]}" for name in flags if name in given)]
 

@@ -132,7 +132,8 @@ OUTPUTS = (
     Output(
         "artifact",
         "The artifact that was promoted, or that waits for a signature or an approval, as "
-        "`HOST/REPOSITORY:TAG` with its immutable tag; empty where there is none.",
+        "`HOST/REPOSITORY:TAG` with its immutable tag, after a rollback as `HOST/REPOSITORY@DIGEST`; empty "
+        "where there is none, or nothing was written.",
     ),
     Output("digest", "The digest of `artifact`, for what signs it; empty where it was not looked at."),
     Output("report", "The report as JSON, without diffs; empty where it is larger than GitHub takes."),

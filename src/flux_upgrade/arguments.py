@@ -88,11 +88,19 @@ def _source(parser: argparse.ArgumentParser) -> None:
 
 
 def _authorities(parser: argparse.ArgumentParser) -> None:
+    """Whom to trust, and who we are, wherever something is asked for."""
     parser.add_argument(
         "--ca-file",
         default="",
         metavar="FILE",
         help="PEM file with authorities to trust besides the usual ones",
+    )
+    parser.add_argument(
+        "--docker-config",
+        default="",
+        metavar="FILE",
+        help="a Docker config.json with credentials for registries, or the folder that holds it (default: "
+        "that of $DOCKER_CONFIG, else ~/.docker/config.json, should it be there)",
     )
 
 
@@ -147,13 +155,6 @@ def _registry(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--password-stdin", action="store_true", help="read the password or token for --username from stdin"
-    )
-    parser.add_argument(
-        "--docker-config",
-        default="",
-        metavar="FILE",
-        help="a Docker config.json with credentials for registries, or the folder that holds it (default: "
-        "that of $DOCKER_CONFIG, else ~/.docker/config.json, should it be there)",
     )
 
 

@@ -164,6 +164,8 @@ def _plan(subjected: Subjected, decisions: tuple[Upgrade | Hold, ...]) -> Plan:
 
 
 def _unmovable(pin: Pin) -> Hold | None:
+    if pin.held is not None:
+        return pin.held
     if pin.standing is Standing.FLOATING:
         return Hold(HoldReason.FLOATING, pin.reason, pin.hint)
     if not pin.is_movable or Version.parse(pin.version) is None:

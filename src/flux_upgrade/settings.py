@@ -150,6 +150,7 @@ def parse_settings(argv: Sequence[str], env: Mapping[str, str]) -> Settings:
         home=env.get("HOME", ""),
         registry=RegistryAccess(
             password=env.get("FLUX_UPGRADE_REGISTRY_PASSWORD", "").strip(),
+            docker_config=getattr(asked, "docker_config", ""),
             found_config=_docker_config(env),
             environment={
                 name: value
@@ -260,7 +261,6 @@ def _placed(shared: Settings, asked: Namespace) -> Settings:
         username=asked.username,
         is_password_on_stdin=asked.password_stdin,
         plain_http=asked.plain_http,
-        docker_config=asked.docker_config,
     )
     if access.is_password_on_stdin and not access.username:
         raise UsageError("--password-stdin is given without --username", hint="give both, or neither")

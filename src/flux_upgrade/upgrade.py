@@ -127,18 +127,30 @@ class _Planner:
             )
         return Candidate(size(version, to), to, approved=True, why=f"{to} was asked for")
 
-    def _made_whole(self, version: str) -> Candidate | None:
+    def _made_whole(self, version: str) -> Candidate | Hold | None:
         """The release in use once more: for flags that are to change, or for what was left behind."""
-        muted = self._terms.answers.muted
-        if any(each.subject is Subject.PATCH and each.target == version for each in muted):
+        why = self._unwhole(version)
+        if not why:
             return None
+        for mute in self._terms.answers.muted:
+            if mute.subject is Subject.PATCH and mute.target == version and not self._is_approved(version):
+                if mute.reason is not HoldReason.ROLLED_BACK:
+                    return None
+                detail = f"{why}, and {version} was rolled back by a person: {mute.where}"
+                return Hold(mute.reason, detail, f"approve {version} to have it", target=version)
+        return Candidate(Subject.PATCH, version, approved=True, why=why)
+
+    def _unwhole(self, version: str) -> str:
+        """Why the installation is not what its release and its settings make; empty where it is."""
         proof = self._installation.proof
         if proof.options is not None and self._wanted(proof.options) != proof.options:
-            return Candidate(Subject.PATCH, version, approved=True, why="install flags are to change")
+            return "install flags are to change"
         if fitness.is_behind(self._installation, version):
-            why = f"the objects are those of {version}, the header, labels or images are not"
-            return Candidate(Subject.PATCH, version, approved=True, why=why)
-        return None
+            return f"the objects are those of {version}, the header, labels or images are not"
+        return ""
+
+    def _is_approved(self, version: str) -> bool:
+        return self._terms.to == version or version in self._terms.answers.approved
 
     def _wanted(self, options: InstallOptions) -> InstallOptions:
         return applied(self._terms.flags, options) if self._terms.flags else options

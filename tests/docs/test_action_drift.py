@@ -61,6 +61,7 @@ def test_what_the_inputs_become_is_understood(mode: str) -> None:
         "INPUT_DRY-RUN": "true",
         "INPUT_PROMOTE": "tag",
         "INPUT_PLAIN-HTTP": "true",
+        "INPUT_TO": "x" if mode == "rollback" else "",
     }
     _, unknown = build_parser().parse_known_args(action.arguments(env))
     assert unknown == []

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Self
 from urllib.parse import urlsplit
+
+from edges.loopback import Served
 
 _CHUNK = 64 * 1024
 
@@ -59,7 +59,7 @@ class _Rule:
     skip: int
 
 
-class FaultyRegistry:
+class FaultyRegistry(Served):
     """``url`` in place of the registry's; ``spoil`` says what goes wrong, ``passed`` what came by."""
 
     def __init__(self, upstream: str) -> None:
@@ -102,18 +102,6 @@ class FaultyRegistry:
                     rule.times -= 1
                     return rule.fault
         return Fault()
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.closing.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
 
 class _Server(ThreadingHTTPServer):

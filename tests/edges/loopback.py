@@ -88,7 +88,28 @@ class _Handler(BaseHTTPRequestHandler):
             self.rfile.close()
 
 
-class Loopback:
+class Served:
+    """A server in a thread of its own, for as long as a block."""
+
+    closing: threading.Event
+    """Set when it ends: whoever waits in it goes on."""
+    _server: ThreadingHTTPServer
+    _thread: threading.Thread
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class Loopback(Served):
     """Answers by path, with its query or without; of several answers the last one stays.
 
     What there is no answer for is 404. Every request is kept in ``seen``.
@@ -135,18 +156,6 @@ class Loopback:
 
     def paths(self) -> list[str]:
         return [seen.path for seen in self.seen]
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.closing.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
 
 def closed_port() -> int:

@@ -194,3 +194,34 @@ def test_the_settings_of_the_pin_govern_the_manifest() -> None:
     assert isinstance(plain, Successor)
     assert plain.tag != other.tag
     assert other.remarks == ("The install flag network-policy goes from true to false.",)
+
+
+def test_two_clusters_that_are_overtaken_look_again_together() -> None:
+    using = registry("v2.8.7")
+    slow, fast = own(using), own(using, later=timedelta(minutes=1))
+    for artifacts in (slow, fast):
+        rebased(artifacts, TAG, "v2.8.8")
+    fast.push(TAG, "v2.8.8", PATH)
+
+    for _ in ("one cluster", "another with the same pin"):
+        with pytest.raises(Overtaken):
+            slow.push(TAG, "v2.8.8", PATH)
+
+    found = rebased(slow, TAG, "v2.8.8")
+    slow.push(TAG, "v2.8.8", PATH)
+    assert using.named[found.tag] == found.digest
+
+
+def test_a_push_whose_answer_was_lost_is_taken_for_ones_own() -> None:
+    using = registry("v2.8.7")
+    artifacts = own(using)
+    named = rebased(artifacts, TAG, "v2.8.8")
+    artifacts.push(TAG, "v2.8.8", PATH)
+    again = own(using)
+    using.named.pop(named.tag)
+    rebased(again, TAG, "v2.8.8")
+    using.named[named.tag] = named.digest
+
+    again.push(TAG, "v2.8.8", PATH)
+
+    assert using.named[named.tag] == named.digest

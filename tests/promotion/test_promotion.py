@@ -310,7 +310,9 @@ def test_wherever_a_run_breaks_off_the_tag_is_right_and_the_next_run_finishes() 
         except RegistryUnavailable as error:  # while it was looked at
             failures.append(error)
 
-        assert isinstance(failures[0], RegistryUnavailable)
+        # An answer that is lost once the tag has moved is asked for again.
+        is_moved = f"put_manifest {TAG}" in whole.calls[: broken - 1]
+        assert isinstance(failures[0], RegistryUnavailable) or is_moved
         assert using.named[TAG] in (before, using.named.get(_tag(using, "v2.8.8")))
         using.before = str
         assert run(using).failure is None

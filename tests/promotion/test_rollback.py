@@ -210,3 +210,30 @@ def test_a_change_of_flags_that_was_rolled_back_stays_so() -> None:
     run(using, flags=flags)
 
     assert using.named[TAG] == before
+
+
+def test_a_change_of_flags_that_was_rolled_back_is_told_and_can_be_approved() -> None:
+    using = registry("v2.9.3")
+    flags = {"network-policy": "false"}
+    run(using)
+    changed = run(using, flags=flags).promoted
+    back(using)
+
+    held = run(using, flags=flags)
+    assert [(hold.reason, hold.target) for hold in held.plan.plan.holds] == [
+        (HoldReason.ROLLED_BACK, "v2.9.4")
+    ]
+    run(using, flags=flags, approve=["v2.9.4"])
+    assert using.named[TAG] == changed
+
+
+def test_who_has_the_rejected_release_after_all_can_change_flags() -> None:
+    using = registry("v2.9.3")
+    rejected = run(using).promoted
+    back(using)
+    run(using, approve=["v2.9.4"])
+    assert using.named[TAG] == rejected
+
+    run(using, flags={"network-policy": "false"})
+
+    assert using.named[TAG] != rejected

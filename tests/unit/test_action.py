@@ -86,6 +86,11 @@ def test_a_rollback_is_told_about_its_registry_alone() -> None:
     ]
 
 
+def test_a_way_back_is_for_a_rollback_alone() -> None:
+    with pytest.raises(UsageError, match="for mode: rollback alone"):
+        action.arguments({"INPUT_TO": "v2.8.7-0123456789ab"})
+
+
 def test_plan_is_dry_anyway() -> None:
     assert action.arguments({"INPUT_MODE": "plan", "INPUT_DRY-RUN": "true"}) == [
         "plan",

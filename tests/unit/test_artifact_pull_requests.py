@@ -171,11 +171,11 @@ class Refusing(MemoryOwnArtifacts):
     refused: dict[str, int] = field(default_factory=dict)
     error: FluxUpgradeError = field(default_factory=lambda: RegistryUnavailable("no answer"))
 
-    def push(self, reference: str, target: str) -> None:
+    def push(self, reference: str, target: str, path: str) -> None:
         if self.refused.get(target, 0):
             self.refused[target] -= 1
             raise self.error
-        super().push(reference, target)
+        super().push(reference, target, path)
 
 
 def refusing(error: FluxUpgradeError, times: int) -> tuple[World, MemoryForge]:

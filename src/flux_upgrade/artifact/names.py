@@ -15,6 +15,7 @@ from flux_upgrade.versions import is_tag
 _HEX = 12
 _LONGEST = 128
 """Characters of a tag: OCI Distribution Specification 1.1, "Pulling manifests"."""
+_LONGEST_VERSION = "v999.999.999"
 _DIGEST = rf"[0-9a-f]{{{_HEX}}}"
 _IMMUTABLE = re.compile(rf"(?P<version>v[0-9].*?)-{_DIGEST}(?:-{_DIGEST})?")
 _NOTE = re.compile(rf".+\.(?:before-{_DIGEST}|rejected-(?:v[0-9].*|{_DIGEST}))")
@@ -52,7 +53,7 @@ def is_ours(tag: str) -> bool:
 
 
 def before(tag: str, digest: str) -> str:
-    """The tag of what ``tag`` stood for before it was moved to ``digest``."""
+    """The tag of what ``tag`` stood for before it was moved to ``digest``. Raises as ``require_short``."""
     return _within(f"{tag}.before-{_short(digest)}", tag)
 
 
@@ -66,6 +67,12 @@ def rejected_versions(tags: Iterable[str], tag: str) -> tuple[str, ...]:
     prefix = f"{tag}.rejected-"
     versions = (each.removeprefix(prefix).replace("_", "+") for each in tags if each.startswith(prefix))
     return tuple(filter(is_tag, versions))
+
+
+def require_short(tag: str) -> None:
+    """Raise UsageError for a tag that ours could not be named after."""
+    before(tag, "0" * _HEX)
+    rejected(tag, _LONGEST_VERSION)
 
 
 def _short(digest: str) -> str:

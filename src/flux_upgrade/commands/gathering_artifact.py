@@ -55,6 +55,7 @@ def gather_artifact(
             f"{address} names no tag that could be moved",
             hint="give the tag that the cluster's OCIRepository follows, like :production",
         )
+    names.require_short(address.tag)
     asked = asked_of(settings)
     group = build_config(settings, find(settings.path)).default
     source = build_releases(settings)

@@ -10,6 +10,7 @@ from flux_upgrade.build import build_artifacts, build_checkout, build_releases, 
 from flux_upgrade.clusters import is_named
 from flux_upgrade.commands.gathering import asked_of, build_config, scope_of
 from flux_upgrade.commands.gathering_artifact import build_means
+from flux_upgrade.config import Config, Group
 from flux_upgrade.edges.checkout import head_of
 from flux_upgrade.edges.spool import Spool
 from flux_upgrade.errors import NothingFound
@@ -17,10 +18,11 @@ from flux_upgrade.groups import assign, of_artifact
 from flux_upgrade.kinds import Pin, artifact
 from flux_upgrade.plan import Terms
 from flux_upgrade.planning import Gathered, terms_of
-from flux_upgrade.policy import Answers
+from flux_upgrade.policy import Answers, Pending
 from flux_upgrade.promotion.own import PinnedArtifacts
 from flux_upgrade.proposal import Proposal
 from flux_upgrade.settings import Settings
+from flux_upgrade.surroundings.artifact_references import references, takes_what_waits
 from flux_upgrade.upgrade import ManifestPlanner
 from flux_upgrade.values import NamedTuple
 
@@ -39,14 +41,26 @@ class GatheredPins(NamedTuple):
                 self.own.push(reference, upgrade.target, plan.installation.path)
 
 
+def without_drafts(config: Config) -> Config:
+    """The same, but for what waits for approval: it is shown in the summary."""
+
+    def quiet(group: Group) -> Group:
+        return group._replace(policy=group.policy._replace(pending=Pending.SUMMARY))
+
+    return config._replace(default=quiet(config.default), groups=tuple(map(quiet, config.groups)))
+
+
 def gather_pins(settings: Settings, address: Address, spool: Spool) -> GatheredPins:
     """As ``gather``, for what pins the artifact and nothing else.
 
-    Raises UsageError, InvalidConfig, NothingFound, SourceUnavailable, UntrustedArchive.
+    Raises UsageError, InvalidConfig, NothingFound, SourceUnavailable.
     """
     asked, scope = asked_of(settings), scope_of(settings)
     place, below = scope.place, scope.below
     config, source = build_config(settings, place), build_releases(settings)
+    if takes_what_waits(references(scope.whole, address)):
+        # A draft would be of what is pushed, and what is pushed would run: it is named in the summary alone.
+        config = without_drafts(config)
     releases = source.list()
     means = build_means(settings, address, spool, source)
     planner = ManifestPlanner(means.regenerator, build_artifacts(settings), releases, means.now)

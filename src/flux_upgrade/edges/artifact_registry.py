@@ -14,15 +14,12 @@ from flux_upgrade.edges import checksums, trouble
 from flux_upgrade.edges.http import Ask, BodyTooLarge, Client
 from flux_upgrade.edges.oci import Repository
 from flux_upgrade.edges.registry_credentials import DOCKER_HUB, CredentialSource, same_host
-from flux_upgrade.edges.registry_login import REFUSALS
+from flux_upgrade.edges.registry_login import LOG_IN, REFUSALS
 from flux_upgrade.edges.registry_writes import RegistryWrites
 from flux_upgrade.edges.signatures import is_signed
 from flux_upgrade.errors import ForbiddenByRegistry, RegistryUnavailable, SourceUnavailable
 
-_LOG_IN = (
-    "give --username and --password-stdin, or log in with `docker login`"
-    " and give its config file with --docker-config"
-)
+_LOG_IN = f"give --username and --password-stdin, or {LOG_IN}"
 
 
 class OciArtifactRegistry:

@@ -20,7 +20,7 @@ from flux_upgrade.edges.listing import parse_json
 from flux_upgrade.edges.paging import next_page
 from flux_upgrade.edges.plain import one_line
 from flux_upgrade.edges.registry_credentials import DOCKER_HUB, CredentialSource
-from flux_upgrade.edges.registry_login import ANONYMOUS, REFUSALS, RegistryLogin
+from flux_upgrade.edges.registry_login import ANONYMOUS, LOG_IN, REFUSALS, RegistryLogin
 from flux_upgrade.errors import SourceUnavailable
 from flux_upgrade.values import NamedTuple
 
@@ -241,7 +241,8 @@ def open_repository(client: Client, name: str, credentials: CredentialSource | N
             hint="write it like ghcr.io/fluxcd/flux-manifests, in lower case",
         )
     scheme = "http" if _LOOPBACK.fullmatch(host) else "https"
-    return Repository(client, f"{scheme}://{host}", path, credentials=credentials)
+    remedy = ANONYMOUS if credentials is None else LOG_IN
+    return Repository(client, f"{scheme}://{host}", path, remedy, credentials)
 
 
 def _is_reference(text: str) -> bool:

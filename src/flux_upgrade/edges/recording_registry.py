@@ -1,4 +1,4 @@
-"""A registry that is only read: what would be written is remembered, as if it were there."""
+"""A registry that is only read: where tags would be put is remembered, and nothing is written."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ class RecordingRegistry:
 
     def __init__(self, registry: ArtifactRegistry) -> None:
         self._registry = registry
-        self._tags: dict[str, StoredManifest] = {}
+        self._tags: dict[str, str] = {}
 
     def manifest(self, reference: str) -> StoredManifest | None:
-        """See the port."""
-        return self._tags.get(reference) or self._registry.manifest(reference)
+        """See the port: what was there before."""
+        return self._registry.manifest(reference)
 
     def digest(self, reference: str) -> str | None:
-        """See the port."""
-        found = self._tags.get(reference)
-        return found.digest if found is not None else self._registry.digest(reference)
+        """See the port: of a tag that was put, what it would stand for."""
+        return self._tags.get(reference) or self._registry.digest(reference)
 
     def tags(self) -> tuple[str, ...]:
-        """See the port."""
-        return tuple(dict.fromkeys((*self._registry.tags(), *self._tags)))
+        """See the port: those that were there before."""
+        return self._registry.tags()
 
     def blob(self, descriptor: Descriptor) -> BinaryIO:
         """See the port: of what was there before."""
@@ -42,4 +41,4 @@ class RecordingRegistry:
 
     def put_manifest(self, manifest: StoredManifest, tag: str) -> None:
         """As if it had been put."""
-        self._tags[tag] = manifest
+        self._tags[tag] = manifest.digest

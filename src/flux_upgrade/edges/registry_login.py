@@ -34,6 +34,7 @@ ANONYMOUS = (
     "flux-upgrade pulls without a password: check the name, let everybody pull it, "
     "or use a registry that does, such as ghcr.io/fluxcd"
 )
+LOG_IN = "log in with `docker login`, and give its config file with --docker-config where that is needed"
 _Outcome = TypeVar("_Outcome")
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.artifact.address import Address
-from flux_upgrade.decision import Hold
-from flux_upgrade.errors import UnsupportedPin
+from flux_upgrade.decision import Hold, HoldReason
+from flux_upgrade.errors import SourceUnavailable, UnsupportedPin, UntrustedArchive
 from flux_upgrade.kinds.own_artifacts import OwnArtifacts, Successor
 from flux_upgrade.kinds.parts.artifact_reference import Reference
 from flux_upgrade.kinds.parts.artifact_references import files_of, references_in
@@ -20,14 +20,12 @@ from flux_upgrade.kinds.world import World
 
 NAME = "artifact"
 _SUSPENDED = "spec.suspend is set, so that Flux takes nothing new before it is resumed"
+_SELECTIVE = "spec.layerSelector is set: see that it takes the first layer, which is the one that is changed"
 _PIN_IT = "write the tag or the digest of one artifact there, to have it promoted by pull request"
 
 
 def discover(world: World) -> Iterator[Pin]:
-    """The pins of this kind in the whole tree, and of no other.
-
-    Raises SourceUnavailable, UntrustedArchive: the run is about the artifact and nothing else.
-    """
+    """The pins of this kind in the whole tree, and of no other."""
     return find(tuple(files_of(world.tree)), world)
 
 
@@ -95,7 +93,10 @@ def _judged(found: Reference, own: OwnArtifacts) -> Pin:
         Standing.UNKNOWN,
         reason=found.reason,
         hint=found.hint,
-        remarks=(_SUSPENDED,) if found.is_suspended else (),
+        remarks=(
+            *((_SUSPENDED,) if found.is_suspended else ()),
+            *((_SELECTIVE,) if found.is_selective else ()),
+        ),
         details=found,
     )
     if found.reason:
@@ -105,7 +106,13 @@ def _judged(found: Reference, own: OwnArtifacts) -> Pin:
     if not found.is_pinned:
         takes = f"it follows the tag {found.follows}" if found.follows else "Flux picks the tag by itself"
         return pin._replace(standing=Standing.FLOATING, reason=takes, hint=_PIN_IT)
-    held = own.at(_written(found))
+    try:
+        held = own.at(_written(found))
+    except (SourceUnavailable, UntrustedArchive) as error:
+        why = f"what the artifact holds could not be asked: {error.message}"
+        is_odd = isinstance(error, UntrustedArchive)
+        reason = HoldReason.UNTRUSTED_ARTIFACT if is_odd else HoldReason.SOURCE_UNAVAILABLE
+        return pin._replace(reason=why, hint=error.hint, held=Hold(reason, why, error.hint, type(error)))
     if held.reason or not held.version:
         return pin._replace(version=held.version, reason=held.reason, hint=held.hint)
     return pin._replace(standing=Standing.EXACT, version=held.version)

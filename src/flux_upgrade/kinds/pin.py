@@ -73,6 +73,8 @@ class Pin(NamedTuple):
     owner: str = ""
     """What names the cluster, where the file does: ``Shoot garden-dev/a``. Pins with another owner are
     of another cluster, even in the same file."""
+    held: Hold | None = None
+    """What kept it from being looked at; None: nothing."""
     details: object = None
     """What the kind's ``change`` has to know; of no concern to anybody else."""
 

@@ -6,6 +6,8 @@ moved, and whatever it stood for has a tag of its own by then.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from flux_upgrade.artifact import names
 from flux_upgrade.artifact.address import Address
 from flux_upgrade.artifact.manifest import PREVIOUS, StoredManifest, parse
@@ -84,7 +86,8 @@ def _promote(pulled: Pulled, pushed: Pushed, wanted: StoredManifest, registry: A
         move(pulled.address, pulled.stored.digest, wanted, registry)
     except Overtaken:
         if pushed.is_new:
-            _give_back(pulled.address, pushed.successor.tag, wanted, registry)
+            with suppress(FluxUpgradeError):
+                _give_back(pulled.address, pushed.successor.tag, wanted, registry)
         raise
 
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from flux_upgrade.artifact.address import Address
 from flux_upgrade.artifact.manifest import StoredManifest
-from flux_upgrade.errors import Overtaken
+from flux_upgrade.errors import FluxUpgradeError, Overtaken
 from flux_upgrade.ports import ArtifactRegistry
 
 
 def move(address: Address, expected: str, wanted: StoredManifest, registry: ArtifactRegistry) -> None:
     """``expected``: the digest that the tag of ``address`` stands for so far.
 
-    Raises Overtaken where somebody else moved it, and what ``ArtifactRegistry`` raises.
+    Raises Overtaken where somebody else moved it, and what ``ArtifactRegistry`` raises; then nobody knows
+    whether it was moved.
     """
     found = registry.digest(address.tag)
     if found != expected:
@@ -24,8 +25,14 @@ def move(address: Address, expected: str, wanted: StoredManifest, registry: Arti
             f"{address} was moved by somebody else in the meantime, and was left alone: {_told(found)}",
             hint="run again: it is looked at anew",
         )
-    registry.put_manifest(wanted, address.tag)
-    found = registry.digest(address.tag)
+    try:
+        registry.put_manifest(wanted, address.tag)
+        found = registry.digest(address.tag)
+    except FluxUpgradeError:
+        # The answer may have been lost on its way back.
+        found = registry.digest(address.tag)
+        if found == expected:
+            raise
     if found != wanted.digest:
         raise Overtaken(
             f"{address} was moved to {wanted.digest}, and then by somebody else: {_told(found)}",

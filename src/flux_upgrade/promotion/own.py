@@ -45,6 +45,9 @@ class PinnedArtifacts:
         self._terms: dict[tuple[str, str], Terms] = {}
         self._pulled: dict[str, Pulled | Held] = {}
         self._rebased: dict[_Key, _Rebased | Hold] = {}
+        self._stale: set[str] = set()
+        self._kept: set[str] = set()
+        self._has_config = False
 
     def at(self, reference: str) -> Held:
         """See the port."""
@@ -57,6 +60,7 @@ class PinnedArtifacts:
 
     def rebased(self, reference: str, target: str, path: str) -> Named | Hold:
         """See the port."""
+        self._forget_stale()
         pulled, terms = self._movable(reference), self._to(target, path)
         key = pulled.stored.digest, target, id(terms)
         if key not in self._rebased:
@@ -77,20 +81,27 @@ class PinnedArtifacts:
             return
         there = registry.digest(found.named.tag)
         if there not in (None, found.named.digest):
-            del self._rebased[key]
-            self._pulled = {
-                name: each for name, each in self._pulled.items() if not _is_at(each, pulled.stored.digest)
-            }
+            self._stale.add(pulled.stored.digest)
             raise Overtaken(
                 f"{self.address.repository}:{found.named.tag} was pushed by somebody else in the meantime",
                 hint="run again: it is looked at anew",
             )
-        keep(pulled, registry)
+        if pulled.stored.digest not in self._kept:
+            keep(pulled, registry)
+            self._kept.add(pulled.stored.digest)
         if there is None:
             # Another cluster may name the same one: what fails here is tried again there.
-            put(pulled, found.named.tag, found.made, registry)
+            put(pulled, found.named.tag, found.made, registry, has_config=self._has_config)
+            self._has_config = True
         found.made.close()
         self._rebased[key] = found._replace(made=None)
+
+    def _forget_stale(self) -> None:
+        """What was overtaken is looked at anew by the next plan, and not before."""
+        for digest in self._stale:
+            self._pulled = {name: each for name, each in self._pulled.items() if not _is_at(each, digest)}
+            self._rebased = {key: each for key, each in self._rebased.items() if key[0] != digest}
+        self._stale.clear()
 
     def _to(self, target: str, path: str) -> Terms:
         terms = self._terms_of(path)

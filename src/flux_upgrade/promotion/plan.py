@@ -48,7 +48,7 @@ def plan_artifact(
 
     Raises what ``ManifestPlanner.plan`` raises, UntrustedArchive, and what ``ArtifactRegistry`` raises.
     """
-    subjected = Subjected(pulled.installation, pulled.installation.path, _answered(terms, pulled))
+    subjected = Subjected(pulled.installation, pulled.installation.path, _answered(terms, pulled, means))
     plan = planner.plan(subjected, pulled.installation)
     successors, holds = [], []
     for upgrade in plan.upgrades:
@@ -67,16 +67,20 @@ def plan_artifact(
     return ArtifactPlan(pulled, decided, tuple(successors), promoted, clusters.remarks)
 
 
-def _answered(terms: Terms, pulled: Pulled) -> Terms:
+def _answered(terms: Terms, pulled: Pulled, means: Means) -> Terms:
     """With what the registry remembers: the versions that the tag was rolled back from."""
-    return terms._replace(answers=Answers(tuple(_muted(pulled)), terms.answers.approved))
+    return terms._replace(answers=Answers(tuple(_muted(pulled, means)), terms.answers.approved))
 
 
-def _muted(pulled: Pulled) -> Iterator[Muted]:
+def _muted(pulled: Pulled, means: Means) -> Iterator[Muted]:
     current = pulled.installation.version
     for version in names.rejected_versions(pulled.tags, pulled.address.tag):
+        noted = names.rejected(pulled.address.tag, version)
+        # Who had it after all, by an approval, has taken back what was said of it.
+        if version == current and means.registry.digest(noted) == pulled.stored.digest:
+            continue
         subject = size(current, version) if current else Subject.PATCH
-        where = f"{pulled.address.repository}:{names.rejected(pulled.address.tag, version)}"
+        where = f"{pulled.address.repository}:{noted}"
         yield Muted(subject, version, HoldReason.ROLLED_BACK, "", where)
 
 
@@ -89,7 +93,7 @@ def _unsigned(wanted: Successor, pulled: Pulled) -> Hold:
     return Hold(
         HoldReason.NEEDS_SIGNATURE,
         f"the cluster verifies signatures, and {what} has none",
-        "sign it by its digest, as `cosign sign` does, and run again",
+        "sign it by its digest, as `cosign sign` does, and run again, with the approval if there was one",
         None,
         wanted.upgrade.subject,
         wanted.version,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from flux_upgrade.artifact import names
-from flux_upgrade.artifact.manifest import PREVIOUS
 from flux_upgrade.ports import ArtifactRegistry
 from flux_upgrade.promotion.pulled import Pulled
 from flux_upgrade.promotion.successor import Made
@@ -30,8 +29,8 @@ def keep(pulled: Pulled, registry: ArtifactRegistry) -> str:
     if not tag:
         return ""
     if tag in pulled.tags:
-        # What we pushed has it. What somebody else did may be another manifest with the same content.
-        if PREVIOUS in pulled.manifest.annotations or registry.digest(tag) == pulled.stored.digest:
+        # It may be of another manifest with the same content.
+        if registry.digest(tag) == pulled.stored.digest:
             return ""
         tag = names.another(tag, pulled.stored.digest)
         if tag in pulled.tags:

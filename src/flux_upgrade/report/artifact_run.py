@@ -52,6 +52,8 @@ def artifact_outputs(outcome: ArtifactOutcome, report: str, *, written: bool) ->
     """The outputs of the action. ``report``: ``artifact_run_value`` as JSON."""
     current, target, pending = versions_of((outcome.plan.plan,))
     told = _told(outcome)
+    if told is not None and told.is_new and not written:
+        told = None  # what was only told of is nowhere, and cannot be signed
     digest = told.stored.digest if told is not None and told.stored is not None else ""
     repository = outcome.plan.pulled.address.repository
     return {
@@ -94,6 +96,8 @@ def artifact_summary(
 
 def _tag(outcome: ArtifactOutcome, dry: str) -> str:
     tag = code(outcome.plan.pulled.address.tag)
+    if outcome.failure is not None and outcome.plan.promoted is not None:
+        return f"{tag}: see what failed"
     return f"{tag} {dry}moved" if outcome.promoted else f"{tag} stays"
 
 
@@ -107,7 +111,7 @@ def rollback_outputs(planned: Rollback, *, written: bool) -> dict[str, str]:
     """The outputs of ``mode: rollback``."""
     return {
         "outcome": str(Outcome.UPDATED if written else Outcome.HELD),
-        "artifact": planned.address.repository,
+        "artifact": f"{planned.address.repository}@{planned.wanted.digest}",
         "digest": planned.wanted.digest,
         "pull-requests": "[]",
     }

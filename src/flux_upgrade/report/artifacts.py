@@ -79,7 +79,7 @@ def _rollback(planned: Rollback, *, written: bool) -> Iterator[str]:
     yield f"{planned.address}" + ("" if written else " · dry run")
     yield f"  {would}rolled back: from {planned.current.digest} to {planned.wanted.digest}"
     if planned.rejected:
-        yield f"  {planned.rejected} is held until there is a newer release, or until it is approved"
+        yield f"  {would or 'is '}held: {planned.rejected}, until there is a newer release or it is approved"
 
 
 def artifact_plan_json(planned: ArtifactPlan) -> str:

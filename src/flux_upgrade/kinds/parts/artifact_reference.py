@@ -46,6 +46,8 @@ class Reference(NamedTuple):
     is_verified: bool = False
     """Flux takes nothing without a signature (``spec.verify``)."""
     is_suspended: bool = False
+    is_selective: bool = False
+    """It takes the layer that ``spec.layerSelector`` names, which need not be the first."""
     reason: str = ""
     """Why it cannot be told what is taken, or not be changed; empty where it can."""
     hint: str = ""
@@ -156,6 +158,7 @@ def _of_repository(file: SourceFile, each: Object, address: Address, *above: Ste
         source=each.text_at(*above, "metadata", "name"),
         is_verified=_is_something(each, *spec, "verify"),
         is_suspended=each.text_at(*spec, "suspend") == "true",
+        is_selective=_is_something(each, *spec, "layerSelector"),
     )
 
 
