@@ -11,8 +11,9 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
+from flux_upgrade.access import masked, secrets_of
 from flux_upgrade.errors import FluxUpgradeError, UsageError
-from flux_upgrade.settings import masked, parse_settings, secrets_of
+from flux_upgrade.settings import parse_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
+from flux_upgrade.access import GitHub, RegistryAccess, Tokens, github_of, registry_of, tokens_of
 from flux_upgrade.arguments import COMMANDS, DEFAULT_SOURCE, PROGRAM, build_parser, parse
 from flux_upgrade.artifact.address import SCHEME, Address, parse_address
 from flux_upgrade.errors import UsageError
@@ -17,19 +18,6 @@ if TYPE_CHECKING:
 
     from flux_upgrade.ports import Timing
 
-GITHUB_SERVER = "https://github.com"
-GITHUB_API = "https://api.github.com"
-
-_SECRETS = (
-    "GITHUB_TOKEN",
-    "GH_TOKEN",
-    "FLUX_UPGRADE_TOKEN",
-    "FLUX_UPGRADE_RELEASE_TOKEN",
-    "INPUT_TOKEN",
-    "INPUT_RELEASE-TOKEN",
-    "INPUT_REGISTRY-PASSWORD",
-    "FLUX_UPGRADE_REGISTRY_PASSWORD",
-)
 _GIT = ("GIT_", "SSH_")
 # What forges' own runners say of themselves.
 _RUNNERS = ("CI_SERVER_HOST", "FORGEJO_ACTIONS", "GITEA_ACTIONS")
@@ -37,49 +25,6 @@ _RUNNERS = ("CI_SERVER_HOST", "FORGEJO_ACTIONS", "GITEA_ACTIONS")
 _OTHERS = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE")
 
 _ANY_RELEASE = InstallOptions(version="")
-
-
-class GitHub(NamedTuple):
-    """Where the repository's GitHub is: github.com, or an Enterprise Server."""
-
-    server_url: str = GITHUB_SERVER
-    api_url: str = GITHUB_API
-    graphql_url: str = f"{GITHUB_API}/graphql"
-
-
-class Tokens(NamedTuple):
-    """Each for one place, and shown nowhere."""
-
-    repository: str = ""
-    """For the GitHub that the environment names; empty: anonymous."""
-    git: str = ""
-    """For any other Git server; empty: the user's own credential helpers and keys."""
-    releases: str = ""
-    """For the API that Flux's releases come from; empty: anonymous."""
-
-    def __repr__(self) -> str:
-        """Without them."""
-        return "Tokens()"
-
-
-class RegistryAccess(NamedTuple):
-    """How the registry of an artifact is reached. What is given here goes to that registry alone."""
-
-    username: str = ""
-    password: str = ""
-    is_password_on_stdin: bool = False
-    """``cli`` reads it, and sets ``password``."""
-    plain_http: bool = False
-    docker_config: str = ""
-    """A ``config.json`` that has to be there; empty: ``found_config``, should it be there."""
-    found_config: str = ""
-    """Where Docker itself would look."""
-    environment: Mapping[str, str] = {}
-    """What Docker's credential helpers are run with: that of the user, without our own secrets."""
-
-    def __repr__(self) -> str:
-        """Without the password."""
-        return "RegistryAccess()"
 
 
 class Settings(NamedTuple):
@@ -138,26 +83,17 @@ def parse_settings(argv: Sequence[str], env: Mapping[str, str]) -> Settings:
     if command not in COMMANDS:
         return _without_command(argv)
     asked = parse(command, argv[1:])
-    github = _github(env)
+    github = github_of(env)
     shared = Settings(
         command=command,
         release_source=getattr(asked, "release_source", DEFAULT_SOURCE),
         ca_file=getattr(asked, "ca_file", ""),
         cache_dir=_cache_dir(env),
-        tokens=_tokens(env, github),
+        tokens=tokens_of(env, github),
         github=github,
         search_path=env.get("PATH", ""),
         home=env.get("HOME", ""),
-        registry=RegistryAccess(
-            password=env.get("FLUX_UPGRADE_REGISTRY_PASSWORD", "").strip(),
-            docker_config=getattr(asked, "docker_config", ""),
-            found_config=_docker_config(env),
-            environment={
-                name: value
-                for name, value in env.items()
-                if name not in _SECRETS and not name.startswith("INPUT_")
-            },
-        ),
+        registry=registry_of(env)._replace(docker_config=getattr(asked, "docker_config", "")),
         git={
             name: value
             for name, value in env.items()
@@ -183,42 +119,6 @@ def _cache_dir(env: Mapping[str, str]) -> str:
     # The XDG specification has relative paths ignored.
     base = asked if asked.startswith("/") else f"{home}/.cache" if home else ""
     return f"{base}/flux-upgrade" if base else ""
-
-
-def _docker_config(env: Mapping[str, str]) -> str:
-    """docs.docker.com/reference/cli/docker, "Configuration files"."""
-    home, asked = env.get("HOME", ""), env.get("DOCKER_CONFIG", "")
-    folder = asked or (f"{home}/.docker" if home else "")
-    return f"{folder}/config.json" if folder else ""
-
-
-def _github(env: Mapping[str, str]) -> GitHub:
-    """What the runner says (GITHUB_SERVER_URL …), on a laptop github.com."""
-    api = env.get("GITHUB_API_URL", "").rstrip("/") or GITHUB_API
-    server = env.get("GITHUB_SERVER_URL", "").rstrip("/") or GITHUB_SERVER
-    # github.com has /graphql beside its endpoints, an Enterprise Server /api/graphql beside /api/v3.
-    graphql = env.get("GITHUB_GRAPHQL_URL", "") or f"{api.removesuffix('/v3')}/graphql"
-    return GitHub(server, api, graphql)
-
-
-def _tokens(env: Mapping[str, str], github: GitHub) -> Tokens:
-    repository = (env.get("GITHUB_TOKEN", "") or env.get("GH_TOKEN", "")).strip()
-    releases = env.get("FLUX_UPGRADE_RELEASE_TOKEN", "").strip()
-    # A token goes to no other host than the one it is for.
-    own = repository if github.api_url == GITHUB_API else ""
-    return Tokens(repository, env.get("FLUX_UPGRADE_TOKEN", "").strip(), releases or own)
-
-
-def secrets_of(env: Mapping[str, str]) -> tuple[str, ...]:
-    """Every token in the environment: none of them is printed, whatever goes wrong."""
-    return tuple(filter(None, (env.get(name, "").strip() for name in _SECRETS)))
-
-
-def masked(text: str, secrets: Iterable[str]) -> str:
-    """``text`` as it may be shown."""
-    for secret in secrets:
-        text = text.replace(secret, "***")
-    return text
 
 
 def _for_command(shared: Settings, asked: Namespace) -> Settings:

@@ -111,7 +111,7 @@ def read_by(*modules: str) -> set[str]:
 
 def test_every_variable_that_is_read_is_in_the_reference() -> None:
     known = tuple(variables("cli.md") | variables("action.md"))
-    read = read_by("cli.py", "settings.py", "action.py")
+    read = read_by("cli.py", "settings.py", "access.py", "action.py")
     assert len(read) > 10
     assert not {name for name in read if not name.startswith(known)}
 
@@ -119,7 +119,7 @@ def test_every_variable_that_is_read_is_in_the_reference() -> None:
 def test_every_variable_in_the_reference_is_read() -> None:
     libraries = {name for name in variables("cli.md") if "PROXY" in name or name == "REQUESTS_CA_BUNDLE"}
     plain = {"HOME", "PATH"}  # too short to be searched for
-    read = read_by("cli.py", "settings.py", "action.py", "runner.py")
+    read = read_by("cli.py", "settings.py", "access.py", "action.py", "runner.py")
     assert variables("cli.md") | variables("action.md") <= read | libraries | plain
 
 

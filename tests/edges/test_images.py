@@ -14,6 +14,7 @@ import pytest
 from edges import registries
 from edges.conftest import Clients
 from edges.loopback import Answer, Loopback, Seen, closed_port
+from flux_upgrade.access import RegistryAccess
 from flux_upgrade.artifact.manifest import MANIFEST_TYPE
 from flux_upgrade.build import build_artifacts
 from flux_upgrade.decision import Hold, HoldReason
@@ -24,7 +25,7 @@ from flux_upgrade.kinds import gotk
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from flux_upgrade.plan import Plan, Upgrade
 from flux_upgrade.ports import Artifacts
-from flux_upgrade.settings import RegistryAccess, Settings
+from flux_upgrade.settings import Settings
 from memory import MemoryArtifacts, MemoryTree, digest_of, regenerator, rendered
 from planned import change_of, plans_of
 from real_parts import require_program

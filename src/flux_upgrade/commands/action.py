@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from flux_upgrade import action, runner
+from flux_upgrade.access import masked, secrets_of
 from flux_upgrade.action_yml import REPORT_FILE, Outcome
 from flux_upgrade.artifact.address import SCHEME
 from flux_upgrade.commands.printing import show
@@ -18,7 +19,7 @@ from flux_upgrade.errors import FluxUpgradeError, WriteFailed
 from flux_upgrade.markdown import plain
 from flux_upgrade.publish import exit_code
 from flux_upgrade.runner import Annotation, Level, Runner
-from flux_upgrade.settings import Settings, masked, parse_settings, secrets_of
+from flux_upgrade.settings import Settings, parse_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
