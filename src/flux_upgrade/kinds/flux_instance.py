@@ -69,20 +69,9 @@ def change(pin: Pin, target: str, world: World) -> PinChange:
         if choice.is_single:
             said = (*said, f"{_capital(choice.origin)} decides what is installed.")
         return PinChange((value.replaced(new),), new, (*said, *_notes(pin, found, target)))
-    new = _raised(value.text, target, place)
+    new = ranges.require_raised(value.text, target, place)
     said = (*said, f"{_capital(choice.taken(new))}.", *_notes(pin, found, target))
     return PinChange((value.replaced(new),) if new != value.text else (), new, said)
-
-
-def _raised(text: str, target: str, place: str) -> str:
-    new = ranges.raised(text, target)
-    if new is None:
-        raise UnsupportedPin(
-            f"{place}: the range {text} does not admit {target},"
-            " and how it should is not for a program to say",
-            hint=f"write a range that admits {target}",
-        )
-    return new
 
 
 def _capital(text: str) -> str:

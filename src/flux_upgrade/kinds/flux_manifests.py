@@ -27,7 +27,6 @@ from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
 from flux_upgrade.kinds.world import World
 
 NAME = "flux-manifests"
-_TEMPLATES = (".j2", ".jinja", ".tmpl", ".tpl", ".gotmpl")
 
 _KIND_LINE = re.compile(
     r"""^[ \t]*(?:- )?["']?kind["']?:[ \t]*["']?OCIRepository["']?[ \t\r]*(?:#.*)?$""", re.MULTILINE
@@ -101,14 +100,7 @@ def _range_changed(pin: Pin, found: Reference, target: str, world: World) -> Pin
     if pin.standing is Standing.EXACT:
         new = value.text[: -len(pin.version[1:])] + target[1:]
     else:
-        raised = ranges.raised(value.text, target)
-        if raised is None:
-            raise UnsupportedPin(
-                f"{place}: the range {value.text} does not admit {target},"
-                " and how it should is not for a program to say",
-                hint=f"write a range that admits {target}",
-            )
-        new = raised
+        new = ranges.require_raised(value.text, target, place)
     contents.new_digest(found.repository, target, target, world)
     return PinChange((value.replaced(new),), new)
 
@@ -124,7 +116,7 @@ def _in_object(file: SourceFile, each: Object, world: World) -> Iterator[Pin]:
         if found.tag is not None and is_immutable(found.tag.text):
             hint = f"flux-upgrade upgrade oci://{found.repository} promotes it"
             yield pin._replace(role=Role.NAMED, reason="it is an artifact of your own", hint=hint)
-        elif file.path.endswith(_TEMPLATES):
+        elif file.path.endswith(template_lines.ENDS):
             yield pin._replace(reason="something else is made of this file", hint=_BY_HAND)
         elif each.text_at("kind") == "FluxInstance":
             folder = distribution_of(file, each).folder

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from flux_upgrade.kinds.formats.kustomize_files import NAMES, TEMPLATES
 from flux_upgrade.kinds.formats.yaml_places import Broken, Object, Value, objects
 from flux_upgrade.kinds.parts import flux2_source
 from flux_upgrade.kinds.parts.flux2_repository import (
@@ -26,9 +27,7 @@ from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
 from flux_upgrade.kinds.world import World
 
 NAME = "kustomize-remote-base"
-_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """What kustomize looks for in a folder (``api/konfig/general.go``)."""
-_TEMPLATES = tuple(f"{name}{end}" for name in _NAMES for end in (".j2", ".jinja", ".tmpl", ".tpl", ".gotmpl"))
 
 _BUILT = ("resources", "bases", "components")
 """What kustomize builds; ``bases`` is what ``resources`` were called for folders until v2.1."""
@@ -58,18 +57,18 @@ def _in_file(file: SourceFile) -> Iterator[Pin]:
     name = file.path.rpartition("/")[2]
     for each in objects(file.content):
         if isinstance(each, Broken):
-            if name in (*_NAMES, *_TEMPLATES):
+            if name in (*NAMES, *TEMPLATES):
                 yield from _in_template(file, each)
         elif _is_kustomization(each, name):
             yield from sorted(_in_object(file, each), key=lambda pin: pin.line)
 
 
 def _is_kustomization(found: Object, name: str) -> bool:
-    if name in (*_NAMES, *_TEMPLATES) and not found.has("kind"):
+    if name in (*NAMES, *TEMPLATES) and not found.has("kind"):
         return True
     group = found.text_at("apiVersion").partition("/")[0]
     is_kind = found.text_at("kind") in ("Kustomization", "Component")
-    return is_kind and (group == "kustomize.config.k8s.io" or (name in _NAMES and not group))
+    return is_kind and (group == "kustomize.config.k8s.io" or (name in NAMES and not group))
 
 
 def _in_object(file: SourceFile, found: Object) -> Iterator[Pin]:
@@ -117,7 +116,7 @@ def _meaning(path: str, reference: Reference) -> Meaning:
         return Meaning(Standing.UNKNOWN, meaning.version, reference.reason, REWRITE)
     if reference.form == "release" and reference.ref is None:
         return Meaning(Standing.FLOATING, reason="it follows the latest release", hint=meaning.hint)
-    if path.rpartition("/")[2] not in _NAMES:
+    if path.rpartition("/")[2] not in NAMES:
         reason = "kustomize does not read a file of this name, so something else makes use of it"
         return Meaning(Standing.UNKNOWN, meaning.version, reason, BY_HAND)
     return meaning

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.errors import UnsupportedPin
+from flux_upgrade.kinds.formats.kustomize_files import NAMES
 from flux_upgrade.kinds.formats.yaml_places import Object, Step, readable
 from flux_upgrade.kinds.parts.flux2_repository import GITHUB, parse
 from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
@@ -23,7 +24,6 @@ _CONTROLLERS = (
 _NAME = re.compile(rf"(?:.*/)?fluxcd/{_CONTROLLERS}")
 _IN_PATCH = re.compile(rf"\bfluxcd/{_CONTROLLERS}[:@]([\w.:-]+)")
 _KUSTOMIZATION = re.compile(rb"\n(?:kind: *[\"']?(?:Kustomization|Component)\b|(?:resources|images):)")
-_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _REASON = "it pins a controller by itself, whatever release of Flux is installed"
 _HINT = "take it away when the release has what you need: images that run ahead of their CRDs break"
 
@@ -52,7 +52,7 @@ def change(pin: Pin, target: str, world: World) -> PinChange:
 
 def _is_kustomize(found: Object, path: str) -> bool:
     group = found.text_at("apiVersion").partition("/")[0]
-    return group == "kustomize.config.k8s.io" or (not group and path.rpartition("/")[2] in _NAMES)
+    return group == "kustomize.config.k8s.io" or (not group and path.rpartition("/")[2] in NAMES)
 
 
 def _images(file: SourceFile, found: Object, above: tuple[Step, ...]) -> Iterator[Pin]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Protocol, cast
 
+from flux_upgrade.kinds.formats import kustomize_files, template_lines
 from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile
 from flux_upgrade.kinds.world import World
 from flux_upgrade.values import NamedTuple
@@ -60,24 +61,6 @@ class Style(NamedTuple):
 
 
 _YAML = (".yaml", ".yml")
-_KUSTOMIZATION_TEMPLATES = (
-    "kustomization.yaml.j2",
-    "kustomization.yaml.jinja",
-    "kustomization.yaml.tmpl",
-    "kustomization.yaml.tpl",
-    "kustomization.yaml.gotmpl",
-    "kustomization.yml.j2",
-    "kustomization.yml.jinja",
-    "kustomization.yml.tmpl",
-    "kustomization.yml.tpl",
-    "kustomization.yml.gotmpl",
-    "Kustomization.j2",
-    "Kustomization.jinja",
-    "Kustomization.tmpl",
-    "Kustomization.tpl",
-    "Kustomization.gotmpl",
-)
-
 PIN_KINDS: tuple[Style, ...] = (
     Style(
         "flux-instance",
@@ -89,14 +72,14 @@ PIN_KINDS: tuple[Style, ...] = (
     Style(
         "flux-manifests",
         "flux_manifests",
-        (*_YAML, ".json", ".j2", ".jinja", ".tmpl", ".tpl", ".gotmpl"),
+        (*_YAML, ".json", *template_lines.ENDS),
         (b"flux-manifests",),
         (b"OCIRepository", b"/spec"),
     ),
     Style(
         "artifact",
         "artifact",
-        (*_YAML, ".json", ".j2", ".jinja", ".tmpl", ".tpl", ".gotmpl"),
+        (*_YAML, ".json", *template_lines.ENDS),
         (b"oci://",),
         (b"OCIRepository", b"FluxInstance", b"/spec"),
     ),
@@ -122,7 +105,7 @@ PIN_KINDS: tuple[Style, ...] = (
     Style(
         "kustomize-remote-base",
         "remote_base",
-        (*_YAML, "Kustomization", *_KUSTOMIZATION_TEMPLATES),
+        (*_YAML, "Kustomization", *kustomize_files.TEMPLATES),
         (b"flux2", b"FLUX2", b"Flux2"),
         (b"GitRepository",),
     ),

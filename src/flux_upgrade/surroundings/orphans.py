@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import Any
 
 from flux_upgrade.errors import Unreadable
+from flux_upgrade.kinds.formats.kustomize_files import NAMES
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.ports import Tree
 
-KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """The names that kustomize looks for, in its order (kustomize api/konfig)."""
 _LISTS = ("resources", "bases", "components")
 _OTHER_LANGUAGES = (".jsonnet", ".libsonnet", ".cue")
@@ -84,7 +84,7 @@ class References:
     def _is_listed_beside(self, path: str) -> bool:
         """The way of nearly every installation, without a scan."""
         folder = posixpath.dirname(path)
-        for name in KUSTOMIZATIONS:
+        for name in NAMES:
             entries = self._entries(posixpath.join(folder, name))
             if entries and path in (_joined(folder, entry) for entry in entries):
                 return True
@@ -117,13 +117,13 @@ class References:
         known = {*listing, *(folder for path in listing for folder in _above(path))}
         for path in listing:
             folder, name = posixpath.split(path)
-            if name in KUSTOMIZATIONS:
+            if name in NAMES:
                 index.own.add(folder)
             elif name.lower().startswith("kustomization.") or name == "Chart.yaml":
                 # A template of a kustomization, and a chart: what they hold is not known.
                 index.folders.add(folder)
         for folder in index.own:
-            for name in KUSTOMIZATIONS:
+            for name in NAMES:
                 self._add_kustomization(index, posixpath.join(folder, name), known)
         for path in self._tree.candidates():
             self._add_flux(index, path)

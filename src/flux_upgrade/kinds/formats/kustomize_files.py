@@ -6,6 +6,7 @@ import posixpath
 from functools import cached_property
 
 from flux_upgrade.errors import Unreadable
+from flux_upgrade.kinds.formats.template_lines import ENDS
 from flux_upgrade.kinds.formats.yaml_places import Object, readable
 from flux_upgrade.kinds.pin import SourceFile
 from flux_upgrade.ports import Tree
@@ -13,6 +14,8 @@ from flux_upgrade.values import NamedTuple
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """kustomize api/konfig/general.go: RecognizedKustomizationFileNames."""
+TEMPLATES = tuple(f"{name}{end}" for name in NAMES for end in ENDS)
+"""What something else makes a kustomization of."""
 _OF_KUSTOMIZE = "kustomize.config.k8s.io/"
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from flux_upgrade.constraint import Constraint
-from flux_upgrade.errors import UsageError
+from flux_upgrade.errors import UnsupportedPin, UsageError
 from flux_upgrade.versions import Version, is_tag
 
 _SERIES = re.compile(r"([~^]?)\s*(v?)(\d+)(?:\.(\d+)(?:\.(\d+|[xX*]))?)?")
@@ -61,6 +61,17 @@ def raised(text: str, tag: str) -> str | None:
         core += f".{patch if patch in 'xX*' else version.patch}"
     new = text.replace(match[0].strip(), f"{operator}{_gap(text, operator)}{prefix}{core}")
     return new if allows(new, tag) else None
+
+
+def require_raised(text: str, tag: str, place: str) -> str:
+    """As ``raised``; raises UnsupportedPin where that takes a person. ``place``: ``FILE:LINE``."""
+    new = raised(text, tag)
+    if new is None:
+        raise UnsupportedPin(
+            f"{place}: the range {text} does not admit {tag}, and how it should is not for a program to say",
+            hint=f"write a range that admits {tag}",
+        )
+    return new
 
 
 def _raised_wildcard(text: str, version: Version | None) -> str | None:

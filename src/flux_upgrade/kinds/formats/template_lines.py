@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+ENDS = (".j2", ".jinja", ".tmpl", ".tpl", ".gotmpl")
+"""Of the names of templates."""
 _KEY = re.compile(r"""([ \t]*(?:-[ \t]+)*)["']?([\w.-]+)["']?:(?:[ \t]+(.*?))?(?:[ \t]#.*)?[ \t\r]*""")
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from flux_upgrade.artifact.address import SCHEME, Address
 from flux_upgrade.artifact.names import is_immutable
+from flux_upgrade.kinds.formats.template_lines import ENDS
 from flux_upgrade.kinds.formats.yaml_places import Broken, Object, Step, Value, is_variable
 from flux_upgrade.kinds.parts import flux_manifests_reference as parts
 from flux_upgrade.kinds.parts.flux_distribution import INLINE, INSTANCE, is_instance
@@ -20,7 +21,6 @@ from flux_upgrade.values import NamedTuple
 
 LATEST = "latest"
 """What Flux takes where no tag is named."""
-TEMPLATES = (".j2", ".jinja", ".tmpl", ".tpl", ".gotmpl")
 _HUB = frozenset({"docker.io", "index.docker.io", "registry-1.docker.io"})
 _URL = re.compile(r"oci://(?P<host>[^/]+)/(?P<path>[^:@]*[^:@/])/?(?P<rest>[:@].*)?")
 _PLACEHOLDER = re.compile(r"\$\{[^}]*\}|\$[A-Za-z_]\w*|\$\([^)]*\)|\{\{.*?\}\}|<<.*?>>")
@@ -191,7 +191,7 @@ def _of_sync(file: SourceFile, each: Object, address: Address, *above: Step) -> 
 def _judged(found: Reference) -> Reference:
     """With the reason why what stands there does not tell what is taken, or is not to be changed."""
     reason, hint = next(_doubts(found), ("", ""))
-    if not reason and found.path.endswith(TEMPLATES):
+    if not reason and found.path.endswith(ENDS):
         return found._replace(is_made=True, reason="something else is made of this file", hint=_BY_HAND)
     return found._replace(reason=reason, hint=hint)
 

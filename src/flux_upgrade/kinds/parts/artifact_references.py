@@ -7,13 +7,14 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from flux_upgrade.artifact.address import Address
 from flux_upgrade.errors import Unreadable
+from flux_upgrade.kinds.formats.template_lines import ENDS
 from flux_upgrade.kinds.formats.yaml_places import Broken, objects
-from flux_upgrade.kinds.parts.artifact_reference import TEMPLATES, Reference, in_object, in_text
+from flux_upgrade.kinds.parts.artifact_reference import Reference, in_object, in_text
 from flux_upgrade.kinds.parts.flux_manifests_patches import Aim, Patch, patches
 from flux_upgrade.kinds.pin import SourceFile
 from flux_upgrade.ports import Tree
 
-SUFFIXES = (".yaml", ".yml", ".json", *TEMPLATES)
+SUFFIXES = (".yaml", ".yml", ".json", *ENDS)
 _MOST = 4 * 1024 * 1024
 """Bytes: what people write by hand is smaller."""
 _BESIDE = (b"OCIRepository", b"FluxInstance", b"/spec")

@@ -127,13 +127,7 @@ def _spelled(place: Place, text: str, new: str, at: str) -> str:
     exact = _exact(place)
     if exact is not None:
         return f"{exact[1]}{exact[2]}{new[1:]}{exact[4] or ''}"
-    raised = ranges.raised(text, new)
-    if raised is None:
-        raise UnsupportedPin(
-            f"{at}: the range {text} does not admit {new}, and how it should is not for a program to say",
-            hint=f"write a range that admits {new}",
-        )
-    return raised
+    return ranges.require_raised(text, new, at)
 
 
 def _require_own_digest(place: Place, at: str, world: World) -> None:
