@@ -28,7 +28,8 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "demo"), str(ROOT / "tests")]
 import written_release  # noqa: E402 the path is set above
 from idle import idle  # noqa: E402
 from overlay import overlay  # noqa: E402
-from rebase import rebase  # noqa: E402
+from promote import promote  # noqa: E402
+from rebase import LAYER, rebase  # noqa: E402
 
 from flux_upgrade import cli  # noqa: E402
 from flux_upgrade.edges.directory import DirectoryReleases  # noqa: E402
@@ -67,7 +68,7 @@ def main() -> int:
             idle(work / "idle", source, TAG, ROOT / "src"),
             _inside(releases, options),
             _trees(work, source),
-            _artifact(work / "artifact", releases, options),
+            _artifact(work / "artifact", source, releases),
         ]
     PAGE.write_text("\n".join(sections))
     print(PAGE.read_text())
@@ -204,9 +205,10 @@ Peak memory of the process that measured all this: {peak:.0f} MB.
 """
 
 
-def _artifact(work: Path, releases: DirectoryReleases, options: InstallOptions) -> str:
-    content = render(releases.manifests(TAG), options, GENERATORS[-1]).encode()
-    return rebase(work, content, ROOT / "src", _peak)
+def _artifact(work: Path, source: Path, releases: DirectoryReleases) -> str:
+    content = Regenerator(releases, FluxCli("", {})).regenerate(InstallOptions(BEFORE)).text.encode()
+    told = rebase(work, content, ROOT / "src", _peak)
+    return f"{told}\n{promote(work, work / LAYER, source, ROOT / 'src', _peak)}"
 
 
 class _Read:

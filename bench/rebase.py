@@ -17,6 +17,7 @@ RUNS = 3
 FILES = 100
 SIZE = 1_000_000  # bytes of each: random, so that the layer is no smaller packed
 MOST = 80  # MB
+LAYER = "layer.tar.gz"
 NAME = "flux-system/gotk-components.yaml"
 PROGRAM = """
 import sys, tempfile
@@ -34,7 +35,7 @@ PEER = 'gzip -dc "$1" | gzip -nc > "$1.again"'
 
 def rebase(work: Path, content: bytes, code: Path, peak: Callable[[Sequence[str]], float]) -> str:
     """The section of the page. ``content``: Flux's manifest; ``code``: the package's; ``peak``: MB of a command."""
-    blob = work / "layer.tar.gz"
+    blob = work / LAYER
     blob.write_bytes(_layer(content))
     ours = ["env", f"PYTHONPATH={code}", sys.executable, "-c", PROGRAM, str(blob), NAME]
     theirs = ["sh", "-c", PEER, "sh", str(blob)]

@@ -97,7 +97,7 @@ class World:
             asked=self.asked,
             now=NOW,
             head=self.head,
-            found=None if self.own is not None else frozenset(each.path for each in found),
+            found=frozenset(each.path for each in found),
             explain=lambda path, base: CheckoutDiffers(f"{path} differs from {base[:4]}", hint="git pull"),
         )
 

@@ -82,3 +82,18 @@ def test_a_run_about_an_artifact_leaves_the_others_alone(on: World) -> None:
     assert before
     run(on, artifacts()).run(on.forge)
     assert open_in(on).items() > before.items()
+
+
+def test_what_is_left_of_a_pin_that_moved_is_closed_by_its_own_runs_alone(on: World) -> None:
+    run(on, artifacts()).run(on.forge)
+    before = open_in(on)
+    moved = PATH.replace("production", "live")
+    on.fleet.people.push("main", {moved: COMPONENTS, PATH: None}, "Rename\n")
+
+    run(on, None).run(on.forge)
+    assert open_in(on).items() >= before.items(), "it is none of the ordinary run's"
+
+    made = Run({moved: COMPONENTS}, own=artifacts(), head=on.fleet.head())
+    made.run(on.forge)
+    assert not open_in(on).keys() & before.keys()
+    assert sorted(name.rpartition("/")[2] for name in open_in(on) if "live" in name) == ["minor", "patch"]

@@ -8,6 +8,7 @@ import pytest
 
 from flows import World, listed
 from flux_upgrade.artifact.address import parse_address
+from flux_upgrade.config import Config, Group
 from flux_upgrade.decision import Hold
 from flux_upgrade.errors import (
     FluxUpgradeError,
@@ -271,6 +272,17 @@ def test_a_cluster_that_verifies_has_a_signature_to_wait_for() -> None:
     pull = forge.open_pull(PATCH)
     assert pull is not None
     assert "Sign " not in pull.body
+
+
+def test_what_waits_for_a_signature_does_not_merge_by_itself() -> None:
+    for more, merges in (("", True), ("  verify: {provider: cosign}\n", False)):
+        world, forge, _ = one(pinned(more=more))
+        world.config = Config(default=Group(auto_merge=True))
+        world.run(forge)
+        assert [step.extras.auto_merge for step in forge.steps if isinstance(step, OpenPull)] == [
+            merges,
+            False,
+        ]
 
 
 # Beside other runs

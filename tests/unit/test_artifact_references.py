@@ -5,7 +5,14 @@ import pytest
 from flux_upgrade.artifact.address import Address, parse_address
 from flux_upgrade.errors import UsageError
 from flux_upgrade.kinds.parts.artifact_reference import Reference, names_one
-from flux_upgrade.surroundings.artifact_references import Promotion, is_verified, promotion_of, references
+from flux_upgrade.surroundings.artifact_references import (
+    Promotion,
+    is_verified,
+    promotion_of,
+    references,
+    remarks_of,
+    takes_what_waits,
+)
 from memory import MemoryTree
 
 URL = "oci://ghcr.io/acme/flux"
@@ -282,3 +289,33 @@ def test_what_a_resource_set_makes_tells_how_it_is_promoted() -> None:
     (only,) = found({"set.yaml": text})
     assert (only.is_made, only.follows) == (True, "production")
     assert promotion_of((only,), PRODUCTION) is Promotion.TAG
+
+
+# Who takes a range
+
+
+@pytest.mark.parametrize(
+    ("ref", "takes"),
+    [
+        ("semver: '>=2.8.0-0'", True),
+        ("semver: '~2.8-0'", True),
+        ("semver: '2.x-0'", True),
+        ("semver: 2.x", False),
+        ("semver: '2.7 - 2.9'", False),
+        ("semver: '>=2.8.0-0', digest: 'sha256:" + "a" * 64 + "'", False),
+        (MOVING, False),
+        (PINNED, False),
+    ],
+)
+def test_a_range_that_admits_prereleases_takes_what_waits(ref: str, *, takes: bool) -> None:
+    assert takes_what_waits([one(repository(ref))]) is takes
+
+
+def test_who_takes_a_range_is_told_that_the_move_of_the_tag_changes_nothing() -> None:
+    only = one(repository("semver: 2.x"))
+    (told,) = remarks_of([only], PRODUCTION)
+    assert told == (
+        f"clusters/a/flux.yaml:{only.line} takes what the range 2.x admits: "
+        "moving production changes nothing there"
+    )
+    assert remarks_of([one(repository(MOVING)), one(repository(PINNED))], PRODUCTION) == ()

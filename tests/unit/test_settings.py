@@ -145,6 +145,53 @@ def test_images_are_looked_for_as_the_config_file_says_unless_asked() -> None:
         parse_settings(["plan", "--check-images=never"], ENV)
 
 
+ARTIFACT = "oci://ghcr.io/org/flux:production"
+
+
+def test_an_artifact_is_an_address_and_the_tree_is_around_the_working_folder() -> None:
+    settings = parse_settings(["upgrade", ARTIFACT, "--username=me", "--password-stdin"], ENV)
+    assert (str(settings.artifact), settings.path) == (ARTIFACT, ".")
+    assert settings.registry.is_password_on_stdin
+    assert parse_settings(["plan", "clusters"], ENV).artifact is None
+
+
+@pytest.mark.parametrize(
+    ("flags", "promote"),
+    [
+        ([], ""),
+        (["--promote=tag"], "tag"),
+        (["--pull-request"], "pull-request"),
+        (["--pull-request", "--promote=pull-request"], "pull-request"),
+    ],
+)
+def test_who_asks_for_a_pull_request_has_an_artifact_promoted_by_one(flags: list[str], promote: str) -> None:
+    assert parse_settings(["upgrade", ARTIFACT, *flags], ENV).promote == promote
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["upgrade", ARTIFACT, "--pull-request", "--promote=tag"], "--pull-request moves no tag"),
+        (["upgrade", ARTIFACT, "--username=me"], "--username is given without a password"),
+        (["upgrade", ARTIFACT, "--password-stdin"], "--password-stdin is given without --username"),
+        (["upgrade", "clusters", "--plain-http"], "--plain-http is about the registry of an artifact"),
+        (["upgrade", "oci://Ghcr.io/Org/flux"], "the address of the artifact cannot be used"),
+        (["rollback", "clusters"], "what is rolled back is the tag of an artifact"),
+        (["rollback"], "what is rolled back is the tag of an artifact"),
+        (["rollback", "oci://ghcr.io/org/flux"], "what is rolled back is the tag of an artifact"),
+    ],
+)
+def test_what_cannot_be_meant_about_an_artifact_is_said(argv: list[str], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        parse_settings(argv, ENV)
+
+
+def test_credential_helpers_are_told_none_of_our_own_secrets() -> None:
+    env = {**ENV, "AWS_PROFILE": "ci", "INPUT_TOKEN": "a", "FLUX_UPGRADE_REGISTRY_PASSWORD": "b"}
+    told = parse_settings(["upgrade", ARTIFACT], env).registry.environment
+    assert told == {"HOME": "/home/me", "PATH": "/bin", "AWS_PROFILE": "ci"}
+
+
 def test_the_config_to_check_is_a_path() -> None:
     assert parse_settings(["config", "check"], ENV).path == ".github/flux-upgrade.yaml"
     assert parse_settings(["config", "check", "x.yaml"], ENV).path == "x.yaml"

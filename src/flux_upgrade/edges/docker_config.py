@@ -4,7 +4,7 @@ Formats: docs.docker.com, "docker login" (auths, credsStore, credHelpers, the pr
 helpers); github.com/docker/docker-credential-helpers; containers-auth.json(5) for keys with a path.
 """
 # PATH is a string, and so is what is found on it.
-# ruff: noqa: PTH112, PTH113, PTH117, PTH118
+# ruff: noqa: PTH112, PTH118
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import re
 from base64 import b64decode
 from collections.abc import Mapping
 
+from flux_upgrade.edges import programs
 from flux_upgrade.edges.plain import one_line
 from flux_upgrade.edges.registry_credentials import DOCKER_HUB, RegistryCredential, same_host
 from flux_upgrade.edges.regular import read_regular
@@ -113,7 +114,7 @@ class DockerConfig:
         import json
         import subprocess
 
-        program = _find(self._search_path, name)
+        program = programs.find(self._search_path, name)
         if program is None:
             raise self._broken(key, f"needs {name}, which is not on PATH")
         try:
@@ -198,13 +199,3 @@ def _place(key: str) -> str:
 def _text(entry: Mapping[str, object], key: str) -> str:
     value = entry.get(key)
     return value if isinstance(value, str) else ""
-
-
-def _find(search_path: str, name: str) -> str | None:
-    # Folders that are not absolute are passed over: a repository must not bring
-    # the program that is run on it.
-    for folder in search_path.split(os.pathsep):
-        program = os.path.join(folder, name)
-        if os.path.isabs(folder) and os.path.isfile(program) and os.access(program, os.X_OK):
-            return program
-    return None

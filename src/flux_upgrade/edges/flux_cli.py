@@ -1,12 +1,11 @@
 """The Flux CLI, where there is one: what renders a release that our rules do not know."""
 # PATH is a string, and so is what is found on it.
-# ruff: noqa: PTH113, PTH117, PTH118
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 
+from flux_upgrade.edges import programs
 from flux_upgrade.edges.listing import parse_json
 from flux_upgrade.edges.plain import one_line
 from flux_upgrade.errors import SourceUnavailable
@@ -21,7 +20,7 @@ class FluxCli:
     """
 
     def __init__(self, path: str, environment: Mapping[str, str], timeout: float = 60.0) -> None:
-        self._program = _find(path)
+        self._program = programs.find(path, "flux")
         self._environment = dict(environment)
         self._timeout = timeout
 
@@ -84,13 +83,3 @@ class FluxCli:
             f"the Flux CLI {one_line(self._program or 'flux')} failed: {one_line(why)}",
             hint="run it by hand with the same flags, or take it off PATH",
         )
-
-
-def _find(path: str) -> str | None:
-    # Folders that are not absolute are passed over: a repository must not bring
-    # the program that is run on it.
-    for folder in path.split(os.pathsep):
-        program = os.path.join(folder, "flux")
-        if os.path.isabs(folder) and os.path.isfile(program) and os.access(program, os.X_OK):
-            return program
-    return None

@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 
+from flux_upgrade.artifact.manifest import CREATED, REVISION
 from flux_upgrade.edges import tags
 from flux_upgrade.edges.cache import DownloadCache
 from flux_upgrade.edges.oci import Manifest, Repository
@@ -19,8 +20,6 @@ from flux_upgrade.model import Release, ReleaseManifests
 from flux_upgrade.values import NamedTuple
 from flux_upgrade.versions import is_tag, precedence
 
-_CREATED = "org.opencontainers.image.created"
-_REVISION = "org.opencontainers.image.revision"
 _NEVER = "1970-01-01"  # what `flux push artifact --reproducible` writes
 _MINORS = 3  # that Flux supports; https://fluxcd.io/flux/releases
 _PATCHES = 4
@@ -96,7 +95,7 @@ class RegistryReleases:
         """What the artifact's revision names, ``v2.9.4@sha1:…``, as Flux's own has it."""
         tags.require_tag(tag)
         try:
-            stated = self._annotation(tag, _REVISION)
+            stated = self._annotation(tag, REVISION)
         except SourceUnavailable:
             return ""
         found = re.fullmatch(rf"{re.escape(tag)}@sha1:([0-9a-f]{{40}})", stated)
@@ -142,7 +141,7 @@ class RegistryReleases:
         return dates
 
     def _created(self, tag: str) -> str:
-        created = self._annotation(tag, _CREATED)
+        created = self._annotation(tag, CREATED)
         return "" if created.startswith(_NEVER) else created
 
     def _annotation(self, tag: str, key: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flux_upgrade.artifact.manifest import REVISION
 from flux_upgrade.errors import (
     ReleaseNotFound,
     SourceUnavailable,
@@ -15,7 +16,6 @@ from flux_upgrade.kinds.world import World
 from flux_upgrade.versions import is_tag, precedence
 
 TROUBLE = (SourceUnavailable, UntrustedArchive)
-_REVISION = "org.opencontainers.image.revision"
 """``v2.9.4@sha1:…``; before Flux v0.40 ``v0.39.0/…`` (Flux RFC-0005)."""
 _HEADER = "# Components: "
 _GAINED = (("v2.9.3", "source-watcher"),)
@@ -32,7 +32,7 @@ def release_of(repository: str, reference: str, world: World) -> str | None:
     annotations = world.artifacts.annotations(repository, reference)
     if annotations is None:
         return None
-    tag = annotations.get(_REVISION, "").replace("/", "@").partition("@")[0]
+    tag = annotations.get(REVISION, "").replace("/", "@").partition("@")[0]
     return tag if is_tag(tag) else ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from flux_upgrade.artifact.manifest import REVISION
 from flux_upgrade.errors import ReleaseNotFound
 from flux_upgrade.ports import Artifacts
 from flux_upgrade.values import NamedTuple
@@ -82,7 +83,7 @@ def release_of(artifact: Artifact, artifacts: Artifacts) -> str:
     annotations = artifacts.annotations(artifact.repository, artifact.reference)
     if annotations is None:
         raise ReleaseNotFound(f"there is no artifact {artifact}", hint="name one that exists")
-    tag = annotations.get("org.opencontainers.image.revision", "").partition("@")[0]
+    tag = annotations.get(REVISION, "").partition("@")[0]
     return tag if is_tag(tag) else ""
 
 
