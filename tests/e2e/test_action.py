@@ -13,6 +13,7 @@ from github_stand_in import Rule
 
 from e2e.fleet import PERMISSIONS, Fleet, everything, git, plain
 from e2e.runner import Result
+from edges.registries import running_registry
 from flows import fleet, manifest, path_in
 from flux_upgrade.action_yml import OUTPUTS, REPORT_FILE
 from flux_upgrade.errors import (
@@ -26,6 +27,7 @@ from flux_upgrade.errors import (
     SourceUnavailable,
     UsageError,
 )
+from promotion.program import Seen, Site
 from real_parts import require_program
 
 PATCH, MINOR = "flux-upgrade/clusters.staging/patch", "flux-upgrade/clusters.staging/minor"
@@ -80,6 +82,31 @@ def failed(done: Result, error: type[FluxUpgradeError], told: str) -> None:
 
 
 @WHERE
+def test_an_artifact_is_promoted_and_taken_back(
+    where: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    (tmp_path / "registry").mkdir()
+    with (
+        running_registry(tmp_path / "registry") as url,
+        Fleet(tmp_path, fleet({}), image=image_of(where, request)) as on,
+    ):
+        site, seen = Site(url, tmp_path, "octo-org/flux"), Seen(url, "octo-org/flux")
+        before = site.push("v2.8.7")
+        inputs = {"path": site.address, "plain-http": "true"}
+
+        done = on.run(inputs)
+        assert done.exit_code == 0, done.log
+        assert (done.outputs["outcome"], seen.version()) == ("updated", "v2.8.8")
+        assert (done.outputs["digest"], report(done)["outcome"]) == (seen.digest(), "updated")
+        assert seen.manifest()["annotations"]["org.opencontainers.image.revision"].startswith("v2.8.8")
+
+        back = on.run({**inputs, "mode": "rollback"}, event="workflow_dispatch")
+        assert (back.exit_code, seen.digest()) == (0, before), back.log
+        assert on.run(inputs).outputs["outcome"] == "held"
+        assert seen.digest() == before
+
+
+@WHERE
 def test_from_a_schedule_to_an_approval(where: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     with Fleet(tmp_path, fleet({"clusters/staging": "v2.8.7"}), image=image_of(where, request)) as on:
         first = on.run()
@@ -94,6 +121,8 @@ def test_from_a_schedule_to_an_approval(where: str, request: pytest.FixtureReque
             "pull-request-number": "",
             "pull-request-url": "",
             "pull-requests": json.dumps(pulls),
+            "artifact": "",
+            "digest": "",
             "report": first.outputs["report"],
             "report-file": REPORT_FILE,
         }
