@@ -50,9 +50,13 @@ def usual() -> list[Member]:
     ]
 
 
-def tar_of(members: Iterable[Member], tar_format: int = tarfile.PAX_FORMAT, **options: object) -> bytes:
+def tar_of(
+    members: Iterable[Member],
+    tar_format: int = tarfile.PAX_FORMAT,
+    pax_headers: Mapping[str, str] | None = None,
+) -> bytes:
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tar_format, **options) as tar:  # type: ignore[call-overload]
+    with tarfile.open(fileobj=buffer, mode="w", format=tar_format, pax_headers=pax_headers) as tar:
         for info, content in members:
             tar.addfile(info, io.BytesIO(content))
     return buffer.getvalue()

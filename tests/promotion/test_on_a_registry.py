@@ -108,6 +108,7 @@ def test_a_second_run_pushes_nothing_and_says_so(site: Site, seen: Seen) -> None
     assert ran.exit_code == 0
     assert seen.tags() == before
     assert "pushed before, and not again: v2.9.4-" in ran.out
+    assert "nothing to push" in ran.out
     assert "promoted" not in ran.out
 
 
@@ -224,6 +225,7 @@ def test_promotion_of_a_patch_takes_at_most_twelve_requests_and_an_idle_run_thre
         second = proxy.asked[len(first) :]
 
     assert (upgraded.exit_code, idle.exit_code) == (0, 0)
+    assert ("nothing to push" in upgraded.out, "nothing to push" in idle.out) == (False, True)
     assert seen.version() == "v2.8.8"
     assert len(first) <= 12, first
     assert len(second) <= 3, second

@@ -179,7 +179,7 @@ def test_explicit_flags_are_added_to_those_of_the_file() -> None:
 
 
 @pytest.mark.parametrize("asked", [True, False])
-def test_whether_images_are_looked_for_is_asked_for_everywhere(asked: bool) -> None:  # noqa: FBT001
+def test_whether_images_are_looked_for_is_asked_for_everywhere(*, asked: bool) -> None:
     changed = config.overridden(load(WHOLE), check_images=asked)
     assert {each.check_images for each in (changed.default, *changed.groups)} == {asked}
 

@@ -54,7 +54,7 @@ def test_states(text: str, state: ImageState, carried: Image) -> None:
         ("", False),
     ],
 )
-def test_what_has_yet_to_be_filled_in(text: str, is_template: bool) -> None:  # noqa: FBT001
+def test_what_has_yet_to_be_filled_in(text: str, *, is_template: bool) -> None:
     assert Image.parse(text).is_template is is_template
 
 

@@ -48,6 +48,8 @@ def _outcome(outcome: ArtifactOutcome, *, written: bool) -> Iterator[str]:
     yield from (f"  {_pushed(each, would)}" for each in outcome.pushed)
     if outcome.promoted:
         yield f"  {would}promoted: {pulled.address.tag} to {outcome.promoted}"
+    if not any(each.is_new for each in outcome.pushed) and outcome.failure is None:
+        yield "  nothing to push"
     if outcome.failure is not None:
         yield f"  failed: {outcome.failure.message}"
     yield from (f"  note: {remark}" for remark in planned.remarks)
