@@ -149,7 +149,10 @@ def in_inputs(text: str) -> str:
     """A message that speaks of flags, for somebody who gave inputs."""
     for flag, name in (("--username", "registry-username"), ("--password-stdin", "registry-password")):
         text = text.replace(flag, f"--{name}")
-    return re.sub(rf"--({'|'.join(_NAMES)})\b(?!-)", r"input `\1`", text)
+    # Of a rollback; the --to of `upgrade` is no input.
+    text = text.replace("to go back to with --to", "to go back to with input `to`")
+    names = "|".join(name for name in _NAMES if name != "to")
+    return re.sub(rf"--({names})\b(?!-)", r"input `\1`", text)
 
 
 def _given(env: Mapping[str, str]) -> dict[str, str]:

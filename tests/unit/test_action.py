@@ -86,6 +86,25 @@ def test_a_rollback_is_told_about_its_registry_alone() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        ("align with --to v2.9.4", "align with --to v2.9.4"),
+        (
+            "name a tag or a digest to go back to with --to; there are v2.8.7-0123456789ab",
+            "name a tag or a digest to go back to with input `to`; there are v2.8.7-0123456789ab",
+        ),
+        (
+            "give --username and --password-stdin",
+            "give input `registry-username` and input `registry-password`",
+        ),
+        ("if it is meant so, give --plain-http", "if it is meant so, give input `plain-http`"),
+    ],
+)
+def test_what_a_message_says_of_flags_is_said_of_inputs(told: str, shown: str) -> None:
+    assert action.in_inputs(told) == shown
+
+
 def test_a_way_back_is_for_a_rollback_alone() -> None:
     with pytest.raises(UsageError, match="for mode: rollback alone"):
         action.arguments({"INPUT_TO": "v2.8.7-0123456789ab"})
