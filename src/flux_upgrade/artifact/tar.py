@@ -11,6 +11,7 @@ tar's manual, "Extensions".
 
 from __future__ import annotations
 
+import io
 import tarfile
 from collections.abc import Iterator
 from enum import StrEnum
@@ -139,28 +140,27 @@ class _Tar(tarfile.TarFile):
     members: list[tarfile.TarInfo]
 
 
-class _Rationed:
+class _Rationed(io.RawIOBase):
     """A file that gives only so much until it is renewed: what one entry's headers may take."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self.tell, self.seek = file.tell, file.seek
         self.renew()
 
     def renew(self) -> None:
         self._left = _MAX_HEADERS
 
-    def read(self, size: int, /) -> bytes:
+    def read(self, size: int = -1, /) -> bytes:
         if not 0 <= size <= self._left:
             raise ValueError(size)
         self._left -= size
         return self._file.read(size)
 
-    def write(self, data: bytes, /) -> object:
-        raise NotImplementedError
+    def tell(self) -> int:
+        return self._file.tell()
 
-    def close(self) -> None:
-        """Nothing: the file is somebody else's."""
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        return self._file.seek(offset, whence)
 
 
 def _refuse_globals(tar: tarfile.TarFile) -> None:
