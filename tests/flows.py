@@ -23,6 +23,7 @@ from flux_upgrade.ports import Forge
 from flux_upgrade.proposal import Proposal, Surroundings
 from flux_upgrade.pull_requests import run_rounds
 from flux_upgrade.results import Round
+from flux_upgrade.surroundings.artifact_references import references
 from flux_upgrade.surroundings.syncs import syncs
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux, WrittenReleases, regenerator, rendered
 from own_artifacts import MemoryOwnArtifacts
@@ -83,7 +84,7 @@ class World:
         world = kinds.World(tree, self.using, self.artifacts, MemoryCharts(), moves, self.own)
         found: list[Found] = [*_installations(tree, self.using), *kinds.discover_pins(world)]
         if self.own is not None:
-            found = [*artifact.discover(world)]
+            found = [*artifact.pins_of(references(tree, self.own.address), self.own)]
         teams = assign((each for each in found if not is_named(each)), "", self.config, lambda: syncs(tree))
         if self.own is not None:
             teams = tuple(of_artifact(team, self.own.address.repository) for team in teams)

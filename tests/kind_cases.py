@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from flux_upgrade.errors import FluxUpgradeError, ReleaseNotFound
-from flux_upgrade.kinds import Pin, PinChange, World, discover_pins, kind_of
+from flux_upgrade.kinds import PIN_KINDS, Pin, PinChange, World, artifact, discover_pins, kind_of
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model import Release, ReleaseManifests
+from flux_upgrade.surroundings.artifact_references import references
 from flux_upgrade.textedit import edited
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 from own_artifacts import of_case
@@ -131,12 +132,20 @@ class Carried:
     changes: tuple[tuple[Pin, PinChange], ...]
 
 
+def _of_own(world: World) -> Iterator[Pin]:
+    """Where the run is about an artifact, what refers to it."""
+    if world.own is not None:
+        yield from artifact.pins_of(references(world.tree, world.own.address), world.own)
+
+
 def carry_out(case: KindCase, files: Mapping[str, bytes]) -> Carried:
     """Find every pin, take each movable one to the release, and say both."""
     world = case.world(files)
     changes: list[tuple[Pin, PinChange]] = []
     told: list[str] = []
-    for pin in discover_pins(world):
+    order = [style.name for style in PIN_KINDS]
+    pins = (*_of_own(world), *discover_pins(world))
+    for pin in sorted(pins, key=lambda pin: order.index(pin.kind)):
         told += shown(pin)
         if not pin.is_movable or pin.version == case.to:
             continue

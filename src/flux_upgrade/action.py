@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from flux_upgrade.action_yml import INPUTS
-from flux_upgrade.artifact.address import SCHEME
+from flux_upgrade.artifact import SCHEME
 from flux_upgrade.errors import UsageError
 from flux_upgrade.manifests.options import nearest
 from flux_upgrade.policy import Bump

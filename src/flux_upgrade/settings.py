@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from flux_upgrade.access import GitHub, RegistryAccess, Tokens, github_of, registry_of, tokens_of
 from flux_upgrade.arguments import COMMANDS, DEFAULT_SOURCE, PROGRAM, build_parser, parse
-from flux_upgrade.artifact.address import SCHEME, Address, parse_address
+from flux_upgrade.artifact import SCHEME
 from flux_upgrade.errors import UsageError
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions, nearest
 from flux_upgrade.values import NamedTuple
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from typing import NoReturn
 
+    from flux_upgrade.artifact.address import Address
     from flux_upgrade.ports import Timing
 
 _GIT = ("GIT_", "SSH_")
@@ -177,6 +178,8 @@ def _placed(shared: Settings, asked: Namespace) -> Settings:
                     hint="give the artifact as oci://HOST/REPOSITORY:TAG",
                 )
         return shared._replace(path=asked.path, registry=access)
+    from flux_upgrade.artifact.address import parse_address
+
     # The tree is the one around the working folder: it may say how the artifact is promoted.
     return shared._replace(artifact=parse_address(asked.path), registry=access)
 

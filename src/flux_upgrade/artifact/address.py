@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
+from flux_upgrade.artifact import SCHEME
 from flux_upgrade.errors import UsageError
 from flux_upgrade.values import NamedTuple
-
-SCHEME = "oci://"
 
 # github.com/distribution/reference, regexp.go.
 _PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"

@@ -10,7 +10,7 @@ from contextlib import suppress
 from flux_upgrade import action, runner
 from flux_upgrade.access import masked, secrets_of
 from flux_upgrade.action_yml import REPORT_FILE, Outcome
-from flux_upgrade.artifact.address import SCHEME
+from flux_upgrade.artifact import SCHEME
 from flux_upgrade.commands.printing import show
 from flux_upgrade.commands.told import Told, act
 from flux_upgrade.edges.checkout import find

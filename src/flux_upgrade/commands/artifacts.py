@@ -44,7 +44,7 @@ def upgrade(settings: Settings, address: Address, out: IO[bytes], err: IO[str]) 
     if is_by_pull_request(settings, address, found):
         from flux_upgrade.commands.pull_requests import propose
 
-        return propose(settings, out, err)
+        return propose(settings, out, err, found)
     with build_spool() as spool:
         gathered = gather_artifact(settings, address, found, spool)
         outcome = carry_out(gathered.planned, gathered.means)
@@ -54,13 +54,13 @@ def upgrade(settings: Settings, address: Address, out: IO[bytes], err: IO[str]) 
     return exit_code(outcome.errors)
 
 
-def plan(settings: Settings, address: Address, out: IO[bytes], err: IO[str]) -> int:
+def plan(settings: Settings, address: Address, out: IO[bytes]) -> int:
     """Show what would happen and why."""
     found = references_here(settings, address)
     if is_by_pull_request(settings, address, found):
         from flux_upgrade.commands.pull_requests import preview, show_pins
 
-        return preview(settings, out, err) if settings.pull_request else show_pins(settings, out)
+        return (preview if settings.pull_request else show_pins)(settings, out, found)
     with build_spool() as spool:
         planned = gather_artifact(settings, address, found, spool).planned
     told = artifact_plan_json if settings.json else artifact_plan_text

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from flux_upgrade.around import Around
 from flux_upgrade.artifact.address import Address
-from flux_upgrade.build import build_artifacts, build_checkout, build_releases, build_timing, build_world
-from flux_upgrade.clusters import is_named
-from flux_upgrade.commands.gathering import asked_of, build_config, scope_of
+from flux_upgrade.build import (
+    build_artifacts,
+    build_checkout,
+    build_releases,
+    build_timing,
+    build_tree,
+    build_world,
+)
+from flux_upgrade.commands.gathering import asked_of, build_config
 from flux_upgrade.commands.gathering_artifact import build_means
 from flux_upgrade.config import Config, Group
-from flux_upgrade.edges.checkout import head_of
+from flux_upgrade.edges.checkout import find, head_of, is_sparse
 from flux_upgrade.edges.spool import Spool
 from flux_upgrade.errors import NothingFound
 from flux_upgrade.groups import assign, of_artifact
 from flux_upgrade.kinds import Pin, artifact
+from flux_upgrade.kinds.parts.artifact_reference import Reference
 from flux_upgrade.plan import Terms
 from flux_upgrade.planning import Gathered, terms_of
 from flux_upgrade.policy import Answers, Pending
 from flux_upgrade.promotion.own import PinnedArtifacts
 from flux_upgrade.proposal import Proposal
 from flux_upgrade.settings import Settings
-from flux_upgrade.surroundings.artifact_references import references, takes_what_waits
+from flux_upgrade.surroundings.artifact_references import takes_what_waits
+from flux_upgrade.surroundings.syncs import syncs
 from flux_upgrade.upgrade import ManifestPlanner
 from flux_upgrade.values import NamedTuple
 
@@ -41,7 +50,7 @@ class GatheredPins(NamedTuple):
                 self.own.push(reference, upgrade.target, plan.installation.path)
 
 
-def without_drafts(config: Config) -> Config:
+def _without_drafts(config: Config) -> Config:
     """The same, but for what waits for approval: it is shown in the summary."""
 
     def quiet(group: Group) -> Group:
@@ -50,45 +59,46 @@ def without_drafts(config: Config) -> Config:
     return config._replace(default=quiet(config.default), groups=tuple(map(quiet, config.groups)))
 
 
-def gather_pins(settings: Settings, address: Address, spool: Spool) -> GatheredPins:
-    """As ``gather``, for what pins the artifact and nothing else.
+def gather_pins(
+    settings: Settings, address: Address, references: Sequence[Reference], spool: Spool
+) -> GatheredPins:
+    """As ``gather``, for what pins the artifact and nothing else. ``references``: as ``references_here``.
 
     Raises UsageError, InvalidConfig, NothingFound, SourceUnavailable.
     """
-    asked, scope = asked_of(settings), scope_of(settings)
-    place, below = scope.place, scope.below
+    asked, place = asked_of(settings), find(settings.path)
     config, source = build_config(settings, place), build_releases(settings)
-    if takes_what_waits(references(scope.whole, address)):
+    if takes_what_waits(references):
         # A draft would be of what is pushed, and what is pushed would run: it is named in the summary alone.
-        config = without_drafts(config)
+        config = _without_drafts(config)
     releases = source.list()
     means = build_means(settings, address, spool, source)
     planner = ManifestPlanner(means.regenerator, build_artifacts(settings), releases, means.now)
 
     def terms(path: str) -> Terms:
-        return terms_of(config.group_of(below + path) or config.default, Answers(), asked)
+        return terms_of(config.group_of(path) or config.default, Answers(), asked)
 
     own = PinnedArtifacts(address, planner, terms, means)
-    world = build_world(settings, scope.tree, source, own=own)
-    found = tuple(each for each in artifact.discover(world) if not is_named(each))
+    tree = build_tree(place.root)
+    found = tuple(artifact.pins_of(references, own))
     if not found:
         raise NothingFound(
-            f"nothing in {settings.path} pins {address.repository}",
+            f"nothing in the checkout refers to {address.repository}",
             hint="run it in a checkout with the OCIRepository or FluxInstance that does, or move the tag "
             "with --promote tag",
         )
-    teams = assign(found, below, config, scope.syncs)
+    teams = assign(found, "", config, lambda: syncs(tree))
     gathered = Gathered(
         teams=tuple(of_artifact(team, address.repository) for team in teams),
         config=config,
         releases=releases,
-        world=world,
-        around=Around(scope.whole, is_named=scope.is_file),
+        world=build_world(settings, tree, source, own=own),
+        around=Around(tree),
         named=(),
         asked=asked,
         now=datetime.fromtimestamp(build_timing(settings).now(), UTC),
         head=head_of(place.root),
-        found=frozenset(each.path for each in found) if scope.is_whole else None,
+        found=None if is_sparse(place.root) else frozenset(each.path for each in found),
         explain=lambda path, base: build_checkout(settings, place).explain(path, base),
     )
     return GatheredPins(gathered, own)

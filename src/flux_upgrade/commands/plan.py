@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 
 def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     """Show what would happen and why. Ends with 0 whatever is held: nothing was asked to be done."""
+    del err  # what goes wrong is raised
     if settings.artifact is not None:
         from flux_upgrade.commands import artifacts
 
-        return artifacts.plan(settings, settings.artifact, out, err)
+        return artifacts.plan(settings, settings.artifact, out)
     if settings.pull_request:
         from flux_upgrade.commands.pull_requests import preview
 
-        return preview(settings, out, err)
+        return preview(settings, out)
     gathered = gather(settings)
     told = plans_json if settings.json else plans_text
     show(out, told(plan_teams(gathered), gathered.named))

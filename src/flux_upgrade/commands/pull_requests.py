@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 
 from flux_upgrade.build import build_spool
@@ -26,6 +26,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO
 
+    from flux_upgrade.kinds.parts.artifact_reference import Reference
+
 
 class Telling(NamedTuple):
     """What the texts say of the run."""
@@ -35,9 +37,16 @@ class Telling(NamedTuple):
     """Of the workflow's run, for a browser."""
 
 
-def propose(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
-    """Open, update and close pull requests; ``--dry-run`` tells what would be done."""
-    done, calls = perform(settings, _telling(settings), lambda warning: fail(err, "warning", warning, ""))
+def propose(settings: Settings, out: IO[bytes], err: IO[str], references: Sequence[Reference] = ()) -> int:
+    """Open, update and close pull requests; ``--dry-run`` tells what would be done.
+
+    ``references``: to the artifact, where the run is about one.
+    """
+
+    def warn(warning: str) -> None:
+        fail(err, "warning", warning, "")
+
+    done, calls = perform(settings, _telling(settings), warn, references)
     show(out, round_text(done, calls=calls, written=not settings.dry_run))
     for slug, message, hint in round_failures(done):
         fail(err, slug, message, hint)
@@ -51,12 +60,11 @@ def _telling(settings: Settings) -> Telling:
     return Telling(f"flux-upgrade upgrade {settings.artifact} --promote=pull-request --approve=")
 
 
-def preview(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
-    """The plan under the answers that people gave in pull requests."""
-    del err
+def preview(settings: Settings, out: IO[bytes], references: Sequence[Reference] = ()) -> int:
+    """The plan under the answers that people gave in pull requests. ``references``: as for ``propose``."""
     from flux_upgrade.report.plans import plans_json, plans_text
 
-    with _gathered(settings) as (gathered, _):
+    with _gathered(settings, references) as (gathered, _):
         with closing(_forge(settings, gathered)) as forge:
             repository = forge.look(question_of(gathered))
         told = plans_json if settings.json else plans_text
@@ -64,21 +72,27 @@ def preview(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     return 0
 
 
-def show_pins(settings: Settings, out: IO[bytes]) -> int:
-    """The plan for what pins an artifact, without anybody's answers."""
+def show_pins(settings: Settings, out: IO[bytes], references: Sequence[Reference]) -> int:
+    """The plan for what pins an artifact, without anybody's answers. ``references``: as for ``propose``."""
     from flux_upgrade.report.plans import plans_json, plans_text
 
-    with _gathered(settings) as (gathered, _):
+    with _gathered(settings, references) as (gathered, _):
         show(out, (plans_json if settings.json else plans_text)(plan_teams(gathered)))
     return 0
 
 
-def perform(settings: Settings, telling: Telling, warn: Callable[[str], None]) -> tuple[Round, int]:
+def perform(
+    settings: Settings,
+    telling: Telling,
+    warn: Callable[[str], None],
+    references: Sequence[Reference] = (),
+) -> tuple[Round, int]:
     """One whole run. Returns what came of it, and the calls made to the forge.
 
-    ``warn`` is told of what a person should know before anything is written.
+    ``warn`` is told of what a person should know before anything is written. ``references``: as for
+    ``propose``.
     """
-    with _gathered(settings) as (gathered, prepare):
+    with _gathered(settings, references) as (gathered, prepare):
 
         def around(repository: Repository, planned: TeamPlan) -> Surroundings:
             return _surroundings(gathered, telling, repository, planned)
@@ -88,7 +102,9 @@ def perform(settings: Settings, telling: Telling, warn: Callable[[str], None]) -
 
 
 @contextmanager
-def _gathered(settings: Settings) -> Iterator[tuple[Gathered, Callable[[Proposal], None]]]:
+def _gathered(
+    settings: Settings, references: Sequence[Reference]
+) -> Iterator[tuple[Gathered, Callable[[Proposal], None]]]:
     """What is planned for, and what is done directly before it is proposed."""
     if settings.artifact is None:
         yield gather(settings), nothing
@@ -96,7 +112,7 @@ def _gathered(settings: Settings) -> Iterator[tuple[Gathered, Callable[[Proposal
     from flux_upgrade.commands.gathering_pins import gather_pins
 
     with build_spool() as spool:
-        found = gather_pins(settings, settings.artifact, spool)
+        found = gather_pins(settings, settings.artifact, references, spool)
         yield found.gathered, found.prepare
 
 

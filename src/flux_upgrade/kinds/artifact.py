@@ -6,14 +6,13 @@ first, see ``own_artifacts``, and no tag is moved.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from flux_upgrade.artifact.address import Address
 from flux_upgrade.decision import Hold, HoldReason
 from flux_upgrade.errors import SourceUnavailable, UnsupportedPin, UntrustedArchive
 from flux_upgrade.kinds.own_artifacts import OwnArtifacts, Successor
 from flux_upgrade.kinds.parts.artifact_reference import Reference
-from flux_upgrade.kinds.parts.artifact_references import files_of, references_in
 from flux_upgrade.kinds.parts.flux_manifests_reference import not_served
 from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing
 from flux_upgrade.kinds.world import World
@@ -24,17 +23,15 @@ _SELECTIVE = "spec.layerSelector is set: see that it takes the first layer, whic
 _PIN_IT = "write the tag or the digest of one artifact there, to have it promoted by pull request"
 
 
-def discover(world: World) -> Iterator[Pin]:
-    """The pins of this kind in the whole tree, and of no other."""
-    return find(tuple(files_of(world.tree)), world)
-
-
 def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
-    """See ``PinKind``: none where the run is about no artifact."""
-    if world.own is None:
-        return
-    for found in references_in(files, world.own.address, world.kustomizations.patch_files):
-        yield _judged(found, world.own)
+    """See ``PinKind``: none, for a run about an artifact knows its references, see ``pins_of``."""
+    del files, world
+    return iter(())
+
+
+def pins_of(found: Iterable[Reference], own: OwnArtifacts) -> Iterator[Pin]:
+    """A pin for each reference to the artifact."""
+    return (_judged(each, own) for each in found)
 
 
 def change(pin: Pin, target: str, world: World) -> PinChange:

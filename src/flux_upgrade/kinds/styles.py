@@ -79,9 +79,9 @@ PIN_KINDS: tuple[Style, ...] = (
     Style(
         "artifact",
         "artifact",
-        (*_YAML, ".json", *template_lines.ENDS),
-        (b"oci://",),
-        (b"OCIRepository", b"FluxInstance", b"/spec"),
+        # An ordinary run has none: which artifact is one's own, a run about it says.
+        (),
+        (),
     ),
     Style(
         "helm-chart",

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
-from flux_upgrade.kinds.own_artifacts import OwnArtifacts
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.ports import Artifacts, Charts, Tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.kinds.own_artifacts import OwnArtifacts
 
 
 @dataclass(frozen=True)

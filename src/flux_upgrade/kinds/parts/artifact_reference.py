@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flux_upgrade.artifact.address import SCHEME, Address
+from flux_upgrade.artifact import SCHEME
+from flux_upgrade.artifact.address import Address
 from flux_upgrade.artifact.names import is_immutable
 from flux_upgrade.kinds.formats.template_lines import ENDS
 from flux_upgrade.kinds.formats.yaml_places import Broken, Object, Step, Value, is_variable

@@ -1,0 +1,58 @@
+"""What a run of the Action about an artifact has to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from flux_upgrade.artifact.address import Address
+from flux_upgrade.build import build_registry, build_spool
+from flux_upgrade.commands.artifacts import is_by_pull_request
+from flux_upgrade.commands.gathering_artifact import gather_artifact, references_here
+from flux_upgrade.commands.told import Told, by_pull_request, writes
+from flux_upgrade.kinds.parts.artifact_reference import Reference
+from flux_upgrade.promotion.carry_out import carry_out
+from flux_upgrade.promotion.rollback import plan_rollback, roll_back
+from flux_upgrade.report.artifact_run import (
+    artifact_outputs,
+    artifact_run_value,
+    artifact_summary,
+    rollback_outputs,
+)
+from flux_upgrade.report.artifacts import artifact_failures, artifact_text, rollback_text
+from flux_upgrade.runner import Runner
+from flux_upgrade.settings import Settings
+
+
+def act(settings: Settings, address: Address, where: Runner, warn: Callable[[str], None]) -> Told:
+    """As ``told.act``."""
+    if settings.command == "rollback":
+        return _rolled_back(settings, address)
+    found = references_here(settings, address)
+    if is_by_pull_request(settings, address, found):
+        return by_pull_request(settings, where, warn, found)
+    return _promoted(settings, address, found, where)
+
+
+def _promoted(settings: Settings, address: Address, found: Sequence[Reference], where: Runner) -> Told:
+    written = writes(settings)
+    with build_spool() as spool:
+        gathered = gather_artifact(settings, address, found, spool)
+        outcome = carry_out(gathered.planned, gathered.means)
+    command, page = where.approve_command(), where.workflow_url
+    return Told(
+        artifact_text(outcome, written=written),
+        artifact_summary(outcome, written=written, approve_command=command, workflow_url=page),
+        lambda report: artifact_outputs(outcome, report, written=written),
+        artifact_run_value(outcome, written=written),
+        tuple(artifact_failures(outcome)),
+        errors=outcome.errors,
+    )
+
+
+def _rolled_back(settings: Settings, address: Address) -> Told:
+    registry = build_registry(settings, address)
+    planned = plan_rollback(address, settings.back_to, registry)
+    roll_back(planned, registry)
+    written = writes(settings)
+    text = rollback_text(planned, written=written)
+    return Told(text, f"## Flux\n\n```\n{text}```\n", lambda _: rollback_outputs(planned, written=written))
