@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.errors import UnsupportedPin
 from flux_upgrade.kinds.parts.flux2_repository import judge, parse
-from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing, named
 from flux_upgrade.kinds.world import World
 from flux_upgrade.textedit import decoded, line_of
 from flux_upgrade.values import NamedTuple
@@ -143,17 +143,7 @@ def _pin(file: SourceFile, text: str, told: _Told) -> Pin:
         assigned = _assigned(text, name)
         if assigned is not None:
             (written, start), where = assigned, f"{where}, {name}"
-    pin = Pin(
-        file.path,
-        NAME,
-        file.content,
-        line_of(decoded(file.content), start),
-        where,
-        written,
-        Standing.UNKNOWN,
-        Role.NAMED,
-        hint=told.hint,
-    )
+    pin = named(file, NAME, (line_of(decoded(file.content), start), where, written), "", told.hint)
     if told.hint == _OF_CHART:
         return pin._replace(reason="it is the version of a chart, in a command")
     if written == "latest":

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.errors import UnsupportedPin
 from flux_upgrade.kinds.formats.yaml_places import Object, Step, readable
-from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, named
 from flux_upgrade.kinds.world import World
 from flux_upgrade.textedit import decoded, line_of
 
@@ -99,15 +99,4 @@ def _called(found: Object) -> str:
 
 
 def _pin(file: SourceFile, line: int, where: str, written: str, hint: str) -> Pin:
-    return Pin(
-        file.path,
-        NAME,
-        file.content,
-        line,
-        where,
-        written,
-        Standing.UNKNOWN,
-        Role.NAMED,
-        reason=REASON,
-        hint=hint,
-    )
+    return named(file, NAME, (line, where, written), REASON, hint)

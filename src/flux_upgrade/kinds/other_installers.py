@@ -9,7 +9,7 @@ from typing import Any
 from flux_upgrade.errors import Unreadable, UnsupportedPin
 from flux_upgrade.kinds.formats.yaml_places import Object, Step, readable
 from flux_upgrade.kinds.parts.flux2_repository import judge, parse
-from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing, named
 from flux_upgrade.kinds.world import World
 from flux_upgrade.values import NamedTuple
 
@@ -176,24 +176,19 @@ def _pin(
     file: SourceFile, found: Object, root: tuple[Step, ...], style: _Style, indices: tuple[int, ...]
 ) -> Pin:
     version = (*root, *_filled(style.version, indices))
-    named = (*root, *_filled(style.conditions[0][0], indices))
+    named_at = (*root, *_filled(style.conditions[0][0], indices))
     value = found.at(*version)
     name = found.text_at(*root, "metadata", "name")
     what = " ".join(part for part in (style.kind, name, style.group and f"of {style.group}") if part)
     field = ".".join(str(step) for step in version[len(root) :])
-    pin = Pin(
-        file.path,
-        NAME,
-        file.content,
-        value.line if value is not None else found.line_at(*named),
+    spot = (
+        value.line if value is not None else found.line_at(*named_at),
         ", ".join(part for part in (what, field) if part),
         value.text if value is not None else "",
-        Standing.UNKNOWN,
-        Role.NAMED,
-        reason="this way to install Flux is recognised, and not changed",
-        hint=style.hint,
     )
-    return _told(pin)
+    return _told(
+        named(file, NAME, spot, "this way to install Flux is recognised, and not changed", style.hint)
+    )
 
 
 def _told(pin: Pin) -> Pin:

@@ -101,3 +101,8 @@ class PinChange(NamedTuple):
     """``HOST/REPOSITORY:TAG@DIGEST`` that it stands for then, where that is an artifact of the user's."""
     hold: Hold | None = None
     """Why nothing is changed after all; its subject and target are the caller's to fill in."""
+
+
+def named(file: SourceFile, kind: str, spot: tuple[int, str, str], reason: str, hint: str) -> Pin:
+    """One that is recognised and never changed. ``spot``: its line, where, and what is written there."""
+    return Pin(file.path, kind, file.content, *spot, Standing.UNKNOWN, Role.NAMED, reason=reason, hint=hint)

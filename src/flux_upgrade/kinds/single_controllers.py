@@ -13,7 +13,7 @@ from flux_upgrade.errors import UnsupportedPin
 from flux_upgrade.kinds.formats.kustomize_files import NAMES
 from flux_upgrade.kinds.formats.yaml_places import Object, Step, readable
 from flux_upgrade.kinds.parts.flux2_repository import GITHUB, parse
-from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
+from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, named
 from flux_upgrade.kinds.world import World
 
 NAME = "single-controllers"
@@ -88,15 +88,4 @@ def _remotes(file: SourceFile, found: Object) -> Iterator[Pin]:
 
 
 def _pin(file: SourceFile, line: int, where: str, written: str) -> Pin:
-    return Pin(
-        file.path,
-        NAME,
-        file.content,
-        line,
-        where,
-        written,
-        Standing.UNKNOWN,
-        Role.NAMED,
-        reason=_REASON,
-        hint=_HINT,
-    )
+    return named(file, NAME, (line, where, written), _REASON, _HINT)
