@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import http.client
-import socket
-import struct
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from urllib.parse import urlsplit
 
-from edges.loopback import Served
+from edges.loopback import Handler, Served
 
 _CHUNK = 64 * 1024
 
@@ -115,7 +113,7 @@ class _Server(ThreadingHTTPServer):
         """Connections that break off are what is tested here."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     server: _Server
     protocol_version = "HTTP/1.0"
 
@@ -205,15 +203,4 @@ class _Handler(BaseHTTPRequestHandler):
     def _drop(self) -> None:
         self.wfile.flush()
         time.sleep(0.01)  # what was written reaches the client first
-        # linger of 0 s: closing sends RST instead of FIN
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.connection.close()
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the name is http.server's)
-        del format, args
-
-    def finish(self) -> None:
-        try:
-            super().finish()
-        except OSError:
-            self.rfile.close()
+        self.reset()

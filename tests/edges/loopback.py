@@ -42,7 +42,26 @@ class _Server(ThreadingHTTPServer):
         self.loopback = loopback
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
+    """One that is silent, and that can break a connection off."""
+
+    def reset(self) -> None:
+        self.wfile.flush()
+        # linger of 0 s: closing sends RST instead of FIN
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the name is http.server's)
+        del format, args
+
+    def finish(self) -> None:
+        try:
+            super().finish()
+        except OSError:
+            self.rfile.close()
+
+
+class _Handler(Handler):
     server: _Server
 
     def _handle(self) -> None:
@@ -71,21 +90,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif answer.fault in ("truncated", "reset"):
             self.wfile.write(half)
             if answer.fault == "reset":
-                self.wfile.flush()
-                # linger of 0 s: closing sends RST instead of FIN
-                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                self.connection.close()
+                self.reset()
         else:
             self.wfile.write(answer.body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the name is http.server's)
-        del format, args
-
-    def finish(self) -> None:
-        try:
-            super().finish()
-        except OSError:
-            self.rfile.close()
 
 
 class Served:

@@ -11,12 +11,13 @@ from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import jwt
 
+from edges.loopback import Handler
 from edges.registries import PASSWORD, USERNAME, own_certificate
 
 _SERVICE, _ISSUER = "registry.test", "tokens.test"
@@ -75,10 +76,10 @@ class TokenService:
         return token
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     server: _Server
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802  (http.server's name)
         query = parse_qs(urlsplit(self.path).query)
         header = self.headers.get("Authorization", "")
         user = ""
@@ -89,7 +90,7 @@ class _Handler(BaseHTTPRequestHandler):
                 return
         self._give("GET", user, query)
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802  (http.server's name)
         form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
         if not self.server.service.takes_post:
             self._answer(404, {})
@@ -111,9 +112,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the name is http.server's)
-        del format, args
 
 
 class _Server(ThreadingHTTPServer):
