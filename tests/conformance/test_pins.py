@@ -11,10 +11,12 @@ import pytest
 
 from conformance.judged_pins import CLUSTERS, JUDGED, brief
 from conformance.real_files import members, regenerator_of, rows, tell
+from flux_upgrade.artifact.address import parse_address
 from flux_upgrade.clusters import Cluster, Member, clusters_of, is_named
 from flux_upgrade.drift import drift_of
 from flux_upgrade.kinds import PIN_KINDS, Pin, World, discover_pins, kind_of
 from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.surroundings.artifact_references import references
 from flux_upgrade.surroundings.syncs import syncs
 from flux_upgrade.textedit import edited
 from kind_cases import ListedReleases
@@ -213,11 +215,16 @@ def test_resources_hold_no_other_pins(conformance: Path, regenerator: Regenerato
     assert len(places) == 564
 
 
+PUBLISHED = parse_address("oci://ghcr.io/fluxcd/flux-manifests")
+
+
 def test_any_real_file_under_any_name(conformance: Path, regenerator: Regenerator) -> None:
     count, start = 0, time.monotonic()
     for archive in ("siblings.tar.xz", "pins.tar.xz", "resources.tar.xz"):
         for _, content in members(conformance / archive):
-            list(discover_pins(world_of(dict.fromkeys(ANY_NAMES, content), regenerator)))
+            world = world_of(dict.fromkeys(ANY_NAMES, content), regenerator)
+            list(discover_pins(world))
+            references(world.tree, PUBLISHED)
             count += 1
     seconds = time.monotonic() - start
     tell(f"pins: {count} files read under {len(ANY_NAMES)} names without a traceback, in {seconds:.1f} s")

@@ -79,8 +79,8 @@ PIN_KINDS: tuple[Style, ...] = (
     Style(
         "artifact",
         "artifact",
+        (*_YAML, ".json", *template_lines.ENDS),
         # An ordinary run has none: which artifact is one's own, a run about it says.
-        (),
         (),
     ),
     Style(
