@@ -212,3 +212,35 @@ class NoWayBack(FluxUpgradeError):
     exit_code = 22
     slug = "no-way-back"
     meaning = "There is nothing that the tag could be rolled back to."
+
+
+class AlreadyBootstrapped(FluxUpgradeError):
+    """The repository or the cluster has a Flux that this bootstrap would get in the way of."""
+
+    exit_code = 23
+    slug = "already-bootstrapped"
+    meaning = "The path or the cluster is reconciled by another Flux already; nothing was written."
+
+
+class ClusterUnavailable(FluxUpgradeError):
+    """The cluster cannot be reached, or refuses."""
+
+    exit_code = 24
+    slug = "cluster-unavailable"
+    meaning = "The cluster cannot be reached, does not let us in, or refuses what was to be applied."
+
+
+class ClusterUnfit(FluxUpgradeError):
+    """The cluster is too old for the release, or what would be needed on this machine is missing."""
+
+    exit_code = 25
+    slug = "cluster-unfit"
+    meaning = "The cluster cannot take this release of Flux, or its kustomization cannot be built here."
+
+
+class NotReady(FluxUpgradeError):
+    """Flux was applied, and did not become ready in time."""
+
+    exit_code = 26
+    slug = "not-ready"
+    meaning = "Flux was applied to the cluster and did not become ready before the deadline."

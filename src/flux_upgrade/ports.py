@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.artifact.manifest import Descriptor, StoredManifest
     from flux_upgrade.forge import Done, Question, Repository, Step
+    from flux_upgrade.hosting import DeployKey, Hosted, NewRepository
 
 
 class Timing(NamedTuple):
@@ -214,4 +215,69 @@ class Forge(Protocol):
 
     def close(self) -> None:
         """Let go of connections and temporary files; nothing is asked of it afterwards."""
+        ...
+
+
+class Hosting(Protocol):
+    """A provider's API, about one repository. All raise ForgeUnavailable, ForbiddenByForge."""
+
+    def repository(self) -> Hosted | None:
+        """The repository; None: there is none, or the token does not see it."""
+        ...
+
+    def create(self, wanted: NewRepository) -> Hosted:
+        """Create the repository; one that is there already (somebody was faster) is given as it is."""
+        ...
+
+    def grant(self, team: str, permission: str) -> None:
+        """Give a team of the owner access. ``team``: its slug. Done twice, it is granted once."""
+        ...
+
+    def deploy_keys(self) -> tuple[DeployKey, ...]:
+        """All that are registered."""
+        ...
+
+    def add_deploy_key(self, key: DeployKey) -> DeployKey:
+        """Register a key."""
+        ...
+
+    def remove_deploy_key(self, key: DeployKey) -> None:
+        """Remove a registered key; one that is gone already is no error."""
+        ...
+
+    def host_keys(self) -> tuple[str, ...]:
+        """The provider's own SSH host keys, ``ssh-ed25519 AAAA…``; none where it does not publish them."""
+        ...
+
+    def put_secret(self, name: str, text: str, environment: str = "") -> None:
+        """Seal a secret of GitHub Actions, of the repository or of one of its environments."""
+        ...
+
+    def may_write_workflows(self) -> bool | None:
+        """Whether the token may change files below ``.github/workflows``; None: it cannot be told."""
+        ...
+
+
+class Remote(Protocol):
+    """A repository on a server, by Git: one branch of it is read, and committed to."""
+
+    @property
+    def head(self) -> str:
+        """Oid of the branch's head as it was fetched; empty where the repository is empty."""
+        ...
+
+    @property
+    def tree(self) -> Tree:
+        """The branch's files as they were fetched; none where the repository is empty."""
+        ...
+
+    def push(self, files: Mapping[str, bytes], message: str) -> str:
+        """Commit ``files`` over the head (or as the first commit) and push. The new head's oid.
+
+        Raises Overtaken where the branch has moved since, ForbiddenByForge, ForgeUnavailable.
+        """
+        ...
+
+    def close(self) -> None:
+        """Remove what is temporary."""
         ...

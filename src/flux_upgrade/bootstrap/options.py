@@ -1,0 +1,131 @@
+"""What one cluster is bootstrapped with: Flux's flags, with Flux's names and defaults.
+
+Source: fluxcd/flux2 ``cmd/flux/bootstrap.go`` and ``bootstrap_<provider>.go``.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from enum import StrEnum
+
+from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.values import NamedTuple
+
+
+class Provider(StrEnum):
+    """The subcommands of ``flux bootstrap``."""
+
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    GITEA = "gitea"
+    BITBUCKET_SERVER = "bitbucket-server"
+    GIT = "git"
+
+
+class Source(StrEnum):
+    """What Flux reconciles the cluster from."""
+
+    GIT = "git"
+    OCI = "oci"
+
+
+class Auth(StrEnum):
+    """How Flux gets at its source."""
+
+    SSH = "ssh"
+    TOKEN = "token"  # noqa: S105 not one
+    APP = "github-app"
+
+
+class Team(NamedTuple):
+    """``--team slug[:permission]`` of GitHub and GitLab, ``--group`` of Bitbucket Server."""
+
+    slug: str
+    permission: str = "maintain"
+
+
+class OciOptions(NamedTuple):
+    """The flags of the RFC for ``flux bootstrap oci``, less those that every bootstrap has."""
+
+    url: str
+    """Of the artifact that holds Flux, ``oci://HOST/REPOSITORY:TAG``."""
+    cluster_url: str = ""
+    """Of the artifact that holds the cluster's own manifests; empty: Flux alone is reconciled."""
+    cluster_path: str = ""
+    kustomization: str = ""
+    """A ``kustomization.yaml`` for Flux, a file of the user's; empty: one that has the components alone."""
+    provider: str = "generic"
+    """``generic``, ``aws``, ``azure`` or ``gcp``: how source-controller logs in."""
+    allow_insecure_http: bool = False
+
+
+class BootstrapOptions(NamedTuple):
+    """Everything that the files of one cluster follow from. Names are the flags' with ``_``."""
+
+    provider: Provider
+    auth: Auth
+    install: InstallOptions
+    """``version`` empty: not chosen yet."""
+    url: str = ""
+    """As it stands in ``gotk-sync.yaml``; made from the others where the provider has an owner."""
+    owner: str = ""
+    repository: str = ""
+    hostname: str = ""
+    branch: str = "main"
+    path: str = ""
+    """As it was given; ``sync_path`` and ``folder`` are made from it."""
+    interval: str = "1m0s"
+    """As Go writes a duration."""
+    secret_name: str = "flux-system"  # noqa: S105 the name of one
+    recurse_submodules: bool = False
+    sparse_checkout: tuple[str, ...] = ()
+    username: str = "git"
+    ssh_hostname: str = ""
+    allow_insecure_http: bool = False
+    with_bearer_token: bool = False
+    personal: bool = False
+    visibility: str = "private"
+    """Of a repository that is created: ``private``, ``internal`` or ``public``."""
+    teams: tuple[Team, ...] = ()
+    read_write_key: bool = False
+    reconcile: bool = False
+    force: bool = False
+    silent: bool = False
+    ca_file: str = ""
+    private_key_file: str = ""
+    author_name: str = "Flux"
+    author_email: str = ""
+    commit_message_appendix: str = ""
+    registry_creds: str = ""
+    """``user:password`` for ``--image-pull-secret``; shown nowhere."""
+    app_id: str = ""
+    """Of a GitHub App; with it, ``auth`` is ``APP``. The flags of ``flux create secret githubapp``."""
+    app_installation_id: str = ""
+    app_installation_owner: str = ""
+    app_base_url: str = ""
+    oci: OciOptions | None = None
+
+    def __repr__(self) -> str:
+        """Without what may hold a secret."""
+        return f"BootstrapOptions({self.provider}, {self.sync_path})"
+
+    @property
+    def source(self) -> Source:
+        """What Flux reconciles from."""
+        return Source.GIT if self.oci is None else Source.OCI
+
+    @property
+    def namespace(self) -> str:
+        """Of Flux, and the name of its objects."""
+        return self.install.namespace
+
+    @property
+    def sync_path(self) -> str:
+        """``spec.path``: ``./clusters/staging``; ``./`` for the root of the repository."""
+        inside = posixpath.normpath(f"/{self.path}").strip("/")
+        return f"./{inside}"
+
+    @property
+    def folder(self) -> str:
+        """Where the three files are, relative to the repository's root: ``clusters/staging/flux-system``."""
+        return posixpath.join(self.sync_path.removeprefix("./"), self.namespace)
