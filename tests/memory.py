@@ -35,6 +35,14 @@ class MemoryTree:
         assert old in (None, self.files[path])
         self.files[path] = content
 
+    def make(self, path: str, content: bytes) -> None:
+        assert path not in self.files
+        self.files[path] = content
+
+    def remove(self, path: str, content: bytes) -> None:
+        if self.files.get(path) == content:
+            del self.files[path]
+
 
 class NoFlux:
     """The port FluxCli on a machine without one."""

@@ -188,6 +188,14 @@ class Worktree(Protocol):
         """
         ...
 
+    def make(self, path: str, content: bytes) -> None:
+        """Make a file that is not there yet, with the folders that it needs. Raises WriteFailed."""
+        ...
+
+    def remove(self, path: str, content: bytes) -> None:
+        """Take back a file that was made, if it still is what it was made as, and its empty folders."""
+        ...
+
 
 class Forge(Protocol):
     """A place with pull requests."""

@@ -285,6 +285,29 @@ def test_what_cannot_be_written(tree: Path, path: str) -> None:
     assert entries(tree) == before
 
 
+def test_makes_a_file_with_its_folders_and_takes_it_back(tree: Path) -> None:
+    before, worktree = entries(tree), DirectoryWorktree(str(tree))
+    worktree.make("new/flux-system/a.yaml", b"new")
+    worktree.make("new/b.yaml", b"new")
+    assert (tree / "new" / "flux-system" / "a.yaml").read_bytes() == b"new"
+    worktree.remove("new/flux-system/a.yaml", b"somebody has changed it since")
+    assert (tree / "new" / "flux-system" / "a.yaml").exists()
+    worktree.remove("new/flux-system/a.yaml", b"new")
+    assert entries(tree) == sorted([*before, "new", "new/b.yaml"])
+    worktree.remove("new/b.yaml", b"new")
+    assert entries(tree) == before
+
+
+@pytest.mark.parametrize("path", ["clusters/a.yaml", "README.md/x.yaml", "../x.yaml", "new/" + "x" * 300])
+def test_what_cannot_be_made(tree: Path, path: str) -> None:
+    before = entries(tree)
+    with pytest.raises(WriteFailed) as caught:
+        DirectoryWorktree(str(tree)).make(path, b"new")
+    assert caught.value.hint
+    assert entries(tree) == before
+    assert (tree / "clusters" / "a.yaml").read_text() == "clusters/a.yaml"
+
+
 def test_a_disk_that_is_full_leaves_the_old_file(tree: Path) -> None:
     before = entries(tree)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)

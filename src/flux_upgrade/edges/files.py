@@ -1,6 +1,6 @@
 """The user's files: read below one folder, written one by one and whole."""
 # Descriptors, modes and links: os calls throughout, and no pathlib to import.
-# ruff: noqa: PTH105, PTH107, PTH112, PTH113, PTH116, PTH118, PTH119, PTH120, PTH123
+# ruff: noqa: PTH103, PTH105, PTH106, PTH107, PTH112, PTH113, PTH116, PTH118, PTH119, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -146,12 +146,7 @@ class DirectoryWorktree:
         Raises WriteFailed, and then leaves everything as it was; also where
         ``path`` leaves the tree, by itself or through a link.
         """
-        target = _inside(self._folder, path)
-        if target is None:
-            raise WriteFailed(
-                f"{one_line(path)} leaves the folder that is worked on, and was not written",
-                hint="run flux-upgrade on a folder above, or replace the link",
-            )
+        target = self._target(path)
         temporary = os.path.join(os.path.dirname(target), f".flux-upgrade-{os.urandom(8).hex()}")
         try:
             _write_whole(temporary, target, content, old)
@@ -163,6 +158,43 @@ class DirectoryWorktree:
         finally:
             with suppress(OSError):  # after success it is gone
                 os.remove(temporary)
+
+    def make(self, path: str, content: bytes) -> None:
+        """See the port. What somebody else has put there in the meantime is not replaced."""
+        target = self._target(path)
+        try:
+            _make_whole(target, content)
+        except OSError as error:
+            self._tidy(target)
+            raise WriteFailed(
+                f"{one_line(path)} cannot be made: {error.strerror}",
+                hint="check the permissions of its folder and the space on its disk; nothing was replaced",
+            ) from error
+
+    def remove(self, path: str, content: bytes) -> None:
+        """See the port. What cannot be taken back stays: that is said by what failed before."""
+        target = self._target(path)
+        with suppress(OSError):
+            if read_regular(target, MAX_FILE) == content:
+                os.remove(target)
+                self._tidy(target)
+
+    def _tidy(self, target: str) -> None:
+        """Remove the folders above a file that is not there, as far as they are empty."""
+        folder = os.path.dirname(target)
+        with suppress(OSError):  # one that is not empty stays, and those above it
+            while folder != self._folder:
+                os.rmdir(folder)
+                folder = os.path.dirname(folder)
+
+    def _target(self, path: str) -> str:
+        target = _inside(self._folder, path)
+        if target is None:
+            raise WriteFailed(
+                f"{one_line(path)} leaves the folder that is worked on, and was not written",
+                hint="run flux-upgrade on a folder above, or replace the link",
+            )
+        return target
 
 
 def _write_whole(temporary: str, target: str, content: bytes, old: bytes | None) -> None:
@@ -184,6 +216,23 @@ def _write_whole(temporary: str, target: str, content: bytes, old: bytes | None)
     os.replace(temporary, target)
 
 
+def _make_whole(target: str, content: bytes) -> None:
+    folder = os.path.dirname(target)
+    os.makedirs(folder, exist_ok=True)
+    temporary = os.path.join(folder, f".flux-upgrade-{os.urandom(8).hex()}")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, "there is a file by now; run flux-upgrade again")
+        os.replace(temporary, target)
+    finally:
+        with suppress(OSError):  # it may not have come to it
+            os.remove(temporary)
+
+
 class RecordingWorktree:
     """The port Worktree of a dry run: remembers what would be written."""
 
@@ -194,3 +243,11 @@ class RecordingWorktree:
         """Remember ``content`` for ``path``, in the order of the calls."""
         del old
         self.written.append((path, content))
+
+    def make(self, path: str, content: bytes) -> None:
+        """As ``write``."""
+        self.written.append((path, content))
+
+    def remove(self, path: str, content: bytes) -> None:
+        """Forget ``content`` for ``path``."""
+        self.written.remove((path, content))
