@@ -47,7 +47,7 @@ lock: ## Lock the dependencies of pyproject.toml anew (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv on PATH: https://docs.astral.sh/uv/" >&2; exit 1; }
 	$(UV) pyproject.toml --output-file requirements/runtime.txt
 	$(UV) pyproject.toml --group demo --output-file requirements/demo.txt
-	$(UV) pyproject.toml --group dev --output-file requirements/dev.txt
+	$(UV) pyproject.toml --extra cluster --group dev --output-file requirements/dev.txt
 
 clean: ## Remove what was set up
 	rm -rf $(VENV) .cache

@@ -57,7 +57,7 @@ class Demo:
             self.hub, {tag: fleet.DATES[tag] for tag in fleet.DATES if tag != "v2.9.4"}, fleet.NOTES
         )
         fleet.build(self.clone, SOURCE)
-        person = self.hub.token("classic", login="alice").value
+        person = self.hub.token("classic", login="alice", scopes=("repo", "workflow")).value
         url = f"{self.hub.url.replace('://', f'://alice:{person}@')}/{self.repository.full_name}.git"
         self.clone.run("git", "push", "--quiet", url, "main")
         say(f"  {fleet.STAGING}: Flux v2.8.7 with install flags,")

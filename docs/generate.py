@@ -70,6 +70,32 @@ ENVIRONMENT = (
     ),
     ("FLUX_UPGRADE_TOKEN", "For any other Git server; without it, Git's own credential helpers and keys."),
     (
+        "GITLAB_TOKEN, GITEA_TOKEN, BITBUCKET_TOKEN, GIT_PASSWORD",
+        (
+            "Of `bootstrap`: the user's own token for that provider, as `flux bootstrap` reads them. With "
+            "`--token-auth`, Flux gets it, or that of GITHUB_TOKEN, unless the next is set."
+        ),
+    ),
+    (
+        "FLUX_UPGRADE_SYNC_TOKEN",
+        (
+            "Of `bootstrap --token-auth`: the token that Flux in the cluster logs in with. One that a job was "
+            "given for itself (`ghs_…`) expires with it, and is refused."
+        ),
+    ),
+    (
+        "FLUX_UPGRADE_APP_PRIVATE_KEY",
+        "Of `bootstrap --app-id`: the private key of the GitHub App, PEM; `--app-private-key` beats it.",
+    ),
+    (
+        "FLUX_UPGRADE_CLUSTER_USERNAME, FLUX_UPGRADE_CLUSTER_PASSWORD",
+        "Of `bootstrap --source=oci`: with what the cluster reads its artifacts; they should be able to do no more.",
+    ),
+    (
+        "KUBECONFIG",
+        "Of `bootstrap --context`, where `--kubeconfig` is not given; without either, no cluster is touched.",
+    ),
+    (
         "CI_SERVER_HOST, GITEA_ACTIONS, FORGEJO_ACTIONS",
         "What the runners of GitLab, Gitea and Forgejo say of their server.",
     ),

@@ -256,6 +256,7 @@ class SshHost:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._allowed = folder / "authorized_keys"
         folder.mkdir()
 
     def __enter__(self) -> Self:
@@ -263,18 +264,21 @@ class SshHost:
         if not Path(sshd).exists():
             missing("there is no sshd")
         keygen = require_program("ssh-keygen")
-        for name in ("host", "writer", "reader", "stranger"):
-            command = [keygen, "-q", "-t", "ed25519", "-N", "", "-f", str(self._folder / name)]
+        kinds = {"host_ecdsa": "ecdsa"}
+        for name in ("host", "host_ecdsa", "writer", "reader", "stranger"):
+            kind = kinds.get(name, "ed25519")
+            command = [keygen, "-q", "-t", kind, "-N", "", "-f", str(self._folder / name)]
             subprocess.run(command, check=True)  # noqa: S603  (ours)
-        allowed = self._folder / "authorized_keys"
-        reading = 'command="case \\"$SSH_ORIGINAL_COMMAND\\" in git-upload-pack*) eval \\"$SSH_ORIGINAL_COMMAND\\";; *) echo \\"ERROR: The key you are authenticating with is a read only deploy key: access denied\\" >&2; exit 1;; esac" '
-        allowed.write_text(self._public("writer") + "\n" + reading + self._public("reader") + "\n")
+        allowed = self._allowed
+        self._reading = 'command="case \\"$SSH_ORIGINAL_COMMAND\\" in git-upload-pack*) eval \\"$SSH_ORIGINAL_COMMAND\\";; *) echo \\"ERROR: The key you are authenticating with is a read only deploy key: access denied\\" >&2; exit 1;; esac" '
+        allowed.write_text(self._public("writer") + "\n")
+        self.allow(self._public("reader"))
         Path("/run/sshd").mkdir(exist_ok=True)
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port: int = probe.getsockname()[1]
         settings = (
-            f"ListenAddress 127.0.0.1\nPort {self.port}\nHostKey {self._folder}/host\n"
+            f"ListenAddress 127.0.0.1\nPort {self.port}\nHostKey {self._folder}/host\nHostKey {self._folder}/host_ecdsa\n"
             f"AuthorizedKeysFile {allowed}\nStrictModes no\nUsePAM no\nPidFile none\n"
             "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\nAcceptEnv GIT_PROTOCOL\n"
         )
@@ -294,6 +298,19 @@ class SshHost:
 
     def url(self, repository: Path) -> str:
         return f"ssh://{pwd.getpwuid(os.getuid()).pw_name}@127.0.0.1:{self.port}{repository}"
+
+    def allow(self, public: str) -> None:
+        """Let a key read, and no more, as a deploy key does."""
+        with self._allowed.open("a") as file:
+            file.write(f"{self._reading}{public}\n")
+
+    def forget(self, public: str) -> None:
+        lines = self._allowed.read_text().splitlines(keepends=True)
+        self._allowed.write_text("".join(line for line in lines if public not in line))
+
+    def host_keys(self) -> tuple[str, ...]:
+        """Its own, of each kind."""
+        return self._public("host"), self._public("host_ecdsa")
 
     def command(self, key: str, known_hosts: str = "known_hosts") -> str:
         """A GIT_SSH_COMMAND that trusts this server alone and offers one key."""

@@ -15,9 +15,12 @@
   ``pulls``, ``issues``, ``statuses`` what there is, ``people`` what people do to it.
 - ``hub.calls`` is the log, ``hub.reads`` and ``hub.writes`` parts of it; ``hub.before_call`` is called
   with each call's number and the request, before anything is done, outside of any lock.
-- ``rules.RULES`` lists what no schema tells, each with its source.
+- ``hub.organizations`` and ``hub.people`` are the accounts; ``hub.host_keys`` what ``/meta`` tells;
+  a repository's ``deploy_keys``, ``team_permissions``, ``actions.secrets`` and ``environments`` what
+  it was given, ``add_environment`` makes one of these.
+- ``rules.RULES`` and ``rules_hosting.RULES`` list what no schema tells, each with its source.
 
-GraphQL needs graphql-core; all else the standard library and ``git``.
+GraphQL needs graphql-core, secrets PyNaCl; all else the standard library and ``git``.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ _PREFIXES = {"actions": "ghs_", "app": "ghs_", "classic": "ghp_", "fine-grained"
 _LOGINS = {"actions": "github-actions[bot]", "app": "acme-upgrades[bot]"}
 _WHO = {"fine-grained": "personal access token"}
 WORKFLOWS = ".github/workflows/"
+_NOT_FOR_ACTIONS = frozenset(("administration", "secrets", "environments", "members"))
+"""What no workflow can give its GITHUB_TOKEN."""
 
 
 def make_token(  # noqa: PLR0913  (a token is what it may do)
@@ -80,9 +82,13 @@ def require(token: Token | None, full_name: str, settings: Settings, permission:
         if not wanted & set(token.scopes):
             raise Refused(404, "Not Found")
         return
+    _require_given(token, full_name, permission, level)
+
+
+def _require_given(token: Token, full_name: str, permission: str, level: str) -> None:
     levels = ("read", "write", "admin") if level == "read" else ("write", "admin")
     is_given = not token.repositories or full_name in token.repositories
-    if not is_given or not any(token.permissions.get(name) in levels for name in permission.split("|")):
+    if not is_given or not any(_level(token, name) in levels for name in permission.split("|")):
         raise Refused(
             403,
             f"Resource not accessible by {_WHO.get(token.kind, 'integration')}",
@@ -90,6 +96,38 @@ def require(token: Token | None, full_name: str, settings: Settings, permission:
                 "X-Accepted-GitHub-Permissions": "; ".join(f"{n}={level}" for n in permission.split("|"))
             },
         )
+
+
+def _level(token: Token, permission: str) -> str:
+    if token.kind == "actions" and permission in _NOT_FOR_ACTIONS:
+        return ""
+    return token.permissions.get(permission, "")
+
+
+def require_admin(token: Token | None, full_name: str, settings: Settings, level: str) -> None:
+    """Refuse who does not run the repository: keys and teams are not for readers, be it public or not."""
+    if token is None:
+        raise Refused(401, "Requires authentication")
+    require_visible(token, full_name, settings)
+    if token.kind == "classic" and "repo" not in token.scopes:
+        raise Refused(404, "Not Found")
+    if not token.is_installation and token.login not in settings.admins:
+        raise Refused(403, "Must have admin rights to Repository.")
+    if token.kind != "classic":
+        _require_given(token, full_name, "administration", level)
+
+
+def require_creation(token: Token | None, full_name: str, *, is_private: bool) -> Token:
+    """Refuse who may not create a repository, wherever that may be. The token."""
+    if token is None:
+        raise Refused(401, "Requires authentication")
+    if token.kind == "classic":
+        if not ({"repo"} if is_private else {"repo", "public_repo"}) & set(token.scopes):
+            raise Refused(404, "Not Found")
+    else:
+        # One that was given for chosen repositories was not given for this one, which is not there yet.
+        _require_given(token, full_name, "administration", "write")
+    return token
 
 
 def may_write_workflows(token: Token) -> bool:

@@ -62,7 +62,8 @@ class Request:
     @property
     def is_api(self) -> bool:
         """Whether it goes to the API: not a download, nor Git's own protocol."""
-        return self.path.startswith(("/repos/", "/user")) or self.path in ("/graphql", "/rate_limit")
+        begins = ("/repos/", "/repositories/", "/user", "/orgs/")
+        return self.path.startswith(begins) or self.path in ("/graphql", "/rate_limit", "/meta")
 
     @property
     def is_write(self) -> bool:

@@ -9,8 +9,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from github_stand_in import access, faults, graphql_api, rest, rest_git, rest_other, rest_pulls, smart_http
+from github_stand_in import (
+    access,
+    faults,
+    graphql_api,
+    rest,
+    rest_accounts,
+    rest_git,
+    rest_hosting,
+    rest_other,
+    rest_pulls,
+    smart_http,
+)
 from github_stand_in.exchange import Call, Fault, Observer, Planned, Request, Response
+from github_stand_in.hosting import HOST_KEYS, Organization
 from github_stand_in.limits import Limits
 from github_stand_in.model import Clock, Settings, Token
 from github_stand_in.refusals import Refused
@@ -18,7 +30,7 @@ from github_stand_in.repository import Repository
 from github_stand_in.server import Server
 from github_stand_in.shapes import etag
 
-_ROUTES = (*rest_git.ROUTES, *rest_pulls.ROUTES, *rest_other.ROUTES)
+_ROUTES = (*rest_git.ROUTES, *rest_pulls.ROUTES, *rest_hosting.ROUTES, *rest_other.ROUTES)
 
 
 def _nothing(number: int, request: Request) -> None:
@@ -35,6 +47,13 @@ class StandIn:
         self.clock = clock or Clock()
         self.limits = Limits(self.clock)
         self.repositories: dict[str, Repository] = {}
+        self.organizations: dict[str, Organization] = {}
+        """By name; whoever owns a repository that is not personal is one."""
+        self.people: set[str] = {"alice", "bob"}
+        self.host_keys: tuple[str, ...] = HOST_KEYS
+        """Of its SSH server; none, as GitHub Enterprise Server tells none."""
+        self.renamed: dict[str, int] = {}
+        """Former name of a repository → its number."""
         self.log: list[Call] = []
         self.before_call: Callable[[int, Request], None] = _nothing
         self.observers: list[Observer] = []
@@ -83,9 +102,22 @@ class StandIn:
         number = 1000 + len(self.repositories)
         repository = Repository(folder, full_name, number, self.clock, Settings(**settings))
         self.repositories[full_name] = repository
+        if not repository.settings.is_personal:
+            self.add_organization(repository.owner)
         if files is not None:
             repository.commit(files, "Begin\n")
         return repository
+
+    def add_organization(self, login: str) -> Organization:
+        """Make an organization, or find it."""
+        return self.organizations.setdefault(login, Organization(login))
+
+    def rename(self, full_name: str, name: str) -> None:
+        """Give a repository another name; the former one redirects from now on."""
+        repository = self.repositories.pop(full_name)
+        self.renamed[full_name] = repository.id
+        repository.full_name, repository.name = f"{repository.owner}/{name}", name
+        self.repositories[repository.full_name] = repository
 
     def token(
         self, kind: str = "actions", permissions: Mapping[str, str] | None = None, **more: Any
@@ -209,7 +241,9 @@ class StandIn:
                 self.limits.give_back(request.token)
                 response = Response(304, None, {"ETag": response.headers["ETag"]})
         resource = "graphql" if request.path == "/graphql" else "core"
+        token = request.token
         told = {
+            **({"x-oauth-scopes": ", ".join(token.scopes)} if token and token.kind == "classic" else {}),
             **self.limits.headers(request.token, resource),
             "x-github-request-id": f"0000:{request.number:04}",
         }
@@ -229,7 +263,9 @@ class StandIn:
             return graphql_api.serve(self, request)
         if request.path == "/user":
             return rest_other.who(self, request)
-        return rest.serve(self, _ROUTES, request)
+        rest_accounts.resolve(self, request)
+        found = rest_accounts.serve(self, request) or rest_accounts.moved(self, request, request.repository)
+        return found or rest.serve(self, _ROUTES, request)
 
 
 def _any(_: Request) -> bool:

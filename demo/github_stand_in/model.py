@@ -55,6 +55,11 @@ class Settings:
     """What the owner of a repository has set. A test may change it at any time."""
 
     is_private: bool = False
+    is_internal: bool = False
+    """Private, and open to the whole enterprise."""
+    is_personal: bool = False
+    """The owner is a person, not an organization."""
+    description: str = ""
     is_archived: bool = False
     is_fork: bool = False
     has_issues: bool = True
@@ -75,6 +80,10 @@ class Settings:
     """Contexts of statuses without which the default branch accepts no merge."""
     collaborators: tuple[str, ...] = ("alice", "bob")
     teams: tuple[str, ...] = ("platform",)
+    admins: tuple[str, ...] = ("alice",)
+    """People who may change its deploy keys and its teams."""
+    deploy_keys: bool = True
+    """Organizations and enterprises forbid them: for new organizations, that is the default."""
 
 
 @dataclass

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from github_stand_in import access
 from github_stand_in.branch_rules import RefUpdate, refuse_by_rules
 from github_stand_in.gitstore import NO_OBJECT, Entry, GitStore, Person
+from github_stand_in.hosting import DeployKey, Vault
 from github_stand_in.model import Asset, Clock, Issue, Pull, Release, Settings, Status, Token
 from github_stand_in.refusals import Refused, custom, invalid, require_text, unchangeable
 
@@ -37,6 +38,12 @@ class Repository:
         self.statuses: list[Status] = []
         self.releases: list[Release] = []
         self.labels: set[str] = {"bug", "dependencies"}
+        self.deploy_keys: list[DeployKey] = []
+        self.actions = Vault(full_name)
+        """The secrets of its workflows; ``environments`` have some of their own."""
+        self.environments: dict[str, Vault] = {}
+        self.team_permissions: dict[str, str] = {}
+        """Slug of a team → what it was granted."""
 
     @property
     def git(self) -> Path:
@@ -107,7 +114,18 @@ class Repository:
         """A login as Git's author."""
         return Person(login, f"{login}@users.noreply.github.example", self.clock.epoch)
 
+    def add_environment(self, name: str) -> Vault:
+        """Make an environment for deployments."""
+        return self.environments.setdefault(name, Vault(f"{self.full_name}/{name}"))
+
     # Refs
+
+    def first_push(self) -> None:
+        """The branch that a repository begins with becomes its default branch."""
+        branches = sorted(self.store.refs("refs/heads/"))
+        if branches and not self.head():
+            self.default_branch = branches[0].removeprefix("refs/heads/")
+            self.store.git("symbolic-ref", "HEAD", branches[0])
 
     def refuse_update(self, update: RefUpdate, token: Token | None, *, by_push: bool = False) -> None:
         """Raise what the API answers, if it refuses to move a ref."""

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from github_stand_in import access
 from github_stand_in.exchange import Request, Response
+from github_stand_in.hosting import Organization
 from github_stand_in.limits import Limits
 from github_stand_in.model import Clock, Token
 from github_stand_in.refusals import Refused
@@ -23,9 +24,20 @@ class Hub(Protocol):
     clock: Clock
     limits: Limits
 
+    organizations: dict[str, Organization]
+    people: set[str]
+    host_keys: tuple[str, ...]
+    renamed: dict[str, int]
+
     @property
     def repositories(self) -> Mapping[str, Repository]:
         """By full name."""
+        ...
+
+    def create_repository(
+        self, full_name: str, files: Mapping[str, bytes] | None = None, **settings: Any
+    ) -> Repository:
+        """Make a repository."""
         ...
 
     def next_id(self) -> int:
@@ -112,6 +124,7 @@ def serve(hub: Hub, routes: tuple[Route, ...], request: Request) -> Response:
     repository = hub.repositories.get(f"{parameters['owner']}/{parameters['repo']}")
     if repository is None:
         raise Refused(404, "Not Found")
+    request.repository = repository.full_name
     context = Context(hub, request, repository, parameters)
     context.need(route.permission, "write" if request.is_write else "read")
     if request.is_write and repository.settings.is_archived:

@@ -9,7 +9,7 @@ from github_stand_in.exchange import Request, Response
 from github_stand_in.model import Release
 from github_stand_in.refusals import Refused
 from github_stand_in.rest import Context, Hub, Route, paged
-from github_stand_in.shapes import user
+from github_stand_in.shapes_hosting import account
 from github_stand_in.shapes_releases import ReleaseShapes
 
 
@@ -74,12 +74,7 @@ def who(hub: Hub, request: Request) -> Response:
         raise Refused(401, "Requires authentication")
     if request.token.is_installation:
         raise Refused(403, "Resource not accessible by integration")
-    nothing = dict.fromkeys(("name", "company", "blog", "location", "email", "hireable", "bio"))
-    counts = dict.fromkeys(("public_repos", "public_gists", "followers", "following"), 0)
-    since = {"user_view_type": "public", "created_at": hub.clock.text, "updated_at": hub.clock.text}
-    return Response(
-        200, {**user(request.token.login, request.api, request.host), **nothing, **counts, **since}
-    )
+    return Response(200, account(request.token.login, request.api, request.host, hub.clock.text))
 
 
 _REPOSITORY = "/repos/{owner}/{repo}"

@@ -78,7 +78,10 @@ class Shapes:
 
     def user(self, login: str) -> Json:
         """A user, an organization or a bot."""
-        return user(login, self.api, self.web, is_organization=login == self.repository.owner)
+        return user(login, self.api, self.web, is_organization=self._is_organization(login))
+
+    def _is_organization(self, login: str) -> bool:
+        return login == self.repository.owner and not self.repository.settings.is_personal
 
     def full(self) -> Json:
         """The repository itself."""
@@ -95,10 +98,10 @@ class Shapes:
             "name": repository.name,
             "full_name": repository.full_name,
             "private": settings.is_private,
-            "visibility": "private" if settings.is_private else "public",
+            "visibility": _visibility(settings),
             "owner": self.user(repository.owner),
             "html_url": self.html,
-            "description": None,
+            "description": settings.description or None,
             "fork": settings.is_fork,
             "url": self.url,
             **links,
@@ -136,6 +139,12 @@ class Shapes:
             "delete_branch_on_merge": settings.delete_branch_on_merge,
             "web_commit_signoff_required": False,
         }
+
+
+def _visibility(settings: Settings) -> str:
+    if settings.is_internal:
+        return "internal"
+    return "private" if settings.is_private else "public"
 
 
 def etag(content: bytes, token: str) -> str:

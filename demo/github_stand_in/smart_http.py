@@ -8,7 +8,7 @@ import re
 import subprocess
 from urllib.parse import urlsplit
 
-from github_stand_in import access
+from github_stand_in import access, pushed
 from github_stand_in.exchange import Request, Response
 from github_stand_in.refusals import Refused
 from github_stand_in.repository import Repository
@@ -45,10 +45,15 @@ def serve(hub: Hub, request: Request) -> Response | None:
     access.require(request.token, repository.full_name, repository.settings, "contents", level)
     if is_push and repository.settings.is_archived:
         raise Refused(403, "This repository was archived so it is read-only.")
+    is_push = is_push and request.method == "POST"
+    if is_push and (refusal := pushed.refused(repository, request)) is not None:
+        return refusal
     before = repository.store.refs("refs/heads/")
     response = _backend(repository, request, found[2])
-    if is_push and request.method == "POST":
+    if is_push:
         after = repository.store.refs("refs/heads/")
+        if not before:
+            repository.first_push()
         for name in sorted(before | after):
             repository.follow(name, before.get(name, ""), after.get(name, ""))
     return response

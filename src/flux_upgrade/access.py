@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from flux_upgrade.errors import UsageError
 from flux_upgrade.values import NamedTuple
 
 GITHUB_SERVER = "https://github.com"
@@ -18,7 +19,25 @@ _SECRETS = (
     "INPUT_RELEASE-TOKEN",
     "INPUT_REGISTRY-PASSWORD",
     "FLUX_UPGRADE_REGISTRY_PASSWORD",
+    "FLUX_UPGRADE_SYNC_TOKEN",
+    "FLUX_UPGRADE_APP_PRIVATE_KEY",
+    "FLUX_UPGRADE_CLUSTER_PASSWORD",
+    "GITLAB_TOKEN",
+    "GITEA_TOKEN",
+    "BITBUCKET_TOKEN",
+    "GIT_PASSWORD",
 )
+# A log shows a private key line by line. What is shorter than that is in many a text.
+_SHORTEST_LINE = 16
+# The environment's names for it: fluxcd/flux2, cmd/flux/bootstrap_<provider>.go.
+_PROVIDERS_OWN = {
+    "github": ("GITHUB_TOKEN", "GH_TOKEN"),
+    "gitlab": ("GITLAB_TOKEN",),
+    "gitea": ("GITEA_TOKEN",),
+    "bitbucket-server": ("BITBUCKET_TOKEN",),
+    "git": ("GIT_PASSWORD",),
+}
+_OF_A_JOB = "ghs_"
 
 
 class GitHub(NamedTuple):
@@ -64,6 +83,59 @@ class RegistryAccess(NamedTuple):
         return "RegistryAccess()"
 
 
+class BootstrapSecrets(NamedTuple):
+    """What a bootstrap may hand over, and whom it works as; shown nowhere."""
+
+    sync_token: str = ""
+    """What Flux in the cluster gets with ``--token-auth``, as it was given for that."""
+    app_private_key: str = ""
+    """PEM."""
+    cluster_username: str = ""
+    """With what the cluster reads its artifacts."""
+    cluster_password: str = ""
+    own: Mapping[str, str] = {}
+    """Provider → the user's own token for it."""
+
+    def __repr__(self) -> str:
+        """Without them."""
+        return "BootstrapSecrets()"
+
+    def token_for(self, provider: str) -> str:
+        """What Flux in the cluster logs in with; empty: there is none. Raises UsageError.
+
+        That of a job expires with the job, and Flux would be locked out.
+        """
+        token = self.sync_token or self.own.get(provider, "")
+        if token.startswith(_OF_A_JOB):
+            raise UsageError(
+                "the token that Flux would get is one that expires within the hour, of a job or an app",
+                hint="give one that stays as FLUX_UPGRADE_SYNC_TOKEN, or leave --token-auth out",
+            )
+        return token
+
+
+def bootstrap_secrets_of(env: Mapping[str, str]) -> BootstrapSecrets:
+    """What the environment says of a bootstrap."""
+
+    def said(name: str) -> str:
+        return env.get(name, "").strip()
+
+    own = {provider: next(filter(None, map(said, names)), "") for provider, names in _PROVIDERS_OWN.items()}
+    return BootstrapSecrets(
+        sync_token=said("FLUX_UPGRADE_SYNC_TOKEN"),
+        app_private_key=said("FLUX_UPGRADE_APP_PRIVATE_KEY"),
+        cluster_username=said("FLUX_UPGRADE_CLUSTER_USERNAME"),
+        cluster_password=said("FLUX_UPGRADE_CLUSTER_PASSWORD"),
+        own={provider: token for provider, token in own.items() if token},
+    )
+
+
+def kubeconfig_of(env: Mapping[str, str]) -> str:
+    """Where kubectl would look, a list with ``:`` as it may be; empty: nowhere."""
+    home = env.get("HOME", "")
+    return env.get("KUBECONFIG", "") or (f"{home}/.kube/config" if home else "")
+
+
 def github_of(env: Mapping[str, str]) -> GitHub:
     """What the runner says (GITHUB_SERVER_URL …), on a laptop github.com."""
     api = env.get("GITHUB_API_URL", "").rstrip("/") or GITHUB_API
@@ -104,7 +176,16 @@ def _docker_config(env: Mapping[str, str]) -> str:
 
 def secrets_of(env: Mapping[str, str]) -> tuple[str, ...]:
     """Every token in the environment: none of them is printed, whatever goes wrong."""
-    return tuple(filter(None, (env.get(name, "").strip() for name in _SECRETS)))
+    found = [secret for name in _SECRETS if (secret := env.get(name, "").strip())]
+    return (*found, *(line for secret in found for line in _lines(secret)))
+
+
+def _lines(secret: str) -> tuple[str, ...]:
+    """Of a key; none of what is one line."""
+    lines = secret.splitlines()
+    return tuple(
+        line for line in lines if len(lines) > 1 and len(line) >= _SHORTEST_LINE and "--" not in line
+    )
 
 
 def masked(text: str, secrets: Iterable[str]) -> str:

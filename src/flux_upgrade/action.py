@@ -29,11 +29,23 @@ _NO_FLAGS = (
     "registry-password",
     "plain-http",
     "to",
+    "create-repository",
+    "description",
+    "add-workflow",
+    "actions-secret",
+    "actions-environment",
 )
 _FLAGS = tuple(name for name in _NAMES if name not in _NO_FLAGS)
 _OF_ROLLBACKS = ("to", "docker-config", "ca-file")
 """A rollback is about a registry and nothing else."""
-_MODES = ("upgrade", "plan", "rollback")
+_OF_BOOTSTRAPS = ("description", "actions-secret", "actions-environment")
+_SWITCHES = ("create-repository", "add-workflow")
+_NOT_OF_BOOTSTRAPS = ("policy", "range", "approve", "promote", "to")
+_WITH_BOOTSTRAPS = (
+    *("repository", "config", "release-source", "flags", "ca-file", "docker-config"),
+    *_OF_BOOTSTRAPS,
+)
+_MODES = ("upgrade", "plan", "rollback", "bootstrap")
 # YAML 1.2's core schema, https://yaml.org/spec/1.2.2/#1032-tag-resolution: what a workflow's author writes.
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _CHECKOUT = (
@@ -65,6 +77,11 @@ def arguments(env: Mapping[str, str]) -> list[str]:
     mode = _one_of("mode", given.get("mode", "upgrade"), _MODES)
     if "policy" in given:
         _one_of("policy", given["policy"], tuple(Bump))
+    switches = [f"--{name}" for name in _SWITCHES if _is_true(given, name)]
+    if mode == "bootstrap":
+        return _bootstrap(given, switches)
+    for name in (*_OF_BOOTSTRAPS, *(each.removeprefix("--") for each in switches)):
+        _refuse(given, name, "is for mode: bootstrap alone")
     path, is_dry = given.get("path", "."), _is_true(given, "dry-run")
     # An argument that begins with a dash would be taken for a flag.
     argv = [mode, f"./{path}" if path.startswith("-") else path]
@@ -76,12 +93,32 @@ def arguments(env: Mapping[str, str]) -> list[str]:
         argv.append("--plain-http")
     if "registry-username" in given:
         argv.append(f"--username={given['registry-username']}")
-    if "to" in given and mode != "rollback":
-        raise UsageError(
-            "the input to is for mode: rollback alone", hint="approve a version with the input approve"
-        )
+    if mode != "rollback":
+        _refuse(given, "to", "is for mode: rollback alone", "approve a version with the input approve")
     flags = _OF_ROLLBACKS if mode == "rollback" else _FLAGS
     return [*argv, *(f"--{name}={given[name]}" for name in flags if name in given)]
+
+
+def _bootstrap(given: Mapping[str, str], switches: list[str]) -> list[str]:
+    """A bootstrap works on the branch as it is on the server: the checkout has the config file, no more."""
+    for name in _NOT_OF_BOOTSTRAPS:
+        _refuse(given, name, "is not for mode: bootstrap", "give the version with flags: version=v2.9.4")
+    path = given.get("path", ".")
+    argv = ["bootstrap", ".", *switches]
+    if path.startswith(SCHEME):
+        argv += ["--source=oci", f"--url={path}"]
+    else:
+        argv += ["--pull-request", *([f"--path={path}"] if path != "." else [])]
+    argv += ["--dry-run"] if _is_true(given, "dry-run") else []
+    argv += ["--allow-insecure-http=true"] if _is_true(given, "plain-http") else []
+    for name, flag in (("base", "branch"), ("registry-username", "username")):
+        argv += [f"--{flag}={given[name]}"] if name in given else []
+    return [*argv, *(f"--{name}={given[name]}" for name in _WITH_BOOTSTRAPS if name in given)]
+
+
+def _refuse(given: Mapping[str, str], name: str, why: str, hint: str = "leave it out") -> None:
+    if name in given:
+        raise UsageError(f"the input {name} {why}", hint=hint)
 
 
 def secrets(env: Mapping[str, str], runner: Runner) -> Secrets:
@@ -110,8 +147,9 @@ def check(env: Mapping[str, str], runner: Runner, *, has_checkout: bool) -> None
         )
     given = _given(env)
     path = given.get("path", ".")
-    is_artifact = path.startswith(SCHEME)
-    if not is_artifact:
+    is_bootstrap = given.get("mode") == "bootstrap"
+    needs_no_checkout = path.startswith(SCHEME) or is_bootstrap
+    if not needs_no_checkout:
         inside(runner.workspace, path)
     if "token" not in given:
         raise UsageError(
@@ -127,7 +165,7 @@ def check(env: Mapping[str, str], runner: Runner, *, has_checkout: bool) -> None
             hint="run it on schedule, workflow_dispatch or push; on pull_request use `mode: plan` "
             "or `dry-run: true`",
         )
-    if not has_checkout and not is_artifact:
+    if not has_checkout and not needs_no_checkout:
         raise UsageError("there is no checkout in the workspace", hint=_CHECKOUT)
 
 

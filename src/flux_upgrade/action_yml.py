@@ -32,13 +32,14 @@ INPUTS = (
     Input(
         "mode",
         "`upgrade` opens, updates and closes pull requests, or takes an artifact on; `plan` shows what it "
-        "would do; `rollback` takes the tag of an artifact back.",
+        "would do; `rollback` takes the tag of an artifact back; `bootstrap` sets Flux up in a repository.",
         "upgrade",
     ),
     Input(
         "path",
         "File or folder in which Flux is looked for, relative to the workspace; or an artifact that holds "
-        "Flux, `oci://HOST/REPOSITORY:TAG`.",
+        "Flux, `oci://HOST/REPOSITORY:TAG`. With `mode: bootstrap`, Flux's own flag `path`: where in the "
+        "repository the cluster's manifests are to be; or the artifact that is made.",
         ".",
     ),
     Input(
@@ -81,6 +82,7 @@ INPUTS = (
     Input(
         "flags",
         "Install flags that are to change, with Flux's names, like `network-policy=false log-level=debug`. "
+        "With `mode: bootstrap`, any flag of `flux bootstrap`, as such words or as YAML. "
         "Default: the config file's, else none.",
     ),
     Input("dry-run", "`true` or `false`: decide all and write nothing.", "false"),
@@ -107,6 +109,27 @@ INPUTS = (
     Input(
         "to",
         "A tag or a digest that `mode: rollback` takes the tag back to. Default: what it stood for before.",
+    ),
+    Input(
+        "create-repository",
+        "`true` or `false`: for `mode: bootstrap`, create the repository if it is not there.",
+        "false",
+    ),
+    Input("description", "Of a repository that is created. Default: none."),
+    Input(
+        "add-workflow",
+        "`true` or `false`: for `mode: bootstrap`, add the workflow that keeps Flux current. "
+        "`token` has to be one that may write workflows; the job's own never may.",
+        "false",
+    ),
+    Input(
+        "actions-secret",
+        "For `mode: bootstrap`: a secret of GitHub Actions, in the repository that is set up, that the "
+        "cluster's credentials go into. Default: none are made, and the pull request says what to do.",
+    ),
+    Input(
+        "actions-environment",
+        "The environment that `actions-secret` belongs to. Default: none, it is the repository's.",
     ),
 )
 
@@ -157,7 +180,7 @@ OUTCOMES = {
     Outcome.HELD: "Something waits for a person or for a day, and nothing else had to be done. "
     "With `mode: plan` or `dry-run: true` also: something would be done.",
     Outcome.CLOSED: "A pull request that nobody needs any more was closed.",
-    Outcome.UPDATED: "A pull request was changed, or the tag of an artifact was moved.",
+    Outcome.UPDATED: "A pull request was changed, the tag of an artifact was moved, or files were pushed.",
     Outcome.OPENED: "A pull request was opened.",
     Outcome.FAILED: "Something went wrong; all the rest was done.",
 }

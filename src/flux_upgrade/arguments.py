@@ -5,6 +5,16 @@ from __future__ import annotations
 import argparse
 
 from flux_upgrade import __version__
+from flux_upgrade.arguments_shared import (
+    CONFIG,
+    boolean,
+    boolean_text,
+    declare_authorities,
+    declare_docker,
+    declare_registry,
+    declare_releases,
+    list_of,
+)
 from flux_upgrade.errors import UsageError
 from flux_upgrade.manifests.options import (
     COMPONENTS,
@@ -12,7 +22,6 @@ from flux_upgrade.manifests.options import (
     LOG_LEVELS,
     InstallOptions,
     nearest,
-    parse_bool,
 )
 
 TYPE_CHECKING = False
@@ -21,9 +30,6 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 PROGRAM = "flux-upgrade"
-DEFAULT_SOURCE = "github"
-CONFIG = ".github/flux-upgrade.yaml"
-_BOOLEANS = ("--watch-all-namespaces", "--network-policy", "--check-images")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -50,11 +56,15 @@ def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
     """
     parser = _Parser(prog=f"{PROGRAM} {command}", allow_abbrev=False)
     COMMANDS[command][0](parser)
+    actions = parser._actions  # noqa: SLF001 argparse offers no other way to its flags
+    booleans = {
+        word for each in actions if each.type in (boolean, boolean_text) for word in each.option_strings
+    }
     # A boolean by itself is true, as Flux reads its own; its value never is the next word.
-    given = [f"{word}=true" if word in _BOOLEANS else word for word in words]
+    given = [f"{word}=true" if word in booleans else word for word in words]
     asked, unknown = parser.parse_known_args(given)
     if unknown:
-        flags = [flag for action in parser._actions for flag in action.option_strings]  # noqa: SLF001 no other way
+        flags = [flag for action in actions for flag in action.option_strings]
         raise UsageError(
             f"unknown argument '{unknown[0]}'{nearest(unknown[0].partition('=')[0], flags)}",
             hint=f"see `{parser.prog} --help`",
@@ -62,46 +72,14 @@ def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
     return asked
 
 
-def boolean(text: str) -> bool:
-    """As ``parse_bool``; raises argparse's own error for what it refuses."""
-    value = parse_bool(text)
-    if value is None:
-        raise argparse.ArgumentTypeError(f"'{text}' is neither true nor false")
-    return value
-
-
-def _list(text: str) -> list[str]:
-    return text.split(",") if text else []
-
-
 def _source(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--release-source",
-        default=DEFAULT_SOURCE,
-        metavar="SOURCE",
-        help="where Flux's releases come from: github (the default), a folder, an http(s) address laid out "
-        "as <tag>/<asset> with a releases.json, a repository of a GitHub API "
-        "(https://github.example.com/api/v3/repos/mirrors/flux2), or a copy of Flux's own artifacts "
-        "(oci://registry.example.com/fluxcd/flux-manifests)",
-    )
+    declare_releases(parser)
     _authorities(parser)
 
 
 def _authorities(parser: argparse.ArgumentParser) -> None:
-    """Whom to trust, and who we are, wherever something is asked for."""
-    parser.add_argument(
-        "--ca-file",
-        default="",
-        metavar="FILE",
-        help="PEM file with authorities to trust besides the usual ones",
-    )
-    parser.add_argument(
-        "--docker-config",
-        default="",
-        metavar="FILE",
-        help="a Docker config.json with credentials for registries, or the folder that holds it (default: "
-        "that of $DOCKER_CONFIG, else ~/.docker/config.json, should it be there)",
-    )
+    declare_authorities(parser)
+    declare_docker(parser)
 
 
 def _render(parser: argparse.ArgumentParser) -> None:
@@ -116,7 +94,7 @@ def _render(parser: argparse.ArgumentParser) -> None:
 
     def listed(name: str, told: str) -> None:
         parser.add_argument(
-            name, type=_list, action="append", metavar="LIST", help=f"{told}; comma-separated, repeatable"
+            name, type=list_of, action="append", metavar="LIST", help=f"{told}; comma-separated, repeatable"
         )
 
     flag("-v", "--version", told="Flux version, like v2.9.4; without it the newest stable release")
@@ -145,24 +123,11 @@ def _path(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _registry(parser: argparse.ArgumentParser) -> None:
-    """How the registry of an artifact is reached."""
-    parser.add_argument(
-        "--plain-http", action="store_true", help="talk to the artifact's registry over http, not https"
-    )
-    parser.add_argument(
-        "--username", default="", metavar="NAME", help="for the artifact's registry, with --password-stdin"
-    )
-    parser.add_argument(
-        "--password-stdin", action="store_true", help="read the password or token for --username from stdin"
-    )
-
-
 def _inspect(parser: argparse.ArgumentParser) -> None:
     parser.description = "Find every Flux installation and say what is really there, with the proof."
     _path(parser)
     _source(parser)
-    _registry(parser)
+    declare_registry(parser)
     parser.add_argument("--json", action="store_true", help="as JSON, see docs/reference/inspect.schema.json")
 
 
@@ -170,7 +135,7 @@ def _policy(parser: argparse.ArgumentParser) -> None:
     """What plan and upgrade decide by, and whom they ask."""
     _path(parser)
     _source(parser)
-    _registry(parser)
+    declare_registry(parser)
     for name, metavar, told in (
         (
             "--policy",
@@ -257,8 +222,14 @@ def _rollback(parser: argparse.ArgumentParser) -> None:
         "--to", default="", metavar="REFERENCE", help="a tag or a digest of the repository to go back to"
     )
     parser.add_argument("--dry-run", action="store_true", help="show what would be done, write nothing")
-    _registry(parser)
+    declare_registry(parser)
     _authorities(parser)
+
+
+def _bootstrap(parser: argparse.ArgumentParser) -> None:
+    from flux_upgrade.arguments_bootstrap import declare
+
+    declare(parser)
 
 
 def _config(parser: argparse.ArgumentParser) -> None:
@@ -277,6 +248,7 @@ COMMANDS = {
     "plan": (_plan, "show what an upgrade would do, and why"),
     "upgrade": (_upgrade, "upgrade every installation in a tree, or by pull request"),
     "rollback": (_rollback, "take an artifact's tag back to what it stood for before"),
+    "bootstrap": (_bootstrap, "set Flux up in a repository that has none"),
     "config": (_config, "check the config file"),
     "action": (_action, "run as a GitHub Action"),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flux_upgrade.access import GITHUB_API
-from flux_upgrade.arguments import DEFAULT_SOURCE
+from flux_upgrade.arguments_shared import DEFAULT_SOURCE
 from flux_upgrade.artifact import SCHEME
 from flux_upgrade.errors import UsageError
 from flux_upgrade.settings import Settings

@@ -15,7 +15,7 @@ def build_forge(settings: Settings, config: Config) -> Forge:
     """The forge of ``--repository``, or of the checkout's remote ``origin``. Raises UsageError."""
     asked = settings.repository
     if asked and ":" not in asked and asked.count("/") == 1 and config.forge in ("", _GITHUB):
-        return _github(settings, asked)
+        return github_forge(settings, asked)
     from flux_upgrade.edges.forges.remotes import Remote, flavour_of, parse, repository_of
 
     checkout = build_checkout(settings, find(settings.path))
@@ -23,7 +23,7 @@ def build_forge(settings: Settings, config: Config) -> Forge:
     runner = {**settings.git, "GITHUB_SERVER_URL": settings.github.server_url}
     flavour = config.forge or flavour_of(url, runner)
     if flavour == _GITHUB:
-        return _github(settings, repository_of(url))
+        return github_forge(settings, repository_of(url))
     from flux_upgrade.edges.forges.git import GitForge
 
     environment = {"HOME": settings.home, "PATH": settings.search_path, **settings.git}
@@ -33,7 +33,8 @@ def build_forge(settings: Settings, config: Config) -> Forge:
     return GitForge(Remote(url, flavour, token), environment, build_timing(settings).now, checkout)
 
 
-def _github(settings: Settings, repository: str) -> Forge:
+def github_forge(settings: Settings, repository: str) -> Forge:
+    """The GitHub that the settings name."""
     from flux_upgrade.edges.forges.github import GitHubForge
 
     token, github = settings.tokens.repository, settings.github

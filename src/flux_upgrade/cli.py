@@ -61,6 +61,8 @@ def run(  # noqa: PLR0913 whatever a process has
     secrets = secrets_of(env)
     try:
         settings = parse_settings(argv, env)._replace(timing=timing)
+        if settings.bootstrap is not None:
+            secrets = (*secrets, *settings.bootstrap.secret_values())
         if settings.registry.is_password_on_stdin:
             password = _password(stdin)
             settings = settings._replace(registry=settings.registry._replace(password=password))

@@ -57,7 +57,7 @@ def converge(proposal: Proposal, around: Surroundings, repository: Repository) -
     pull = branch.open_pull
     issues = issues_of(repository, proposal.slug, proposal.subject)
     if branch.elsewhere:
-        return Convergence(hold=_taken(proposal, branch))
+        return Convergence(hold=_of(proposal, taken(branch)))
     if pull is not None:
         found = _update(proposal, around, repository, pull)
         steps = (*found.steps, *_closed(issues, *_OPENED))
@@ -66,13 +66,13 @@ def converge(proposal: Proposal, around: Surroundings, repository: Repository) -
     if issues and proposal.is_pending:
         steps = (*_kept_issue(proposal, around, issues[0]), *_closed(issues[1:], *_TWICE))
         return Convergence(steps, issue=issues[0])
-    if head is not None and not _may_replace(branch):
-        return Convergence(hold=_edited(proposal, f"the branch {branch.name}"))
+    if head is not None and not may_replace(branch):
+        return Convergence(hold=_of(proposal, edited(f"the branch {branch.name}")))
     fits = (
         head is not None
         and markers.is_ours(head)
-        and _is_current(head.message, proposal)
-        and not _is_merged(branch)  # merged and reverted: the same commit once more would change nothing
+        and is_planned(head.message, pull_request.plan_digest(proposal))
+        and not is_merged(branch)  # merged and reverted: the same commit once more would change nothing
     )
     opening = OpenPull(
         branch=branch.name,
@@ -120,8 +120,8 @@ def _update(
         # The branch is gone, and the forge has not closed the pull request yet: a person's answer.
         return Convergence(pull=pull)
     if not markers.is_ours(head) and not asked:
-        return Convergence(hold=_edited(proposal, pull.url), pull=pull)
-    remake = asked or pull.is_conflicting or not _is_current(head.message, proposal)
+        return Convergence(hold=_of(proposal, edited(pull.url)), pull=pull)
+    remake = asked or pull.is_conflicting or not is_planned(head.message, pull_request.plan_digest(proposal))
     before = state_of(pull) or State(proposal.slug, proposal.subject, proposal.target)
     state = _state(proposal, around)
     title = pull_request.title(proposal, around)
@@ -140,7 +140,7 @@ def _update(
         before=head.oid,
         commit=_commit(proposal, around, repository) if remake else None,
         title=title if is_ours and title != pull.title else None,
-        body=ours if told_anew else _new_body(pull.body, ours),
+        body=ours if told_anew else new_body(pull.body, ours),
         make_ready=ready and (before.pending or APPROVED in pull.labels or proposal.is_asked),
         # Whatever made it wait, a policy or another range: what is ready has been approved.
         make_draft=proposal.is_pending and not pull.is_draft,
@@ -157,14 +157,14 @@ def _update(
     if step.make_ready and state.approval.startswith("v") and before.approval != state.approval:
         # A pull request that is ready speaks for a minor. That it is about one version is written down first.
         body = pull_request.body(proposal, around, state._replace(pending=True))
-        recorded = idle._replace(body=_new_body(pull.body, body))
+        recorded = idle._replace(body=new_body(pull.body, body))
     steps = [each for each in (recorded, step) if each != idle]
     if recorded.body is not None:
         steps[-1] = step._replace(pull=pull._replace(body=recorded.body))
     return Convergence(tuple(steps), pull=pull)
 
 
-def _new_body(body: str, ours: str) -> str | None:
+def new_body(body: str, ours: str) -> str | None:
     """The body with our block anew; None where that changes nothing, or a person has removed it."""
     new = markers.replaced(body, ours)
     if new is None or new.replace("\r\n", "\n").strip() == body.replace("\r\n", "\n").strip():
@@ -182,17 +182,17 @@ def _closed(issues: Iterable[Issue], closed: str, why: str) -> Iterator[UpdateIs
 
 def _kept_issue(proposal: Proposal, around: Surroundings, issue: Issue) -> tuple[Step, ...]:
     _, ours = pull_request.issue(proposal, around, _state(proposal, around))
-    body = _new_body(issue.body, ours)
+    body = new_body(issue.body, ours)
     return () if body is None else (UpdateIssue(issue, body),)
 
 
-def _may_replace(branch: Branch) -> bool:
+def may_replace(branch: Branch) -> bool:
     """Whether a branch without an open pull request is ours, or was merged as it is."""
     head = branch.head
-    return head is None or markers.is_ours(head) or _is_merged(branch)
+    return head is None or markers.is_ours(head) or is_merged(branch)
 
 
-def _is_merged(branch: Branch) -> bool:
+def is_merged(branch: Branch) -> bool:
     """Whether the branch was merged as it is now."""
     merged = (pull.head for pull in branch.pulls if pull.state is PullState.MERGED)
     return any(
@@ -200,8 +200,9 @@ def _is_merged(branch: Branch) -> bool:
     )
 
 
-def _is_current(message: str, proposal: Proposal) -> bool:
-    return markers.trailers(message).get(_PLAN) == pull_request.plan_digest(proposal)
+def is_planned(message: str, digest: str) -> bool:
+    """Whether a commit is what a plan with ``digest`` makes."""
+    return markers.trailers(message).get(_PLAN) == digest
 
 
 def _commit(proposal: Proposal, around: Surroundings, repository: Repository, *names: str) -> NewCommit:
@@ -257,25 +258,27 @@ def _extras(proposal: Proposal) -> Extras:
     return Extras(group.labels, group.assignees, group.reviewers, auto_merge=patch and is_ready)
 
 
-def _edited(proposal: Proposal, where: str) -> Hold:
+def edited(where: str) -> Hold:
+    """Somebody has pushed to ``where``, a branch or a pull request of ours."""
     return Hold(
         HoldReason.BRANCH_EDITED,
         f"somebody has pushed to {where}",
         "merge or close it as it is; to have it made anew, and what was pushed thrown away, tick the box "
         f"in the pull request or add the label {REBASE}; without a pull request delete the branch",
-        subject=proposal.subject,
-        target=proposal.target,
     )
 
 
-def _taken(proposal: Proposal, branch: Branch) -> Hold:
+def taken(branch: Branch) -> Hold:
+    """The branch is another base's."""
     return Hold(
         HoldReason.BRANCH_EDITED,
         f"the branch {branch.name} has a pull request into another base: {branch.elsewhere}",
         "give each base a `branch-prefix` of its own in its config file, or close that pull request",
-        subject=proposal.subject,
-        target=proposal.target,
     )
+
+
+def _of(proposal: Proposal, hold: Hold) -> Hold:
+    return hold._replace(subject=proposal.subject, target=proposal.target)
 
 
 def _touched(pull: PullRequest) -> Hold:

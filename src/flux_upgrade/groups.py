@@ -96,6 +96,11 @@ def branch_name(prefix: str, slug: str, subject: str) -> str:
     return f"{prefix}{slug}/{subject}"
 
 
+def slug_of(path: str) -> str:
+    """Of the installation at ``path``, should it be in no group."""
+    return _slug(path, frozenset())
+
+
 def _name(path: str) -> str:
     """The folder, without the one that every installation has; a file of another name as it is."""
     folder, _, file = path.rpartition("/")

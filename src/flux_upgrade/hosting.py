@@ -64,6 +64,8 @@ class KeyPair(NamedTuple):
     """The file's text, as ssh reads it; shown nowhere."""
     public: str
     """``ssh-ed25519 AAAA…``, without a comment and line end."""
+    passphrase: str = ""
+    """That the private part is encrypted with; empty: it is not. Shown nowhere."""
 
     def __repr__(self) -> str:
         """Without the private part."""

@@ -43,6 +43,10 @@ class Runner(NamedTuple):
     """File for the summary; to be appended to."""
     temp: str
     """Folder that lives as long as the job, and that later steps know as ``runner.temp``."""
+    action_repository: str = ""
+    """``owner/name`` of the action that runs; empty for one of the workflow's own repository."""
+    action_ref: str = ""
+    """The tag, branch or commit of it that the workflow names."""
 
     @property
     def is_github(self) -> bool:
@@ -102,6 +106,8 @@ def runner_of(env: Mapping[str, str]) -> Runner:
         output=told("GITHUB_OUTPUT"),
         summary=told("GITHUB_STEP_SUMMARY"),
         temp=told("RUNNER_TEMP"),
+        action_repository=told("GITHUB_ACTION_REPOSITORY"),
+        action_ref=told("GITHUB_ACTION_REF"),
     )
 
 

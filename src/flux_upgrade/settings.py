@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from flux_upgrade.access import GitHub, RegistryAccess, Tokens, github_of, registry_of, tokens_of
-from flux_upgrade.arguments import COMMANDS, DEFAULT_SOURCE, PROGRAM, build_parser, parse
+from flux_upgrade.arguments import COMMANDS, PROGRAM, build_parser, parse
+from flux_upgrade.arguments_shared import DEFAULT_SOURCE
 from flux_upgrade.artifact import SCHEME
 from flux_upgrade.errors import UsageError
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions, nearest
@@ -18,12 +19,20 @@ if TYPE_CHECKING:
 
     from flux_upgrade.artifact.address import Address
     from flux_upgrade.ports import Timing
+    from flux_upgrade.settings_bootstrap import BootstrapAsked
 
 _GIT = ("GIT_", "SSH_")
 # What forges' own runners say of themselves.
 _RUNNERS = ("CI_SERVER_HOST", "FORGEJO_ACTIONS", "GITEA_ACTIONS")
-# They lead Git to another repository than the one that is worked on.
-_OTHERS = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE")
+# They lead Git to another repository than the one that is worked on, or are none of its business.
+_OTHERS = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_NAMESPACE",
+    "GIT_PASSWORD",
+)
 
 _ANY_RELEASE = InstallOptions(version="")
 
@@ -70,6 +79,8 @@ class Settings(NamedTuple):
     repository: str = ""
     base: str = ""
     pull_request: bool = False
+    bootstrap: BootstrapAsked | None = None
+    """Of the command ``bootstrap``."""
     timing: Timing | None = None
     """The clock to go by; None: the machine's."""
 
@@ -101,6 +112,8 @@ def parse_settings(argv: Sequence[str], env: Mapping[str, str]) -> Settings:
             if name in _RUNNERS or (name.startswith(_GIT) and name not in _OTHERS)
         },
     )
+    if command == "bootstrap":
+        return _bootstrap(shared, asked, env)
     return _for_command(shared, asked)
 
 
@@ -153,6 +166,28 @@ def _governed(shared: Settings, asked: Namespace) -> Settings:
         repository=asked.repository,
         base=asked.base,
         pull_request=asked.pull_request,
+    )
+
+
+def _bootstrap(shared: Settings, asked: Namespace, env: Mapping[str, str]) -> Settings:
+    from flux_upgrade.settings_bootstrap import asked_of
+
+    wanted = asked_of(vars(asked), env)
+    # With a Git repository as its source, --username is for that.
+    username = str(wanted.flags.get("username", "")) if wanted.source == "oci" else ""
+    if asked.password_stdin and not username:
+        raise UsageError(
+            "--password-stdin is given without --source=oci and --username", hint="give all three, or none"
+        )
+    return shared._replace(
+        path=asked.checkout,
+        config=asked.config,
+        ca_file=str(wanted.flags.get("ca-file", "")),
+        json=asked.json,
+        dry_run=asked.dry_run,
+        pull_request=asked.pull_request,
+        registry=shared.registry._replace(username=username, is_password_on_stdin=asked.password_stdin),
+        bootstrap=wanted,
     )
 
 

@@ -30,7 +30,8 @@ def test_outputs_are_the_programs() -> None:
 
 
 def test_there_are_few_inputs_and_each_tells_its_default() -> None:
-    assert len(INPUTS) <= 20
+    # Those that a bootstrap alone has are five more.
+    assert len(INPUTS) <= 25
     for each in INPUTS:
         assert bool(each.default) != ("Default:" in each.told), each.name
 
@@ -53,7 +54,11 @@ def test_the_marketplace_takes_name_and_description() -> None:
     assert set(ACTION["branding"]) == {"icon", "color"}
 
 
-@pytest.mark.parametrize("mode", ["upgrade", "plan", "rollback"])
+OF_BOOTSTRAPS = ("create-repository", "description", "add-workflow", "actions-secret", "actions-environment")
+NOT_OF_BOOTSTRAPS = ("policy", "range", "approve", "promote", "to")
+
+
+@pytest.mark.parametrize("mode", ["upgrade", "plan", "rollback", "bootstrap"])
 def test_what_the_inputs_become_is_understood(mode: str) -> None:
     env = {f"INPUT_{each.name.upper()}": "x" for each in INPUTS} | {
         "INPUT_MODE": mode,
@@ -62,6 +67,10 @@ def test_what_the_inputs_become_is_understood(mode: str) -> None:
         "INPUT_PROMOTE": "tag",
         "INPUT_PLAIN-HTTP": "true",
         "INPUT_TO": "x" if mode == "rollback" else "",
+        "INPUT_CREATE-REPOSITORY": "true",
+        "INPUT_ADD-WORKFLOW": "true",
     }
+    for name in NOT_OF_BOOTSTRAPS if mode == "bootstrap" else OF_BOOTSTRAPS:
+        env[f"INPUT_{name.upper()}"] = ""
     _, unknown = build_parser().parse_known_args(action.arguments(env))
     assert unknown == []

@@ -23,7 +23,8 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 COMMAND = re.compile(r"flux-upgrade ([a-z]+)((?:[^`\n|>#\\]|\\\n)*)")
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 VARIABLE = re.compile(
-    r"[\"']((?:CI|DOCKER|FLUX_UPGRADE|FORGEJO|GH|GIT|GITEA|GITHUB|INPUT|RUNNER|SSH|XDG)_[A-Z_]*)[\"']"
+    r"[\"']((?:BITBUCKET|CI|DOCKER|FLUX_UPGRADE|FORGEJO|GH|GIT|GITEA|GITHUB|GITLAB|INPUT|RUNNER|SSH|XDG)"
+    r"_[A-Z_]*|KUBECONFIG)[\"']"
 )
 NEVER_MET = (errors.DraftsUnavailable,)  # an issue is opened instead: it ends no run, and shares its code
 

@@ -32,7 +32,7 @@ _NAME = "urn:github"
 NOT_MODIFIED = 304
 """Every GET may be conditional, whatever its description says:
 https://docs.github.com/rest/using-the-rest-api/best-practices-for-using-the-rest-api"""
-UNDESCRIBED = frozenset({400, 401, 403, 404, 409, 410, 422})
+UNDESCRIBED = frozenset({301, 307, 400, 401, 403, 404, 409, 410, 422})
 """Statuses that GitHub answers with everywhere, whether or not its description says so for the path."""
 
 

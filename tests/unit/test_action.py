@@ -41,6 +41,11 @@ def test_every_input_becomes_its_argument() -> None:
         "INPUT_DOCKER-CONFIG": "docker.json",
         "INPUT_PLAIN-HTTP": "true",
         "INPUT_TO": "",
+        "INPUT_CREATE-REPOSITORY": "false",
+        "INPUT_DESCRIPTION": "",
+        "INPUT_ADD-WORKFLOW": "false",
+        "INPUT_ACTIONS-SECRET": "",
+        "INPUT_ACTIONS-ENVIRONMENT": "",
     }
     assert set(env) == set(DEFAULTS)
     assert action.arguments(env) == [
@@ -62,6 +67,57 @@ def test_every_input_becomes_its_argument() -> None:
         "--promote=tag",
         "--docker-config=docker.json",
     ]
+
+
+def test_a_bootstrap_has_inputs_of_its_own() -> None:
+    env = {
+        "INPUT_MODE": "bootstrap",
+        "INPUT_PATH": "clusters/staging",
+        "INPUT_REPOSITORY": "octo-org/new",
+        "INPUT_BASE": "develop",
+        "INPUT_FLAGS": "network-policy: false",
+        "INPUT_CREATE-REPOSITORY": "true",
+        "INPUT_DESCRIPTION": "The state of a cluster",
+        "INPUT_ADD-WORKFLOW": "true",
+        "INPUT_ACTIONS-SECRET": "FLUX",
+        "INPUT_ACTIONS-ENVIRONMENT": "production",
+        "INPUT_DRY-RUN": "true",
+    }
+    assert action.arguments(env) == [
+        "bootstrap",
+        ".",
+        "--create-repository",
+        "--add-workflow",
+        "--pull-request",
+        "--path=clusters/staging",
+        "--dry-run",
+        "--branch=develop",
+        "--repository=octo-org/new",
+        "--flags=network-policy: false",
+        "--description=The state of a cluster",
+        "--actions-secret=FLUX",
+        "--actions-environment=production",
+    ]
+
+
+def test_a_bootstrap_of_an_artifact_opens_no_pull_request() -> None:
+    address = "oci://ghcr.io/octo-org/flux:production"
+    env = {"INPUT_MODE": "bootstrap", "INPUT_PATH": address, "INPUT_REGISTRY-USERNAME": "octocat"}
+    told = ["bootstrap", ".", "--source=oci", f"--url={address}", "--username=octocat"]
+    assert action.arguments(env) == told
+
+
+@pytest.mark.parametrize("name", ["policy", "range", "approve", "promote", "to"])
+def test_what_is_no_input_of_a_bootstrap_is_refused(name: str) -> None:
+    value = {"policy": "minor", "promote": "tag"}.get(name, "2.9")
+    with pytest.raises(UsageError, match=f"the input {name} is not for mode: bootstrap"):
+        action.arguments({"INPUT_MODE": "bootstrap", f"INPUT_{name.upper()}": value})
+
+
+@pytest.mark.parametrize("name", ["create-repository", "add-workflow", "description", "actions-secret"])
+def test_what_is_for_a_bootstrap_alone_is_refused_elsewhere(name: str) -> None:
+    with pytest.raises(UsageError, match=f"the input {name} is for mode: bootstrap alone"):
+        action.arguments({f"INPUT_{name.upper()}": "true"})
 
 
 def test_a_rollback_is_told_about_its_registry_alone() -> None:

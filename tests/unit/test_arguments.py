@@ -4,7 +4,8 @@ import argparse
 
 import pytest
 
-from flux_upgrade.arguments import COMMANDS, CONFIG, DEFAULT_SOURCE, boolean, build_parser, parse
+from flux_upgrade.arguments import COMMANDS, build_parser, parse
+from flux_upgrade.arguments_shared import CONFIG, DEFAULT_SOURCE, boolean
 from flux_upgrade.config import PATH
 from flux_upgrade.errors import UsageError
 

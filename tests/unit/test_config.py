@@ -103,7 +103,7 @@ def test_the_defaults_in_the_table_are_the_defaults() -> None:
     loaded = load(written)
     assert loaded.default.is_bump_given
     assert load(written.replace("policy: patch\n", "")) == Config()
-    assert set(yaml.safe_load(written)) == {key.name for key in TOP.keys} - {"range", "forge"}
+    assert set(yaml.safe_load(written)) == {key.name for key in TOP.keys} - {"range", "forge", "bootstrap"}
 
 
 @pytest.mark.parametrize(

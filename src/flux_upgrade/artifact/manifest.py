@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 
@@ -130,26 +130,23 @@ def successor(
     What ties an artifact to another (``subject``) or names its kind (``artifactType``) is left out:
     Flux writes neither.
     """
-    config = Descriptor(CONFIG_TYPE, f"sha256:{sha256(CONFIG).hexdigest()}", len(CONFIG))
     annotations = {
         **manifest.annotations,
-        CREATED: created.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        CREATED: _told(created),
         REVISION: revision,
         SOURCE: FLUX_SOURCE,
         PREVIOUS: previous,
     }
     first, *others = manifest.stated_layers
-    content = _json(
-        {
-            "schemaVersion": _SCHEMA,
-            "mediaType": MANIFEST_TYPE,
-            "config": _stated(config),
-            "layers": [_in_place_of(first, layer), *others],
-            "annotations": dict(sorted(annotations.items())),
-        }
-    )
-    digest = f"sha256:{sha256(content).hexdigest()}"
-    return StoredManifest(MANIFEST_TYPE, content, digest), CONFIG, config
+    return _written([_in_place_of(first, layer), *others], annotations)
+
+
+def fresh(
+    layer: Descriptor, *, created: datetime, source: str, revision: str
+) -> tuple[StoredManifest, bytes, Descriptor]:
+    """The manifest of an artifact that takes nothing's place, as Flux writes it; its config too."""
+    annotations = {CREATED: _told(created), REVISION: revision, SOURCE: source}
+    return _written([_stated(layer)], annotations)
 
 
 def beside_the_content(manifest: Manifest) -> str:
@@ -172,6 +169,27 @@ def content_type(media_type: str) -> str:
     """
     is_own = media_type.endswith("+gzip") and not media_type.startswith("application/vnd.docker.")
     return media_type if is_own else CONTENT_TYPE
+
+
+def _told(time: datetime) -> str:
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _written(
+    layers: Sequence[Mapping[str, object]], annotations: Mapping[str, str]
+) -> tuple[StoredManifest, bytes, Descriptor]:
+    config = Descriptor(CONFIG_TYPE, f"sha256:{sha256(CONFIG).hexdigest()}", len(CONFIG))
+    content = _json(
+        {
+            "schemaVersion": _SCHEMA,
+            "mediaType": MANIFEST_TYPE,
+            "config": _stated(config),
+            "layers": layers,
+            "annotations": dict(sorted(annotations.items())),
+        }
+    )
+    digest = f"sha256:{sha256(content).hexdigest()}"
+    return StoredManifest(MANIFEST_TYPE, content, digest), CONFIG, config
 
 
 def _document(content: bytes) -> dict[str, object]:

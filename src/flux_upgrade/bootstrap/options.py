@@ -122,7 +122,7 @@ class BootstrapOptions(NamedTuple):
     @property
     def sync_path(self) -> str:
         """``spec.path``: ``./clusters/staging``; ``./`` for the root of the repository."""
-        inside = posixpath.normpath(f"/{self.path}").strip("/")
+        inside = posixpath.normpath(f"/{self.path.strip()}").strip("/")
         return f"./{inside}"
 
     @property

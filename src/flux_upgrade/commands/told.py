@@ -36,9 +36,13 @@ class Told(NamedTuple):
 
 def act(settings: Settings, where: Runner, warn: Callable[[str], None]) -> Told:
     """Do what the inputs ask for. Raises FluxUpgradeError where nothing could be done."""
+    if settings.bootstrap is not None:
+        # Late, as all that most runs are not about.
+        from flux_upgrade.commands import told_bootstrap
+
+        return told_bootstrap.act(settings, where, warn)
     if settings.artifact is None:
         return by_pull_request(settings, where, warn)
-    # Late: most runs are about no artifact.
     from flux_upgrade.commands import told_artifact
 
     return told_artifact.act(settings, settings.artifact, where, warn)

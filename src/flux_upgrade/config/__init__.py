@@ -6,24 +6,27 @@ Most repositories have none, so that what reads one is imported when it is used.
 from __future__ import annotations
 
 from flux_upgrade.config.flags import applied
-from flux_upgrade.config.values import PATH, Config, Group, overridden, slug
+from flux_upgrade.config.values import PATH, BootstrapConfig, Config, Group, overridden, slug
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from flux_upgrade.config.bootstrap_flags import parse_bootstrap_flags
     from flux_upgrade.config.documents import reference, schema
     from flux_upgrade.config.reader import load, parse_flags
     from flux_upgrade.config.summary import check_report
 
 __all__ = [
     "PATH",
+    "BootstrapConfig",
     "Config",
     "Group",
     "applied",
     "check_report",
     "load",
     "overridden",
+    "parse_bootstrap_flags",
     "parse_flags",
     "reference",
     "schema",
@@ -33,6 +36,7 @@ __all__ = [
 _LATE = {
     "check_report": "summary",
     "load": "reader",
+    "parse_bootstrap_flags": "bootstrap_flags",
     "parse_flags": "reader",
     "reference": "documents",
     "schema": "documents",

@@ -7,6 +7,12 @@ from typing import Any
 
 import yaml
 
+from flux_upgrade.bootstrap.flag import Flag
+from flux_upgrade.bootstrap.flag_table import FLAGS as BOOTSTRAP_FLAGS
+from flux_upgrade.bootstrap.options import Provider, Source
+from flux_upgrade.config.bootstrap_flags import KEYS as BOOTSTRAP_KEYS
+from flux_upgrade.config.bootstrap_flags import BootstrapFlags
+from flux_upgrade.config.bootstrap_keys import TOP as BOOTSTRAP
 from flux_upgrade.config.flags import EXTRA, default
 from flux_upgrade.config.install_flags import FLAGS
 from flux_upgrade.config.keys import GROUP, TOP
@@ -29,6 +35,21 @@ groups:
   production:
     paths: ["clusters/**", "!clusters/sandbox/**"]
     assignees: [octocat]
+"""
+BOOTSTRAP_EXAMPLE = """\
+bootstrap:
+  provider: github
+  flags:
+    repository: octo-org/fleet
+    components-extra: [source-watcher]
+    token-auth: false
+  clusters:
+    staging:
+      path: clusters/staging
+      log-level: debug
+    production:
+      path: clusters/production
+      network-policy: true
 """
 
 
@@ -54,6 +75,10 @@ def schema() -> dict[str, Any]:
             "group": {
                 "description": "Installations that are upgraded in one pull request.",
                 **group,
+            },
+            "bootstrap-flags": {
+                "description": "Flags of flux bootstrap, by their own names.",
+                **BootstrapFlags().schema(),
             },
             **{name: described(key) for name, key in shared.items()},
         },
@@ -101,8 +126,47 @@ def reference() -> str:
             ),
             "## Durations",
             "`0`, or a number with `h` (hours), `d` (days) or `w` (weeks).",
+            *_bootstrap(),
         ]
     )
+
+
+def _bootstrap() -> Iterator[str]:
+    yield "## Bootstrap"
+    yield (
+        "What [`flux-upgrade bootstrap`](cli.md#flux-upgrade-bootstrap) sets up; nothing else looks at it. "
+        "What is given to the command beats the file, and a cluster's flags beat those for all. The clusters "
+        "are in one repository and on one branch, each at a path of its own, and have one pull request; with "
+        "`--cluster` there is one of them."
+    )
+    yield f"```yaml\n{BOOTSTRAP_EXAMPLE}```"
+    yield _table(("Key", "Type", "Default", "Meaning"), _bootstrap_rows())
+    yield "## Flags of a bootstrap"
+    yield (
+        "Those of `flux bootstrap`, by their names, and those of `flux create secret githubapp`. "
+        'Booleans are read as Flux reads them, in quotes or not: `private: "false"` is false. Lists may be '
+        "written as on Flux's command line, `a,b`; durations are Go's, such as `1m` or `1h30m`. A password "
+        "has no place in a file of the repository, so that `registry-creds` is for the command line alone."
+    )
+    yield _table(("Flag", "For", "Since", "Type", "Meaning"), _bootstrap_flag_rows())
+
+
+def _bootstrap_rows() -> Iterator[tuple[str, ...]]:
+    for key in BOOTSTRAP.keys:
+        yield f"`{key.name}`", key.shape.told, f"`{key.default}`" if key.default else "", key.meaning
+
+
+def _bootstrap_flag_rows() -> Iterator[tuple[str, ...]]:
+    for key in BOOTSTRAP_KEYS:
+        flag = BOOTSTRAP_FLAGS[key.name]
+        yield f"`{key.name}`", _whom(flag), flag.since, key.shape.told, flag.told
+
+
+def _whom(flag: Flag) -> str:
+    """The subcommands that have it; empty: all, and OCI."""
+    git = "Git" if flag.providers == tuple(Provider) else ", ".join(flag.providers)
+    where = [git if source is Source.GIT else "OCI" for source in flag.sources]
+    return "" if where == ["Git", "OCI"] else ", ".join(where)
 
 
 def _only_in_groups() -> tuple[Key, ...]:

@@ -10,7 +10,7 @@ from flux_upgrade.config.install_flags import FlagValues
 from flux_upgrade.config.patterns import problem
 from flux_upgrade.config.shapes import Boolean, Choice, Duration, Key, Listed, Mapped, Patterns, Schema, Text
 from flux_upgrade.config.source import Source, kind, quoted
-from flux_upgrade.config.values import slug
+from flux_upgrade.config.values import BootstrapConfig, slug
 from flux_upgrade.constraint import Constraint
 from flux_upgrade.errors import UsageError
 from flux_upgrade.policy import Bump, Pending
@@ -77,6 +77,24 @@ class _Groups(NamedTuple):
                 source.refuse(key, f"group {quoted(word)} would have the branches of group {quoted(first)}")
             groups[word] = self.group.read(f"group {quoted(word)}", value, source) or {}
         return groups
+
+
+class _Bootstrap(NamedTuple):
+    """See ``bootstrap_keys``, which no run but a bootstrap's has to import."""
+
+    told: str = "mapping of `provider`, `source`, `flags` and `clusters`, see [Bootstrap](#bootstrap)"
+
+    def schema(self) -> Schema:
+        """See Shape."""
+        from flux_upgrade.config.bootstrap_keys import schema
+
+        return schema()
+
+    def read(self, name: str, node: Node, source: Source) -> BootstrapConfig | None:
+        """See Shape."""
+        from flux_upgrade.config.bootstrap_keys import read
+
+        return read(name, node, source)
 
 
 _SHARED = (
@@ -149,6 +167,12 @@ _OWN = (
         "What is done with the pins of the flux-operator itself: they are named, or move along with Flux, as "
         "far as it has to know the release.",
         "report",
+        in_group=False,
+    ),
+    Key(
+        "bootstrap",
+        _Bootstrap(),
+        "What `flux-upgrade bootstrap` sets up.",
         in_group=False,
     ),
     Key(

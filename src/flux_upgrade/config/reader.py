@@ -41,6 +41,7 @@ def _config(given: Mapping[str, Any]) -> Config:
         branch_prefix=given.get("branch-prefix", plain.branch_prefix),
         forge=given.get("forge", plain.forge),
         moves_operator=given.get("flux-operator") == "change",
+        bootstrap=given.get("bootstrap", plain.bootstrap),
     )
 
 

@@ -32,6 +32,9 @@ def check_report(text: str, path: str) -> str:
         lines.append("flux-operator: its own pins move along with Flux")
     if config.forge:
         lines.append(f"forge: {config.forge}")
+    if config.bootstrap is not None:
+        names = ", ".join(name for name, _ in config.bootstrap.clusters)
+        lines.append(f"bootstrap: {names or 'one cluster'}")
     return "".join(f"{line}\n" for line in lines)
 
 

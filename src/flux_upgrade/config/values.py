@@ -10,6 +10,7 @@ from flux_upgrade.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.bootstrap.flags import Value
     from flux_upgrade.constraint import Constraint
 
 PATH = ".github/flux-upgrade.yaml"
@@ -43,6 +44,19 @@ class Group(NamedTuple):
     """Whether somebody chose ``policy.bump``. Where nobody did, a range is the whole policy."""
 
 
+class BootstrapConfig(NamedTuple):
+    """What ``bootstrap`` is to be asked for; what is given to the command itself beats it."""
+
+    provider: str = ""
+    """As ``--provider``; empty: told by the flags or the checkout's remote."""
+    source: str = ""
+    """``git`` or ``oci``; empty: ``git``."""
+    flags: Mapping[str, Value] = {}
+    """Flux's name → value, each of its kind; for all clusters."""
+    clusters: tuple[tuple[str, Mapping[str, Value]], ...] = ()
+    """Names, and the flags that differ; empty: there is one, without a name."""
+
+
 class Config(NamedTuple):
     """The whole file. The first group whose patterns match an installation has it."""
 
@@ -54,6 +68,7 @@ class Config(NamedTuple):
     """``github``, ``gitlab``, ``gitea``, ``forgejo``, ``git``; empty: told by the remote's host."""
     moves_operator: bool = False
     """Whether the flux-operator's own pins move along with Flux; else they are named alone."""
+    bootstrap: BootstrapConfig | None = None
 
     def group_of(self, path: str) -> Group | None:
         """The group that a file belongs to; None: the defaults apply.

@@ -113,13 +113,17 @@ class Checkout:
     def remote_url(self, name: str = "origin") -> str:
         """Where a remote is, as Git would reach it. Raises UsageError where there is no such remote."""
         self._require()
-        ran = self._git.run("remote", "get-url", "--", name)
-        if ran.status or not ran.text:
+        found = self.origin(name)
+        if not found:
             raise UsageError(
                 f"the checkout has no remote {one_line(name)}",
                 hint=f"add it with `git remote add {one_line(name)} <address>`, or name the repository",
             )
-        return ran.text
+        return found
+
+    def origin(self, name: str = "origin") -> str:
+        """As ``remote_url``; empty where there is no such remote."""
+        return self._told("remote", "get-url", "--", name)
 
     def history(self, path: str, n: int = 5) -> tuple[str, ...]:
         """Messages of the last commits that touched ``path``, newest first; as many as there are here."""

@@ -7,8 +7,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from flux_upgrade.errors import UsageError
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 Settings = tuple[tuple[str, str], ...]
 """Keys of Git's configuration, with their values; a key may stand there again."""
@@ -101,7 +105,9 @@ class GitCommand:
         self._environment = dict(environment)
         self._settings = settings
 
-    def run(self, *arguments: str, more: Mapping[str, str] | None = None) -> Ran:
+    def run(
+        self, *arguments: str, more: Mapping[str, str] | None = None, stdin: BinaryIO | None = None
+    ) -> Ran:
         """Run ``git`` with ``arguments`` and ``more`` environment; whatever its exit code is.
 
         Raises UsageError where there is no Git.
@@ -123,6 +129,7 @@ class GitCommand:
                 stdout_as_string=False,
                 strip_newline_in_stdout=False,
                 kill_after_timeout=TIMEOUT,
+                istream=stdin,
                 env={**self._environment, **_ALWAYS, **self._configured(), **(more or {})},
             )
         except GitCommandNotFound as error:
@@ -139,6 +146,11 @@ class GitCommand:
             for number, pair in enumerate(every)
             for part, text in zip(("KEY", "VALUE"), pair, strict=True)
         }
+
+
+def unattended(environment: Mapping[str, str]) -> dict[str, str]:
+    """Nobody is there to answer: should ssh ask for something, its askpass says no."""
+    return {"SSH_ASKPASS": "false", "SSH_ASKPASS_REQUIRE": "force", **environment}
 
 
 def _find(path: str) -> str | None:

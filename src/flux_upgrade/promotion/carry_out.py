@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from flux_upgrade.artifact import names
 from flux_upgrade.artifact.address import Address
-from flux_upgrade.artifact.manifest import PREVIOUS, StoredManifest, parse
+from flux_upgrade.artifact.manifest import StoredManifest, parse
 from flux_upgrade.errors import FluxUpgradeError, Overtaken
 from flux_upgrade.ports import ArtifactRegistry
 from flux_upgrade.promotion.moving import move
 from flux_upgrade.promotion.plan import ArtifactPlan
 from flux_upgrade.promotion.pulled import Means, Pulled
-from flux_upgrade.promotion.pushing import keep, put
+from flux_upgrade.promotion.pushing import keep, note, put
 from flux_upgrade.promotion.successor import Successor, make
 from flux_upgrade.values import NamedTuple
 
@@ -77,11 +76,7 @@ def _push(pulled: Pulled, wanted: Successor, means: Means, *, has_config: bool) 
 
 
 def _promote(pulled: Pulled, pushed: Pushed, wanted: StoredManifest, registry: ArtifactRegistry) -> None:
-    before = names.before(pulled.address.tag, wanted.digest)
-    # One that waited for its approval was made from what was promoted then. A note that there is may be
-    # about an earlier promotion.
-    if parse(wanted).annotations.get(PREVIOUS) != pulled.stored.digest or before in pulled.tags:
-        registry.put_manifest(pulled.stored, before)
+    note(pulled, wanted, registry)
     try:
         move(pulled.address, pulled.stored.digest, wanted, registry)
     except Overtaken:

@@ -13,8 +13,8 @@ from flux_upgrade.errors import FluxUpgradeError, Overtaken
 from flux_upgrade.ports import ArtifactRegistry
 
 
-def move(address: Address, expected: str, wanted: StoredManifest, registry: ArtifactRegistry) -> None:
-    """``expected``: the digest that the tag of ``address`` stands for so far.
+def move(address: Address, expected: str | None, wanted: StoredManifest, registry: ArtifactRegistry) -> None:
+    """``expected``: the digest that the tag of ``address`` stands for so far; None: it is not there.
 
     Raises Overtaken where somebody else moved it, and what ``ArtifactRegistry`` raises; then nobody knows
     whether it was moved.

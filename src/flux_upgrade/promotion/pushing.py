@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flux_upgrade.artifact import names
+from flux_upgrade.artifact.manifest import PREVIOUS, StoredManifest, parse
 from flux_upgrade.ports import ArtifactRegistry
 from flux_upgrade.promotion.pulled import Pulled
 from flux_upgrade.promotion.successor import Made
@@ -37,3 +38,12 @@ def keep(pulled: Pulled, registry: ArtifactRegistry) -> str:
             return ""
     registry.put_manifest(pulled.stored, tag)
     return tag
+
+
+def note(pulled: Pulled, wanted: StoredManifest, registry: ArtifactRegistry) -> None:
+    """Have a rollback find what was pulled, where ``wanted``, which is to take its place, does not tell."""
+    before = names.before(pulled.address.tag, wanted.digest)
+    # One that waited for its approval was made from what was promoted then. A note that there is may be
+    # about an earlier promotion.
+    if parse(wanted).annotations.get(PREVIOUS) != pulled.stored.digest or before in pulled.tags:
+        registry.put_manifest(pulled.stored, before)

@@ -2,11 +2,12 @@
 
 from flux_upgrade.pull_request.body import body, issue
 from flux_upgrade.pull_request.closing import closing
-from flux_upgrade.pull_request.commit import commit_message, plan_digest, status
+from flux_upgrade.pull_request.commit import changes_digest, commit_message, plan_digest, status
 from flux_upgrade.pull_request.headline import conventional_prefix, title
 
 __all__ = [
     "body",
+    "changes_digest",
     "closing",
     "commit_message",
     "conventional_prefix",

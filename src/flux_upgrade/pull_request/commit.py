@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import textwrap
+from collections.abc import Iterable
 
 from flux_upgrade import markers
 from flux_upgrade.forge import Status
@@ -48,7 +49,14 @@ def plan_digest(proposal: Proposal) -> str:
     """Changes whenever a file that was read, or what is written in its place, does; and at no other time."""
     after = files_after(proposal.upgrades)
     before = {plan.path: plan.installation.content for plan, _ in proposal.upgrades}
-    lines = sorted((path, _sha256(before[path]), _sha256(after[path])) for path in after)
+    return changes_digest((path, before[path], after[path]) for path in after)
+
+
+def changes_digest(changes: Iterable[tuple[str, bytes | None, bytes]]) -> str:
+    """Of path, what was read (None: there is no such file), and what is written in its place."""
+    lines = sorted(
+        (path, "" if before is None else _sha256(before), _sha256(after)) for path, before, after in changes
+    )
     # Paths have no NUL, so that no two plans read the same.
     return "sha256:" + _sha256("".join(f"{part}\0" for line in lines for part in line).encode())
 

@@ -15,6 +15,7 @@ from flux_upgrade.edges.forges.git_repository import GitRepository, Signature
 from flux_upgrade.edges.forges.pull_memory import Memory
 from flux_upgrade.edges.forges.push_options import AGIT, Asked
 from flux_upgrade.edges.forges.remotes import Remote
+from flux_upgrade.edges.git_command import unattended
 from flux_upgrade.errors import DraftsUnavailable, Overtaken
 from flux_upgrade.forge import (
     ClosePull,
@@ -58,7 +59,7 @@ class GitForge:
         self._now = now
         self._checkout = checkout
         self._git = GitRepository(
-            url, _unattended(environment), settings, "" if checkout is None else checkout.objects()
+            url, unattended(environment), settings, "" if checkout is None else checkout.objects()
         )
         self._sight = Sight(remote, self._git)
 
@@ -222,8 +223,3 @@ def _with_suffix(remote: Remote) -> str:
     """GitLab redirects an address without ``.git``, and with a token no redirect is followed."""
     is_short = remote.flavour == "gitlab" and bool(remote.token) and not remote.url.endswith(".git")
     return f"{remote.url.rstrip('/')}.git" if is_short else remote.url
-
-
-def _unattended(environment: Mapping[str, str]) -> dict[str, str]:
-    """Nobody is there to answer: should ssh ask for something, its askpass says no."""
-    return {"SSH_ASKPASS": "false", "SSH_ASKPASS_REQUIRE": "force", **environment}

@@ -51,6 +51,14 @@ class Signature:
     email: str
     when: int
 
+    def environment(self) -> dict[str, str]:
+        """As Git takes it, for author and committer."""
+        return {
+            f"GIT_{role}_{part}": text
+            for role in ("AUTHOR", "COMMITTER")
+            for part, text in (("NAME", self.name), ("EMAIL", self.email), ("DATE", f"@{self.when} +0000"))
+        }
+
 
 class GitRepository:
     """The remote at ``url``, and the repository of ours that its commits are fetched into.
@@ -93,10 +101,15 @@ class GitRepository:
                 oids[name] = what
         return Refs(head, oids)
 
-    def fetch(self, refs: Mapping[str, str]) -> bool:
-        """Fetch refs (with their oids). False: one of them has gone in the meantime."""
+    def fetch(self, refs: Mapping[str, str], *, is_whole: bool = False) -> bool:
+        """Fetch refs (with their oids). False: one of them has gone in the meantime.
+
+        ``is_whole``: with the content of all files, and without history.
+        """
         self._make(next(iter(refs.values())))
         depth = [] if self._lent else [f"--depth={DEPTH}", "--filter=blob:none"]
+        if is_whole:
+            depth = ["--depth=1", "--no-filter"]
         ours = [f"+{name}:{_own(name)}" for name in refs]
         arguments = (
             "fetch",
@@ -174,12 +187,7 @@ class GitRepository:
         scratch = os.path.join(self._temporary.name, "content")
         with open(scratch, "w", encoding="utf-8") as file:
             file.write(markers.sealed(message, tree))
-        who = {
-            f"GIT_{role}_{part}": text
-            for role in ("AUTHOR", "COMMITTER")
-            for part, text in (("NAME", by.name), ("EMAIL", by.email), ("DATE", f"@{by.when} +0000"))
-        }
-        return self._must("commit-tree", tree, "-p", parent, "-F", scratch, more=who).text
+        return self._must("commit-tree", tree, "-p", parent, "-F", scratch, more=by.environment()).text
 
     def push(self, oid: str, ref: str, before: str | None, options: Sequence[str] = ()) -> push_answer.Said:
         """Push ``oid`` (empty: delete) to ``ref``, which must be at ``before`` (empty: not be there).

@@ -41,10 +41,8 @@ class GitHubForge:
         graphql_url: str = "https://api.github.com/graphql",
         pause: float = 1.0,
     ) -> None:
-        owner, _, name = repository.partition("/")
-        if not owner or not name or "/" in name:
-            raise UsageError(f"{one_line(repository)} is no repository", hint="give it as owner/name")
-        _require_one_server(api_url, graphql_url)
+        owner, name = owner_and_name(repository)
+        require_one_server(api_url, graphql_url)
         personal = token.startswith(_PERSONAL)
         self._look = GitHubLook(client, timing, (owner, name), graphql_url, is_personal=personal)
         self._client = client
@@ -83,8 +81,16 @@ class GitHubForge:
         return GitHubWrites(self._transport, self._timing, self._facts or {}).take(step)
 
 
-def _require_one_server(api_url: str, graphql_url: str) -> None:
-    """The token goes to one origin: what looks has to be what acts."""
+def owner_and_name(repository: str) -> tuple[str, str]:
+    """The two parts of ``owner/name``. Raises UsageError."""
+    owner, _, name = repository.partition("/")
+    if not owner or not name or "/" in name:
+        raise UsageError(f"{one_line(repository)} is no repository", hint="give it as owner/name")
+    return owner, name
+
+
+def require_one_server(api_url: str, graphql_url: str) -> None:
+    """The token goes to one origin: what looks has to be what acts. Raises UsageError."""
     try:
         origins = {trouble.origin(api_url), trouble.origin(graphql_url)}
     except ValueError:

@@ -113,7 +113,7 @@ class GitHubLook:
         if facts["isArchived"]:
             raise RepositoryUnfit(f"{name} is archived", hint="unarchive it, or remove this workflow")
         if facts["isEmpty"]:
-            raise RepositoryUnfit(f"{name} is empty", hint="push a first commit")
+            raise RepositoryUnfit(f"{name} is empty", hint=refusals.BOOTSTRAP)
         if facts["base"] is None:
             import difflib
 

@@ -8,13 +8,19 @@ a POST whose first copy may have been applied.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
 
+from github.GithubException import GithubException
 from github.Requester import Requester
 
 from flux_upgrade.edges import retry
+from flux_upgrade.edges.forges import github_trouble as refusals
+from flux_upgrade.edges.forges.github_trouble import Attempt
 from flux_upgrade.edges.http import Ask, Client, Response
+from flux_upgrade.errors import SourceUnavailable
 from flux_upgrade.ports import Timing
 
 _HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
@@ -22,6 +28,20 @@ _HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "20
 
 class NotGitHub(Exception):
     """An answer that GitHub's API does not give: a redirect, a page, half of a JSON document."""
+
+
+@contextmanager
+def telling(attempt: Attempt, now: Callable[[], float]) -> Iterator[None]:
+    """Turns what goes wrong in PyGithub and in the transport into our errors."""
+    try:
+        yield
+    except GithubException as error:
+        refusal = refusals.refusal_of(error.status, error.data, error.headers or {})
+        raise refusals.error_of(refusal, attempt, now()) from None
+    except SourceUnavailable as error:
+        raise refusals.unreachable(error, attempt) from None
+    except NotGitHub as error:
+        raise refusals.nonsense(attempt, str(error)) from None
 
 
 class Transport(Requester):

@@ -50,6 +50,19 @@ _CLEAN = f"it has nothing to wait for: let the rules of the base branch require 
 _SSO = "authorize the token for the organization: Configure SSO, in the list of your tokens"
 _ADDRESSES = "put the runner's address on the organization's IP allow list, or use a runner that is on it"
 _ARCHIVED = "unarchive it, or remove this workflow"
+BOOTSTRAP = "put Flux into it with `flux-upgrade bootstrap`, or push a first commit"
+"""For an empty repository, which can take no pull request."""
+_KEY_IN_USE = (
+    "another repository or somebody's account has it, and GitHub lets no two have the same: use another key"
+)
+_NO_DEPLOY_KEYS = (
+    "its organization forbids deploy keys: ask an owner to allow them (Settings > Member privileges > Deploy "
+    "keys), or let Flux use a token (--token-auth) or a GitHub App (--app-id)"
+)
+_NO_MEMBER = (
+    "members of the organization may not create repositories: ask an owner to create it, empty, or for a "
+    "token of an app with 'Administration: read and write'"
+)
 
 _KNOWN: tuple[tuple[str, type[FluxUpgradeError], str], ...] = (
     ("reference already exists", Overtaken, ""),
@@ -65,7 +78,10 @@ _KNOWN: tuple[tuple[str, type[FluxUpgradeError], str], ...] = (
     ("ip allow list", ForbiddenByForge, _ADDRESSES),
     ("is archived", RepositoryUnfit, _ARCHIVED),
     ("was archived", RepositoryUnfit, _ARCHIVED),
-    ("git repository is empty", RepositoryUnfit, "push a first commit"),
+    ("git repository is empty", RepositoryUnfit, BOOTSTRAP),
+    ("key is already in use", ForbiddenByForge, _KEY_IN_USE),
+    ("deploy keys are disabled", ForbiddenByForge, _NO_DEPLOY_KEYS),
+    ("admin access to the organization", ForbiddenByForge, _NO_MEMBER),
     ("issues has been disabled", ForbiddenByForge, _ISSUES),
     ("issues are disabled", ForbiddenByForge, _ISSUES),
     ("verified signature", ForbiddenByForge, _SIGNING),
@@ -98,6 +114,8 @@ class Attempt(NamedTuple):
     """What a refusal is that nothing is known about."""
     has_workflows: bool = False
     """Whether files in ``.github/workflows`` are written."""
+    advice: str = ""
+    """What to do where the token may not; made from ``permission`` unless it is given."""
 
 
 class Refusal(NamedTuple):
@@ -170,6 +188,8 @@ def _is_denied(refusal: Refusal, text: str) -> bool:
 def _permission_hint(text: str, attempt: Attempt) -> str:
     if attempt.has_workflows:
         return _WORKFLOWS
+    if attempt.advice:
+        return attempt.advice
     area, _, level = attempt.permission.partition(": ")
     block = _BLOCK if attempt.permission in _BLOCK else (*_BLOCK, attempt.permission)
     workflow = f"give the workflow's job `permissions: {{{', '.join(block)}}}`"

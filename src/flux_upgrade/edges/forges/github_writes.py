@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 from github.Commit import Commit
 from github.GitCommit import GitCommit
-from github.GithubException import GithubException
 from github.GithubObject import NotSet
 from github.GitTree import GitTree
 from github.InputGitTreeElement import InputGitTreeElement
@@ -22,14 +21,8 @@ from flux_upgrade import forge
 from flux_upgrade.edges.forges import github_trouble as refusals
 from flux_upgrade.edges.forges.github_commit import split
 from flux_upgrade.edges.forges.github_query import Json
-from flux_upgrade.edges.forges.github_transport import NotGitHub, Transport
-from flux_upgrade.errors import (
-    FluxUpgradeError,
-    ForbiddenByForge,
-    ForgeUnavailable,
-    Overtaken,
-    SourceUnavailable,
-)
+from flux_upgrade.edges.forges.github_transport import Transport, telling
+from flux_upgrade.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken
 from flux_upgrade.forge import (
     ClosePull,
     Done,
@@ -297,12 +290,5 @@ class GitHubWrites:
         """Turns what goes wrong into our errors."""
         workflows = commit is not None and any(path.startswith(".github/workflows/") for path in commit.files)
         attempt = refusals.Attempt(f"{doing} in {self._name}", permission, otherwise, has_workflows=workflows)
-        try:
+        with telling(attempt, self._timing.now):
             yield
-        except GithubException as error:
-            refusal = refusals.refusal_of(error.status, error.data, error.headers or {})
-            raise refusals.error_of(refusal, attempt, self._timing.now()) from None
-        except SourceUnavailable as error:
-            raise refusals.unreachable(error, attempt) from None
-        except NotGitHub as error:
-            raise refusals.nonsense(attempt, str(error)) from None

@@ -1,0 +1,120 @@
+"""The flags of ``bootstrap``: those of Flux, from their table, and ours."""
+
+from __future__ import annotations
+
+import argparse
+
+from flux_upgrade.arguments_shared import CONFIG, boolean_text, declare_docker, declare_releases, list_of
+from flux_upgrade.bootstrap.durations import nanoseconds
+from flux_upgrade.bootstrap.flag import Flag, Group, Kind
+from flux_upgrade.bootstrap.flag_table import FLAGS
+from flux_upgrade.bootstrap.options import Provider, Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+_DEST = "flag:"
+_DESCRIPTION = (
+    "Set Flux up in a repository: the files that `flux bootstrap` of that version would write, into the "
+    "checkout, by pull request or by push; with --kubeconfig into the cluster, too."
+)
+_KINDS = {Kind.BOOLEAN: "BOOL", Kind.LIST: "LIST", Kind.DURATION: "DURATION", Kind.NUMBER: "NUMBER"}
+_OURS = (
+    ("--flags", "FLAGS", "the flags of Flux below in one text: a YAML mapping, or words like path=staging"),
+    ("--config", "FILE", f"the config file, whose key bootstrap says the same (default: {CONFIG})"),
+    ("--cluster", "NAME", "of the clusters in the config file, this one alone"),
+    ("--description", "TEXT", "of the repository that is created"),
+    (
+        "--secret-file",
+        "FILE",
+        "write the credentials for the cluster there, as a manifest; not into the checkout",
+    ),
+    ("--actions-secret", "NAME", "hand them over as a secret of GitHub Actions"),
+    ("--actions-environment", "NAME", "of that environment, not of the repository"),
+    ("--known-hosts", "FILE", "the ssh host's public keys; those of github.com are asked for there"),
+    ("--app-private-key", "FILE", "the private key of the GitHub App, PEM (or FLUX_UPGRADE_APP_PRIVATE_KEY)"),
+    ("--kubeconfig", "FILE", "go on with the cluster, which this file tells how to reach"),
+    ("--context", "NAME", "of the kubeconfig; alone, of the one that kubectl would take"),
+)
+_SWITCHES = (
+    ("--pull-request", "open a pull request; the checkout stays as it is"),
+    ("--push", "commit to the branch itself; the checkout stays as it is"),
+    ("--create-repository", "create the repository, if it is not there"),
+    ("--add-workflow", "add the workflow that keeps Flux current"),
+    ("--rotate-key", "make a new deploy key"),
+    ("--password-stdin", "read the password for --username at the registry from stdin"),
+    ("--json", "as JSON"),
+    ("--dry-run", "show what would be done, write nothing"),
+)
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """All of them."""
+    parser.description = _DESCRIPTION
+    parser.usage = "%(prog)s [FLAGS] [CHECKOUT]"
+    parser.add_argument(
+        "checkout", nargs="?", default=".", metavar="CHECKOUT", help="where files are written (default: .)"
+    )
+    parser.add_argument(
+        "--provider",
+        choices=tuple(Provider),
+        default="",
+        help="the subcommand of `flux bootstrap` (default: told by --url, --hostname or the remote)",
+    )
+    parser.add_argument(
+        "--source", choices=tuple(Source), default="", help="what Flux reconciles from (default: git)"
+    )
+    for name, metavar, told in _OURS:
+        parser.add_argument(name, default="", metavar=metavar, help=told)
+    for name, told in _SWITCHES:
+        parser.add_argument(name, action="store_true", help=told)
+    parser.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=300,
+        metavar="DURATION",
+        help="how long to wait for the cluster, like 10m (default: 5m)",
+    )
+    declare_releases(parser)
+    declare_docker(parser)
+    for group in Group:
+        section = parser.add_argument_group(group)
+        for flag in FLAGS.values():
+            if flag.group is group:
+                _declare(section, flag)
+
+
+def given(asked: Mapping[str, Any]) -> dict[str, str | list[str]]:
+    """Flux's flags among the arguments, by their names; those that were not given are left out."""
+    return {
+        name.removeprefix(_DEST): value
+        for name, value in asked.items()
+        if name.startswith(_DEST) and value is not None
+    }
+
+
+def _declare(section: argparse._ArgumentGroup, flag: Flag) -> None:
+    names = [*filter(None, (flag.short,)), f"--{flag.name}"]
+    metavar = "FILE" if flag.is_local else "|".join(flag.choices) or _KINDS.get(flag.kind, "TEXT")
+    # Values are read later, so that all problems are told at once.
+    match flag.kind:
+        case Kind.LIST:
+            section.add_argument(
+                *names, dest=_DEST + flag.name, type=list_of, action="extend", metavar=metavar, help=flag.told
+            )
+        case Kind.BOOLEAN:
+            section.add_argument(
+                *names, dest=_DEST + flag.name, type=boolean_text, metavar=metavar, help=flag.told
+            )
+        case _:
+            section.add_argument(*names, dest=_DEST + flag.name, metavar=metavar, help=flag.told)
+
+
+def _seconds(text: str) -> int:
+    """Of Go's duration. Raises argparse's own error for what is none."""
+    found = (nanoseconds(text) or 0) // 10**9
+    if not found:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a duration with units, like 90s or 10m")
+    return found

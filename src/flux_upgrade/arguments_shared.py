@@ -1,0 +1,75 @@
+"""What the flags of several commands have in common."""
+
+from __future__ import annotations
+
+import argparse
+
+from flux_upgrade.manifests.options import parse_bool
+
+DEFAULT_SOURCE = "github"
+CONFIG = ".github/flux-upgrade.yaml"
+
+
+def boolean(text: str) -> bool:
+    """As ``parse_bool``; raises argparse's own error for what it refuses."""
+    value = parse_bool(text)
+    if value is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is neither true nor false")
+    return value
+
+
+def boolean_text(text: str) -> str:
+    """A boolean that is read later, with all other values."""
+    return text
+
+
+def list_of(text: str) -> list[str]:
+    """``a,b``; nothing is an empty list."""
+    return text.split(",") if text else []
+
+
+def declare_releases(parser: argparse.ArgumentParser) -> None:
+    """Where Flux's releases come from."""
+    parser.add_argument(
+        "--release-source",
+        default=DEFAULT_SOURCE,
+        metavar="SOURCE",
+        help="where Flux's releases come from: github (the default), a folder, an http(s) address laid out "
+        "as <tag>/<asset> with a releases.json, a repository of a GitHub API "
+        "(https://github.example.com/api/v3/repos/mirrors/flux2), or a copy of Flux's own artifacts "
+        "(oci://registry.example.com/fluxcd/flux-manifests)",
+    )
+
+
+def declare_authorities(parser: argparse.ArgumentParser) -> None:
+    """Whom to trust, wherever something is asked for."""
+    parser.add_argument(
+        "--ca-file",
+        default="",
+        metavar="FILE",
+        help="PEM file with authorities to trust besides the usual ones",
+    )
+
+
+def declare_docker(parser: argparse.ArgumentParser) -> None:
+    """Who we are for registries."""
+    parser.add_argument(
+        "--docker-config",
+        default="",
+        metavar="FILE",
+        help="a Docker config.json with credentials for registries, or the folder that holds it (default: "
+        "that of $DOCKER_CONFIG, else ~/.docker/config.json, should it be there)",
+    )
+
+
+def declare_registry(parser: argparse.ArgumentParser) -> None:
+    """How the registry of an artifact is reached."""
+    parser.add_argument(
+        "--plain-http", action="store_true", help="talk to the artifact's registry over http, not https"
+    )
+    parser.add_argument(
+        "--username", default="", metavar="NAME", help="for the artifact's registry, with --password-stdin"
+    )
+    parser.add_argument(
+        "--password-stdin", action="store_true", help="read the password or token for --username from stdin"
+    )

@@ -1,0 +1,81 @@
+"""A new layer: files as ``flux push artifact`` packs a folder of them.
+
+Rules: github.com/fluxcd/pkg/tar, ``Tar``; layout: POSIX.1-2001, "ustar Interchange Format", with what
+Go's archive/tar leaves empty and what it fills. The machine has no part in it: modes, owners and times
+are always the same, so that equal files give an equal ``diff_id``.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import struct
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+
+from flux_upgrade.artifact.tar import BLOCK, padding
+from flux_upgrade.values import NamedTuple
+
+LONGEST = 100
+"""Characters of a path in a header."""
+
+_HEADER = struct.Struct("100s8s8s8s12s12s8s1s100s6s2s32s32s8s8s155s12x")
+_FILE, _FOLDER = b"0", b"5"
+_FILE_MODE, _FOLDER_MODE = 0o644, 0o755
+
+
+class Packed(NamedTuple):
+    """A layer before compression."""
+
+    content: bytes
+    diff_id: str
+    """``sha256:…`` of it."""
+
+
+def is_packable(path: str) -> bool:
+    """Whether a path is relative, stays inside, and fits a header that any program reads alike."""
+    return (
+        path.isascii()
+        and path.isprintable()
+        and len(path) <= LONGEST
+        and not path.startswith("/")
+        and posixpath.normpath(path) == path
+        and path != "."
+        and path.partition("/")[0] != ".."
+    )
+
+
+def pack(files: Mapping[str, bytes]) -> Packed:
+    """``files``: path → content; for each path ``is_packable`` holds."""
+    content = b"".join([*_entries(files), bytes(2 * BLOCK)])
+    return Packed(content, f"sha256:{sha256(content).hexdigest()}")
+
+
+def _entries(files: Mapping[str, bytes]) -> Iterator[bytes]:
+    folders = {parent for path in files for parent in _parents(path)}
+    yield _header(".", _FOLDER, _FOLDER_MODE, 0)
+    # Folder by folder, as Go's WalkDir does: a/b comes before a.yaml.
+    for path in sorted(folders | files.keys(), key=lambda each: each.split("/")):
+        if path in folders:
+            yield _header(path, _FOLDER, _FOLDER_MODE, 0)
+        else:
+            content = files[path]
+            yield _header(path, _FILE, _FILE_MODE, len(content)) + content + padding(len(content))
+
+
+def _parents(path: str) -> Iterator[str]:
+    while path := posixpath.dirname(path):
+        yield path
+
+
+def _header(name: str, kind: bytes, mode: int, size: int) -> bytes:
+    fields = [
+        *(name.encode("ascii"), _octal(mode), _octal(0), _octal(0), b"%011o" % size, b"%011o" % 0),
+        *(b" " * 8, kind, b"", b"ustar\0", b"00", b"", b"", _octal(0), _octal(0), b""),
+    ]
+    checksum = sum(_HEADER.pack(*fields))
+    fields[6] = b"%06o\0 " % checksum
+    return _HEADER.pack(*fields)
+
+
+def _octal(number: int) -> bytes:
+    return b"%07o" % number

@@ -1,0 +1,145 @@
+"""What stands in ``spec.url`` of the GitRepository.
+
+Sources: fluxcd/go-git-providers (``gitprovider/repositoryref.go``, ``stash/resource_repository.go``) for
+providers with an API; fluxcd/flux2 ``cmd/flux/bootstrap_git.go`` for any other server.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
+from flux_upgrade.errors import UsageError
+
+DEFAULT_HOSTS = {Provider.GITHUB: "github.com", Provider.GITLAB: "gitlab.com", Provider.GITEA: "gitea.com"}
+"""``--hostname`` where it is not given; Bitbucket Server has none."""
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(?:([^/@?#]*)@)?([^/?#@]*)(/[^?#]*)?(\?[^#]*)?")
+_SCP = re.compile(r"[^/:]+:(?!//).+")
+_PORT = re.compile(r":[0-9]*\Z")
+_SCHEMES = ("ssh", "https", "http")
+_CODECOMMIT = re.compile(r"git-codecommit.*amazonaws\.com")
+# What Go escapes in a path and in a user's name (net/url, shouldEscape), beside what is no ASCII.
+_IN_PATH = re.compile(r"[A-Za-z0-9$&+,/:;=@_.~-]")
+_WRITTEN_PATH = re.compile(r"([A-Za-z0-9!$&'()*+,;=:@\[\]_.~/-]|%[0-9A-Fa-f]{2})*")
+_IN_USER = re.compile(r"[A-Za-z0-9$&+,;=_.~-]")
+_OWNER = re.compile(r"[^\s/?#@:%]+(/[^\s/?#@:%]+)*")
+_NAME = re.compile(r"[^\s?#@:%/]+(/[^\s?#@:%/]+)*")
+_HOST = re.compile(r"(https?://)?[A-Za-z0-9._\[\]:-]+(/[^\s?#]*)?")
+
+
+def url_of(options: BootstrapOptions) -> str:
+    """The address from which Flux will clone. Raises UsageError, which lists all problems."""
+    is_git = options.provider is Provider.GIT
+    problems = list(_git_problems(options) if is_git else _provider_problems(options))
+    if problems:
+        raise UsageError(
+            "; ".join(problems), hint="see `flux-upgrade bootstrap --help` for what each flag takes"
+        )
+    return _of_git(options) if is_git else _of_provider(options)
+
+
+def host_of(options: BootstrapOptions) -> str:
+    """``--hostname``, or the provider's own; without a scheme. Empty where there is none."""
+    return _hostname(options).removeprefix("https://").removeprefix("http://")
+
+
+def _hostname(options: BootstrapOptions) -> str:
+    return (options.hostname or DEFAULT_HOSTS.get(options.provider, "")).rstrip("/")
+
+
+def _provider_problems(options: BootstrapOptions) -> Iterator[str]:
+    if not _hostname(options):
+        yield f"{options.provider} needs --hostname"
+    elif not _HOST.fullmatch(_hostname(options)):
+        yield f"--hostname '{options.hostname}' is no name of a host like git.example.com"
+    if not _OWNER.fullmatch(options.owner):
+        yield "--owner is missing" if not options.owner else f"--owner '{options.owner}' is no owner's name"
+    if not _NAME.fullmatch(options.repository):
+        what = f"'{options.repository}' is no repository's name" if options.repository else "is missing"
+        yield f"--repository {what}"
+    if options.provider is Provider.BITBUCKET_SERVER and "/" in options.owner + options.repository:
+        yield "a repository of Bitbucket Server has a project as its --owner and no groups"
+    if options.ssh_hostname and not re.fullmatch(r"[A-Za-z0-9._\[\]:-]+", options.ssh_hostname):
+        yield f"--ssh-hostname '{options.ssh_hostname}' is no name of a host like ssh.example.com:2222"
+
+
+def _of_provider(options: BootstrapOptions) -> str:
+    owner, repository = _names(options)
+    if options.auth is Auth.SSH:
+        host, slash, below = host_of(options).partition("/")
+        return f"ssh://git@{options.ssh_hostname or host}{slash}{below}/{owner}/{repository}"
+    host = _hostname(options)
+    base = host if "://" in host else f"https://{host}"
+    prefix = "scm/" if options.provider is Provider.BITBUCKET_SERVER else ""
+    return f"{base}/{prefix}{owner}/{repository}.git"
+
+
+def _names(options: BootstrapOptions) -> tuple[str, str]:
+    if options.provider is not Provider.BITBUCKET_SERVER:
+        # A repository of a person is in no group, whatever was given.
+        name = options.repository.rpartition("/")[2] if options.personal else options.repository
+        return options.owner, name
+    # Bitbucket's own names of both: the project's key in capitals, the repository's slug in small letters.
+    owner = f"~{options.owner.removeprefix('~')}" if options.personal else options.owner.upper()
+    return owner, options.repository.lower()
+
+
+def _git_problems(options: BootstrapOptions) -> Iterator[str]:
+    url = options.url
+    found = _URL.fullmatch(url)
+    # None of these repeats it: it may hold a password.
+    if found is None and _SCP.fullmatch(url):
+        yield "--url has no scheme: write ssh://git@HOST/PATH for git@HOST:PATH"
+        return
+    if found is None or not found[3] or found[1].lower() not in _SCHEMES or not url.isprintable():
+        told = "--url is no" if url else "--url is missing: an"
+        yield f"{told} address like ssh://git@example.com/repository or https://example.com/repository"
+        return
+    scheme, user, host = found[1].lower(), found[2] or "", found[3]
+    if re.search(r"%(?![0-9A-Fa-f]{2})", found[4] or ""):
+        yield "--url has a % that begins no escape: write it as %25"
+    if ":" in user:
+        yield "--url holds a password, which would be written into the repository: leave it out"
+    if scheme == "http" and not options.allow_insecure_http:
+        yield "--url is http, which is not secure: take https, or --allow-insecure-http"
+    if options.auth is Auth.APP:
+        yield "a GitHub App takes --owner and --repository, no --url"
+    if _CODECOMMIT.search(host) and options.auth is Auth.SSH:
+        yield from _codecommit_problems(scheme, user)
+
+
+def _codecommit_problems(scheme: str, user: str) -> Iterator[str]:
+    if scheme != "ssh":
+        yield "AWS CodeCommit takes an ssh:// --url with the ID of the key as its user, or --token-auth"
+    elif user in ("", "git"):
+        yield "AWS CodeCommit takes the ID of the SSH key as the user of --url"
+
+
+def _of_git(options: BootstrapOptions) -> str:
+    found = _URL.fullmatch(options.url)
+    assert found is not None  # noqa: S101 _git_problems has seen to it
+    scheme, user, host = found[1].lower(), found[2], found[3]
+    rest = _path(found[4] or "") + (found[5] or "")
+    if options.auth is Auth.TOKEN:
+        if scheme == "ssh":
+            # That of ssh says nothing of where https listens.
+            host = _PORT.sub("", host)
+        scheme = "http" if scheme == "http" else "https"
+        return f"{scheme}://{host}{rest}"
+    if user is None or options.username != "git":
+        user = _escaped(options.username.encode(), _IN_USER)
+    return f"ssh://{user}@{options.ssh_hostname or host}{rest}"
+
+
+def _path(path: str) -> str:
+    """As Go writes it: what was escaped well stays, all else is escaped anew."""
+    if _WRITTEN_PATH.fullmatch(path):
+        return path
+    plain = re.sub(rb"%([0-9A-Fa-f]{2})", lambda found: bytes([int(found[1], 16)]), path.encode())
+    return _escaped(plain, _IN_PATH)
+
+
+def _escaped(text: bytes, plain: re.Pattern[str]) -> str:
+    return "".join(chr(each) if plain.fullmatch(chr(each)) else f"%{each:02X}" for each in text)

@@ -1,0 +1,165 @@
+"""The three files of a bootstrap beside what is in the repository: what is written, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from flux_upgrade.bootstrap import kustomization, resync, sync
+from flux_upgrade.bootstrap.changes import FileChange, FilesPlan, ManifestPlan, Shown
+from flux_upgrade.bootstrap.options import BootstrapOptions
+from flux_upgrade.bootstrap.recover import recover_sync
+from flux_upgrade.errors import AlreadyBootstrapped, ResidueConflict, Unreadable
+from flux_upgrade.manifests.documents import Document, parse
+from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.ports import Tree
+from flux_upgrade.values import NamedTuple
+
+MANIFEST = "gotk-components.yaml"
+_NAMES = (MANIFEST, sync.NAME, kustomization.NAME)
+_GROUP = b"kustomize.toolkit.fluxcd.io"
+
+
+class Components(Protocol):
+    """Makes ``gotk-components.yaml``; the same for all clusters with the same flags."""
+
+    def made(self, install: InstallOptions) -> ManifestPlan:
+        """For a folder that has none. ``install.version`` empty: the newest.
+
+        Raises as ``Regenerator.regenerate``, ReleaseNotFound, UsageError.
+        """
+        ...
+
+    def taken(self, path: str, content: bytes, install: InstallOptions) -> ManifestPlan:
+        """The one that is there, with these flags. ``install.version`` empty: that of the file.
+
+        Raises as ``made``; Unproved, Unreadable, Downgrade, ResidueConflict.
+        """
+        ...
+
+
+class RootSync(NamedTuple):
+    """A Flux that reconciles a folder of the repository, itself included."""
+
+    path: str
+    """The file that says so."""
+    target: str
+    """``spec.path``."""
+
+
+def plan_files(
+    options: BootstrapOptions, tree: Tree, components: Components, roots: Iterable[RootSync] | None = None
+) -> FilesPlan:
+    """What is to be written for one cluster. Reads only.
+
+    ``roots``: ``root_syncs`` of the tree, where it has been searched already.
+
+    Raises AlreadyBootstrapped, ResidueConflict, Unreadable, UsageError, and what ``components`` raises.
+    """
+    sync.sync_of(options)  # before anything is fetched
+    paths = [f"{options.folder}/{name}" for name in _NAMES]
+    there = {path: tree.read(path) for path in tree.named(tuple(paths)) if path in paths}
+    _refuse_others(options, paths[1], root_syncs(tree) if roots is None else roots)
+    manifest = _manifest(options, components, paths[0], there.get(paths[0]))
+    settled = options._replace(install=options.install._replace(version=manifest.version))
+    synced = _sync(sync.sync_of(settled), paths[1], there.get(paths[1]))
+    listing = kustomization.render_kustomization(tree, options.folder, _NAMES[:2])
+    contents = zip(paths, (manifest.content, synced.content, listing), strict=True)
+    changes = [
+        FileChange(path, there.get(path), after) for path, after in contents if there.get(path) != after
+    ]
+    return FilesPlan(
+        version=manifest.version,
+        changes=tuple(sorted(changes)),
+        kept=tuple(path for path in paths if path not in {each.path for each in changes}),
+        shown=manifest.shown + synced.shown,
+        edits=manifest.edits + synced.edits,
+        unlisted=_unlisted(listing, paths[2]),
+        manifest=manifest,
+    )
+
+
+def _manifest(
+    options: BootstrapOptions, components: Components, path: str, content: bytes | None
+) -> ManifestPlan:
+    if content is None:
+        return components.made(options.install)
+    return components.taken(path, content, options.install)
+
+
+class _Synced(NamedTuple):
+    content: bytes
+    shown: tuple[Shown, ...] = ()
+    edits: tuple[str, ...] = ()
+
+
+def _sync(wanted: sync.Sync, path: str, content: bytes | None) -> _Synced:
+    if content is None:
+        return _Synced(sync.written(wanted).encode())
+    with _of(path):
+        found = recover_sync(content)
+    if not resync.same_path(found.sync.path, wanted.path):
+        raise AlreadyBootstrapped(
+            f'{path} reconciles "{found.sync.path}": the path "{wanted.path}" would overwrite that',
+            hint="Flux would prune what it applied from there: bootstrap at another --path, or change "
+            "spec.path in that file first",
+        )
+    shown = resync.shown(found, wanted)
+    with _of(path):
+        edits = resync.edits(found)
+        return _Synced(resync.resynced(found, wanted) if shown else content, shown, edits)
+
+
+def root_syncs(tree: Tree) -> tuple[RootSync, ...]:
+    """Every Flux of the repository, in the order of the files."""
+    return tuple(RootSync(path, target) for path in tree.candidates() for target in _targets(tree, path))
+
+
+def _targets(tree: Tree, path: str) -> Iterator[str]:
+    try:
+        content = tree.read(path)
+        documents = parse(content).documents if _GROUP in content else ()
+        for each in documents:
+            if _is_root(each):
+                yield str(each.data["spec"].get("path") or "")
+    except Unreadable:
+        # A template, or a broken file: nobody's Flux.
+        return
+
+
+def _refuse_others(options: BootstrapOptions, own: str, roots: Iterable[RootSync]) -> None:
+    """Two Fluxes that reconcile one folder undo each other."""
+    for root in roots:
+        if root.path != own and resync.same_path(root.target, options.sync_path):
+            raise AlreadyBootstrapped(
+                f'another Flux reconciles "{options.sync_path}": {root.path} says so',
+                hint="take another --path, or the --namespace of the Flux that is there",
+            )
+
+
+def _is_root(document: Document) -> bool:
+    """``flux bootstrap`` gives all of it one name, that of the namespace."""
+    key = document.key
+    if (key.group, key.kind) != (_GROUP.decode(), "Kustomization") or key.name != key.namespace:
+        return False
+    match document.data.get("spec"):
+        case {"kubeConfig": _}:  # what another cluster is to have is not reconciled by this one
+            return False
+        case {"sourceRef": {"kind": "GitRepository", "name": name}}:
+            return bool(name == key.name)
+    return False
+
+
+def _unlisted(listing: bytes, path: str) -> tuple[str, ...]:
+    with _of(path):
+        return kustomization.unlisted(listing, _NAMES[:2])
+
+
+@contextmanager
+def _of(path: str) -> Iterator[None]:
+    """Names the file that an error is about."""
+    try:
+        yield
+    except (Unreadable, ResidueConflict) as error:
+        raise type(error)(f"{path}: {error.message}", hint=error.hint) from error

@@ -1,0 +1,197 @@
+"""Flags as they were given → what one cluster is bootstrapped with; all problems are told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from flux_upgrade.bootstrap.durations import duration
+from flux_upgrade.bootstrap.flag import Flag, Kind
+from flux_upgrade.bootstrap.flag_fit import misfit, unknown, version_problems
+from flux_upgrade.bootstrap.flag_table import FLAGS
+from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, OciOptions, Provider, Source, Team
+from flux_upgrade.bootstrap.validation import form_problem, problems_of
+from flux_upgrade.errors import UsageError
+from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions, nearest, parse_bool
+from flux_upgrade.versions import is_tag
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+Value = str | bool | int | Sequence[str]
+"""As YAML or a command line has it."""
+Read = str | bool | tuple[str, ...]
+"""As its kind has it: a boolean, a list, text for everything else."""
+
+_FROM_THE_CHECKOUT = ("owner", "repository", "hostname", "url")
+_HINT = "see `flux-upgrade bootstrap --help` for the flags and their values"
+
+
+def parse_flags(
+    provider: Provider,
+    source: Source,
+    given: Mapping[str, Value],
+    version: str = "",
+    known: Mapping[str, str] | None = None,
+) -> BootstrapOptions:
+    """The options that ``given`` (Flux's flag name → value) and Flux's defaults make.
+
+    ``version``: the tag to go by where none is given. ``known``: what the checkout tells of
+    owner, repository, hostname and url, should they not be given. Raises UsageError with all problems.
+    """
+    options, problems = examine(provider, source, given, version, known)
+    if problems:
+        raise UsageError("; ".join(problems), hint=_HINT)
+    return options
+
+
+def examine(
+    provider: Provider,
+    source: Source,
+    given: Mapping[str, Value],
+    version: str = "",
+    known: Mapping[str, str] | None = None,
+) -> tuple[BootstrapOptions, tuple[str, ...]]:
+    """As ``parse_flags``, with the problems instead of an error; the options are as good as they can be."""
+    tag = version_of(given) or version
+    values, wrong = _read_all(provider, source, given, tag)
+    problems = [problem for _, problem in wrong]
+    if source is Source.GIT:
+        problems += _complete(values, known or {}, {*given}, provider)
+    options = _options(provider, source, values)
+    options = options._replace(install=options.install._replace(version=tag))
+    on = {name for name, value in values.items() if value not in (False, "", ())}
+    problems += problems_of(options, on, {name for name, _ in wrong})
+    problems += list(version_problems(options, tag)) if tag else []
+    return options, tuple(dict.fromkeys(problems))
+
+
+def read_value(flag: Flag, value: Value) -> Read:
+    """A value as its kind has it. Raises UsageError, without the value where that is secret."""
+    shown = "" if flag.is_secret else f" '{value}'"
+    read: Read | None
+    match flag.kind:
+        case Kind.BOOLEAN:
+            read = value if isinstance(value, bool) else parse_bool(str(value))
+            told = f"--{flag.name}{shown} is neither true nor false"
+        case Kind.LIST:
+            read = _items(value)
+            told = f"--{flag.name}{shown} is not a list of words, like a,b"
+        case Kind.DURATION:
+            return duration(str(value), flag.name)
+        case Kind.NUMBER:
+            read = str(value) if not isinstance(value, bool) and str(value).isdecimal() else None
+            told = f"--{flag.name}{shown} is not a number"
+        case Kind.CHOICE:
+            read = value if isinstance(value, str) and value in flag.choices else None
+            close = nearest(str(value), flag.choices)
+            told = f"--{flag.name}{shown} is not one of {', '.join(flag.choices)}{close}"
+        case _:
+            read = value if isinstance(value, str) else None
+            told = f"--{flag.name} wants text; put it in quotes"
+    if read is None:
+        raise UsageError(told)
+    return _formed(flag, read)
+
+
+def _formed(flag: Flag, read: Read) -> Read:
+    # What is empty is what a flag without a default has by itself.
+    for text in read if isinstance(read, tuple) else [read]:
+        problem = form_problem(flag.name, text) if isinstance(text, str) and (text or flag.default) else ""
+        if problem:
+            raise UsageError(f"--{flag.name}{'' if flag.is_secret else f' {text!r}'} {problem}")
+    return read
+
+
+def _items(value: Value) -> tuple[str, ...] | None:
+    if isinstance(value, str):
+        items = tuple(each.strip() for each in value.split(",")) if value.strip() else ()
+        return items if all(items) else None
+    if isinstance(value, int):
+        return None
+    texts = tuple(each for each in value if each and "," not in each)
+    return texts if len(texts) == len(value) else None
+
+
+def version_of(given: Mapping[str, Value]) -> str:
+    """The tag that ``given`` asks for; empty: the newest one, or what is no version."""
+    text = str(given.get("version", ""))
+    tag = f"v{text}" if text[:1].isdigit() else text
+    return tag if is_tag(tag) else ""
+
+
+def _read_all(
+    provider: Provider, source: Source, given: Mapping[str, Value], tag: str
+) -> tuple[dict[str, Read], list[tuple[str, str]]]:
+    """The values by flag, and the problems with theirs."""
+    values: dict[str, Read] = {}
+    wrong = []
+    for name, value in given.items():
+        told = unknown(name) or misfit(FLAGS[name], provider, source, tag)
+        if told:
+            wrong.append((name, told))
+            continue
+        try:
+            values[name] = read_value(FLAGS[name], value)
+        except UsageError as error:
+            wrong.append((name, error.message))
+    return values, wrong
+
+
+def _complete(
+    values: dict[str, Read], known: Mapping[str, str], given: Collection[str], provider: Provider
+) -> Iterator[str]:
+    """Takes ``owner/name`` apart, and what is missing from the checkout; yields what is wrong."""
+    owner, slash, name = str(values.get("repository", "")).rpartition("/")
+    if slash and values.get("owner") not in (None, "", owner):
+        yield f"--repository names the owner {owner}, and --owner another one"
+    elif slash:
+        values.update(owner=owner, repository=name)
+    if values.get("visibility", "public") != "public" and values.get("private") is False:
+        yield f"--visibility {values['visibility']} and --private=false contradict each other"
+    for each in _FROM_THE_CHECKOUT:
+        if known.get(each) and each not in given and provider in FLAGS[each].providers:
+            values.setdefault(each, known[each])
+
+
+def _options(provider: Provider, source: Source, values: Mapping[str, Read]) -> BootstrapOptions:
+    plain = BootstrapOptions(provider, _auth(source, values), _install(values))
+    # What stands under the flag's own name.
+    fields = {FLAGS[name].field: value for name, value in values.items()}
+    same = {name: value for name, value in fields.items() if name in BootstrapOptions._fields}
+    changes: dict[str, Any] = {
+        # Nobody by themselves is called git at a registry.
+        **({"username": ""} if source is Source.OCI else {}),
+        **same,
+        "teams": _teams(provider, values),
+        "visibility": values.get("visibility") or ("private" if values.get("private", True) else "public"),
+        "oci": _oci(fields) if source is Source.OCI else None,
+    }
+    return plain._replace(**changes)
+
+
+def _auth(source: Source, values: Mapping[str, Read]) -> Auth:
+    if values.get("app-id"):
+        return Auth.APP
+    # A registry is read over https.
+    return Auth.TOKEN if values.get("token-auth") or source is Source.OCI else Auth.SSH
+
+
+def _install(values: Mapping[str, Read]) -> InstallOptions:
+    fields: dict[str, Any] = {FLAGS[name].field: value for name, value in values.items()}
+    own = {name: value for name, value in fields.items() if name in InstallOptions._fields}
+    components = (*fields.get("components", DEFAULT_COMPONENTS), *fields.get("components_extra", ()))
+    return InstallOptions(version="")._replace(**{**own, "components": components})
+
+
+def _teams(provider: Provider, values: Mapping[str, Read]) -> tuple[Team, ...]:
+    plain = "push" if provider is Provider.BITBUCKET_SERVER else "maintain"
+    given: Any = values.get("team") or values.get("group") or ()
+    parts = (each.partition(":") for each in given)
+    return tuple(Team(slug, permission or plain) for slug, _, permission in parts)
+
+
+def _oci(fields: Mapping[str, Any]) -> OciOptions:
+    names = ("cluster_url", "cluster_path", "kustomization", "allow_insecure_http")
+    given = {name: fields[name] for name in names if name in fields}
+    return OciOptions(fields.get("url", ""), provider=fields.get("oci_provider", "generic"), **given)

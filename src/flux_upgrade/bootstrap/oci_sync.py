@@ -1,0 +1,168 @@
+"""The cluster's objects for a bootstrap from a registry: sources, Kustomizations, their Secret.
+
+Objects and intervals: fluxcd/flux2, RFC "Flux Bootstrap for OCI-compliant Container Registries"; form and
+order of the keys: as ``flux bootstrap`` writes ``gotk-sync.yaml``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flux_upgrade.artifact import SCHEME
+from flux_upgrade.artifact.address import Address
+from flux_upgrade.bootstrap.go_yaml import line
+from flux_upgrade.bootstrap.oci_names import COMPONENTS, GENERIC, Places, of, places
+from flux_upgrade.bootstrap.options import BootstrapOptions
+from flux_upgrade.bootstrap.secrets import docker_secret
+from flux_upgrade.bootstrap.sync import GENERATED, SYNC_API
+from flux_upgrade.errors import UnsupportedRelease, UsageError
+from flux_upgrade.hosting import Secret
+from flux_upgrade.values import NamedTuple
+from flux_upgrade.versions import is_tag, precedence
+
+_GROUP = "source.toolkit.fluxcd.io"
+_V1_SINCE = "v2.6.0"
+"""The first to serve OCIRepository v1; v1beta2 had been there since v0.32, and was gone with v2.8."""
+_CA_CRT_SINCE = "v2.1.0"
+"""source-controller 1.1; before, an OCIRepository read the key ``caFile``."""
+_OLDEST = "v2.0.0-rc.1"
+"""The first to serve Kustomization v1."""
+
+
+class ClusterCredentials(NamedTuple):
+    """With what source-controller reads the artifacts; not those that push."""
+
+    username: str = ""
+    password: str = ""
+
+    def __repr__(self) -> str:
+        """Without the password."""
+        return "ClusterCredentials()"
+
+    @property
+    def are_given(self) -> bool:
+        """Whether there are any; without, the artifacts are public, or a provider's identity reads them."""
+        return bool(self.username or self.password)
+
+
+class _Object(NamedTuple):
+    """A source, and the Kustomization that applies what it fetches."""
+
+    name: str
+    address: Address
+    path: str
+
+
+def oci_api(version: str) -> str:
+    """``apiVersion`` of OCIRepository in a release of Flux. Raises UnsupportedRelease."""
+    if not is_tag(version) or precedence(version) < precedence(_OLDEST):
+        raise UnsupportedRelease(
+            f"Flux {version} cannot be bootstrapped from a registry",
+            hint="take a release of Flux 2: see --version",
+        )
+    # A release candidate has what its release has.
+    is_v1 = precedence(version)[:2] >= precedence(_V1_SINCE)[:2]
+    return f"{_GROUP}/{'v1' if is_v1 else 'v1beta2'}"
+
+
+def render_oci_sync(options: BootstrapOptions, *, is_public: bool = False) -> str:
+    """What is applied to the cluster once Flux runs there. ``options``: with their version chosen.
+
+    ``is_public``: the artifacts are read without credentials. Raises UsageError, UnsupportedRelease.
+    """
+    source_api = oci_api(options.install.version)
+    text = GENERATED
+    for each in _objects(options, places(options)):
+        source = _source(options, each, is_public=is_public)
+        text += "".join(_head(source_api, "OCIRepository", each.name, options.namespace)) + "".join(source)
+        text += "".join(_head(SYNC_API, "Kustomization", each.name, options.namespace))
+        text += "".join(_kustomization(each))
+    return text
+
+
+def source_secrets(
+    options: BootstrapOptions, credentials: ClusterCredentials, ca: str = ""
+) -> tuple[Secret, ...]:
+    """What both sources refer to: credentials, and an authority of one's own; none where there is neither.
+
+    ``ca``: certificates (PEM), the content of ``--ca-file``. Raises UsageError where the credentials do
+    not fit.
+    """
+    found = places(options)
+    problems = tuple(_misfits(options, credentials, found)) if credentials.are_given else ()
+    if problems:
+        raise UsageError(
+            f"the credentials for the cluster cannot be used: {'; '.join(problems)}",
+            hint="leave them out, and make the Secret with `kubectl create secret docker-registry`",
+        )
+    return (*_login(options, credentials, found.flux.host), *_authority(options, ca))
+
+
+def _login(options: BootstrapOptions, credentials: ClusterCredentials, host: str) -> Iterator[Secret]:
+    if credentials.are_given:
+        name, password = credentials
+        yield docker_secret(options.secret_name, options.namespace, host, name, password)
+
+
+def _authority(options: BootstrapOptions, ca: str) -> Iterator[Secret]:
+    if ca:
+        has_ca_crt = precedence(options.install.version)[:2] >= precedence(_CA_CRT_SINCE)[:2]
+        data = {"ca.crt" if has_ca_crt else "caFile": ca}
+        yield Secret(ca_secret_name(options), options.namespace, data)
+
+
+def ca_secret_name(options: BootstrapOptions) -> str:
+    """Of the Secret with the authority of a registry of one's own; ``--ca-file`` says that there is one."""
+    return f"{options.secret_name}-ca"
+
+
+def _misfits(options: BootstrapOptions, credentials: ClusterCredentials, found: Places) -> Iterator[str]:
+    if not (credentials.username and credentials.password):
+        yield "it takes both a username and a password"
+    if of(options).provider != GENERIC:
+        yield f"with --oci-provider {of(options).provider}, Flux logs in with an identity of its own"
+    if found.cluster is not None and found.cluster.host != found.flux.host:
+        yield f"the artifacts are at {found.flux.host} and {found.cluster.host}: give each its own"
+
+
+def _objects(options: BootstrapOptions, found: Places) -> Iterator[_Object]:
+    # At the top of the artifact kustomize-controller finds the folder's kustomization by itself.
+    yield _Object(COMPONENTS, found.flux, "./")
+    if found.cluster is not None:
+        yield _Object(options.namespace, found.cluster, found.sync_path)
+
+
+def _head(api: str, kind: str, name: str, namespace: str) -> Iterator[str]:
+    yield f"---\napiVersion: {api}\nkind: {kind}\nmetadata:\n"
+    yield line("  name: ", name)
+    yield line("  namespace: ", namespace)
+    yield "spec:\n"
+
+
+def _source(options: BootstrapOptions, each: _Object, *, is_public: bool) -> Iterator[str]:
+    oci = of(options)
+    if options.ca_file:
+        yield "  certSecretRef:\n"
+        yield line("    name: ", ca_secret_name(options))
+    if oci.allow_insecure_http:
+        yield "  insecure: true\n"
+    yield line("  interval: ", options.interval)
+    if oci.provider != GENERIC:
+        yield line("  provider: ", oci.provider)
+    yield "  ref:\n"
+    yield line("    tag: ", each.address.tag)
+    # An identity of the provider's needs none.
+    if oci.provider == GENERIC and not is_public:
+        yield "  secretRef:\n"
+        yield line("    name: ", options.secret_name)
+    yield line("  url: ", f"{SCHEME}{each.address.repository}")
+
+
+def _kustomization(each: _Object) -> Iterator[str]:
+    yield "  interval: 1h0m0s\n"
+    yield line("  path: ", each.path)
+    yield "  prune: true\n"
+    yield "  retryInterval: 5m0s\n"
+    yield "  sourceRef:\n"
+    yield "    kind: OCIRepository\n"
+    yield line("    name: ", each.name)

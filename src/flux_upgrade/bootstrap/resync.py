@@ -1,0 +1,124 @@
+"""A ``gotk-sync.yaml`` that is there, taken to other flags; what somebody added to it stays.
+
+``flux bootstrap`` writes the file anew. What stands in it besides would be gone then, and Flux
+would prune it from the cluster.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from typing import Any
+
+from flux_upgrade.bootstrap.changes import Shown
+from flux_upgrade.bootstrap.durations import nanoseconds
+from flux_upgrade.bootstrap.recover import Recovered
+from flux_upgrade.bootstrap.sync import GENERATED, Sync, written
+from flux_upgrade.errors import ResidueConflict
+from flux_upgrade.manifests.comments import extract, insert
+from flux_upgrade.manifests.compare import object_edits
+from flux_upgrade.manifests.documents import Document, parse
+from flux_upgrade.manifests.lists import child
+from flux_upgrade.manifests.merge import Conflict, Merge, clone
+from flux_upgrade.manifests.nodes import MappingNode, Node, compose, serialize
+from flux_upgrade.manifests.options import spell
+
+_FLAGS = {
+    "namespace": "namespace",
+    "url": "url",
+    "branch": "branch",
+    "interval": "interval",
+    "secret_name": "secret-name",
+    "provider": "provider of the GitRepository",
+    "recurse_submodules": "recurse-submodules",
+    "sparse_checkout": "sparse-checkout",
+    "source_api": "apiVersion of the GitRepository",
+    "sync_api": "apiVersion of the Kustomization",
+}
+"""Field of ``Sync`` → what a person calls it. Another path is refused before."""
+_TOLD = ("branch", "secret_name")
+"""Fields that somebody may have taken out or replaced: an empty one is theirs."""
+_GONE = ("gitImplementation", "validation")
+"""Fields of ``spec`` that ``flux bootstrap`` wrote before Flux 2, whose API does not have them."""
+
+
+def shown(found: Recovered, wanted: Sync) -> tuple[Shown, ...]:
+    """Flag by flag what differs; nothing where the file says what is wanted."""
+    old, new = _complete(found.sync, wanted)._asdict(), wanted._asdict()
+    if nanoseconds(found.sync.interval) == nanoseconds(wanted.interval):
+        old["interval"] = new["interval"]
+    return tuple(
+        Shown(flag, _spelled(old[field]), _spelled(new[field]))
+        for field, flag in _FLAGS.items()
+        if old[field] != new[field]
+    )
+
+
+def edits(found: Recovered) -> tuple[str, ...]:
+    """What was done to the file by hand."""
+    if found.is_exact:
+        return ()
+    base = parse(written(found.sync).encode()).documents
+    told = [
+        f"{each.object} {each.where or each.new or ''}".rstrip()
+        for old, mine in zip(base, (found.source, found.kustomization), strict=True)
+        for each in object_edits(mine.key, old, mine, ())
+        if each.path[-1:] not in [(name,) for name in _GONE]
+    ]
+    return (*told, *(str(each.key) for each in found.others))
+
+
+def resynced(found: Recovered, wanted: Sync) -> bytes:
+    """The file with what is wanted, and with what was edited by hand. Raises ResidueConflict."""
+    if found.is_exact:
+        return written(wanted).encode()
+    base = parse(written(_complete(found.sync, wanted)).encode()).documents
+    target = parse(written(wanted).encode()).documents
+    conflicts: list[Conflict] = []
+    mine = (found.source, found.kustomization)
+    own = {id(sides[0]): _merged(*sides, conflicts) for sides in zip(mine, base, target, strict=True)}
+    if conflicts:
+        named = ", ".join(f"{each.object} {each.where}" for each in conflicts)
+        raise ResidueConflict(
+            f"what was edited by hand would be overwritten: {named}",
+            hint="give the flag the value that stands there, or take the edit out",
+        )
+    texts = [own.get(id(each), each.text) for each in found.manifest.documents]
+    head = found.manifest.comments_above + GENERATED + found.manifest.comments_below
+    return found.manifest.encode("---\n".join([head, *texts]))
+
+
+def _complete(old: Sync, wanted: Sync) -> Sync:
+    """``old`` with the fields of ``wanted`` that the file does not tell, and its path."""
+    told = {field: getattr(wanted, field) for field in _TOLD if not getattr(old, field)}
+    return old._replace(**told, path=wanted.path)
+
+
+def _merged(mine: Document, base: Document, target: Document, conflicts: list[Conflict]) -> str:
+    merge = Merge(mine.key)
+    node = merge.merge(base.node, _current(mine.node), target.node)
+    conflicts += merge.conflicts
+    text = serialize(node)
+    comments = extract(mine.text, mine.node)
+    return insert(text, compose(text), comments) if comments else text
+
+
+def _current(node: Node) -> Node:
+    """Without what the API has no more."""
+    copy: Node = clone(node)
+    spec = child(copy, "spec") if isinstance(copy, MappingNode) else None
+    if isinstance(spec, MappingNode):
+        spec.value = [(key, value) for key, value in spec.value if key.value not in _GONE]
+    return copy
+
+
+def same_path(one: str, other: str) -> bool:
+    """Whether two ``spec.path`` are one folder, as Flux's command line compares them."""
+    return _folder(one) == _folder(other)
+
+
+def _folder(path: str) -> str:
+    return posixpath.normpath(f"/{path}").strip("/")
+
+
+def _spelled(value: Any) -> str:
+    return spell(list(value) if isinstance(value, tuple) else value)

@@ -1,0 +1,151 @@
+"""What Flux, Git, Kubernetes or the provider would refuse, said before anything is written."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Collection, Iterator
+
+from flux_upgrade.bootstrap.addresses import url_of
+from flux_upgrade.bootstrap.oci_names import places
+from flux_upgrade.bootstrap.options import Auth, BootstrapOptions
+from flux_upgrade.errors import UsageError
+from flux_upgrade.manifests.options import ambiguous, validate
+from flux_upgrade.values import NamedTuple
+
+_REQUIRED = ("source-controller", "kustomize-controller")
+_PERMISSIONS = "pull|triage|push|maintain|admin"
+_LABEL = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
+_WORD = r"[^\s,:/\x00-\x1f\x7f]+"
+
+
+class Form(NamedTuple):
+    """What a text looks like."""
+
+    pattern: str
+    """A regular expression that Python and ECMAScript read alike, for the whole text."""
+    told: str
+    """Ends the sentence "… is not"."""
+
+
+_FILE = Form(r"[^\x00-\x1f\x7f]+", "the name of a file")
+_FOLDER = Form(
+    r"(?!.*(?:^|/)\.\.(?:/|$))(?!(?:\.?/+)*\.git(?:/|$))[^\x00-\x1f\x7f\\]*", "a folder inside the repository"
+)
+_PERSON = Form(r"(?!\s)[^<>\x00-\x1f\x7f]+(?<!\s)", "a name that a commit can have")
+_TEAM = Form(rf"{_WORD}(?::(?:{_PERMISSIONS}))?", f"a name, or name:permission with {_PERMISSIONS}")
+FORMS = {
+    "version": Form(
+        r"latest|v?[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?",
+        "a Flux version like v2.9.4",
+    ),
+    # git-check-ref-format(1), less what begins like a whole reference.
+    "branch": Form(
+        r"(?![-./]|refs/)(?!.*(?://|\.\.|@\{|/\.|\.lock(?:/|$)|[./]$))(?!@$)[^\x00-\x20\x7f~^:?*\[\\]+",
+        "the name of a branch as Git allows it",
+    ),
+    "path": _FOLDER,
+    "sparse-checkout": _FOLDER,
+    "secret-name": Form(
+        rf"(?=.{{1,253}}$){_LABEL}(?:\.{_LABEL})*", "the name of a Secret (a-z, 0-9, '-' and '.')"
+    ),
+    "username": Form(_WORD, "a user name"),
+    "ssh-key-algorithm": Form(
+        "ed25519",
+        "ed25519, which new keys are: make another with ssh-keygen, and give it as private-key-file",
+    ),
+    "team": _TEAM,
+    "group": _TEAM,
+    "registry-creds": Form(r"[^:\s]+:[^:\s]+", "a user and a password with one ':' between them"),
+    "app-installation-owner": Form("[A-Za-z0-9_-]+", "a user or an organization"),
+    "app-base-url": Form(r"https://[^\s/?#@]+(?:/[^\s?#@]*)?", "an address like https://HOST/api/v3"),
+    "author-name": _PERSON,
+    "author-email": _PERSON,
+    "commit-message-appendix": Form(r"(?!\s)[^\x00-\x09\x0b-\x1f\x7f]+(?<!\s)", "text for a commit message"),
+    "private-key-file": _FILE,
+    "ca-file": _FILE,
+    "kustomization": _FILE,
+}
+"""Flag → the form of its text (of each, where it takes a list)."""
+
+_EXCLUSIVE = (
+    ("token-auth", "app-id", "a GitHub App has tokens of its own"),
+    ("token-auth", "read-write-key", "with a token there is no deploy key"),
+    ("app-id", "read-write-key", "with a GitHub App there is no deploy key"),
+    ("token-auth", "private-key-file", "with a token there is no key"),
+    ("app-id", "private-key-file", "the key of a GitHub App is app-private-key"),
+    ("private-key-file", "read-write-key", "a key that has access already keeps what it has"),
+    ("app-installation-id", "app-installation-owner", "one of them names the installation"),
+    ("personal", "team", "a person has no teams"),
+    ("personal", "group", "a person has no groups"),
+)
+_NEEDS = (
+    ("registry-creds", "image-pull-secret", "which names the Secret that they go into"),
+    ("with-bearer-token", "token-auth", "which has Flux use a token at all"),
+    ("app-installation-id", "app-id", "which names the app"),
+    ("app-installation-owner", "app-id", "which names the app"),
+    ("app-base-url", "app-id", "which names the app"),
+)
+# Flags that make up an address: where one of them is wrong, the address is not looked at.
+_ARTIFACT = {"url", "cluster-url", "cluster-path", "oci-provider"}
+_ADDRESS = {"owner", "repository", "hostname", "url", "ssh-hostname", "username", "personal", "token-auth"}
+
+
+def form_problem(name: str, text: str) -> str:
+    """What is wrong with the text of a flag, to follow it; empty: nothing."""
+    form = FORMS.get(name)
+    if form is not None and not re.fullmatch(form.pattern, text):
+        return f"is not {form.told}"
+    if name == "secret-name" and ambiguous(text):
+        return "is read by YAML as something else than a string; take another name"
+    if not text.isprintable() and name != "commit-message-appendix":
+        return "holds a character that is not printable"
+    return ""
+
+
+def problems_of(options: BootstrapOptions, on: Collection[str], bad: Collection[str]) -> Iterator[str]:
+    """What does not go together.
+
+    ``on``: the flags that were given something else than nothing. ``bad``: those whose values are
+    problems already, so that nothing follows from them.
+    """
+    yield from _together(on, bad)
+    yield from _told_by(lambda: validate(options.install))
+    if not {"components", "components-extra"}.intersection(bad):
+        for component in _REQUIRED:
+            if component not in options.install.components:
+                yield f"component '{component}' is required: without it Flux reconciles nothing"
+    if options.sparse_checkout and not any(_holds(each, options.folder) for each in options.sparse_checkout):
+        yield f"--sparse-checkout does not have {options.folder}, which Flux has to fetch"
+    if options.oci is not None and not _ARTIFACT.intersection(bad):
+        yield from _told_by(lambda: places(options))
+    elif options.oci is None and not _ADDRESS.intersection(bad):
+        yield from _told_by(lambda: url_of(options))
+        yield from _code_commit(options)
+
+
+def _together(on: Collection[str], bad: Collection[str]) -> Iterator[str]:
+    for one, other, why in _EXCLUSIVE:
+        if one in on and other in on:
+            yield f"--{one} and --{other} exclude each other: {why}"
+    for one, needed, why in _NEEDS:
+        if one in on and needed not in on and needed not in bad:
+            yield f"--{one} needs --{needed}, {why}"
+
+
+def _told_by(check: Callable[[], object]) -> Iterator[str]:
+    try:
+        check()
+    except UsageError as error:
+        yield error.message
+
+
+def _code_commit(options: BootstrapOptions) -> Iterator[str]:
+    is_there = "git-codecommit" in options.url and "amazonaws.com" in options.url
+    if is_there and options.auth is Auth.SSH and not options.private_key_file:
+        yield "AWS CodeCommit takes an ssh key that is registered there: give it as --private-key-file"
+
+
+def _holds(folder: str, path: str) -> bool:
+    inside = posixpath.normpath(f"/{folder}").strip("/")
+    return not inside or path == inside or path.startswith(f"{inside}/")

@@ -1,0 +1,175 @@
+"""Flux's access to its repository: key or token, and the Secrets that hold it.
+
+A private key is known only while it is handed over, so that the order of the steps decides what
+an interruption leaves behind:
+
+- What replaces another key is registered, then handed over, and only then the other one goes: the
+  key that a cluster has is registered until there is another one for it.
+- A first key is handed over before it is registered. Where it can be read back, the next run registers
+  the one that it finds; elsewhere one registered key of our title says that it was handed over, and
+  two say that one was to replace the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+
+from flux_upgrade.bootstrap import secrets
+from flux_upgrade.bootstrap.known_hosts import fingerprint
+from flux_upgrade.bootstrap.options import BootstrapOptions
+from flux_upgrade.bootstrapping.places import Place
+from flux_upgrade.hosting import AppCredentials, DeployKey, KeyPair, Secret
+from flux_upgrade.ports import Hosting
+from flux_upgrade.values import NamedTuple
+
+
+class Given(NamedTuple):
+    """What the user gave, read from files and the environment."""
+
+    key: KeyPair | None = None
+    """Of ``--private-key-file``."""
+    known_hosts: str | None = None
+    """The text of ``--known-hosts``."""
+    token: str = ""
+    """The password that Flux gets with ``--token-auth``."""
+    app: AppCredentials | None = None
+    ca: str = ""
+    """The text of ``--ca-file``."""
+    more: tuple[Secret, ...] = ()
+    """To be handed over along with it: for a registry of artifacts, say."""
+    rotate: bool = False
+    """``--rotate-key``: make another key, whatever there is."""
+
+    def __repr__(self) -> str:
+        """Without what is secret."""
+        return "Given()"
+
+
+class Means(NamedTuple):
+    """What access is arranged with."""
+
+    hosting: Hosting | None
+    """None: a provider whose API is not spoken; a person registers keys there."""
+    place: Place | None
+    """None: nobody chose one."""
+    generate: Callable[[], KeyPair]
+
+
+class ToDo(StrEnum):
+    """What is left for a person."""
+
+    CREATE_SECRET = "create-secret"  # noqa: S105 not one
+    """There is neither key nor Secret: no place was chosen for them."""
+    REGISTER_KEY = "register-key"
+    """The public key has to be given access to the repository."""
+    APPLY_SECRET = "apply-secret"  # noqa: S105 not one
+    """The Secret was handed over, and is not in the cluster yet."""
+
+
+class AccessPlan(NamedTuple):
+    """What there will be, and what has to be done for it. The private parts are shown nowhere."""
+
+    options: BootstrapOptions
+    title: str = ""
+    """The deploy key's; empty: there is none to be had."""
+    key: KeyPair | None = None
+    """Known already; None: it will be made, or nobody needs it."""
+    public: str = ""
+    """Of the key that is to be registered; empty: it will be made."""
+    makes_key: bool = False
+    known_hosts: str = ""
+    registers: bool = False
+    registers_first: bool = False
+    """Before the Secrets are handed over."""
+    in_the_way: tuple[DeployKey, ...] = ()
+    """The same key with other rights: no provider takes one twice."""
+    outdated: tuple[DeployKey, ...] = ()
+    secrets: tuple[Secret, ...] = ()
+    """To be handed over, less the one that the key is for."""
+    hands_over: bool = False
+
+    def __repr__(self) -> str:
+        """Without what is secret."""
+        return f"AccessPlan({self.title})"
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to do."""
+        return self.hands_over or self.registers or bool(self.outdated)
+
+
+class Access(NamedTuple):
+    """What came of a plan: facts, nothing of it secret."""
+
+    title: str = ""
+    public: str = ""
+    """The deploy key; empty: there is none, or a person makes it."""
+    is_read_only: bool = True
+    is_new_key: bool = False
+    """It was made now."""
+    is_registered: bool = False
+    """It is known to be."""
+    registered: bool = False
+    """It was registered now."""
+    removed: tuple[DeployKey, ...] = ()
+    where: str = ""
+    """The place of the Secrets; empty: none was chosen."""
+    handed_over: tuple[str, ...] = ()
+    """Names of the Secrets that were put there now; none where they were as they should be."""
+    to_do: tuple[ToDo, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the public key, as forges show it; empty without one."""
+        return fingerprint(self.public) if self.public else ""
+
+
+def carry_out(plan: AccessPlan, means: Means) -> Access:
+    """Make it so. Raises what the means raise; run again, it goes on from there."""
+    if means.place is None:
+        return Access(plan.title, to_do=(ToDo.CREATE_SECRET,))
+    key = means.generate() if plan.makes_key else plan.key
+    public = plan.public if key is None else key.public
+    wanted = DeployKey(plan.title, public, is_read_only=not plan.options.read_write_key)
+    every = plan.secrets
+    if key is not None:
+        every = (secrets.ssh_secret(plan.options, key, plan.known_hosts), *every)
+    if plan.registers_first:
+        _register(plan, wanted, means.hosting)
+    if plan.hands_over:
+        means.place.put(every)
+    if not plan.registers_first:
+        _register(plan, wanted, means.hosting)
+    for old in plan.outdated:
+        if means.hosting is not None:
+            means.hosting.remove_deploy_key(old)
+    return Access(
+        plan.title,
+        public,
+        wanted.is_read_only,
+        plan.makes_key,
+        is_registered=bool(public) and means.hosting is not None,
+        registered=plan.registers,
+        removed=(*plan.in_the_way, *plan.outdated),
+        where=means.place.where,
+        handed_over=tuple(each.name for each in every) if plan.hands_over else (),
+        to_do=_to_do(plan, means, public),
+    )
+
+
+def _register(plan: AccessPlan, key: DeployKey, hosting: Hosting | None) -> None:
+    if hosting is None or not plan.registers:
+        return
+    for same in plan.in_the_way:
+        hosting.remove_deploy_key(same)
+    hosting.add_deploy_key(key)
+
+
+def _to_do(plan: AccessPlan, means: Means, public: str) -> tuple[ToDo, ...]:
+    todo = []
+    if public and means.hosting is None and not plan.options.silent:
+        todo.append(ToDo.REGISTER_KEY)
+    if plan.hands_over and means.place is not None and not means.place.is_cluster:
+        todo.append(ToDo.APPLY_SECRET)
+    return tuple(todo)

@@ -1,0 +1,224 @@
+"""How a cluster gets at its source: keys, tokens, Secrets, by hand. Markdown.
+
+Sources: https://fluxcd.io/flux/components/source/gitrepositories/#secret-reference for the
+keys of the Secrets, https://docs.github.com/en/authentication/connecting-to-github-with-ssh
+for GitHub's host keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS
+from flux_upgrade.bootstrap.known_hosts import host_of
+from flux_upgrade.bootstrap.names import deploy_key_title
+from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
+from flux_upgrade.bootstrapping import registry_todo
+from flux_upgrade.bootstrapping.proposed import Cluster, Place
+from flux_upgrade.bootstrapping.shell import block, broken, namespace, piped, words
+from flux_upgrade.markdown import code
+
+_GITHUB = DEFAULT_HOSTS[Provider.GITHUB]
+_KEYS_AT = {
+    Provider.GITHUB: "under **Settings → Deploy keys** of the repository",
+    Provider.GITLAB: "under **Settings → Repository → Deploy keys** of the project",
+    Provider.GITEA: "under **Settings → Deploy Keys** of the repository",
+    Provider.BITBUCKET_SERVER: "under **Repository settings → Access keys**",
+    Provider.GIT: "where your server keeps the keys of a repository",
+}
+_TOKENS = {
+    Provider.GITHUB: "a fine-grained personal access token with **Contents: read** of this repository alone",
+    Provider.GITLAB: "a project access token with the scope `read_repository`",
+    Provider.GITEA: "an access token that may read repositories",
+    Provider.BITBUCKET_SERVER: "an HTTP access token of the repository that may read it",
+    Provider.GIT: "a password or token that may read the repository",
+}
+
+
+def source(cluster: Cluster, repository: str) -> Iterator[str]:
+    """Until the Secret that the source names is in the cluster."""
+    options, place = cluster.options, cluster.handover.place
+    if options.oci is not None:
+        yield from registry_todo.source(options)
+    elif place is Place.NOWHERE:
+        yield from _by_hand(cluster, repository)
+    else:
+        yield from _registered(cluster)
+        yield from _handed_over(cluster)
+
+
+def _by_hand(cluster: Cluster, repository: str) -> Iterator[str]:
+    by = {Auth.SSH: _ssh, Auth.TOKEN: _token, Auth.APP: _app}
+    yield from by[cluster.options.auth](cluster, repository)
+
+
+def _ssh(cluster: Cluster, repository: str) -> Iterator[str]:
+    title = deploy_key_title(cluster.options)
+    generated = [
+        'cd "$(mktemp -d)"',
+        broken("ssh-keygen -t ed25519 -N ''", words("-C", title), "-f identity"),
+    ]
+    if cluster.options.provider is Provider.GITHUB and repository:
+        yield (
+            "Make a key, and let it read the repository. It never comes near a work tree.\n\n"
+            + block(*generated, _gh_add(cluster, repository))
+        )
+    else:
+        yield "Make a key. It never comes near a work tree.\n\n" + block(*generated)
+        yield f"{_register_at(cluster)} Its content is what `cat identity.pub` shows."
+    yield from _known_hosts(cluster)
+    options = cluster.options
+    yield (
+        "In the same folder, and with kubectl's context set to the cluster, hand the key over; then forget "
+        "it:\n\n"
+        + block(
+            namespace(options.namespace),
+            *_without_the_old(cluster),
+            _generic_secret(
+                options, "--from-file=identity", "--from-file=identity.pub", "--from-file=known_hosts"
+            ),
+            "rm identity",
+        )
+    )
+
+
+def _gh_add(cluster: Cluster, repository: str) -> str:
+    options = cluster.options
+    host = options.hostname or _GITHUB
+    at = repository if host == _GITHUB else f"{host}/{repository}"
+    allowed = ["--allow-write"] if options.read_write_key else []
+    return broken(
+        "gh repo deploy-key add identity.pub",
+        words("--repo", at),
+        words("--title", deploy_key_title(cluster.options)),
+        *allowed,
+    )
+
+
+def _register_at(cluster: Cluster) -> str:
+    may = "which may write" if cluster.options.read_write_key else "read-only"
+    return (
+        f"Register the public key, {may}, {_KEYS_AT[cluster.options.provider]}, "
+        f"with the title {code(deploy_key_title(cluster.options), 400)}."
+    )
+
+
+def _known_hosts(cluster: Cluster) -> Iterator[str]:
+    host = host_of(cluster.options.url)
+    if host.entry == _GITHUB:
+        yield "Write down GitHub's host keys, there:\n\n" + block(
+            """gh api meta --jq '.ssh_keys[] | "github.com \\(.)"' > known_hosts"""
+        )
+    else:
+        yield (
+            "Write down the server's host keys, there, and compare their fingerprints with those that its "
+            "administrators publish:\n\n"
+            + block(f"{words(*host.scan.split())} > known_hosts", "ssh-keygen -l -f known_hosts")
+        )
+
+
+def _token(cluster: Cluster, repository: str) -> Iterator[str]:
+    del repository
+    options = cluster.options
+    # Not with --from-literal: the list of processes would have it.
+    login = (
+        ["--from-file=bearerToken=/dev/stdin"]
+        if options.with_bearer_token
+        else [words(f"--from-literal=username={options.username}"), "--from-file=password=/dev/stdin"]
+    )
+    login += ["--from-file=ca.crt=CA_FILE"] if options.ca_file else []
+    yield (
+        f"Make {_TOKENS[options.provider]}, and with kubectl's context set to the cluster hand it over. It "
+        "is asked for, and not shown.\n\n"
+        + block(
+            namespace(options.namespace), piped("printf '%s' \"$TOKEN\"", _generic_secret(options, *login))
+        )
+    )
+
+
+def _app(cluster: Cluster, repository: str) -> Iterator[str]:
+    del repository
+    options = cluster.options
+    given = (
+        ("--app-id", options.app_id),
+        ("--app-installation-id", options.app_installation_id),
+        ("--app-installation-owner", options.app_installation_owner),
+        ("--app-base-url", options.app_base_url),
+    )
+    yield (
+        "With a private key of the GitHub App, which needs **Contents: read** of this repository, and with "
+        "kubectl's context set to the cluster:\n\n"
+        + block(
+            namespace(options.namespace),
+            broken(
+                words("flux", "create", "secret", "githubapp", options.secret_name),
+                words(f"--namespace={options.namespace}"),
+                *(words(f"{flag}={value}") for flag, value in given if value),
+                "--app-private-key=PRIVATE_KEY_FILE",
+            ),
+        )
+    )
+
+
+def _registered(cluster: Cluster) -> Iterator[str]:
+    """A key that was made where the provider could not be told of it."""
+    handover = cluster.handover
+    if cluster.options.auth is Auth.SSH and handover.public_key and not handover.is_registered:
+        yield f"{_register_at(cluster)}\n\n{block(handover.public_key, kind='text')}"
+
+
+def _handed_over(cluster: Cluster) -> Iterator[str]:
+    options, handover = cluster.options, cluster.handover
+    if handover.place is Place.ACTIONS:
+        name = handover.actions_secret
+        of = (
+            f"the environment {code(handover.actions_environment)}"
+            if handover.actions_environment
+            else "Actions"
+        )
+        yield (
+            f"The Secret for the cluster is sealed as {code(name)} among the secrets of {of}, where nobody "
+            "can read it. Apply it in a job that gets at the cluster:\n\n"
+            + block(*_job(options, name, handover.actions_environment), kind="yaml")
+        )
+    elif handover.place is Place.FILE:
+        yield (
+            "The Secret for the cluster is in the file that was named when this was made. With kubectl's "
+            "context set to the cluster hand it over, then remove the file:\n\n"
+            + block(
+                namespace(options.namespace), "kubectl apply --server-side -f SECRET_FILE", "rm SECRET_FILE"
+            )
+        )
+
+
+def _job(options: BootstrapOptions, secret: str, environment: str) -> Iterator[str]:
+    if environment:
+        yield f"environment: {_yaml(environment)}"
+    yield "steps:"
+    yield "  - env:"
+    yield f"      SECRET: ${{{{ secrets.{secret} }}}}"
+    yield "    run: |"
+    yield f"      {namespace(options.namespace)}"
+    yield "      printf '%s' \"$SECRET\" | kubectl apply --server-side -f -"
+
+
+def _yaml(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _without_the_old(cluster: Cluster) -> Iterator[str]:
+    """Where there is a Secret of that name, kubectl makes none."""
+    options = cluster.options
+    if not cluster.is_new:
+        yield broken(
+            words("kubectl", "delete", "secret", options.secret_name, f"--namespace={options.namespace}"),
+            "--ignore-not-found",
+        )
+
+
+def _generic_secret(options: BootstrapOptions, *parts: str) -> str:
+    return broken(
+        words("kubectl", "create", "secret", "generic", options.secret_name),
+        words(f"--namespace={options.namespace}"),
+        *parts,
+    )

@@ -1,0 +1,110 @@
+"""The files of a bootstrapped folder → the objects that they are in a cluster. Pure.
+
+As ``flux bootstrap``: a ``kustomization.yaml`` beside the files is built, with its patches; without one
+the files are applied as they are.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from flux_upgrade.cluster_objects import CRD, Object, reference
+from flux_upgrade.errors import ClusterUnfit, Unreadable
+from flux_upgrade.manifests.documents import parse
+from flux_upgrade.values import NamedTuple
+
+Builder = Callable[[Mapping[str, bytes], str, str], bytes]
+"""Files of a repository, the kustomization's folder, the name of the Kustomization → YAML documents."""
+
+COMPONENTS, SYNC = "gotk-components.yaml", "gotk-sync.yaml"
+_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+_PLAIN = {"apiVersion", "kind", "metadata", "resources"}
+
+
+class Manifests(NamedTuple):
+    """What is applied."""
+
+    components: tuple[Object, ...]
+    """All that is not in ``sync``; encrypted Secrets are left out, which Flux alone can read."""
+    sync: tuple[Object, ...]
+    """Sources and Kustomizations of ``gotk-sync.yaml``, as they are after the kustomization's patches."""
+
+
+def manifests_of(files: Mapping[str, bytes], folder: str, name: str, build: Builder | None) -> Manifests:
+    """The objects of ``folder``.
+
+    ``files``: path relative to the repository's root → content; the folder's own, and whatever its
+    kustomization refers to. ``name``: of the Kustomization. ``build``: None where no program can.
+    Raises ClusterUnfit, Unreadable.
+    """
+    stated = tuple(_objects(files, (posixpath.join(folder, SYNC),)))
+    objects = tuple(_built(files, folder, name, build))
+    own = {reference(each) for each in stated}
+    sync = tuple(each for each in objects if reference(each) in own)
+    if not any(reference(each).kind == CRD for each in objects):
+        raise ClusterUnfit(
+            f"what {folder} comes to has no Flux in it",
+            hint=f"let {COMPONENTS} stand among the resources of its kustomization.yaml",
+        )
+    return Manifests(
+        tuple(each for each in objects if reference(each) not in own and "sops" not in each),
+        sync or stated,
+    )
+
+
+def _built(files: Mapping[str, bytes], folder: str, name: str, build: Builder | None) -> Iterator[Object]:
+    file = next((path for path in _NAMES if posixpath.join(folder, path) in files), "")
+    if not file:
+        return _objects(files, (posixpath.join(folder, each) for each in (COMPONENTS, SYNC)))
+    path = posixpath.join(folder, file)
+    resources = _plain_resources(_kustomization(files[path], path))
+    if resources is not None and all(posixpath.join(folder, each) in files for each in resources):
+        return _objects(files, (posixpath.join(folder, each) for each in resources))
+    if build is None:
+        raise ClusterUnfit(
+            f"{path} has more than plain resources, and nothing here can build it",
+            hint="install kustomize, kubectl or flux, so that it is on PATH",
+        )
+    return _documents(build(files, folder, name), f"what {path} builds to")
+
+
+def _kustomization(content: bytes, path: str) -> Mapping[str, object]:
+    with _told_of(path):
+        documents = parse(content).documents
+        data = documents[0].data if documents else None
+    return data if isinstance(data, Mapping) else {}
+
+
+def _plain_resources(kustomization: Mapping[str, object]) -> tuple[str, ...] | None:
+    """The resources of a kustomization that does nothing with them; None: it does more."""
+    resources = kustomization.get("resources")
+    if not isinstance(resources, list) or not kustomization.keys() <= _PLAIN:
+        return None
+    return tuple(posixpath.normpath(str(each)) for each in resources)
+
+
+def _objects(files: Mapping[str, bytes], paths: Iterable[str]) -> Iterator[Object]:
+    for path in paths:
+        if path not in files:
+            raise Unreadable(f"{path} is missing", hint="bootstrap the folder first")
+        yield from _documents(files[path], path)
+
+
+def _documents(content: bytes, path: str) -> Iterator[Object]:
+    with _told_of(path):
+        documents = parse(content).documents
+        for document in documents:
+            _ = document.key  # raises for what is no object
+        objects = [document.data for document in documents]
+    yield from objects
+
+
+@contextmanager
+def _told_of(path: str) -> Iterator[None]:
+    """What cannot be read is told with its file."""
+    try:
+        yield
+    except Unreadable as error:
+        raise Unreadable(f"{path}: {error.message}", hint=error.hint) from error

@@ -1,0 +1,101 @@
+"""Title, commit and status of a bootstrap's pull request, and what the next run has to know of it."""
+
+from __future__ import annotations
+
+import textwrap
+
+from flux_upgrade import markers, pull_request
+from flux_upgrade.bootstrapping.proposed import SUBJECT, Bootstrap
+from flux_upgrade.forge import Status
+from flux_upgrade.markdown import counted, inert, shortened, visible
+from flux_upgrade.markers import State
+from flux_upgrade.proposal import Surroundings
+
+_TITLE = 250
+"""GitHub takes 256 characters."""
+_SUBJECT = 72
+"""Characters that Git's own tools show of a subject line."""
+_DESCRIPTION = 140
+"""What GitHub takes of a status."""
+_NAMES = 1000
+
+
+def title(proposal: Bootstrap, around: Surroundings) -> str:
+    """The pull request's title."""
+    return shortened(_headline(proposal, around, where=True), _TITLE)
+
+
+def commit_message(proposal: Bootstrap, around: Surroundings) -> str:
+    """Subject, the user's own appendix, and trailers, which ``markers.sealed`` completes with the digest."""
+    whole = _headline(proposal, around, where=True)
+    subject = (
+        whole if len(whole) <= _SUBJECT else shortened(_headline(proposal, around, where=False), _SUBJECT)
+    )
+    names = ", ".join(cluster.name for cluster in proposal.changed if cluster.name)
+    trailers = (
+        ("Group", proposal.slug),
+        ("Subject", SUBJECT),
+        ("Target", proposal.target),
+        ("Plan", plan_digest(proposal)),
+    )
+    told = (
+        subject,
+        textwrap.fill(f"In {inert(shortened(names, _NAMES))}.", _SUBJECT)
+        if subject != whole and names
+        else "",
+        _appendix(proposal),
+        "".join(f"Flux-Upgrade-{name}: {visible(value)}\n" for name, value in trailers),
+    )
+    return "\n\n".join(filter(None, told))
+
+
+def direct_message(proposal: Bootstrap) -> str:
+    """Of a commit that goes straight to the branch: no next run has to know it again."""
+    verb = "Add" if any(cluster.is_new for cluster in proposal.changed) or not proposal.changed else "Change"
+    what = f"Flux {proposal.target} manifests" if proposal.changed else "the workflow that upgrades Flux"
+    return "\n\n".join(filter(None, (f"{verb} {what}", _appendix(proposal))))
+
+
+def plan_digest(proposal: Bootstrap) -> str:
+    """Changes whenever a file that is replaced, or what is written in its place, does."""
+    return pull_request.changes_digest((each.path, each.before, each.after) for each in proposal.changes)
+
+
+def status(proposal: Bootstrap, around: Surroundings) -> Status:
+    """What branch protection may require of all our pull requests."""
+    told = f"The files of flux bootstrap, from the manifests of {visible(proposal.target)}"
+    return Status(markers.PROOF, "success", shortened(told, _DESCRIPTION), around.run_url)
+
+
+def state(proposal: Bootstrap, around: Surroundings) -> State:
+    """What the next run has to know."""
+    return State(
+        group=proposal.slug,
+        subject=SUBJECT,
+        target=proposal.target,
+        title=markers.digest_of(title(proposal, around)),
+    )
+
+
+def _headline(proposal: Bootstrap, around: Surroundings, *, where: bool) -> str:
+    told = _what(proposal)
+    if where and len(proposal.changed) == 1 and proposal.changed[0].name:
+        told += f" in {proposal.changed[0].name}"
+    elif where and len(proposal.changed) > 1:
+        told += f" in {counted(len(proposal.changed), 'cluster')}"
+    if around.conventional:
+        told = f"{around.conventional}: {told[0].lower()}{told[1:].replace('Flux', 'flux', 1)}"
+    return inert(told)
+
+
+def _what(proposal: Bootstrap) -> str:
+    if not proposal.changed:
+        return "Add a workflow that upgrades Flux"
+    if any(cluster.is_new for cluster in proposal.changed):
+        return f"Bootstrap Flux {proposal.target}"
+    return "Change the bootstrap of Flux"
+
+
+def _appendix(proposal: Bootstrap) -> str:
+    told = (cluster.options.commit_message_appendix.strip() for cluster in proposal.clusters)
+    return "\n\n".join(dict.fromkeys(filter(None, told)))

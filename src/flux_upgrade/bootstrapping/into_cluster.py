@@ -1,0 +1,144 @@
+"""Flux into a cluster, in the order of ``flux bootstrap``: look, components, secret, sync, wait.
+
+Source: fluxcd/flux2 ``pkg/bootstrap/bootstrap.go``. Every step can be repeated and looks at the cluster
+alone, so that a run that was broken off anywhere is gone on with by running it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+
+from flux_upgrade.bootstrapping.applying import apply_all, apply_components, apply_secrets, is_for_pulling
+from flux_upgrade.bootstrapping.preflight import Found, Wanted, check_cluster, paths_of
+from flux_upgrade.bootstrapping.readiness import Awaited, is_true, revisions
+from flux_upgrade.bootstrapping.waiting import Run, wait_for
+from flux_upgrade.cluster_objects import (
+    DEPLOYMENT,
+    KUSTOMIZATION,
+    SOURCES,
+    Object,
+    Reference,
+    part,
+    reference,
+)
+from flux_upgrade.hosting import Secret
+from flux_upgrade.ports import Cluster
+from flux_upgrade.values import NamedTuple
+
+REQUESTER = "flux-upgrade"
+"""Who owns the annotation that asks Flux to look again."""
+_REQUESTED = "reconcile.fluxcd.io/requestedAt"
+_REFS = {"GitRepository": "branch", "OCIRepository": "tag"}
+
+
+class Desired(NamedTuple):
+    """What is to be in the cluster. ``folder.manifests_of`` makes the objects."""
+
+    version: str
+    """Of Flux: ``v2.9.4``."""
+    namespace: str
+    components: tuple[Object, ...]
+    sync: tuple[Object, ...]
+    """Sources and Kustomizations; of the Kustomizations, Flux's own is the first."""
+    revisions: Mapping[str, str]
+    """Name of a source → what it has to come to, ``main@sha1:…``; others may come to anything."""
+    secrets: tuple[Secret, ...] = ()
+    """Those that were made in this run; what is in the cluster otherwise is left untouched."""
+    secret_name: str = ""
+    """Of the Secret that Flux gets at its source with."""
+    force: bool = False
+
+    @property
+    def wanted(self) -> Wanted:
+        """What the cluster is asked for before anything is done."""
+        return Wanted(self.version, self.namespace, paths_of(self.sync), self.secret_name, force=self.force)
+
+
+class Installed(NamedTuple):
+    """A cluster that is ready."""
+
+    found: Found
+    """As it was before."""
+    was_applied: bool
+    """False: Flux reconciles its components itself, and was left to do so."""
+    ready: tuple[Awaited, ...]
+    """Sources and Kustomizations, with the revisions that they are ready at."""
+
+
+def bootstrap_cluster(cluster: Cluster, desired: Desired, run: Run) -> Installed:
+    """Bootstrap, and wait until Flux is ready at the revisions that are desired.
+
+    Raises what ``check_cluster`` raises, before the first write; ClusterUnavailable; NotReady.
+    """
+    found = check_cluster(cluster, desired.wanted)
+    run = run._replace(tell=_once(run.tell))
+    for warning in found.warnings:
+        run.tell(f"warning: {warning}")
+    deployments = [Awaited(reference(e)) for e in desired.components if reference(e).kind == DEPLOYMENT]
+    if not found.reconciles_itself:
+        apply_components(cluster, desired.components, desired.secrets, run)
+        wait_for(cluster, deployments, run)
+    apply_secrets(cluster, [each for each in desired.secrets if not is_for_pulling(each)], run)
+    run.tell(f"applying the sync of {desired.namespace}")
+    apply_all(cluster, desired.sync, run)
+    ready = tuple(_awaited(desired))
+    for each in ready:
+        _hurry(cluster, each, run)
+    wait_for(cluster, [*ready, *deployments], run)
+    return Installed(found, not found.reconciles_itself, ready)
+
+
+def _once(tell: Callable[[str], None]) -> Callable[[str], None]:
+    """What was ready before is not said again at the end."""
+    said: set[str] = set()
+
+    def tell_news(line: str) -> None:
+        if line not in said:
+            said.add(line)
+            tell(line)
+
+    return tell_news
+
+
+def _awaited(desired: Desired) -> Iterator[Awaited]:
+    """Sources first: Kustomizations wait for them."""
+    sources = [each for each in desired.sync if reference(each).kind.group == SOURCES]
+    revisions = {reference(each): _revision(each, desired.revisions) for each in sources}
+    yield from (Awaited(what, revision) for what, revision in revisions.items())
+    for each in desired.sync:
+        what, ref = reference(each), part(each, "spec", "sourceRef")
+        if what.kind == KUSTOMIZATION:
+            at = {(source.kind.name, source.name): revision for source, revision in revisions.items()}
+            yield Awaited(what, at.get((str(ref.get("kind")), str(ref.get("name"))), ""))
+
+
+def _revision(source: Object, revisions: Mapping[str, str]) -> str:
+    """What a source has to come to.
+
+    A patch of the kustomization may have given it another branch or a range: then it is not known.
+    """
+    what = reference(source)
+    revision = revisions.get(what.name, "")
+    ref = part(source, "spec", "ref")
+    followed = str(ref.get(_REFS.get(what.kind.name, ""), ""))
+    is_followed = len(ref) == 1 and revision.rpartition("@")[0] == followed
+    return revision if is_followed else ""
+
+
+def _hurry(cluster: Cluster, awaited: Awaited, run: Run) -> None:
+    """Have Flux look again now: by itself it does at the next interval, and after a failure ever later."""
+    there = cluster.get(awaited.what)
+    status = part(there or {}, "status")
+    if there is None or "observedGeneration" not in status:
+        return
+    at = {*revisions(awaited.what, status)}
+    if is_true(there, "Ready") and (not awaited.revision or at == {awaited.revision}):
+        return
+    now = datetime.fromtimestamp(run.timing.now(), UTC).isoformat()
+    cluster.apply(_annotated(there, awaited.what, {_REQUESTED: now}), REQUESTER)
+
+
+def _annotated(there: Object, what: Reference, annotations: Mapping[str, str]) -> Object:
+    metadata = {"name": what.name, "namespace": what.namespace, "annotations": dict(annotations)}
+    return {"apiVersion": there.get("apiVersion"), "kind": what.kind.name, "metadata": metadata}

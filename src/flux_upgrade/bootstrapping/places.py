@@ -1,0 +1,100 @@
+"""Where Secrets are handed over, as the user chose: a file, GitHub Actions, a cluster."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from flux_upgrade.bootstrap import names, secret_manifest
+from flux_upgrade.errors import UsageError
+from flux_upgrade.hosting import Secret
+from flux_upgrade.ports import Hosting
+
+
+class Place(Protocol):
+    """A place for Secrets. ``edges.secret_file`` is one."""
+
+    @property
+    def where(self) -> str:
+        """What a person calls it."""
+        ...
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether it gives back what was put there."""
+        ...
+
+    @property
+    def is_cluster(self) -> bool:
+        """Whether Flux finds the Secrets there by itself."""
+        ...
+
+    def present(self, name: str, namespace: str) -> Secret | None:
+        """A Secret that was put there before; None: there is none, or it cannot be read.
+
+        Raises UsageError where the place is taken by something else.
+        """
+        ...
+
+    def put(self, wanted: tuple[Secret, ...]) -> None:
+        """Put Secrets there, all or none; those of other names stay."""
+        ...
+
+
+class ActionsSecret:
+    """One sealed secret of GitHub Actions, whose text is the manifest of all Secrets.
+
+    Raises UsageError for a name that GitHub does not take.
+    """
+
+    is_readable = False
+    is_cluster = False
+
+    def __init__(self, hosting: Hosting, name: str, environment: str = "") -> None:
+        if problem := names.actions_secret_problem(name):
+            raise UsageError(
+                f"--actions-secret {problem}", hint="take a name like FLUX_SYSTEM, and mind the letters"
+            )
+        self._hosting, self._name, self._environment = hosting, name, environment
+
+    @property
+    def where(self) -> str:
+        """Its name, as a workflow has it."""
+        return self._name
+
+    def present(self, name: str, namespace: str) -> Secret | None:
+        """Nobody reads it but a workflow."""
+        del name, namespace
+        return None
+
+    def put(self, wanted: tuple[Secret, ...]) -> None:
+        """Raises what ``Hosting`` raises."""
+        self._hosting.put_secret(self._name, secret_manifest.manifest(wanted), self._environment)
+
+
+class OnlyRead:
+    """A place for dry runs: nothing is put there."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    @property
+    def where(self) -> str:
+        """See the protocol."""
+        return self._place.where
+
+    @property
+    def is_readable(self) -> bool:
+        """See the protocol."""
+        return self._place.is_readable
+
+    @property
+    def is_cluster(self) -> bool:
+        """See the protocol."""
+        return self._place.is_cluster
+
+    def present(self, name: str, namespace: str) -> Secret | None:
+        """See the protocol."""
+        return self._place.present(name, namespace)
+
+    def put(self, handed_over: tuple[Secret, ...]) -> None:
+        """Nothing."""

@@ -1,0 +1,173 @@
+"""What a bootstrap proposes: for each cluster its files, and what became of its access. Values only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+
+from flux_upgrade.bootstrap.addresses import url_of
+from flux_upgrade.bootstrap.changes import FileChange, FilesPlan, Shown
+from flux_upgrade.bootstrap.options import BootstrapOptions
+from flux_upgrade.bootstrapping.access import Access
+from flux_upgrade.groups import branch_name, slug_of
+from flux_upgrade.values import NamedTuple
+from flux_upgrade.versions import precedence
+
+SUBJECT = "bootstrap"
+"""The last part of the branch, and the subject in markers: none of ``decision.Subject``, so that runs
+that upgrade leave it alone."""
+_SEVERAL = "clusters"
+_MANIFEST = "gotk-components.yaml"
+_OF_THE_SOURCE = ("url", "branch", "secret-name", "token-auth", "provider")
+"""Flags that the Secret has to fit."""
+
+
+Difference = Shown
+"""A flag that is not what an earlier bootstrap was made with."""
+
+
+class Place(StrEnum):
+    """Where the Secret is that lets the cluster get at its source."""
+
+    NOWHERE = "nowhere"
+    """Nobody asked for one: a person makes it."""
+    ACTIONS = "actions-secret"
+    """Its manifest is sealed as a secret of GitHub Actions."""
+    FILE = "file"
+    """Its manifest is in a file on the machine of whoever ran the bootstrap."""
+    CLUSTER = "cluster"
+
+
+class Handover(NamedTuple):
+    """What became of a cluster's access. Public parts only."""
+
+    place: Place = Place.NOWHERE
+    actions_secret: str = ""
+    actions_environment: str = ""
+    """Empty: the secret is the repository's."""
+    public_key: str = ""
+    """``ssh-ed25519 AAAA…``; empty where no key was made."""
+    is_registered: bool = False
+    """The provider has the key."""
+
+
+NOBODY = Handover()
+"""Nothing was asked for."""
+
+
+class Cluster(NamedTuple):
+    """One cluster of a bootstrap. ``cluster_of`` makes it."""
+
+    name: str
+    """In the config file, or its folder; for people. Empty: the root of the repository."""
+    options: BootstrapOptions
+    """With version and address."""
+    files: FilesPlan
+    handover: Handover = NOBODY
+    commands: tuple[str, ...] = ()
+    """Of an artifact: what brings it into the cluster by hand, from the folder with its files. Empty: the
+    files are in the repository."""
+
+    @property
+    def changes(self) -> tuple[FileChange, ...]:
+        """None where the repository has it all."""
+        return self.files.changes
+
+    @property
+    def is_new(self) -> bool:
+        """Whether Flux is not in its folder yet, or nobody can tell."""
+        return bool(self.commands) or self._before(_MANIFEST) is None
+
+    @property
+    def moves_source(self) -> bool:
+        """Whether what Flux reconciles from changes: address, branch or Secret."""
+        return any(each.flag in _OF_THE_SOURCE for each in self.files.shown)
+
+    def _before(self, name: str) -> bytes | None:
+        """What is replaced: ``b""`` where the file stays as it is."""
+        path = f"{self.options.folder}/{name}"
+        return next((each.before or None for each in self.changes if each.path == path), b"")
+
+
+def cluster_of(
+    name: str,
+    options: BootstrapOptions,
+    files: FilesPlan,
+    handover: Handover = NOBODY,
+    commands: tuple[str, ...] = (),
+) -> Cluster:
+    """With the version that the files come to, and the address that stands in them. Raises UsageError."""
+    install = options.install._replace(version=files.version)
+    url = options.url if options.oci is not None else url_of(options)
+    return Cluster(name, options._replace(install=install, url=url), files, handover, commands)
+
+
+class Bootstrap(NamedTuple):
+    """One pull request."""
+
+    slug: str
+    branch: str
+    clusters: tuple[Cluster, ...]
+    """At least one."""
+    workflow: FileChange | None = None
+    """The workflow that upgrades, should it be added."""
+    repository: str = ""
+    """``owner/name``, for commands; empty where the provider has no such name."""
+    is_asked: bool = True
+    """A person started the run. Otherwise what people answered to an earlier pull request stands."""
+
+    @property
+    def changes(self) -> tuple[FileChange, ...]:
+        """Of all files, in the order of their paths, each once."""
+        return tuple(self._by_path()[path] for path in sorted(self._by_path()))
+
+    @property
+    def changed(self) -> tuple[Cluster, ...]:
+        """The clusters about which there is something to propose."""
+        return tuple(cluster for cluster in self.clusters if cluster.changes)
+
+    @property
+    def moving(self) -> tuple[Cluster, ...]:
+        """Those, and the ones that are brought about by hand from an artifact."""
+        return tuple(cluster for cluster in self.clusters if cluster.changes or cluster.commands)
+
+    @property
+    def target(self) -> str:
+        """The highest release of Flux among its clusters."""
+        return max((cluster.options.install.version for cluster in self.clusters), key=precedence)
+
+    def _by_path(self) -> Mapping[str, FileChange]:
+        return {each.path: each for each in self._all() if each.before != each.after}
+
+    def _all(self) -> Iterator[FileChange]:
+        for cluster in self.clusters:
+            yield from cluster.changes
+        if self.workflow is not None:
+            yield self.workflow
+
+
+def bootstrap_of(
+    clusters: Sequence[Cluster],
+    prefix: str,
+    *,
+    workflow: FileChange | None = None,
+    repository: str = "",
+    is_asked: bool = True,
+) -> Bootstrap:
+    """Under the name that its branch has; ``prefix``: what branches of ours begin with, up to a slash."""
+    slug = slug_of(f"{clusters[0].options.folder}/{_MANIFEST}") if len(clusters) == 1 else _SEVERAL
+    branch = branch_name(prefix, slug, SUBJECT)
+    return Bootstrap(slug, branch, tuple(clusters), workflow, repository, is_asked)
+
+
+def handover_of(
+    access: Access, *, in_cluster: bool = False, secret: str = "", environment: str = ""
+) -> Handover:
+    """What is told of access that was arranged.
+
+    ``secret`` and ``environment``: of GitHub Actions; both empty: a file, if there is any place.
+    """
+    place = Place.NOWHERE
+    if access.where:
+        place = Place.CLUSTER if in_cluster else Place.ACTIONS if secret else Place.FILE
+    return Handover(place, secret, environment, access.public, access.is_registered)

@@ -1,0 +1,126 @@
+"""The pull request of a bootstrap: look, decide, take the steps; and again, if overtaken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flux_upgrade.bootstrapping.converging import converge_bootstrap, is_stale, question_of
+from flux_upgrade.bootstrapping.proposed import Bootstrap
+from flux_upgrade.converge import Convergence
+from flux_upgrade.decision import Hold
+from flux_upgrade.errors import FluxUpgradeError, ForgeUnavailable, Overtaken
+from flux_upgrade.forge import ClosePull, Extras, OpenPull, Repository, Step
+from flux_upgrade.ports import Forge
+from flux_upgrade.proposal import Surroundings
+from flux_upgrade.results import Action
+from flux_upgrade.values import NamedTuple
+
+_ROUNDS = 3
+"""Of looking and acting: somebody who is faster three times in a row is at work on the same branch."""
+_TRIES = 2
+"""Of the same where a server gives no answer: a write may have been applied all the same."""
+
+
+class Published(NamedTuple):
+    """What came of the pull request."""
+
+    proposal: Bootstrap
+    action: Action
+    repository: str = ""
+    """As the forge names it."""
+    number: int = 0
+    url: str = ""
+    hold: Hold | None = None
+    error: FluxUpgradeError | None = None
+    """What a step failed with."""
+    warnings: tuple[str, ...] = ()
+
+
+def run_bootstrap(
+    forge: Forge,
+    propose: Callable[[], Bootstrap],
+    around: Callable[[Repository], Surroundings],
+    *,
+    base: str = "",
+    extras: Extras | None = None,
+) -> Published:
+    """Until the pull request is as it should be, or three times.
+
+    ``propose`` is called before each look, and plans for the base branch as it is then. Raises what it
+    raises, and what ``Forge.look`` raises at first.
+    """
+    result: Published | None = None
+    attempted = Action.NONE
+    for attempt in range(1, _ROUNDS + 1):
+        try:
+            proposal = propose()
+            repository = forge.look(question_of(proposal, base))
+        except FluxUpgradeError:
+            if result is None:
+                raise
+            return result  # what was done is told; the next run goes on from there
+        result = _round(forge, proposal, around, repository, extras)
+        if attempted is not Action.NONE and result.action is Action.UNCHANGED:
+            # The answer to a write was lost, and it was this run's all the same.
+            result = result._replace(action=attempted)
+        if not _may_change(result, attempt):
+            break
+        attempted = _attempted(result, attempted)
+    assert result is not None  # noqa: S101 there is at least one round
+    return result
+
+
+def _round(
+    forge: Forge,
+    proposal: Bootstrap,
+    around: Callable[[Repository], Surroundings],
+    repository: Repository,
+    extras: Extras | None,
+) -> Published:
+    idle = Published(proposal, Action.NONE, repository.name, warnings=repository.warnings)
+    if is_stale(proposal, repository):
+        moved = Overtaken(
+            f"{repository.base} has changed while the bootstrap was planned", hint="run flux-upgrade again"
+        )
+        return idle._replace(action=Action.FAILED, error=moved)
+    return _taken(forge, converge_bootstrap(proposal, around(repository), repository, extras), idle)
+
+
+def _taken(forge: Forge, found: Convergence, idle: Published) -> Published:
+    result = idle
+    if found.pull is not None:
+        result = result._replace(action=Action.UNCHANGED, number=found.pull.number, url=found.pull.url)
+    if found.hold is not None:
+        return result._replace(action=Action.HELD, hold=found.hold)
+    for step in found.steps:
+        try:
+            done = forge.take(step)
+        except FluxUpgradeError as error:
+            return result._replace(action=Action.FAILED, error=error)
+        result = result._replace(
+            action=_action(step),
+            number=done.number or result.number,
+            url=done.url or result.url,
+            warnings=(*result.warnings, *done.warnings),
+        )
+    return result
+
+
+def _action(step: Step) -> Action:
+    if isinstance(step, OpenPull):
+        return Action.OPENED
+    return Action.CLOSED if isinstance(step, ClosePull) else Action.UPDATED
+
+
+def _may_change(result: Published, attempt: int) -> bool:
+    """Whether another look may end better: somebody was faster, or an answer was lost on its way."""
+    if isinstance(result.error, Overtaken):
+        return attempt < _ROUNDS
+    return isinstance(result.error, ForgeUnavailable) and attempt < _TRIES
+
+
+def _attempted(result: Published, before: Action) -> Action:
+    """What the write was whose answer is missing."""
+    if not isinstance(result.error, ForgeUnavailable):
+        return before
+    return Action.UPDATED if result.number else Action.OPENED

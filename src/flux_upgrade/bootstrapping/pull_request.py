@@ -1,0 +1,210 @@
+"""The text of a bootstrap's pull request: what is proposed, and what a person does then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade import markers
+from flux_upgrade.bootstrap.changes import Shown
+from flux_upgrade.bootstrap.flag_table import FLAGS
+from flux_upgrade.bootstrap.options import Auth, BootstrapOptions
+from flux_upgrade.bootstrapping import todo, workflow_file
+from flux_upgrade.bootstrapping.proposed import Bootstrap, Cluster
+from flux_upgrade.manifests.options import spell
+from flux_upgrade.markdown import (
+    bullets,
+    code,
+    counted,
+    fold,
+    numbered,
+    plain,
+    table,
+)
+from flux_upgrade.markers import State
+from flux_upgrade.proposal import Surroundings
+
+_PATH = 200
+_SPARE = 32
+"""One part in so many of the limit is left to people, and to the line that says why it was closed."""
+_LISTS = (40, 12, 4, 1)
+"""Lengths of lists, one after the other, until the text fits."""
+_ACCESS = {
+    Auth.SSH: "an SSH key",
+    Auth.TOKEN: "a token",
+    Auth.APP: "a GitHub App",
+}
+
+
+def body(proposal: Bootstrap, around: Surroundings, told: State) -> str:
+    """Our block of the body; with its markers it is no longer than ``around.limit`` allows."""
+    room = around.limit - around.limit // _SPARE - len(markers.block("", told))
+    for most in _LISTS:
+        text = "\n\n".join(_parts(proposal, around, most))
+        if len(text) <= room:
+            return markers.block(text, told)
+    # Only where flags or paths are longer than all that may be written.
+    return markers.block(f"{_first(proposal)}\n\nWhat is left to do has no room here.", told)
+
+
+def _parts(proposal: Bootstrap, around: Surroundings, most: int) -> Iterator[str]:
+    yield _first(proposal)
+    yield from around.remarks
+    changed = proposal.changed
+    if len(changed) == 1:
+        yield bullets(_facts(changed[0].options))
+    elif changed:
+        yield _table(changed, most)
+    yield from _differences(changed, most)
+    yield _files(proposal, most)
+    yield from _left(proposal, around, most)
+    yield _end(proposal)
+    yield markers.checkbox(
+        markers.REBASE, "rebase: make the commit anew from the base branch, without what others pushed here"
+    )
+
+
+def _first(proposal: Bootstrap) -> str:
+    changed = proposal.changed
+    names = [code(changed[0].name, _PATH)] if len(changed) == 1 and changed[0].name else []
+    names += [counted(len(changed), "cluster")] if len(changed) > 1 else []
+    versions = dict.fromkeys(plain(cluster.options.install.version) for cluster in changed)
+    what = "Upgrade workflow" if not changed else "Bootstrap" if any(c.is_new for c in changed) else "Change"
+    flux = [f"Flux {', '.join(versions)}"] if changed else []
+    return " · ".join([f"**{what}**", *names, *flux, counted(len(proposal.changes), "file")])
+
+
+def _facts(options: BootstrapOptions) -> Iterator[str]:
+    components = ", ".join(code(name) for name in options.install.components)
+    yield f"**Flux:** {plain(options.install.version)} with {components}"
+    yield f"**Source:** {_source(options)}"
+    yield f"**Path:** {code(options.sync_path, _PATH)}"
+    yield (
+        f"**Access:** {_access(options)}, from the Secret {code(options.secret_name)} "
+        f"in {code(options.namespace)}"
+    )
+    flags = [
+        code(f"--{name}={spell(value)}", _PATH)
+        for name, value in options.install.changed().items()
+        if name not in ("components", "namespace")
+    ]
+    if flags:
+        yield f"**Install flags:** {', '.join(flags)}"
+
+
+def _source(options: BootstrapOptions) -> str:
+    if options.oci is not None:
+        return f"{code(options.oci.url, _PATH)}, looked at every {code(options.interval)}"
+    branch = code(options.branch, _PATH)
+    return f"{code(options.url, _PATH)}, branch {branch}, looked at every {code(options.interval)}"
+
+
+def _access(options: BootstrapOptions) -> str:
+    return "credentials of the registry" if options.oci is not None else _ACCESS[options.auth]
+
+
+def _table(clusters: Sequence[Cluster], most: int) -> str:
+    head = ("Cluster", "Flux", "Source", "Path", "Access")
+    rows = [
+        (
+            code(cluster.name),
+            plain(cluster.options.install.version),
+            _source(cluster.options),
+            code(cluster.options.sync_path, _PATH),
+            _access(cluster.options),
+        )
+        for cluster in clusters[:most]
+    ]
+    rest = f"\n\n… and {len(clusters) - most} more" if len(clusters) > most else ""
+    return table(head, rows) + rest
+
+
+def _differences(clusters: Sequence[Cluster], most: int) -> Iterator[str]:
+    lines = [f"{_of(clusters, each)}{_shown(flag)}" for each in clusters for flag in each.files.shown]
+    if lines:
+        yield f"**What changes**, as was asked for:\n{bullets(_limited(lines, most))}"
+    edits = [f"{_of(clusters, each)}{code(edit, _PATH)}" for each in clusters for edit in each.files.edits]
+    if edits:
+        yield f"**Edits by hand, kept**\n{bullets(_limited(edits, most))}"
+
+
+def _of(clusters: Sequence[Cluster], cluster: Cluster) -> str:
+    """Which of them; nothing where there is one."""
+    return f"{code(cluster.name)}: " if len(clusters) > 1 else ""
+
+
+def _shown(change: Shown) -> str:
+    is_flag = change.flag in FLAGS
+    name = code(f"--{change.flag}") if is_flag else plain(change.flag)
+    return f"{name}: {_value(change.old)} → {_value(change.new)}"
+
+
+def _value(text: str) -> str:
+    return code(text, _PATH) if text else "none"
+
+
+def _files(proposal: Bootstrap, most: int) -> str:
+    lines = [
+        f"{code(each.path, _PATH)}, {'new' if each.before is None else 'changed'}"
+        for each in proposal.changes
+    ]
+    kept = [code(path, _PATH) for cluster in proposal.changed for path in cluster.files.kept]
+    lines += [f"{path}, kept as it is" for path in kept]
+    listed = bullets(_limited(lines, most))
+    return f"**Files**\n{listed}" if len(proposal.changed) <= 1 else fold("<b>Files</b>", listed)
+
+
+def _left(proposal: Bootstrap, around: Surroundings, most: int) -> Iterator[str]:
+    changed = proposal.changed
+    shared = [*_of_workflow(proposal), *_checks(around)]
+    if len(changed) == 1:
+        shared += todo.left_to_do(changed[0], proposal.repository)
+    if shared:
+        yield f"**What is left to do**\n{numbered(shared)}"
+    if len(changed) == 1:
+        yield from _at_once(changed[0])
+        return
+    for cluster in changed[:most]:
+        told = [numbered(todo.left_to_do(cluster, proposal.repository)), *_at_once(cluster)]
+        yield fold(todo.heading(cluster), "\n\n".join(told))
+    if len(changed) > most:
+        yield (
+            f"For the other {len(changed) - most} clusters it is the same with their own values: "
+            f"`flux-upgrade bootstrap --dry-run` prints it."
+        )
+
+
+def _at_once(cluster: Cluster) -> Iterator[str]:
+    if cluster.is_new:
+        yield todo.at_once(cluster)
+
+
+def _of_workflow(proposal: Bootstrap) -> Iterator[str]:
+    if proposal.workflow is not None:
+        yield workflow_file.to_do()
+
+
+def _checks(around: Surroundings) -> Iterator[str]:
+    # https://docs.github.com/en/actions/concepts/security/github_token
+    if around.waits_for_checks:
+        yield (
+            "Select **Approve workflows to run** in the merge box, should workflows check your pull "
+            "requests: GitHub lets them wait for somebody with write access where a pull request was opened "
+            "with `GITHUB_TOKEN`."
+        )
+
+
+def _end(proposal: Bootstrap) -> str:
+    back = "revert this pull request"
+    if any(cluster.is_new for cluster in proposal.changed):
+        back += ", and where Flux is in the cluster already, `flux uninstall` there first"
+    # Not "-": below a list, that would be more of the same list.
+    return (
+        f"* **To roll back:** {back}.\n"
+        "* **To refuse:** close it; it is not opened again until somebody runs the bootstrap by hand."
+    )
+
+
+def _limited(lines: Sequence[str], most: int) -> list[str]:
+    if len(lines) <= most:
+        return list(lines)
+    return [*lines[:most], f"… and {len(lines) - most} more"]

@@ -1,0 +1,112 @@
+"""Commands for a person's shell: every value quoted, none that a block of Markdown could end with."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+
+from flux_upgrade.bootstrap.flag_table import FLAGS
+from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, OciOptions, Provider
+from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions, spell
+from flux_upgrade.markdown import BREAK
+
+_BACKTICKS = re.compile(r"`+")
+_FENCE = 3
+_WIDTH = 96
+"""Characters of a line, before a command is broken."""
+_FIELDS = (
+    *("owner", "repository", "hostname", "ssh_hostname", "branch", "path", "interval", "secret_name"),
+    *("username", "personal", "read_write_key", "recurse_submodules", "with_bearer_token"),
+    *("allow_insecure_http", "app_id", "app_installation_id", "app_installation_owner", "app_base_url"),
+)
+"""Of the options, those that are flags by that name; what is only for a repository that is created aside."""
+
+
+def words(*given: str) -> str:
+    """A command, its words quoted for a POSIX shell."""
+    return " ".join(shlex.quote(_printable(word)) for word in given)
+
+
+def broken(first: str, *rest: str) -> str:
+    """A command whose arguments stand below each other where one line is too long. All are quoted already."""
+    line = " ".join((first, *rest))
+    return line if len(line) <= _WIDTH else " \\\n  ".join((first, *rest))
+
+
+def block(*lines: str, kind: str = "sh") -> str:
+    """Lines as a block of code."""
+    # Our own markers are looked for in code, too.
+    text = "\n".join(lines).replace("<!--", f"<{BREAK}!--")
+    fence = "`" * max(_FENCE, max(map(len, _BACKTICKS.findall(text)), default=0) + 1)
+    return f"{fence}{kind}\n{text}\n{fence}"
+
+
+def piped(told: str, command: str) -> str:
+    """What ``told`` prints of ``$TOKEN``, which is asked for, into ``command``.
+
+    ``read`` and ``printf`` are builtins: what they handle is in no list of processes. It is one command,
+    for of several that are pasted ``read`` would take the second for the token.
+    """
+    return f"(read -rs TOKEN &&\n  {told} |\n  {command})"
+
+
+def namespace(name: str) -> str:
+    """Made where it is missing; Flux's own manifest takes it over."""
+    made = words("kubectl", "create", "namespace", name, "--dry-run=client", "-o", "yaml")
+    return f"{made} | kubectl apply --server-side -f -"
+
+
+def bootstrap_command(options: BootstrapOptions, *extra: str) -> str:
+    """What makes the same files again. ``extra``: words of it that are no flags of Flux, quoted already.
+
+    Without what holds a secret, or names a file of one machine.
+    """
+    flags = [f"--{name}={value}" if value else f"--{name}" for name, value in _flags(options)]
+    return broken("flux-upgrade bootstrap", *(words(flag) for flag in flags), *extra)
+
+
+def _flags(options: BootstrapOptions) -> Iterator[tuple[str, str]]:
+    """Name and value of each flag that is not at its default, in the order of the help; a switch has none."""
+    if options.oci is not None:
+        yield "source", "oci"
+    else:
+        yield "provider", str(options.provider)
+    default = BootstrapOptions(
+        options.provider, Auth.SSH, InstallOptions(""), oci=options.oci and OciOptions("")
+    )
+    before, values = _values(default), _values(options)
+    for flag in FLAGS.values():
+        value = values.get(flag.name, "")
+        if flag.is_local or flag.is_secret or value == before.get(flag.name, ""):
+            continue
+        yield flag.name, "" if value is True else spell(value)
+
+
+def _values(options: BootstrapOptions) -> dict[str, str | bool | list[str]]:
+    """Flag → value, of the flags that the files follow from."""
+    values = {"version": options.install.version, **options.install.flags()}
+    components = options.install.components
+    if components[: len(DEFAULT_COMPONENTS)] == DEFAULT_COMPONENTS:
+        values["components"] = list(DEFAULT_COMPONENTS)
+        values["components-extra"] = list(components[len(DEFAULT_COMPONENTS) :])
+    values |= {name.replace("_", "-"): getattr(options, name) for name in _FIELDS}
+    values |= {
+        "token-auth": options.auth is Auth.TOKEN,
+        "sparse-checkout": list(options.sparse_checkout),
+        "url": options.url if options.provider is Provider.GIT else "",
+    }
+    if options.oci is not None:
+        values |= {
+            "url": options.oci.url,
+            "cluster-url": options.oci.cluster_url,
+            "cluster-path": options.oci.cluster_path,
+            "oci-provider": options.oci.provider,
+            "allow-insecure-http": options.oci.allow_insecure_http,
+        }
+    return values
+
+
+def _printable(word: str) -> str:
+    """Nobody can see, and nobody should paste, what is not printable."""
+    return "".join(char if char.isprintable() else "\ufffd" for char in word)

@@ -1,0 +1,150 @@
+"""``add-workflow``: the workflow that upgrades what was bootstrapped, beside its files.
+
+``examples/scheduled.yaml`` is the same text; a test keeps them equal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from flux_upgrade.bootstrap.changes import FileChange
+from flux_upgrade.errors import ForbiddenByForge, UsageError
+
+FOLDER = ".github/workflows/"
+PATH = f"{FOLDER}flux-upgrade.yaml"
+ACTION = "OWNER/flux-upgrade@v0"
+"""Where nobody tells whose action it is: the reader fills in the owner."""
+_ACTION = re.compile(r"[\w.-]+/[\w.-]+(?:/[\w./-]+)?@[\w./-]+")
+_USES = re.compile(r"[ \t]*(?:-[ \t]+)?[\"']?uses[\"']?:[ \t]*[\"']?(?P<what>[^\"'\s#]+)")
+_DOES = re.compile(r"[ \t]*(?:-[ \t]+)?[\"']?mode[\"']?:[ \t]*[\"']?(?:bootstrap|plan|rollback)\b")
+_NAME = re.compile(r"(?:^|/)flux-upgrade(?:[/@:]|$)")
+_RUNS = re.compile(r"^[^#\n]*\bflux-upgrade (?:action|upgrade)\b", re.MULTILINE)
+"""Without a container: the command itself."""
+TEXT = """\
+# Every day: patches become pull requests, a pending minor becomes a draft.
+# To approve a minor, mark its draft as ready, or press "Run workflow" and enter it, like 2.9.
+#
+# Once, in the repository's settings, Actions, General:
+# allow "GitHub Actions to create and approve pull requests".
+name: flux-upgrade
+
+on:
+  schedule:
+    - cron: "17 5 * * *"
+  workflow_dispatch:
+    inputs:
+      approve:
+        description: A minor (2.9) or a version (v2.9.4) to let through; empty to look for news
+        type: string
+        default: ""
+
+# Two runs would only wait for each other, so one waits for the other from the beginning.
+concurrency:
+  group: flux-upgrade
+  cancel-in-progress: false
+
+permissions: {}
+
+jobs:
+  upgrade:
+    name: Upgrade Flux
+    runs-on: ubuntu-24.04
+    timeout-minutes: 10
+    permissions:
+      contents: write # branch and commit
+      pull-requests: write # the pull request
+      issues: write # labels and assignees, and the issue where there are no drafts
+      statuses: write # the proof, as a commit status
+    steps:
+      - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
+        with:
+          persist-credentials: false
+      - uses: OWNER/flux-upgrade@v0
+        with:
+          approve: ${{ inputs.approve }}
+"""
+
+
+def workflow_text(action: str = ACTION) -> str:
+    """The workflow's text. ``action``: ``owner/flux-upgrade@v0``, as the workflow that runs names it."""
+    return TEXT.replace(ACTION, action if _ACTION.fullmatch(action) else ACTION)
+
+
+def action_of(repository: str, ref: str) -> str:
+    """The action that runs, from ``GITHUB_ACTION_REPOSITORY`` and ``GITHUB_ACTION_REF``; else ``ACTION``.
+
+    Both are empty on a laptop, and where a workflow uses the action from its own checkout.
+    """
+    told = f"{repository.strip()}@{ref.strip()}"
+    return told if _ACTION.fullmatch(told) else ACTION
+
+
+def to_be_added(workflows: Iterable[tuple[str, bytes]], action: str = ACTION) -> FileChange | None:
+    """The file to add; None where a workflow upgrades already.
+
+    ``workflows``: path and content of the files below ``FOLDER`` at the base.
+    Raises UsageError where another file is in its place.
+    """
+    found = dict(workflows)
+    if any(upgrades(content) for content in found.values()):
+        return None
+    if PATH in found:
+        raise UsageError(
+            f"{PATH} is there, and does not run flux-upgrade's upgrade",
+            hint="rename it, or leave out --add-workflow and add the workflow yourself",
+        )
+    return FileChange(PATH, None, workflow_text(action).encode())
+
+
+def upgrades(workflow: bytes) -> bool:
+    """Whether a workflow has a step that upgrades: this action in no other mode, or the command."""
+    text = workflow.decode("utf-8", "replace")
+    if _RUNS.search(text):
+        return True
+    return any(not any(map(_DOES.match, step)) for step in _steps_with_us(text.splitlines()))
+
+
+def require_permission(may_write: bool | None, change: FileChange) -> None:  # noqa: FBT001 a port's answer
+    """``may_write``: what ``Hosting.may_write_workflows`` answers. Raises ForbiddenByForge, with the file."""
+    if may_write is not False:
+        return
+    raise ForbiddenByForge(
+        f"the token may not write workflows, so {change.path} cannot be added; nothing was written",
+        hint="GITHUB_TOKEN never may: use a GitHub App's token with `workflows: write`, or a personal access "
+        "token that has it; or leave out add-workflow and add this file yourself, as "
+        f"{change.path}:\n\n{change.after.decode()}",
+    )
+
+
+def to_do() -> str:
+    """What a person does once, so that the workflow may open pull requests. Markdown."""
+    return (
+        "Once, in the repository's **Settings → Actions → General**: allow GitHub Actions to create and "
+        f"approve pull requests, which `{PATH}` does with the job's own token."
+    )
+
+
+def _steps_with_us(lines: list[str]) -> Iterator[list[str]]:
+    """The lines of each step that uses an action of our name, whoever's copy it is."""
+    for at, line in enumerate(lines):
+        uses = _USES.match(line)
+        if uses is not None and _NAME.search(uses["what"]):
+            yield [*_above(lines, at), *_below(lines, at)]
+
+
+def _above(lines: list[str], at: int) -> Iterator[str]:
+    """Up to the dash that the step begins with."""
+    while at > 0 and not lines[at].lstrip().startswith("- "):
+        at -= 1
+        yield lines[at]
+
+
+def _below(lines: list[str], at: int) -> Iterator[str]:
+    """Down to the next step, or the end of the list."""
+    first = lines[at]
+    inside = len(first) - len(first.lstrip(" -"))
+    for line in lines[at + 1 :]:
+        if line.strip() and len(line) - len(line.lstrip(" ")) < inside:
+            return
+        yield line

@@ -1,0 +1,45 @@
+"""``flux-upgrade bootstrap``."""
+
+from __future__ import annotations
+
+import json
+
+from flux_upgrade.bootstrap.options import Source
+from flux_upgrade.bootstrapping.outcome import Ran
+from flux_upgrade.commands.bootstrap_git import Telling, bootstrap_git
+from flux_upgrade.commands.gathering_bootstrap import gather_bootstrap
+from flux_upgrade.commands.printing import fail, show
+from flux_upgrade.publish import exit_code
+from flux_upgrade.report.bootstrap import bootstrap_text, bootstrap_value
+from flux_upgrade.settings import Settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO
+
+
+def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
+    """Bootstrap, and say what is left to do."""
+
+    def tell(line: str) -> None:
+        err.write(f"{line}\n")
+        err.flush()
+
+    ran = perform(settings, Telling(tell))
+    if settings.json:
+        show(out, json.dumps(bootstrap_value(ran), indent=2, ensure_ascii=False) + "\n")
+    else:
+        show(out, bootstrap_text(ran))
+    for error in ran.errors:
+        fail(err, error.slug, error.message, error.hint)
+    return exit_code(type(error) for error in ran.errors)
+
+
+def perform(settings: Settings, telling: Telling) -> Ran:
+    """One whole run. Raises FluxUpgradeError for what is refused before the first write."""
+    gathered = gather_bootstrap(settings)
+    if gathered.first.source is Source.GIT:
+        return bootstrap_git(gathered, telling)
+    from flux_upgrade.commands.bootstrap_oci import bootstrap_oci
+
+    return bootstrap_oci(gathered, telling)

@@ -1,0 +1,78 @@
+"""The cluster's part of a bootstrap: looked at before anything is written, and brought to its files last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
+
+from flux_upgrade import ports
+from flux_upgrade.bootstrapping.cluster_place import ClusterPlace
+from flux_upgrade.bootstrapping.folder import manifests_of
+from flux_upgrade.bootstrapping.into_cluster import Desired, bootstrap_cluster
+from flux_upgrade.bootstrapping.preflight import check_cluster
+from flux_upgrade.bootstrapping.proposed import Cluster
+from flux_upgrade.bootstrapping.waiting import Run
+from flux_upgrade.build import build_timing
+from flux_upgrade.build_bootstrap import build_cluster, build_kustomize
+from flux_upgrade.commands.gathering_bootstrap import Gathered
+from flux_upgrade.ports import Timing, Tree
+
+_OUTSIDE = b".."
+
+
+class ClusterStep:
+    """One cluster, connected."""
+
+    def __init__(
+        self, cluster: ports.Cluster, gathered: Gathered, timing: Timing, tell: Callable[[str], None]
+    ) -> None:
+        self._cluster, self._gathered, self._timing, self._tell = cluster, gathered, timing, tell
+        self.place = ClusterPlace(cluster)
+
+    def check(self, cluster: Cluster, files: Mapping[str, bytes]) -> None:
+        """Refuse what cannot go well, as ``check_cluster`` does. ``files``: as for ``bootstrap``."""
+        check_cluster(self._cluster, self._desired(cluster, files, {}).wanted)
+
+    def bootstrap(self, cluster: Cluster, files: Mapping[str, bytes], revisions: Mapping[str, str]) -> None:
+        """Apply, and wait. Raises what ``bootstrap_cluster`` raises.
+
+        ``files``: as ``manifests_of`` takes them; ``revisions``: name of a source → what it has to come to.
+        """
+        desired = self._desired(cluster, files, revisions)
+        deadline = self._timing.now() + self._gathered.asked.timeout
+        bootstrap_cluster(self._cluster, desired, Run(self._timing, self._tell, deadline))
+
+    def _desired(self, cluster: Cluster, files: Mapping[str, bytes], revisions: Mapping[str, str]) -> Desired:
+        options = cluster.options
+        kustomize = build_kustomize(self._gathered.settings)
+        build = None if kustomize is None else kustomize.build
+        folder = options.folder if options.oci is None else options.namespace
+        manifests = manifests_of(files, folder, options.namespace, build)
+        return Desired(
+            options.install.version,
+            options.namespace,
+            manifests.components,
+            manifests.sync,
+            revisions,
+            self.place.handed_over,
+            options.secret_name,
+            options.force,
+        )
+
+
+def open_cluster(gathered: Gathered, opened: ExitStack, tell: Callable[[str], None]) -> ClusterStep:
+    """Connect to what ``--kubeconfig`` and ``--context`` name. Raises UsageError, ClusterUnavailable."""
+    asked, settings = gathered.asked, gathered.settings
+    cluster = build_cluster(settings, asked.kubeconfig, asked.context)
+    opened.enter_context(closing(cluster))
+    return ClusterStep(cluster, gathered, build_timing(settings), tell)
+
+
+def files_of(cluster: Cluster, tree: Tree) -> Mapping[str, bytes]:
+    """The cluster's folder as it will be; all of the repository where a kustomization leaves it."""
+    folder = f"{cluster.options.folder}/"
+    own = {path: tree.read(path) for path in tree.named(("",)) if path.startswith(folder)}
+    own |= {each.path: each.after for each in cluster.changes}
+    if not any(_OUTSIDE in content for path, content in own.items() if "kustomization" in path.lower()):
+        return own
+    return {path: tree.read(path) for path in tree.named(("",))} | own

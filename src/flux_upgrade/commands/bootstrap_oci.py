@@ -1,0 +1,184 @@
+"""A bootstrap from a registry: the artifacts are pushed, and what has a cluster take them is written down."""
+# Paths as the user wrote them: os calls, and no pathlib to import.
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from datetime import UTC, datetime
+
+from flux_upgrade.bootstrap.changes import FileChange, FilesPlan
+from flux_upgrade.bootstrap.oci_names import COMPONENTS, of, places
+from flux_upgrade.bootstrap.oci_sync import ClusterCredentials, source_secrets
+from flux_upgrade.bootstrap.options import BootstrapOptions
+from flux_upgrade.bootstrapping import access
+from flux_upgrade.bootstrapping.access import AccessPlan, carry_out
+from flux_upgrade.bootstrapping.access_plan import plan_access
+from flux_upgrade.bootstrapping.local import write_all
+from flux_upgrade.bootstrapping.oci import OciOutcome, OciPlan, kustomization_of, plan_oci, push_oci
+from flux_upgrade.bootstrapping.oci_handover import commands, handover
+from flux_upgrade.bootstrapping.outcome import Ran
+from flux_upgrade.bootstrapping.proposed import Cluster, bootstrap_of, cluster_of, handover_of
+from flux_upgrade.build import (
+    build_registry,
+    build_releases,
+    build_spool,
+    build_timing,
+    build_tree,
+    build_worktree,
+    read_text,
+)
+from flux_upgrade.commands.bootstrap_cluster import ClusterStep, open_cluster
+from flux_upgrade.commands.bootstrap_git import Telling
+from flux_upgrade.commands.gathering_bootstrap import Gathered, given_of, place_of, registry_access
+from flux_upgrade.edges.ssh_keys import generate
+from flux_upgrade.errors import FluxUpgradeError
+from flux_upgrade.hosting import Secret
+from flux_upgrade.ports import ArtifactRegistry
+from flux_upgrade.promotion.pulled import Means
+from flux_upgrade.settings_bootstrap import BootstrapCluster
+from flux_upgrade.values import NamedTuple
+
+
+class _Ready(NamedTuple):
+    """One cluster, planned."""
+
+    asked: BootstrapCluster
+    plan: OciPlan
+    means: Means
+    registry: ArtifactRegistry | None
+    """Of the cluster's own artifact."""
+    credentials: AccessPlan
+    credential_means: access.Means
+    cluster: Cluster
+    paths: Mapping[str, bytes]
+    """What a person applies, as ``oci_handover.handover`` gives it."""
+
+
+def bootstrap_oci(gathered: Gathered, telling: Telling) -> Ran:
+    """One whole run. Raises as ``bootstrap_git``."""
+    with ExitStack() as opened:
+        step = _cluster_step(gathered, telling, opened)
+        ready = [_planned(gathered, each, step, opened) for each in gathered.clusters]
+        if step is not None:
+            step.check(ready[0].cluster, ready[0].paths)
+        ran = Ran(
+            bootstrap_of([each.cluster for each in ready], gathered.config.branch_prefix),
+            is_dry=gathered.asked.dry_run,
+            checkout=gathered.checkout.root,
+        )
+        for each in ready:
+            ran = _carried_out(gathered, each, ran, step)
+            if ran.error is not None:
+                break
+        return ran
+
+
+def _cluster_step(gathered: Gathered, telling: Telling, opened: ExitStack) -> ClusterStep | None:
+    return open_cluster(gathered, opened, telling.tell) if gathered.asked.kubeconfig else None
+
+
+def _planned(
+    gathered: Gathered, each: BootstrapCluster, step: ClusterStep | None, opened: ExitStack
+) -> _Ready:
+    options, found = each.options, places(each.options)
+    # The credentials that were given are for the registry that Flux's artifact is pushed to.
+    settings = gathered.settings._replace(artifact=found.flux, registry=registry_access(gathered))
+    releases = build_releases(settings)
+    means = Means(
+        build_registry(settings, found.flux),
+        gathered.regenerator,
+        opened.enter_context(build_spool()),
+        releases.commit,
+        datetime.fromtimestamp(build_timing(settings).now(), UTC),
+    )
+    registry = None if found.cluster is None else build_registry(settings, found.cluster)
+    plan = plan_oci(options, _kustomization(options), gathered.components, means, registry)
+    place = place_of(gathered, each, None) or (step.place if step is not None else None)
+    credential_means = access.Means(None, place, generate)
+    given = given_of(gathered, options)._replace(more=_secrets(gathered, options))
+    paths = handover(plan)
+    below = f"{each.name}/" if len(gathered.clusters) > 1 else ""
+    files = FilesPlan(
+        plan.manifest.version,
+        tuple(_changes(gathered, below, paths)),
+        shown=plan.manifest.shown,
+        edits=plan.manifest.edits,
+        manifest=plan.manifest,
+    )
+    cluster = cluster_of(each.name or str(found.flux), options, files, commands=commands(plan))
+    credentials = plan_access(options, given, credential_means)
+    return _Ready(each, plan, means, registry, credentials, credential_means, cluster, paths)
+
+
+def _kustomization(options: BootstrapOptions) -> Mapping[str, bytes] | None:
+    path = of(options).kustomization
+    if not path:
+        return None
+    folder, name = os.path.split(path)
+    return kustomization_of(build_tree(folder or "."), name)
+
+
+def _secrets(gathered: Gathered, options: BootstrapOptions) -> tuple[Secret, ...]:
+    asked = gathered.asked
+    credentials = ClusterCredentials(asked.secrets.cluster_username, asked.secrets.cluster_password)
+    ca = read_text(options.ca_file, "check --ca-file") if options.ca_file else ""
+    return source_secrets(options, credentials, ca)
+
+
+def _changes(gathered: Gathered, below: str, paths: Mapping[str, bytes]) -> Iterator[FileChange]:
+    """What is to be written below the folder that was given."""
+    tree = build_tree(gathered.settings.path)
+    for path, content in sorted(paths.items()):
+        name = below + path
+        before = tree.read(name) if name in tree.named((name,)) else None
+        if before != content:
+            yield FileChange(name, before, content)
+
+
+def _carried_out(gathered: Gathered, ready: _Ready, ran: Ran, step: ClusterStep | None) -> Ran:
+    """What was done before something fails is told."""
+    outcome = push_oci(ready.plan, ready.means, ready.registry)
+    ran = _told(ran, outcome)
+    if outcome.failure is not None:
+        return ran._replace(error=outcome.failure)
+    try:
+        done = carry_out(ready.credentials, ready.credential_means)
+        if gathered.asked.secret_file and done.handed_over:
+            ran = ran._replace(secret_files=(*ran.secret_files, done.where))
+        told = handover_of(done, in_cluster=step is not None)
+        ran = _with(ran, ready.cluster._replace(handover=told))
+        if step is None:
+            write_all(ready.cluster.changes, build_worktree(gathered.settings))
+        elif not ran.is_dry:
+            revision = _revision(outcome)
+            step.bootstrap(ready.cluster, ready.paths, {COMPONENTS: revision})
+            ran = ran._replace(ready={**ran.ready, ready.cluster.name: revision})
+    except FluxUpgradeError as error:
+        return ran._replace(error=error)
+    return ran
+
+
+def _with(ran: Ran, cluster: Cluster) -> Ran:
+    proposal = ran.proposal
+    clusters = tuple(cluster if each.name == cluster.name else each for each in proposal.clusters)
+    return ran._replace(proposal=proposal._replace(clusters=clusters))
+
+
+def _told(ran: Ran, outcome: OciOutcome) -> Ran:
+    pushed = outcome.flux
+    if pushed is None:
+        return ran
+    return ran._replace(
+        artifact=f"{pushed.address.repository}:{pushed.tag}", digest=pushed.digest, is_promoted=not ran.is_dry
+    )
+
+
+def _revision(outcome: OciOutcome) -> str:
+    """As an OCIRepository has it."""
+    existing = outcome.plan.existing
+    digest = outcome.flux.digest if outcome.flux is not None else ""
+    if not digest and existing is not None:
+        digest = existing.pulled.stored.digest
+    return f"{outcome.plan.places.flux.tag}@{digest}"

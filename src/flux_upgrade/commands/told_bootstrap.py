@@ -1,0 +1,42 @@
+"""What a bootstrap by the Action has to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flux_upgrade.bootstrapping.workflow_file import action_of
+from flux_upgrade.commands.bootstrap import perform
+from flux_upgrade.commands.bootstrap_git import Telling
+from flux_upgrade.commands.told import Told
+from flux_upgrade.report.bootstrap import bootstrap_outputs, bootstrap_text, bootstrap_value, warnings_of
+from flux_upgrade.report.bootstrap_summary import bootstrap_summary
+from flux_upgrade.runner import Runner
+from flux_upgrade.settings import Settings
+
+_BY_ITSELF = ("push", "schedule")
+"""Events that no person asks for a bootstrap with: what was answered to the last pull request stands."""
+
+
+def act(settings: Settings, where: Runner, warn: Callable[[str], None]) -> Told:
+    """As ``told.act``. ``warn`` is not needed: what a person should know is told at the end."""
+    del warn
+    telling = Telling(
+        _unheard,
+        where.run_url,
+        action_of(where.action_repository, where.action_ref),
+        is_asked=where.event not in _BY_ITSELF,
+    )
+    ran = perform(settings, telling)
+    return Told(
+        bootstrap_text(ran),
+        bootstrap_summary(ran),
+        lambda report: bootstrap_outputs(ran, report),
+        bootstrap_value(ran),
+        tuple((error.slug, error.message, error.hint) for error in ran.errors),
+        tuple(warnings_of(ran)),
+        tuple(type(error) for error in ran.errors),
+    )
+
+
+def _unheard(line: str) -> None:
+    """The Action has no cluster whose progress could be told."""

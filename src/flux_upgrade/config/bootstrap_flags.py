@@ -1,0 +1,197 @@
+"""Flux's bootstrap flags as YAML values, or as words of a command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from yaml import MappingNode, Node, ScalarNode, SequenceNode
+
+from flux_upgrade.bootstrap.flag import Flag, Kind, Use
+from flux_upgrade.bootstrap.flag_fit import unknown
+from flux_upgrade.bootstrap.flag_table import FLAGS
+from flux_upgrade.bootstrap.flags import Value, read_value
+from flux_upgrade.bootstrap.validation import FORMS
+from flux_upgrade.config.shapes import Key, Schema, described
+from flux_upgrade.config.source import Source, is_text, kind, quoted
+from flux_upgrade.errors import UsageError
+from flux_upgrade.manifests.options import COMPONENTS, PATTERNS
+
+_NULL = "tag:yaml.org,2002:null"
+_BOOL = "tag:yaml.org,2002:bool"
+_INT = "tag:yaml.org,2002:int"
+_HINT = "see docs/reference/config.md for the flags and their values"
+_DURATION = r"(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ms|s|m|h))+"
+_CONTROLLERS = ("components", "components-extra")
+# strconv.ParseBool.
+_BOOLEANS = ("1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False")
+
+
+class BootstrapFlagValue(NamedTuple):
+    """The value of one flag, of its own kind or as text."""
+
+    flag: Flag
+
+    @property
+    def told(self) -> str:
+        """The kind."""
+        choices = ", ".join(f"`{each}`" for each in self.flag.choices)
+        return choices or str(self.flag.kind)
+
+    def schema(self) -> Schema:
+        """See Shape."""
+        match self.flag.kind:
+            case Kind.BOOLEAN:
+                return {"enum": [True, False, 0, 1, *_BOOLEANS]}
+            case Kind.NUMBER:
+                return {
+                    "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]+$"}]
+                }
+            case Kind.DURATION:
+                return {"type": "string", "pattern": f"^{_DURATION}$"}
+            case Kind.CHOICE:
+                return {"enum": list(self.flag.choices)}
+            case Kind.LIST:
+                return self._list_schema()
+        return {"type": "string", **self._pattern()}
+
+    def _list_schema(self) -> Schema:
+        is_controller = self.flag.name in _CONTROLLERS
+        items = {"enum": list(COMPONENTS)} if is_controller else {"type": "string", **self._pattern()}
+        return {"anyOf": [{"type": "array", "items": items}, {"type": "string"}]}
+
+    def _pattern(self) -> Schema:
+        name = self.flag.name
+        form = FORMS[name].pattern if name in FORMS else PATTERNS.get(name, "")
+        return {"pattern": f"^(?:{form}){'' if self.flag.default else '?'}$"} if form else {}
+
+    def read(self, name: str, node: Node, source: Source) -> Value | None:
+        """See Shape."""
+        value = _plain(node)
+        if value is None or (isinstance(value, list) and self.flag.kind is not Kind.LIST):
+            wanted = "text" if self.flag.kind is Kind.TEXT else f"a {self.flag.kind}"
+            remedy = "; put it in quotes" if isinstance(node, ScalarNode) and node.value else ""
+            source.refuse(node, f"{name} wants {wanted}, not {kind(node)}{remedy}")
+            return None
+        try:
+            return read_value(self.flag, value)
+        except UsageError as error:
+            source.refuse(node, error.message)
+            return None
+
+
+class BootstrapFlags(NamedTuple):
+    """A mapping of flags."""
+
+    told: str = "mapping of [flags](#flags-of-a-bootstrap)"
+    is_committed: bool = True
+    """Whether it stands in a file of the repository, where no secret may."""
+
+    def schema(self) -> Schema:
+        """See Shape."""
+        return {
+            "type": ["object", "null"],
+            "additionalProperties": False,
+            "properties": {key.name: described(key) for key in KEYS},
+        }
+
+    def read(self, name: str, node: Node, source: Source) -> dict[str, Value] | None:
+        """See Shape. Flags that cannot be given are left out."""
+        if node.tag == _NULL:
+            return {}
+        if not isinstance(node, MappingNode):
+            source.refuse(
+                node, f"{name} wants a mapping such as {{path: clusters/staging}}, not {kind(node)}"
+            )
+            return None
+        values: dict[str, Value] = {}
+        for word, (key, value) in source.entries(node).items():
+            told = unknown(word) or _refusal(FLAGS[word], is_committed=self.is_committed)
+            read = None if told else BootstrapFlagValue(FLAGS[word]).read(f"--{word}", value, source)
+            if told:
+                source.refuse(key, told)
+            elif read is not None:
+                values[word] = read
+        return values
+
+
+KEYS = tuple(
+    Key(flag.name, BootstrapFlagValue(flag), flag.told)
+    for flag in FLAGS.values()
+    if flag.use is not Use.REFUSED and not flag.is_secret
+)
+"""The flags that a file may have."""
+
+
+def _refusal(flag: Flag, *, is_committed: bool) -> str:
+    if flag.use is Use.REFUSED:
+        return f"--{flag.name} {flag.meaning}"
+    if flag.is_secret and is_committed:
+        return (
+            f"--{flag.name} holds a password, and has no place in a repository: give it to the command itself"
+        )
+    return ""
+
+
+def _plain(node: Node) -> Value | None:
+    """What YAML makes of it, of the types that a flag can have."""
+    if isinstance(node, SequenceNode):
+        return [str(each.value) for each in node.value] if all(map(is_text, node.value)) else None
+    if node.tag == _BOOL:
+        return str(node.value).lower() in ("true", "yes", "on")
+    if node.tag == _INT and re.fullmatch("[0-9]+", node.value):
+        return int(node.value)
+    return str(node.value) if is_text(node) else None
+
+
+def parse_bootstrap_flags(text: str, where: str) -> Mapping[str, Value]:
+    """Flags given in one text: Flux's name → value.
+
+    Either a YAML mapping (``path: clusters/staging``), or ``name=value`` as on Flux's command
+    line, each in a line or all in one, with or without ``--``. ``where``: what the text was
+    given as. Raises UsageError with all problems.
+    """
+    source = Source()
+    words = text.split()
+    if words and (words[0].startswith("--") or "=" in words[0].partition(":")[0]):
+        flags = _from_words(words, source)
+    else:
+        root = source.compose(text)
+        flags = {} if root is None else BootstrapFlags(is_committed=False).read("this", root, source) or {}
+    problems = [message for _, message in source.problems()]
+    if problems:
+        raise UsageError(f"{where}: {'; '.join(problems)}", hint=_HINT)
+    return flags
+
+
+def _from_words(words: list[str], source: Source) -> dict[str, Value]:
+    texts: dict[str, str] = {}
+    for name, text in _pairs(words, source):
+        is_list = FLAGS[name].kind is Kind.LIST
+        if name in texts and not is_list:
+            source.refuse(1, f"--{name} is given twice")
+        # As Flux reads them: a list that is given again goes on.
+        texts[name] = f"{texts[name]},{text}" if name in texts and is_list else text
+    flags: dict[str, Value] = {}
+    for name, text in texts.items():
+        try:
+            flags[name] = read_value(FLAGS[name], text)
+        except UsageError as error:
+            source.refuse(1, error.message)
+    return flags
+
+
+def _pairs(words: list[str], source: Source) -> Iterator[tuple[str, str]]:
+    for word in words:
+        name, equals, text = word.removeprefix("--").partition("=")
+        told = unknown(name) or _refusal(FLAGS[name], is_committed=False)
+        if not equals and not word.startswith("--"):
+            source.refuse(1, f"{quoted(word)} is not name=value")
+        elif told:
+            source.refuse(1, told)
+        elif not equals and FLAGS[name].kind is not Kind.BOOLEAN:
+            source.refuse(1, f"--{name} has no value; write --{name}=…")
+        else:
+            # A boolean by itself is true, as Flux reads its own.
+            yield name, text if equals else "true"

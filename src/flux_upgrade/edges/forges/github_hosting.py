@@ -1,0 +1,240 @@
+"""GitHub as the host of a repository: what it is, who may get at it, what its workflows are given."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+from flux_upgrade.edges.forges import github_hosting_words as words
+from flux_upgrade.edges.forges.github import owner_and_name, require_one_server
+from flux_upgrade.edges.forges.github_hosting_reads import GitHubReads, sensible, told
+from flux_upgrade.edges.forges.github_trouble import Attempt
+from flux_upgrade.edges.http import Client
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.errors import ForbiddenByForge, UsageError
+from flux_upgrade.hosting import DeployKey, Hosted, NewRepository
+from flux_upgrade.ports import Timing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.edges.forges.github_hosting_writes import GitHubHostingWrites
+
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
+"""GitHub puts a hyphen in the place of anything else, and the repository would have another name."""
+_VISIBILITIES = ("private", "internal", "public")
+_INSTALLATION = "ghs_"
+"""How the tokens of apps begin, and GITHUB_TOKEN, which is the token of one."""
+_SILENT = ("github_pat_", "ghu_")
+"""How tokens begin of which no header says what they may."""
+_ACTIONS = "github-actions[bot]"
+
+
+class GitHubHosting:
+    """The port Hosting over the API of github.com or a GitHub Enterprise Server.
+
+    Arguments and errors are those of ``GitHubForge``. Reads are tried again; writes are sent once.
+    """
+
+    def __init__(  # noqa: PLR0913  (a server has two addresses)
+        self,
+        client: Client,
+        repository: str,
+        token: str,
+        *,
+        timing: Timing,
+        api_url: str = "https://api.github.com",
+        graphql_url: str = "https://api.github.com/graphql",
+        pause: float = 1.0,
+    ) -> None:
+        self._owner, _ = owner_and_name(repository)
+        require_one_server(api_url, graphql_url)
+        self._name = one_line(repository)
+        self._path = "/repos/" + quote(repository)
+        self._is_installation = token.startswith(_INSTALLATION)
+        self._is_silent = not token or token.startswith(_SILENT)
+        self._reads = GitHubReads(client, timing, api_url, graphql_url)
+        self._client = client
+        self._timing = timing
+        self._addresses = (api_url, graphql_url)
+        self._pause = pause
+        self._made: GitHubHostingWrites | None = None
+
+    def repository(self) -> Hosted | None:
+        """See the port: two calls. Raises UsageError for a repository that was renamed."""
+        attempt = words.reading(self._name)
+        found = self._reads.found(self._path, attempt)
+        if found is None:
+            return None
+        facts = told(found, attempt)
+        with sensible(attempt):
+            hosted = _hosted(facts)
+        if hosted.name.lower() != self._name.lower():
+            raise words.renamed(self._name, hosted.name)
+        return hosted._replace(is_empty=self._is_empty(hosted.default_branch, attempt))
+
+    def _is_empty(self, branch: str, attempt: Attempt) -> bool:
+        """Git's endpoints answer 409 for a repository without commits.
+
+        The ``size`` that GitHub tells is no proof: it is found out later, in kilobytes.
+        Source: https://docs.github.com/rest/git/refs#get-a-reference.
+        """
+        answer = self._reads.answer(f"{self._path}/git/ref/heads/{quote(branch)}", attempt)
+        if answer.status == HTTPStatus.CONFLICT and b"is empty" in answer.body:
+            return True
+        if answer.status != HTTPStatus.NOT_FOUND:
+            self._reads.require(answer, attempt)
+        return False
+
+    def create(self, wanted: NewRepository) -> Hosted:
+        """See the port. Raises UsageError where the owner, the name or the visibility cannot be."""
+        self._require_fit(wanted)
+        made = self._create(wanted)
+        if made is None:
+            there = self.repository()
+            if there is None:
+                raise words.hidden(wanted.name)
+            return there
+        with sensible(words.creating(wanted.name)):
+            return _hosted(made)
+
+    def _require_fit(self, wanted: NewRepository) -> None:
+        owner, name = owner_and_name(wanted.name)
+        if not _NAME.fullmatch(name) or name in (".", ".."):
+            raise UsageError(
+                f"{one_line(wanted.name)} cannot be the name of a repository on GitHub",
+                hint="use letters, digits, `.`, `-` and `_`",
+            )
+        possible = [each for each in _VISIBILITIES if each != "internal" or not wanted.is_personal]
+        if wanted.visibility not in possible:
+            raise UsageError(
+                f"the repository cannot be {one_line(wanted.visibility)}",
+                hint=f"choose of {', '.join(possible)}",
+            )
+        if wanted.is_personal:
+            attempt = words.asking_who(wanted.name)
+            login = self._who(attempt)
+            if login.lower() != owner.lower():
+                raise words.not_yours(login, wanted.name)
+
+    def _who(self, attempt: Attempt) -> str:
+        facts = told(self._reads.require(self._reads.answer("/user", attempt), attempt), attempt)
+        with sensible(attempt):
+            return str(facts["login"])
+
+    def _create(self, wanted: NewRepository) -> dict[str, Any] | None:
+        try:
+            return self._writes().create(wanted)
+        except ForbiddenByForge as refusal:
+            # 404 is said to whom may not, and of what is no organization: the token is to blame for one only.
+            if not wanted.is_personal and refusal.message.endswith("Not Found"):
+                self._require_organization(wanted.name)
+            raise
+
+    def _require_organization(self, name: str) -> None:
+        attempt = words.asking_about(name.partition("/")[0])
+        found = self._reads.found(f"/users/{quote(name.partition('/')[0])}", attempt)
+        if found is None:
+            raise words.no_account(name)
+        if told(found, attempt).get("type") == "User":
+            raise words.a_person(name)
+
+    def grant(self, team: str, permission: str) -> None:
+        """See the port."""
+        self._writes().grant(team, permission)
+
+    def deploy_keys(self) -> tuple[DeployKey, ...]:
+        """See the port."""
+        attempt = words.listing_keys(self._name)
+        entries = self._reads.listed(f"{self._path}/keys", attempt)
+        with sensible(attempt):
+            return tuple(
+                DeployKey(each["title"], _plain(each["key"]), bool(each["read_only"]), int(each["id"]))
+                for each in entries
+            )
+
+    def add_deploy_key(self, key: DeployKey) -> DeployKey:
+        """See the port. One that is registered here already, by whatever title, is given as it is."""
+        try:
+            made = self._writes().add_key(key)
+        except ForbiddenByForge as refusal:
+            if "already in use" not in refusal.message:
+                raise
+            # Of a call before this one, of which the answer was lost; or of another repository.
+            there = [each for each in self.deploy_keys() if each.public == _plain(key.public)]
+            if not there:
+                raise
+            return there[0]
+        with sensible(words.adding_key(self._name)):
+            return key._replace(public=_plain(key.public), id=int(made["id"]))
+
+    def remove_deploy_key(self, key: DeployKey) -> None:
+        """See the port."""
+        # To whom may not remove it, GitHub says the same as of one that is gone; the list tells them apart.
+        if not self._writes().remove_key(key) and any(each.id == key.id for each in self.deploy_keys()):
+            attempt = words.removing_key(key.title, self._name)
+            raise ForbiddenByForge(f"GitHub refuses to {attempt.doing}", hint=attempt.advice)
+
+    def host_keys(self) -> tuple[str, ...]:
+        """See the port. Enterprise Server publishes none."""
+        attempt = words.asking_host_keys()
+        facts = told(self._reads.require(self._reads.answer("/meta", attempt), attempt), attempt)
+        with sensible(attempt):
+            return tuple(_plain(key) for key in facts.get("ssh_keys") or ())
+
+    def put_secret(self, name: str, text: str, environment: str = "") -> None:
+        """See the port. Put again, it is replaced."""
+        attempt = words.sealing(name, environment, self._name)
+        inside = f"/environments/{quote(environment, safe='')}" if environment else "/actions"
+        place = f"{self._path}{inside}/secrets"
+        found = self._reads.answer(f"{place}/public-key", attempt)
+        if environment and found.status == HTTPStatus.NOT_FOUND:
+            raise words.no_environment(environment, self._name)
+        facts = told(self._reads.require(found, attempt), attempt)
+        with sensible(attempt):
+            key = (str(facts["key_id"]), str(facts["key"]))
+            self._writes().put_secret(name, text, environment, place, key)
+
+    def may_write_workflows(self) -> bool | None:
+        """See the port: of a classic token GitHub tells; GITHUB_TOKEN never may.
+
+        Source: https://docs.github.com/apps/oauth-apps/building-oauth-apps/scopes-for-oauth-apps.
+        """
+        attempt = words.asking_rights()
+        if self._is_silent:
+            return None
+        if self._is_installation:
+            return False if self._reads.viewer(attempt) == _ACTIONS else None
+        answer = self._reads.require(self._reads.answer("/user", attempt), attempt)
+        scopes = answer.headers.get("x-oauth-scopes")
+        return None if scopes is None else "workflow" in (scope.strip() for scope in scopes.split(","))
+
+    def _writes(self) -> GitHubHostingWrites:
+        from flux_upgrade.edges.forges.github_hosting_writes import GitHubHostingWrites
+        from flux_upgrade.edges.forges.github_transport import Transport
+
+        if self._made is None:
+            api_url, graphql_url = self._addresses
+            transport = Transport(
+                self._client, self._timing, api_url=api_url, graphql_url=graphql_url, pause=self._pause
+            )
+            self._made = GitHubHostingWrites(transport, self._timing, self._name)
+        return self._made
+
+
+def _hosted(facts: dict[str, Any]) -> Hosted:
+    """As it is when it was created; whether there is something in it, GitHub does not tell here."""
+    return Hosted(
+        name=str(facts["full_name"]),
+        url=str(facts["html_url"]).rstrip("/"),
+        default_branch=str(facts["default_branch"]),
+        visibility=str(facts.get("visibility") or ("private" if facts["private"] else "public")),
+        is_empty=True,
+        is_archived=bool(facts["archived"]),
+    )
+
+
+def _plain(key: str) -> str:
+    """Without the comment."""
+    return " ".join(key.split()[:2])

@@ -1,0 +1,112 @@
+"""Reading about a repository, an account or GitHub itself: our own client, which tries again. No PyGithub."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Any
+
+from flux_upgrade.edges import paging
+from flux_upgrade.edges.forges import github_trouble as refusals
+from flux_upgrade.edges.forges.github_trouble import Attempt
+from flux_upgrade.edges.http import Ask, Client, Response
+from flux_upgrade.errors import SourceUnavailable
+from flux_upgrade.ports import Timing
+
+_ASK = Ask(
+    headers={"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"},
+    accept_status=(400, 401, 403, 404, 409, 410, 422, 451),
+)
+_MAX_PAGES = 20
+"""Of 100 each: no repository has that many deploy keys."""
+
+
+class GitHubReads:
+    """GETs below ``api_url``, and who the viewer is."""
+
+    def __init__(self, client: Client, timing: Timing, api_url: str, graphql_url: str) -> None:
+        self._client = client
+        self._timing = timing
+        self._api_url = api_url.rstrip("/")
+        self._graphql_url = graphql_url
+
+    def found(self, path: str, attempt: Attempt) -> Response | None:
+        """The answer to a GET; None for 404. Raises what ``attempt`` makes of anything else."""
+        response = self._answer(f"{self._api_url}{path}", attempt)
+        return None if response.status == HTTPStatus.NOT_FOUND else self.require(response, attempt)
+
+    def answer(self, path: str, attempt: Attempt) -> Response:
+        """The answer to a GET, whatever GitHub says. Raises ForgeUnavailable where it says nothing."""
+        return self._answer(f"{self._api_url}{path}", attempt)
+
+    def require(self, response: Response, attempt: Attempt) -> Response:
+        """An answer of success. Raises what ``attempt`` makes of another one."""
+        if response.is_found:
+            return response
+        with_body = refusals.refusal_of(response.status, _parsed(response), response.headers)
+        raise refusals.error_of(with_body, attempt, self._timing.now())
+
+    def listed(self, path: str, attempt: Attempt) -> list[Any]:
+        """All pages of a list."""
+        url: str | None = f"{self._api_url}{path}?per_page=100"
+        entries: list[Any] = []
+        for _ in range(_MAX_PAGES):
+            response = self.require(self._answer(url or "", attempt), attempt)
+            page = _parsed(response)
+            if not isinstance(page, list):
+                raise refusals.nonsense(attempt)
+            entries += page
+            url = paging.next_page(response.headers.get("link", ""), response.url)
+            if url is None:
+                return entries
+        raise refusals.nonsense(attempt, "its list has no end")
+
+    def viewer(self, attempt: Attempt) -> str:
+        """The login that the token acts as, of apps too: ``github-actions[bot]``."""
+        body = json.dumps({"query": "{ viewer { login } }"}).encode()
+        with _telling(attempt):
+            response = self._client.query(self._graphql_url, body, _ASK)
+        told = _parsed(response)
+        if not response.is_found or (isinstance(told, dict) and told.get("errors")):
+            refusal = refusals.refusal_of(response.status, told, response.headers)
+            raise refusals.error_of(refusal, attempt, self._timing.now())
+        with sensible(attempt):
+            return str(told["data"]["viewer"]["login"])
+
+    def _answer(self, url: str, attempt: Attempt) -> Response:
+        with _telling(attempt):
+            return self._client.get(url, _ASK)
+
+
+def told(response: Response, attempt: Attempt) -> dict[str, Any]:
+    """The JSON object that an answer holds. Raises ForgeUnavailable."""
+    parsed = _parsed(response)
+    if not isinstance(parsed, dict):
+        raise refusals.nonsense(attempt)
+    return parsed
+
+
+@contextmanager
+def sensible(attempt: Attempt) -> Iterator[None]:
+    """An answer that has not what GitHub's answers have is none of GitHub's."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise refusals.nonsense(attempt) from None
+
+
+@contextmanager
+def _telling(attempt: Attempt) -> Iterator[None]:
+    try:
+        yield
+    except SourceUnavailable as error:
+        raise refusals.unreachable(error, attempt) from None
+
+
+def _parsed(response: Response) -> Any:
+    try:
+        return json.loads(response.body)
+    except (ValueError, RecursionError):
+        return None

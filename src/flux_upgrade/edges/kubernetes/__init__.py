@@ -1,0 +1,1 @@
+"""A Kubernetes cluster, by the official client: the extra ``cluster``. Imported only for a kubeconfig."""

@@ -1,0 +1,118 @@
+"""The port Cluster, on requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from flux_upgrade.cluster_objects import CRD, NAMESPACE, SECRET, Kind, Object, Reference, part, reference
+from flux_upgrade.edges.kubernetes.requests import Ask, Requests
+from flux_upgrade.edges.kubernetes.served import Resource, Served
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.errors import ClusterUnavailable
+
+_PAGE = 500
+
+
+class KubernetesCluster:
+    """See the port. ``closing`` is called once, at the end."""
+
+    def __init__(self, requests: Requests, closing: Callable[[], None]) -> None:
+        self._requests = requests
+        self._served = Served(requests)
+        self._closing = closing
+
+    @property
+    def name(self) -> str:
+        """See the port."""
+        return self._requests.cluster
+
+    def version(self) -> str:
+        """See the port."""
+        answer = self._requests.ask(Ask("/version", "tell its version"))
+        version = answer.get("gitVersion") if isinstance(answer, dict) else None
+        if not isinstance(version, str):
+            raise ClusterUnavailable(
+                f"what answers at the address of '{one_line(self.name)}' is no Kubernetes API",
+                hint="check the server's address in the kubeconfig, and what stands between",
+            )
+        return version
+
+    def get(self, what: Reference) -> Object | None:
+        """See the port."""
+        resource = self._served.find(what.kind)
+        if resource is None:
+            return None
+        found: Object | None = self._requests.ask(
+            Ask(resource.path(what.namespace, what.name), f"give {what}")
+        )
+        return found
+
+    def list(self, kind: Kind, namespace: str = "") -> tuple[Object, ...]:
+        """See the port."""
+        resource = self._served.find(kind)
+        return () if resource is None else tuple(self._pages(resource, kind, namespace))
+
+    def _pages(self, resource: Resource, kind: Kind, namespace: str) -> Iterator[Object]:
+        query: tuple[tuple[str, str], ...] = (("limit", str(_PAGE)),)
+        ask = Ask(resource.path(namespace), f"list objects of kind {kind.name}", query)
+        while True:
+            answer = self._requests.ask(ask) or {}
+            yield from answer.get("items") or ()
+            further = answer.get("metadata", {}).get("continue")
+            if not further:
+                return
+            ask = ask._replace(query=(*query, ("continue", further)))
+
+    def apply(self, wanted: Object, manager: str) -> Object | None:
+        """See the port."""
+        what = reference(wanted)
+        resource = self._served.find_version(str(wanted.get("apiVersion")), what.kind.name)
+        if resource is None:
+            return None
+        applied: Object | None = self._requests.ask(
+            Ask(
+                resource.path(what.namespace, what.name),
+                f"take {what}",
+                (("fieldManager", manager), ("force", "true")),
+                wanted,
+                is_secret=what.kind == SECRET,
+            )
+        )
+        if applied is None and resource.is_namespaced:
+            self._refuse_without_namespace(what)
+        if applied is not None and what.kind == CRD:
+            self._served.forget(str(part(applied, "spec").get("group")))
+        return applied
+
+    def _refuse_without_namespace(self, what: Reference) -> None:
+        """An API server says the same of a missing namespace as of a kind that it does not serve."""
+        if self.get(Reference(NAMESPACE, "", what.namespace)) is None:
+            raise ClusterUnavailable(
+                f"{what} cannot be applied: the namespace '{one_line(what.namespace)}' is not in the cluster",
+                hint="let the namespace stand among the resources of the kustomization",
+            )
+
+    def changes(self, what: Reference, since: str, seconds: float) -> Iterator[Object | None]:
+        """See the port."""
+        resource = self._served.find(what.kind)
+        if resource is None:
+            return
+        query = (
+            ("watch", "true"),
+            ("fieldSelector", f"metadata.name={what.name}"),
+            ("resourceVersion", since),
+            ("timeoutSeconds", str(max(1, int(seconds)))),
+        )
+        ask = Ask(resource.path(what.namespace), f"tell of changes of {what}", query)
+        for event in self._requests.lines(ask, seconds):
+            match event:
+                case {"type": "ADDED" | "MODIFIED", "object": dict() as state}:
+                    yield state
+                case {"type": "DELETED"}:
+                    yield None
+                case _:  # ERROR, most of all 410 Gone: the version is too old to be told from
+                    return
+
+    def close(self) -> None:
+        """See the port."""
+        self._closing()

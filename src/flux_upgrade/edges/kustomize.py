@@ -1,0 +1,101 @@
+"""Kustomizations, built by whatever program on PATH can: ``kustomize``, ``kubectl`` or ``flux``."""
+# PATH is a string, and so is what is found on it.
+# ruff: noqa: PTH103, PTH118, PTH120, PTH123
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from tempfile import TemporaryDirectory
+
+from flux_upgrade.edges import programs
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.errors import ClusterUnfit
+
+_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    "kustomize": ("build", "{folder}"),
+    "kubectl": ("kustomize", "{folder}"),
+    # It needs to be told of a Kustomization, and is to ask no cluster for it.
+    "flux": (
+        "build",
+        "kustomization",
+        "{name}",
+        "--path={folder}",
+        "--kustomization-file={folder}/gotk-sync.yaml",
+        "--dry-run",
+    ),
+}
+_LONGEST = 600
+
+
+class Kustomize:
+    """The first of the programs on ``path`` (folders with ``:`` between).
+
+    It is run with ``environment`` and nothing else in its environment, without a shell, in an empty
+    temporary folder, for at most ``timeout`` seconds. Its plugins stay off, and its rule
+    stays on that files come from below the kustomization: a repository must not be able to put a file of
+    this machine into a cluster.
+    """
+
+    def __init__(self, path: str, environment: Mapping[str, str], timeout: float = 120.0) -> None:
+        found = ((name, programs.find(path, name)) for name in _ARGUMENTS)
+        self._name, self._program = next(((n, p) for n, p in found if p is not None), ("", ""))
+        self._environment = dict(environment)
+        self._timeout = timeout
+
+    @property
+    def program(self) -> str:
+        """Its path; empty where there is none."""
+        return self._program
+
+    def build(self, files: Mapping[str, bytes], folder: str, name: str) -> bytes:
+        """Build the kustomization in ``folder``; YAML documents.
+
+        ``files``: path relative to the repository's root → content, all that it may refer to.
+        ``name``: of the Kustomization in its ``gotk-sync.yaml``. Raises ClusterUnfit.
+        """
+        with TemporaryDirectory(prefix="flux-upgrade-") as root:
+            for path, content in files.items():
+                _write(root, path, content)
+            words = {"folder": os.path.join(root, folder), "name": name}
+            return self._run(*(each.format(**words) for each in _ARGUMENTS[self._name]), root=root)
+
+    def _run(self, *arguments: str, root: str) -> bytes:
+        import subprocess  # late: few runs build a kustomization
+
+        try:
+            done = subprocess.run(  # noqa: S603  (a program found by us, a list of arguments, no shell)
+                [self._program, *arguments],
+                env=self._environment,
+                cwd=root,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=self._timeout,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise self._failed(f"it did not end within {self._timeout:g} s") from None
+        except OSError as error:
+            raise self._failed(f"{error.strerror}") from error
+        if done.returncode != 0:
+            told = " ".join(done.stderr.decode("utf-8", "replace").split()).replace(f"{root}/", "")
+            raise self._failed(told or f"it ended with {done.returncode}")
+        return done.stdout
+
+    def _failed(self, why: str) -> ClusterUnfit:
+        return ClusterUnfit(
+            f"{one_line(self._program)} cannot build the kustomization: {one_line(why, _LONGEST)}",
+            hint="mend kustomization.yaml: build it by hand with the same program",
+        )
+
+
+def _write(root: str, path: str, content: bytes) -> None:
+    """A file below ``root``; Git has no paths that lead out of it."""
+    target = os.path.join(root, path)
+    if os.path.commonpath((root, os.path.normpath(target))) != root:
+        raise ClusterUnfit(
+            f"{one_line(path)} is outside of the repository", hint="move it into the repository"
+        )
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    with open(target, "xb") as file:
+        file.write(content)

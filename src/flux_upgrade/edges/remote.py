@@ -1,0 +1,186 @@
+"""The port Remote over Git: one branch of a repository on any server, read and committed to.
+
+What is worked on is always a fresh fetch, in a temporary repository of ours: no checkout of
+the user's has a part in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Self
+
+from flux_upgrade.edges.branch_repository import BranchRepository
+from flux_upgrade.edges.forges import remotes
+from flux_upgrade.edges.forges.git_repository import Refs, Signature
+from flux_upgrade.edges.git_command import Settings, unattended
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.edges.remote_tree import CommitTree
+from flux_upgrade.errors import (
+    ForbiddenByForge,
+    ForgeUnavailable,
+    Overtaken,
+    RepositoryUnfit,
+    WriteFailed,
+)
+
+_HEADS = "refs/heads/"
+_FILE = "100644"
+_OTHER_OBJECTS = "hash algorithm"
+"""What Git says of a push with objects of another kind than the server's."""
+
+
+class Author:
+    """Who commits, by the flags ``--author-name`` and ``--author-email`` of Flux, and when."""
+
+    def __init__(self, name: str, email: str, now: Callable[[], float]) -> None:
+        self._name, self._email, self._now = name, email, now
+
+    def sign(self) -> Signature:
+        """At this moment."""
+        return Signature(self._name, self._email, int(self._now()))
+
+
+class GitRemote:
+    """``branch`` of the repository at ``url``. To be closed, or used in ``with``.
+
+    Fetched when it is made; raises ForgeUnavailable, ForbiddenByForge, and RepositoryUnfit where
+    the repository has branches, and this is none of them: which one Flux follows is not for us to
+    begin, and ``flux bootstrap`` does not either.
+    """
+
+    def __init__(
+        self, url: str, branch: str, environment: Mapping[str, str], settings: Settings, author: Author
+    ) -> None:
+        self._url, self._branch, self._author = url, branch, author
+        self._environment, self._settings = unattended(environment), settings
+        self._repository = self._new()
+        try:
+            self._head = self._fetched()
+            self._tree = CommitTree(self._repository, self._head)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """See the port."""
+        self._repository.close()
+
+    @property
+    def head(self) -> str:
+        """See the port; after a push, what was pushed."""
+        return self._head
+
+    @property
+    def tree(self) -> CommitTree:
+        """See the port; after a push, what was pushed."""
+        return self._tree
+
+    def push(self, files: Mapping[str, bytes], message: str) -> str:
+        """See the port. Modes of files stay; nothing is pushed where nothing would change.
+
+        Raises WriteFailed, before anything is made, for a path that a link or a folder is at.
+        """
+        contents = {path: (self._mode(path), content) for path, content in files.items()}
+        if not self._head:
+            self._head = self._begun(contents, message)
+        else:
+            before = self._repository.commit(self._head).tree
+            tree = self._repository.tree(before, contents)
+            if tree == before:
+                return self._head
+            self._head = self._pushed(tree, message)
+        self._tree = CommitTree(self._repository, self._head)
+        return self._head
+
+    def _new(self) -> BranchRepository:
+        return BranchRepository(self._url, self._environment, self._settings)
+
+    def _fetched(self) -> str:
+        """The branch's head; empty where the repository is."""
+        ref = _HEADS + self._branch
+        refs = self._repository.refs([f"{_HEADS}*"])
+        if ref in refs.oids:
+            if not self._repository.fetch({ref: refs.oids[ref]}, is_whole=True):
+                raise Overtaken("the branch has gone while it was fetched", hint="run flux-upgrade again")
+            return self._repository.oid(ref)
+        if any(name.startswith(_HEADS) for name in refs.oids):
+            raise self._no_branch(refs)
+        return ""
+
+    def _no_branch(self, refs: Refs) -> RepositoryUnfit:
+        where, wanted = remotes.masked(self._url), one_line(self._branch)
+        begin = f"begin the branch with `git push origin HEAD:{_HEADS}{wanted}`"
+        return RepositoryUnfit(
+            f"{where} has no branch {wanted}",
+            hint=f"{begin}, or name one that is there: --branch {one_line(refs.head)}"
+            if refs.head
+            else begin,
+        )
+
+    def _begun(self, contents: Mapping[str, tuple[str, bytes]], message: str) -> str:
+        """The first commit. Nothing tells beforehand which kind of objects an empty repository takes."""
+        try:
+            return self._first(contents, message, sha256=False)
+        except ForgeUnavailable as error:
+            if _OTHER_OBJECTS not in error.message:
+                raise
+        self._repository.close()
+        self._repository = self._new()
+        return self._first(contents, message, sha256=True)
+
+    def _first(self, contents: Mapping[str, tuple[str, bytes]], message: str, *, sha256: bool) -> str:
+        tree = self._repository.tree(self._repository.begin(sha256=sha256), contents)
+        return self._pushed(tree, message)
+
+    def _pushed(self, tree: str, message: str) -> str:
+        parents = [self._head] if self._head else []
+        oid = self._repository.plain_commit(tree, parents, message, self._author.sign())
+        try:
+            self._repository.push(oid, _HEADS + self._branch, self._head)
+        except ForbiddenByForge as error:
+            if not self._head:  # no pull request without a branch to merge into
+                raise
+            raise ForbiddenByForge(
+                error.message, hint=f"{error.hint}; or go by a pull request with --pull-request"
+            ) from error
+        return oid
+
+    def _mode(self, path: str) -> str:
+        """That of the file that is replaced."""
+        entry, above = self._tree.entry(path), path
+        while above := above.rpartition("/")[0]:
+            if self._tree.entry(above) is not None:
+                raise _in_the_way(above)
+        if entry is None and self._tree.has_folder(path):
+            raise _in_the_way(path)
+        if entry is not None and not entry.is_file:
+            raise _in_the_way(path)
+        return _FILE if entry is None else entry.mode
+
+
+def open_remote(
+    url: str, branch: str, token: str, environment: Mapping[str, str], author: Author
+) -> GitRemote:
+    """The branch, fetched. ``token``: sent to the origin of ``url`` alone; empty: the user's own means.
+
+    ``environment``: what Git is run with. Raises UsageError for an address that takes no token, and
+    what ``GitRemote`` raises.
+    """
+    settings = remotes.authorization(url, token) if token else ()
+    return GitRemote(url, branch, environment, settings, author)
+
+
+def _in_the_way(path: str) -> WriteFailed:
+    return WriteFailed(
+        f"{one_line(path)} is not a plain file on the branch, and nothing was written",
+        hint="it is a link, a folder or a submodule there: replace it first, or take another --path",
+    )

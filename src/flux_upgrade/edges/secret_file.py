@@ -1,0 +1,152 @@
+"""Secrets handed over in a file that only its owner reads, and that no Git will ever see."""
+# Descriptors, modes and links: os calls throughout.
+# ruff: noqa: PTH105, PTH107, PTH112, PTH116, PTH118, PTH120
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+
+from flux_upgrade.bootstrap import secret_manifest
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.edges.regular import read_regular
+from flux_upgrade.errors import UsageError, WriteFailed
+from flux_upgrade.hosting import Secret
+
+_MODE = 0o600
+_OTHERS = 0o077
+_MAX_FILE = 1024 * 1024
+
+
+class SecretFile:
+    """A manifest of Secrets at ``path``. ``kept_out``: folders that it must not be in, the checkout's say.
+
+    Raises UsageError where a secret would not be safe there: in a Git work tree, also through a
+    link; in a folder where anybody may exchange the file; over a file that is somebody else's, or that
+    others can read.
+    """
+
+    is_readable = True
+    is_cluster = False
+
+    def __init__(self, path: str, kept_out: tuple[str, ...] = ()) -> None:
+        self._shown = one_line(path)
+        self._path = os.path.realpath(path)
+        self._check_folder(tuple(map(os.path.realpath, kept_out)))
+        self._check_file()
+
+    @property
+    def where(self) -> str:
+        """The file's real path, for the report."""
+        return self._path
+
+    def present(self, name: str, namespace: str) -> Secret | None:
+        """A Secret that stands there; None: there is none.
+
+        Raises UsageError where the file is something else.
+        """
+        return next((each for each in self._all() if (each.name, each.namespace) == (name, namespace)), None)
+
+    def put(self, wanted: tuple[Secret, ...]) -> None:
+        """Write the manifest, whole or not at all; Secrets of other names stay. Raises WriteFailed."""
+        new = {(each.namespace, each.name) for each in wanted}
+        others = (each for each in self._all() if (each.namespace, each.name) not in new)
+        content = secret_manifest.manifest((*wanted, *others)).encode()
+        temporary = os.path.join(os.path.dirname(self._path), f".flux-upgrade-{os.urandom(8).hex()}")
+        try:
+            _write(temporary, content)
+            os.replace(temporary, self._path)
+        except OSError as error:
+            raise WriteFailed(
+                f"{self._shown} cannot be written: {error.strerror}",
+                hint="check the folder's permissions and its disk's space, or name another --secret-file",
+            ) from error
+        finally:
+            with suppress(OSError):  # after success it is gone
+                os.remove(temporary)
+
+    def _all(self) -> tuple[Secret, ...]:
+        try:
+            text = read_regular(self._path, _MAX_FILE).decode()
+            return secret_manifest.parse(text)
+        except FileNotFoundError:
+            return ()
+        except OSError as error:
+            raise UsageError(
+                f"{self._shown} cannot be read: {error.strerror}", hint="name another file with --secret-file"
+            ) from error
+        except (UnicodeDecodeError, UsageError):
+            raise UsageError(
+                f"{self._shown} is there, and is not a manifest of Secrets as flux-upgrade writes it",
+                hint="name another file with --secret-file, or move this one away",
+            ) from None
+
+    def _check_folder(self, kept_out: tuple[str, ...]) -> None:
+        folder = os.path.dirname(self._path)
+        if not os.path.isdir(folder):
+            raise UsageError(
+                f"there is no folder for {self._shown}",
+                hint=f"make it with `mkdir -m 700 {one_line(folder)}`",
+            )
+        if any(f"{self._path}/".startswith(f"{kept.rstrip('/')}/") for kept in kept_out):
+            raise self._in_git("the folder that is worked on")
+        if repository := next(filter(_is_git, _above(folder)), ""):
+            raise self._in_git(f"the Git repository {one_line(repository)}")
+        mode = os.stat(folder).st_mode
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            raise UsageError(
+                f"{self._shown} is in a folder that anybody may write to, and could be exchanged there",
+                hint="name a file in a folder of your own with --secret-file",
+            )
+
+    def _check_file(self) -> None:
+        try:
+            there = os.lstat(self._path)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise UsageError(
+                f"{self._shown} cannot be used: {error.strerror}", hint="name another file with --secret-file"
+            ) from error
+        if not stat.S_ISREG(there.st_mode):
+            raise UsageError(f"{self._shown} is not a file", hint="name a file with --secret-file")
+        if there.st_uid != os.geteuid():
+            raise UsageError(
+                f"{self._shown} belongs to somebody else", hint="name a file of your own with --secret-file"
+            )
+        if there.st_mode & _OTHERS:
+            raise UsageError(
+                f"{self._shown} can be read or written by others",
+                hint=f"should it hold a key, make another with --rotate-key; `chmod 600 {self._shown}` first",
+            )
+
+    def _in_git(self, what: str) -> UsageError:
+        return UsageError(
+            f"{self._shown} is in {what}, from where a secret may be committed",
+            hint="name a file outside of any repository with --secret-file",
+        )
+
+
+def _above(folder: str) -> Iterator[str]:
+    """``folder`` and all those above."""
+    yield folder
+    while (parent := os.path.dirname(folder)) != folder:
+        folder = parent
+        yield folder
+
+
+def _is_git(folder: str) -> bool:
+    """A work tree, or a bare repository."""
+    inside = (os.path.join(folder, name) for name in ("HEAD", "objects", "refs"))
+    return os.path.lexists(os.path.join(folder, ".git")) or all(map(os.path.lexists, inside))
+
+
+def _write(path: str, content: bytes) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    with os.fdopen(os.open(path, flags, _MODE), "wb") as file:
+        os.fchmod(file.fileno(), _MODE)
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bootstrap.arranged import OTHERS, TITLE, arrange, file_at, handed_over, options, ours
+from bootstrap.registered_keys import RegisteredKeys
+from flux_upgrade.bootstrap.options import Auth, OciOptions, Provider
+from flux_upgrade.bootstrapping.access import Access, Given, Means, ToDo
+from flux_upgrade.bootstrapping.access_plan import plan_access
+from flux_upgrade.bootstrapping.places import ActionsSecret, Place
+from flux_upgrade.edges.ssh_keys import generate
+from flux_upgrade.errors import UsageError
+from flux_upgrade.hosting import AppCredentials, DeployKey, Secret
+
+
+@pytest.fixture
+def github() -> RegisteredKeys:
+    return RegisteredKeys(list(OTHERS))
+
+
+@pytest.fixture(params=["file", "actions"])
+def place(request: pytest.FixtureRequest, tmp_path: Path, github: RegisteredKeys) -> Place:
+    return file_at(tmp_path) if request.param == "file" else ActionsSecret(github, "FLUX", "staging")
+
+
+def test_the_first_run_makes_a_key(github: RegisteredKeys, place: Place) -> None:
+    done = arrange(github, place)
+    data, (key,) = handed_over(github, place), ours(github)
+    assert data["identity.pub"] == f"{key.public}\n"
+    assert data["known_hosts"] == (
+        "github.com ssh-ed25519 AAAAhost\ngithub.com ecdsa-sha2-nistp256 AAAAhost\n"
+    )
+    assert key.is_read_only
+    assert done == Access(
+        title=TITLE,
+        public=key.public,
+        is_new_key=True,
+        is_registered=True,
+        registered=True,
+        where=place.where,
+        handed_over=("flux-system",),
+        to_do=(ToDo.APPLY_SECRET,),
+    )
+    assert done.fingerprint.startswith("SHA256:")
+
+
+def test_the_second_run_writes_nothing(github: RegisteredKeys, place: Place) -> None:
+    first = arrange(github, place)
+    github.fails_after = 0
+    assert not plan_access(options(), Given(), Means(github, place, generate)).changes
+    second = arrange(github, place)
+    assert (second.public, second.is_new_key, second.registered, second.handed_over, second.to_do) == (
+        first.public,
+        False,
+        False,
+        (),
+        (),
+    )
+    assert second.is_registered
+
+
+def test_a_key_is_rotated(github: RegisteredKeys, place: Place) -> None:
+    old = arrange(github, place).public
+    done = arrange(github, place, Given(rotate=True))
+    assert done.public != old
+    assert [key.public for key in done.removed] == [old]
+    assert [key.public for key in ours(github)] == [done.public]
+    assert handed_over(github, place)["identity.pub"] == f"{done.public}\n"
+    assert done.to_do == (ToDo.APPLY_SECRET,)
+
+
+def test_other_rights_keep_the_key(github: RegisteredKeys, place: Place) -> None:
+    first = arrange(github, place)
+    before = handed_over(github, place)
+    done = arrange(github, place, read_write_key=True)
+    assert [(key.public, key.is_read_only) for key in ours(github)] == [(first.public, False)]
+    assert (done.registered, done.is_new_key, done.handed_over) == (True, False, ())
+    assert handed_over(github, place) == before
+
+
+def test_a_key_that_was_removed_by_hand(github: RegisteredKeys, tmp_path: Path) -> None:
+    """The one in the file is registered again; one that nobody can read gives way to another."""
+    file, actions = file_at(tmp_path), ActionsSecret(github, "FLUX", "staging")
+    first = arrange(github, file)
+    github.keys = list(OTHERS)
+    assert arrange(github, file).public == first.public
+    github.keys = list(OTHERS)
+    again = arrange(github, actions)
+    assert again.public != first.public
+    assert [key.public for key in ours(github)] == [again.public]
+
+
+def test_the_users_own_key(github: RegisteredKeys, place: Place) -> None:
+    arrange(github, place)
+    own = generate()._replace(passphrase="open sesame")
+    done = arrange(github, place, Given(key=own))
+    assert (done.public, done.is_new_key, len(done.removed)) == (own.public, False, 1)
+    assert [key.public for key in ours(github)] == [own.public]
+    data = handed_over(github, place)
+    assert (data["identity"], data["password"]) == (own.private, "open sesame")
+    github.fails_after = 0
+    assert arrange(github, place, Given(key=own)).handed_over == ()
+
+
+@pytest.mark.parametrize(
+    ("may_write", "asks_to_write", "titles"),
+    [(True, True, ["ann's"]), (True, False, ["ann's"]), (False, False, ["ann's"]), (False, True, [TITLE])],
+)
+def test_a_key_that_is_registered_under_another_title(
+    github: RegisteredKeys, place: Place, titles: list[str], *, may_write: bool, asks_to_write: bool
+) -> None:
+    own = generate()
+    github.keys.append(DeployKey("ann's", own.public, is_read_only=not may_write, id=7))
+    arrange(github, place, Given(key=own), read_write_key=asks_to_write)
+    assert [key.title for key in github.keys if key.public == own.public] == titles
+
+
+def test_known_hosts_that_changed(github: RegisteredKeys, tmp_path: Path) -> None:
+    first = arrange(github, file_at(tmp_path))
+    github.published = ("ssh-ed25519 AAAAnew",)
+    done = arrange(github, file_at(tmp_path))
+    assert (done.public, done.registered, done.handed_over) == (first.public, False, ("flux-system",))
+    assert handed_over(github, file_at(tmp_path))["known_hosts"] == "github.com ssh-ed25519 AAAAnew\n"
+
+
+def test_no_place_means_no_key(github: RegisteredKeys) -> None:
+    github.fails_after = 0
+    done = arrange(github, None, Given(key=generate()))
+    assert done == Access(TITLE, to_do=(ToDo.CREATE_SECRET,))
+    assert done.fingerprint == ""
+
+
+@pytest.mark.parametrize(
+    ("silent", "todo"), [(False, (ToDo.REGISTER_KEY, ToDo.APPLY_SECRET)), (True, (ToDo.APPLY_SECRET,))]
+)
+def test_without_an_api_a_person_registers_the_key(
+    tmp_path: Path, todo: tuple[ToDo, ...], *, silent: bool
+) -> None:
+    hosts = Given(known_hosts="[git.lan]:2222 ssh-ed25519 AAAAhost")
+    more = {"provider": Provider.GIT, "url": "ssh://git@git.lan:2222/infra", "silent": silent}
+    done = arrange(None, file_at(tmp_path), hosts, **more)
+    assert (done.title, done.is_new_key, done.is_registered, done.to_do) == (TITLE, True, False, todo)
+    again = arrange(None, file_at(tmp_path), hosts, **more)
+    assert (again.public, again.to_do) == (done.public, todo[:-1])
+
+
+def test_a_repository_that_is_still_to_be_created_has_no_keys(github: RegisteredKeys, place: Place) -> None:
+    github.keys = [DeployKey(TITLE, "ssh-ed25519 AAAAnobodys", id=1)]
+    means = Means(github, place, generate)
+    plan = plan_access(options(), Given(), means, is_new_repository=True)
+    assert (plan.makes_key, plan.registers, plan.outdated) == (True, True, ())
+    assert github.writes == []
+
+
+@pytest.mark.parametrize(
+    ("more", "given", "data"),
+    [
+        ({"auth": Auth.TOKEN}, Given(token="t0ken"), {"username": "git", "password": "t0ken"}),
+        (
+            {"auth": Auth.APP, "app_id": "12"},
+            Given(app=AppCredentials("12", "PEM\n", "7")),
+            {"githubAppID": "12", "githubAppInstallationID": "7", "githubAppPrivateKey": "PEM\n"},
+        ),
+    ],
+)
+def test_tokens_and_apps_need_no_key(
+    github: RegisteredKeys, place: Place, more: dict[str, Any], given: Given, data: dict[str, str]
+) -> None:
+    done = arrange(github, place, given, **more)
+    assert handed_over(github, place) == data
+    assert (done.title, done.public, done.handed_over) == ("", "", ("flux-system",))
+    assert "add" not in github.writes
+    # What nobody can read back is sealed anew: the token may be another.
+    assert bool(arrange(github, place, given, **more).handed_over) != place.is_readable
+
+
+def test_secrets_for_registries_go_along(github: RegisteredKeys, tmp_path: Path) -> None:
+    more = Secret("registry", "flux-system", {".dockerconfigjson": "{}"}, "kubernetes.io/dockerconfigjson")
+    given, place = Given(more=(more,)), file_at(tmp_path)
+    done = arrange(github, place, given, registry_creds="ann:s3cret")
+    assert done.handed_over == ("flux-system", "pull", "registry")
+    assert arrange(github, place, given, registry_creds="ann:s3cret").handed_over == ()
+    assert arrange(github, place, given, registry_creds="ann:0ther").handed_over != ()
+    oci = OciOptions("oci://ghcr.io/fleet/flux:latest")
+    other = tmp_path / "oci"
+    other.mkdir()
+    assert arrange(github, file_at(other), given, oci=oci).handed_over == ("registry",)
+
+
+@pytest.mark.parametrize(
+    ("more", "given", "told"),
+    [
+        ({"auth": Auth.TOKEN}, Given(), "no token"),
+        ({"auth": Auth.APP, "app_id": "12"}, Given(), "a private key"),
+        ({"url": "https://github.com/fleet/infra"}, Given(), "SSH server"),
+        ({}, Given(known_hosts=""), "no key of github.com"),
+        ({"registry_creds": "ann"}, Given(), "--registry-creds"),
+    ],
+)
+def test_what_is_missing_is_told_before_any_write(
+    github: RegisteredKeys, place: Place, more: dict[str, Any], given: Given, told: str
+) -> None:
+    with pytest.raises(UsageError, match=told):
+        arrange(github, place, given, **more)
+    assert github.writes == []
+
+
+def test_a_file_with_half_a_key(github: RegisteredKeys, tmp_path: Path) -> None:
+    place = file_at(tmp_path)
+    place.put((Secret("flux-system", "flux-system", {"identity": "private-part"}),))
+    with pytest.raises(UsageError, match="not its public part") as raised:
+        arrange(github, place)
+    assert "private-part" not in str(raised.value)
+    assert arrange(github, place, Given(rotate=True)).is_new_key
+
+
+def test_names_of_actions_secrets(github: RegisteredKeys) -> None:
+    with pytest.raises(UsageError, match="--actions-secret 'GITHUB_FLUX' must not begin"):
+        ActionsSecret(github, "GITHUB_FLUX")
+
+
+def test_nothing_secret_is_shown(github: RegisteredKeys, place: Place) -> None:
+    key = generate()
+    given = Given(key=key, token="t0ken-hidden", app=AppCredentials("1", "hidden-pem"))
+    plan = plan_access(options(registry_creds="ann:s3cret"), given, Means(github, place, generate))
+    for shown in (repr(given), repr(plan), str(plan), repr(arrange(github, place, given))):
+        assert not any(hidden in shown for hidden in ("PRIVATE", "t0ken", "hidden", "s3cret"))

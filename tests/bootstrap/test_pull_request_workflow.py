@@ -1,0 +1,109 @@
+"""The workflow that upgrades, added along with a bootstrap."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bootstrap.proposed_bootstraps import bootstrap, cluster
+from flux_upgrade.bootstrapping import headline
+from flux_upgrade.bootstrapping.pull_request import body
+from flux_upgrade.bootstrapping.workflow_file import (
+    ACTION,
+    PATH,
+    action_of,
+    require_permission,
+    to_be_added,
+    upgrades,
+    workflow_text,
+)
+from flux_upgrade.errors import ForbiddenByForge, UsageError
+from flux_upgrade.proposal import Surroundings
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+UPGRADING = b"jobs:\n  a:\n    steps:\n      - uses: acme/flux-upgrade@v0\n"
+
+
+def test_it_is_the_example() -> None:
+    assert workflow_text() == (EXAMPLES / "scheduled.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("repository", "ref", "expected"),
+    [
+        ("acme/flux-upgrade", "v0", "acme/flux-upgrade@v0"),
+        ("acme/flux-upgrade", "3d3c42e5aac5ba805825da76410c181273ba90b1", None),
+        ("", "", ACTION),
+        ("acme/flux-upgrade", "", ACTION),
+        ("acme/flux-upgrade", "v0\n      - run: id", ACTION),
+    ],
+)
+def test_the_action_is_the_one_that_runs(repository: str, ref: str, expected: str | None) -> None:
+    told = action_of(repository, ref)
+    assert told == (expected or f"{repository}@{ref}")
+    assert f"- uses: {told}\n" in workflow_text(told)
+    assert workflow_text(told).count("\n") == workflow_text().count("\n")
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.y*ml")))
+def test_the_examples_are_told_apart(name: str) -> None:
+    content = (EXAMPLES / name).read_bytes()
+    if b"jobs:" in content:
+        assert upgrades(content) is not name.startswith("bootstrap-")
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        ("- uses: acme/flux-upgrade@v0", True),
+        ("- name: Flux\n        uses: 'acme/flux-upgrade@v0' # v0.1", True),
+        ("- uses: docker://ghcr.io/acme/flux-upgrade:v0", True),
+        ("- uses: acme/flux-upgrade@v0\n        with:\n          mode: bootstrap", False),
+        ("- uses: acme/flux-upgrade@v0\n        with: {}\n      - uses: b/c@v1\n        with:\n          mode: plan", True),
+        ("- with:\n          mode: 'rollback'\n        uses: acme/flux-upgrade@v0", False),
+        ("- uses: acme/flux-upgrade@v0\n        with:\n          mode: ${{ inputs.mode }}", True),
+        ("- run: flux-upgrade upgrade --pull-request", True),
+        ("# - run: flux-upgrade upgrade\n      - run: flux-upgrade plan", False),
+        ("- uses: acme/flux-upgrade-notes@v1", False),
+    ],
+)  # fmt: skip
+def test_a_workflow_that_upgrades_is_known(step: str, *, expected: bool) -> None:
+    content = f"jobs:\n  a:\n    steps:\n      {step}\n      - run: true\n"
+    assert upgrades(content.encode()) is expected
+
+
+def test_it_is_added_once() -> None:
+    added = to_be_added([(".github/workflows/ci.yaml", b"jobs: {}\n")])
+    assert added is not None
+    assert (added.path, added.before) == (PATH, None)
+    assert to_be_added([(added.path, added.after)]) is None
+    assert to_be_added([(".github/workflows/other.yml", UPGRADING)]) is None
+
+
+def test_a_file_in_its_place_is_not_replaced() -> None:
+    with pytest.raises(UsageError, match="is there, and does not run"):
+        to_be_added([(PATH, b"jobs: {}\n")])
+
+
+def test_a_token_that_may_not_is_refused_with_the_file_to_paste() -> None:
+    added = to_be_added(())
+    assert added is not None
+    with pytest.raises(ForbiddenByForge, match="may not write workflows") as refused:
+        require_permission(may_write=False, change=added)
+    assert refused.value.hint.endswith(workflow_text())
+    for answer in (True, None):
+        require_permission(may_write=answer, change=added)
+
+
+def test_it_alone_is_a_pull_request_too() -> None:
+    done = cluster(path="clusters/staging")
+    done = done._replace(files=done.files._replace(changes=()))
+    proposal = bootstrap(done, workflow=to_be_added(()))
+    around = Surroundings(())
+    assert [each.path for each in proposal.changes] == [PATH]
+    assert headline.title(proposal, around) == "Add a workflow that upgrades Flux"
+    assert headline.direct_message(proposal) == "Add the workflow that upgrades Flux"
+    text = body(proposal, around, headline.state(proposal, around))
+    assert "**Upgrade workflow** · 1 file\n" in text
+    assert "Settings → Actions → General" in text

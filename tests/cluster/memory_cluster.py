@@ -1,0 +1,92 @@
+"""The port Cluster over a mapping, and one that ends at any call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from flux_upgrade.cluster_objects import Kind, Object, Reference, reference
+from flux_upgrade.ports import Cluster
+
+T = TypeVar("T")
+
+
+class MemoryCluster:
+    """Holds objects; nothing in it ever changes by itself."""
+
+    def __init__(self, *objects: Object, version: str = "v1.34.1") -> None:
+        self.objects = {reference(each): each for each in objects}
+        self.kubernetes = version
+        self.applied: list[tuple[Reference, str]] = []
+
+    @property
+    def name(self) -> str:
+        return "memory"
+
+    def version(self) -> str:
+        return self.kubernetes
+
+    def get(self, what: Reference) -> Object | None:
+        return self.objects.get(what)
+
+    def list(self, kind: Kind, namespace: str = "") -> tuple[Object, ...]:
+        return tuple(
+            each
+            for what, each in self.objects.items()
+            if what.kind == kind and namespace in ("", what.namespace)
+        )
+
+    def apply(self, wanted: Object, manager: str) -> Object | None:
+        self.applied.append((reference(wanted), manager))
+        self.objects[reference(wanted)] = wanted
+        return wanted
+
+    def changes(self, what: Reference, since: str, seconds: float) -> Iterator[Object | None]:
+        del what, since, seconds
+        yield from ()
+
+    def close(self) -> None:
+        pass
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class Dying:
+    """A cluster whose user is killed at its ``at``-th write: before it is sent, or before its answer comes."""
+
+    def __init__(self, cluster: Cluster, at: int, *, is_sent: bool) -> None:
+        self._cluster = cluster
+        self._left = at
+        self._is_sent = is_sent
+
+    @property
+    def name(self) -> str:
+        return self._cluster.name
+
+    def version(self) -> str:
+        return self._cluster.version()
+
+    def get(self, what: Reference) -> Object | None:
+        return self._cluster.get(what)
+
+    def list(self, kind: Kind, namespace: str = "") -> tuple[Object, ...]:
+        return self._cluster.list(kind, namespace)
+
+    def apply(self, wanted: Object, manager: str) -> Object | None:
+        return self._dying(lambda: self._cluster.apply(wanted, manager))
+
+    def changes(self, what: Reference, since: str, seconds: float) -> Iterator[Object | None]:
+        return self._cluster.changes(what, since, seconds)
+
+    def close(self) -> None:
+        self._cluster.close()
+
+    def _dying(self, call: Callable[[], T]) -> T:
+        self._left -= 1
+        if self._left == 0:
+            if self._is_sent:
+                call()
+            raise Killed
+        return call()

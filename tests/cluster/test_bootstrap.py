@@ -1,0 +1,54 @@
+"""A bootstrap of a cluster, on the stand-in and on a real API server."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+
+from cluster.driving import PRIVATE, Driven, desired
+from cluster.small_flux import REVISION
+from flux_upgrade.bootstrapping.into_cluster import bootstrap_cluster
+from flux_upgrade.bootstrapping.preflight import check_cluster
+
+
+def test_a_cluster_is_bootstrapped_and_ready(driven: Driven) -> None:
+    cluster = driven.connect()
+    installed = bootstrap_cluster(cluster, desired(), driven.run())
+    cluster.close()
+
+    assert installed.was_applied
+    assert [(str(each.what), each.revision) for each in installed.ready] == [
+        ("GitRepository flux-system/flux-system", REVISION),
+        ("Kustomization flux-system/flux-system", REVISION),
+    ]
+    secret = driven.object("api/v1/namespaces/flux-system/secrets/flux-system")
+    assert secret is not None
+    assert b64decode(secret["data"]["identity"]).decode() == PRIVATE
+    told = "\n".join(driven.told)
+    assert "Deployment flux-system/source-controller is ready" in told
+    assert "Kustomization flux-system/flux-system is ready" in told
+    assert PRIVATE not in told
+
+
+def test_a_second_run_changes_nothing(driven: Driven) -> None:
+    cluster = driven.connect()
+    bootstrap_cluster(cluster, desired(), driven.run())
+    before = driven.everything()
+    again = bootstrap_cluster(cluster, desired(), driven.run())
+    cluster.close()
+
+    assert not again.was_applied
+    assert again.found.reconciles_itself
+    assert again.found.flux == "v2.9.4"
+    assert driven.everything() == before
+
+
+def test_the_secret_that_is_there_is_found_and_left_alone(driven: Driven) -> None:
+    cluster = driven.connect()
+    bootstrap_cluster(cluster, desired(), driven.run())
+    found = check_cluster(cluster, desired().wanted)
+    assert found.has_secret
+    assert found.public_key == "ssh-ed25519 AAAA"
+    before = driven.object("api/v1/namespaces/flux-system/secrets/flux-system")
+    bootstrap_cluster(cluster, desired(secrets=()), driven.run())
+    cluster.close()
+    assert driven.object("api/v1/namespaces/flux-system/secrets/flux-system") == before

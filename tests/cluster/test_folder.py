@@ -1,0 +1,106 @@
+"""What the files of a folder come to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+import yaml
+
+from cluster import small_flux
+from cluster.small_flux import FOLDER, KUSTOMIZATION
+from flux_upgrade.bootstrapping.folder import manifests_of
+from flux_upgrade.cluster_objects import reference
+from flux_upgrade.errors import ClusterUnfit, FluxUpgradeError, Unreadable
+
+PATCHED = KUSTOMIZATION + "patches:\n- path: more.yaml\n"
+SYNC = ["GitRepository flux-system/flux-system", "Kustomization flux-system/flux-system"]
+
+
+def names(files: Mapping[str, bytes]) -> tuple[list[str], list[str]]:
+    components, sync = manifests_of(files, FOLDER, "flux-system", None)
+    return [str(reference(each)) for each in components], [str(reference(each)) for each in sync]
+
+
+def without(name: str) -> dict[str, bytes]:
+    return {path: content for path, content in small_flux.files().items() if not path.endswith(name)}
+
+
+def test_plain_resources_need_no_program() -> None:
+    components, sync = names(small_flux.files())
+    assert components[0] == "Namespace flux-system"
+    assert len(components) == len(small_flux.components())
+    assert sync == SYNC
+
+
+def test_without_a_kustomization_the_files_are_taken_as_they_are() -> None:
+    assert names(without("kustomization.yaml")) == names(small_flux.files())
+
+
+def test_the_sync_is_applied_where_the_kustomization_leaves_it_out() -> None:
+    files = small_flux.files(kustomization="resources: [gotk-components.yaml]\n")
+    assert names(files)[1] == SYNC
+
+
+def test_further_files_of_the_folder() -> None:
+    files = small_flux.files(kustomization=KUSTOMIZATION + "- ./more.yaml\n")
+    more = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "more", "namespace": "flux-system"}}
+    secret = {**more, "kind": "Secret", "sops": {"mac": "x"}}
+    files[f"{FOLDER}/more.yaml"] = yaml.safe_dump_all([more, secret]).encode()
+    assert names(files)[0][-1] == "ConfigMap flux-system/more", "an encrypted Secret is Flux's to decrypt"
+
+
+@pytest.mark.parametrize(
+    "kustomization",
+    [
+        PATCHED,
+        KUSTOMIZATION + "- ../shared\n",
+        KUSTOMIZATION + "- https://example.com/x.yaml\n",
+        KUSTOMIZATION + "- missing.yaml\n",
+        KUSTOMIZATION + "namespace: other\n",
+        "resources: {}\n",
+        "[]\n",
+    ],
+)
+def test_more_than_plain_resources_needs_a_program(kustomization: str) -> None:
+    files = small_flux.files(kustomization=kustomization)
+    with pytest.raises(ClusterUnfit, match="nothing here can build it") as caught:
+        manifests_of(files, FOLDER, "flux-system", None)
+    assert "kustomize, kubectl or flux" in caught.value.hint
+    built = small_flux.components()[:3]
+
+    def build(given: Mapping[str, bytes], folder: str, name: str) -> bytes:
+        assert (given, folder, name) == (files, FOLDER, "flux-system")
+        return yaml.safe_dump_all(built).encode()
+
+    manifests = manifests_of(files, FOLDER, "flux-system", build)
+    assert list(manifests.components) == built
+    assert [str(reference(each)) for each in manifests.sync] == SYNC
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "error", "why"),
+    [
+        ("gotk-sync.yaml", None, Unreadable, "gotk-sync.yaml is missing"),
+        (
+            "gotk-components.yaml",
+            b"a: b\n",
+            Unreadable,
+            "gotk-components.yaml: line 1 is not a Kubernetes object",
+        ),
+        ("kustomization.yaml", b"a: [\n", Unreadable, "kustomization.yaml: line"),
+        ("kustomization.yaml", b"resources: [gotk-sync.yaml]\n", ClusterUnfit, "has no Flux in it"),
+    ],
+)
+def test_what_cannot_be_applied(
+    path: str, content: bytes | None, error: type[FluxUpgradeError], why: str
+) -> None:
+    files = small_flux.files()
+    if content is None:
+        del files[f"{FOLDER}/{path}"]
+    else:
+        files[f"{FOLDER}/{path}"] = content
+    with pytest.raises(error) as caught:
+        manifests_of(files, FOLDER, "flux-system", None)
+    assert why in caught.value.message
+    assert caught.value.hint

@@ -1,0 +1,87 @@
+"""Flux's own manifests, and a real repository behind the source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cluster_stand_in.sources import GitSources
+
+from cluster import small_flux
+from cluster.driving import Driven, desired
+from flux_upgrade.bootstrapping.into_cluster import bootstrap_cluster
+from flux_upgrade.errors import NotReady
+from flux_upgrade.hosting import Secret
+from git_servers import PERSON, READ, Bare, HttpHost, git
+from real_parts import require_shared
+
+URL = "https://git.example.com/fleet"
+
+
+@pytest.mark.real_part("shared data")
+def test_what_flux_published_is_taken(driven: Driven) -> None:
+    """Each object of the release, with its schemas."""
+    release = require_shared("conformance", "releases", "v2.9.4", "gotk-components.yaml")
+    files = small_flux.files()
+    files[f"{small_flux.FOLDER}/gotk-components.yaml"] = release.read_bytes()
+    cluster = driven.connect()
+    bootstrap_cluster(cluster, desired(files), driven.run(60))
+    before = driven.everything()
+    bootstrap_cluster(cluster, desired(files), driven.run(60))
+    cluster.close()
+    assert driven.everything() == before
+    crds = driven.api.items("apis/apiextensions.k8s.io/v1/customresourcedefinitions")
+    assert len([each for each in crds if each["metadata"]["name"].endswith("toolkit.fluxcd.io")]) > 8
+
+
+def _repository(folder: Path) -> tuple[Bare, str]:
+    """A repository with one commit, and that commit."""
+    bare = Bare.make(folder / "fleet")
+    work = folder / "work"
+    git("init", "--quiet", "--initial-branch=main", work)
+    for path, content in small_flux.files().items():
+        (work / path).parent.mkdir(parents=True, exist_ok=True)
+        (work / path).write_bytes(content)
+    git("add", ".", at=work)
+    git("commit", "--quiet", "--message=Flux", at=work)
+    git("push", "--quiet", str(bare.folder), "main", at=work)
+    return bare, git("rev-parse", "HEAD", at=work)
+
+
+def _desired(
+    head: str, password: str, path: str = "./clusters/staging"
+) -> tuple[Secret, dict[str, bytes], dict[str, str]]:
+    sync = small_flux.git_sync(path)
+    spec = sync[0]["spec"]
+    assert isinstance(spec, dict)
+    spec["url"] = URL
+    secret = Secret("flux-system", "flux-system", {"username": "git", "password": password})
+    return secret, small_flux.files(sync=sync), {"flux-system": f"main@sha1:{head}"}
+
+
+def test_a_source_is_ready_when_its_secret_opens_the_repository(driven: Driven, tmp_path: Path) -> None:
+    _, head = _repository(tmp_path)
+    with HttpHost(tmp_path) as host:
+        driven.controllers.look = GitSources(PERSON, {"https://git.example.com": host.url}).look
+        cluster = driven.connect()
+        secret, files, revisions = _desired(head, "wrong")
+        wanted = desired(files, secrets=(secret,), revisions=revisions)
+        with pytest.raises(NotReady, match="failed to checkout"):
+            bootstrap_cluster(cluster, wanted, driven.run(1.5))
+        secret, _, _ = _desired(head, READ)
+        installed = bootstrap_cluster(cluster, wanted._replace(secrets=(secret,)), driven.run())
+        cluster.close()
+    assert [each.revision for each in installed.ready] == [f"main@sha1:{head}"] * 2
+
+
+def test_a_path_that_the_repository_does_not_have(stand_in: Driven, tmp_path: Path) -> None:
+    _, head = _repository(tmp_path)
+    with HttpHost(tmp_path) as host:
+        stand_in.controllers.look = GitSources(PERSON, {"https://git.example.com": host.url}).look
+        secret, files, revisions = _desired(head, READ, "./clusters/other")
+        cluster = stand_in.connect()
+        with pytest.raises(NotReady, match="kustomization path not found"):
+            bootstrap_cluster(
+                cluster, desired(files, secrets=(secret,), revisions=revisions), stand_in.run(2)
+            )
+        cluster.close()

@@ -1,0 +1,131 @@
+"""Kustomizations are built by what is on PATH: the real programs, and what is made of their failures."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from flux_upgrade.edges.kustomize import Kustomize
+from flux_upgrade.errors import ClusterUnfit
+from real_parts import require_program
+
+FILES = {
+    "clusters/a/flux-system/kustomization.yaml": b"""\
+resources: [one.yaml, ../../../base]
+patches:
+- patch: '[{"op": "add", "path": "/data/patched", "value": "yes"}]'
+  target: {kind: ConfigMap}
+""",
+    "clusters/a/flux-system/one.yaml": b"{apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: b}}\n",
+    "base/kustomization.yaml": b"resources: [two.yaml]\n",
+    "base/two.yaml": b"{apiVersion: v1, kind: ConfigMap, metadata: {name: two}, data: {a: b}}\n",
+}
+FOLDER = "clusters/a/flux-system"
+
+
+def only(tmp_path: Path, name: str, program: str) -> str:
+    """A PATH with one program of that name."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / name).symlink_to(program)
+    return str(folder)
+
+
+def script(tmp_path: Path, name: str, text: str) -> str:
+    folder = tmp_path / "bin"
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+    (folder / name).chmod(0o755)
+    return str(folder)
+
+
+def patched(built: bytes) -> list[str]:
+    return [
+        each["metadata"]["name"]
+        for each in yaml.safe_load_all(built)
+        if each["data"] == {"a": "b", "patched": "yes"}
+    ]
+
+
+@pytest.mark.real_part("kustomize")
+def test_the_real_kustomize(tmp_path: Path) -> None:
+    kustomize = Kustomize(only(tmp_path, "kustomize", require_program("kustomize")), {"HOME": "/nonexistent"})
+    assert sorted(patched(kustomize.build(FILES, FOLDER, "flux-system"))) == ["one", "two"]
+
+
+def test_kubectl_builds_the_same(tmp_path: Path) -> None:
+    kubectl = shutil.which("kubectl")
+    if kubectl is None:
+        pytest.skip("there is no kubectl on PATH")
+    built = Kustomize(only(tmp_path, "kubectl", kubectl), {"HOME": "/nonexistent"}).build(FILES, FOLDER, "x")
+    assert sorted(patched(built)) == ["one", "two"]
+
+
+@pytest.mark.real_part("kustomize")
+def test_no_file_of_this_machine_gets_into_a_cluster(tmp_path: Path) -> None:
+    (tmp_path / "private").write_text("private-4417")
+    generator = f"configMapGenerator: [{{name: x, files: ['{tmp_path}/private']}}]\n".encode()
+    kustomize = Kustomize(only(tmp_path, "kustomize", require_program("kustomize")), {"HOME": "/nonexistent"})
+    with pytest.raises(ClusterUnfit, match="cannot build") as caught:
+        kustomize.build({"a/kustomization.yaml": generator}, "a", "x")
+    assert "private-4417" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("kustomize", "build ROOT/clusters/a/flux-system"),
+        ("kubectl", "kustomize ROOT/clusters/a/flux-system"),
+        (
+            "flux",
+            "build kustomization flux-system --path=ROOT/clusters/a/flux-system --kustomization-file=ROOT/clusters/a/flux-system/gotk-sync.yaml --dry-run",
+        ),
+    ],
+)
+def test_each_program_is_asked_in_its_own_words(tmp_path: Path, name: str, arguments: str) -> None:
+    kustomize = Kustomize(
+        script(tmp_path, name, 'echo "$@"; pwd; echo "$GITHUB_TOKEN"'), {"PATH": "/usr/bin:/bin"}
+    )
+    asked, root, token = kustomize.build(FILES, FOLDER, "flux-system").decode().splitlines()
+    assert asked.replace(root, "ROOT") == arguments
+    assert token == ""
+    assert not Path(root).exists()
+    assert kustomize.program.endswith(name)
+
+
+def test_kustomize_comes_first_and_none_is_none(tmp_path: Path) -> None:
+    for name in ("flux", "kubectl", "kustomize"):
+        path = script(tmp_path, name, "true")
+    assert Kustomize(path, {}).program.endswith("kustomize")
+    assert Kustomize(str(tmp_path), {}).program == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("echo 'Error: no such file' >&2; exit 1", "Error: no such file"),
+        ("exit 3", "ended with 3"),
+        ("exec sleep 5", "did not end within 0.3 s"),
+    ],
+)
+def test_a_failure_is_told_in_a_line(tmp_path: Path, text: str, why: str) -> None:
+    kustomize = Kustomize(script(tmp_path, "kustomize", text), {"PATH": "/usr/bin:/bin"}, timeout=0.3)
+    with pytest.raises(ClusterUnfit) as caught:
+        kustomize.build(FILES, FOLDER, "x")
+    assert why in caught.value.message
+    assert caught.value.message.isprintable()
+
+
+def test_a_file_that_is_no_program(tmp_path: Path) -> None:
+    path = script(tmp_path, "kustomize", "")
+    Path(path, "kustomize").write_bytes(b"\x7fELF")
+    with pytest.raises(ClusterUnfit, match="Exec format error"):
+        Kustomize(path, {}).build(FILES, FOLDER, "x")
+
+
+def test_nothing_is_written_outside(tmp_path: Path) -> None:
+    with pytest.raises(ClusterUnfit, match="outside of the repository"):
+        Kustomize(script(tmp_path, "kustomize", "true"), {}).build({"../x": b""}, "", "x")

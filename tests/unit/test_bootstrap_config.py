@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from flux_upgrade import config
+from flux_upgrade.bootstrap.flag import Use
+from flux_upgrade.bootstrap.flag_table import FLAGS
+from flux_upgrade.config import BootstrapConfig
+from flux_upgrade.config.documents import BOOTSTRAP_EXAMPLE
+from flux_upgrade.errors import InvalidConfig, UsageError
+
+PROBLEMS: dict[str, list[tuple[int, str]]] = {
+    "bootstrap: []": [(1, "bootstrap wants a mapping, not a list")],
+    "bootstrap:\n  privder: git": [(2, "unknown key 'privder', did you mean 'provider'?")],
+    "bootstrap: {provider: gthub}": [
+        (1, "provider 'gthub' is not one of github, gitlab, gitea, bitbucket-server, git, did you mean 'github'?")
+    ],
+    "bootstrap: {source: git, flags: [a]}": [
+        (1, "flags wants a mapping such as {path: clusters/staging}, not a list")
+    ],
+    "bootstrap:\n  flags:\n    privat: false\n    private: maybe": [
+        (3, "unknown flag 'privat', did you mean 'private'?"),
+        (4, "--private 'maybe' is neither true nor false"),
+    ],
+    "bootstrap: {flags: {owner: 1}}": [(1, "--owner wants text; put it in quotes")],
+    "bootstrap: {flags: {owner: [a]}}": [(1, "--owner wants text, not a list")],
+    "bootstrap: {flags: {owner: 1.5}}": [(1, "--owner wants text, not a number; put it in quotes")],
+    "bootstrap: {flags: {interval: 60}}": [
+        (1, "--interval '60' is not a duration with units, like 60s or 60m")
+    ],
+    "bootstrap: {flags: {team: [[a]]}}": [(1, "--team wants a list, not a list")],
+    "bootstrap: {flags: {log-level: trace}}": [(1, "--log-level 'trace' is not one of debug, info, error")],
+    "bootstrap: {flags: {path: ../x}}": [(1, "--path '../x' is not a folder inside the repository")],
+    "bootstrap: {flags: {app-id: x}}": [(1, "--app-id 'x' is not a number")],
+    "bootstrap: {flags: {registry-creds: 'u:hush'}}": [
+        (1, "--registry-creds holds a password, and has no place in a repository: give it to the command itself")
+    ],
+    "bootstrap: {flags: {password: hush}}": [(1, "--password would be seen by others: set GIT_PASSWORD")],
+    "bootstrap: {flags: {kubeconfig: x}}": [
+        (1, "--kubeconfig is for one machine and one run: give it to the command itself")
+    ],
+    "bootstrap: {clusters: {}}": [(1, "clusters is empty")],
+    "bootstrap: {clusters: [a]}": [(1, "clusters wants a mapping, name to flags, not a list")],
+    "bootstrap: {clusters: {a b: {}}}": [
+        (1, "cluster 'a b' is not the name of a cluster (a-z, A-Z, 0-9, and after the first '.', '_' and '-')")
+    ],
+    "bootstrap: {clusters: {a: [b]}}": [
+        (1, "cluster 'a' wants a mapping such as {path: clusters/staging}, not a list")
+    ],
+    "groups:\n  a:\n    paths: [a]\n    bootstrap: {}": [(4, "key 'bootstrap' belongs to the top level")],
+}  # fmt: skip
+BEYOND_SCHEMA = {
+    "bootstrap:\n  provider: git\n  clusters:\n    a:\n      team: [x]": [
+        (5, "--team is no flag of `flux bootstrap git`, but of github, gitlab, gitea")
+    ],
+    "bootstrap:\n  flags:\n    cluster-path: x": [(3, "--cluster-path is for --source=oci")],
+    "bootstrap:\n  source: oci\n  flags: {branch: x}": [
+        (3, "--branch is of a Git repository, and --source=oci has none")
+    ],
+    "bootstrap:\n  clusters:\n    eu.1: {}\n    EU-1: {}": [
+        (4, "cluster 'EU-1' would have the secrets of cluster 'eu.1'")
+    ],
+    "bootstrap: {flags: {team: 'a,,b'}}": [(1, "--team 'a,,b' is not a list of words, like a,b")],
+}
+VALID = (
+    "bootstrap: {}",
+    BOOTSTRAP_EXAMPLE,
+    "bootstrap: {clusters: {a: , b: {path: b}}}",
+    "bootstrap: {flags: }",
+    "bootstrap: {flags: {private: 'false', personal: 1, reconcile: T}}",
+    "bootstrap: {flags: {interval: 1h30m, app-id: 7, app-installation-id: '8'}}",
+    "bootstrap: {flags: {team: 'a,b:admin', components-extra: [source-watcher], path: ./a/b}}",
+    "bootstrap: {source: oci, flags: {url: 'oci://r.example.com/a:b', oci-provider: aws}}",
+)
+
+
+def problems(text: str) -> list[tuple[int, str]]:
+    with pytest.raises(InvalidConfig) as caught:
+        config.load(text, "x")
+    lines = [each.split(":", 2) for each in caught.value.message.split("\n")]
+    return [(int(line), told.removeprefix(" ")) for _, line, told in lines]
+
+
+def validator() -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(config.schema())
+
+
+def plain(text: str) -> Any:
+    return json.loads(json.dumps(yaml.safe_load(text)))
+
+
+@pytest.mark.parametrize(("text", "told"), PROBLEMS.items())
+def test_every_problem_is_told_with_its_line(text: str, told: list[tuple[int, str]]) -> None:
+    assert problems(text) == told
+    assert not validator().is_valid(plain(text))
+
+
+@pytest.mark.parametrize(("text", "told"), BEYOND_SCHEMA.items())
+def test_what_a_schema_cannot_tell_is_told_too(text: str, told: list[tuple[int, str]]) -> None:
+    assert problems(text) == told
+
+
+@pytest.mark.parametrize("text", VALID)
+def test_the_schema_takes_what_the_loader_takes(text: str) -> None:
+    config.load(text, "x")
+    validator().validate(plain(text))
+
+
+def test_the_file_becomes_values() -> None:
+    loaded = config.load(BOOTSTRAP_EXAMPLE, "x").bootstrap
+    assert loaded == BootstrapConfig(
+        "github",
+        "",
+        {"repository": "octo-org/fleet", "components-extra": ("source-watcher",), "token-auth": False},
+        (
+            ("staging", {"path": "clusters/staging", "log-level": "debug"}),
+            ("production", {"path": "clusters/production", "network-policy": True}),
+        ),
+    )
+    assert config.load("", "x").bootstrap is None
+
+
+def test_text_in_quotes_is_no_truth() -> None:
+    loaded = config.load("bootstrap: {flags: {private: 'false'}}", "x").bootstrap
+    assert loaded is not None
+    assert loaded.flags == {"private": False}
+
+
+def test_every_flag_is_in_the_schema_or_has_no_place_in_a_file() -> None:
+    properties = config.schema()["$defs"]["bootstrap-flags"]["properties"]
+    left = {flag.name for flag in FLAGS.values() if flag.use is Use.REFUSED or flag.is_secret}
+    assert {*properties} | left == {*FLAGS}
+    assert not {*properties} & left
+
+
+def test_the_summary_names_the_clusters() -> None:
+    assert config.check_report(BOOTSTRAP_EXAMPLE, "x").endswith("bootstrap: staging, production\n")
+    assert config.check_report("bootstrap: {}", "x").endswith("bootstrap: one cluster\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "flags"),
+    [
+        ("", {}),
+        ("path: clusters/x\nprivate: 'false'", {"path": "clusters/x", "private": False}),
+        ("{team: [a, b], interval: 10m}", {"team": ("a", "b"), "interval": "10m0s"}),
+        ("--personal", {"personal": True}),
+        ("path=a\nteam=a --team=b,c", {"path": "a", "team": ("a", "b", "c")}),
+        ("registry-creds: 'u:p'", {"registry-creds": "u:p"}),
+        ("--registry-creds=u:p", {"registry-creds": "u:p"}),
+    ],
+)
+def test_flags_in_one_text_are_a_mapping_or_words(text: str, flags: dict[str, Any]) -> None:
+    assert config.parse_bootstrap_flags(text, "--flags") == flags
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("privat: false", "--flags: unknown flag 'privat', did you mean 'private'?"),
+        ("private: maybe", "--flags: --private 'maybe' is neither true nor false"),
+        ("private=maybe path=..", "--flags: --private 'maybe' is neither true nor false; --path '..' is not a folder inside the repository"),
+        ("--path clusters/x", "--flags: --path has no value; write --path=…; 'clusters/x' is not name=value"),
+        ("--path=a --path=b", "--flags: --path is given twice"),
+        ("--gpg-key-id=x", "--flags: --gpg-key-id is for commits of your own"),
+        ("clusters/x", "--flags: this wants a mapping such as {path: clusters/staging}, not text"),
+        ("registry-creds: hush", "--flags: --registry-creds is not a user and a password with one ':' between them"),
+        ("{a", "--flags: invalid YAML: "),
+    ],
+)  # fmt: skip
+def test_bad_text_is_refused(text: str, told: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        config.parse_bootstrap_flags(text, "--flags")
+    assert caught.value.message.startswith(told)
+    assert "hush" not in caught.value.message
+
+
+def test_a_file_without_the_key_imports_nothing_of_it() -> None:
+    program = """
+import sys
+from flux_upgrade import config
+assert config.load("forge: git", "x") == config.Config(forge="git")
+print(*sorted(name for name in sys.modules if name.startswith("flux_upgrade") and "bootstrap" in name), end="")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603 our own program
+    assert done.stdout == ""

@@ -1,0 +1,399 @@
+from __future__ import annotations
+
+import re
+import subprocess
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flux_upgrade import config
+from flux_upgrade.arguments import parse
+from flux_upgrade.arguments_bootstrap import given as given_words
+from flux_upgrade.bootstrap.flag import Flag, Kind, Use
+from flux_upgrade.bootstrap.flag_fit import check_version
+from flux_upgrade.bootstrap.flag_table import ELSEWHERE, FLAGS
+from flux_upgrade.bootstrap.flags import Value, parse_flags
+from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, OciOptions, Provider, Source, Team
+from flux_upgrade.bootstrap.validation import FORMS
+from flux_upgrade.errors import UsageError
+from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
+from flux_upgrade.versions import is_tag
+
+WHOLE: dict[Provider, dict[str, Value]] = {
+    Provider.GITHUB: {"owner": "o", "repository": "r"},
+    Provider.GITLAB: {"owner": "g/s", "repository": "r"},
+    Provider.GITEA: {"owner": "o", "repository": "r"},
+    Provider.BITBUCKET_SERVER: {"owner": "o", "repository": "r", "hostname": "git.example.com"},
+    Provider.GIT: {"url": "ssh://git@example.com/o/r"},
+}
+ARTIFACT: dict[str, Value] = {"url": "oci://registry.example.com/flux:production"}
+PLAIN = parse_flags(Provider.GITHUB, Source.GIT, WHOLE[Provider.GITHUB])
+
+
+def parsed(flags: dict[str, Value], provider: Provider = Provider.GITHUB) -> BootstrapOptions:
+    return parse_flags(provider, Source.GIT, {**WHOLE[provider], **flags})
+
+
+def problems(
+    flags: dict[str, Value], provider: Provider = Provider.GITHUB, source: Source = Source.GIT
+) -> list[str]:
+    base = WHOLE[provider] if source is Source.GIT else ARTIFACT
+    with pytest.raises(UsageError) as caught:
+        parse_flags(provider, source, {**base, **flags})
+    assert caught.value.hint
+    return caught.value.message.split("; ")
+
+
+def fitting(flag: Flag) -> tuple[Provider, Source]:
+    return flag.providers[0], flag.sources[0]
+
+
+USABLE = [flag for flag in FLAGS.values() if flag.use is not Use.REFUSED]
+
+
+@pytest.mark.parametrize("flag", USABLE, ids=lambda flag: flag.name)
+def test_every_flag_takes_its_own_default(flag: Flag) -> None:
+    provider, source = fitting(flag)
+    base = WHOLE[provider] if source is Source.GIT else ARTIFACT
+    without = parse_flags(provider, source, base)
+    assert (
+        parse_flags(provider, source, {flag.name: flag.default, **base}) == without if flag.default else True
+    )
+
+
+@pytest.mark.parametrize("flag", USABLE, ids=lambda flag: flag.name)
+def test_every_flag_refuses_what_is_not_of_its_kind(flag: Flag) -> None:
+    provider, source = fitting(flag)
+    base = WHOLE[provider] if source is Source.GIT else ARTIFACT
+    wrong: dict[Kind, list[Any]] = {
+        Kind.BOOLEAN: ["maybe", "", 2, ["true"]],
+        Kind.TEXT: [True, 1, ["a"]],
+        Kind.LIST: [True, 1, ["a,b"], [""], "a,,b"],
+        Kind.DURATION: [True, 60, "60", "1 m", "-1m", "0s", "1ns", ["1m"]],
+        Kind.NUMBER: [True, "x", "", "-1", ["1"]],
+        Kind.CHOICE: [True, 1, "unheard-of", ["info"]],
+    }
+    for value in wrong[flag.kind]:
+        with pytest.raises(UsageError, match=f"--{flag.name}"):
+            parse_flags(provider, source, {**base, flag.name: value})
+
+
+@pytest.mark.parametrize(
+    "flag", [each for each in FLAGS.values() if each.use is Use.REFUSED], ids=lambda flag: flag.name
+)
+def test_what_is_refused_says_why(flag: Flag) -> None:
+    provider, _ = fitting(flag)
+    assert problems({flag.name: "hush-hush"}, provider) == [f"--{flag.name} {flag.meaning}"]
+
+
+def test_the_table_holds_together() -> None:
+    fields = {*BootstrapOptions._fields, *InstallOptions._fields, *OciOptions._fields}
+    elsewhere = {
+        "token-auth",
+        "private",
+        "team",
+        "group",
+        "components-extra",
+        "oci-provider",
+        "ssh-key-algorithm",
+    }
+    for flag in FLAGS.values():
+        assert not flag.since or is_tag(flag.since), flag.name
+        assert (flag.kind is Kind.CHOICE) == bool(flag.choices), flag.name
+        assert not flag.default or not flag.choices or flag.default in flag.choices, flag.name
+        assert flag.use is not Use.USED or flag.field in fields or flag.name in elsewhere, flag.name
+        assert flag.told
+    assert FORMS.keys() <= FLAGS.keys()
+    assert not FLAGS.keys() & ELSEWHERE.keys()
+    shorts = [flag.short for flag in FLAGS.values() if flag.short]
+    assert len(set(shorts)) == len(shorts)
+
+
+def test_every_option_can_be_given() -> None:
+    made = {"provider", "auth", "install", "teams", "oci"}
+    assert {*BootstrapOptions._fields} - made <= {flag.field for flag in FLAGS.values()}
+
+
+@pytest.mark.parametrize(
+    ("flags", "changes"),
+    [
+        ({}, {}),
+        ({"private": "false"}, {"visibility": "public"}),
+        ({"private": False}, {"visibility": "public"}),
+        ({"private": "F"}, {"visibility": "public"}),
+        ({"private": 0}, {"visibility": "public"}),
+        ({"private": "true"}, {"visibility": "private"}),
+        ({"interval": "10m"}, {"interval": "10m0s"}),
+        ({"interval": "1h30m"}, {"interval": "1h30m0s"}),
+        ({"token-auth": True}, {"auth": Auth.TOKEN}),
+        ({"token-auth": "false"}, {}),
+        ({"app-id": 7, "app-installation-id": "8"}, {"auth": Auth.APP, "app_id": "7", "app_installation_id": "8"}),
+        ({"team": "a, b:admin"}, {"teams": (Team("a"), Team("b", "admin"))}),
+        ({"team": ["a"]}, {"teams": (Team("a"),)}),
+        ({"path": "./clusters/x/"}, {"path": "./clusters/x/"}),
+        ({"owner": "", "repository": "p/q"}, {"owner": "p", "repository": "q"}),
+        ({"verbose": True, "ssh-rsa-bits": 4096}, {}),
+        ({"commit-message-appendix": "[ci skip]\nx"}, {"commit_message_appendix": "[ci skip]\nx"}),
+        ({"ca-file": ""}, {}),
+        ({"registry-creds": "u:p", "image-pull-secret": "s"}, {"registry_creds": "u:p", "install": InstallOptions("", image_pull_secret="s")}),
+        ({"version": "2.9.4", "network-policy": "0"}, {"install": InstallOptions("v2.9.4", network_policy=False)}),
+        ({"version": "latest"}, {}),
+        ({"components-extra": "source-watcher", "registry": ""}, {"install": InstallOptions("", components=(*DEFAULT_COMPONENTS, "source-watcher"), registry="")}),
+        ({"components": ["source-controller", "kustomize-controller"]}, {"install": InstallOptions("", components=("source-controller", "kustomize-controller"))}),
+    ],
+)  # fmt: skip
+def test_flags_become_options(flags: dict[str, Value], changes: dict[str, Any]) -> None:
+    assert parsed(flags) == PLAIN._replace(**changes)
+
+
+def test_a_group_may_push_where_nothing_else_is_said() -> None:
+    options = parsed({"group": "a,b:admin"}, Provider.BITBUCKET_SERVER)
+    assert options.teams == (Team("a", "push"), Team("b", "admin"))
+
+
+def test_an_artifact_has_flags_of_its_own() -> None:
+    options = parse_flags(
+        Provider.GIT,
+        Source.OCI,
+        {**ARTIFACT, "cluster-url": "oci://registry.example.com/c:x", "cluster-path": "a", "oci-provider": "aws", "allow-insecure-http": 1},
+    )  # fmt: skip
+    assert options.oci == OciOptions(
+        str(ARTIFACT["url"]), "oci://registry.example.com/c:x", "a", "", "aws", allow_insecure_http=True
+    )
+    assert options.username == ""
+    assert (options.source, options.auth, options.folder) == (Source.OCI, Auth.TOKEN, "flux-system")
+
+
+@pytest.mark.parametrize(
+    ("provider", "flags", "told"),
+    [
+        ("github", {"privat": True}, ["unknown flag 'privat', did you mean 'private'?"]),
+        ("github", {"private": "maybe"}, ["--private 'maybe' is neither true nor false"]),
+        ("github", {"interval": 60}, ["--interval '60' is not a duration with units, like 60s or 60m"]),
+        ("github", {"log-level": "inf"}, ["--log-level 'inf' is not one of debug, info, error, did you mean 'info'?"]),
+        ("git", {"team": "a"}, ["--team is no flag of `flux bootstrap git`, but of github, gitlab, gitea"]),
+        ("github", {"url": "ssh://x/y"}, ["--url is no flag of `flux bootstrap github`, but of git"]),
+        ("gitea", {"app-id": 1}, ["--app-id is no flag of `flux bootstrap gitea`, but of github"]),
+        ("github", {"cluster-url": "oci://x/y:z"}, ["--cluster-url is for --source=oci"]),
+        ("github", {"kubeconfig": "x"}, ["--kubeconfig is for one machine and one run: give it to the command itself"]),
+        ("github", {"version": "2.9"}, ["--version '2.9' is not a Flux version like v2.9.4"]),
+        ("github", {"version": "v0.41.2"}, ["Flux v0.41.2 is older than v2.0.0, the first that can be bootstrapped"]),
+        ("gitea", {"version": "v2.1.0"}, ["`flux bootstrap gitea` came with Flux v2.2.0, and v2.1.0 is older"]),
+        ("github", {"version": "v2.8.1", "sparse-checkout": "."}, ["--sparse-checkout came with Flux v2.9.0, and v2.8.1 is older"]),
+        ("github", {"version": "v2.4.0", "app-id": 1}, ["--app-id came with Flux v2.5.0, and v2.4.0 is older"]),
+        ("github", {"branch": "a b"}, ["--branch 'a b' is not the name of a branch as Git allows it"]),
+        ("github", {"branch": ""}, ["--branch '' is not the name of a branch as Git allows it"]),
+        ("github", {"namespace": "A"}, ["--namespace 'A' is not a DNS label (a-z, 0-9 and '-', at most 63 characters)"]),
+        ("github", {"secret-name": "A_b"}, ["--secret-name 'A_b' is not the name of a Secret (a-z, 0-9, '-' and '.')"]),
+        ("github", {"secret-name": "123"}, ["--secret-name '123' is read by YAML as something else than a string", "take another name"]),
+        ("github", {"path": "../x"}, ["--path '../x' is not a folder inside the repository"]),
+        ("github", {"path": "a/../../x"}, ["--path 'a/../../x' is not a folder inside the repository"]),
+        ("github", {"path": ".git/hooks"}, ["--path '.git/hooks' is not a folder inside the repository"]),
+        ("github", {"path": "a\nb"}, ["--path 'a\\nb' is not a folder inside the repository"]),
+        ("github", {"team": "a:b:c"}, ["--team 'a:b:c' is not a name, or name:permission with pull|triage|push|maintain|admin"]),
+        ("github", {"components": "helm-controller"}, ["component 'source-controller' is required: without it Flux reconciles nothing", "component 'kustomize-controller' is required: without it Flux reconciles nothing"]),
+        ("github", {"components-extra": "source-wacher"}, ["component 'source-wacher' does not exist in this release, did you mean 'source-watcher'?"]),
+        ("github", {"registry-creds": "hush"}, ["--registry-creds is not a user and a password with one ':' between them"]),
+        ("github", {"registry-creds": "u:hush"}, ["--registry-creds needs --image-pull-secret, which names the Secret that they go into"]),
+        ("github", {"registry-creds": "u:hush:x", "image-pull-secret": "s"}, ["--registry-creds is not a user and a password with one ':' between them"]),
+        ("github", {"personal": True, "team": "a"}, ["--personal and --team exclude each other: a person has no teams"]),
+        ("github", {"token-auth": True, "read-write-key": True}, ["--token-auth and --read-write-key exclude each other: with a token there is no deploy key"]),
+        ("github", {"token-auth": False, "read-write-key": True, "app-id": 1}, ["--app-id and --read-write-key exclude each other: with a GitHub App there is no deploy key"]),
+        ("github", {"token-auth": True, "app-id": 1}, ["--token-auth and --app-id exclude each other: a GitHub App has tokens of its own"]),
+        ("github", {"app-installation-id": 1}, ["--app-installation-id needs --app-id, which names the app"]),
+        ("github", {"app-id": 1, "app-installation-id": 1, "app-installation-owner": "o"}, ["--app-installation-id and --app-installation-owner exclude each other: one of them names the installation"]),
+        ("git", {"with-bearer-token": True}, ["--with-bearer-token needs --token-auth, which has Flux use a token at all"]),
+        ("git", {"url": "http://example.com/r", "token-auth": True}, ["--url is http, which is not secure: take https, or --allow-insecure-http"]),
+        ("git", {"url": "ssh://K1@git-codecommit.eu-west-1.amazonaws.com/v1/repos/r"}, ["AWS CodeCommit takes an ssh key that is registered there: give it as --private-key-file"]),
+        ("github", {"repository": "p/q"}, ["--repository names the owner p, and --owner another one"]),
+        ("github", {"sparse-checkout": "apps", "path": "clusters/x"}, ["--sparse-checkout does not have clusters/x/flux-system, which Flux has to fetch"]),
+        ("github", {"ssh-key-algorithm": "rsa"}, ["--ssh-key-algorithm 'rsa' is not ed25519, which new keys are: make another with ssh-keygen, and give it as private-key-file"]),
+        ("gitlab", {"visibility": "internal", "version": "v2.3.0"}, ["--visibility came with Flux v2.4.0, and v2.3.0 is older"]),
+        ("gitlab", {"visibility": "internal", "private": False}, ["--visibility internal and --private=false contradict each other"]),
+        ("bitbucket-server", {"hostname": ""}, ["bitbucket-server needs --hostname"]),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_told(provider: str, flags: dict[str, Value], told: list[str]) -> None:
+    assert problems(flags, Provider(provider)) == told
+
+
+@pytest.mark.parametrize(
+    "url", ["git@example.com:o/r", "example.com/r", "ssh://git:hush@example.com/r", "file:///r", "ssh://"]
+)
+def test_an_address_that_flux_could_not_use_is_told(url: str) -> None:
+    (told,) = problems({"url": url}, Provider.GIT)
+    assert told.startswith("--url ")
+    assert "hush" not in told
+
+
+def test_all_problems_are_told_at_once() -> None:
+    told = problems(
+        {"privat": True, "team": "a", "interval": 1, "path": "..", "components": "helm-controller"},
+        Provider.GIT,
+    )
+    assert len(told) == 6
+    assert len(set(told)) == 6
+
+
+def test_an_artifact_has_no_flags_of_git() -> None:
+    assert problems({"branch": "x", "token-auth": True}, source=Source.OCI) == [
+        "--branch is of a Git repository, and --source=oci has none",
+        "--token-auth is of a Git repository, and --source=oci has none",
+    ]
+    with pytest.raises(UsageError, match="--url"):
+        parse_flags(Provider.GITHUB, Source.OCI, {})
+
+
+def test_nothing_follows_from_a_value_that_is_wrong() -> None:
+    told = problems({"url": "ssh://x", "image-pull-secret": "A", "registry-creds": "u:p"}, Provider.GIT)
+    assert told == ["--image-pull-secret 'A' is not a DNS name that YAML reads as a string"]
+
+
+@pytest.mark.parametrize("value", ["hush", "u:hush:x", "u:hu sh", True, ["hush"]])
+def test_a_secret_is_in_no_message_and_no_repr(value: Any) -> None:
+    assert "hush" not in " ".join(problems({"registry-creds": value}))
+    assert "hush" not in repr(parsed({"registry-creds": "u:hush", "image-pull-secret": "s"}))
+
+
+def test_what_is_missing_is_told_by_the_checkout() -> None:
+    known = {"owner": "o", "repository": "r", "hostname": "ghe.example.com", "url": "ssh://git@x/y"}
+    options = parse_flags(Provider.GITHUB, Source.GIT, {"repository": "mine"}, known=known)
+    assert (options.owner, options.repository, options.hostname, options.url) == (
+        "o",
+        "mine",
+        "ghe.example.com",
+        "",
+    )
+    assert parse_flags(Provider.GIT, Source.GIT, {}, known=known).url == "ssh://git@x/y"
+    with pytest.raises(UsageError, match="--owner is missing; --repository is missing"):
+        parse_flags(Provider.GITHUB, Source.GIT, {})
+
+
+def test_the_version_may_be_known_otherwise() -> None:
+    options = parse_flags(Provider.GITHUB, Source.GIT, WHOLE[Provider.GITHUB], version="v2.6.4")
+    assert options.install.version == "v2.6.4"
+    with pytest.raises(UsageError, match="--sparse-checkout came with Flux"):
+        parse_flags(
+            Provider.GITHUB, Source.GIT, {**WHOLE[Provider.GITHUB], "sparse-checkout": "."}, version="v2.6.4"
+        )
+
+
+@pytest.mark.parametrize(
+    ("flags", "provider", "tag", "told"),
+    [
+        ({"sparse-checkout": "."}, "github", "v2.9.0", ""),
+        ({"sparse-checkout": "."}, "github", "v2.9.0-rc.1", ""),
+        ({"sparse-checkout": "."}, "github", "v2.8.9", "--sparse-checkout"),
+        ({"app-id": 1}, "github", "v2.5.0", ""),
+        ({"app-id": 1}, "github", "v2.4.9", "--app-id"),
+        ({"app-id": 1, "app-installation-owner": "o"}, "github", "v2.7.0", "--app-installation-owner"),
+        ({"force": True}, "github", "v2.1.0", "--force"),
+        ({"with-bearer-token": True, "token-auth": True}, "git", "v2.2.0", "--with-bearer-token"),
+        ({"visibility": "internal"}, "gitlab", "v2.3.0", "--visibility"),
+        ({"private": False}, "gitlab", "v2.0.0", ""),
+        ({}, "gitea", "v2.1.2", "`flux bootstrap gitea`"),
+        ({}, "github", "v2.0.0", ""),
+        ({}, "github", "v0.41.2", "Flux v0.41.2 is older"),
+    ],
+)
+def test_a_release_has_what_it_has(flags: dict[str, Value], provider: str, tag: str, told: str) -> None:
+    options = parsed(flags, Provider(provider))
+    if not told:
+        check_version(options, tag)
+        return
+    with pytest.raises(UsageError) as caught:
+        check_version(options, tag)
+    assert caught.value.message.startswith(told)
+    assert ";" not in caught.value.message
+
+
+SAME = (
+    ({"path": "clusters/x", "private": "false", "team": ["a", "b:admin"]}, "github"),
+    ({"interval": "90s", "recurse-submodules": True, "branch": "release/1.x"}, "gitlab"),
+    ({"url": "https://example.com/r", "token-auth": True, "with-bearer-token": "t", "username": "me"}, "git"),
+    ({"app-id": 12, "app-installation-id": 34, "components-extra": ["source-watcher"]}, "github"),
+    ({"toleration-keys": ["a", "b"], "network-policy": False, "version": "v2.9.4"}, "gitea"),
+)
+
+
+@pytest.mark.parametrize(("flags", "provider"), SAME)
+def test_a_mapping_words_and_arguments_give_the_same(flags: dict[str, Value], provider: str) -> None:
+    import yaml
+
+    texts = {
+        name: ",".join(value) if isinstance(value, list) else str(value) for name, value in flags.items()
+    }
+    texts = {name: text.lower() if text in ("True", "False") else text for name, text in texts.items()}
+    words = [f"--{name}={text}" for name, text in texts.items()]
+    ways: list[dict[str, Value]] = [
+        flags,
+        dict(config.parse_bootstrap_flags(yaml.safe_dump(flags), "flags")),
+        dict(config.parse_bootstrap_flags(" ".join(words), "flags")),
+        dict(config.parse_bootstrap_flags("\n".join(word.removeprefix("--") for word in words), "flags")),
+        dict(given_words(vars(parse("bootstrap", words)))),
+    ]
+    first, *others = [parsed(each, Provider(provider)) for each in ways]
+    assert first != parsed({}, Provider(provider))
+    assert others == [first] * 4
+
+
+@pytest.mark.parametrize(
+    ("words", "flags"),
+    [
+        (["--personal", "."], {"personal": "true"}),
+        (["--personal=false"], {"personal": "false"}),
+        (["-s", "-n", "x", "-u", "me", "-v", "v2.9.4"], {"silent": "true", "namespace": "x", "username": "me", "version": "v2.9.4"}),
+        (["--team=a,b", "--team", "c"], {"team": ["a", "b", "c"]}),
+        (["--path=a", "--path=b"], {"path": "b"}),
+        (["--provider=git", "--source=oci"], {}),
+    ],
+)  # fmt: skip
+def test_arguments_are_taken_as_flux_takes_them(words: list[str], flags: dict[str, Value]) -> None:
+    assert given_words(vars(parse("bootstrap", words))) == flags
+
+
+BRANCHES = (
+    "main", "release/1.x", "a.b", "ä", "a@", "a{", "a", "x.lock", "x.lock/y", "a/.b", ".a", "a.", "a/", "/a",
+    "a//b", "a..b", "a b", "a~", "a^", "a:", "a?", "a*", "a[", "a\\", "a@{b", "-a", "a\tb", "a\x7f", "",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("branch", BRANCHES)
+def test_a_branch_is_what_git_takes(branch: str) -> None:
+    done = subprocess.run(  # noqa: S603 git itself
+        ["git", "check-ref-format", "--branch", branch],  # noqa: S607 wherever it is
+        check=False,
+        capture_output=True,
+    )
+    assert bool(re.fullmatch(FORMS["branch"].pattern, branch)) == (done.returncode == 0)
+
+
+VALUES = st.one_of(
+    st.booleans(),
+    st.integers(-1, 100),
+    st.text(max_size=12),
+    st.lists(st.text(max_size=5), max_size=3),
+    st.sampled_from(
+        ["true", "false", "1m", "main", "a/b", "../x", "oci://r.io/a:b", "ssh://git@h/r", "v2.9.4"]
+    ),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.dictionaries(st.one_of(st.sampled_from(list(FLAGS)), st.text(max_size=8)), VALUES, max_size=8),
+    st.sampled_from(Provider),
+    st.sampled_from(Source),
+)
+def test_any_map_is_options_or_problems(flags: dict[str, Value], provider: Provider, source: Source) -> None:
+    base = WHOLE[provider] if source is Source.GIT else ARTIFACT
+    try:
+        options = parse_flags(provider, source, {**base, **flags})
+    except UsageError:
+        return
+    assert options.path.isprintable()
+    assert ".." not in options.sync_path.split("/")
+    assert not options.install.version or is_tag(options.install.version)
+    assert options.source is source

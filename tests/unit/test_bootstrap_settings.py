@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from flux_upgrade import config
+from flux_upgrade.access import BootstrapSecrets, bootstrap_secrets_of, masked, secrets_of
+from flux_upgrade.bootstrap.options import Provider, Source
+from flux_upgrade.config import BootstrapConfig
+from flux_upgrade.errors import UsageError
+from flux_upgrade.settings import Settings, parse_settings
+from flux_upgrade.settings_bootstrap import BootstrapAsked, BootstrapCluster, clusters_of
+
+ENV = {"HOME": "/home/me", "PATH": "/bin"}
+REPOSITORY = "--repository=o/r"
+TWO = BootstrapConfig(
+    flags={"repository": "o/r", "log-level": "debug"},
+    clusters=(("staging", {"path": "a"}), ("production", {"path": "b", "log-level": "error"})),
+)
+
+
+def settings(*words: str, env: dict[str, str] | None = None) -> Settings:
+    return parse_settings(["bootstrap", *words], {**ENV, **(env or {})})
+
+
+def asked(*words: str, env: dict[str, str] | None = None) -> BootstrapAsked:
+    found = settings(*words, env=env).bootstrap
+    assert found is not None
+    return found
+
+
+def clusters(
+    *words: str,
+    found: BootstrapConfig | None = None,
+    env: dict[str, str] | None = None,
+    known: dict[str, str] | None = None,
+) -> tuple[BootstrapCluster, ...]:
+    return clusters_of(asked(*words, env=env), found, known or {})
+
+
+def problems(
+    *words: str, found: BootstrapConfig | None = None, env: dict[str, str] | None = None
+) -> list[str]:
+    with pytest.raises(UsageError) as caught:
+        clusters(*words, found=found, env=env)
+    assert caught.value.hint
+    return caught.value.message.split("; ")
+
+
+def test_without_arguments_there_is_nothing_but_defaults() -> None:
+    found = settings()
+    assert found.bootstrap == BootstrapAsked()
+    assert (found.command, found.path, found.config, found.json, found.dry_run) == (
+        "bootstrap",
+        ".",
+        "",
+        False,
+        False,
+    )
+    assert settings("x").path == "x"
+
+
+def test_other_commands_have_none() -> None:
+    assert parse_settings(["inspect"], ENV).bootstrap is None
+
+
+def test_everything_that_is_ours_is_taken() -> None:
+    words = (
+        "tree", "--provider=github", "--source=git", "--config=c.yaml", "--cluster=x", "--create-repository",
+        "--description=d", "--add-workflow", "--secret-file=s.yaml", "--known-hosts=k", "--rotate-key",
+        "--app-private-key=p.pem", "--kubeconfig=kc", "--context=ctx", "--timeout=10m", "--push", "--json", "--dry-run",
+        "--ca-file=ca.pem", "--docker-config=d.json", "--release-source=rel",
+    )  # fmt: skip
+    found = settings(*words)
+    assert found.bootstrap == BootstrapAsked(
+        {"ca-file": "ca.pem"}, "github", "git", "x", create_repository=True, description="d", add_workflow=True,
+        secret_file="s.yaml", known_hosts="k", rotate_key=True, app_private_key="p.pem", kubeconfig="kc",
+        context="ctx", timeout=600, push=True, json=True, dry_run=True,
+    )  # fmt: skip
+    assert (found.path, found.config, found.json, found.dry_run) == ("tree", "c.yaml", True, True)
+    assert (found.ca_file, found.registry.docker_config, found.release_source) == ("ca.pem", "d.json", "rel")
+
+
+def test_what_is_given_by_itself_beats_the_text_of_flags() -> None:
+    found = asked("--flags=path: a\nprivate: 'false'", "--path=b")
+    assert found.flags == {"path": "b", "private": False}
+    with pytest.raises(UsageError, match="--flags: unknown flag 'pth'"):
+        asked("--flags=pth: a")
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "kubeconfig"),
+    [
+        ((), {"KUBECONFIG": "/kc"}, ""),
+        (("--context=c",), {"KUBECONFIG": "/kc:/other"}, "/kc:/other"),
+        (("--context=c",), {}, "/home/me/.kube/config"),
+        (("--kubeconfig=k", "--context=c"), {"KUBECONFIG": "/kc"}, "k"),
+    ],
+)
+def test_no_cluster_is_touched_unless_one_is_named(
+    words: tuple[str, ...], env: dict[str, str], kubeconfig: str
+) -> None:
+    assert asked(*words, env=env).kubeconfig == kubeconfig
+
+
+@pytest.mark.parametrize("text", ["60", "0s", "x", "", "1ms"])
+def test_a_timeout_has_units(text: str) -> None:
+    with pytest.raises(UsageError, match="--timeout"):
+        asked(f"--timeout={text}")
+
+
+def test_secrets_are_read_and_shown_nowhere() -> None:
+    key = "-----BEGIN RSA PRIVATE KEY-----\nhushhushhushhushhush\n-----END RSA PRIVATE KEY-----\n"
+    env = {
+        "FLUX_UPGRADE_SYNC_TOKEN": "hush-sync",
+        "FLUX_UPGRADE_APP_PRIVATE_KEY": key,
+        "FLUX_UPGRADE_CLUSTER_USERNAME": "robot",
+        "FLUX_UPGRADE_CLUSTER_PASSWORD": "hush-cluster",
+        "GITLAB_TOKEN": "hush-gitlab",
+        "GIT_PASSWORD": "hush-git",
+        "GH_TOKEN": "hush-gh",
+    }
+    found = settings("--registry-creds=u:hush-creds", "--image-pull-secret=s", env=env)
+    assert found.bootstrap is not None
+    assert found.bootstrap.secrets == BootstrapSecrets(
+        "hush-sync", key.strip(), "robot", "hush-cluster", {"gitlab": "hush-gitlab", "git": "hush-git", "github": "hush-gh"}
+    )  # fmt: skip
+    assert "hush" not in repr(found) + repr(found.bootstrap) + repr(found.bootstrap.secrets)
+    assert set(found.bootstrap.secret_values()) == {"u:hush-creds", "hush-creds"}
+    shown = " ".join([*env.values(), "line: hushhushhushhushhush"])
+    assert "hush" not in masked(shown, secrets_of(env))
+    assert (
+        masked("-----BEGIN RSA PRIVATE KEY----- robot", secrets_of(env))
+        == "-----BEGIN RSA PRIVATE KEY----- robot"
+    )
+    # Neither Git nor Docker's helpers have any use for them.
+    assert "hush" not in str(dict(found.git)) + str(dict(found.registry.environment))
+
+
+@pytest.mark.parametrize(
+    ("env", "provider", "token"),
+    [
+        ({"FLUX_UPGRADE_SYNC_TOKEN": "s", "GITHUB_TOKEN": "t"}, "github", "s"),
+        ({"GITHUB_TOKEN": "t"}, "github", "t"),
+        ({"GITHUB_TOKEN": "t"}, "gitlab", ""),
+        ({"BITBUCKET_TOKEN": "b"}, "bitbucket-server", "b"),
+        ({"GITEA_TOKEN": "e"}, "gitea", "e"),
+        ({}, "git", ""),
+    ],
+)
+def test_flux_gets_the_token_that_is_for_it(env: dict[str, str], provider: str, token: str) -> None:
+    assert bootstrap_secrets_of(env).token_for(provider) == token
+
+
+@pytest.mark.parametrize("name", ["GITHUB_TOKEN", "FLUX_UPGRADE_SYNC_TOKEN"])
+def test_the_token_of_a_job_is_not_for_a_cluster(name: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        bootstrap_secrets_of({name: "ghs_hush"}).token_for("github")
+    assert "hush" not in caught.value.message
+    assert "FLUX_UPGRADE_SYNC_TOKEN" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("words", "known", "provider"),
+    [
+        ((REPOSITORY,), {}, "github"),
+        (("--url=ssh://git@x/y",), {}, "git"),
+        ((REPOSITORY, "--hostname=gitlab.example.com"), {}, "gitlab"),
+        ((REPOSITORY, "--hostname=bitbucket.example.com"), {}, "bitbucket-server"),
+        ((REPOSITORY,), {"provider": "gitea"}, "gitea"),
+        ((REPOSITORY, "--provider=gitlab"), {"provider": "gitea"}, "gitlab"),
+        ((), {"provider": "gitlab", "owner": "a/b", "repository": "c"}, "gitlab"),
+    ],
+)
+def test_the_provider_is_told_by_what_is_there(
+    words: tuple[str, ...], known: dict[str, str], provider: str
+) -> None:
+    (only,) = clusters(*words, known=known)
+    assert only.options.provider is Provider(provider)
+
+
+def test_a_cluster_beats_what_is_for_all_and_arguments_beat_both() -> None:
+    staging, production = clusters(found=TWO)
+    assert (staging.name, staging.options.sync_path, staging.options.install.log_level) == (
+        "staging",
+        "./a",
+        "debug",
+    )
+    assert (production.name, production.options.install.log_level) == ("production", "error")
+    assert [each.options.install.log_level for each in clusters("--log-level=info", found=TWO)] == [
+        "info",
+        "info",
+    ]
+    (only,) = clusters("--cluster=production", "--kubeconfig=k", found=TWO)
+    assert only == production
+    (alone,) = clusters(found=BootstrapConfig(source="oci", flags={"url": "oci://r.example.com/a:b"}))
+    assert (alone.name, alone.options.source) == ("", Source.OCI)
+    assert [
+        name for name, _ in clusters(found=config.load(config.documents.BOOTSTRAP_EXAMPLE, "x").bootstrap)
+    ] == ["staging", "production"]
+
+
+def test_who_pushes_to_a_registry_is_told_with_the_password_for_it() -> None:
+    registry = settings("--source=oci", "--username=me", "--password-stdin").registry
+    assert (registry.username, registry.is_password_on_stdin) == ("me", True)
+    assert settings("--username=me").registry.username == ""
+    for words in (
+        ("--password-stdin",),
+        ("--password-stdin", "--username=me"),
+        ("--password-stdin", "--source=oci"),
+    ):
+        with pytest.raises(UsageError, match="--password-stdin is given without"):
+            settings(*words)
+
+
+OCI = ("--source=oci", "--url=oci://r.example.com/a:b")
+APP = (REPOSITORY, "--app-id=1", "--app-installation-id=2")
+PROBLEMS: list[tuple[tuple[str, ...], dict[str, Any], list[str]]] = [
+    ((REPOSITORY, "--provider=gitlab", "--actions-secret=A"), {}, ["--actions-secret is for GitHub alone, and this is gitlab"]),
+    ((REPOSITORY, "--provider=gitea", "--create-repository"), {}, ["--create-repository is for GitHub alone, and this is gitea"]),
+    (("--url=ssh://git@x/y", "--add-workflow"), {}, ["--add-workflow is for GitHub alone, and this is git"]),
+    ((*OCI, "--create-repository"), {}, ["--create-repository is for GitHub alone, and this is an artifact"]),
+    ((REPOSITORY, "--hostname=git.example.com"), {}, ["what git.example.com is cannot be told: give --provider"]),
+    ((*OCI, "--push"), {}, ["--push is of a Git repository, and --source=oci has none"]),
+    ((*OCI, "--known-hosts=k"), {}, ["--known-hosts is of a Git repository, and --source=oci has none"]),
+    ((REPOSITORY, "--secret-file=x", "--actions-secret=A"), {}, ["--secret-file and --actions-secret exclude each other: the credentials go to one place"]),
+    ((REPOSITORY, "--actions-environment=e"), {}, ["--actions-environment needs --actions-secret, which is put there"]),
+    ((REPOSITORY, "--push", "--pull-request"), {}, ["--push and --pull-request exclude each other"]),
+    ((REPOSITORY, "--description=d"), {}, ["--description needs --create-repository: it is of a new one"]),
+    ((REPOSITORY, "--rotate-key"), {}, ["--rotate-key needs --secret-file, --actions-secret or --kubeconfig, for the new key to go to"]),
+    ((REPOSITORY, "--actions-secret=GITHUB_X"), {}, ["--actions-secret 'GITHUB_X' must not begin with GITHUB_"]),
+    ((REPOSITORY, "--app-private-key=p"), {}, ["--app-private-key needs --app-id, which names the app"]),
+    ((REPOSITORY, "--app-id=1", "--app-private-key=p", "--secret-file=x"), {}, ["--app-id needs --app-installation-id or --app-installation-owner, to name the installation"]),
+    ((*APP, "--secret-file=x"), {}, ["--app-id needs the app's key to hand over: --app-private-key or FLUX_UPGRADE_APP_PRIVATE_KEY"]),
+    ((*APP, "--app-private-key=p", "--secret-file=x", "--rotate-key"), {}, ["--rotate-key makes a deploy key, and with --app-id there is none"]),
+    (("--kubeconfig=k",), {"found": TWO}, ["--kubeconfig is of one cluster, and there are 2: name it with --cluster"]),
+    (("--cluster=stagin",), {"found": TWO}, ["the config file has no cluster 'stagin', did you mean 'staging'?"]),
+    ((REPOSITORY, "--cluster=x"), {}, ["the config file has no cluster 'x'"]),
+    (("--path=c",), {"found": TWO}, ["clusters 'staging' and 'production' both are at ./c"]),
+    ((), {"found": TWO._replace(clusters=(("a", {"path": "x"}), ("b", {"path": "x/y"})))}, ["clusters 'a' and 'b' are one inside the other: ./x/y in ./x"]),
+    ((), {"found": TWO._replace(clusters=(("a", {"path": "x"}), ("b", {})))}, ["clusters 'a' and 'b' are one inside the other: ./x in ./"]),
+    ((), {"found": TWO._replace(clusters=(("a", {"path": "x"}), ("b", {"path": "y", "branch": "z"})))}, ["the clusters differ in --branch: bootstrap them one by one, with --cluster"]),
+    (("--team=a:x",), {"found": TWO}, [f"cluster '{name}': --team 'a:x' is not a name, or name:permission with pull|triage|push|maintain|admin" for name in ("staging", "production")]),
+    (("--push", "--pull-request", "--path=..", "--interval=1"), {}, ["--push and --pull-request exclude each other", "--path '..' is not a folder inside the repository", "--interval '1' is not a duration with units, like 1s or 1m", "--owner is missing", "--repository is missing"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "more", "told"), PROBLEMS)
+def test_what_does_not_go_together_is_told_at_once(
+    words: tuple[str, ...], more: dict[str, Any], told: list[str]
+) -> None:
+    assert sorted(problems(*words, **more)) == sorted(told)
+
+
+def test_what_goes_together_is_let_pass() -> None:
+    key = {"FLUX_UPGRADE_APP_PRIVATE_KEY": "k"}
+    assert clusters(*APP, "--actions-secret=A", "--actions-environment=e", env=key)
+    assert clusters(*APP)
+    assert clusters(REPOSITORY, "--create-repository", "--description=d", "--add-workflow", "--pull-request")
+    assert clusters(REPOSITORY, "--kubeconfig=k", "--rotate-key", "--known-hosts=k")
+    assert clusters(*OCI, "--kubeconfig=k", "--secret-file=x")
+    assert len(clusters(found=TWO._replace(clusters=(("a", {"path": "x"}), ("b", {"path": "x-y"}))))) == 2
