@@ -17,7 +17,7 @@ help: ## Show this list
 	@echo "  PYTHON=python3.12       the Python to use (3.11 or later)"
 	@echo "  PYTEST_ARGS='-k carry'  passed on by make test"
 
-demo: $(VENV)/demo ## From a schedule to a merged pull request before your eyes, offline
+demo: $(VENV)/demo ## Upgrades and a bootstrap by pull request before your eyes, offline
 	@$(FROM_SOURCE) demo/run.py
 
 test: $(VENV)/project ## Run the tests

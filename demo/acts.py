@@ -1,18 +1,17 @@
-"""The acts of the demo, in their order; each goes on where the one before it ended."""
+"""The first half of the demo: Flux is kept current. Each part goes on where the one before it ended."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
 import fleet
 import written_release
 import yaml
-from github_stand_in import Call, StandIn
+from github_stand_in import StandIn
 from github_stand_in.flux import publish_releases
 from github_stand_in.model import Pull
 from job import Done, Job
+from pages import keep_pull_requests, results, state_of, told_calls
 from stage import Clone, Machine, Surprise, say, show, title
 
 CONFLICT = 9  # docs/reference/exit-codes.md
@@ -48,7 +47,7 @@ class Demo:
         self.conflict()
         self.laptop()
         self.pins()
-        self.keep_pull_requests()
+        keep_pull_requests(self.repository, self.folder)
 
     def begin(self) -> None:
         """What is there before Flux is kept current."""
@@ -167,22 +166,12 @@ class Demo:
         if "6 files changed" not in changed:
             raise Surprise("a set was torn apart")
 
-    def keep_pull_requests(self) -> None:
-        """Each as its page shows it, and what it changes."""
-        kept = self.folder / "pull-requests"
-        kept.mkdir()
-        for number, pull in self.repository.pulls.items():
-            text = f"# {pull.title} #{number}\n\n**{state_of(pull)}**\n\n{pull.body}\n"
-            (kept / f"{number}.md").write_text(text, encoding="utf-8")
-            diff = self.repository.store.git("diff", f"{pull.head_sha}^", pull.head_sha)
-            (kept / f"{number}.diff").write_bytes(diff)
-
     # What the acts are made of
 
     def run(self, event: str, name: str, outcome: str, *, ends_with: int = 0, **inputs: str) -> Done:
         """A run of the workflow, on the next day."""
         self.hub.clock.advance(days=1)
-        done = self.job.run(event, name, ends_with=ends_with, **inputs)
+        done = self.job.run(event, name, inputs, ends_with=ends_with)
         if done.outputs["outcome"] != outcome:
             raise Surprise(f"the outcome is {done.outputs['outcome']}, not {outcome}:\n{done.log}")
         return done
@@ -218,22 +207,3 @@ class Demo:
         """The body of a pull request says so."""
         if text not in self.pull(cluster, subject).body:
             raise Surprise(f"the {subject} of {cluster} does not say: {text}")
-
-
-def state_of(pull: Pull) -> str:
-    """In one word."""
-    if pull.merged_at:
-        return "merged"
-    return "draft" if pull.is_draft and pull.state == "open" else pull.state
-
-
-def results(done: Done) -> str:
-    """What a run did about pull requests: the end of its log."""
-    return done.log.rpartition("\n\n")[2]
-
-
-def told_calls(calls: Sequence[Call]) -> str:
-    """How many, of what kind, to which repository."""
-    counted = Counter((call.repository, "write" if call.is_write else "read") for call in calls)
-    kinds = (f"{count} {kind}{'s' * (count > 1)} to {name}" for (name, kind), count in counted.items())
-    return f"calls: {', '.join(kinds)}"

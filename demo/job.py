@@ -40,20 +40,25 @@ class Job:
     def __init__(
         self, hub: StandIn, repository: Repository, token: Token, machine: Machine, folder: Path
     ) -> None:
-        """``folder``: where what each run leaves behind is kept."""
+        """``folder``: where what each run leaves behind is kept, numbered through."""
         self._hub, self._repository, self._token = hub, repository, token
         self._machine, self._folder = machine, folder
         self._runs = 0
+        self.checks_out = True
+        """Whether the workflow has a step for that."""
 
-    def run(self, event: str, name: str, *, ends_with: int = 0, **inputs: str) -> Done:
+    def run(self, event: str, name: str, inputs: Mapping[str, str], *, ends_with: int = 0) -> Done:
         """Run it, and keep what it leaves in a folder of this name. Raises Surprise."""
-        self._runs += 1
-        told = "".join(f", {key}: {value}" for key, value in inputs.items())
-        say(f"  {self._hub.clock.now.date()} · on: {event}{told}")
-        kept = self._folder / f"{self._runs}-{name}"
+        self._runs = 1 + sum(each.name[0].isdigit() for each in self._folder.iterdir())
+        given = [f"{key}: {value.strip()}" for key, value in inputs.items()]
+        separator = ", " if len(given) < 2 else "\n    "
+        say(separator.join((f"  {self._hub.clock.now.date()} · on: {event}", *given)))
+        kept = self._folder / f"{self._runs:02}-{name}"
         workspace, runner = kept / "workspace", kept / "runner"
         (runner / "temp").mkdir(parents=True)
-        self._check_out(workspace)
+        workspace.mkdir()
+        if self.checks_out:
+            self._check_out(workspace)
         self._hub.forget()
         env = {**self._variables(event, workspace, runner), **self._inputs(inputs)}
         printed = self._machine.run(("flux-upgrade", "action"), workspace, env, ends_with)
@@ -74,7 +79,6 @@ class Job:
 
     def _check_out(self, folder: Path) -> None:
         """As actions/checkout does: one commit, and no credential stays behind."""
-        folder.mkdir()
         basic = base64.b64encode(f"x-access-token:{self._token.value}".encode()).decode()
         header = {
             "GIT_CONFIG_COUNT": "1",
@@ -95,6 +99,8 @@ class Job:
         (runner / "event.json").write_text("{}")
         return {
             "CI": "true",
+            "GITHUB_ACTION_REF": "v0",
+            "GITHUB_ACTION_REPOSITORY": "acme/flux-upgrade",
             "GITHUB_ACTIONS": "true",
             "GITHUB_API_URL": self._hub.api_url,
             "GITHUB_EVENT_NAME": event,

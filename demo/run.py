@@ -1,8 +1,8 @@
-"""``make demo``: from a schedule to a merged pull request, offline.
+"""``make demo``: from a schedule to a merged pull request, and from nothing to the first upgrade; offline.
 
     python demo/run.py [FOLDER]
 
-A small repository is on a stand-in for GitHub. The Action runs there as a runner would run it,
+Small repositories are on a stand-in for GitHub. The Action runs there as a runner would run it,
 and people do what people do. Pull requests, job summaries, logs and reports are kept in FOLDER
 (``build/demo``). The releases were written for this (``written_release``), and a day passes in
 a moment; the program, Git, every call over HTTP and every line of the output are real. A step
@@ -19,6 +19,7 @@ from pathlib import Path
 
 import fleet
 from acts import Demo
+from bootstrap_act import BootstrapDemo
 from github_stand_in import Clock, StandIn
 from stage import ROOT, Surprise, say, title
 
@@ -46,6 +47,11 @@ def main() -> int:
             StandIn(Path(work, "hub"), Clock(fleet.BEGINNING)) as hub,
         ):
             Demo(hub, Path(work), folder).perform()
+        with (
+            tempfile.TemporaryDirectory(prefix="flux-upgrade-demo-") as work,
+            StandIn(Path(work, "hub"), Clock(fleet.BEGINNING)) as hub,
+        ):
+            BootstrapDemo(hub, folder).perform()
     except Surprise as surprise:
         sys.stderr.write(f"demo: {surprise}\n")
         return 1

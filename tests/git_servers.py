@@ -8,6 +8,7 @@ import pwd
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -233,14 +234,17 @@ class HttpHost:
     """Path and Authorization of each request."""
     sent: int = 0
     """Bytes of all answers' bodies."""
+    tls: ssl.SSLContext | None = None
 
     def __enter__(self) -> Self:
         if not (Path(git("--exec-path")) / "git-http-backend").exists():
             missing("there is no git http-backend")
         self._server = _Server(self)
+        if self.tls is not None:
+            self._server.socket = self.tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self.url = f"http{'s' if self.tls else ''}://127.0.0.1:{self._server.server_port}"
         return self
 
     def __exit__(

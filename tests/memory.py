@@ -35,6 +35,9 @@ class MemoryTree:
         assert old in (None, self.files[path])
         self.files[path] = content
 
+    def require_room(self, paths: Iterable[str]) -> None:
+        assert not any(self.named(tuple(f"{each}/" for each in paths)))
+
     def make(self, path: str, content: bytes) -> None:
         assert path not in self.files
         self.files[path] = content

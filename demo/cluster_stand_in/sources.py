@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cluster_stand_in.controllers import Artifact, Object, Unreachable
+from cluster_stand_in.api import Object
+from cluster_stand_in.controllers import Artifact, Unreachable
 
 
 @dataclass(frozen=True)

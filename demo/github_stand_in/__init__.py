@@ -14,7 +14,8 @@
 - A repository's ``git`` is the folder of its bare Git repository, ``settings`` what its owner set,
   ``pulls``, ``issues``, ``statuses`` what there is, ``people`` what people do to it.
 - ``hub.calls`` is the log, ``hub.reads`` and ``hub.writes`` parts of it; ``hub.before_call`` is called
-  with each call's number and the request, before anything is done, outside of any lock.
+  with each call's number and the request, before anything is done, outside of any lock; ``hub.after_call``
+  with each line of the log (Git's, too), once all is done and nothing is answered yet.
 - ``hub.organizations`` and ``hub.people`` are the accounts; ``hub.host_keys`` what ``/meta`` tells;
   a repository's ``deploy_keys``, ``team_permissions``, ``actions.secrets`` and ``environments`` what
   it was given, ``add_environment`` makes one of these.

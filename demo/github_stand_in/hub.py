@@ -37,6 +37,10 @@ def _nothing(number: int, request: Request) -> None:
     """Before a call, by default."""
 
 
+def _no_more(call: Call) -> None:
+    """After a call, by default."""
+
+
 class StandIn:
     """GitHub, on loopback. See the package.
 
@@ -56,6 +60,7 @@ class StandIn:
         """Former name of a repository → its number."""
         self.log: list[Call] = []
         self.before_call: Callable[[int, Request], None] = _nothing
+        self.after_call: Callable[[Call], None] = _no_more
         self.observers: list[Observer] = []
         """Called with each exchange over the API: the request and the true answer to it."""
         self.drop_seconds = 0.02
@@ -201,20 +206,20 @@ class StandIn:
             response, is_applied = self._served(request, value, fault)
             status = 0 if fault is not None and fault.how == "reset" else response.status
             kind = "" if request.token is None else request.token.kind
-            self.log.append(
-                Call(
-                    request.number,
-                    request.method,
-                    request.path,
-                    kind,
-                    request.repository,
-                    request.operation,
-                    request.is_write,
-                    request.is_api,
-                    status,
-                    is_applied,
-                )
+            call = Call(
+                request.number,
+                request.method,
+                request.path,
+                kind,
+                request.repository,
+                request.operation,
+                request.is_write,
+                request.is_api,
+                status,
+                is_applied,
             )
+            self.log.append(call)
+        self.after_call(call)
         return response, fault
 
     def _served(self, request: Request, value: str, fault: Fault | None) -> tuple[Response, bool]:

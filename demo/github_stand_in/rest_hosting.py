@@ -9,7 +9,7 @@ from github_stand_in.exchange import Response
 from github_stand_in.hosting import DeployKey, Vault
 from github_stand_in.refusals import Refused, invalid
 from github_stand_in.rest import Context, Route, paged
-from github_stand_in.shapes_hosting import HostingShapes, public_key
+from github_stand_in.shapes_hosting import HostingShapes, public_key, sealed_secret
 
 _KEY = re.compile(r"(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/]+=*( .*)?")
 _SECRET = re.compile(r"(?!GITHUB_)[A-Z_][A-Z0-9_]*", re.IGNORECASE)
@@ -59,6 +59,14 @@ def delete_key(context: Context) -> Response:
     return Response(204)
 
 
+def list_teams(context: Context) -> Response:
+    """GET /teams."""
+    _require_admin(context, "read")
+    shapes = context.shaped(HostingShapes)
+    found = sorted(context.repository.team_permissions.items())
+    return paged(context, [shapes.team(number, *each) for number, each in enumerate(found, 1)])
+
+
 def grant(context: Context) -> Response:
     """PUT /orgs/{org}/teams/{team_slug}/repos/{owner}/{repo}."""
     _require_admin(context, "write")
@@ -83,6 +91,14 @@ def _require_admin(context: Context, level: str) -> None:
 def read_public_key(context: Context) -> Response:
     """GET /actions/secrets/public-key, and that of an environment."""
     return Response(200, public_key(_vault(context)))
+
+
+def read_secret(context: Context) -> Response:
+    """GET /actions/secrets/{secret_name}, and that of an environment: never what is in it."""
+    name = context.parameters["secret_name"].upper()
+    if name not in _vault(context).secrets:
+        raise Refused(404, "Not Found")
+    return Response(200, sealed_secret(name, context.hub.clock.text))
 
 
 def put_secret(context: Context) -> Response:
@@ -110,9 +126,12 @@ ROUTES = (
     Route("GET", f"{_REPOSITORY}/keys", "administration", list_keys),
     Route("POST", f"{_REPOSITORY}/keys", "administration", create_key),
     Route("DELETE", f"{_REPOSITORY}/keys/{{key_id}}", "administration", delete_key),
+    Route("GET", f"{_REPOSITORY}/teams", "administration", list_teams),
     Route("GET", f"{_REPOSITORY}/actions/secrets/public-key", "secrets", read_public_key),
+    Route("GET", f"{_REPOSITORY}/actions/secrets/{{secret_name}}", "secrets", read_secret),
     Route("PUT", f"{_REPOSITORY}/actions/secrets/{{secret_name}}", "secrets", put_secret),
     Route("GET", f"{_ENVIRONMENT}/public-key", "environments", read_public_key),
+    Route("GET", f"{_ENVIRONMENT}/{{secret_name}}", "environments", read_secret),
     Route("PUT", f"{_ENVIRONMENT}/{{secret_name}}", "environments", put_secret),
     Route("PUT", "/orgs/{org}/teams/{team_slug}/repos/{owner}/{repo}", "administration", grant),
 )

@@ -27,10 +27,36 @@ class HostingShapes(Shapes):
             "enabled": True,
         }
 
+    def team(self, number: int, slug: str, permission: str) -> Json:
+        """A team, with what it may do here."""
+        owner = self.repository.owner
+        url = f"{self.api}/organizations/1/team/{number}"
+        return {
+            "id": number,
+            "node_id": f"T_{number}",
+            "name": slug.capitalize(),
+            "slug": slug,
+            "description": None,
+            "privacy": "closed",
+            "notification_setting": "notifications_enabled",
+            "permission": permission,
+            "type": "organization",
+            "url": url,
+            "html_url": f"{self.web}/orgs/{owner}/teams/{slug}",
+            "members_url": f"{url}/members{{/member}}",
+            "repositories_url": f"{url}/repos",
+            "parent": None,
+        }
+
 
 def public_key(vault: Vault) -> Json:
     """What secrets are sealed with."""
     return {"key_id": vault.key_id, "key": vault.public_key}
+
+
+def sealed_secret(name: str, since: str) -> Json:
+    """What is told of a secret of Actions."""
+    return {"name": name, "created_at": since, "updated_at": since}
 
 
 def account(login: str, api: str, web: str, since: str, *, is_organization: bool = False) -> Json:

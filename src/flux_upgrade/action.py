@@ -34,11 +34,12 @@ _NO_FLAGS = (
     "add-workflow",
     "actions-secret",
     "actions-environment",
+    "known-hosts",
 )
 _FLAGS = tuple(name for name in _NAMES if name not in _NO_FLAGS)
 _OF_ROLLBACKS = ("to", "docker-config", "ca-file")
 """A rollback is about a registry and nothing else."""
-_OF_BOOTSTRAPS = ("description", "actions-secret", "actions-environment")
+_OF_BOOTSTRAPS = ("description", "actions-secret", "actions-environment", "known-hosts")
 _SWITCHES = ("create-repository", "add-workflow")
 _NOT_OF_BOOTSTRAPS = ("policy", "range", "approve", "promote", "to")
 _WITH_BOOTSTRAPS = (
@@ -190,7 +191,7 @@ def in_inputs(text: str) -> str:
     # Of a rollback; the --to of `upgrade` is no input.
     text = text.replace("to go back to with --to", "to go back to with input `to`")
     names = "|".join(name for name in _NAMES if name != "to")
-    return re.sub(rf"--({names})\b(?!-)", r"input `\1`", text)
+    return re.sub(rf"(`?)--({names})\b(?!-)\1", r"input `\2`", text)
 
 
 def _given(env: Mapping[str, str]) -> dict[str, str]:

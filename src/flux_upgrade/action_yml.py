@@ -131,6 +131,11 @@ INPUTS = (
         "actions-environment",
         "The environment that `actions-secret` belongs to. Default: none, it is the repository's.",
     ),
+    Input(
+        "known-hosts",
+        "For `mode: bootstrap` on a GitHub Enterprise Server, with `actions-secret`: a file with its SSH "
+        "host keys, relative to the workspace. Default: those that github.com publishes.",
+    ),
 )
 
 OUTPUTS = (

@@ -65,8 +65,10 @@ def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
     asked, unknown = parser.parse_known_args(given)
     if unknown:
         flags = [flag for action in actions for flag in action.option_strings]
+        # The value of a flag that is misspelt may be a password.
+        name = unknown[0].partition("=")[0]
         raise UsageError(
-            f"unknown argument '{unknown[0]}'{nearest(unknown[0].partition('=')[0], flags)}",
+            f"unknown argument '{name}'{nearest(name, flags)}",
             hint=f"see `{parser.prog} --help`",
         )
     return asked

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _DEST = "flag:"
+_SECOND = 10**9
 _DESCRIPTION = (
     "Set Flux up in a repository: the files that `flux bootstrap` of that version would write, into the "
     "checkout, by pull request or by push; with --kubeconfig into the cluster, too."
@@ -114,7 +115,9 @@ def _declare(section: argparse._ArgumentGroup, flag: Flag) -> None:
 
 def _seconds(text: str) -> int:
     """Of Go's duration. Raises argparse's own error for what is none."""
-    found = (nanoseconds(text) or 0) // 10**9
+    found = nanoseconds(text)
     if not found:
         raise argparse.ArgumentTypeError(f"'{text}' is not a duration with units, like 90s or 10m")
-    return found
+    if found < _SECOND:
+        raise argparse.ArgumentTypeError(f"'{text}' is less than a second")
+    return found // _SECOND

@@ -224,9 +224,10 @@ def build_tree(path: str) -> Tree:
 
 def build_worktree(settings: Settings) -> Worktree:
     """Where changes go: the tree, or, for a dry run, a record of them."""
-    from flux_upgrade.edges.files import DirectoryWorktree, RecordingWorktree
+    from flux_upgrade.edges.worktree import DirectoryWorktree, RecordingWorktree
 
-    return RecordingWorktree() if settings.dry_run else DirectoryWorktree(settings.path)
+    worktree = DirectoryWorktree(settings.path)
+    return RecordingWorktree(worktree) if settings.dry_run else worktree
 
 
 def read_text(path: str, hint: str) -> str:

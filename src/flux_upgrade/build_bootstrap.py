@@ -1,12 +1,18 @@
 """What a bootstrap works with: settings and options → the provider's API, the branch, the cluster."""
+# Paths as the user wrote them: os calls, and no pathlib to import.
+# ruff: noqa: PTH100
 
 from __future__ import annotations
 
-from flux_upgrade.access import GITHUB_API, GitHub
-from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS, host_of, url_of
+import os
+from dataclasses import replace
+
+from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS, url_of
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
 from flux_upgrade.build import build_checkout, build_client, build_timing
+from flux_upgrade.build_servers import servers_of, where
 from flux_upgrade.edges.checkout import Place
+from flux_upgrade.errors import UsageError
 from flux_upgrade.settings import Settings
 
 TYPE_CHECKING = False
@@ -15,6 +21,7 @@ if TYPE_CHECKING:
 
     from flux_upgrade.bootstrapping.places import Place as SecretPlace
     from flux_upgrade.config import Config
+    from flux_upgrade.edges.forges.remotes import Remote as Server
     from flux_upgrade.edges.kustomize import Kustomize
     from flux_upgrade.ports import Cluster, Forge, Hosting, Remote
 
@@ -26,46 +33,7 @@ _FLAVOURS = {
     Provider.GIT: "git",
 }
 """The names that ``forge`` of the config file has for them."""
-_PROVIDERS = {"github": "github", "gitlab": "gitlab", "gitea": "gitea", "forgejo": "gitea"}
-
-
-def known_of(settings: Settings, place: Place) -> Mapping[str, str]:
-    """What the checkout's remote tells: provider, owner, repository, hostname, url."""
-    url = build_checkout(settings, place).origin() if place.is_checkout else ""
-    return known_of_url(settings, url) if url else {}
-
-
-def known_of_url(settings: Settings, url: str) -> Mapping[str, str]:
-    """What the address of a remote tells; nothing where it is a folder."""
-    from flux_upgrade.edges.forges.remotes import flavour_of, parse, repository_of
-
-    address = parse(url)
-    if not address.host:
-        return {}
-    runner = {**settings.git, "GITHUB_SERVER_URL": settings.github.server_url}
-    provider = _PROVIDERS.get(flavour_of(url, runner), "")
-    owner, _, name = repository_of(url).rpartition("/")
-    known = {"owner": owner, "repository": name}
-    if provider not in DEFAULT_HOSTS or address.host != DEFAULT_HOSTS[Provider(provider)]:
-        known["hostname"] = address.host
-    return {**known, "provider": provider} if provider else {"url": url, "provider": str(Provider.GIT)}
-
-
-def at_host(settings: Settings, options: BootstrapOptions) -> Settings:
-    """``settings`` for the GitHub that ``--hostname`` names, whose token goes to no other."""
-    from flux_upgrade.edges.forges.remotes import parse
-
-    host = host_of(options).partition(":")[0]
-    if options.provider is not Provider.GITHUB or host == parse(settings.github.server_url).host:
-        return settings
-    server = f"https://{host}"
-    tokens = settings.tokens
-    api = GitHub(server, f"{server}/api/v3", f"{server}/api/graphql")
-    if host == DEFAULT_HOSTS[Provider.GITHUB]:
-        api = GitHub()
-    # Where there is one token for both, it was meant for the server that the environment names.
-    releases = tokens.releases if tokens.releases != tokens.repository or api.api_url == GITHUB_API else ""
-    return settings._replace(github=api, tokens=tokens._replace(releases=releases))
+_GIT_USER = "git"
 
 
 def build_hosting(settings: Settings, options: BootstrapOptions) -> Hosting | None:
@@ -100,8 +68,8 @@ def build_remote(settings: Settings, options: BootstrapOptions, place: Place) ->
     from flux_upgrade.edges.remote import Author, open_remote
 
     author = Author(options.author_name, options.author_email, build_timing(settings).now)
-    url, token = _reached(settings, options, place)
-    remote = open_remote(url, options.branch, token, _environment(settings), author)
+    server = _reached(settings, options, place)
+    remote = open_remote(server, options.branch, _environment(settings), author)
     if not settings.dry_run:
         return remote
     from flux_upgrade.edges.recording_remote import RecordingRemote
@@ -125,36 +93,65 @@ def _forge(settings: Settings, options: BootstrapOptions, config: Config, place:
 
         return github_forge(settings, repository_of(options))
     from flux_upgrade.edges.forges.git import GitForge
-    from flux_upgrade.edges.forges.remotes import Remote
 
-    url, token = _reached(settings, options, place)
-    flavour = config.forge or _FLAVOURS[options.provider]
-    remote = Remote(url, flavour, token, options.author_name, options.author_email)
-    return GitForge(remote, _environment(settings), build_timing(settings).now)
+    server = _reached(settings, options, place, config.forge)
+    return GitForge(server, _environment(settings), build_timing(settings).now)
 
 
-def _reached(settings: Settings, options: BootstrapOptions, place: Place) -> tuple[str, str]:
-    """The address that is pushed to, and the token for it: the user's own means where a checkout has them."""
+def _reached(settings: Settings, options: BootstrapOptions, place: Place, flavour: str = "") -> Server:
+    """Where it is pushed to, and as whom: by the user's own means where a checkout has them."""
+    from flux_upgrade.edges.forges.remotes import Remote, parse
+
     own = settings.bootstrap.secrets.own if settings.bootstrap is not None else {}
+    server = Remote(
+        "",
+        flavour or _FLAVOURS[options.provider],
+        name=options.author_name,
+        email=options.author_email,
+        is_bearer=options.with_bearer_token,
+    )
     if options.provider is Provider.GITHUB:
-        return f"{settings.github.server_url}/{repository_of(options)}.git", settings.tokens.repository
+        url = f"{settings.github.server_url}/{repository_of(options)}.git"
+        return replace(server, url=url, token=settings.tokens.repository)
     token = settings.tokens.git or own.get(options.provider, "")
-    url = options.url if options.provider is Provider.GIT else url_of(options._replace(auth=Auth.TOKEN))
-    if token and not url.startswith("ssh:"):
-        return url, token
+    is_git = options.provider is Provider.GIT
+    url = settings.repository if is_git else url_of(options._replace(auth=Auth.TOKEN))
     remote = build_checkout(settings, place).origin() if place.is_checkout else ""
-    is_same = bool(remote) and known_of_url(settings, remote).items() >= _names(options).items()
-    return (remote if is_same else url), ""
+    ways = (url, remote) if remote and where(remote) == where(url) else (url,)
+    if token and not _is_known(settings, options, url, remote):
+        raise UsageError(
+            f"the config file alone says that the token is for {parse(url).host}",
+            hint="say it with the command: --hostname, or --url; whoever wrote that file would be given it",
+        )
+    if token and (way := next((each for each in ways if each.startswith("http")), "")):
+        user = parse(ways[-1]).user if ways[-1].startswith("http") else ""
+        return replace(server, url=way, token=token, user=_user(options, user))
+    return replace(server, url=ways[-1])
 
 
-def _names(options: BootstrapOptions) -> dict[str, str]:
-    if options.provider is Provider.GIT:
-        return {"url": options.url}
-    return {"owner": options.owner, "repository": options.repository}
+def _is_known(settings: Settings, options: BootstrapOptions, url: str, remote: str) -> bool:
+    """Whether more than a file in the repository says that a server is the one that a token is for."""
+    asked, host = settings.bootstrap, where(url)[0]
+    is_said = asked is not None and bool({"hostname", "url"} & {*asked.flags})
+    known = {
+        DEFAULT_HOSTS.get(options.provider, ""),
+        where(remote)[0] if remote else "",
+        *servers_of(settings),
+    }
+    return is_said or host in known
+
+
+def _user(options: BootstrapOptions, found: str) -> str:
+    """Whose the token is; ``found``: by the checkout's remote. The default is that of the Flux CLI."""
+    if options.provider not in (Provider.GIT, Provider.BITBUCKET_SERVER):
+        return found
+    return options.username if options.username != _GIT_USER else found or _GIT_USER
 
 
 def _environment(settings: Settings) -> Mapping[str, str]:
-    return {"HOME": settings.home, "PATH": settings.search_path, **settings.git}
+    """What Git is run with, which talks to the one server. What was given beats the machine's own file."""
+    trusted = {"GIT_SSL_CAINFO": os.path.abspath(settings.ca_file)} if settings.ca_file else {}
+    return {"HOME": settings.home, "PATH": settings.search_path, **settings.git, **trusted}
 
 
 def build_place(settings: Settings, path: str, checkout: Place) -> SecretPlace:
@@ -178,7 +175,6 @@ def build_cluster(settings: Settings, kubeconfig: str, context: str) -> Cluster:
 
 def build_kustomize(settings: Settings) -> Kustomize | None:
     """What builds a kustomization on this machine; None: nothing does."""
-    from flux_upgrade.edges.kustomize import Kustomize
+    from flux_upgrade.edges import kustomize
 
-    found = Kustomize(settings.search_path, _environment(settings))
-    return found if found.program else None
+    return kustomize.find(settings.search_path, _environment(settings))

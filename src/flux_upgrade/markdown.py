@@ -74,6 +74,12 @@ def code(text: str, longest: int = _LONGEST) -> str:
     return f"{fence}{pad}{shown}{pad}{fence}"
 
 
+def fenced(text: str, language: str = "") -> str:
+    """As lines of code, to be copied: whatever backticks are in it."""
+    fence = "`" * max(3, *(len(each) + 1 for each in ["", *_BACKTICKS.findall(text)]))
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """``head`` and cells are Markdown, made with ``code`` and ``plain`` as anywhere else."""
     lines = [head, ["---"] * len(head), *rows]

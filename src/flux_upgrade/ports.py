@@ -189,6 +189,10 @@ class Worktree(Protocol):
         """
         ...
 
+    def require_room(self, paths: Iterable[str]) -> None:
+        """That each of ``paths`` could be written, as far as it can be told. Raises WriteFailed."""
+        ...
+
     def make(self, path: str, content: bytes) -> None:
         """Make a file that is not there yet, with the folders that it needs. Raises WriteFailed."""
         ...
@@ -238,6 +242,10 @@ class Hosting(Protocol):
         """Create the repository; one that is there already (somebody was faster) is given as it is."""
         ...
 
+    def teams(self) -> Mapping[str, str]:
+        """Slug of each team of the owner that has access → its permission, as ``--team`` spells it."""
+        ...
+
     def grant(self, team: str, permission: str) -> None:
         """Give a team of the owner access. ``team``: its slug. Done twice, it is granted once."""
         ...
@@ -256,6 +264,14 @@ class Hosting(Protocol):
 
     def host_keys(self) -> tuple[str, ...]:
         """The provider's own SSH host keys, ``ssh-ed25519 AAAA…``; none where it does not publish them."""
+        ...
+
+    def require_secret(self, name: str, environment: str = "") -> None:
+        """Refuse what ``put_secret`` would, as far as that can be told without a write."""
+        ...
+
+    def has_secret(self, name: str, environment: str = "") -> bool:
+        """Whether there is a secret of GitHub Actions of that name, there or in an environment."""
         ...
 
     def put_secret(self, name: str, text: str, environment: str = "") -> None:
@@ -278,6 +294,10 @@ class Remote(Protocol):
     @property
     def tree(self) -> Tree:
         """The branch's files as they were fetched; none where the repository is empty."""
+        ...
+
+    def require_room(self, paths: Iterable[str]) -> None:
+        """That each of ``paths`` is a plain file on the branch, or could be one. Raises WriteFailed."""
         ...
 
     def push(self, files: Mapping[str, bytes], message: str) -> str:

@@ -173,12 +173,9 @@ def _bootstrap(shared: Settings, asked: Namespace, env: Mapping[str, str]) -> Se
     from flux_upgrade.settings_bootstrap import asked_of
 
     wanted = asked_of(vars(asked), env)
-    # With a Git repository as its source, --username is for that.
-    username = str(wanted.flags.get("username", "")) if wanted.source == "oci" else ""
-    if asked.password_stdin and not username:
-        raise UsageError(
-            "--password-stdin is given without --source=oci and --username", hint="give all three, or none"
-        )
+    # With a Git repository as its source, --username is for that; the config file may say the source.
+    is_oci = wanted.source == "oci" or (asked.password_stdin and not wanted.source)
+    username = str(wanted.flags.get("username", "")) if is_oci else ""
     return shared._replace(
         path=asked.checkout,
         config=asked.config,

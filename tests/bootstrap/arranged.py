@@ -19,6 +19,8 @@ from flux_upgrade.manifests.options import InstallOptions
 TITLE = "flux-system-main-flux-system-./clusters/staging"
 INSTALL = InstallOptions("v2.9.4", image_pull_secret="pull")
 URL = "ssh://git@github.com/fleet/infra"
+PEM = "-----BEGIN RSA PRIVATE KEY-----\nb25l\n-----END RSA PRIVATE KEY-----\n"
+"""What looks like the key of a GitHub App."""
 OTHERS = (
     DeployKey("ci", "ssh-ed25519 AAAAci", is_read_only=False, id=90),
     DeployKey("flux-system-main-flux-system-./clusters/production", "ssh-ed25519 AAAAother", id=91),

@@ -32,6 +32,9 @@ class RegisteredKeys:
     def create(self, wanted: NewRepository) -> Hosted:
         raise ForbiddenByForge(f"{wanted.name} is there")
 
+    def teams(self) -> dict[str, str]:
+        return {}
+
     def grant(self, team: str, permission: str) -> None:
         self._write(f"grant {team} {permission}")
 
@@ -52,6 +55,12 @@ class RegisteredKeys:
 
     def host_keys(self) -> tuple[str, ...]:
         return self.published
+
+    def require_secret(self, name: str, environment: str = "") -> None:
+        del name, environment
+
+    def has_secret(self, name: str, environment: str = "") -> bool:
+        return (name, environment) in self.secrets
 
     def put_secret(self, name: str, text: str, environment: str = "") -> None:
         self._write("secret")

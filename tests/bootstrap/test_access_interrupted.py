@@ -26,7 +26,7 @@ class FailingFile:
     def __init__(self, place: Place, github: RegisteredKeys) -> None:
         self._place, self._github = place, github
         self.where = place.where
-        self.present = place.present
+        self.present, self.has = place.present, place.has
 
     def put(self, wanted: tuple[Secret, ...]) -> None:
         self._github.put_secret("file", "")

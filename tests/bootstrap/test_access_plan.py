@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bootstrap.arranged import OTHERS, TITLE, arrange, file_at, handed_over, options, ours
+from bootstrap.arranged import OTHERS, PEM, TITLE, arrange, file_at, handed_over, options, ours
 from bootstrap.registered_keys import RegisteredKeys
 from flux_upgrade.bootstrap.options import Auth, OciOptions, Provider
 from flux_upgrade.bootstrapping.access import Access, Given, Means, ToDo
@@ -42,6 +42,8 @@ def test_the_first_run_makes_a_key(github: RegisteredKeys, place: Place) -> None
         registered=True,
         where=place.where,
         handed_over=("flux-system",),
+        at_place=("flux-system",),
+        has_source=True,
         to_do=(ToDo.APPLY_SECRET,),
     )
     assert done.fingerprint.startswith("SHA256:")
@@ -91,6 +93,9 @@ def test_a_key_that_was_removed_by_hand(github: RegisteredKeys, tmp_path: Path) 
     again = arrange(github, actions)
     assert again.public != first.public
     assert [key.public for key in ours(github)] == [again.public]
+    assert again.notes == ()
+    github.keys = list(OTHERS)
+    assert "FLUX of GitHub Actions was there already" in arrange(github, actions).notes[0]
 
 
 def test_the_users_own_key(github: RegisteredKeys, place: Place) -> None:
@@ -161,8 +166,8 @@ def test_a_repository_that_is_still_to_be_created_has_no_keys(github: Registered
         ({"auth": Auth.TOKEN}, Given(token="t0ken"), {"username": "git", "password": "t0ken"}),
         (
             {"auth": Auth.APP, "app_id": "12"},
-            Given(app=AppCredentials("12", "PEM\n", "7")),
-            {"githubAppID": "12", "githubAppInstallationID": "7", "githubAppPrivateKey": "PEM\n"},
+            Given(app=AppCredentials("12", PEM, "7")),
+            {"githubAppID": "12", "githubAppInstallationID": "7", "githubAppPrivateKey": PEM},
         ),
     ],
 )
@@ -173,8 +178,19 @@ def test_tokens_and_apps_need_no_key(
     assert handed_over(github, place) == data
     assert (done.title, done.public, done.handed_over) == ("", "", ("flux-system",))
     assert "add" not in github.writes
-    # What nobody can read back is sealed anew: the token may be another.
-    assert bool(arrange(github, place, given, **more).handed_over) != place.is_readable
+    github.fails_after = 0
+    again = arrange(github, place, given, **more)
+    assert (again.handed_over, again.at_place) == ((), ("flux-system",))
+    # Nobody can read back whether it is the same token.
+    assert ["stays as it is" in each for each in again.notes] == [True] * (not place.is_readable)
+
+
+def test_a_sealed_token_is_put_anew_when_asked(github: RegisteredKeys) -> None:
+    place = ActionsSecret(github, "FLUX", "staging")
+    for token in ("0ne", "tw0"):
+        done = arrange(github, place, Given(token=token, rotate=True), auth=Auth.TOKEN)
+        assert handed_over(github, place)["password"] == token
+        assert done.notes == ()
 
 
 def test_secrets_for_registries_go_along(github: RegisteredKeys, tmp_path: Path) -> None:
@@ -224,7 +240,8 @@ def test_names_of_actions_secrets(github: RegisteredKeys) -> None:
 
 def test_nothing_secret_is_shown(github: RegisteredKeys, place: Place) -> None:
     key = generate()
-    given = Given(key=key, token="t0ken-hidden", app=AppCredentials("1", "hidden-pem"))
+    app = AppCredentials("1", PEM.replace("b25l", "hidden//"))
+    given = Given(key=key, token="t0ken-hidden", app=app)
     plan = plan_access(options(registry_creds="ann:s3cret"), given, Means(github, place, generate))
     for shown in (repr(given), repr(plan), str(plan), repr(arrange(github, place, given))):
         assert not any(hidden in shown for hidden in ("PRIVATE", "t0ken", "hidden", "s3cret"))

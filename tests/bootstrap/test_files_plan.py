@@ -333,7 +333,31 @@ def test_neighbours_are_no_hindrance(neighbour: bytes) -> None:
 def test_for_many_clusters_the_tree_is_searched_once() -> None:
     tree = MemoryTree({"clusters/staging/infra/gotk-sync.yaml": other_flux()})
     roots = root_syncs(tree)
-    assert roots == (RootSync("clusters/staging/infra/gotk-sync.yaml", "./clusters/staging"),)
+    assert roots == (RootSync("clusters/staging/infra/gotk-sync.yaml", "./clusters/staging", "infra"),)
     with pytest.raises(AlreadyBootstrapped):
         plan_files(options(), tree, COMPONENTS, roots)
     assert plan_files(options(), tree, COMPONENTS, ()).changes
+
+
+def at(path: str) -> BootstrapOptions:
+    return options()._replace(path=path)
+
+
+@pytest.mark.parametrize(("first", "second"), [("", "clusters/staging"), ("clusters", ""), ("a", "a/b")])
+def test_a_flux_inside_the_folder_of_another_one_is_refused(first: str, second: str) -> None:
+    tree = after({}, planned({}, at(first)))
+    with pytest.raises(AlreadyBootstrapped, match="one inside the other"):
+        planned(tree, at(second))
+
+
+@pytest.mark.parametrize(("first", "second"), [("", "clusters/staging"), ("clusters", "")])
+def test_an_outer_folder_may_say_what_of_it_is_applied(first: str, second: str) -> None:
+    tree = after({}, planned({}, at(first)))
+    assert planned({**tree, "kustomization.yaml": b"resources: []\n"}, at(second)).changes
+
+
+def test_a_flux_of_another_namespace_may_be_inside() -> None:
+    tree = after({}, planned({}, at("")))
+    inner = at("tenants/a")
+    inner = inner._replace(install=inner.install._replace(namespace="tenant-a"))
+    assert planned(tree, inner).changes

@@ -12,10 +12,13 @@ from jsonschema import Draft202012Validator
 from bootstrap.proposed_bootstraps import bootstrap, case, cluster, names
 from flux_upgrade.action_yml import OUTPUTS
 from flux_upgrade.bootstrapping.outcome import Ran
+from flux_upgrade.bootstrapping.proposed import Handover, Place
 from flux_upgrade.bootstrapping.publishing import Published
+from flux_upgrade.bootstrapping.workflow_file import to_be_added
 from flux_upgrade.decision import Hold, HoldReason
 from flux_upgrade.errors import NotReady, Overtaken
-from flux_upgrade.report.bootstrap import bootstrap_outputs, bootstrap_text, bootstrap_value, outcome_of
+from flux_upgrade.report.bootstrap import bootstrap_text
+from flux_upgrade.report.bootstrap_run import bootstrap_outputs, bootstrap_value, outcome_of
 from flux_upgrade.report.bootstrap_summary import bootstrap_summary
 from flux_upgrade.results import Action
 
@@ -150,6 +153,25 @@ def test_what_is_held_and_what_failed_is_told() -> None:
         "message": "kustomize-controller is not ready",
         "remedy": "wait",
     }
+
+
+def test_what_is_to_do_with_a_new_key_is_told_though_no_file_changes() -> None:
+    fresh = Handover(Place.FILE, public_key="ssh-ed25519 AAAA", is_fresh=True)
+    (there,) = SAME.clusters
+    told = Ran(bootstrap(there._replace(handover=fresh)), checkout="fleet")
+    lines = bootstrap_text(told).splitlines()
+    assert "To do with the new Secret of clusters/staging:" in lines
+    assert "    ssh-ed25519 AAAA" in lines
+    assert "ssh-ed25519 AAAA" in bootstrap_summary(told)
+
+
+def test_the_setting_that_an_added_workflow_needs_is_told_where_no_pull_request_does() -> None:
+    proposal = bootstrap(STAGING, workflow=to_be_added(()))
+    pushed = Ran(proposal, repository="acme/fleet", is_pushed=True, commit="3d3c42e")
+    for text in (bootstrap_text(pushed), bootstrap_summary(pushed)):
+        assert "allow GitHub Actions to create and approve pull requests" in text
+    assert "allow GitHub Actions" not in bootstrap_text(RUNS["pushed"])
+    assert "allow GitHub Actions" not in bootstrap_text(RUNS["opened"]._replace(proposal=proposal))
 
 
 def test_where_a_secret_lies_is_in_the_log_alone() -> None:

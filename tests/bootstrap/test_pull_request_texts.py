@@ -13,11 +13,13 @@ from flux_upgrade.bootstrapping.proposed import Bootstrap, Handover, Place, boot
 from flux_upgrade.bootstrapping.pull_request import body
 from flux_upgrade.markers import State
 from flux_upgrade.proposal import Surroundings
-from flux_upgrade.report.bootstrap import bootstrap_text, bootstrap_value
+from flux_upgrade.report.bootstrap import bootstrap_text
+from flux_upgrade.report.bootstrap_run import bootstrap_value
 from flux_upgrade.report.bootstrap_summary import bootstrap_summary
 
 AROUND = Surroundings(())
 STAGING = cluster(path="clusters/staging")
+THERE = ("flux-system",)
 
 
 def written(proposal: Bootstrap, around: Surroundings = AROUND) -> str:
@@ -51,8 +53,9 @@ def test_a_file_that_stays_as_it_is_is_no_change() -> None:
     ("handover", "place"),
     [
         (handover_of(Access("title")), Place.NOWHERE),
-        (handover_of(Access("title", where="FLUX"), secret="FLUX"), Place.ACTIONS),
-        (handover_of(Access("title", where="/home/me/secret.yaml")), Place.FILE),
+        (handover_of(Access("title", where="FLUX"), secret="FLUX"), Place.NOWHERE),
+        (handover_of(Access("title", where="FLUX", at_place=THERE), secret="FLUX"), Place.ACTIONS),
+        (handover_of(Access("title", where="/home/me/secret.yaml", at_place=THERE)), Place.FILE),
         (handover_of(Access("title", where="staging"), in_cluster=True), Place.CLUSTER),
     ],
 )
@@ -63,11 +66,11 @@ def test_where_the_secret_is(handover: Handover, place: Place) -> None:
 
 def test_a_second_run_that_finds_its_key_says_the_same() -> None:
     public = "ssh-ed25519 AAAA"
-    first = Access("t", public, is_new_key=True, is_registered=True, registered=True, where="FLUX")
-    again = Access("t", public, is_registered=True, where="FLUX")
+    known = Access("t", public, is_registered=True, where="FLUX", at_place=THERE, has_source=True)
+    first = known._replace(is_new_key=True, registered=True, handed_over=THERE)
     texts = {
         written(bootstrap(STAGING._replace(handover=handover_of(each, secret="FLUX"))))
-        for each in (first, again)
+        for each in (first, known)
     }
     assert len(texts) == 1
 

@@ -78,7 +78,8 @@ TEXT = st.text(
 )
 
 
-@given(text=TEXT)
+# A bare = is text for Go, and for PyYAML a type of YAML 1.1 that its SafeLoader knows, but cannot make.
+@given(text=TEXT.filter(lambda text: text != "="))
 def test_any_text_is_read_as_what_it_was(text: str) -> None:
     assert yaml.safe_load("a:\n" + line("  b: ", text)) == {"a": {"b": text}}
 

@@ -20,7 +20,7 @@ from flux_upgrade.bootstrap.flags import parse_flags
 from flux_upgrade.bootstrap.options import Provider, Source
 from flux_upgrade.bootstrapping.proposed import Cluster, Handover, Place
 from flux_upgrade.bootstrapping.shell import bootstrap_command
-from flux_upgrade.bootstrapping.todo import at_once, left_to_do
+from flux_upgrade.bootstrapping.todo import at_once, left_to_do, with_new_secret
 
 TOKEN = "s3cr3t $(id)'\""
 STAND_IN = """#!{python}
@@ -30,7 +30,7 @@ with open({log!r}, "a") as log:
     print(json.dumps([{name!r}, sys.argv[1:], sys.stdin.read() if takes else ""]), file=log)
 print("made by {name}")
 """
-_BLOCK = re.compile(r"^(?P<fence>`{3,})sh\n(?P<text>.*?)^(?P=fence)$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^(?P<fence>`{3,})bash\n(?P<text>.*?)^(?P=fence)$", re.MULTILINE | re.DOTALL)
 
 
 class Shell:
@@ -162,6 +162,16 @@ def test_a_token_goes_through_a_pipe_alone(shell: Shell, stated: dict[str, objec
     assert not made[1].endswith("\n")
 
 
+@pytest.mark.parametrize("is_typed", [True, False])
+def test_a_block_that_asks_for_a_token_fails_with_what_is_in_it(shell: Shell, *, is_typed: bool) -> None:
+    script = scripts(left_to_do(cluster({"flags": {"token-auth": True}}), "acme/fleet")[0])[0]
+    if is_typed:
+        script = f"kubectl() {{ cat; [ $# != 0 ] && [ $2 != secret ]; }}\n{script}"
+    with pytest.raises(subprocess.CalledProcessError):
+        shell.run(f"{script}\ntouch after", typed="token\n" if is_typed else "")
+    assert not (shell.folder / "after").exists()
+
+
 def test_the_secret_of_a_registry_is_what_docker_reads(shell: Shell) -> None:
     stated = {
         "handover": {"place": "cluster"},
@@ -193,3 +203,68 @@ def test_an_artifact_is_applied_from_its_files() -> None:
     assert "registry.example.com" in secret
     assert scripts(apply) == ["kubectl apply --server-side -k ./flux-system\n"]
     assert "flux check" in verify
+
+
+def test_the_command_for_an_artifact_is_of_its_own_flags_and_waits_for_no_merge() -> None:
+    url = "oci://registry.example.com/flux:production"
+    each = cluster({"source": "oci", "commands": ["kubectl apply"], "flags": {"url": url}})
+    (script,) = scripts(at_once(each))
+    assert shlex.split(script.replace("\\\n", "")) == [
+        "flux-upgrade",
+        "bootstrap",
+        "--source=oci",
+        "--version=v2.9.4",
+        f"--url={url}",
+        "--kubeconfig=$HOME/.kube/config",
+    ]
+    assert "merged" not in at_once(each)
+
+
+def test_a_secret_for_an_artifact_that_was_written_is_not_made_by_hand() -> None:
+    stated = {
+        "source": "oci",
+        "commands": ["kubectl apply --server-side -k ./flux-system"],
+        "flags": {"url": "oci://registry.example.com/flux:production"},
+        "handover": {"place": "file", "is_fresh": True},
+    }
+    secret, *_ = left_to_do(cluster(stated), "")
+    assert "kubectl apply --server-side -f SECRET_FILE\n" in scripts(secret)[0]
+
+
+def test_a_new_key_for_a_flux_that_is_there_has_to_be_registered_and_applied() -> None:
+    fresh = Handover(Place.FILE, public_key="ssh-ed25519 AAAA", is_fresh=True)
+    new = cluster(path="clusters/staging")
+    there = new._replace(files=new.files._replace(changes=()))
+    register, apply = with_new_secret(there._replace(handover=fresh), "acme/fleet")
+    assert "ssh-ed25519 AAAA" in register
+    assert "SECRET_FILE" in apply
+    assert with_new_secret(there._replace(handover=fresh._replace(is_fresh=False)), "acme/fleet") == []
+    # Of a new one, the rest of what is left to do says it.
+    assert with_new_secret(new._replace(handover=fresh), "acme/fleet") == []
+
+
+def test_the_users_own_key_goes_to_the_cluster(shell: Shell) -> None:
+    own = cluster({"flags": {"private-key-file": "/home/ann/key"}}, path="clusters/staging")
+    told = "\n".join(left_to_do(own, "acme/fleet"))
+    (shell.folder / "key").write_text("private")
+    script = "\n".join(scripts(told)).replace("PRIVATE_KEY_FILE", str(shell.folder / "key"))
+    ran = shell.run(script)
+    assert [words for name, words, _ in ran if name == "ssh-keygen"] == [["-y", "-f", "identity"]]
+    assert "/home/ann" not in told
+    assert "--from-file=password" in told
+
+
+def test_an_artifact_with_a_secret_file_from_before() -> None:
+    """What the file has is the same, whether it was written now or by another run."""
+    stated = {
+        "source": "oci",
+        "commands": ["kubectl apply --server-side -k ./flux-system"],
+        "flags": {"url": "oci://registry.example.com/flux:production"},
+        "handover": {"place": "file"},
+    }
+    secret, *_ = left_to_do(cluster(stated), "")
+    assert "kubectl apply --server-side -f SECRET_FILE\n" in scripts(secret)[0]
+    stated["handover"] = {"place": "file", "lacks_source": True}
+    by_hand, applied, *_ = left_to_do(cluster(stated), "")
+    assert "--type=kubernetes.io/dockerconfigjson" in by_hand
+    assert "SECRET_FILE" in applied

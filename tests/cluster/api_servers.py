@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from cluster_stand_in.controllers import Api
+from cluster_stand_in.api import Api
 from cluster_stand_in.server import TOKEN, ApiServer, write_kubeconfig
 
 from edges.loopback import closed_port

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TypeVar
+from collections.abc import Iterator
 
 from flux_upgrade.cluster_objects import Kind, Object, Reference, reference
 from flux_upgrade.ports import Cluster
-
-T = TypeVar("T")
 
 
 class MemoryCluster:
@@ -53,40 +50,55 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-class Dying:
-    """A cluster whose user is killed at its ``at``-th write: before it is sent, or before its answer comes."""
+class Passing:
+    """Another cluster, as it is."""
 
-    def __init__(self, cluster: Cluster, at: int, *, is_sent: bool) -> None:
-        self._cluster = cluster
-        self._left = at
-        self._is_sent = is_sent
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
 
     @property
     def name(self) -> str:
-        return self._cluster.name
+        return self.cluster.name
 
     def version(self) -> str:
-        return self._cluster.version()
+        return self.cluster.version()
 
     def get(self, what: Reference) -> Object | None:
-        return self._cluster.get(what)
+        return self.cluster.get(what)
 
     def list(self, kind: Kind, namespace: str = "") -> tuple[Object, ...]:
-        return self._cluster.list(kind, namespace)
+        return self.cluster.list(kind, namespace)
 
     def apply(self, wanted: Object, manager: str) -> Object | None:
-        return self._dying(lambda: self._cluster.apply(wanted, manager))
+        return self.cluster.apply(wanted, manager)
 
     def changes(self, what: Reference, since: str, seconds: float) -> Iterator[Object | None]:
-        return self._cluster.changes(what, since, seconds)
+        return self.cluster.changes(what, since, seconds)
 
     def close(self) -> None:
-        self._cluster.close()
+        self.cluster.close()
 
-    def _dying(self, call: Callable[[], T]) -> T:
+
+class Dying(Passing):
+    """A cluster whose user is killed at its ``at``-th write: before it is sent, or before its answer comes."""
+
+    def __init__(self, cluster: Cluster, at: int, *, is_sent: bool) -> None:
+        super().__init__(cluster)
+        self._left = at
+        self._is_sent = is_sent
+
+    def apply(self, wanted: Object, manager: str) -> Object | None:
         self._left -= 1
         if self._left == 0:
             if self._is_sent:
-                call()
+                self.cluster.apply(wanted, manager)
             raise Killed
-        return call()
+        return self.cluster.apply(wanted, manager)
+
+
+class Polled(Passing):
+    """A cluster that offers no watch."""
+
+    def changes(self, what: Reference, since: str, seconds: float) -> Iterator[Object | None]:
+        del what, since, seconds
+        yield from ()

@@ -20,6 +20,12 @@ def test_a_cluster_is_bootstrapped_and_ready(driven: Driven) -> None:
         ("GitRepository flux-system/flux-system", REVISION),
         ("Kustomization flux-system/flux-system", REVISION),
     ]
+    source = driven.object(
+        "apis/source.toolkit.fluxcd.io/v1/namespaces/flux-system/gitrepositories/flux-system"
+    )
+    assert source is not None
+    owners = [(each["manager"], each["operation"]) for each in source["metadata"]["managedFields"]]
+    assert ("kubectl", "Apply") in owners, "kustomize-controller takes over what this one owns"
     secret = driven.object("api/v1/namespaces/flux-system/secrets/flux-system")
     assert secret is not None
     assert b64decode(secret["data"]["identity"]).decode() == PRIVATE

@@ -308,7 +308,7 @@ print([name for name in ("kubernetes", "urllib3", "aiohttp", "yaml.cyaml") if na
 )
 def test_the_client_is_an_extra_and_imported_late(tmp_path: Path, program: str, told: str) -> None:
     kubeconfig = write_kubeconfig(tmp_path / "c", "http://127.0.0.1:1")
-    command = [sys.executable, "-c", program, kubeconfig]
+    command = [sys.executable, "-c", program, str(kubeconfig)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603  (ours)
     assert done.stdout.strip() == told
 

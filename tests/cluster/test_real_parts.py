@@ -9,10 +9,11 @@ from cluster_stand_in.sources import GitSources
 
 from cluster import small_flux
 from cluster.driving import Driven, desired
+from cluster.memory_cluster import Polled
 from flux_upgrade.bootstrapping.into_cluster import bootstrap_cluster
 from flux_upgrade.errors import NotReady
 from flux_upgrade.hosting import Secret
-from git_servers import PERSON, READ, Bare, HttpHost, git
+from git_servers import PERSON, READ, Bare, HttpHost, SshHost, git
 from real_parts import require_shared
 
 URL = "https://git.example.com/fleet"
@@ -67,7 +68,7 @@ def test_a_source_is_ready_when_its_secret_opens_the_repository(driven: Driven, 
         secret, files, revisions = _desired(head, "wrong")
         wanted = desired(files, secrets=(secret,), revisions=revisions)
         with pytest.raises(NotReady, match="failed to checkout"):
-            bootstrap_cluster(cluster, wanted, driven.run(1.5))
+            bootstrap_cluster(Polled(cluster), wanted, driven.run_until("failed to checkout"))
         secret, _, _ = _desired(head, READ)
         installed = bootstrap_cluster(cluster, wanted._replace(secrets=(secret,)), driven.run())
         cluster.close()
@@ -80,8 +81,27 @@ def test_a_path_that_the_repository_does_not_have(stand_in: Driven, tmp_path: Pa
         stand_in.controllers.look = GitSources(PERSON, {"https://git.example.com": host.url}).look
         secret, files, revisions = _desired(head, READ, "./clusters/other")
         cluster = stand_in.connect()
+        wanted = desired(files, secrets=(secret,), revisions=revisions)
         with pytest.raises(NotReady, match="kustomization path not found"):
-            bootstrap_cluster(
-                cluster, desired(files, secrets=(secret,), revisions=revisions), stand_in.run(2)
-            )
+            bootstrap_cluster(Polled(cluster), wanted, stand_in.run_until("path not found"))
+        cluster.close()
+
+
+def test_a_source_over_ssh_with_the_keys_of_its_secret(stand_in: Driven, tmp_path: Path) -> None:
+    bare, head = _repository(tmp_path)
+    keys = tmp_path / "ssh"
+    with SshHost(keys) as host:
+        stand_in.controllers.look = GitSources(PERSON, {URL: host.url(bare.folder)}).look
+        cluster = stand_in.connect()
+        _, files, revisions = _desired(head, "")
+        data = {
+            "identity": (keys / "stranger").read_text(),
+            "known_hosts": (keys / "known_hosts").read_text(),
+        }
+        secret = Secret("flux-system", "flux-system", data)
+        wanted = desired(files, secrets=(secret,), revisions=revisions)
+        with pytest.raises(NotReady, match="Permission denied"):
+            bootstrap_cluster(Polled(cluster), wanted, stand_in.run_until("Permission denied"))
+        reader = secret._replace(string_data={**data, "identity": (keys / "reader").read_text()})
+        bootstrap_cluster(cluster, wanted._replace(secrets=(reader,)), stand_in.run())
         cluster.close()

@@ -6,21 +6,25 @@ import time
 from base64 import b64encode
 
 import pytest
-from cluster_stand_in.controllers import Artifact, Object, Unreachable
+from cluster_stand_in.api import Object
+from cluster_stand_in.controllers import Artifact, Unreachable
 
 from cluster import small_flux
 from cluster.driving import PRIVATE, Driven, desired
+from cluster.memory_cluster import Polled
 from cluster.small_flux import REVISION
+from flux_upgrade.bootstrapping.applying import apply_all
 from flux_upgrade.bootstrapping.into_cluster import bootstrap_cluster
 from flux_upgrade.errors import ClusterUnavailable, NotReady
 
 ENCODED = b64encode(PRIVATE.encode()).decode()
 
 
-def failure(driven: Driven, seconds: float = 1.5) -> NotReady:
+def failure(driven: Driven, words: str) -> NotReady:
+    """Of a bootstrap that gives up when it is told ``words``."""
     cluster = driven.connect()
     with pytest.raises(NotReady) as caught:
-        bootstrap_cluster(cluster, desired(), driven.run(seconds))
+        bootstrap_cluster(Polled(cluster), desired(), driven.run_until(words))
     cluster.close()
     told = "\n".join((caught.value.message, caught.value.hint, *driven.told))
     assert PRIVATE not in told
@@ -31,7 +35,7 @@ def failure(driven: Driven, seconds: float = 1.5) -> NotReady:
 
 def test_a_deployment_that_does_not_start_is_told_with_its_pods(driven: Driven) -> None:
     driven.controllers.broken["source-controller"] = "Back-off pulling image"
-    told = failure(driven).message.splitlines()
+    told = failure(driven, "0 of 1 replicas are available").message.splitlines()
     assert told[1] == "Deployment flux-system/source-controller 0 of 1 replicas are available"
     assert (
         "  pod source-controller-x1, container manager, waits: ImagePullBackOff: Back-off pulling image"
@@ -49,7 +53,7 @@ def test_a_source_that_cannot_be_read_is_told_without_credentials(driven: Driven
         )
 
     driven.controllers.look = look
-    told = failure(driven).message
+    told = failure(driven, "Source artifact not found").message
     why = "failed to clone 'https://git.example.com/fleet': authentication required"
     assert f"GitRepository flux-system/flux-system is not ready: {why}" in told.splitlines()
     assert f"  event GitOperationFailed: {why}" in told.splitlines()
@@ -60,7 +64,7 @@ def test_a_source_that_cannot_be_read_is_told_without_credentials(driven: Driven
 
 def test_what_is_mended_in_between_is_ready_at_the_next_run(driven: Driven) -> None:
     driven.revision = "main@sha1:2222222222222222222222222222222222222222"
-    message = failure(driven).message
+    message = failure(driven, f"Kustomization flux-system/flux-system is at {driven.revision}").message
     assert f"is at {driven.revision}, not at {REVISION}" in message
     driven.revision = REVISION
     cluster = driven.connect()
@@ -188,9 +192,8 @@ def test_a_kind_that_is_never_served(stand_in: Driven) -> None:
         "metadata": {"name": "w", "namespace": "flux-system"},
     }
     cluster = stand_in.connect()
-    plain = desired()
     with pytest.raises(NotReady, match="does not serve the kind of Widget flux-system/w"):
-        bootstrap_cluster(cluster, plain._replace(components=(*plain.components, more)), stand_in.run(1.0))
+        apply_all(cluster, [more], stand_in.run(0.3))
     cluster.close()
 
 

@@ -30,8 +30,8 @@ def test_outputs_are_the_programs() -> None:
 
 
 def test_there_are_few_inputs_and_each_tells_its_default() -> None:
-    # Those that a bootstrap alone has are five more.
-    assert len(INPUTS) <= 25
+    # Those that a bootstrap alone has are six more.
+    assert len(INPUTS) <= 26
     for each in INPUTS:
         assert bool(each.default) != ("Default:" in each.told), each.name
 
@@ -54,7 +54,14 @@ def test_the_marketplace_takes_name_and_description() -> None:
     assert set(ACTION["branding"]) == {"icon", "color"}
 
 
-OF_BOOTSTRAPS = ("create-repository", "description", "add-workflow", "actions-secret", "actions-environment")
+OF_BOOTSTRAPS = (
+    "create-repository",
+    "description",
+    "add-workflow",
+    "actions-secret",
+    "actions-environment",
+    "known-hosts",
+)
 NOT_OF_BOOTSTRAPS = ("policy", "range", "approve", "promote", "to")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import pytest
 from github_stand_in import StandIn
 from github_stand_in.flux import publish_releases
 
@@ -24,6 +25,7 @@ DATES = {
     "v2.9.3": "2026-02-10T10:00:00Z",
     "v2.9.4": "2026-02-20T10:00:00Z",
 }
+WHERE = pytest.mark.parametrize("where", ["process", "image"])
 PERMISSIONS = {"contents": "write", "pull-requests": "write", "issues": "write", "statuses": "write"}
 
 
@@ -121,3 +123,11 @@ def everything(done: Result) -> str:
     return "\n".join(
         [log, done.summary, *done.outputs.values(), *done.env.values(), *done.state.values(), files]
     )
+
+
+def image_of(where: str, request: pytest.FixtureRequest) -> str:
+    """The image for ``WHERE``; empty: a process."""
+    if where == "process":
+        return ""
+    reference: str = request.getfixturevalue("action_image").reference
+    return reference

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from github_stand_in import Rule
 
-from e2e.fleet import PERMISSIONS, Fleet, everything, git, plain
+from e2e.fleet import PERMISSIONS, WHERE, Fleet, everything, git, image_of, plain
 from e2e.runner import Result
 from edges.registries import running_registry
 from flows import fleet, manifest, path_in
@@ -42,7 +42,6 @@ SUMMARY = (
     "[run the workflow](http://HOST/octo-org/fleet/actions/workflows/flux-upgrade.yaml) with `approve`, or run:\n\n"
     "```sh\ngh workflow run flux-upgrade.yaml -f approve=2.9\n```\n\n"
 )
-WHERE = pytest.mark.parametrize("where", ["process", "image"])
 
 
 @pytest.fixture
@@ -50,13 +49,6 @@ def fleet_on(tmp_path: Path) -> Iterator[Fleet]:
     """The repository with one installation, the action in a process."""
     with Fleet(tmp_path) as opened:
         yield opened
-
-
-def image_of(where: str, request: pytest.FixtureRequest) -> str:
-    if where == "process":
-        return ""
-    reference: str = request.getfixturevalue("action_image").reference
-    return reference
 
 
 def report(done: Result) -> dict[str, object]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import fleet
 import pytest
 from acts import Demo
+from bootstrap_act import BootstrapDemo
 from github_stand_in import Clock, StandIn
 from stage import Machine, Surprise
 
@@ -37,7 +38,7 @@ def acts(kept: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]
     done = performed(kept, cwd)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert not list(cwd.iterdir())
-    found = re.split(r"^── (?:(\d)\. )?(.*?) ─*$", done.stdout, flags=re.MULTILINE)[1:]
+    found = re.split(r"^── (?:(\d+)\. )?(.*?) ─*$", done.stdout, flags=re.MULTILINE)[1:]
     return {number or title: told for number, title, told in zip(*[iter(found)] * 3, strict=True)}
 
 
@@ -46,8 +47,8 @@ def states(told: str) -> list[str]:
 
 
 def test_it_has_all_its_acts(acts: dict[str, str]) -> None:
-    assert [name for name in acts if name.isdigit()] == ["1", "2", "3", "4", "5", "6"]
-    assert len(acts) == 10
+    assert [name for name in acts if name.isdigit()] == [str(number) for number in range(1, 11)]
+    assert len(acts) == 14
 
 
 def test_a_scheduled_run_opens_the_patch_and_a_draft_for_the_pending_minor(acts: dict[str, str]) -> None:
@@ -104,20 +105,50 @@ def test_pins_are_found_and_move_as_sets(acts: dict[str, str]) -> None:
     assert "6 files changed" in changed
 
 
+def test_a_new_repository_has_flux_in_its_first_commit_and_access_to_itself(acts: dict[str, str]) -> None:
+    told = acts["7"]
+    assert "repository acme/atlas: created" in told
+    assert "deploy key: flux-system-main-flux-system-./clusters/production, reads, ssh-ed25519" in told
+    assert "teams: {'platform': 'maintain'}" in told
+    assert "warning" not in told.lower()
+    assert "PRIVATE KEY" not in told
+
+
+def test_what_was_bootstrapped_is_upgraded_with_no_configuration(acts: dict[str, str]) -> None:
+    assert re.findall(r"^clusters/production · patch: (\w+)", acts["8"], re.MULTILINE) == ["opened"]
+
+
+def test_a_repository_with_content_gets_one_pull_request_that_says_what_is_left_to_do(
+    acts: dict[str, str],
+) -> None:
+    assert "#1 Bootstrap Flux v2.9.4 in clusters/production" in acts["9"]
+    assert "**What is left to do**" in acts["9"]
+    assert "gh repo deploy-key add identity.pub" in acts["9"]
+
+
+def test_a_bootstrap_that_is_run_again_writes_nothing(acts: dict[str, str]) -> None:
+    assert "alice merges #1" in acts["10"]
+    assert "up to date" in acts["10"]
+    assert "write" not in acts["10"]
+
+
 def test_what_is_kept_is_what_there_was_to_look_at(acts: dict[str, str], kept: Path) -> None:
     assert str(kept) in acts["That was the demo"]
     runs = sorted(each.name for each in kept.iterdir() if each.name[0].isdigit())
-    assert [name[0] for name in runs] == ["1", "2", "3", "4", "5", "6"]
+    assert [name[:2] for name in runs] == [f"{number:02}" for number in range(1, 13)]
     for name in runs:
         assert {each.name for each in (kept / name).iterdir()} == {"log.txt", "report.json", "summary.md"}
     assert json.loads((kept / runs[4] / "report.json").read_text())["outcome"] == "held"
     pulls = kept / "pull-requests"
     assert (
-        (pulls / "3.md")
+        (pulls / "fleet-3.md")
         .read_text()
         .startswith("# Upgrade Flux to v2.8.8 in clusters/staging #3\n\n**merged**")
     )
-    assert "+# Flux Version: v2.9.4\n" in (pulls / "4.diff").read_text()
+    assert "+# Flux Version: v2.9.4\n" in (pulls / "fleet-4.diff").read_text()
+    first_upgrade = "# Upgrade Flux to v2.9.4 in clusters/production #1\n\n**open**"
+    assert (pulls / "atlas-1.md").read_text().startswith(first_upgrade)
+    assert (pulls / "shop-1.md").read_text().startswith("# Bootstrap Flux v2.9.4 in clusters/production #1\n")
 
 
 def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
@@ -139,6 +170,18 @@ def test_pull_requests_that_should_not_be_are_a_surprise(tmp_path: Path) -> None
         demo.repository.people.open_pull("mine", "Mine")
         with pytest.raises(Surprise, match="there are 1 pull requests"):
             demo.expect()
+
+
+def test_a_bootstrap_that_ends_otherwise_is_a_surprise(tmp_path: Path) -> None:
+    require_program("git")
+    with StandIn(tmp_path / "hub", Clock(fleet.BEGINNING)) as hub:
+        kept = tmp_path / "kept"
+        kept.mkdir()
+        demo = BootstrapDemo(hub, kept)
+        # Somebody was there before: it is not empty, so there is a pull request and no first commit.
+        hub.create_repository("acme/atlas", {"README.md": b""})
+        with pytest.raises(Surprise, match="the outcome: opened, not updated"):
+            demo.new_repository()
 
 
 def test_another_exit_code_is_a_surprise(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.edges.files import MAX_FILE, DirectoryTree, DirectoryWorktree, RecordingWorktree
+from flux_upgrade.edges.files import MAX_FILE, DirectoryTree
+from flux_upgrade.edges.worktree import DirectoryWorktree, RecordingWorktree
 from flux_upgrade.errors import Unreadable, UsageError, WriteFailed
 from flux_upgrade.ports import Tree, Worktree
 
@@ -296,6 +297,19 @@ def test_makes_a_file_with_its_folders_and_takes_it_back(tree: Path) -> None:
     assert entries(tree) == sorted([*before, "new", "new/b.yaml"])
     worktree.remove("new/b.yaml", b"new")
     assert entries(tree) == before
+
+
+@pytest.mark.parametrize(
+    "path", ["clusters", "README.md/x.yaml", "../x.yaml", "broken", "modules/other/a/b.yaml"]
+)
+def test_what_is_in_the_way_is_told_beforehand(tree: Path, path: str) -> None:
+    (tree / "broken").symlink_to("nowhere")
+    (tree / "modules" / "other").mkdir(parents=True)
+    (tree / "modules" / "other" / ".git").write_text("gitdir: ../../.git/modules/other\n")
+    for worktree in (DirectoryWorktree(str(tree)), RecordingWorktree(DirectoryWorktree(str(tree)))):
+        worktree.require_room(["new/a.yaml", "README.md", "modules/b.yaml"])
+        with pytest.raises(WriteFailed, match=r"is in the way|leaves the folder"):
+            worktree.require_room(["new/a.yaml", path])
 
 
 @pytest.mark.parametrize("path", ["clusters/a.yaml", "README.md/x.yaml", "../x.yaml", "new/" + "x" * 300])

@@ -173,6 +173,7 @@ def test_granting_twice_grants_once(on: World) -> None:
     fleet = on.hub.create_repository(NAME)
     for permission in ("maintain", "maintain", "push"):
         on.hosting().grant("platform", permission)
+        assert on.hosting().teams() == {"platform": permission}
     assert fleet.team_permissions == {"platform": "push"}
 
 
@@ -263,6 +264,28 @@ def test_host_keys(on: World) -> None:
 
 
 # Secrets
+
+
+@pytest.mark.parametrize(("kind", "permissions"), CREATORS)
+@pytest.mark.parametrize("environment", ["", "eu/production"])
+def test_whether_there_is_a_secret(
+    on: World, kind: str, permissions: dict[str, str] | None, environment: str
+) -> None:
+    on.hub.create_repository(NAME, is_private=True).add_environment("eu/production")
+    hosting = on.hosting(kind, permissions)
+    assert not hosting.has_secret("FLUX_SYSTEM", environment)
+    hosting.put_secret("Flux_System", SECRET, environment)
+    assert hosting.has_secret("FLUX_SYSTEM", environment)
+    assert not hosting.has_secret("FLUX_SYSTEM", "" if environment else "eu/production")
+    assert not hosting.has_secret("FLUX_SYSTEM", "staging")
+
+
+def test_an_environment_is_looked_for_before_anything_is_put_there(on: World) -> None:
+    on.hub.create_repository(NAME).add_environment("production")
+    on.hosting().require_secret("FLUX_SYSTEM", "production")
+    with pytest.raises(ForbiddenByForge, match="acme/fleet has no environment staging"):
+        on.hosting().require_secret("FLUX_SYSTEM", "staging")
+    assert on.writes == []
 
 
 @pytest.mark.parametrize(("kind", "permissions"), CREATORS)

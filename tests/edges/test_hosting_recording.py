@@ -40,6 +40,7 @@ def test_what_would_be_done_is_told_in_order(on: World) -> None:
     on.hub.forget()
     hosting = RecordingHosting(on.hosting(), on.hub.url)
     assert hosting.create(NEW) == on.hosting().repository()
+    assert hosting.teams() == {}
     hosting.grant("platform", "maintain")
     assert hosting.deploy_keys() == (registered,)
     hosting.remove_deploy_key(registered)
@@ -48,6 +49,8 @@ def test_what_would_be_done_is_told_in_order(on: World) -> None:
     assert hosting.deploy_keys() == (OTHER,)
     hosting.remove_deploy_key(OTHER)
     hosting.put_secret("FLUX_SYSTEM", SECRET)
+    assert hosting.has_secret("FLUX_SYSTEM")
+    assert not hosting.has_secret("FLUX_SYSTEM", "production")
     hosting.put_secret("FLUX_SYSTEM", SECRET, "production")
     assert hosting.deploy_keys() == ()
     assert hosting.done == (

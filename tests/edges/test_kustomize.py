@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 import yaml
 
+from flux_upgrade.edges import kustomize
 from flux_upgrade.edges.kustomize import Kustomize
 from flux_upgrade.errors import ClusterUnfit
 from real_parts import require_program
@@ -42,6 +44,12 @@ def script(tmp_path: Path, name: str, text: str) -> str:
     return str(folder)
 
 
+def found(path: str, environment: Mapping[str, str] | None = None, timeout: float = 60.0) -> Kustomize:
+    builder = kustomize.find(path, environment or {"HOME": "/nonexistent"}, timeout)
+    assert builder is not None
+    return builder
+
+
 def patched(built: bytes) -> list[str]:
     return [
         each["metadata"]["name"]
@@ -52,15 +60,15 @@ def patched(built: bytes) -> list[str]:
 
 @pytest.mark.real_part("kustomize")
 def test_the_real_kustomize(tmp_path: Path) -> None:
-    kustomize = Kustomize(only(tmp_path, "kustomize", require_program("kustomize")), {"HOME": "/nonexistent"})
-    assert sorted(patched(kustomize.build(FILES, FOLDER, "flux-system"))) == ["one", "two"]
+    builder = found(only(tmp_path, "kustomize", require_program("kustomize")))
+    assert sorted(patched(builder.build(FILES, FOLDER, "flux-system"))) == ["one", "two"]
 
 
 def test_kubectl_builds_the_same(tmp_path: Path) -> None:
     kubectl = shutil.which("kubectl")
     if kubectl is None:
         pytest.skip("there is no kubectl on PATH")
-    built = Kustomize(only(tmp_path, "kubectl", kubectl), {"HOME": "/nonexistent"}).build(FILES, FOLDER, "x")
+    built = found(only(tmp_path, "kubectl", kubectl)).build(FILES, FOLDER, "x")
     assert sorted(patched(built)) == ["one", "two"]
 
 
@@ -68,9 +76,9 @@ def test_kubectl_builds_the_same(tmp_path: Path) -> None:
 def test_no_file_of_this_machine_gets_into_a_cluster(tmp_path: Path) -> None:
     (tmp_path / "private").write_text("private-4417")
     generator = f"configMapGenerator: [{{name: x, files: ['{tmp_path}/private']}}]\n".encode()
-    kustomize = Kustomize(only(tmp_path, "kustomize", require_program("kustomize")), {"HOME": "/nonexistent"})
+    builder = found(only(tmp_path, "kustomize", require_program("kustomize")))
     with pytest.raises(ClusterUnfit, match="cannot build") as caught:
-        kustomize.build({"a/kustomization.yaml": generator}, "a", "x")
+        builder.build({"a/kustomization.yaml": generator}, "a", "x")
     assert "private-4417" not in caught.value.message
 
 
@@ -86,21 +94,19 @@ def test_no_file_of_this_machine_gets_into_a_cluster(tmp_path: Path) -> None:
     ],
 )
 def test_each_program_is_asked_in_its_own_words(tmp_path: Path, name: str, arguments: str) -> None:
-    kustomize = Kustomize(
-        script(tmp_path, name, 'echo "$@"; pwd; echo "$GITHUB_TOKEN"'), {"PATH": "/usr/bin:/bin"}
-    )
-    asked, root, token = kustomize.build(FILES, FOLDER, "flux-system").decode().splitlines()
+    builder = found(script(tmp_path, name, 'echo "$@"; pwd; echo "$GITHUB_TOKEN"'), {"PATH": "/usr/bin:/bin"})
+    asked, root, token = builder.build(FILES, FOLDER, "flux-system").decode().splitlines()
     assert asked.replace(root, "ROOT") == arguments
     assert token == ""
     assert not Path(root).exists()
-    assert kustomize.program.endswith(name)
+    assert builder.program.endswith(name)
 
 
 def test_kustomize_comes_first_and_none_is_none(tmp_path: Path) -> None:
     for name in ("flux", "kubectl", "kustomize"):
         path = script(tmp_path, name, "true")
-    assert Kustomize(path, {}).program.endswith("kustomize")
-    assert Kustomize(str(tmp_path), {}).program == ""
+    assert found(path, {}).program.endswith("kustomize")
+    assert kustomize.find(str(tmp_path), {}) is None
 
 
 @pytest.mark.parametrize(
@@ -112,9 +118,9 @@ def test_kustomize_comes_first_and_none_is_none(tmp_path: Path) -> None:
     ],
 )
 def test_a_failure_is_told_in_a_line(tmp_path: Path, text: str, why: str) -> None:
-    kustomize = Kustomize(script(tmp_path, "kustomize", text), {"PATH": "/usr/bin:/bin"}, timeout=0.3)
+    builder = found(script(tmp_path, "kustomize", text), {"PATH": "/usr/bin:/bin"}, timeout=0.3)
     with pytest.raises(ClusterUnfit) as caught:
-        kustomize.build(FILES, FOLDER, "x")
+        builder.build(FILES, FOLDER, "x")
     assert why in caught.value.message
     assert caught.value.message.isprintable()
 
@@ -123,9 +129,9 @@ def test_a_file_that_is_no_program(tmp_path: Path) -> None:
     path = script(tmp_path, "kustomize", "")
     Path(path, "kustomize").write_bytes(b"\x7fELF")
     with pytest.raises(ClusterUnfit, match="Exec format error"):
-        Kustomize(path, {}).build(FILES, FOLDER, "x")
+        found(path, {}).build(FILES, FOLDER, "x")
 
 
 def test_nothing_is_written_outside(tmp_path: Path) -> None:
     with pytest.raises(ClusterUnfit, match="outside of the repository"):
-        Kustomize(script(tmp_path, "kustomize", "true"), {}).build({"../x": b""}, "", "x")
+        found(script(tmp_path, "kustomize", "true"), {}).build({"../x": b""}, "", "x")

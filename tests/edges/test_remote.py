@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from flux_upgrade.edges.files import DirectoryTree
+from flux_upgrade.edges.forges.remotes import Remote
 from flux_upgrade.edges.remote import Author, GitRemote, open_remote
 from flux_upgrade.errors import (
     FluxUpgradeError,
@@ -42,7 +43,7 @@ class World:
     def open(self, url: str = "", branch: str = "main", token: str = WRITE, **more: str) -> GitRemote:
         url = url or f"{self.host.url}/infra.git"
         token = token if url.startswith("http") else ""
-        return self.stack.enter_context(open_remote(url, branch, token, ENVIRONMENT | more, FLUX))
+        return self.stack.enter_context(open_remote(Remote(url, "git", token), branch, ENVIRONMENT | more, FLUX))
 
     def fill(self, files: dict[str, str], branch: str = "main") -> str:
         """A person makes a first commit."""

@@ -46,6 +46,7 @@ def test_every_input_becomes_its_argument() -> None:
         "INPUT_ADD-WORKFLOW": "false",
         "INPUT_ACTIONS-SECRET": "",
         "INPUT_ACTIONS-ENVIRONMENT": "",
+        "INPUT_KNOWN-HOSTS": "",
     }
     assert set(env) == set(DEFAULTS)
     assert action.arguments(env) == [
@@ -81,6 +82,7 @@ def test_a_bootstrap_has_inputs_of_its_own() -> None:
         "INPUT_ADD-WORKFLOW": "true",
         "INPUT_ACTIONS-SECRET": "FLUX",
         "INPUT_ACTIONS-ENVIRONMENT": "production",
+        "INPUT_KNOWN-HOSTS": "known_hosts",
         "INPUT_DRY-RUN": "true",
     }
     assert action.arguments(env) == [
@@ -97,6 +99,7 @@ def test_a_bootstrap_has_inputs_of_its_own() -> None:
         "--description=The state of a cluster",
         "--actions-secret=FLUX",
         "--actions-environment=production",
+        "--known-hosts=known_hosts",
     ]
 
 
@@ -114,7 +117,7 @@ def test_what_is_no_input_of_a_bootstrap_is_refused(name: str) -> None:
         action.arguments({"INPUT_MODE": "bootstrap", f"INPUT_{name.upper()}": value})
 
 
-@pytest.mark.parametrize("name", ["create-repository", "add-workflow", "description", "actions-secret"])
+@pytest.mark.parametrize("name", ["create-repository", "add-workflow", "description", "known-hosts"])
 def test_what_is_for_a_bootstrap_alone_is_refused_elsewhere(name: str) -> None:
     with pytest.raises(UsageError, match=f"the input {name} is for mode: bootstrap alone"):
         action.arguments({f"INPUT_{name.upper()}": "true"})
@@ -302,6 +305,7 @@ def test_a_message_speaks_of_inputs() -> None:
     assert action.in_inputs("--policy 'x' is not one of; see --release-source=y, --dry-run") == (
         "input `policy` 'x' is not one of; see input `release-source`=y, input `dry-run`"
     )
+    assert action.in_inputs("leave out `--create-repository`") == "leave out input `create-repository`"
     assert action.in_inputs("--path-x --base64 --on-conflict --configure") == (
         "--path-x --base64 --on-conflict --configure"
     )

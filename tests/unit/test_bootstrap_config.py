@@ -35,7 +35,7 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "bootstrap: {flags: {interval: 60}}": [
         (1, "--interval '60' is not a duration with units, like 60s or 60m")
     ],
-    "bootstrap: {flags: {team: [[a]]}}": [(1, "--team wants a list, not a list")],
+    "bootstrap: {flags: {team: [[a]]}}": [(1, "--team wants a list of words, and one of them is no text; put it in quotes")],
     "bootstrap: {flags: {log-level: trace}}": [(1, "--log-level 'trace' is not one of debug, info, error")],
     "bootstrap: {flags: {path: ../x}}": [(1, "--path '../x' is not a folder inside the repository")],
     "bootstrap: {flags: {app-id: x}}": [(1, "--app-id 'x' is not a number")],
@@ -167,10 +167,11 @@ def test_flags_in_one_text_are_a_mapping_or_words(text: str, flags: dict[str, An
         ("privat: false", "--flags: unknown flag 'privat', did you mean 'private'?"),
         ("private: maybe", "--flags: --private 'maybe' is neither true nor false"),
         ("private=maybe path=..", "--flags: --private 'maybe' is neither true nor false; --path '..' is not a folder inside the repository"),
-        ("--path clusters/x", "--flags: --path has no value; write --path=…; 'clusters/x' is not name=value"),
+        ("--path clusters/x", "--flags: --path has no value; write --path=…; word 2 is not name=value"),
         ("--path=a --path=b", "--flags: --path is given twice"),
         ("--gpg-key-id=x", "--flags: --gpg-key-id is for commits of your own"),
         ("clusters/x", "--flags: this wants a mapping such as {path: clusters/staging}, not text"),
+        ("--registry-creds user:hush", "--flags: --registry-creds has no value; write --registry-creds=…; word 2 is not name=value"),
         ("registry-creds: hush", "--flags: --registry-creds is not a user and a password with one ':' between them"),
         ("{a", "--flags: invalid YAML: "),
     ],

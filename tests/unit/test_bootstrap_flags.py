@@ -112,7 +112,7 @@ def test_the_table_holds_together() -> None:
 
 
 def test_every_option_can_be_given() -> None:
-    made = {"provider", "auth", "install", "teams", "oci"}
+    made = {"provider", "auth", "install", "teams", "oci", "is_latest"}
     assert {*BootstrapOptions._fields} - made <= {flag.field for flag in FLAGS.values()}
 
 
@@ -139,7 +139,8 @@ def test_every_option_can_be_given() -> None:
         ({"ca-file": ""}, {}),
         ({"registry-creds": "u:p", "image-pull-secret": "s"}, {"registry_creds": "u:p", "install": InstallOptions("", image_pull_secret="s")}),
         ({"version": "2.9.4", "network-policy": "0"}, {"install": InstallOptions("v2.9.4", network_policy=False)}),
-        ({"version": "latest"}, {}),
+        ({"version": "latest"}, {"is_latest": True}),
+        ({"hostname": "GitHub.com"}, {"hostname": "github.com"}),
         ({"components-extra": "source-watcher", "registry": ""}, {"install": InstallOptions("", components=(*DEFAULT_COMPONENTS, "source-watcher"), registry="")}),
         ({"components": ["source-controller", "kustomize-controller"]}, {"install": InstallOptions("", components=("source-controller", "kustomize-controller"))}),
     ],

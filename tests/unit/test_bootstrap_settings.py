@@ -7,10 +7,11 @@ import pytest
 from flux_upgrade import config
 from flux_upgrade.access import BootstrapSecrets, bootstrap_secrets_of, masked, secrets_of
 from flux_upgrade.bootstrap.options import Provider, Source
-from flux_upgrade.config import BootstrapConfig
+from flux_upgrade.bootstrap_clusters import clusters_of
+from flux_upgrade.config import BootstrapConfig, documents
 from flux_upgrade.errors import UsageError
 from flux_upgrade.settings import Settings, parse_settings
-from flux_upgrade.settings_bootstrap import BootstrapAsked, BootstrapCluster, clusters_of
+from flux_upgrade.settings_bootstrap import BootstrapAsked, BootstrapCluster
 
 ENV = {"HOME": "/home/me", "PATH": "/bin"}
 REPOSITORY = "--repository=o/r"
@@ -18,6 +19,12 @@ TWO = BootstrapConfig(
     flags={"repository": "o/r", "log-level": "debug"},
     clusters=(("staging", {"path": "a"}), ("production", {"path": "b", "log-level": "error"})),
 )
+
+
+GITHUB = {"provider": "github", "owner": "o", "repository": "r", "url": "https://github.com/o/r.git"}
+GITEA = {"provider": "gitea", "hostname": "git.example.com", "owner": "o", "repository": "r"}
+SERVERS = {"ghes.example.com": "github", "forge.example.com": "gitea"}
+OCI = ("--source=oci", "--url=oci://r.example.com/a:b")
 
 
 def settings(*words: str, env: dict[str, str] | None = None) -> Settings:
@@ -35,8 +42,9 @@ def clusters(
     found: BootstrapConfig | None = None,
     env: dict[str, str] | None = None,
     known: dict[str, str] | None = None,
+    servers: dict[str, str] | None = None,
 ) -> tuple[BootstrapCluster, ...]:
-    return clusters_of(asked(*words, env=env), found, known or {})
+    return clusters_of(asked(*words, env=env), found, known or {}, servers or {})
 
 
 def problems(
@@ -82,9 +90,17 @@ def test_everything_that_is_ours_is_taken() -> None:
     assert (found.ca_file, found.registry.docker_config, found.release_source) == ("ca.pem", "d.json", "rel")
 
 
-def test_what_is_given_by_itself_beats_the_text_of_flags() -> None:
-    found = asked("--flags=path: a\nprivate: 'false'", "--path=b")
-    assert found.flags == {"path": "b", "private": False}
+def test_what_is_given_by_itself_and_in_flags_has_to_be_the_same() -> None:
+    found = asked("--flags=path: a\ncomponents-extra: [x, y]\nprivate: 'false'", "--path=a", "--private=0", "--components-extra=x,y")
+    assert (found.flags["path"], found.flags["components-extra"]) == ("a", ["x", "y"])
+    with pytest.raises(UsageError) as caught:
+        asked("--flags=path=b registry-creds=u:hush", "--path=a", "--registry-creds=u:hush2")
+    assert caught.value.message == (
+        "--registry-creds is one thing by itself, and another in --flags; "
+        "--path is one thing by itself, and another in --flags"
+    )
+    # What cannot be read at all is told later, with all else.
+    assert asked("--flags=path=a", "--path=..").flags == {"path": ".."}
     with pytest.raises(UsageError, match="--flags: unknown flag 'pth'"):
         asked("--flags=pth: a")
 
@@ -104,10 +120,26 @@ def test_no_cluster_is_touched_unless_one_is_named(
     assert asked(*words, env=env).kubeconfig == kubeconfig
 
 
-@pytest.mark.parametrize("text", ["60", "0s", "x", "", "1ms"])
+@pytest.mark.parametrize("text", ["60", "0s", "x", ""])
 def test_a_timeout_has_units(text: str) -> None:
-    with pytest.raises(UsageError, match="--timeout"):
+    with pytest.raises(UsageError, match=r"--timeout: .* is not a duration with units"):
         asked(f"--timeout={text}")
+
+
+def test_a_timeout_is_no_less_than_a_second() -> None:
+    assert asked("--timeout=1500ms").timeout == 1
+    with pytest.raises(UsageError, match="--timeout: '500ms' is less than a second"):
+        asked("--timeout=500ms")
+
+
+def test_no_value_is_shown_of_a_flag_that_is_misspelt() -> None:
+    with pytest.raises(UsageError) as caught:
+        asked("--registry-cred=u:hush")
+    assert caught.value.message == "unknown argument '--registry-cred', did you mean '--registry-creds'?"
+
+
+def test_what_is_in_many_a_word_is_not_masked() -> None:
+    assert asked("--registry-creds=a:b").secret_values() == ("a:b",)
 
 
 def test_secrets_are_read_and_shown_nowhere() -> None:
@@ -171,13 +203,48 @@ def test_the_token_of_a_job_is_not_for_a_cluster(name: str) -> None:
         ((REPOSITORY,), {"provider": "gitea"}, "gitea"),
         ((REPOSITORY, "--provider=gitlab"), {"provider": "gitea"}, "gitlab"),
         ((), {"provider": "gitlab", "owner": "a/b", "repository": "c"}, "gitlab"),
+        ((REPOSITORY, "--hostname=gitlab.example.com"), GITHUB, "gitlab"),
+        ((REPOSITORY, "--hostname=https://GitLab.example.com:8443/git"), GITHUB, "gitlab"),
+        (("--url=ssh://git@git.example.com/x",), GITHUB, "git"),
+        ((REPOSITORY, "--hostname=acme.ghe.com"), {}, "github"),
+        (("--hostname=Git.example.com:8443",), GITEA, "gitea"),
+        (("--provider=gitlab",), GITEA | {"provider": "git"}, "gitlab"),
+        ((REPOSITORY, "--hostname=ghes.example.com"), {}, "github"),
+        ((REPOSITORY, "--hostname=forge.example.com"), GITHUB, "gitea"),
     ],
 )
 def test_the_provider_is_told_by_what_is_there(
     words: tuple[str, ...], known: dict[str, str], provider: str
 ) -> None:
-    (only,) = clusters(*words, known=known)
+    (only,) = clusters(*words, known=known, servers=SERVERS)
     assert only.options.provider is Provider(provider)
+
+
+@pytest.mark.parametrize(
+    ("words", "known"),
+    [
+        (("--hostname=gitlab.example.com",), {"provider": "github", "owner": "o", "repository": "r"}),
+        (("--hostname=github.example.com",), {"provider": "github", "owner": "o", "repository": "r"}),
+        (("--provider=gitlab",), {"provider": "github", "owner": "o", "repository": "r"}),
+        (("--provider=gitlab",), {"provider": "gitea", "hostname": "x.example.com", "owner": "o", "repository": "r"}),
+    ],
+)
+def test_the_names_of_the_remote_are_for_its_own_server_alone(words: tuple[str, ...], known: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match="--owner is missing; --repository is missing"):
+        clusters(*words, known=known)
+
+
+def test_the_names_of_the_remote_are_for_the_server_that_is_named_again() -> None:
+    (only,) = clusters("--hostname=Git.example.com:8443", known=GITEA)
+    assert (only.options.owner, only.options.repository) == ("o", "r")
+    bitbucket = {"provider": "git", "hostname": "git.example.com", "owner": "scm/o", "repository": "r"}
+    (only,) = clusters("--provider=bitbucket-server", known=bitbucket)
+    assert only.options.owner == "o"
+
+
+def test_an_artifact_is_of_no_provider() -> None:
+    (only,) = clusters(*OCI, known=GITHUB)
+    assert only.options.provider is Provider.GIT
 
 
 def test_a_cluster_beats_what_is_for_all_and_arguments_beat_both() -> None:
@@ -197,7 +264,7 @@ def test_a_cluster_beats_what_is_for_all_and_arguments_beat_both() -> None:
     (alone,) = clusters(found=BootstrapConfig(source="oci", flags={"url": "oci://r.example.com/a:b"}))
     assert (alone.name, alone.options.source) == ("", Source.OCI)
     assert [
-        name for name, _ in clusters(found=config.load(config.documents.BOOTSTRAP_EXAMPLE, "x").bootstrap)
+        each.name for each in clusters(found=config.load(documents.BOOTSTRAP_EXAMPLE, "x").bootstrap)
     ] == ["staging", "production"]
 
 
@@ -205,16 +272,12 @@ def test_who_pushes_to_a_registry_is_told_with_the_password_for_it() -> None:
     registry = settings("--source=oci", "--username=me", "--password-stdin").registry
     assert (registry.username, registry.is_password_on_stdin) == ("me", True)
     assert settings("--username=me").registry.username == ""
-    for words in (
-        ("--password-stdin",),
-        ("--password-stdin", "--username=me"),
-        ("--password-stdin", "--source=oci"),
-    ):
-        with pytest.raises(UsageError, match="--password-stdin is given without"):
-            settings(*words)
+    assert settings("--username=me", "--password-stdin").registry.username == "me"
+    assert settings("--username=me", "--password-stdin", "--source=git").registry.username == ""
+    in_a_file = BootstrapConfig(source="oci", flags={"url": "oci://r.example.com/a:b"})
+    assert clusters("--password-stdin", "--username=me", found=in_a_file)
 
 
-OCI = ("--source=oci", "--url=oci://r.example.com/a:b")
 APP = (REPOSITORY, "--app-id=1", "--app-installation-id=2")
 PROBLEMS: list[tuple[tuple[str, ...], dict[str, Any], list[str]]] = [
     ((REPOSITORY, "--provider=gitlab", "--actions-secret=A"), {}, ["--actions-secret is for GitHub alone, and this is gitlab"]),
@@ -222,6 +285,16 @@ PROBLEMS: list[tuple[tuple[str, ...], dict[str, Any], list[str]]] = [
     (("--url=ssh://git@x/y", "--add-workflow"), {}, ["--add-workflow is for GitHub alone, and this is git"]),
     ((*OCI, "--create-repository"), {}, ["--create-repository is for GitHub alone, and this is an artifact"]),
     ((REPOSITORY, "--hostname=git.example.com"), {}, ["what git.example.com is cannot be told: give --provider"]),
+    ((REPOSITORY, "--password-stdin", "--path=.."), {}, ["--path '..' is not a folder inside the repository", "--password-stdin needs --source=oci and --username, whose password it is"]),
+    ((*OCI, "--password-stdin"), {}, ["--password-stdin needs --source=oci and --username, whose password it is"]),
+    (("--source=oci",), {}, ["--url is missing: an address like oci://ghcr.io/org/flux-manifests:production"]),
+    (("--source=oci", "--url=ghcr.io/a:b"), {}, ["--url: the address of the artifact cannot be used (like oci://ghcr.io/org/flux-manifests:production)"]),
+    ((*OCI, "--provider=github"), {}, ["--provider is of a Git repository, and --source=oci has none"]),
+    ((REPOSITORY, "--team=a"), {}, ["--team needs --create-repository or --reconcile, which give access"]),
+    (("--provider=gitlab", REPOSITORY, "--team=a"), {}, ["--team would have no effect: access is given on GitHub alone"]),
+    ((REPOSITORY, "--private=false", "--reconcile"), {}, ["--private needs --create-repository: of a repository that exists it is never changed"]),
+    (("--provider=gitlab", REPOSITORY, "--visibility=internal"), {}, ["--visibility needs --create-repository: of a repository that exists it is never changed"]),
+    ((REPOSITORY, "--toleration-keys=a,,b"), {}, ["--toleration-keys 'a,,b' is not a list of words, like a,b"]),
     ((*OCI, "--push"), {}, ["--push is of a Git repository, and --source=oci has none"]),
     ((*OCI, "--known-hosts=k"), {}, ["--known-hosts is of a Git repository, and --source=oci has none"]),
     ((REPOSITORY, "--secret-file=x", "--actions-secret=A"), {}, ["--secret-file and --actions-secret exclude each other: the credentials go to one place"]),
@@ -232,6 +305,7 @@ PROBLEMS: list[tuple[tuple[str, ...], dict[str, Any], list[str]]] = [
     ((REPOSITORY, "--actions-secret=GITHUB_X"), {}, ["--actions-secret 'GITHUB_X' must not begin with GITHUB_"]),
     ((REPOSITORY, "--app-private-key=p"), {}, ["--app-private-key needs --app-id, which names the app"]),
     ((REPOSITORY, "--app-id=1", "--app-private-key=p", "--secret-file=x"), {}, ["--app-id needs --app-installation-id or --app-installation-owner, to name the installation"]),
+    ((REPOSITORY, "--app-id=1"), {}, ["--app-id needs --app-installation-id or --app-installation-owner, to name the installation"]),
     ((*APP, "--secret-file=x"), {}, ["--app-id needs the app's key to hand over: --app-private-key or FLUX_UPGRADE_APP_PRIVATE_KEY"]),
     ((*APP, "--app-private-key=p", "--secret-file=x", "--rotate-key"), {}, ["--rotate-key makes a deploy key, and with --app-id there is none"]),
     (("--kubeconfig=k",), {"found": TWO}, ["--kubeconfig is of one cluster, and there are 2: name it with --cluster"]),
@@ -241,7 +315,7 @@ PROBLEMS: list[tuple[tuple[str, ...], dict[str, Any], list[str]]] = [
     ((), {"found": TWO._replace(clusters=(("a", {"path": "x"}), ("b", {"path": "x/y"})))}, ["clusters 'a' and 'b' are one inside the other: ./x/y in ./x"]),
     ((), {"found": TWO._replace(clusters=(("a", {"path": "x"}), ("b", {})))}, ["clusters 'a' and 'b' are one inside the other: ./x in ./"]),
     ((), {"found": TWO._replace(clusters=(("a", {"path": "x"}), ("b", {"path": "y", "branch": "z"})))}, ["the clusters differ in --branch: bootstrap them one by one, with --cluster"]),
-    (("--team=a:x",), {"found": TWO}, [f"cluster '{name}': --team 'a:x' is not a name, or name:permission with pull|triage|push|maintain|admin" for name in ("staging", "production")]),
+    (("--team=a:x", "--reconcile"), {"found": TWO}, [f"cluster '{name}': --team 'a:x' is not a name, or name:permission with pull|triage|push|maintain|admin" for name in ("staging", "production")]),
     (("--push", "--pull-request", "--path=..", "--interval=1"), {}, ["--push and --pull-request exclude each other", "--path '..' is not a folder inside the repository", "--interval '1' is not a duration with units, like 1s or 1m", "--owner is missing", "--repository is missing"]),
 ]  # fmt: skip
 
@@ -260,4 +334,8 @@ def test_what_goes_together_is_let_pass() -> None:
     assert clusters(REPOSITORY, "--create-repository", "--description=d", "--add-workflow", "--pull-request")
     assert clusters(REPOSITORY, "--kubeconfig=k", "--rotate-key", "--known-hosts=k")
     assert clusters(*OCI, "--kubeconfig=k", "--secret-file=x")
+    assert clusters(REPOSITORY, "--team=a", "--reconcile", "--private")
+    assert clusters(REPOSITORY, "--team=a", "--private=false", "--create-repository")
+    # What a repository is once it is created, a config file goes on to say.
+    assert clusters(REPOSITORY, found=BootstrapConfig(flags={"team": ("a",), "private": False}))
     assert len(clusters(found=TWO._replace(clusters=(("a", {"path": "x"}), ("b", {"path": "x-y"}))))) == 2

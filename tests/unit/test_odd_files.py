@@ -15,7 +15,7 @@ import written_release
 
 from flux_upgrade import cli
 from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.edges.files import DirectoryWorktree
+from flux_upgrade.edges.worktree import DirectoryWorktree
 from flux_upgrade.errors import WriteFailed
 from flux_upgrade.kinds import gotk
 from flux_upgrade.manifests.documents import Document, parse

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from flux_upgrade import markers, pull_request
 from flux_upgrade.decision import Subject
 from flux_upgrade.forge import Commit
-from flux_upgrade.markdown import code, plain, shortened, table
+from flux_upgrade.markdown import code, fenced, plain, shortened, table
 from flux_upgrade.plan import Plan, Upgrade
 from flux_upgrade.proposal import Proposal
 from flux_upgrade.pull_request.view import labels
@@ -261,6 +261,12 @@ def test_code_of_anybodys_is_seen_as_it_is(text: str) -> None:
     told = code(text, longest=10_000)
     assert shown(f"a {told} b") == f"a {seen(text)} b"
     assert "<!--" not in told
+
+
+@pytest.mark.parametrize("text", ["name: x\n", "a\n```\n@octocat\n```\nb\n", "````\n"])
+def test_lines_of_code_stay_together_whatever_backticks_are_in_them(text: str) -> None:
+    (token,) = MARKDOWN.parse(fenced(text, "yaml"))
+    assert (token.type, token.info, token.content) == ("fence", "yaml", text)
 
 
 @given(st.lists(NASTY, min_size=2, max_size=2))

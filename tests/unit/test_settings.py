@@ -96,7 +96,7 @@ def test_the_token_is_not_shown() -> None:
         (["render", "stray"], "unknown argument 'stray'"),
         (["upgrade", "--on-conflict=x"], "take-release"),
         (["upgrade", "--to"], "--to"),
-        (["upgrade", "--namespace=x"], "unknown argument '--namespace=x'"),
+        (["upgrade", "--namespace=x"], "unknown argument '--namespace'"),
         (["upgrade", ".", "other"], "unknown argument 'other'"),
         (["inspect", "--yaml"], "unknown argument '--yaml'"),
     ],

@@ -13,7 +13,8 @@ from real_parts import missing, require_program
 ROOT = Path(__file__).resolve().parents[2]
 ACTIONLINT = "v1.7.12"
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yaml"))
-EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.yaml") if path.suffixes == [".yaml"])
+EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.suffixes in ([".yaml"], [".yml"]))
+"""Workflows."""
 CONFIGS = sorted((ROOT / "examples").glob("*.flux-upgrade.yaml"))
 SCRIPTS = sorted((ROOT / ".github" / "scripts").iterdir())
 

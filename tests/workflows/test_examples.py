@@ -17,6 +17,8 @@ from workflows.linters import CONFIGS, EXAMPLES, WORKFLOWS
 
 USES = re.compile(r"^\s*(?:- )?uses: (\S+)@(\S+)(.*)$", re.MULTILINE)
 OURS = "OWNER/flux-upgrade"
+OF_BOOTSTRAPS = [path for path in EXAMPLES if path.stem.startswith("bootstrap-")]
+OF_UPGRADES = [path for path in EXAMPLES if path not in OF_BOOTSTRAPS]
 OF_ARTIFACTS = [path for path in EXAMPLES if path.stem.startswith("oci-")]
 BY_PULL_REQUEST = [path for path in EXAMPLES if path not in OF_ARTIFACTS or path.stem == "oci-pull-request"]
 
@@ -26,6 +28,7 @@ def each(paths: list[Path]) -> pytest.MarkDecorator:
 
 
 each_example = each(EXAMPLES)
+each_upgrade = each(OF_UPGRADES)
 
 
 def jobs(path: Path) -> dict[str, dict[str, Any]]:
@@ -61,7 +64,7 @@ def test_every_action_is_pinned_to_one_commit_with_its_version_beside_it() -> No
     assert {name: found for name, found in pins.items() if len(found) > 1} == {}
 
 
-@each_example
+@each_upgrade
 def test_an_example_runs_daily_by_approval_and_one_at_a_time(path: Path) -> None:
     workflow = yaml.safe_load(path.read_text())
     on = workflow[True]  # YAML 1.1 takes the key `on` for a boolean
@@ -78,7 +81,11 @@ def test_an_example_gives_inputs_that_there_are(path: Path) -> None:
     given = inputs(path)
     assert len(given) == (2 if path.stem in ("oci-environment", "oci-sign") else 1)
     assert [action.unknown(each) for each in given] == [()] * len(given)
-    assert "inputs.approve" in given[-1]["INPUT_APPROVE"]
+
+
+@each_upgrade
+def test_an_example_passes_an_approval_on(path: Path) -> None:
+    assert "inputs.approve" in inputs(path)[-1]["INPUT_APPROVE"]
 
 
 @each_example
@@ -99,11 +106,13 @@ def test_the_job_may_do_what_the_token_is_said_to_need(path: Path) -> None:
     ]
     (job,) = jobs(path).values()
     others = {"packages"} if path in OF_ARTIFACTS else set()
+    if path.stem == "bootstrap-new-repository":
+        others = {"administration", "secrets", "workflows"}
     assert needed | others in (written_by(job), *of_app)
 
 
 def written_by(job: dict[str, Any]) -> set[str]:
-    return {name for name, level in job["permissions"].items() if level == "write"}
+    return {name for name, level in job.get("permissions", {}).items() if level == "write"}
 
 
 @each(OF_ARTIFACTS)
@@ -160,3 +169,14 @@ def test_what_is_signed_is_a_digest_between_two_equal_steps() -> None:
 def test_a_config_file_is_valid(path: Path) -> None:
     loaded = config.load(path.read_text(), path.name)
     assert [each.name for each in loaded.groups] == ["staging", "production"]
+
+
+@each(OF_BOOTSTRAPS)
+def test_an_example_that_bootstraps_is_run_by_hand_and_keeps_no_permissions(path: Path) -> None:
+    workflow = yaml.safe_load(path.read_text())
+    assert "workflow_dispatch" in workflow[True]
+    assert workflow["permissions"] == {}
+    assert workflow["concurrency"]["group"].startswith("flux-upgrade-bootstrap")
+    assert workflow["concurrency"]["cancel-in-progress"] is False
+    (given,) = inputs(path)
+    assert given["INPUT_MODE"] == "bootstrap"

@@ -46,6 +46,10 @@ class RootSync(NamedTuple):
     """The file that says so."""
     target: str
     """``spec.path``."""
+    name: str = ""
+    """Of the Kustomization, and of its namespace."""
+    is_listed: bool = False
+    """Its folder has a kustomization, which says what is applied."""
 
 
 def plan_files(
@@ -60,7 +64,7 @@ def plan_files(
     sync.sync_of(options)  # before anything is fetched
     paths = [f"{options.folder}/{name}" for name in _NAMES]
     there = {path: tree.read(path) for path in tree.named(tuple(paths)) if path in paths}
-    _refuse_others(options, paths[1], root_syncs(tree) if roots is None else roots)
+    _refuse_others(options, paths[1], root_syncs(tree) if roots is None else roots, tree)
     manifest = _manifest(options, components, paths[0], there.get(paths[0]))
     settled = options._replace(install=options.install._replace(version=manifest.version))
     synced = _sync(sync.sync_of(settled), paths[1], there.get(paths[1]))
@@ -113,22 +117,23 @@ def _sync(wanted: sync.Sync, path: str, content: bytes | None) -> _Synced:
 
 def root_syncs(tree: Tree) -> tuple[RootSync, ...]:
     """Every Flux of the repository, in the order of the files."""
-    return tuple(RootSync(path, target) for path in tree.candidates() for target in _targets(tree, path))
+    return tuple(each for path in tree.candidates() for each in _roots(tree, path))
 
 
-def _targets(tree: Tree, path: str) -> Iterator[str]:
+def _roots(tree: Tree, path: str) -> Iterator[RootSync]:
     try:
         content = tree.read(path)
         documents = parse(content).documents if _GROUP in content else ()
         for each in documents:
             if _is_root(each):
-                yield str(each.data["spec"].get("path") or "")
+                target = str(each.data["spec"].get("path") or "")
+                yield RootSync(path, target, each.key.name, kustomization.is_in(tree, resync.folder(target)))
     except Unreadable:
         # A template, or a broken file: nobody's Flux.
         return
 
 
-def _refuse_others(options: BootstrapOptions, own: str, roots: Iterable[RootSync]) -> None:
+def _refuse_others(options: BootstrapOptions, own: str, roots: Iterable[RootSync], tree: Tree) -> None:
     """Two Fluxes that reconcile one folder undo each other."""
     for root in roots:
         if root.path != own and resync.same_path(root.target, options.sync_path):
@@ -136,6 +141,21 @@ def _refuse_others(options: BootstrapOptions, own: str, roots: Iterable[RootSync
                 f'another Flux reconciles "{options.sync_path}": {root.path} says so',
                 hint="take another --path, or the --namespace of the Flux that is there",
             )
+        # Both have their objects under one name: whichever is applied by the other's takes over its path.
+        if root.path != own and root.name == options.namespace and _is_swallowed(root, options, tree):
+            raise AlreadyBootstrapped(
+                f'the path "{options.sync_path}" and that of another Flux, "{root.target}" of {root.path}, '
+                "are one inside the other: it would apply the other cluster's manifests as well",
+                hint="take a --path beside it, or have a kustomization.yaml in the outer folder list its own",
+            )
+
+
+def _is_swallowed(root: RootSync, options: BootstrapOptions, tree: Tree) -> bool:
+    """Whether one of two folders is in the other, and nothing there says what of it is applied."""
+    theirs, ours = resync.folder(root.target), resync.folder(options.sync_path)
+    if resync.is_below(ours, theirs):
+        return not root.is_listed
+    return resync.is_below(theirs, ours) and not kustomization.is_in(tree, ours)
 
 
 def _is_root(document: Document) -> bool:

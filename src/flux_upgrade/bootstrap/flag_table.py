@@ -31,7 +31,11 @@ _ignored = partial(Flag, group=Group.UNUSED, sources=_ANY, use=Use.IGNORED)
 _refused = partial(Flag, group=Group.UNUSED, sources=_ANY, use=Use.REFUSED)
 
 _TABLE = (
-    _install("version", "Flux version, like v2.9.4; without it, or with latest, the newest", short="-v"),
+    _install(
+        "version",
+        "Flux version, like v2.9.4 or latest; without it, what is there keeps its own, and new is the newest",
+        short="-v",
+    ),
     _install(
         "namespace",
         "where Flux is installed; its objects have the same name",
@@ -82,7 +86,10 @@ _TABLE = (
         providers=(Provider.BITBUCKET_SERVER,),
     ),
     _repository(
-        "reconcile", "what is said of the repository is for one that exists, too", Kind.BOOLEAN, "false"
+        "reconcile",
+        "teams get access to a repository that exists, too; nothing else of it changes",
+        Kind.BOOLEAN,
+        "false",
     ),
     _sync("path", "the cluster's folder; without it, the root of the repository"),
     _sync("interval", "how often Flux looks at its source", Kind.DURATION, "1m0s", sources=_ANY),

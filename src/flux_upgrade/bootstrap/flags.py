@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS
 from flux_upgrade.bootstrap.durations import duration
 from flux_upgrade.bootstrap.flag import Flag, Kind
 from flux_upgrade.bootstrap.flag_fit import misfit, unknown, version_problems
@@ -23,7 +24,7 @@ Value = str | bool | int | Sequence[str]
 Read = str | bool | tuple[str, ...]
 """As its kind has it: a boolean, a list, text for everything else."""
 
-_FROM_THE_CHECKOUT = ("owner", "repository", "hostname", "url")
+_FROM_THE_CHECKOUT = ("owner", "repository", "hostname", "ssh-hostname", "url")
 _HINT = "see `flux-upgrade bootstrap --help` for the flags and their values"
 
 
@@ -37,7 +38,7 @@ def parse_flags(
     """The options that ``given`` (Flux's flag name → value) and Flux's defaults make.
 
     ``version``: the tag to go by where none is given. ``known``: what the checkout tells of
-    owner, repository, hostname and url, should they not be given. Raises UsageError with all problems.
+    owner, repository, host and url, should they not be given. Raises UsageError with all problems.
     """
     options, problems = examine(provider, source, given, version, known)
     if problems:
@@ -68,7 +69,8 @@ def examine(
 
 def read_value(flag: Flag, value: Value) -> Read:
     """A value as its kind has it. Raises UsageError, without the value where that is secret."""
-    shown = "" if flag.is_secret else f" '{value}'"
+    written = value if isinstance(value, (str, bool, int)) else ",".join(value)
+    shown = "" if flag.is_secret else f" '{written}'"
     read: Read | None
     match flag.kind:
         case Kind.BOOLEAN:
@@ -149,8 +151,13 @@ def _complete(
         values.update(owner=owner, repository=name)
     if values.get("visibility", "public") != "public" and values.get("private") is False:
         yield f"--visibility {values['visibility']} and --private=false contradict each other"
+    host = str(values.get("hostname", ""))
+    if host.lower() == DEFAULT_HOSTS.get(provider):
+        values["hostname"] = host.lower()
+    # Another host than that of the checkout has other ways to it.
+    told = {*given, "ssh-hostname"} if "hostname" in given or "url" in given else given
     for each in _FROM_THE_CHECKOUT:
-        if known.get(each) and each not in given and provider in FLAGS[each].providers:
+        if known.get(each) and each not in told and provider in FLAGS[each].providers:
             values.setdefault(each, known[each])
 
 
@@ -166,6 +173,7 @@ def _options(provider: Provider, source: Source, values: Mapping[str, Read]) -> 
         "teams": _teams(provider, values),
         "visibility": values.get("visibility") or ("private" if values.get("private", True) else "public"),
         "oci": _oci(fields) if source is Source.OCI else None,
+        "is_latest": values.get("version") == "latest",
     }
     return plain._replace(**changes)
 

@@ -43,6 +43,12 @@ def render_kustomization(tree: Tree, folder: str, ours: Iterable[str]) -> bytes:
     return (_HEAD + "resources:\n" + "".join(line("- ", name) for name in names)).encode()
 
 
+def is_in(tree: Tree, folder: str) -> bool:
+    """Whether a folder has one, which says what of it is applied. ``folder``: empty for the root."""
+    inside = f"{folder}/" if folder else ""
+    return any(path in {inside + name for name in _NAMES} for path in tree.named(_NAMES))
+
+
 def unlisted(content: bytes, names: Iterable[str]) -> tuple[str, ...]:
     """Which of ``names`` the user's own file does not list. Raises Unreadable."""
     data = _read(content.decode("utf-8", "replace"))

@@ -85,12 +85,12 @@ def flux_successor(
     return _artifact(names.immutable(version, packed.diff_id), packed, layer, made)
 
 
-def overlay_artifact(address: Address, file: str) -> Artifact:
+def overlay_artifact(address: Address, *files: str) -> Artifact:
     """An artifact with nothing to apply, for a cluster whose own manifests are not pushed yet.
 
-    ``file``: path of its kustomization.
+    ``files``: path of its kustomization, or those of all clusters that take it.
     """
-    packed = pack({file: EMPTY})
+    packed = pack(dict.fromkeys(files, EMPTY))
     layer = _compressed(packed, CONTENT_TYPE)
     # Nobody's commit: it tells itself where it belongs, in the form that Flux reads (RFC-0005).
     made = fresh(

@@ -28,6 +28,7 @@ PROVIDERS = (GENERIC, "aws", "azure", "gcp")
 """Of ``spec.provider``: source-controller, docs/spec/v1/ocirepositories.md, "Provider"."""
 
 _HEX = 12
+_LIKE = "oci://ghcr.io/org/flux-manifests:production"
 
 
 class Places(NamedTuple):
@@ -65,7 +66,7 @@ def places(options: BootstrapOptions) -> Places:
     if problems:
         raise UsageError(
             "; ".join(problems),
-            hint="write addresses like oci://ghcr.io/org/flux-manifests:production",
+            hint=f"write addresses like {_LIKE}",
         )
     return found
 
@@ -83,11 +84,14 @@ def overlay_tag(diff_id: str) -> str:
 
 
 def _address(flag: str, text: str, problems: list[str]) -> Address:
+    if not text:
+        problems.append(f"{flag} is missing: an address like {_LIKE}")
+        return Address("", "")
     try:
         found = parse_address(text)
         names.require_short(found.tag)
     except UsageError as error:
-        problems.append(f"{flag}: {error.message}")
+        problems.append(f"{flag}: {error.message} (like {_LIKE})")
         return Address("", "")
     if not found.tag or found.digest:
         problems.append(f"{flag}: it has to name a tag, and no digest")

@@ -104,6 +104,9 @@ class BootstrapOptions(NamedTuple):
     app_installation_owner: str = ""
     app_base_url: str = ""
     oci: OciOptions | None = None
+    is_latest: bool = False
+    """``--version=latest``; ``version`` is empty until it is known which one that is. Where neither was
+    given, what is there keeps its version."""
 
     def __repr__(self) -> str:
         """Without what may hold a secret."""

@@ -113,11 +113,17 @@ def _current(node: Node) -> Node:
 
 def same_path(one: str, other: str) -> bool:
     """Whether two ``spec.path`` are one folder, as Flux's command line compares them."""
-    return _folder(one) == _folder(other)
+    return folder(one) == folder(other)
 
 
-def _folder(path: str) -> str:
+def folder(path: str) -> str:
+    """A ``spec.path`` without dots and slashes around it; empty for the root."""
     return posixpath.normpath(f"/{path}").strip("/")
+
+
+def is_below(inner: str, outer: str) -> bool:
+    """Whether a folder is inside another one, as ``folder`` has both."""
+    return inner != outer and (not outer or inner.startswith(f"{outer}/"))
 
 
 def _spelled(value: Any) -> str:

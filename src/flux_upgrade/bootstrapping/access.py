@@ -6,8 +6,10 @@ an interruption leaves behind:
 - What replaces another key is registered, then handed over, and only then the other one goes: the
   key that a cluster has is registered until there is another one for it.
 - A first key is handed over before it is registered. Where it can be read back, the next run registers
-  the one that it finds; elsewhere one registered key of our title says that it was handed over, and
-  two say that one was to replace the other.
+  the one that it finds; elsewhere one registered key of our title and a secret of the name say that it
+  was handed over, and two keys say that one was to replace the other.
+- A key of our title that is registered, and whose private part is not at the place, may be the one that a
+  cluster has: it stays, and nothing is put beside it, unless another one was asked for.
 """
 
 from __future__ import annotations
@@ -88,6 +90,12 @@ class AccessPlan(NamedTuple):
     secrets: tuple[Secret, ...] = ()
     """To be handed over, less the one that the key is for."""
     hands_over: bool = False
+    at_place: tuple[str, ...] = ()
+    """Names of the Secrets that are at the place once this is done, from before or from now."""
+    is_elsewhere: bool = False
+    """A key of our title is registered, and its private part is not at the place: it stays as it is."""
+    notes: tuple[str, ...] = ()
+    """What a person should know, a sentence each, without a stop."""
 
     def __repr__(self) -> str:
         """Without what is secret."""
@@ -117,6 +125,14 @@ class Access(NamedTuple):
     """The place of the Secrets; empty: none was chosen."""
     handed_over: tuple[str, ...] = ()
     """Names of the Secrets that were put there now; none where they were as they should be."""
+    at_place: tuple[str, ...] = ()
+    """Names of all that are there, as far as that can be known."""
+    has_source: bool = False
+    """The one that Flux gets at its source with is among them."""
+    is_elsewhere: bool = False
+    """As in ``AccessPlan``: the key is ``public``, if it is one."""
+    notes: tuple[str, ...] = ()
+    """As in ``AccessPlan``."""
     to_do: tuple[ToDo, ...] = ()
 
     @property
@@ -144,17 +160,44 @@ def carry_out(plan: AccessPlan, means: Means) -> Access:
     for old in plan.outdated:
         if means.hosting is not None:
             means.hosting.remove_deploy_key(old)
+    names = tuple(each.name for each in every) if plan.hands_over else ()
+    return _facts(plan, means, means.place, names)._replace(
+        public=public,
+        is_registered=bool(public) and means.hosting is not None,
+        to_do=_to_do(plan, means, public),
+    )
+
+
+def foresee(plan: AccessPlan, means: Means) -> Access:
+    """What ``carry_out`` would come to: no key is made, and nothing is written.
+
+    ``registered``, ``removed`` and ``handed_over`` are what would be; ``is_registered`` is what is.
+    """
+    if means.place is None:
+        return Access(plan.title, to_do=(ToDo.CREATE_SECRET,))
+    names = tuple(each.name for each in plan.secrets) if plan.hands_over else ()
+    if plan.hands_over and (plan.makes_key or plan.key is not None):
+        names = (plan.options.secret_name, *names)
+    return _facts(plan, means, means.place, names)._replace(
+        public=plan.public,
+        is_registered=bool(plan.public) and means.hosting is not None and not plan.registers,
+        to_do=_to_do(plan, means, plan.public),
+    )
+
+
+def _facts(plan: AccessPlan, means: Means, place: Place, handed_over: tuple[str, ...]) -> Access:
     return Access(
         plan.title,
-        public,
-        wanted.is_read_only,
-        plan.makes_key,
-        is_registered=bool(public) and means.hosting is not None,
-        registered=plan.registers,
+        is_read_only=not plan.options.read_write_key,
+        is_new_key=plan.makes_key,
+        registered=plan.registers and means.hosting is not None,
         removed=(*plan.in_the_way, *plan.outdated),
-        where=means.place.where,
-        handed_over=tuple(each.name for each in every) if plan.hands_over else (),
-        to_do=_to_do(plan, means, public),
+        where=place.where,
+        handed_over=handed_over,
+        at_place=plan.at_place,
+        has_source=plan.options.secret_name in plan.at_place,
+        is_elsewhere=plan.is_elsewhere,
+        notes=plan.notes,
     )
 
 

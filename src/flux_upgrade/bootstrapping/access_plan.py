@@ -5,10 +5,24 @@ from __future__ import annotations
 from flux_upgrade.bootstrap import names, secrets
 from flux_upgrade.bootstrap.known_hosts import fingerprint, host_of, known_hosts
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Source
+from flux_upgrade.bootstrapping import access_notes
 from flux_upgrade.bootstrapping.access import AccessPlan, Given, Means
+from flux_upgrade.bootstrapping.credentials import require_sound
 from flux_upgrade.bootstrapping.places import Place
 from flux_upgrade.errors import UsageError
 from flux_upgrade.hosting import AppCredentials, DeployKey, KeyPair, Secret
+from flux_upgrade.values import NamedTuple
+
+
+class _Look(NamedTuple):
+    """What there is, and what of it may be replaced."""
+
+    place: Place
+    has_secret: bool
+    """Something was put at the place before, as far as a place that cannot be read tells."""
+    keys: tuple[DeployKey, ...] = ()
+    has_api: bool = False
+    rotate: bool = False
 
 
 def plan_access(
@@ -16,49 +30,104 @@ def plan_access(
 ) -> AccessPlan:
     """Look, and decide; nothing is written. ``is_new_repository``: it is still to be created.
 
-    Raises UsageError for what is missing, and what the means raise.
+    Raises UsageError for what is missing or cannot be used, and what the means raise.
     """
+    require_sound(given)
     place = means.place
     has_key = options.auth is Auth.SSH and options.source is Source.GIT
     title = names.deploy_key_title(options) if has_key else ""
     if place is None:
         return AccessPlan(options, title)
     more = (*filter(None, (secrets.pull_secret(options),)), *given.more)
+    is_new = is_new_repository and not place.is_readable
+    has_secret = not is_new and place.has(options.secret_name, options.namespace)
+    look = _Look(place, has_secret, has_api=means.hosting is not None, rotate=given.rotate)
     if has_key:
         keys = () if means.hosting is None or is_new_repository else means.hosting.deploy_keys()
         plan = AccessPlan(options, title, known_hosts=_known_hosts(options, given, means), secrets=more)
-        return _with_key(plan, given, place, keys, has_api=means.hosting is not None)
+        return _with_key(plan, given.key, look._replace(keys=keys))
     every = more if options.source is Source.OCI else (_credentials(options, given), *more)
-    return AccessPlan(options, secrets=every, hands_over=_differs(place, every))
+    return _without_key(AccessPlan(options, secrets=every, at_place=_names(every)), look)
 
 
-def _with_key(
-    plan: AccessPlan, given: Given, place: Place, keys: tuple[DeployKey, ...], *, has_api: bool
-) -> AccessPlan:
-    """Which key, whether it was handed over, and which of the registered ones go."""
-    ours = tuple(each for each in keys if each.title == plan.title)
-    settled = ours[0].public if len(ours) == 1 and not place.is_readable and not given.rotate else ""
-    key = given.key
-    if key is None and not given.rotate:
-        key = _key_at(place, plan.options)
+def _without_key(plan: AccessPlan, look: _Look) -> AccessPlan:
+    if look.place.is_readable:
+        before = (plan.options.secret_name,) if look.has_secret else ()
+        at_place = tuple(dict.fromkeys((*before, *plan.at_place)))
+        return plan._replace(hands_over=_differs(look.place, plan.secrets), at_place=at_place)
+    if look.has_secret and plan.secrets and not look.rotate:
+        return plan._replace(notes=(access_notes.stays(look.place.where, plan.at_place),))
+    return plan._replace(hands_over=bool(plan.secrets))
+
+
+def _with_key(plan: AccessPlan, own: KeyPair | None, look: _Look) -> AccessPlan:
+    """Which key, whether it was handed over, and which of the registered ones go. ``own``: the user's."""
+    options, place = plan.options, look.place
+    ours = tuple(each for each in look.keys if each.title == plan.title)
+    key = own
+    if key is None and not look.rotate:
+        key = _key_at(place, options)
+        if ours and _is_elsewhere(key, look):
+            return _left_alone(plan, ours, place)
+    is_settled = look.has_secret and len(ours) == 1 and not place.is_readable and not look.rotate
+    settled = ours[0].public if is_settled else ""
     public = settled if key is None else key.public
+    every = plan.secrets
+    if key is not None:
+        every = (secrets.ssh_secret(options, key, plan.known_hosts), *every)
+    hands_over = not settled or settled != public
     if key is not None and place.is_readable:
-        hands_over = _differs(place, (secrets.ssh_secret(plan.options, key, plan.known_hosts), *plan.secrets))
-    else:
-        hands_over = not settled or settled != public
-    same = tuple(each for each in keys if public and each.public == public)
+        hands_over = _differs(place, every)
+    same = tuple(each for each in look.keys if public and each.public == public)
     is_fit = any(_fits(each, plan) for each in same)
     outdated = tuple(each for each in ours if each not in same)
-    return plan._replace(
+    planned = plan._replace(
         key=key,
         public=public,
         makes_key=not public,
         hands_over=hands_over,
-        registers=has_api and not is_fit,
+        registers=look.has_api and not is_fit,
         registers_first=hands_over and bool(ours),
         in_the_way=() if is_fit else same,
         outdated=outdated,
+        at_place=(options.secret_name, *_names(plan.secrets)),
     )
+    return planned._replace(notes=_notes(planned, look))
+
+
+def _is_elsewhere(key: KeyPair | None, look: _Look) -> bool:
+    """Whether the registered keys of our title may have another home. ``key``: the place's own."""
+    if look.place.is_cluster:
+        # It tells by itself which key it has.
+        return False
+    if not look.place.is_readable:
+        return not look.has_secret
+    return key is None or all(each.public != key.public for each in look.keys)
+
+
+def _left_alone(plan: AccessPlan, ours: tuple[DeployKey, ...], place: Place) -> AccessPlan:
+    """All stays as it is, but for Secrets that are not of the key, where they can stand alone."""
+    every = plan.secrets if place.is_readable else ()
+    dropped = () if place.is_readable else _names(plan.secrets)
+    return plan._replace(
+        public=ours[0].public if len(ours) == 1 else "",
+        secrets=every,
+        hands_over=_differs(place, every),
+        at_place=_names(every),
+        is_elsewhere=True,
+        notes=(access_notes.elsewhere(plan.title, ours, dropped),),
+    )
+
+
+def _notes(plan: AccessPlan, look: _Look) -> tuple[str, ...]:
+    where, asked = look.place.where, look.rotate or plan.key is not None
+    if look.place.is_cluster and plan.makes_key and plan.outdated and not asked:
+        return (access_notes.gives_way(where, plan.options.secret_name, plan.outdated),)
+    if look.place.is_readable or not look.has_secret:
+        return ()
+    if plan.hands_over:
+        return () if asked else (access_notes.replaced(where),)
+    return (access_notes.stays(where, _names(plan.secrets)),) if plan.secrets else ()
 
 
 def _fits(key: DeployKey, plan: AccessPlan) -> bool:
@@ -109,3 +178,7 @@ def _credentials(options: BootstrapOptions, given: Given) -> Secret:
 def _differs(place: Place, wanted: tuple[Secret, ...]) -> bool:
     """Whether anything is to be put there; of what cannot be read back, always."""
     return any(place.present(each.name, each.namespace) != each for each in wanted)
+
+
+def _names(every: tuple[Secret, ...]) -> tuple[str, ...]:
+    return tuple(each.name for each in every)

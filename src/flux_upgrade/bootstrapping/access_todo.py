@@ -37,37 +37,46 @@ _TOKENS = {
 
 def source(cluster: Cluster, repository: str) -> Iterator[str]:
     """Until the Secret that the source names is in the cluster."""
-    options, place = cluster.options, cluster.handover.place
-    if options.oci is not None:
-        yield from registry_todo.source(options)
-    elif place is Place.NOWHERE:
+    handover = cluster.handover
+    if handover.access.is_elsewhere:
+        yield _elsewhere(cluster)
+    elif handover.place is Place.NOWHERE or handover.lacks_source:
         yield from _by_hand(cluster, repository)
     else:
         yield from _registered(cluster)
-        yield from _handed_over(cluster)
+    yield from _handed_over(cluster)
+
+
+def _elsewhere(cluster: Cluster) -> str:
+    title = code(deploy_key_title(cluster.options), 400)
+    return (
+        f"See whether the cluster has the private part of the deploy key {title}, in its Secret "
+        f"{code(cluster.options.secret_name)}: that key was registered already, and nothing was put in its "
+        "place. If nobody has it, run the bootstrap again with `--rotate-key`, which makes another one."
+    )
 
 
 def _by_hand(cluster: Cluster, repository: str) -> Iterator[str]:
+    if cluster.options.oci is not None:
+        yield from registry_todo.source(cluster.options)
+        return
     by = {Auth.SSH: _ssh, Auth.TOKEN: _token, Auth.APP: _app}
     yield from by[cluster.options.auth](cluster, repository)
 
 
 def _ssh(cluster: Cluster, repository: str) -> Iterator[str]:
-    title = deploy_key_title(cluster.options)
-    generated = [
-        'cd "$(mktemp -d)"',
-        broken("ssh-keygen -t ed25519 -N ''", words("-C", title), "-f identity"),
-    ]
-    if cluster.options.provider is Provider.GITHUB and repository:
+    options = cluster.options
+    told, commands = _key(cluster)
+    if options.provider is Provider.GITHUB and repository:
+        unless = " unless it can already" if options.private_key_file else ""
         yield (
-            "Make a key, and let it read the repository. It never comes near a work tree.\n\n"
-            + block(*generated, _gh_add(cluster, repository))
+            f"{told}, and let it read the repository{unless}. It never comes near a work tree.\n\n"
+            + block(*commands, _gh_add(cluster, repository))
         )
     else:
-        yield "Make a key. It never comes near a work tree.\n\n" + block(*generated)
+        yield f"{told}. It never comes near a work tree.\n\n" + block(*commands)
         yield f"{_register_at(cluster)} Its content is what `cat identity.pub` shows."
     yield from _known_hosts(cluster)
-    options = cluster.options
     yield (
         "In the same folder, and with kubectl's context set to the cluster, hand the key over; then forget "
         "it:\n\n"
@@ -79,6 +88,24 @@ def _ssh(cluster: Cluster, repository: str) -> Iterator[str]:
             ),
             "rm identity",
         )
+    )
+    if options.private_key_file:
+        yield (
+            "Should the key have a passphrase, write that into a file `password` first, and have the Secret "
+            "made with `--from-file=password` too."
+        )
+
+
+def _key(cluster: Cluster) -> tuple[str, tuple[str, ...]]:
+    """What is done for a key, and the commands: the user's own, where one was named."""
+    folder = 'cd "$(mktemp -d)"'
+    if cluster.options.private_key_file:
+        made = ("cp PRIVATE_KEY_FILE identity", "ssh-keygen -y -f identity > identity.pub")
+        return "Take a copy of the key that was named with `--private-key-file`", (folder, *made)
+    title = deploy_key_title(cluster.options)
+    return "Make a key", (
+        folder,
+        broken("ssh-keygen -t ed25519 -N ''", words("-C", title), "-f identity"),
     )
 
 

@@ -37,6 +37,10 @@ class ClusterPlace:
         there = self._cluster.get(Reference(SECRET, namespace, name))
         return None if there is None else _secret(there, name, namespace)
 
+    def has(self, name: str, namespace: str) -> bool:
+        """See the protocol."""
+        return self.present(name, namespace) is not None
+
     def put(self, handed_over: tuple[Secret, ...]) -> None:
         """See the protocol."""
         self._put = handed_over

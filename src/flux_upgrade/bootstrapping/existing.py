@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from flux_upgrade import fitness
 from flux_upgrade.bootstrap.changes import ManifestPlan, Shown
+from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.decision import Hold
 from flux_upgrade.errors import FluxUpgradeError, ResidueConflict, Unproved
 from flux_upgrade.kinds import Installation, gotk
@@ -20,9 +23,21 @@ class RenderedComponents:
         self._regenerator = regenerator
         self._manifests = gotk.Manifests(regenerator)
 
+    @cached_property
+    def _newest(self) -> str:
+        """The same for all clusters, whatever is released meanwhile."""
+        return newest_stable(self._regenerator)
+
+    def settled(self, options: BootstrapOptions) -> BootstrapOptions:
+        """With the version that ``--version=latest`` stands for."""
+        if not options.is_latest:
+            return options
+        install = options.install._replace(version=self._newest)
+        return options._replace(install=install, is_latest=False)
+
     def made(self, install: InstallOptions) -> ManifestPlan:
         """See the protocol."""
-        wanted = install._replace(version=install.version or newest_stable(self._regenerator))
+        wanted = install._replace(version=install.version or self._newest)
         release = self._regenerator.manifests(wanted.version)
         validate(wanted, release.components)
         rules = self._regenerator.rules(wanted.version)
@@ -94,4 +109,5 @@ def _shown(before: InstallOptions, after: InstallOptions) -> tuple[Shown, ...]:
 
 def _error(hold: Hold, path: str) -> FluxUpgradeError:
     kind = hold.error or Unproved
-    return kind(f"{path}: {hold.detail}", hint=hold.hint)
+    # The flag of `upgrade` is not one of a bootstrap.
+    return kind(f"{path}: {hold.detail}", hint=hold.hint.replace("--to ", "--version="))

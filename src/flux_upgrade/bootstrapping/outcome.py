@@ -49,3 +49,8 @@ class Ran(NamedTuple):
         """Everything that the run ends red for."""
         step = self.published.error if self.published is not None else None
         return tuple(each for each in (step, self.error) if each is not None)
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether the files are where a person can go on from, or would be."""
+        return self.is_pushed or not self.errors

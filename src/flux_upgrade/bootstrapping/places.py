@@ -35,6 +35,13 @@ class Place(Protocol):
         """
         ...
 
+    def has(self, name: str, namespace: str) -> bool:
+        """Whether a Secret was put there before; of a place that cannot be read, whether anything was.
+
+        Raises as ``present``.
+        """
+        ...
+
     def put(self, wanted: tuple[Secret, ...]) -> None:
         """Put Secrets there, all or none; those of other names stay."""
         ...
@@ -66,6 +73,11 @@ class ActionsSecret:
         del name, namespace
         return None
 
+    def has(self, name: str, namespace: str) -> bool:
+        """Whether there is a secret of that name. Raises what ``Hosting`` raises."""
+        del name, namespace
+        return self._hosting.has_secret(self._name, self._environment)
+
     def put(self, wanted: tuple[Secret, ...]) -> None:
         """Raises what ``Hosting`` raises."""
         self._hosting.put_secret(self._name, secret_manifest.manifest(wanted), self._environment)
@@ -95,6 +107,10 @@ class OnlyRead:
     def present(self, name: str, namespace: str) -> Secret | None:
         """See the protocol."""
         return self._place.present(name, namespace)
+
+    def has(self, name: str, namespace: str) -> bool:
+        """See the protocol."""
+        return self._place.has(name, namespace)
 
     def put(self, handed_over: tuple[Secret, ...]) -> None:
         """Nothing."""

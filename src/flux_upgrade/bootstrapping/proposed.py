@@ -49,6 +49,12 @@ class Handover(NamedTuple):
     """``ssh-ed25519 AAAA…``; empty where no key was made."""
     is_registered: bool = False
     """The provider has the key."""
+    is_fresh: bool = False
+    """The Secret was put there now, and has to go on to the cluster."""
+    lacks_source: bool = False
+    """What is at the place is not what lets the cluster get at its source."""
+    access: Access = Access()
+    """All that is known of it, less where a file is: that is for the log of its machine alone."""
 
 
 NOBODY = Handover()
@@ -67,6 +73,8 @@ class Cluster(NamedTuple):
     commands: tuple[str, ...] = ()
     """Of an artifact: what brings it into the cluster by hand, from the folder with its files. Empty: the
     files are in the repository."""
+    configured: tuple[str, ...] | None = None
+    """Where a config file says what it is: the words of a command that say the rest."""
 
     @property
     def changes(self) -> tuple[FileChange, ...]:
@@ -168,6 +176,11 @@ def handover_of(
     ``secret`` and ``environment``: of GitHub Actions; both empty: a file, if there is any place.
     """
     place = Place.NOWHERE
-    if access.where:
+    if access.where and (in_cluster or access.at_place):
         place = Place.CLUSTER if in_cluster else Place.ACTIONS if secret else Place.FILE
-    return Handover(place, secret, environment, access.public, access.is_registered)
+    is_fresh = bool(access.handed_over) and place is not Place.CLUSTER
+    lacks_source = place in (Place.ACTIONS, Place.FILE) and not access.has_source
+    known = access._replace(where="")
+    # Of several clusters, each has a secret of its own.
+    name, within = (access.where, environment) if place is Place.ACTIONS else ("", "")
+    return Handover(place, name, within, access.public, access.is_registered, is_fresh, lacks_source, known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from flux_upgrade.bootstrap.flag_table import FLAGS
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, OciOptions, Provider
@@ -18,9 +18,12 @@ _WIDTH = 96
 _FIELDS = (
     *("owner", "repository", "hostname", "ssh_hostname", "branch", "path", "interval", "secret_name"),
     *("username", "personal", "read_write_key", "recurse_submodules", "with_bearer_token"),
-    *("allow_insecure_http", "app_id", "app_installation_id", "app_installation_owner", "app_base_url"),
+    *("allow_insecure_http", "force", "app_id", "app_installation_id", "app_installation_owner"),
+    "app_base_url",
 )
 """Of the options, those that are flags by that name; what is only for a repository that is created aside."""
+_FILES = (("ca-file", "CA_FILE"), ("private-key-file", "PRIVATE_KEY_FILE"))
+"""Flags that name a file of one machine → what stands for it."""
 
 
 def words(*given: str) -> str:
@@ -34,8 +37,8 @@ def broken(first: str, *rest: str) -> str:
     return line if len(line) <= _WIDTH else " \\\n  ".join((first, *rest))
 
 
-def block(*lines: str, kind: str = "sh") -> str:
-    """Lines as a block of code."""
+def block(*lines: str, kind: str = "bash") -> str:
+    """Lines as a block of code. What asks for a token wants bash, or zsh: ``read -s`` is not POSIX's."""
     # Our own markers are looked for in code, too.
     text = "\n".join(lines).replace("<!--", f"<{BREAK}!--")
     fence = "`" * max(_FENCE, max(map(len, _BACKTICKS.findall(text)), default=0) + 1)
@@ -57,13 +60,24 @@ def namespace(name: str) -> str:
     return f"{made} | kubectl apply --server-side -f -"
 
 
-def bootstrap_command(options: BootstrapOptions, *extra: str) -> str:
+def bootstrap_command(options: BootstrapOptions, *extra: str, configured: Sequence[str] | None = None) -> str:
     """What makes the same files again. ``extra``: words of it that are no flags of Flux, quoted already.
 
-    Without what holds a secret, or names a file of one machine.
+    Without what holds a secret. Files of one machine are named in capitals, for whoever runs it to fill
+    in. ``configured``: what is said beside the config file, where there is one.
     """
-    flags = [f"--{name}={value}" if value else f"--{name}" for name, value in _flags(options)]
-    return broken("flux-upgrade bootstrap", *(words(flag) for flag in flags), *extra)
+    flags = configured
+    if flags is None:
+        flags = [f"--{name}={value}" if value else f"--{name}" for name, value in _flags(options)]
+    files = (f"--{flag}={name}" for flag, name in _FILES if getattr(options, FLAGS[flag].field, ""))
+    kustomization = options.oci is not None and options.oci.kustomization
+    return broken(
+        "flux-upgrade bootstrap",
+        *(words(flag) for flag in flags),
+        *files,
+        *(["--kustomization=KUSTOMIZATION_FILE"] if kustomization else []),
+        *extra,
+    )
 
 
 def _flags(options: BootstrapOptions) -> Iterator[tuple[str, str]]:
@@ -78,7 +92,7 @@ def _flags(options: BootstrapOptions) -> Iterator[tuple[str, str]]:
     before, values = _values(default), _values(options)
     for flag in FLAGS.values():
         value = values.get(flag.name, "")
-        if flag.is_local or flag.is_secret or value == before.get(flag.name, ""):
+        if flag.is_local or flag.is_secret or value in ("", before.get(flag.name, "")):
             continue
         yield flag.name, "" if value is True else spell(value)
 
@@ -92,7 +106,7 @@ def _values(options: BootstrapOptions) -> dict[str, str | bool | list[str]]:
         values["components-extra"] = list(components[len(DEFAULT_COMPONENTS) :])
     values |= {name.replace("_", "-"): getattr(options, name) for name in _FIELDS}
     values |= {
-        "token-auth": options.auth is Auth.TOKEN,
+        "token-auth": options.auth is Auth.TOKEN and options.oci is None,
         "sparse-checkout": list(options.sparse_checkout),
         "url": options.url if options.provider is Provider.GIT else "",
     }

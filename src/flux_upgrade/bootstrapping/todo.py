@@ -17,30 +17,65 @@ from flux_upgrade.bootstrapping.shell import block, bootstrap_command, broken, w
 from flux_upgrade.markdown import code, defused, plain, visible
 
 _PATH = 200
+_TOKENS = {
+    Provider.GITHUB: "GITHUB_TOKEN",
+    Provider.GITLAB: "GITLAB_TOKEN",
+    Provider.GITEA: "GITEA_TOKEN",
+    Provider.BITBUCKET_SERVER: "BITBUCKET_TOKEN",
+    Provider.GIT: "GIT_PASSWORD",
+}
+_OF_THE_REGISTRY = ("FLUX_UPGRADE_CLUSTER_USERNAME", "FLUX_UPGRADE_CLUSTER_PASSWORD")
 
 
-def left_to_do(cluster: Cluster, repository: str) -> list[str]:
-    """All that a person does for one cluster. ``repository``: ``owner/name``, or empty."""
+def left_to_do(
+    cluster: Cluster, repository: str, *, on_branch: bool = False, is_local: bool = False
+) -> list[str]:
+    """All that a person does for one cluster. ``repository``: ``owner/name``, or empty.
+
+    ``on_branch``: the files are there already. ``is_local``: they are in a checkout, and in no commit yet.
+    Neither: a pull request has them.
+    """
     things = [*_looks(cluster)]
     if cluster.is_new or cluster.moves_source:
         things += access_todo.source(cluster, repository)
     if not cluster.is_new:
-        return [*things, "Merge it: Flux takes it by itself then."] if cluster.changes else things
+        publish = "Commit and push it" if is_local else "Merge it"
+        is_left = cluster.changes and not on_branch
+        return [*things, f"{publish}: Flux takes it by itself then."] if is_left else things
     things += registry_todo.images(cluster)
-    things += _from_files(cluster) if cluster.commands else _from_branch(cluster.options)
-    return things
+    if cluster.commands:
+        return [*things, *_from_files(cluster)]
+    when = "" if on_branch else "committed and pushed" if is_local else "merged"
+    return [*things, *_from_branch(cluster.options, when)]
 
 
-def at_once(cluster: Cluster) -> str:
-    """The one command that does all of it, for whoever has flux-upgrade and access to the cluster."""
+def with_new_secret(cluster: Cluster, repository: str) -> list[str]:
+    """What a person does with a Secret made now for a Flux that is there: no pull request says it."""
+    if not cluster.handover.is_fresh or cluster.is_new or cluster.moves_source:
+        return []
+    return [*access_todo.source(cluster, repository)]
+
+
+def at_once(cluster: Cluster, *, on_branch: bool = False, is_local: bool = False) -> str:
+    """The one command that does all of it, for whoever has flux-upgrade and access to the cluster.
+
+    ``on_branch`` and ``is_local``: see ``left_to_do``.
+    """
     options = cluster.options
     files = ["--app-private-key=PRIVATE_KEY_FILE"] if options.auth is Auth.APP else []
     files += ["--known-hosts=KNOWN_HOSTS_FILE"] if _is_of_unknown_host(options) else []
-    command = bootstrap_command(options, *files, '--kubeconfig="$HOME/.kube/config"')
-    remarks = "; ".join(_remarks(options))
+    files.append('--kubeconfig="$HOME/.kube/config"')
+    command = bootstrap_command(options, *files, configured=cluster.configured)
+    remarks = [*_remarks(options)]
+    if cluster.configured is not None:
+        remarks.append("in the checkout with the config file")
+    if is_local and not cluster.commands:
+        remarks.append(f"it pushes the files to {code(options.branch)}, too")
+    merges = not on_branch and not is_local and not cluster.commands
+    told = f" ({'; '.join(remarks)})" if remarks else ""
     return (
-        "Or once this is merged, all of that by one command that may be repeated"
-        f"{f' ({remarks})' if remarks else ''}:\n\n{block(command)}"
+        f"Or {'once this is merged, ' if merges else ''}all of that by one command that may be repeated"
+        f"{told}:\n\n{block(command)}"
     )
 
 
@@ -51,12 +86,26 @@ def heading(cluster: Cluster) -> str:
 
 
 def _remarks(options: BootstrapOptions) -> Iterator[str]:
+    if options.oci is not None:
+        yield "it takes what it pushes with from `docker login`"
+        if options.oci.provider == "generic":
+            yield f"and what the cluster pulls with from {' and '.join(map(code, _OF_THE_REGISTRY))}"
+    else:
+        yield _token(options)
     if options.auth is Auth.TOKEN and options.oci is None:
-        yield f"it reads the token from the variable {code('FLUX_UPGRADE_SYNC_TOKEN')}"
-    if _is_by_ssh(options) and options.provider is not Provider.GITHUB:
+        yield f"and that of Flux from {code('FLUX_UPGRADE_SYNC_TOKEN')}"
+    if _is_by_ssh(options) and options.provider is not Provider.GITHUB and not options.private_key_file:
         yield "it makes a key, which a person registers"
-    if options.install.image_pull_secret and not options.registry_creds:
+    if options.install.image_pull_secret:
         yield "but for the Secret of the images"
+
+
+def _token(options: BootstrapOptions) -> str:
+    """With what it gets at the repository itself."""
+    name = code(_TOKENS[options.provider])
+    if options.provider is Provider.GITHUB:
+        return f"it takes its token for the repository from {name}"
+    return f"it takes Git's own credentials for the repository, or the token from {name}"
 
 
 def _is_of_unknown_host(options: BootstrapOptions) -> bool:
@@ -91,10 +140,14 @@ def _looks(cluster: Cluster) -> Iterator[str]:
         )
 
 
-def _from_branch(options: BootstrapOptions) -> Iterator[str]:
-    """CRDs come before what is of their kinds; ``kubectl apply -k`` does not wait for them."""
+def _from_branch(options: BootstrapOptions, when: str) -> Iterator[str]:
+    """CRDs come before what is of their kinds; ``kubectl apply -k`` does not wait for them.
+
+    ``when``: what has to be done with the files first; empty: nothing.
+    """
+    begin, then = (f"Once it is {when}, apply it", "then") if when else ("Apply it", "now")
     yield (
-        f"Once it is merged, apply it in a clone that has {code(options.branch)} as it is then:\n\n"
+        f"{begin} in a clone that has {code(options.branch)} as it is {then}:\n\n"
         + block(
             broken("kubectl apply --server-side", words("-f", f"./{options.folder}/gotk-components.yaml")),
             broken(

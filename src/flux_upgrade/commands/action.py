@@ -16,7 +16,7 @@ from flux_upgrade.commands.told import Told, act
 from flux_upgrade.edges.checkout import find
 from flux_upgrade.edges.runner_files import append, write
 from flux_upgrade.errors import FluxUpgradeError, WriteFailed
-from flux_upgrade.markdown import plain
+from flux_upgrade.markdown import fenced, plain
 from flux_upgrade.publish import exit_code
 from flux_upgrade.runner import Annotation, Level, Runner
 from flux_upgrade.settings import Settings, parse_settings
@@ -43,6 +43,8 @@ def run(env: Mapping[str, str], out: IO[bytes], err: IO[str], timing: Timing | N
         say.annotate(Annotation(Level.WARNING, warning))
     try:
         settings = _settings(env, where, tokens)._replace(timing=timing)
+        if settings.bootstrap is not None:
+            say.hide(settings.bootstrap.secret_values())
         told = act(settings, where, say.warn)
     except FluxUpgradeError as error:
         say.failed(error.slug, error.message, error.hint)
@@ -100,11 +102,14 @@ class _Log:
 
     def __init__(self, out: IO[bytes], where: Runner, tokens: Iterable[str]) -> None:
         self._out, self._where = out, where
-        # As they are, and as Markdown has them.
-        self._tokens = [
-            each for token in tokens for word in token.split() for each in (word, plain(word, len(word)))
-        ]
+        self._tokens: list[str] = []
+        self.hide(tokens)
         self._annotations: list[Annotation] = []
+
+    def hide(self, tokens: Iterable[str]) -> None:
+        """From now on: as they are, and as Markdown has them."""
+        words = (word for token in tokens for word in token.split())
+        self._tokens += [each for word in words for each in (word, plain(word, len(word)))]
 
     def text(self, text: str) -> None:
         """Show text that may be anybody's: commands in it are none."""
@@ -133,14 +138,18 @@ class _Log:
         lines, others = runner.annotate(self._annotations)
         show(self._out, "".join(f"{line}\n" for line in lines))
         fits, dropped = runner.fitting({name: self.masked(value) for name, value in outputs.items()})
-        notes = [
-            each.message.replace("\n", " → ")
-            for each in (*others, *(self._annotations if not summary else ()))
-        ]
+        notes = [each.message for each in (*others, *(self._annotations if not summary else ()))]
         notes += [f"the output {name} is empty: it is larger than GitHub takes" for name in dropped]
         if self._where.output:
             append(self._where.output, runner.outputs_text(fits, secrets.token_hex(16)))
         if self._where.summary:
             # On top: a summary that is too long is cut at its end.
-            shown = "".join(f"> {plain(note, _LONGEST_NOTE)}\n\n" for note in notes)
+            shown = "".join(map(_shown, notes))
             append(self._where.summary, runner.summary_within(self.masked(f"{shown}{summary}")))
+
+
+def _shown(note: str) -> str:
+    """For the summary. What comes after an empty line is a file, to be copied."""
+    told, _, file = note.partition("\n\n")
+    line = plain(told.replace("\n", " → "), _LONGEST_NOTE)
+    return f"> {line}\n\n" + (f"{fenced(file, 'yaml')}\n\n" if file else "")

@@ -6,11 +6,13 @@ import json
 
 from flux_upgrade.bootstrap.options import Source
 from flux_upgrade.bootstrapping.outcome import Ran
-from flux_upgrade.commands.bootstrap_git import Telling, bootstrap_git
+from flux_upgrade.commands.bootstrap_git import bootstrap_git
+from flux_upgrade.commands.bootstrap_look import Telling
 from flux_upgrade.commands.gathering_bootstrap import gather_bootstrap
 from flux_upgrade.commands.printing import fail, show
 from flux_upgrade.publish import exit_code
-from flux_upgrade.report.bootstrap import bootstrap_text, bootstrap_value
+from flux_upgrade.report.bootstrap import bootstrap_text
+from flux_upgrade.report.bootstrap_run import bootstrap_value
 from flux_upgrade.settings import Settings
 
 TYPE_CHECKING = False

@@ -14,7 +14,9 @@ from flux_upgrade.bootstrapping.proposed import Cluster
 from flux_upgrade.bootstrapping.waiting import Run
 from flux_upgrade.build import build_timing
 from flux_upgrade.build_bootstrap import build_cluster, build_kustomize
+from flux_upgrade.cluster_objects import part
 from flux_upgrade.commands.gathering_bootstrap import Gathered
+from flux_upgrade.errors import UsageError
 from flux_upgrade.ports import Timing, Tree
 
 _OUTSIDE = b".."
@@ -30,8 +32,28 @@ class ClusterStep:
         self.place = ClusterPlace(cluster)
 
     def check(self, cluster: Cluster, files: Mapping[str, bytes]) -> None:
-        """Refuse what cannot go well, as ``check_cluster`` does. ``files``: as for ``bootstrap``."""
-        check_cluster(self._cluster, self._desired(cluster, files, {}).wanted)
+        """Refuse what cannot go well, as ``check_cluster`` does. ``files``: as for ``bootstrap``.
+
+        Raises UsageError where Flux would wait for a Secret that nobody makes.
+        """
+        desired = self._desired(cluster, files, {})
+        found = check_cluster(self._cluster, desired.wanted)
+        # Of a Git repository there is always one to be made, or it is refused.
+        if cluster.options.oci is not None and not found.has_secret and self._waits_for_secret(desired):
+            raise UsageError(
+                f"the cluster '{found.cluster}' has no Secret {desired.namespace}/{desired.secret_name} to "
+                "pull the artifact with, and there are no credentials to make it of",
+                hint="set FLUX_UPGRADE_CLUSTER_USERNAME and FLUX_UPGRADE_CLUSTER_PASSWORD to some that may "
+                "only read, or make it first: `kubectl create secret docker-registry`",
+            )
+
+    def _waits_for_secret(self, desired: Desired) -> bool:
+        secrets = self._gathered.asked.secrets
+        if secrets.cluster_username or secrets.cluster_password:
+            return False
+        return any(
+            part(each, "spec", "secretRef").get("name") == desired.secret_name for each in desired.sync
+        )
 
     def bootstrap(self, cluster: Cluster, files: Mapping[str, bytes], revisions: Mapping[str, str]) -> None:
         """Apply, and wait. Raises what ``bootstrap_cluster`` raises.

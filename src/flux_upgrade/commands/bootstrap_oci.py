@@ -4,20 +4,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from itertools import combinations
 
 from flux_upgrade.bootstrap.changes import FileChange, FilesPlan
+from flux_upgrade.bootstrap.flag_fit import check_version
 from flux_upgrade.bootstrap.oci_names import COMPONENTS, of, places
 from flux_upgrade.bootstrap.oci_sync import ClusterCredentials, source_secrets
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.bootstrapping import access
-from flux_upgrade.bootstrapping.access import AccessPlan, carry_out
+from flux_upgrade.bootstrapping.access import AccessPlan, carry_out, foresee
 from flux_upgrade.bootstrapping.access_plan import plan_access
 from flux_upgrade.bootstrapping.local import write_all
 from flux_upgrade.bootstrapping.oci import OciOutcome, OciPlan, kustomization_of, plan_oci, push_oci
 from flux_upgrade.bootstrapping.oci_handover import commands, handover
+from flux_upgrade.bootstrapping.oci_shared import with_shared_overlays
 from flux_upgrade.bootstrapping.outcome import Ran
 from flux_upgrade.bootstrapping.proposed import Cluster, bootstrap_of, cluster_of, handover_of
 from flux_upgrade.build import (
@@ -30,10 +33,10 @@ from flux_upgrade.build import (
     read_text,
 )
 from flux_upgrade.commands.bootstrap_cluster import ClusterStep, open_cluster
-from flux_upgrade.commands.bootstrap_git import Telling
+from flux_upgrade.commands.bootstrap_look import Telling
 from flux_upgrade.commands.gathering_bootstrap import Gathered, given_of, place_of, registry_access
 from flux_upgrade.edges.ssh_keys import generate
-from flux_upgrade.errors import FluxUpgradeError
+from flux_upgrade.errors import FluxUpgradeError, UsageError
 from flux_upgrade.hosting import Secret
 from flux_upgrade.ports import ArtifactRegistry
 from flux_upgrade.promotion.pulled import Means
@@ -61,6 +64,12 @@ def bootstrap_oci(gathered: Gathered, telling: Telling) -> Ran:
     with ExitStack() as opened:
         step = _cluster_step(gathered, telling, opened)
         ready = [_planned(gathered, each, step, opened) for each in gathered.clusters]
+        plans = with_shared_overlays([each.plan for each in ready])
+        ready = [each._replace(plan=plan) for each, plan in zip(ready, plans, strict=True)]
+        _require_agreement(ready)
+        build_worktree(gathered.settings).require_room(
+            change.path for each in ready for change in each.cluster.changes
+        )
         if step is not None:
             step.check(ready[0].cluster, ready[0].paths)
         ran = Ran(
@@ -68,8 +77,9 @@ def bootstrap_oci(gathered: Gathered, telling: Telling) -> Ran:
             is_dry=gathered.asked.dry_run,
             checkout=gathered.checkout.root,
         )
+        pushed: dict[str, OciOutcome] = {}
         for each in ready:
-            ran = _carried_out(gathered, each, ran, step)
+            ran = _carried_out(gathered, each, ran, step, pushed)
             if ran.error is not None:
                 break
         return ran
@@ -95,6 +105,7 @@ def _planned(
     )
     registry = None if found.cluster is None else build_registry(settings, found.cluster)
     plan = plan_oci(options, _kustomization(options), gathered.components, means, registry)
+    check_version(options, plan.manifest.version)
     place = place_of(gathered, each, None) or (step.place if step is not None else None)
     credential_means = access.Means(None, place, generate)
     given = given_of(gathered, options)._replace(more=_secrets(gathered, options))
@@ -102,12 +113,15 @@ def _planned(
     below = f"{each.name}/" if len(gathered.clusters) > 1 else ""
     files = FilesPlan(
         plan.manifest.version,
-        tuple(_changes(gathered, below, paths)),
+        # The files are for who applies them by hand.
+        () if step is not None else tuple(_changes(gathered, below, paths)),
         shown=plan.manifest.shown,
         edits=plan.manifest.edits,
         manifest=plan.manifest,
     )
-    cluster = cluster_of(each.name or str(found.flux), options, files, commands=commands(plan))
+    cluster = cluster_of(each.name or str(found.flux), options, files, commands=commands(plan))._replace(
+        configured=each.configured
+    )
     credentials = plan_access(options, given, credential_means)
     return _Ready(each, plan, means, registry, credentials, credential_means, cluster, paths)
 
@@ -137,14 +151,33 @@ def _changes(gathered: Gathered, below: str, paths: Mapping[str, bytes]) -> Iter
             yield FileChange(name, before, content)
 
 
-def _carried_out(gathered: Gathered, ready: _Ready, ran: Ran, step: ClusterStep | None) -> Ran:
-    """What was done before something fails is told."""
-    outcome = push_oci(ready.plan, ready.means, ready.registry)
+def _require_agreement(ready: Sequence[_Ready]) -> None:
+    """One artifact holds one Flux. Raises UsageError."""
+    for one, other in combinations(ready, 2):
+        is_same = one.plan.places.flux == other.plan.places.flux
+        if is_same and one.plan.files != other.plan.files:
+            raise UsageError(
+                f"clusters '{one.asked.name}' and '{other.asked.name}' want different files in one artifact",
+                hint="give each an artifact of its own (url), or the same flags",
+            )
+
+
+def _carried_out(
+    gathered: Gathered, ready: _Ready, ran: Ran, step: ClusterStep | None, pushed: dict[str, OciOutcome]
+) -> Ran:
+    """What was done before something fails is told. ``pushed``: address → what came of it."""
+    plan, address = ready.plan, str(ready.plan.places.flux)
+    if address in pushed:
+        # Another cluster takes the same artifact; its own may still have to be pushed.
+        plan = plan._replace(flux=None)
+    outcome = push_oci(plan, ready.means, ready.registry)
+    outcome = outcome._replace(flux=outcome.flux or (pushed[address].flux if address in pushed else None))
+    pushed.setdefault(address, outcome)
     ran = _told(ran, outcome)
     if outcome.failure is not None:
         return ran._replace(error=outcome.failure)
     try:
-        done = carry_out(ready.credentials, ready.credential_means)
+        done = (foresee if ran.is_dry else carry_out)(ready.credentials, ready.credential_means)
         if gathered.asked.secret_file and done.handed_over:
             ran = ran._replace(secret_files=(*ran.secret_files, done.where))
         told = handover_of(done, in_cluster=step is not None)

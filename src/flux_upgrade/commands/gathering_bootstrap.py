@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from flux_upgrade.access import RegistryAccess
-from flux_upgrade.bootstrap.addresses import url_of
-from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Source
+from flux_upgrade.bootstrap.addresses import host_of, url_of
+from flux_upgrade.bootstrap.names import actions_secret_name, secret_file_name
+from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider, Source
+from flux_upgrade.bootstrap_clusters import clusters_of
 from flux_upgrade.bootstrapping.access import Given
 from flux_upgrade.bootstrapping.existing import RenderedComponents
 from flux_upgrade.build import build_regenerator, read_text
-from flux_upgrade.build_bootstrap import at_host, build_place, known_of, known_of_url
+from flux_upgrade.build_bootstrap import build_place
+from flux_upgrade.build_servers import at_host, known_of, known_of_url, servers_of
 from flux_upgrade.commands.gathering import build_config
 from flux_upgrade.config import Config
-from flux_upgrade.edges.checkout import Place, find
+from flux_upgrade.edges.checkout import Place, find, is_folder
 from flux_upgrade.errors import UsageError
 from flux_upgrade.hosting import AppCredentials
+from flux_upgrade.manifests.options import parse_bool
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.settings import Settings
-from flux_upgrade.settings_bootstrap import BootstrapAsked, BootstrapCluster, clusters_of
+from flux_upgrade.settings_bootstrap import BootstrapAsked, BootstrapCluster
 from flux_upgrade.values import NamedTuple
 
 TYPE_CHECKING = False
@@ -57,6 +61,7 @@ def gather_bootstrap(settings: Settings) -> Gathered:
     """What is wrong with flags and config is said at once. Raises UsageError, InvalidConfig."""
     asked = settings.bootstrap
     assert asked is not None  # noqa: S101 of the command `bootstrap`
+    _require_folder(settings.path, asked)
     checkout = find(settings.path)
     config = build_config(settings, checkout)
     known = (
@@ -64,42 +69,82 @@ def gather_bootstrap(settings: Settings) -> Gathered:
         if settings.repository
         else known_of(settings, checkout)
     )
-    clusters = clusters_of(asked, config.bootstrap, known)
+    clusters = clusters_of(asked, config.bootstrap, known, servers_of(settings))
+    if asked.kubeconfig and (asked.secret_file or asked.actions_secret):
+        raise UsageError(
+            "--kubeconfig hands the credentials to the cluster itself, and they go to one place",
+            hint="leave out --secret-file or --actions-secret, or leave out --kubeconfig",
+        )
     first = clusters[0].options
-    here = at_host(settings, first)
+    # The config file may have it, too.
+    here = at_host(settings._replace(ca_file=first.ca_file), first)
+    for path in filter(None, dict.fromkeys(each.options.ca_file for each in clusters)):
+        read_text(path, "check --ca-file")
     if first.source is Source.GIT:
-        # The address is what the repository is reached and its keys are known by.
+        # It is pushed to as it was given, whichever way Flux takes.
+        here = here._replace(repository=first.url)
+        # The address is what the keys of the repository are known by.
         clusters = tuple(
             each._replace(options=each.options._replace(url=url_of(each.options))) for each in clusters
         )
     regenerator = build_regenerator(here)
-    return Gathered(here, asked, config, checkout, clusters, regenerator, RenderedComponents(regenerator))
+    components = RenderedComponents(regenerator)
+    clusters = tuple(each._replace(options=components.settled(each.options)) for each in clusters)
+    assert here.bootstrap is not None  # noqa: S101 it was, above
+    gathered = Gathered(here, here.bootstrap, config, checkout, clusters, regenerator, components)
+    _require_token(gathered, settings)
+    return gathered
+
+
+def _require_folder(path: str, asked: BootstrapAsked) -> None:
+    """What is not there has a checkout around it as well, and nobody meant that one."""
+    if is_folder(path):
+        return
+    hint = "CHECKOUT is the folder of a clone that is there; without it, it is the working folder"
+    if parse_bool(path) is not None:
+        given = next((name for name, value in asked.flags.items() if value in ("true", True)), "private")
+        hint = f"the value of a flag that is true or false comes after an equals sign: --{given}={path}"
+    raise UsageError(f"there is no folder '{path}' to work in", hint=hint)
+
+
+def _require_token(gathered: Gathered, settings: Settings) -> None:
+    """That there is one for the server, where the one of the environment is for another. See ``at_host``."""
+    if not gathered.publishes or gathered.settings.tokens.repository or not settings.tokens.repository:
+        return
+    host = host_of(gathered.first)
+    raise UsageError(
+        f"the token of the environment is for {settings.github.server_url}, and the repository is at {host}",
+        hint=f"if it is one of {host}, give --provider=github and --hostname={host}",
+    )
 
 
 def given_of(gathered: Gathered, options: BootstrapOptions) -> Given:
     """What the user gave for one cluster's access, read. Raises UsageError."""
     asked = gathered.asked
     given = Given(rotate=asked.rotate_key)
-    if not asked.hands_over or options.source is Source.OCI:
+    if options.source is Source.OCI:
         return given
+    # Each file that was named is read, also where nothing is handed over: a wrong name is wrong then, too.
     if options.ca_file:
         given = given._replace(ca=read_text(options.ca_file, "check --ca-file"))
     match options.auth:
         case Auth.TOKEN:
-            return given._replace(token=asked.secrets.token_for(options.provider))
+            token = asked.secrets.token_for(options.provider) if asked.hands_over else ""
+            return given._replace(token=token)
         case Auth.APP:
             return given._replace(app=_app(asked, options))
         case Auth.SSH:
             hosts = read_text(asked.known_hosts, "check --known-hosts") if asked.known_hosts else None
-            return _with_own_key(given._replace(known_hosts=hosts), options)
+            return _with_own_key(given._replace(known_hosts=hosts), asked, options)
 
 
-def _with_own_key(given: Given, options: BootstrapOptions) -> Given:
+def _with_own_key(given: Given, asked: BootstrapAsked, options: BootstrapOptions) -> Given:
     if not options.private_key_file:
         return given
     from flux_upgrade.edges.ssh_keys import read
 
-    return given._replace(key=read(options.private_key_file))
+    # As flux bootstrap has it, the password for Git is the passphrase of a key, too.
+    return given._replace(key=read(options.private_key_file, asked.secrets.own.get(Provider.GIT, "")))
 
 
 def _app(asked: BootstrapAsked, options: BootstrapOptions) -> AppCredentials:
@@ -119,7 +164,6 @@ def place_of(gathered: Gathered, cluster: BootstrapCluster, hosting: Hosting | N
     """Where the Secrets of one cluster go, less the cluster itself; None: nowhere. Raises UsageError."""
     asked, several = gathered.asked, len(gathered.clusters) > 1
     if asked.actions_secret:
-        from flux_upgrade.bootstrap.names import actions_secret_name
         from flux_upgrade.bootstrapping.places import ActionsSecret
 
         if hosting is None:
@@ -131,8 +175,25 @@ def place_of(gathered: Gathered, cluster: BootstrapCluster, hosting: Hosting | N
         return ActionsSecret(hosting, name, asked.actions_environment)
     if not asked.secret_file:
         return None
-    path = f"{asked.secret_file}/{cluster.name}.yaml" if several else asked.secret_file
+    path = secret_file_name(asked.secret_file, cluster.name if several else "")
     return build_place(gathered.settings, path, gathered.checkout)
+
+
+def require_secret(gathered: Gathered, hosting: Hosting, *, is_new_repository: bool) -> None:
+    """That the secret of GitHub Actions, if one is wanted, has where to go.
+
+    Raises UsageError, and what ``Hosting.require_secret`` raises.
+    """
+    name, environment = gathered.asked.actions_secret, gathered.asked.actions_environment
+    if not name:
+        return
+    if not is_new_repository:
+        hosting.require_secret(name, environment)
+    elif environment:
+        raise UsageError(
+            f"the repository is still to be created, and has no environment {environment}",
+            hint="leave out --actions-environment, or create repository and environment first",
+        )
 
 
 def registry_access(gathered: Gathered) -> RegistryAccess:

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from flux_upgrade.bootstrapping.workflow_file import action_of
 from flux_upgrade.commands.bootstrap import perform
-from flux_upgrade.commands.bootstrap_git import Telling
+from flux_upgrade.commands.bootstrap_look import Telling
 from flux_upgrade.commands.told import Told
-from flux_upgrade.report.bootstrap import bootstrap_outputs, bootstrap_text, bootstrap_value, warnings_of
+from flux_upgrade.report.bootstrap import bootstrap_text, warnings_of
+from flux_upgrade.report.bootstrap_run import bootstrap_outputs, bootstrap_value
 from flux_upgrade.report.bootstrap_summary import bootstrap_summary
 from flux_upgrade.runner import Runner
 from flux_upgrade.settings import Settings

@@ -14,7 +14,7 @@ from flux_upgrade.bootstrap.flag_table import FLAGS
 from flux_upgrade.bootstrap.flags import Value, read_value
 from flux_upgrade.bootstrap.validation import FORMS
 from flux_upgrade.config.shapes import Key, Schema, described
-from flux_upgrade.config.source import Source, is_text, kind, quoted
+from flux_upgrade.config.source import Source, is_text, kind
 from flux_upgrade.errors import UsageError
 from flux_upgrade.manifests.options import COMPONENTS, PATTERNS
 
@@ -66,13 +66,18 @@ class BootstrapFlagValue(NamedTuple):
         form = FORMS[name].pattern if name in FORMS else PATTERNS.get(name, "")
         return {"pattern": f"^(?:{form}){'' if self.flag.default else '?'}$"} if form else {}
 
+    def _wanted(self, node: Node) -> str:
+        if self.flag.kind is Kind.LIST and isinstance(node, SequenceNode):
+            return "wants a list of words, and one of them is no text; put it in quotes"
+        wanted = "text" if self.flag.kind is Kind.TEXT else f"a {self.flag.kind}"
+        remedy = "; put it in quotes" if isinstance(node, ScalarNode) and node.value else ""
+        return f"wants {wanted}, not {kind(node)}{remedy}"
+
     def read(self, name: str, node: Node, source: Source) -> Value | None:
         """See Shape."""
         value = _plain(node)
         if value is None or (isinstance(value, list) and self.flag.kind is not Kind.LIST):
-            wanted = "text" if self.flag.kind is Kind.TEXT else f"a {self.flag.kind}"
-            remedy = "; put it in quotes" if isinstance(node, ScalarNode) and node.value else ""
-            source.refuse(node, f"{name} wants {wanted}, not {kind(node)}{remedy}")
+            source.refuse(node, f"{name} {self._wanted(node)}")
             return None
         try:
             return read_value(self.flag, value)
@@ -183,11 +188,12 @@ def _from_words(words: list[str], source: Source) -> dict[str, Value]:
 
 
 def _pairs(words: list[str], source: Source) -> Iterator[tuple[str, str]]:
-    for word in words:
+    for number, word in enumerate(words, 1):
         name, equals, text = word.removeprefix("--").partition("=")
         told = unknown(name) or _refusal(FLAGS[name], is_committed=False)
         if not equals and not word.startswith("--"):
-            source.refuse(1, f"{quoted(word)} is not name=value")
+            # It may be a password that was meant for the flag before it.
+            source.refuse(1, f"word {number} is not name=value")
         elif told:
             source.refuse(1, told)
         elif not equals and FLAGS[name].kind is not Kind.BOOLEAN:

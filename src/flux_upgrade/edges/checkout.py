@@ -50,6 +50,11 @@ def find(path: str) -> Place:
     return Place(folder, _below(folder, real), is_checkout=True)
 
 
+def is_folder(path: str) -> bool:
+    """Whether there is a folder at ``path``; links are followed."""
+    return os.path.isdir(path)
+
+
 def _is_root(folder: str) -> bool:
     git = os.path.join(folder, ".git")
     return os.path.lexists(os.path.join(git, "HEAD")) or os.path.isfile(git)

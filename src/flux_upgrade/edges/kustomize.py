@@ -28,24 +28,33 @@ _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
 _LONGEST = 600
 
 
-class Kustomize:
-    """The first of the programs on ``path`` (folders with ``:`` between).
+def find(path: str, environment: Mapping[str, str], timeout: float = 120.0) -> Kustomize | None:
+    """The first of the programs on ``path`` (folders with ``:`` between); None: there is none of them.
 
-    It is run with ``environment`` and nothing else in its environment, without a shell, in an empty
-    temporary folder, for at most ``timeout`` seconds. Its plugins stay off, and its rule
-    stays on that files come from below the kustomization: a repository must not be able to put a file of
-    this machine into a cluster.
+    It is run with ``environment`` and nothing else in its environment, for at most ``timeout`` seconds.
+    """
+    for name in _ARGUMENTS:
+        program = programs.find(path, name)
+        if program is not None:
+            return Kustomize(name, program, environment, timeout)
+    return None
+
+
+class Kustomize:
+    """One of the programs, run without a shell in a temporary folder.
+
+    Its plugins stay off, and its rule stays on that files come from below the kustomization: a repository
+    must not be able to put a file of this machine into a cluster.
     """
 
-    def __init__(self, path: str, environment: Mapping[str, str], timeout: float = 120.0) -> None:
-        found = ((name, programs.find(path, name)) for name in _ARGUMENTS)
-        self._name, self._program = next(((n, p) for n, p in found if p is not None), ("", ""))
+    def __init__(self, name: str, program: str, environment: Mapping[str, str], timeout: float) -> None:
+        self._name, self._program = name, program
         self._environment = dict(environment)
         self._timeout = timeout
 
     @property
     def program(self) -> str:
-        """Its path; empty where there is none."""
+        """Its path."""
         return self._program
 
     def build(self, files: Mapping[str, bytes], folder: str, name: str) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from flux_upgrade.hosting import DeployKey, Hosted, NewRepository
 from flux_upgrade.ports import Hosting
 
@@ -39,6 +41,10 @@ class RecordingHosting:
         self._created = Hosted(wanted.name, url, wanted.default_branch, wanted.visibility, is_empty=True)
         return self._created
 
+    def teams(self) -> Mapping[str, str]:
+        """See the port; none where it would have been created."""
+        return {} if self._created else self._hosting.teams()
+
     def grant(self, team: str, permission: str) -> None:
         """Nothing, but it is remembered."""
         self._done.append(f"give the team {team} the permission {permission}")
@@ -64,13 +70,25 @@ class RecordingHosting:
         """See the port."""
         return self._hosting.host_keys()
 
+    def require_secret(self, name: str, environment: str = "") -> None:
+        """See the port."""
+        if not self._created:
+            self._hosting.require_secret(name, environment)
+
+    def has_secret(self, name: str, environment: str = "") -> bool:
+        """See the port: also one that would be there."""
+        would_be = _putting(name, environment) in self._done
+        return would_be or (not self._created and self._hosting.has_secret(name, environment))
+
     def put_secret(self, name: str, text: str, environment: str = "") -> None:
         """Nothing, but its name is remembered."""
         del text
-        self._done.append(
-            f"put the secret {name}" + (f" into the environment {environment}" if environment else "")
-        )
+        self._done.append(_putting(name, environment))
 
     def may_write_workflows(self) -> bool | None:
         """See the port."""
         return self._hosting.may_write_workflows()
+
+
+def _putting(name: str, environment: str) -> str:
+    return f"put the secret {name}" + (f" into the environment {environment}" if environment else "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from flux_upgrade.ports import Remote, Tree
 
@@ -24,6 +24,10 @@ class RecordingRemote:
     def tree(self) -> Tree:
         """See the port."""
         return self._remote.tree
+
+    def require_room(self, paths: Iterable[str]) -> None:
+        """See the port."""
+        self._remote.require_room(paths)
 
     def push(self, files: Mapping[str, bytes], message: str) -> str:
         """Nothing: the head stays where it is."""

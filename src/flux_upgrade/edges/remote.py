@@ -6,7 +6,7 @@ the user's has a part in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Self
 
@@ -83,6 +83,11 @@ class GitRemote:
     def tree(self) -> CommitTree:
         """See the port; after a push, what was pushed."""
         return self._tree
+
+    def require_room(self, paths: Iterable[str]) -> None:
+        """See the port."""
+        for path in paths:
+            self._mode(path)
 
     def push(self, files: Mapping[str, bytes], message: str) -> str:
         """See the port. Modes of files stay; nothing is pushed where nothing would change.
@@ -168,15 +173,14 @@ class GitRemote:
 
 
 def open_remote(
-    url: str, branch: str, token: str, environment: Mapping[str, str], author: Author
+    remote: remotes.Remote, branch: str, environment: Mapping[str, str], author: Author
 ) -> GitRemote:
-    """The branch, fetched. ``token``: sent to the origin of ``url`` alone; empty: the user's own means.
+    """The branch, fetched. ``remote``: its token is sent to its origin alone.
 
     ``environment``: what Git is run with. Raises UsageError for an address that takes no token, and
     what ``GitRemote`` raises.
     """
-    settings = remotes.authorization(url, token) if token else ()
-    return GitRemote(url, branch, environment, settings, author)
+    return GitRemote(remote.url, branch, environment, remote.settings(remote.url), author)
 
 
 def _in_the_way(path: str) -> WriteFailed:

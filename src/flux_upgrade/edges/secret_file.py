@@ -49,6 +49,10 @@ class SecretFile:
         """
         return next((each for each in self._all() if (each.name, each.namespace) == (name, namespace)), None)
 
+    def has(self, name: str, namespace: str) -> bool:
+        """Whether a Secret of that name stands there. Raises as ``present``."""
+        return self.present(name, namespace) is not None
+
     def put(self, wanted: tuple[Secret, ...]) -> None:
         """Write the manifest, whole or not at all; Secrets of other names stay. Raises WriteFailed."""
         new = {(each.namespace, each.name) for each in wanted}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flux_upgrade.bootstrapping import workflow_file
 from flux_upgrade.bootstrapping.outcome import Ran
 from flux_upgrade.bootstrapping.proposed import Cluster
-from flux_upgrade.bootstrapping.todo import at_once, heading, left_to_do
+from flux_upgrade.bootstrapping.todo import at_once, heading, left_to_do, with_new_secret
 from flux_upgrade.markdown import code, counted, fold, numbered, plain, table
 from flux_upgrade.report.bootstrap import what_was_done
 
@@ -27,7 +28,9 @@ def bootstrap_summary(ran: Ran) -> str:
     ]
     if len(clusters) > _MOST_ROWS:
         parts.append(f"… and {len(clusters) - _MOST_ROWS} more clusters: see the report.")
-    parts += _left(ran)
+    parts += (*_left(ran), *_new_secrets(ran))
+    if ran.proposal.workflow is not None and ran.published is None:
+        parts.append(workflow_file.to_do())
     return "\n\n".join(parts) + "\n"
 
 
@@ -53,7 +56,9 @@ def _link(name: str, url: str) -> str:
 
 
 def _row(ran: Ran, cluster: Cluster) -> tuple[str, str, str, str]:
-    things = left_to_do(cluster, ran.proposal.repository)
+    things = left_to_do(
+        cluster, ran.proposal.repository, on_branch=ran.is_pushed, is_local=bool(ran.checkout)
+    )
     revision = ran.ready.get(cluster.name)
     if revision is not None:
         next_ = f"ready at {code(revision)}"
@@ -66,9 +71,24 @@ def _row(ran: Ran, cluster: Cluster) -> tuple[str, str, str, str]:
 
 
 def _left(ran: Ran) -> Iterator[str]:
-    for cluster in ran.proposal.moving[:_MOST_TOLD]:
-        things = left_to_do(cluster, ran.proposal.repository)
+    for cluster in ran.proposal.moving[:_MOST_TOLD] if ran.is_under_way else ():
+        things = left_to_do(
+            cluster, ran.proposal.repository, on_branch=ran.is_pushed, is_local=bool(ran.checkout)
+        )
         if cluster.name in ran.ready or not things:
             continue
-        told = [numbered(things), *([at_once(cluster)] if cluster.is_new else [])]
+        told = [
+            numbered(things),
+            *(
+                [at_once(cluster, on_branch=ran.is_pushed, is_local=bool(ran.checkout))]
+                if cluster.is_new
+                else []
+            ),
+        ]
         yield fold(heading(cluster), "\n\n".join(told))
+
+
+def _new_secrets(ran: Ran) -> Iterator[str]:
+    for cluster in ran.proposal.clusters[:_MOST_TOLD]:
+        if things := with_new_secret(cluster, ran.proposal.repository):
+            yield fold(heading(cluster), numbered(things))

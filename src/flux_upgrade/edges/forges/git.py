@@ -53,8 +53,7 @@ class GitForge:
     ) -> None:
         url = _with_suffix(remote)
         settings = () if checkout is None else checkout.connection()
-        if remote.token:
-            settings += remotes.authorization(url, remote.token)
+        settings += remote.settings(url)
         self._remote = remote
         self._now = now
         self._checkout = checkout

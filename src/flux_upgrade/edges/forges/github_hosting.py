@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
@@ -140,6 +141,13 @@ class GitHubHosting:
         if told(found, attempt).get("type") == "User":
             raise words.a_person(name)
 
+    def teams(self) -> Mapping[str, str]:
+        """See the port."""
+        attempt = words.listing_teams(self._name)
+        entries = self._reads.listed(f"{self._path}/teams", attempt)
+        with sensible(attempt):
+            return {str(each["slug"]): str(each["permission"]) for each in entries}
+
     def grant(self, team: str, permission: str) -> None:
         """See the port."""
         self._writes().grant(team, permission)
@@ -183,18 +191,35 @@ class GitHubHosting:
         with sensible(attempt):
             return tuple(_plain(key) for key in facts.get("ssh_keys") or ())
 
+    def require_secret(self, name: str, environment: str = "") -> None:
+        """See the port: there has to be an environment of that name, and the token has to read its key."""
+        self._sealing_key(
+            self._secrets_of(environment), environment, words.sealing(name, environment, self._name)
+        )
+
+    def has_secret(self, name: str, environment: str = "") -> bool:
+        """See the port; after ``require_secret``, since GitHub says 404 also to whom it hides them from."""
+        attempt = words.looking_for_secret(name, environment, self._name)
+        path = f"{self._secrets_of(environment)}/{quote(name, safe='')}"
+        return self._reads.found(path, attempt) is not None
+
     def put_secret(self, name: str, text: str, environment: str = "") -> None:
         """See the port. Put again, it is replaced."""
-        attempt = words.sealing(name, environment, self._name)
-        inside = f"/environments/{quote(environment, safe='')}" if environment else "/actions"
-        place = f"{self._path}{inside}/secrets"
-        found = self._reads.answer(f"{place}/public-key", attempt)
-        if environment and found.status == HTTPStatus.NOT_FOUND:
-            raise words.no_environment(environment, self._name)
-        facts = told(self._reads.require(found, attempt), attempt)
+        attempt, place = words.sealing(name, environment, self._name), self._secrets_of(environment)
+        facts = self._sealing_key(place, environment, attempt)
         with sensible(attempt):
             key = (str(facts["key_id"]), str(facts["key"]))
             self._writes().put_secret(name, text, environment, place, key)
+
+    def _secrets_of(self, environment: str) -> str:
+        inside = f"/environments/{quote(environment, safe='')}" if environment else "/actions"
+        return f"{self._path}{inside}/secrets"
+
+    def _sealing_key(self, place: str, environment: str, attempt: Attempt) -> dict[str, Any]:
+        found = self._reads.answer(f"{place}/public-key", attempt)
+        if environment and found.status == HTTPStatus.NOT_FOUND:
+            raise words.no_environment(environment, self._name)
+        return told(self._reads.require(found, attempt), attempt)
 
     def may_write_workflows(self) -> bool | None:
         """See the port: of a classic token GitHub tells; GITHUB_TOKEN never may.

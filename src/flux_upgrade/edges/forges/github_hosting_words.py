@@ -57,6 +57,11 @@ def granting(team: str, name: str) -> Attempt:
     )
 
 
+def listing_teams(name: str) -> Attempt:
+    """List the teams."""
+    return Attempt(f"list the teams of {name}", "administration: read")
+
+
 def listing_keys(name: str) -> Attempt:
     """List the deploy keys."""
     return Attempt(f"list the deploy keys of {name}", "administration: read", advice=_keys())
@@ -87,14 +92,28 @@ def _keys() -> str:
 
 def sealing(secret: str, environment: str, name: str) -> Attempt:
     """Put a secret of Actions into the repository or into one of its environments."""
-    area, where = "Secrets", name
+    area, where = _vault(environment, name)
+    doing = f"put the secret {one_line(secret)} into {where}"
+    return Attempt(doing, f"{area.lower()}: write", UsageError, advice=_secrets(area))
+
+
+def looking_for_secret(secret: str, environment: str, name: str) -> Attempt:
+    """See whether there is a secret of Actions."""
+    area, where = _vault(environment, name)
+    doing = f"see whether {where} has the secret {one_line(secret)}"
+    return Attempt(doing, f"{area.lower()}: read", advice=_secrets(area))
+
+
+def _vault(environment: str, name: str) -> tuple[str, str]:
+    """The permission for secrets, and where they are."""
     if environment:
-        area, where = "Environments", f"the environment {one_line(environment)} of {name}"
-    right = f"'{area}: read and write' for this repository"
-    advice = f"{_tokens(right)}; or have the Secret written into a file (--secret-file)"
-    return Attempt(
-        f"put the secret {one_line(secret)} into {where}", f"{area.lower()}: write", UsageError, advice=advice
-    )
+        return "Environments", f"the environment {one_line(environment)} of {name}"
+    return "Secrets", name
+
+
+def _secrets(area: str) -> str:
+    tokens = _tokens(f"'{area}: read and write' for this repository")
+    return f"{tokens}; or have the Secret written into a file (--secret-file)"
 
 
 def asking_host_keys() -> Attempt:

@@ -14,6 +14,8 @@ from flux_upgrade.errors import UsageError
 _SCP = re.compile(r"^(?:(?P<user>[^@/:]+)@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[^/:@]+):(?P<path>[^/].*|/.*)$")
 _SSH = ("ssh", "git+ssh", "ssh+git")
 _FORGEJO = ("codeberg.org",)
+_IN_PATH = "/~!$&'()*+,;=:@"
+"""What a path of a URL has as it is, of RFC 3986."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,13 @@ class Remote:
     name: str = ""
     """Who commits; empty: who the user's Git says, else flux-upgrade."""
     email: str = ""
+    user: str = ""
+    """Whose the token is, where the server asks; empty: anybody's."""
+    is_bearer: bool = False
+
+    def settings(self, url: str) -> Settings:
+        """How Git gets at ``url``, an address of the same server."""
+        return authorization(url, self.token, self.user, is_bearer=self.is_bearer) if self.token else ()
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,20 @@ def parse(url: str) -> Address:
     if (scp := _SCP.match(url)) is not None:
         return Address("ssh", scp["host"].strip("[]").lower(), None, _bare(scp["path"]), scp["user"] or "")
     return Address("file", "", None, url)
+
+
+def spelled(url: str) -> str:
+    """An address as it may be written down: a URL, and nothing in it to log in with but the user of ssh."""
+    address = parse(url)
+    if address.scheme == "file":
+        return url
+    if (scp := _SCP.match(url)) is not None and "://" not in url:
+        path = quote(scp["path"].lstrip("/"), safe=_IN_PATH)
+    else:
+        path = urlsplit(url).path.lstrip("/")
+    user = f"{quote(address.user)}@" if address.user and address.scheme == "ssh" else ""
+    scheme, _, host = address.origin.partition("://")
+    return f"{scheme}://{user}{host}/{path}"
 
 
 def _bare(path: str) -> str:
@@ -121,12 +144,12 @@ def flavour_of(url: str, environment: Mapping[str, str]) -> str:
     return "gitea" if "gitea" in host else "git"
 
 
-def authorization(url: str, token: str) -> Settings:
+def authorization(url: str, token: str, user: str = "", *, is_bearer: bool = False) -> Settings:
     """Git's settings that send ``token`` to the remote's origin, and to no other.
 
-    Forges take a token as the password of any user. A redirect is not followed:
-    Git would take the header along, wherever it leads. Raises UsageError for a
-    remote that takes no token.
+    Forges take a token as the password of any user; ``user`` is for a server that does not, and
+    ``is_bearer`` for one that takes no password. A redirect is not followed: Git would take the
+    header along, wherever it leads. Raises UsageError for a remote that takes no token.
     """
     import base64
 
@@ -136,11 +159,11 @@ def authorization(url: str, token: str) -> Settings:
             f"a token is given, and the remote is reached by {one_line(address.scheme)}",
             hint="leave the token out and use a key, or set the remote to its https address",
         )
-    user = address.user or "oauth2"
-    secret = base64.b64encode(f"{user}:{token}".encode()).decode()
+    login = f"{user or address.user or 'oauth2'}:{token}"
+    header = f"Bearer {token}" if is_bearer else f"Basic {base64.b64encode(login.encode()).decode()}"
     return (
         (f"http.{address.origin}/.extraHeader", ""),  # empty: forget those of the checkout
-        (f"http.{address.origin}/.extraHeader", f"Authorization: Basic {secret}"),
+        (f"http.{address.origin}/.extraHeader", f"Authorization: {header}"),
         (f"http.{address.origin}/.followRedirects", "false"),
         ("credential.helper", ""),
     )

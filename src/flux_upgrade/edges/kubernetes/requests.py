@@ -17,6 +17,8 @@ from flux_upgrade.values import NamedTuple
 
 CONNECT_TIMEOUT, READ_TIMEOUT = 10.0, 30.0
 """Seconds."""
+_GRACE = 2.0
+"""Seconds that a server is given beyond those that it was asked to answer for."""
 _WAITS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds before each further try: a control plane of one machine restarts in that time."""
 _MISSING = 404
@@ -68,14 +70,15 @@ class Requests:
 
     def ask(self, ask: Ask) -> Any:
         """The answer's JSON; None: there is no such thing (404). Raises ClusterUnavailable."""
-        for wait in (*_WAITS, None):
+        for wait in _WAITS:
             try:
                 return self._once(ask)
-            except _PassingTrouble as error:
-                if wait is None:
-                    raise error.told from error.__cause__
+            except _PassingTrouble:
                 self._timing.sleep(wait * (0.5 + self._timing.jitter() / 2))
-        raise AssertionError  # the last try returns or raises
+        try:
+            return self._once(ask)
+        except _PassingTrouble as error:
+            raise error.told from error.__cause__
 
     def _once(self, ask: Ask) -> Any:
         from kubernetes.dynamic.exceptions import DynamicApiError
@@ -115,7 +118,7 @@ class Requests:
 
         rest = b""
         try:
-            response = self._send(ask, seconds + CONNECT_TIMEOUT)
+            response = self._send(ask, seconds + _GRACE)
         except (DynamicApiError, HTTPError):
             return
         try:

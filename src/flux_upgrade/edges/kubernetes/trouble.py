@@ -13,8 +13,11 @@ from flux_upgrade.errors import ClusterUnavailable
 
 _LONGEST = 500
 _UNKNOWN, _FORBIDDEN = 401, 403
-_PASSING = (429, 500, 502, 503, 504)
-"""Statuses that say nothing about the request itself; all that we send can be sent again."""
+_PASSING = (409, 429, 500, 502, 503, 504)
+"""Statuses that say nothing about the request itself; all that we send can be sent again.
+
+Conflicts (409) are forced, so that one is a race, or an object that is being deleted.
+"""
 
 
 def is_passing(status: int) -> bool:
@@ -56,7 +59,7 @@ def refused(
     elif status == _FORBIDDEN:
         hint = "bootstrap needs the rights of cluster-admin, as flux bootstrap does"
     elif is_passing(status):
-        hint = "the cluster's API is overloaded or starting; run it again, it goes on from there"
+        hint = "the cluster's API is busy with that, overloaded or starting; run it again a little later"
     return ClusterUnavailable(message, hint=hint)
 
 

@@ -1,0 +1,44 @@
+"""What the pages of a repository and of its runs show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from github_stand_in import Call, Repository
+from github_stand_in.model import Pull
+from job import Done
+
+
+def keep_pull_requests(repository: Repository, folder: Path) -> None:
+    """Each as its page shows it, and what it changes; in ``pull-requests``, by repository and number."""
+    kept = folder / "pull-requests"
+    kept.mkdir(exist_ok=True)
+    for number, pull in repository.pulls.items():
+        name = f"{repository.name}-{number}"
+        text = f"# {pull.title} #{number}\n\n**{state_of(pull)}**\n\n{pull.body}\n"
+        (kept / f"{name}.md").write_text(text, encoding="utf-8")
+        diff = repository.store.git("diff", f"{pull.head_sha}^", pull.head_sha)
+        (kept / f"{name}.diff").write_bytes(diff)
+
+
+def state_of(pull: Pull) -> str:
+    """In one word."""
+    if pull.merged_at:
+        return "merged"
+    return "draft" if pull.is_draft and pull.state == "open" else pull.state
+
+
+def results(done: Done) -> str:
+    """What a run did about pull requests: the end of its log."""
+    return done.log.rpartition("\n\n")[2]
+
+
+def told_calls(calls: Sequence[Call]) -> str:
+    """How many, of what kind, to which repository, or to what is above them."""
+    counted = Counter(
+        (call.repository or "the account", "write" if call.is_write else "read") for call in calls
+    )
+    kinds = (f"{count} {kind}{'s' * (count > 1)} to {name}" for (name, kind), count in counted.items())
+    return f"calls: {', '.join(kinds)}"

@@ -1,0 +1,107 @@
+"""Which servers a bootstrap is about: what checkout and environment tell of them, and whose tokens are."""
+
+from __future__ import annotations
+
+from flux_upgrade.access import GITHUB_API, GitHub
+from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS, host_of
+from flux_upgrade.bootstrap.options import BootstrapOptions, Provider
+from flux_upgrade.build import build_checkout
+from flux_upgrade.edges.checkout import Place
+from flux_upgrade.settings import Settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_PROVIDERS = {"github": "github", "gitlab": "gitlab", "gitea": "gitea", "forgejo": "gitea"}
+_OVER_443 = {"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com"}
+"""Where they take ssh for those that a firewall keeps from its own port → the host."""
+_HTTPS = 443
+
+
+def known_of(settings: Settings, place: Place) -> Mapping[str, str]:
+    """What the checkout's remote tells: provider, owner, repository, hostname, url."""
+    url = build_checkout(settings, place).origin() if place.is_checkout else ""
+    return known_of_url(settings, url) if url else {}
+
+
+def known_of_url(settings: Settings, url: str) -> Mapping[str, str]:
+    """What the address of a remote tells; nothing where it is a folder. Each provider takes what it has."""
+    from flux_upgrade.edges.forges.remotes import flavour_of, parse, repository_of, spelled
+
+    address = parse(url)
+    if not address.host:
+        return {}
+    runner = {**settings.git, "GITHUB_SERVER_URL": settings.github.server_url}
+    provider = _PROVIDERS.get(flavour_of(url, runner), "")
+    owner, _, name = repository_of(url).rpartition("/")
+    named = provider or str(Provider.GIT)
+    known = {"owner": owner, "repository": name, "url": spelled(url), "provider": named}
+    host = _OVER_443.get(address.host, address.host)
+    if provider and host == DEFAULT_HOSTS[Provider(provider)]:
+        return known
+    if address.port is None:
+        return {**known, "hostname": host}
+    # The port of one way to the server says nothing of where the other is.
+    if address.scheme == "ssh":
+        return {**known, "hostname": host, "ssh-hostname": f"{host}:{address.port}"}
+    return {**known, "hostname": address.origin.removeprefix("https://"), "ssh-hostname": host}
+
+
+def servers_of(settings: Settings) -> Mapping[str, str]:
+    """Host → provider, of the servers that the environment names."""
+    from flux_upgrade.edges.forges.remotes import flavour_of, parse
+
+    runner = {**settings.git, "GITHUB_SERVER_URL": settings.github.server_url}
+    gitlab = settings.git.get("CI_SERVER_HOST", "")
+    found = {parse(settings.github.server_url).host: flavour_of(settings.github.server_url, runner)}
+    told = {**found, **({gitlab.lower(): "gitlab"} if gitlab else {})}
+    return {host: _PROVIDERS[flavour] for host, flavour in told.items() if flavour in _PROVIDERS}
+
+
+def at_host(settings: Settings, options: BootstrapOptions) -> Settings:
+    """``settings`` for the GitHub that ``--hostname`` names.
+
+    ``GITHUB_TOKEN`` is for the server that the environment names: that of ``GITHUB_SERVER_URL``, without
+    it github.com. It goes to no other, unless the command itself has both ``--provider=github`` and
+    ``--hostname``, which is how a person at a laptop says whose the token is. A config file or a remote
+    cannot say it: whoever writes these would be given the token.
+    """
+    if options.provider is not Provider.GITHUB or _is_server(host_of(options), settings.github.server_url):
+        return settings
+    tokens, asked, api = settings.tokens, settings.bootstrap, _github_at(host_of(options).partition("/")[0])
+    # Where there is one token for both, it was meant for the server that the environment names.
+    is_one = tokens.releases == tokens.repository
+    if asked is not None and asked.names_github:
+        releases = "" if is_one and api.api_url != GITHUB_API else tokens.releases
+        return settings._replace(github=api, tokens=tokens._replace(releases=releases))
+    if asked is not None:
+        own = {name: token for name, token in asked.secrets.own.items() if name != Provider.GITHUB}
+        asked = asked._replace(secrets=asked.secrets._replace(own=own))
+    return settings._replace(github=api, tokens=tokens._replace(repository=""), bootstrap=asked)
+
+
+def _is_server(host: str, server: str) -> bool:
+    """Whether a host, with or without its port, is that of an address."""
+    from flux_upgrade.edges.forges.remotes import parse
+
+    one, other = parse(f"https://{host.lower()}"), parse(server.lower())
+    return one.host == other.host and one.port in (None, other.port or _HTTPS)
+
+
+def _github_at(host: str) -> GitHub:
+    """Where its APIs are: docs.github.com, "Getting started with the REST API", of each product."""
+    name = host.lower()
+    if name == DEFAULT_HOSTS[Provider.GITHUB]:
+        return GitHub()
+    if name.endswith(".ghe.com"):
+        return GitHub(f"https://{name}", f"https://api.{name}", f"https://api.{name}/graphql")
+    return GitHub(f"https://{name}", f"https://{name}/api/v3", f"https://{name}/api/graphql")
+
+
+def where(url: str) -> tuple[str, str]:
+    """The repository at an address, by whichever way it is reached."""
+    from flux_upgrade.edges.forges.remotes import parse
+
+    address = parse(url)
+    return _OVER_443.get(address.host, address.host), address.path

@@ -1,0 +1,166 @@
+"""The user's files, written: one by one, and each whole."""
+# Descriptors, modes and links: os calls throughout, and no pathlib to import.
+# ruff: noqa: PTH103, PTH105, PTH106, PTH107, PTH112, PTH113, PTH116, PTH118, PTH120, PTH123
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+
+from flux_upgrade.edges.files import MAX_FILE, anchor, inside
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.edges.regular import read_regular
+from flux_upgrade.errors import WriteFailed
+from flux_upgrade.ports import Worktree
+
+
+class DirectoryWorktree:
+    """The port Worktree over a folder, or over the folder of a file.
+
+    Raises UsageError where there is neither.
+    """
+
+    def __init__(self, root: str) -> None:
+        self._folder, _ = anchor(root)
+
+    def write(self, path: str, content: bytes, old: bytes | None = None) -> None:
+        """Replace or make a file; its mode stays, and its owner where that may be set.
+
+        Raises WriteFailed, and then leaves everything as it was; also where
+        ``path`` leaves the tree, by itself or through a link.
+        """
+        target = self._target(path)
+        temporary = os.path.join(os.path.dirname(target), f".flux-upgrade-{os.urandom(8).hex()}")
+        try:
+            _write_whole(temporary, target, content, old)
+        except OSError as error:
+            raise WriteFailed(
+                f"{one_line(path)} cannot be written: {error.strerror}",
+                hint="check its permissions and the space on its disk; the file is as it was",
+            ) from error
+        finally:
+            with suppress(OSError):  # after success it is gone
+                os.remove(temporary)
+
+    def require_room(self, paths: Iterable[str]) -> None:
+        """See the port. What is in the way: a file, a broken link, a folder, another repository."""
+        for path in paths:
+            target = self._target(path)
+            if os.path.lexists(os.path.join(self._folder, path)) and not os.path.isfile(target):
+                raise _in_the_way(path)
+            folder = os.path.dirname(target)
+            while folder != self._folder:
+                is_other = os.path.lexists(os.path.join(folder, ".git"))
+                if is_other or (os.path.lexists(folder) and not os.path.isdir(folder)):
+                    raise _in_the_way(os.path.relpath(folder, self._folder))
+                folder = os.path.dirname(folder)
+
+    def make(self, path: str, content: bytes) -> None:
+        """See the port. What somebody else has put there in the meantime is not replaced."""
+        target = self._target(path)
+        try:
+            _make_whole(target, content)
+        except OSError as error:
+            self._tidy(target)
+            raise WriteFailed(
+                f"{one_line(path)} cannot be made: {error.strerror}",
+                hint="check the permissions of its folder and the space on its disk; nothing was replaced",
+            ) from error
+
+    def remove(self, path: str, content: bytes) -> None:
+        """See the port. What cannot be taken back stays: that is said by what failed before."""
+        target = self._target(path)
+        with suppress(OSError):
+            if read_regular(target, MAX_FILE) == content:
+                os.remove(target)
+                self._tidy(target)
+
+    def _tidy(self, target: str) -> None:
+        """Remove the folders above a file that is not there, as far as they are empty."""
+        folder = os.path.dirname(target)
+        with suppress(OSError):  # one that is not empty stays, and those above it
+            while folder != self._folder:
+                os.rmdir(folder)
+                folder = os.path.dirname(folder)
+
+    def _target(self, path: str) -> str:
+        target = inside(self._folder, path)
+        if target is None:
+            raise WriteFailed(
+                f"{one_line(path)} leaves the folder that is worked on, and was not written",
+                hint="run flux-upgrade on a folder above, or replace the link",
+            )
+        return target
+
+
+def _write_whole(temporary: str, target: str, content: bytes, old: bytes | None) -> None:
+    before = None
+    with suppress(FileNotFoundError):
+        before = os.stat(target)
+        if not stat.S_ISREG(before.st_mode):
+            raise OSError(errno.EINVAL, "it is not a file")
+    with open(temporary, "xb") as file:
+        file.write(content)
+        file.flush()
+        if before is not None:
+            with suppress(PermissionError):  # only root may give files away
+                os.fchown(file.fileno(), before.st_uid, before.st_gid)
+            os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
+        os.fsync(file.fileno())
+    if old is not None and read_regular(target, MAX_FILE) != old:
+        raise OSError(errno.EBUSY, "it was changed since it was read; run flux-upgrade again")
+    os.replace(temporary, target)
+
+
+def _in_the_way(path: str) -> WriteFailed:
+    return WriteFailed(
+        f"{one_line(path)} is in the way, and nothing was written",
+        hint="it is a link, a folder, a submodule, or no folder where one has to be: replace it first",
+    )
+
+
+def _make_whole(target: str, content: bytes) -> None:
+    folder = os.path.dirname(target)
+    os.makedirs(folder, exist_ok=True)
+    temporary = os.path.join(folder, f".flux-upgrade-{os.urandom(8).hex()}")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, "there is a file by now; run flux-upgrade again")
+        os.replace(temporary, target)
+    finally:
+        with suppress(OSError):  # it may not have come to it
+            os.remove(temporary)
+
+
+class RecordingWorktree:
+    """The port Worktree of a dry run: remembers what would be written."""
+
+    def __init__(self, worktree: Worktree | None = None) -> None:
+        """``worktree``: the one that would be written, should there be one."""
+        self._worktree = worktree
+        self.written: list[tuple[str, bytes]] = []
+
+    def require_room(self, paths: Iterable[str]) -> None:
+        """See the port."""
+        if self._worktree is not None:
+            self._worktree.require_room(paths)
+
+    def write(self, path: str, content: bytes, old: bytes | None = None) -> None:
+        """Remember ``content`` for ``path``, in the order of the calls."""
+        del old
+        self.written.append((path, content))
+
+    def make(self, path: str, content: bytes) -> None:
+        """As ``write``."""
+        self.written.append((path, content))
+
+    def remove(self, path: str, content: bytes) -> None:
+        """Forget ``content`` for ``path``."""
+        self.written.remove((path, content))

@@ -1,0 +1,198 @@
+"""A key of our title is registered, and its private part is not where it would be handed over."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from pathlib import Path
+
+import pytest
+
+from bootstrap.arranged import OTHERS, TITLE, arrange, file_at, handed_over, options, ours
+from bootstrap.proposed_bootstraps import cluster as proposed
+from bootstrap.registered_keys import RegisteredKeys
+from cluster.memory_cluster import MemoryCluster
+from flux_upgrade.bootstrap.secret_manifest import parse
+from flux_upgrade.bootstrapping.access import Access, Given, Means, carry_out, foresee
+from flux_upgrade.bootstrapping.access_notes import access_lines
+from flux_upgrade.bootstrapping.access_plan import plan_access
+from flux_upgrade.bootstrapping.cluster_place import ClusterPlace
+from flux_upgrade.bootstrapping.places import ActionsSecret, Place
+from flux_upgrade.bootstrapping.proposed import Place as Told
+from flux_upgrade.bootstrapping.proposed import handover_of
+from flux_upgrade.bootstrapping.todo import left_to_do
+from flux_upgrade.cluster_objects import SECRET
+from flux_upgrade.edges.ssh_keys import generate
+from flux_upgrade.hosting import DeployKey
+
+CREDS = "ann:s3cret"
+
+
+@pytest.fixture
+def github() -> RegisteredKeys:
+    """Somebody has bootstrapped already: by hand, by flux, or from another laptop."""
+    theirs = DeployKey(TITLE, generate().public, id=50)
+    return RegisteredKeys([*OTHERS, theirs])
+
+
+@pytest.fixture(params=["file", "actions"])
+def place(request: pytest.FixtureRequest, tmp_path: Path, github: RegisteredKeys) -> Place:
+    return file_at(tmp_path) if request.param == "file" else ActionsSecret(github, "FLUX", "staging")
+
+
+def told(access: Access, place: Place) -> Told:
+    return handover_of(access, secret="" if place.is_readable else "FLUX").place
+
+
+def test_all_stays_as_it_is(github: RegisteredKeys, place: Place) -> None:
+    (theirs,) = ours(github)
+    github.fails_after = 0
+    done = arrange(github, place)
+    assert ours(github) == [theirs]
+    assert not place.has("flux-system", "flux-system")
+    assert (done.public, done.is_registered, done.is_elsewhere) == (theirs.public, True, True)
+    assert (done.is_new_key, done.registered, done.removed, done.handed_over) == (False, False, (), ())
+    (note,) = done.notes
+    assert "--rotate-key" in note
+    assert done.fingerprint in note
+    assert told(done, place) is Told.NOWHERE
+    assert list(access_lines(done)) == [f"deploy key: {TITLE} ({done.fingerprint}) kept"]
+
+
+def test_another_one_is_made_when_asked(github: RegisteredKeys, place: Place) -> None:
+    (theirs,) = ours(github)
+    done = arrange(github, place, Given(rotate=True))
+    assert done.removed == (theirs,)
+    assert [each.public for each in ours(github)] == [done.public]
+    assert handed_over(github, place)["identity.pub"] == f"{done.public}\n"
+    assert done.notes == ()
+    assert told(done, place) is not Told.NOWHERE
+    assert list(access_lines(done)) == [f"deploy key: {TITLE} ({done.fingerprint}) replaced"]
+
+
+def test_the_users_own_key_takes_its_place(github: RegisteredKeys, place: Place) -> None:
+    own = generate()
+    done = arrange(github, place, Given(key=own))
+    assert [each.public for each in ours(github)] == [own.public]
+    assert (done.is_elsewhere, done.notes) == (False, ())
+
+
+def test_a_file_that_was_applied_and_removed(github: RegisteredKeys, tmp_path: Path) -> None:
+    """As the to-do list has it."""
+    github.keys = list(OTHERS)
+    place = file_at(tmp_path)
+    first = arrange(github, place)
+    Path(place.where).unlink()
+    github.fails_after = 0
+    again = arrange(github, place)
+    assert (again.public, again.is_elsewhere, again.handed_over) == (first.public, True, ())
+    assert [each.public for each in ours(github)] == [first.public]
+
+
+def test_a_file_of_before_another_rotation(github: RegisteredKeys, tmp_path: Path) -> None:
+    """Somebody rotated the key from another laptop: what is in this file is of the past."""
+    github.keys = list(OTHERS)
+    arrange(github, file_at(tmp_path))
+    theirs = DeployKey(TITLE, generate().public, id=50)
+    github.keys = [*OTHERS, theirs]
+    github.fails_after = 0
+    assert arrange(github, file_at(tmp_path)).is_elsewhere
+    assert ours(github) == [theirs]
+
+
+def test_what_is_not_of_the_key_is_handed_over_in_a_file(github: RegisteredKeys, tmp_path: Path) -> None:
+    place = file_at(tmp_path)
+    done = arrange(github, place, registry_creds=CREDS)
+    assert (done.handed_over, done.at_place, done.has_source) == (("pull",), ("pull",), False)
+    assert [each.name for each in parse(Path(place.where).read_text())] == ["pull"]
+    handover = handover_of(done)
+    assert (handover.place, handover.lacks_source) == (Told.FILE, True)
+    github.fails_after = 0
+    assert arrange(github, place, registry_creds=CREDS).handed_over == ()
+
+
+def test_what_is_not_sealed_is_said_not_to_be(github: RegisteredKeys) -> None:
+    """Alone, it would look like a secret that has the key."""
+    github.fails_after = 0
+    (note,) = arrange(github, ActionsSecret(github, "FLUX"), registry_creds=CREDS).notes
+    assert "the Secret pull cannot be sealed" in note
+
+
+def test_what_may_not_be_in_a_sealed_secret_is_said(github: RegisteredKeys) -> None:
+    github.keys = list(OTHERS)
+    place = ActionsSecret(github, "FLUX", "staging")
+    arrange(github, place)
+    github.fails_after = 0
+    again = arrange(github, place, registry_creds=CREDS)
+    assert again.handed_over == ()
+    (note,) = again.notes
+    assert "the Secret pull as given now; --rotate-key" in note
+    github.fails_after = -1
+    arrange(github, place, Given(rotate=True), registry_creds=CREDS)
+    assert [each.name for each in parse(github.secrets["FLUX", "staging"])] == ["flux-system", "pull"]
+
+
+def test_a_secret_of_actions_that_was_removed(github: RegisteredKeys) -> None:
+    """After it was applied, say: the cluster has the key."""
+    github.keys = list(OTHERS)
+    place = ActionsSecret(github, "FLUX", "staging")
+    first = arrange(github, place)
+    github.secrets.clear()
+    github.fails_after = 0
+    again = arrange(github, place)
+    assert (again.public, again.is_elsewhere, told(again, place)) == (first.public, True, Told.NOWHERE)
+
+
+def test_a_cluster_without_a_key_takes_a_new_one_and_says_so(github: RegisteredKeys) -> None:
+    (theirs,) = ours(github)
+    place = ClusterPlace(MemoryCluster())
+    done = arrange(github, place)
+    assert done.removed == (theirs,)
+    assert [each.name for each in place.handed_over] == ["flux-system"]
+    (note,) = done.notes
+    assert "gives way to a new one" in note
+
+
+def test_the_clusters_own_key_is_the_one(github: RegisteredKeys) -> None:
+    own = generate()
+    data = {"identity": own.private, "identity.pub": own.public}
+    secret = {
+        "apiVersion": "v1",
+        "kind": SECRET.name,
+        "metadata": {"name": "flux-system", "namespace": "flux-system"},
+        "data": {name: b64encode(value.encode()).decode() for name, value in data.items()},
+    }
+    done = arrange(github, ClusterPlace(MemoryCluster(secret)))
+    assert [each.public for each in ours(github)] == [own.public]
+    assert (done.public, done.notes) == (own.public, ())
+
+
+def test_what_is_left_to_do_is_to_look(github: RegisteredKeys, place: Place) -> None:
+    new = proposed(path="clusters/staging")
+    things = left_to_do(new._replace(handover=handover_of(arrange(github, place))), "acme/fleet")
+    assert "--rotate-key" in things[0]
+    assert "ssh-keygen" not in "".join(things)
+
+
+@pytest.mark.parametrize("rotate", [False, True])
+def test_a_dry_run_makes_no_key(github: RegisteredKeys, place: Place, *, rotate: bool) -> None:
+    if not rotate:
+        github.keys = list(OTHERS)
+    github.fails_after = 0
+    means = Means(github, place, lambda: pytest.fail("a key is made"))
+    would_be = foresee(plan_access(options(), Given(rotate=rotate), means), means)
+    assert (would_be.public, would_be.is_registered, would_be.is_new_key) == ("", False, True)
+    assert (would_be.registered, would_be.handed_over) == (True, ("flux-system",))
+    deed = "replaced" if rotate else "registered"
+    assert list(access_lines(would_be, is_dry=True)) == [f"deploy key: {TITLE} would be {deed}"]
+    assert handover_of(would_be, secret="FLUX").is_registered is False
+
+
+def test_a_dry_run_tells_of_what_is_there(tmp_path: Path) -> None:
+    github, place = RegisteredKeys(list(OTHERS)), file_at(tmp_path)
+    done = arrange(github, place)
+    means = Means(github, place, generate)
+    would_be = foresee(plan_access(options(), Given(), means), means)
+    assert would_be == carry_out(plan_access(options(), Given(), means), means)
+    assert (would_be.public, would_be.is_registered) == (done.public, True)
+    nowhere = Means(github, None, generate)
+    assert foresee(plan_access(options(), Given(), nowhere), nowhere) == arrange(github, None)

@@ -1,0 +1,151 @@
+"""The one command that is told: the program takes it, and makes the same bootstrap of it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Any
+
+import pytest
+
+from bootstrap.proposed_bootstraps import Case, case, cluster, names
+from flux_upgrade.bootstrap.addresses import url_of
+from flux_upgrade.bootstrap.options import BootstrapOptions, Provider
+from flux_upgrade.bootstrap_clusters import clusters_of
+from flux_upgrade.bootstrapping.proposed import Cluster
+from flux_upgrade.bootstrapping.todo import at_once, left_to_do
+from flux_upgrade.config import BootstrapConfig
+from flux_upgrade.settings import parse_settings
+from flux_upgrade.settings_bootstrap import BootstrapAsked, BootstrapCluster
+
+URL = "oci://registry.example.com/flux:production"
+OCI: dict[str, Any] = {"source": "oci", "commands": ["kubectl apply"], "flags": {"url": URL}}
+ARTIFACTS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "credentials": {"username": "me", "registry": "registry.example.com/fluxcd", "secret-name": "pull"},
+    "files": {"kustomization": "k.yaml", "ca-file": "ca.pem"},
+    "the-cluster's-own": {"cluster-url": "oci://registry.example.com/fleet:main", "cluster-path": "a"},
+    "a-cloud": {"oci-provider": "aws", "interval": "5m"},
+    "http": {"allow-insecure-http": True, "force": True},
+}
+_BLOCK = re.compile(r"^(`{3,})bash\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
+
+
+def words_of(each: Cluster) -> list[str]:
+    (found,) = _BLOCK.finditer(at_once(each))
+    program, *words = shlex.split(found[2].replace("\u200b", "").replace("\\\n", ""))
+    assert program == "flux-upgrade"
+    return words
+
+
+def asked_of(words: list[str]) -> BootstrapAsked:
+    env = {"HOME": "/home/me", "FLUX_UPGRADE_APP_PRIVATE_KEY": ""}
+    asked = parse_settings(words, env).bootstrap
+    assert asked is not None
+    return asked
+
+
+def again(each: Cluster) -> BootstrapOptions:
+    asked = asked_of(words_of(each))
+    assert asked.kubeconfig
+    (only,) = clusters_of(asked, None, {})
+    return only.options
+
+
+def comparable(options: BootstrapOptions) -> BootstrapOptions:
+    """Without what is of commits and repositories that are made, which there are by then."""
+    options = options._replace(commit_message_appendix="", author_name="", author_email="", teams=())
+    options = options._replace(private_key_file="", ca_file="", visibility="private")
+    if options.oci is not None:
+        oci = options.oci._replace(kustomization=options.oci.kustomization and "FILE")
+        return options._replace(provider=Provider.GIT, oci=oci)
+    return options if options.provider is Provider.GIT else options._replace(url="")
+
+
+@pytest.fixture(scope="module", params=names())
+def written(request: pytest.FixtureRequest) -> Case:
+    return case(request.param)
+
+
+def test_the_program_takes_it_and_makes_the_same(written: Case) -> None:
+    for each in written.proposal.clusters[:3]:
+        assert comparable(again(each))._asdict() == comparable(each.options)._asdict()
+
+
+@pytest.mark.parametrize("name", ARTIFACTS)
+def test_that_of_an_artifact_is_taken_too(name: str) -> None:
+    each = cluster({**OCI, "flags": {**ARTIFACTS[name], "url": URL}})
+    options = again(each)
+    assert comparable(options)._asdict() == comparable(each.options)._asdict()
+    assert bool(options.ca_file) == bool(each.options.ca_file)
+
+
+CONFIG = BootstrapConfig(
+    flags={"repository": "acme/fleet", "log-level": "debug", "token-auth": True},
+    clusters=(("staging", {"path": "a"}), ("production", {"path": "b", "network-policy": False})),
+)
+
+
+def proposed(one: BootstrapCluster) -> Cluster:
+    url = one.options.url if one.options.oci is not None else url_of(one.options)
+    made, options = cluster(path="x"), one.options._replace(url=url)
+    return made._replace(name=one.name, options=options, configured=one.configured)
+
+
+@pytest.mark.parametrize(
+    ("words", "config", "known"),
+    [
+        ([], CONFIG, {}),
+        (["--log-level=info", "--components-extra=image-reflector-controller"], CONFIG, {}),
+        (["--flags=network-policy: true"], CONFIG, {}),
+        (["--provider=gitlab", "--hostname=gitlab.example.com"], CONFIG, {}),
+        ([], CONFIG, {"provider": "github", "hostname": "ghes.example.com"}),
+        (["--interval=5m"], BootstrapConfig(flags={"repository": "acme/fleet", "path": "a"}), {}),
+        (["--source=oci", "--username=me"], BootstrapConfig(flags={"url": URL}), {}),
+    ],
+)
+def test_a_cluster_of_the_config_file_is_named_to_it(
+    words: list[str], config: BootstrapConfig, known: dict[str, str]
+) -> None:
+    for one in clusters_of(asked_of(["bootstrap", *words]), config, known):
+        told = words_of(proposed(one))
+        assert (f"--cluster={one.name}" in told) == bool(one.name)
+        asked = asked_of(told)
+        (same,) = clusters_of(asked, config, known)
+        assert same.options == one.options
+        assert asked.names_github == (known.get("hostname") == "ghes.example.com")
+
+
+@pytest.mark.parametrize(
+    ("stated", "told"),
+    [
+        ({}, "it takes its token for the repository from `GITHUB_TOKEN`)"),
+        ({"flags": {"token-auth": True}}, "`GITHUB_TOKEN`; and that of Flux from `FLUX_UPGRADE_SYNC_TOKEN`)"),
+        ({"provider": "gitlab"}, "or the token from `GITLAB_TOKEN`; it makes a key"),
+        ({"provider": "gitlab", "flags": {"private-key-file": "k"}}, "or the token from `GITLAB_TOKEN`)"),
+        ({"flags": {"image-pull-secret": "s", "registry-creds": "u:hush"}}, "but for the Secret of the images"),
+        (OCI, "from `docker login`; and what the cluster pulls with from `FLUX_UPGRADE_CLUSTER_USERNAME` and"),
+        ({**OCI, "flags": {"url": URL, "oci-provider": "aws"}}, "(it takes what it pushes with from `docker login`)"),
+    ],
+)  # fmt: skip
+def test_it_is_said_what_it_needs(stated: dict[str, Any], told: str) -> None:
+    assert told in at_once(cluster(stated))
+    assert "hush" not in at_once(cluster(stated))
+
+
+def test_the_way_of_the_files_is_told_as_it_was() -> None:
+    new = cluster(path="clusters/staging")
+    changed = cluster({"changed": ["gotk-sync.yaml"]}, path="clusters/staging")
+    ways = {
+        "Once it is merged": {},
+        "Once it is committed and pushed": {"is_local": True},
+        "Apply it": {"on_branch": True},
+    }
+    for begin, way in ways.items():
+        told = left_to_do(new, "acme/fleet", **way)
+        assert any(each.startswith(begin) for each in told)
+        assert ("merged" in "".join([*told, at_once(new, **way)])) == (not way)
+    assert left_to_do(changed, "") == ["Merge it: Flux takes it by itself then."]
+    assert left_to_do(changed, "", is_local=True) == ["Commit and push it: Flux takes it by itself then."]
+    assert left_to_do(changed, "", on_branch=True) == []
+    assert "it pushes the files to `main`, too" in at_once(new, is_local=True)
