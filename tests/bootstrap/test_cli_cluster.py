@@ -199,7 +199,8 @@ def test_one_of_several_clusters(site: Site) -> None:
         "  clusters:\n    staging: {path: clusters/staging}\n    production: {path: clusters/production}\n"
     )
     kubeconfig = f"--kubeconfig={site.driven.server.kubeconfig}"
-    done = site.laptop.bootstrap(site.folder, "--cluster=staging", kubeconfig, "--json").well()
+    words = ("--cluster=staging", f"--hostname={site.host.url}", kubeconfig, "--json")
+    done = site.laptop.bootstrap(site.folder, *words).well()
     assert (done.cluster["name"], done.cluster["ready"]) == ("staging", site.revision)
     converged(site)
 

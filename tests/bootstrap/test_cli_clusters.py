@@ -91,7 +91,7 @@ def bare(host: HttpHost, tmp_path: Path) -> Bare:
 
 @pytest.fixture
 def checkout(tmp_path: Path, host: HttpHost) -> Path:
-    folder = clone_with(tmp_path / "fleet")
+    folder = clone_with(tmp_path / "fleet", f"{host.url}/octo/fleet.git")
     (folder / ".github").mkdir()
     (folder / ".github" / "flux-upgrade.yaml").write_text(CONFIG.format(host=host.url))
     return folder
