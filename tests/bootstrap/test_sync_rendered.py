@@ -16,7 +16,7 @@ from bootstrap.bootstraps import options
 from flux_upgrade.bootstrap.go_yaml import line
 from flux_upgrade.bootstrap.options import Auth, Provider
 from flux_upgrade.bootstrap.recover import recover_sync
-from flux_upgrade.bootstrap.sync import Sync, render_sync, sync_of, written
+from flux_upgrade.bootstrap.sync import Sync, sync_of, written
 from flux_upgrade.errors import Unreadable, UsageError
 
 PLAIN = ["main", "release/1.0", "feature#1", "a,b", "a{b", "-x", "1.5.6", "v1", "1__x", "0x", "0b", "0o", "1e999", "2026-13-01", "2026-02-30", "0_8x", "e1", "1d", "NoNe", "tRue"]  # fmt: skip
@@ -138,7 +138,7 @@ def test_a_file_is_read_back_to_what_it_was_made_of(sync: Sync) -> None:
 )
 def test_all_that_is_wrong_is_told_at_once(given: dict[str, Any], told: list[str]) -> None:
     with pytest.raises(UsageError) as raised:
-        render_sync(options(**given))
+        sync_of(options(**given))
     assert all(each in raised.value.message for each in told)
 
 
@@ -147,7 +147,7 @@ def test_all_that_is_wrong_is_told_at_once(given: dict[str, Any], told: list[str
     [("v2.5.0-rc.1", {"auth": Auth.APP}), ("v2.9.0-rc.2", {"sparse_checkout": ("a",)})],
 )
 def test_a_release_candidate_has_what_its_release_has(version: str, given: dict[str, Any]) -> None:
-    assert render_sync(options(version, **given))
+    assert written(sync_of(options(version, **given)))
 
 
 @pytest.mark.parametrize(

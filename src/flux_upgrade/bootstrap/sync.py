@@ -45,11 +45,6 @@ class Sync(NamedTuple):
     sync_api: str = SYNC_API
 
 
-def render_sync(options: BootstrapOptions) -> str:
-    """The file as ``flux bootstrap`` writes it. Raises UsageError, which lists all problems."""
-    return written(sync_of(options))
-
-
 def sync_of(options: BootstrapOptions) -> Sync:
     """What is to stand in the file. Raises UsageError, which lists all problems."""
     problems = list(_problems(options))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from flux_upgrade.bootstrap.addresses import url_of
-from flux_upgrade.bootstrap.changes import FileChange, FilesPlan, Shown
+from flux_upgrade.bootstrap.changes import FileChange, FilesPlan
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.bootstrapping.access import Access
 from flux_upgrade.groups import branch_name, slug_of
@@ -20,10 +20,6 @@ _SEVERAL = "clusters"
 _MANIFEST = "gotk-components.yaml"
 _OF_THE_SOURCE = ("url", "branch", "secret-name", "token-auth", "provider")
 """Flags that the Secret has to fit."""
-
-
-Difference = Shown
-"""A flag that is not what an earlier bootstrap was made with."""
 
 
 class Place(StrEnum):

@@ -62,7 +62,9 @@ class ClusterStep:
         """
         desired = self._desired(cluster, files, revisions)
         deadline = self._timing.now() + self._gathered.asked.timeout
-        bootstrap_cluster(self._cluster, desired, Run(self._timing, self._tell, deadline))
+        done = bootstrap_cluster(self._cluster, desired, Run(self._timing, self._tell, deadline))
+        if not done.was_applied:
+            self._tell("Flux reconciles its components itself, and was left to do so")
 
     def _desired(self, cluster: Cluster, files: Mapping[str, bytes], revisions: Mapping[str, str]) -> Desired:
         options = cluster.options
