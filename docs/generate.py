@@ -72,8 +72,8 @@ ENVIRONMENT = (
     (
         "GITLAB_TOKEN, GITEA_TOKEN, BITBUCKET_TOKEN, GIT_PASSWORD",
         (
-            "Of `bootstrap`: the user's own token for that provider, as `flux bootstrap` reads them. With "
-            "`--token-auth`, Flux gets it, or that of GITHUB_TOKEN, unless the next is set."
+            "Of `bootstrap`: the user's own token for that provider, to push with, as `flux bootstrap` reads "
+            "them. Flux in the cluster never gets one of them."
         ),
     ),
     (

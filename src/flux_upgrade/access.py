@@ -29,6 +29,7 @@ _SECRETS = (
 )
 # A log shows a private key line by line. What is shorter than that is in many a text.
 _SHORTEST_LINE = 16
+_SHORTEST_SECRET = 4
 # The environment's names for it: fluxcd/flux2, cmd/flux/bootstrap_<provider>.go.
 _PROVIDERS_OWN = {
     "github": ("GITHUB_TOKEN", "GH_TOKEN"),
@@ -105,7 +106,13 @@ class BootstrapSecrets(NamedTuple):
 
         That of a job expires with the job, and Flux would be locked out.
         """
-        token = self.sync_token or self.own.get(provider, "")
+        token = self.sync_token
+        if not token and self.own.get(provider):
+            # The Flux CLI hands over the one that it works with, which may do far more than read.
+            raise UsageError(
+                "there is no token for Flux to read the repository with, and yours may do more than that",
+                hint="set FLUX_UPGRADE_SYNC_TOKEN to one that may only read",
+            )
         if token.startswith(_OF_A_JOB):
             raise UsageError(
                 "the token that Flux would get is one that expires within the hour, of a job or an app",
@@ -191,5 +198,6 @@ def _lines(secret: str) -> tuple[str, ...]:
 def masked(text: str, secrets: Iterable[str]) -> str:
     """``text`` as it may be shown."""
     for secret in secrets:
-        text = text.replace(secret, "***")
+        # Fewer characters than any token has would be found in every other word.
+        text = text.replace(secret, "***") if len(secret) >= _SHORTEST_SECRET else text
     return text

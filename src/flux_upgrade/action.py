@@ -34,13 +34,14 @@ _NO_FLAGS = (
     "add-workflow",
     "actions-secret",
     "actions-environment",
+    "rotate-key",
     "known-hosts",
 )
 _FLAGS = tuple(name for name in _NAMES if name not in _NO_FLAGS)
 _OF_ROLLBACKS = ("to", "docker-config", "ca-file")
 """A rollback is about a registry and nothing else."""
 _OF_BOOTSTRAPS = ("description", "actions-secret", "actions-environment", "known-hosts")
-_SWITCHES = ("create-repository", "add-workflow")
+_SWITCHES = ("create-repository", "add-workflow", "rotate-key")
 _NOT_OF_BOOTSTRAPS = ("policy", "range", "approve", "promote", "to")
 _WITH_BOOTSTRAPS = (
     *("repository", "config", "release-source", "flags", "ca-file", "docker-config"),

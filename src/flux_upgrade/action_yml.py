@@ -132,6 +132,11 @@ INPUTS = (
         "The environment that `actions-secret` belongs to. Default: none, it is the repository's.",
     ),
     Input(
+        "rotate-key",
+        "`true` or `false`: for `mode: bootstrap`, make another deploy key, and seal the credentials anew.",
+        "false",
+    ),
+    Input(
         "known-hosts",
         "For `mode: bootstrap` on a GitHub Enterprise Server, with `actions-secret`: a file with its SSH "
         "host keys, relative to the workspace. Default: those that github.com publishes.",

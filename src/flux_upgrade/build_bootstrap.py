@@ -133,12 +133,12 @@ def _is_known(settings: Settings, options: BootstrapOptions, url: str, remote: s
     """Whether more than a file in the repository says that a server is the one that a token is for."""
     asked, host = settings.bootstrap, where(url)[0]
     is_said = asked is not None and bool({"hostname", "url"} & {*asked.flags})
-    known = {
-        DEFAULT_HOSTS.get(options.provider, ""),
-        where(remote)[0] if remote else "",
-        *servers_of(settings),
-    }
-    return is_said or host in known
+    is_runners = servers_of(settings).get(host) == options.provider
+    return (
+        is_said
+        or is_runners
+        or host in (DEFAULT_HOSTS.get(options.provider), where(remote)[0] if remote else "")
+    )
 
 
 def _user(options: BootstrapOptions, found: str) -> str:

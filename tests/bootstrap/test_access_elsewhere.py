@@ -12,7 +12,7 @@ from bootstrap.proposed_bootstraps import cluster as proposed
 from bootstrap.registered_keys import RegisteredKeys
 from cluster.memory_cluster import MemoryCluster
 from flux_upgrade.bootstrap.secret_manifest import parse
-from flux_upgrade.bootstrapping.access import Access, Given, Means, carry_out, foresee
+from flux_upgrade.bootstrapping.access import Access, Given, Means, carry_out, foresee, retire
 from flux_upgrade.bootstrapping.access_notes import access_lines
 from flux_upgrade.bootstrapping.access_plan import plan_access
 from flux_upgrade.bootstrapping.cluster_place import ClusterPlace
@@ -22,6 +22,7 @@ from flux_upgrade.bootstrapping.proposed import handover_of
 from flux_upgrade.bootstrapping.todo import left_to_do
 from flux_upgrade.cluster_objects import SECRET
 from flux_upgrade.edges.ssh_keys import generate
+from flux_upgrade.errors import UsageError
 from flux_upgrade.hosting import DeployKey
 
 CREDS = "ann:s3cret"
@@ -152,8 +153,8 @@ def test_a_cluster_without_a_key_takes_a_new_one_and_says_so(github: RegisteredK
     assert "gives way to a new one" in note
 
 
-def test_the_clusters_own_key_is_the_one(github: RegisteredKeys) -> None:
-    own = generate()
+def test_a_cluster_with_a_key_that_nobody_knows_is_for_a_person_to_decide(github: RegisteredKeys) -> None:
+    own, before = generate(), list(github.keys)
     data = {"identity": own.private, "identity.pub": own.public}
     secret = {
         "apiVersion": "v1",
@@ -161,9 +162,14 @@ def test_the_clusters_own_key_is_the_one(github: RegisteredKeys) -> None:
         "metadata": {"name": "flux-system", "namespace": "flux-system"},
         "data": {name: b64encode(value.encode()).decode() for name, value in data.items()},
     }
-    done = arrange(github, ClusterPlace(MemoryCluster(secret)))
+    place = ClusterPlace(MemoryCluster(secret))
+    with pytest.raises(UsageError, match="has a key that is not registered, and another one is") as caught:
+        arrange(github, place)
+    assert "--rotate-key" in caught.value.hint
+    assert (github.keys, place.handed_over) == (before, ())
+    github.keys[:] = []
+    assert arrange(github, place).public == own.public
     assert [each.public for each in ours(github)] == [own.public]
-    assert (done.public, done.notes) == (own.public, ())
 
 
 def test_what_is_left_to_do_is_to_look(github: RegisteredKeys, place: Place) -> None:
@@ -196,3 +202,15 @@ def test_a_dry_run_tells_of_what_is_there(tmp_path: Path) -> None:
     assert (would_be.public, would_be.is_registered) == (done.public, True)
     nowhere = Means(github, None, generate)
     assert foresee(plan_access(options(), Given(), nowhere), nowhere) == arrange(github, None)
+
+
+def test_a_key_that_a_cluster_still_has_is_removed_once_it_has_another(github: RegisteredKeys) -> None:
+    place = ClusterPlace(MemoryCluster())
+    means = Means(github, place, generate)
+    before = [each.public for each in ours(github)]
+    plan = plan_access(options(), Given(rotate=True), means)
+    done = carry_out(plan, means)
+    assert [each.public for each in ours(github)] == [*before, done.public]
+    retire(plan, means)
+    assert [each.public for each in ours(github)] == [done.public]
+    assert [each.name for each in place.handed_over] == ["flux-system"]

@@ -30,8 +30,8 @@ def test_outputs_are_the_programs() -> None:
 
 
 def test_there_are_few_inputs_and_each_tells_its_default() -> None:
-    # Those that a bootstrap alone has are six more.
-    assert len(INPUTS) <= 26
+    # Those that a bootstrap alone has are seven more.
+    assert len(INPUTS) <= 27
     for each in INPUTS:
         assert bool(each.default) != ("Default:" in each.told), each.name
 
@@ -55,6 +55,7 @@ def test_the_marketplace_takes_name_and_description() -> None:
 
 
 OF_BOOTSTRAPS = (
+    "rotate-key",
     "create-repository",
     "description",
     "add-workflow",
@@ -76,6 +77,7 @@ def test_what_the_inputs_become_is_understood(mode: str) -> None:
         "INPUT_TO": "x" if mode == "rollback" else "",
         "INPUT_CREATE-REPOSITORY": "true",
         "INPUT_ADD-WORKFLOW": "true",
+        "INPUT_ROTATE-KEY": "true",
     }
     for name in NOT_OF_BOOTSTRAPS if mode == "bootstrap" else OF_BOOTSTRAPS:
         env[f"INPUT_{name.upper()}"] = ""

@@ -300,10 +300,21 @@ def test_makes_a_file_with_its_folders_and_takes_it_back(tree: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["clusters", "README.md/x.yaml", "../x.yaml", "broken", "modules/other/a/b.yaml"]
+    "path",
+    [
+        "clusters",
+        "README.md/x.yaml",
+        "../x.yaml",
+        "broken",
+        "modules/other/a/b.yaml",
+        "linked/x.yaml",
+        "again.yaml",
+    ],
 )
 def test_what_is_in_the_way_is_told_beforehand(tree: Path, path: str) -> None:
     (tree / "broken").symlink_to("nowhere")
+    (tree / "linked").symlink_to("modules")
+    (tree / "again.yaml").symlink_to("README.md")
     (tree / "modules" / "other").mkdir(parents=True)
     (tree / "modules" / "other" / ".git").write_text("gitdir: ../../.git/modules/other\n")
     for worktree in (DirectoryWorktree(str(tree)), RecordingWorktree(DirectoryWorktree(str(tree)))):

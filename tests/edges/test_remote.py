@@ -43,7 +43,9 @@ class World:
     def open(self, url: str = "", branch: str = "main", token: str = WRITE, **more: str) -> GitRemote:
         url = url or f"{self.host.url}/infra.git"
         token = token if url.startswith("http") else ""
-        return self.stack.enter_context(open_remote(Remote(url, "git", token), branch, ENVIRONMENT | more, FLUX))
+        return self.stack.enter_context(
+            open_remote(Remote(url, "git", token), branch, ENVIRONMENT | more, FLUX)
+        )
 
     def fill(self, files: dict[str, str], branch: str = "main") -> str:
         """A person makes a first commit."""

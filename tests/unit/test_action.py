@@ -46,6 +46,7 @@ def test_every_input_becomes_its_argument() -> None:
         "INPUT_ADD-WORKFLOW": "false",
         "INPUT_ACTIONS-SECRET": "",
         "INPUT_ACTIONS-ENVIRONMENT": "",
+        "INPUT_ROTATE-KEY": "false",
         "INPUT_KNOWN-HOSTS": "",
     }
     assert set(env) == set(DEFAULTS)

@@ -36,8 +36,9 @@ def there(*words: str, env: dict[str, str] | None = None, clone: str = CLONE) ->
 
 
 def given_to_the_cluster(settings: Settings) -> str:
+    """What a cluster could be given: never that, but what says so has to know of it."""
     assert settings.bootstrap is not None
-    return settings.bootstrap.secrets.token_for("github")
+    return settings.bootstrap.secrets.own.get("github", "")
 
 
 @pytest.mark.parametrize(

@@ -157,15 +157,21 @@ def carry_out(plan: AccessPlan, means: Means) -> Access:
         means.place.put(every)
     if not plan.registers_first:
         _register(plan, wanted, means.hosting)
-    for old in plan.outdated:
-        if means.hosting is not None:
-            means.hosting.remove_deploy_key(old)
+    if not means.place.is_cluster:
+        retire(plan, means)
     names = tuple(each.name for each in every) if plan.hands_over else ()
     return _facts(plan, means, means.place, names)._replace(
         public=public,
         is_registered=bool(public) and means.hosting is not None,
         to_do=_to_do(plan, means, public),
     )
+
+
+def retire(plan: AccessPlan, means: Means) -> None:
+    """Remove the keys that were replaced. Of a cluster, once it has what takes their place."""
+    for old in plan.outdated:
+        if means.hosting is not None:
+            means.hosting.remove_deploy_key(old)
 
 
 def foresee(plan: AccessPlan, means: Means) -> Access:

@@ -67,6 +67,7 @@ def _with_key(plan: AccessPlan, own: KeyPair | None, look: _Look) -> AccessPlan:
     key = own
     if key is None and not look.rotate:
         key = _key_at(place, options)
+        _require_clear(plan, key, ours, look)
         if ours and _is_elsewhere(key, look):
             return _left_alone(plan, ours, place)
     is_settled = look.has_secret and len(ours) == 1 and not place.is_readable and not look.rotate
@@ -93,6 +94,16 @@ def _with_key(plan: AccessPlan, own: KeyPair | None, look: _Look) -> AccessPlan:
         at_place=(options.secret_name, *_names(plan.secrets)),
     )
     return planned._replace(notes=_notes(planned, look))
+
+
+def _require_clear(plan: AccessPlan, key: KeyPair | None, ours: tuple[DeployKey, ...], look: _Look) -> None:
+    """Where somebody else has been at work, a person has to say which key is to be. Raises UsageError."""
+    place = look.place
+    if place.is_cluster and key is not None and ours and all(each.public != key.public for each in look.keys):
+        raise UsageError(
+            f"{place.where} has a key that is not registered, and another one is registered as {plan.title}",
+            hint="make a new one for both with --rotate-key",
+        )
 
 
 def _is_elsewhere(key: KeyPair | None, look: _Look) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 
 from flux_upgrade import pull_request
-from flux_upgrade.bootstrapping.access import carry_out, foresee
+from flux_upgrade.bootstrapping.access import carry_out, foresee, retire
 from flux_upgrade.bootstrapping.headline import direct_message
 from flux_upgrade.bootstrapping.local import write_all
 from flux_upgrade.bootstrapping.outcome import Ran
@@ -182,6 +182,8 @@ class _Run:
         revision = f"{self._options.branch}@sha1:{self._looked.remote.head}"
         files = files_of(cluster, self._looked.remote.tree)
         self._looked.cluster.bootstrap(cluster, files, {self._options.namespace: revision})
+        for plan, means in self._looked.access:
+            retire(plan, means)
         self.ran = self.ran._replace(ready={cluster.name: revision})
 
     def _warn(self, text: str) -> None:

@@ -162,7 +162,11 @@ def _app(asked: BootstrapAsked, options: BootstrapOptions) -> AppCredentials:
 
 def place_of(gathered: Gathered, cluster: BootstrapCluster, hosting: Hosting | None) -> SecretPlace | None:
     """Where the Secrets of one cluster go, less the cluster itself; None: nowhere. Raises UsageError."""
-    asked, several = gathered.asked, len(gathered.clusters) > 1
+    # Also where a run is about one of them: each has a place of its own.
+    asked, several = (
+        gathered.asked,
+        len(gathered.config.bootstrap.clusters if gathered.config.bootstrap else ()) > 1,
+    )
     if asked.actions_secret:
         from flux_upgrade.bootstrapping.places import ActionsSecret
 

@@ -1,6 +1,6 @@
 """The user's files, written: one by one, and each whole."""
 # Descriptors, modes and links: os calls throughout, and no pathlib to import.
-# ruff: noqa: PTH103, PTH105, PTH106, PTH107, PTH112, PTH113, PTH116, PTH118, PTH120, PTH123
+# ruff: noqa: PTH103, PTH105, PTH106, PTH107, PTH112, PTH113, PTH114, PTH116, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -49,12 +49,15 @@ class DirectoryWorktree:
         """See the port. What is in the way: a file, a broken link, a folder, another repository."""
         for path in paths:
             target = self._target(path)
-            if os.path.lexists(os.path.join(self._folder, path)) and not os.path.isfile(target):
+            # Flux's own artifacts have no links, so that it would not find what is written through one.
+            given = os.path.join(self._folder, path)
+            if os.path.lexists(given) and (os.path.islink(given) or not os.path.isfile(target)):
                 raise _in_the_way(path)
-            folder = os.path.dirname(target)
+            folder = os.path.dirname(given)
             while folder != self._folder:
                 is_other = os.path.lexists(os.path.join(folder, ".git"))
-                if is_other or (os.path.lexists(folder) and not os.path.isdir(folder)):
+                is_link = os.path.islink(folder)
+                if is_link or is_other or (os.path.lexists(folder) and not os.path.isdir(folder)):
                     raise _in_the_way(os.path.relpath(folder, self._folder))
                 folder = os.path.dirname(folder)
 
