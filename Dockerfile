@@ -14,13 +14,14 @@ RUN python3 -m pip install --disable-pip-version-check --no-cache-dir --no-compi
       --only-binary :all: --require-hashes --requirement /tmp/runtime.txt --target /out/opt/flux-upgrade
 WORKDIR /out/opt/flux-upgrade
 # Half of it is not needed: cryptography signs with an App's key, of which this program is given the token; cffi and
-# pycparser build extensions; and of the dependencies, bytecode does without the source and its documentation.
+# pycparser build extensions; and bytecode does without the source, of the dependencies also without documentation.
 RUN rm -rf bin cryptography* cffi* pycparser* \
  && python3 -m compileall -q -b -o 2 --invalidation-mode unchecked-hash . \
  && find . -name '*.py' -delete
 COPY src/flux_upgrade flux_upgrade
-# By hash, unchecked: the times of files do not survive a reproducible build.
-RUN python3 -m compileall -q --invalidation-mode unchecked-hash flux_upgrade \
+# By hash, unchecked: the times of files do not survive a reproducible build. A traceback names file and line.
+RUN python3 -m compileall -q -b --invalidation-mode unchecked-hash flux_upgrade \
+ && find flux_upgrade -name '*.py' -delete \
  && mkdir -p /out/usr/local/bin \
  && printf '%s\n' '#!/usr/bin/env python3' 'import sys' 'from flux_upgrade.cli import main' 'sys.exit(main())' \
       > /out/usr/local/bin/flux-upgrade \

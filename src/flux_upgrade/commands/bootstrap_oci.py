@@ -1,5 +1,4 @@
 """A bootstrap from a registry: the artifacts are pushed, and what has a cluster take them is written down."""
-# Paths as the user wrote them: os calls, and no pathlib to import.
 
 from __future__ import annotations
 

@@ -47,6 +47,11 @@ class Gathered(NamedTuple):
         return self.clusters[0].options
 
     @property
+    def is_of_several(self) -> bool:
+        """Whether each cluster has a place of its own for its Secrets: also where a run is about one of them."""
+        return self.config.bootstrap is not None and len(self.config.bootstrap.clusters) > 1
+
+    @property
     def publishes(self) -> bool:
         """Whether the branch on the server is worked on, and not the local checkout."""
         return self.asked.pull_request or self.asked.push or self.creates or bool(self.asked.kubeconfig)
@@ -162,11 +167,7 @@ def _app(asked: BootstrapAsked, options: BootstrapOptions) -> AppCredentials:
 
 def place_of(gathered: Gathered, cluster: BootstrapCluster, hosting: Hosting | None) -> SecretPlace | None:
     """Where the Secrets of one cluster go, less the cluster itself; None: nowhere. Raises UsageError."""
-    # Also where a run is about one of them: each has a place of its own.
-    asked, several = (
-        gathered.asked,
-        len(gathered.config.bootstrap.clusters if gathered.config.bootstrap else ()) > 1,
-    )
+    asked, several = gathered.asked, gathered.is_of_several
     if asked.actions_secret:
         from flux_upgrade.bootstrapping.places import ActionsSecret
 
