@@ -48,7 +48,7 @@ class Gathered(NamedTuple):
 
     @property
     def is_of_several(self) -> bool:
-        """Whether each cluster has a place of its own for its Secrets: also where a run is about one of them."""
+        """Whether each cluster has a place of its own for its Secrets, also in a run about one of them."""
         return self.config.bootstrap is not None and len(self.config.bootstrap.clusters) > 1
 
     @property
