@@ -217,7 +217,8 @@ def test_line_ends_stay_as_they_are() -> None:
     plan = planned(tree, options(branch="live", install={"log_level": "debug"}))
     assert len(plan.changes) == 2
     for each in plan.changes:
-        assert each.after.count(b"\n") == each.after.count(b"\r\n") == each.before.count(b"\n")  # type: ignore[union-attr]  # both were there
+        assert each.before is not None
+        assert each.after.count(b"\n") == each.after.count(b"\r\n") == each.before.count(b"\n")
 
 
 @pytest.mark.parametrize(
