@@ -3,7 +3,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,9 +43,8 @@ class World:
     def open(self, url: str = "", branch: str = "main", token: str = WRITE, **more: str) -> GitRemote:
         url = url or f"{self.host.url}/infra.git"
         token = token if url.startswith("http") else ""
-        return self.stack.enter_context(
-            open_remote(Remote(url, "git", token), branch, ENVIRONMENT | more, FLUX)
-        )
+        opened = open_remote(Remote(url, "git", token), branch, ENVIRONMENT | more, FLUX)
+        return self.stack.enter_context(closing(opened))
 
     def fill(self, files: dict[str, str], branch: str = "main") -> str:
         """A person makes a first commit."""

@@ -56,27 +56,16 @@ class FluxCli:
             raise self._failed("what it prints is not UTF-8 text") from None
 
     def _run(self, *arguments: str) -> bytes:
-        import subprocess  # late: `render` of a known release runs nothing
-
         if self._program is None:
             raise self._failed("it is not on PATH")
         try:
-            done = subprocess.run(  # noqa: S603  (a program found by us, a list of arguments, no shell)
-                [self._program, *arguments],
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=self._timeout,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise self._failed(f"it did not end within {self._timeout:g} s") from None
-        except OSError as error:
-            raise self._failed(f"{error.strerror}") from error
-        if done.returncode != 0:
-            lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            raise self._failed(lines[-1] if lines else f"it ended with {done.returncode}")
-        return done.stdout
+            done = programs.run((self._program, *arguments), self._environment, self._timeout)
+        except programs.CannotRun as error:
+            raise self._failed(str(error)) from error
+        if done.code != 0:
+            lines = done.err.strip().splitlines()
+            raise self._failed(lines[-1] if lines else f"it ended with {done.code}")
+        return done.out
 
     def _failed(self, why: str) -> SourceUnavailable:
         return SourceUnavailable(

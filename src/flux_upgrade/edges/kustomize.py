@@ -70,26 +70,14 @@ class Kustomize:
             return self._run(*(each.format(**words) for each in _ARGUMENTS[self._name]), root=root)
 
     def _run(self, *arguments: str, root: str) -> bytes:
-        import subprocess  # late: few runs build a kustomization
-
         try:
-            done = subprocess.run(  # noqa: S603  (a program found by us, a list of arguments, no shell)
-                [self._program, *arguments],
-                env=self._environment,
-                cwd=root,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=self._timeout,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise self._failed(f"it did not end within {self._timeout:g} s") from None
-        except OSError as error:
-            raise self._failed(f"{error.strerror}") from error
-        if done.returncode != 0:
-            told = " ".join(done.stderr.decode("utf-8", "replace").split()).replace(f"{root}/", "")
-            raise self._failed(told or f"it ended with {done.returncode}")
-        return done.stdout
+            done = programs.run((self._program, *arguments), self._environment, self._timeout, root)
+        except programs.CannotRun as error:
+            raise self._failed(str(error)) from error
+        if done.code != 0:
+            told = " ".join(done.err.split()).replace(f"{root}/", "")
+            raise self._failed(told or f"it ended with {done.code}")
+        return done.out
 
     def _failed(self, why: str) -> ClusterUnfit:
         return ClusterUnfit(

@@ -7,8 +7,6 @@ the user's has a part in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from types import TracebackType
-from typing import Self
 
 from flux_upgrade.edges.branch_repository import BranchRepository
 from flux_upgrade.edges.forges import remotes
@@ -42,7 +40,7 @@ class Author:
 
 
 class GitRemote:
-    """``branch`` of the repository at ``url``. To be closed, or used in ``with``.
+    """``branch`` of the repository at ``url``. To be closed.
 
     Fetched when it is made; raises ForgeUnavailable, ForbiddenByForge, and RepositoryUnfit where
     the repository has branches, and this is none of them: which one Flux follows is not for us to
@@ -61,14 +59,6 @@ class GitRemote:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """See the port."""
