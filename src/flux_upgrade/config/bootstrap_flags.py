@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
@@ -13,6 +13,7 @@ from flux_upgrade.bootstrap.flag_fit import unknown
 from flux_upgrade.bootstrap.flag_table import FLAGS
 from flux_upgrade.bootstrap.flags import Value, read_value
 from flux_upgrade.bootstrap.validation import FORMS
+from flux_upgrade.config.flag_text import FlagText
 from flux_upgrade.config.shapes import Key, Schema, described
 from flux_upgrade.config.source import Source, is_text, kind
 from flux_upgrade.errors import UsageError
@@ -157,47 +158,39 @@ def parse_bootstrap_flags(text: str, where: str) -> Mapping[str, Value]:
     line, each in a line or all in one, with or without ``--``. ``where``: what the text was
     given as. Raises UsageError with all problems.
     """
-    source = Source()
-    words = text.split()
-    if words and (words[0].startswith("--") or "=" in words[0].partition(":")[0]):
-        flags = _from_words(words, source)
-    else:
-        root = source.compose(text)
-        flags = {} if root is None else BootstrapFlags(is_committed=False).read("this", root, source) or {}
-    problems = [message for _, message in source.problems()]
-    if problems:
-        raise UsageError(f"{where}: {'; '.join(problems)}", hint=_HINT)
-    return flags
+    return FlagText(_BootstrapWords()).read(text, where)
 
 
-def _from_words(words: list[str], source: Source) -> dict[str, Value]:
-    texts: dict[str, str] = {}
-    for name, text in _pairs(words, source):
-        is_list = FLAGS[name].kind is Kind.LIST
-        if name in texts and not is_list:
-            source.refuse(1, f"--{name} is given twice")
-        # As Flux reads them: a list that is given again goes on.
-        texts[name] = f"{texts[name]},{text}" if name in texts and is_list else text
-    flags: dict[str, Value] = {}
-    for name, text in texts.items():
-        try:
-            flags[name] = read_value(FLAGS[name], text)
-        except UsageError as error:
-            source.refuse(1, error.message)
-    return flags
+class _BootstrapWords:
+    """The protocol ``Vocabulary``: the flags of ``flux bootstrap``."""
 
+    hint = _HINT
 
-def _pairs(words: list[str], source: Source) -> Iterator[tuple[str, str]]:
-    for number, word in enumerate(words, 1):
-        name, equals, text = word.removeprefix("--").partition("=")
-        told = unknown(name) or _refusal(FLAGS[name], is_committed=False)
-        if not equals and not word.startswith("--"):
-            # It may be a password that was meant for the flag before it.
-            source.refuse(1, f"word {number} is not name=value")
-        elif told:
-            source.refuse(1, told)
-        elif not equals and FLAGS[name].kind is not Kind.BOOLEAN:
-            source.refuse(1, f"--{name} has no value; write --{name}=…")
-        else:
-            # A boolean by itself is true, as Flux reads its own.
-            yield name, text if equals else "true"
+    def refusal(self, name: str) -> str:
+        """See the protocol."""
+        return unknown(name) or _refusal(FLAGS[name], is_committed=False)
+
+    def called(self, name: str) -> str:
+        """See the protocol."""
+        return f"--{name}"
+
+    def is_list(self, name: str) -> bool:
+        """See the protocol."""
+        return FLAGS[name].kind is Kind.LIST
+
+    def is_boolean(self, name: str) -> bool:
+        """See the protocol."""
+        return FLAGS[name].kind is Kind.BOOLEAN
+
+    def stray(self, number: int, word: str) -> str:
+        """See the protocol. The word may be a password that was meant for the flag before it."""
+        del word
+        return f"word {number}"
+
+    def value(self, name: str, text: str) -> Value:
+        """See the protocol."""
+        return read_value(FLAGS[name], text)
+
+    def mapping(self, root: Node, source: Source) -> Mapping[str, Value] | None:
+        """See the protocol."""
+        return BootstrapFlags(is_committed=False).read("this", root, source)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from yaml import Node
+
+from flux_upgrade.config.flag_text import FlagText
 from flux_upgrade.config.flags import canonical, default, unknown
 from flux_upgrade.config.install_flags import FlagValues
 from flux_upgrade.config.keys import TOP
 from flux_upgrade.config.source import Source, quoted
 from flux_upgrade.config.values import Config, Group
 from flux_upgrade.constraint import Constraint
-from flux_upgrade.errors import InvalidConfig, UsageError
+from flux_upgrade.errors import InvalidConfig
 from flux_upgrade.policy import Bump, Pending, Policy
 
 _MAPS = ("cool-down", "flags")
@@ -86,48 +89,39 @@ def parse_flags(text: str, where: str) -> Mapping[str, str]:
     command line, each in a line or all in one, with or without ``--``. ``where``: what
     the text was given as. Raises UsageError with all problems.
     """
-    source = Source()
-    words = text.split()
-    if words and (words[0].startswith("--") or "=" in words[0].partition(":")[0]):
-        flags = _from_words(words, source)
-    else:
-        root = source.compose(text)
-        flags = {} if root is None else FlagValues().read("this", root, source) or {}
-    problems = [message for _, message in source.problems()]
-    if problems:
-        raise UsageError(
-            f"{where}: {'; '.join(problems)}",
-            hint="see docs/reference/config.md for the flags and their values",
-        )
-    return flags
+    return FlagText(_InstallFlags()).read(text, where)
 
 
-def _from_words(words: list[str], source: Source) -> dict[str, str]:
-    flags: dict[str, str] = {}
-    for name, text in _pairs(words, source):
-        is_list = isinstance(default(name), list)
-        if name in flags and not is_list:
-            source.refuse(1, f"flag '{name}' is given twice")
-        # As Flux reads them: a list that is given again goes on.
-        flags[name] = f"{flags[name]},{text}" if name in flags and is_list else text
-    for name, text in flags.items():
-        try:
-            flags[name] = canonical(name, text)
-        except UsageError as error:
-            source.refuse(1, error.message)
-    return flags
+class _InstallFlags:
+    """The protocol ``Vocabulary``: the flags of ``flux install``."""
 
+    hint = "see docs/reference/config.md for the flags and their values"
 
-def _pairs(words: list[str], source: Source) -> Iterator[tuple[str, str]]:
-    for word in words:
-        name, equals, text = word.removeprefix("--").partition("=")
-        told = unknown(name)
-        if not equals and not word.startswith("--"):
-            source.refuse(1, f"{quoted(word)} is not name=value")
-        elif told:
-            source.refuse(1, told)
-        elif not equals and not isinstance(default(name), bool):
-            source.refuse(1, f"flag '{name}' has no value; write --{name}=…")
-        else:
-            # A boolean by itself is true, as Flux reads its own.
-            yield name, text if equals else "true"
+    def refusal(self, name: str) -> str:
+        """See the protocol."""
+        return unknown(name)
+
+    def called(self, name: str) -> str:
+        """See the protocol."""
+        return f"flag '{name}'"
+
+    def is_list(self, name: str) -> bool:
+        """See the protocol."""
+        return isinstance(default(name), list)
+
+    def is_boolean(self, name: str) -> bool:
+        """See the protocol."""
+        return isinstance(default(name), bool)
+
+    def stray(self, number: int, word: str) -> str:
+        """See the protocol."""
+        del number
+        return quoted(word)
+
+    def value(self, name: str, text: str) -> str:
+        """See the protocol."""
+        return canonical(name, text)
+
+    def mapping(self, root: Node, source: Source) -> Mapping[str, str] | None:
+        """See the protocol."""
+        return FlagValues().read("this", root, source)

@@ -1,0 +1,101 @@
+"""Flags given in one text: a YAML mapping, or words as on Flux's command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Generic, Protocol, TypeVar
+
+from yaml import Node
+
+from flux_upgrade.config.source import Source
+from flux_upgrade.errors import UsageError
+
+V = TypeVar("V")
+V_co = TypeVar("V_co", covariant=True)
+
+
+class Vocabulary(Protocol[V_co]):
+    """The flags that there are."""
+
+    hint: str
+    """Where all of them are told."""
+
+    def refusal(self, name: str) -> str:
+        """Why a flag cannot be given; empty for one that can."""
+        ...
+
+    def called(self, name: str) -> str:
+        """What messages call it."""
+        ...
+
+    def is_list(self, name: str) -> bool:
+        """Whether it may be given again."""
+        ...
+
+    def is_boolean(self, name: str) -> bool:
+        """Whether it needs no value."""
+        ...
+
+    def stray(self, number: int, word: str) -> str:
+        """What messages call a word that is neither a flag nor its value; ``number``: from 1."""
+        ...
+
+    def value(self, name: str, text: str) -> V_co:
+        """Raises UsageError."""
+        ...
+
+    def mapping(self, root: Node, source: Source) -> Mapping[str, V_co] | None:
+        """What a mapping says; problems go to ``source``."""
+        ...
+
+
+class FlagText(Generic[V]):
+    """Reads texts by a vocabulary."""
+
+    def __init__(self, vocabulary: Vocabulary[V]) -> None:
+        self._vocabulary = vocabulary
+
+    def read(self, text: str, where: str) -> Mapping[str, V]:
+        """Flux's name → value. ``where``: what the text was given as. Raises UsageError with all problems."""
+        source, words = Source(), text.split()
+        flags: Mapping[str, V] | None
+        if words and (words[0].startswith("--") or "=" in words[0].partition(":")[0]):
+            flags = self._from_words(words, source)
+        else:
+            root = source.compose(text)
+            flags = None if root is None else self._vocabulary.mapping(root, source)
+        problems = [message for _, message in source.problems()]
+        if problems:
+            raise UsageError(f"{where}: {'; '.join(problems)}", hint=self._vocabulary.hint)
+        return flags or {}
+
+    def _from_words(self, words: list[str], source: Source) -> Mapping[str, V]:
+        vocabulary, texts = self._vocabulary, dict[str, str]()
+        for name, text in self._pairs(words, source):
+            is_list = vocabulary.is_list(name)
+            if name in texts and not is_list:
+                source.refuse(1, f"{vocabulary.called(name)} is given twice")
+            # As Flux reads them: a list that is given again goes on.
+            texts[name] = f"{texts[name]},{text}" if name in texts and is_list else text
+        flags = {}
+        for name, text in texts.items():
+            try:
+                flags[name] = vocabulary.value(name, text)
+            except UsageError as error:
+                source.refuse(1, error.message)
+        return flags
+
+    def _pairs(self, words: list[str], source: Source) -> Iterator[tuple[str, str]]:
+        vocabulary = self._vocabulary
+        for number, word in enumerate(words, 1):
+            name, equals, text = word.removeprefix("--").partition("=")
+            told = vocabulary.refusal(name)
+            if not equals and not word.startswith("--"):
+                source.refuse(1, f"{vocabulary.stray(number, word)} is not name=value")
+            elif told:
+                source.refuse(1, told)
+            elif not equals and not vocabulary.is_boolean(name):
+                source.refuse(1, f"{vocabulary.called(name)} has no value; write --{name}=…")
+            else:
+                # A boolean by itself is true, as Flux reads its own.
+                yield name, text if equals else "true"
