@@ -12,12 +12,12 @@ import pytest
 
 from bootstrap.cli_runs import COMPONENTS, Laptop, clone_with, files_of
 from edges.registries import own_certificate
-from flux_upgrade.bootstrap.flags import parse_flags
 from flux_upgrade.bootstrap.options import Provider, Source
 from flux_upgrade.bootstrapping.existing import RenderedComponents
 from flux_upgrade.build import build_regenerator
 from flux_upgrade.settings import parse_settings
 from git_servers import WRITE, Bare, HttpHost
+from parsed_flags import parse_flags
 
 GITHUB = "https://github.com/octo/fleet.git"
 PATH = "--path=clusters/staging"

@@ -14,12 +14,13 @@ from flux_upgrade.arguments_bootstrap import given as given_words
 from flux_upgrade.bootstrap.flag import Flag, Kind, Use
 from flux_upgrade.bootstrap.flag_fit import check_version
 from flux_upgrade.bootstrap.flag_table import ELSEWHERE, FLAGS
-from flux_upgrade.bootstrap.flags import Value, parse_flags
+from flux_upgrade.bootstrap.flags import Value
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, OciOptions, Provider, Source, Team
 from flux_upgrade.bootstrap.validation import FORMS
 from flux_upgrade.errors import UsageError
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from flux_upgrade.versions import is_tag
+from parsed_flags import parse_flags
 
 WHOLE: dict[Provider, dict[str, Value]] = {
     Provider.GITHUB: {"owner": "o", "repository": "r"},

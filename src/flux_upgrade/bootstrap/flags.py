@@ -25,25 +25,6 @@ Read = str | bool | tuple[str, ...]
 """As its kind has it: a boolean, a list, text for everything else."""
 
 _FROM_THE_CHECKOUT = ("owner", "repository", "hostname", "ssh-hostname", "url")
-_HINT = "see `flux-upgrade bootstrap --help` for the flags and their values"
-
-
-def parse_flags(
-    provider: Provider,
-    source: Source,
-    given: Mapping[str, Value],
-    version: str = "",
-    known: Mapping[str, str] | None = None,
-) -> BootstrapOptions:
-    """The options that ``given`` (Flux's flag name → value) and Flux's defaults make.
-
-    ``version``: the tag to go by where none is given. ``known``: what the checkout tells of
-    owner, repository, host and url, should they not be given. Raises UsageError with all problems.
-    """
-    options, problems = examine(provider, source, given, version, known)
-    if problems:
-        raise UsageError("; ".join(problems), hint=_HINT)
-    return options
 
 
 def examine(
@@ -53,7 +34,12 @@ def examine(
     version: str = "",
     known: Mapping[str, str] | None = None,
 ) -> tuple[BootstrapOptions, tuple[str, ...]]:
-    """As ``parse_flags``, with the problems instead of an error; the options are as good as they can be."""
+    """The options that ``given`` (Flux's flag name → value) and Flux's defaults make, and all problems.
+
+    ``version``: the tag to go by where none is given. ``known``: what the checkout tells of
+    owner, repository, host and url, should they not be given. With problems, the options are as good as
+    they can be.
+    """
     tag = version_of(given) or version
     values, wrong = _read_all(provider, source, given, tag)
     problems = [problem for _, problem in wrong]

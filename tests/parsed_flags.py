@@ -1,0 +1,23 @@
+"""The options that flags come to, for tests that give them one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flux_upgrade.bootstrap.flags import Value, examine
+from flux_upgrade.bootstrap.options import BootstrapOptions, Provider, Source
+from flux_upgrade.errors import UsageError
+
+
+def parse_flags(
+    provider: Provider,
+    source: Source,
+    given: Mapping[str, Value],
+    version: str = "",
+    known: Mapping[str, str] | None = None,
+) -> BootstrapOptions:
+    """As ``examine``; raises UsageError with all problems."""
+    options, problems = examine(provider, source, given, version, known)
+    if problems:
+        raise UsageError("; ".join(problems), hint="see `flux-upgrade bootstrap --help`")
+    return options
