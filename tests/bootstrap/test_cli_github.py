@@ -118,6 +118,31 @@ def test_killed_and_run_again(site: Site, driven: Driven, tmp_path: Path, what: 
     assert site.fleet.head() == head
 
 
+@pytest.mark.parametrize("what", ["secrets/", "gitrepositories/"])
+def test_a_rotation_that_is_killed_cuts_no_cluster_off(
+    site: Site, driven: Driven, tmp_path: Path, what: str
+) -> None:
+    """The old key stays registered until the cluster is ready with the new one."""
+    site.hub.create_repository("acme/fleet")
+    (tmp_path / "fleet.git").symlink_to(site.fleet.store.path)
+    assert driven.server.stand_in is not None
+    kubeconfig = f"--kubeconfig={driven.server.kubeconfig}"
+    site.run(kubeconfig).well()
+    (first,) = site.fleet.deploy_keys
+    with killing_at(driven.server.stand_in, what) as victims:
+        process = site.laptop.process(site.folder, *site.flags, kubeconfig, "--rotate-key")
+        victims.put(process)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == -9, err
+    assert first in site.fleet.deploy_keys and len(site.fleet.deploy_keys) == 2
+    done = site.run(kubeconfig, "--rotate-key", "--json").well()
+    (key,) = site.fleet.deploy_keys
+    assert key.key == done.cluster["access"]["public-key"] != first.key
+    secret = driven.object("api/v1/namespaces/flux-system/secrets/flux-system")
+    assert secret is not None
+    assert b64decode(secret["data"]["identity.pub"]).decode().split()[:2] == key.key.split()
+
+
 def test_a_cluster_that_is_too_old_costs_nothing(site: Site, driven: Driven) -> None:
     """No commit, no deploy key, no object."""
     assert driven.server.stand_in is not None
