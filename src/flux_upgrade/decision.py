@@ -17,6 +17,8 @@ class Subject(StrEnum):
     """A later minor of the major in use."""
     MAJOR = "major"
     """A later major."""
+    MIGRATION = "migration"
+    """Manifests are moved to API versions that a release serves, before a cluster goes there."""
 
 
 class HoldReason(StrEnum):
@@ -31,6 +33,11 @@ class HoldReason(StrEnum):
     ROLLED_BACK = "rolled-back"
     NEEDS_SIGNATURE = "needs-signature"
     IMAGES_MISSING = "images-missing"
+    BLOCKED_BY_API_REMOVAL = "blocked-by-api-removal"
+    MIGRATION_PENDING = "migration-pending"
+    COMPONENT_IN_USE = "component-in-use"
+    OVERLAY_BREAKS = "overlay-breaks"
+    KUBERNETES_TOO_OLD = "kubernetes-too-old"
     BRANCH_EDITED = "branch-edited"
     OWNED_BY_TERRAFORM = "owned-by-terraform"
     FOLLOWS = "follows"

@@ -244,3 +244,11 @@ class NotReady(FluxUpgradeError):
     exit_code = 26
     slug = "not-ready"
     meaning = "Flux was applied to the cluster and did not become ready before the deadline."
+
+
+class ApiRemoved(FluxUpgradeError):
+    """Manifests use versions of Flux's APIs that the release does not serve."""
+
+    exit_code = 27
+    slug = "api-removed"
+    meaning = "Manifests use API versions that the release does not serve, and that were not migrated."

@@ -179,6 +179,53 @@ class Tree(Protocol):
         ...
 
 
+class Past(NamedTuple):
+    """A file as one commit left it."""
+
+    commit: str
+    """Its oid."""
+    date: str
+    """RFC 3339, UTC: when it was committed."""
+    content: bytes
+
+
+class Pasts(NamedTuple):
+    """What a file was."""
+
+    versions: tuple[Past, ...] = ()
+    """Each content once, at the commit that first had it; oldest first, the present one too."""
+    missing: str = ""
+    """Why there may be older ones: a shallow checkout, no repository; empty: these are all."""
+
+
+class FileHistory(Protocol):
+    """What the files of the repository were."""
+
+    def of(self, path: str) -> Pasts:
+        """One file, renames followed where that can be done. ``path``: relative to the repository's root.
+
+        Raises nothing: what cannot be had is said in ``missing``.
+        """
+        ...
+
+
+class Builder(Protocol):
+    """A program that builds kustomizations."""
+
+    @property
+    def name(self) -> str:
+        """``kustomize``, ``kubectl`` or ``flux``."""
+        ...
+
+    def build(self, files: Mapping[str, bytes], folder: str, name: str) -> bytes:
+        """Build the kustomization in ``folder``; YAML documents.
+
+        ``files``: path relative to the repository's root → content, all that it may refer to.
+        ``name``: of the Kustomization in its ``gotk-sync.yaml``. Raises ClusterUnfit.
+        """
+        ...
+
+
 class Worktree(Protocol):
     """The one place that writes."""
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Sequence
 
-from flux_upgrade.bootstrapping.kubernetes_versions import Minor, minor_of, support
 from flux_upgrade.bootstrapping.told import plain
 from flux_upgrade.cluster_objects import CRD, FLUX_INSTANCE, KUSTOMIZATION, SECRET, Object, Reference, part
 from flux_upgrade.errors import AlreadyBootstrapped, ClusterUnfit, Downgrade
+from flux_upgrade.kubernetes_versions import Minor, minor_of, support
 from flux_upgrade.ports import Cluster
 from flux_upgrade.values import NamedTuple
 from flux_upgrade.versions import is_tag, precedence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from enum import StrEnum
 
 from flux_upgrade.policy import Bump, Policy
 from flux_upgrade.values import NamedTuple
@@ -19,6 +20,17 @@ PATH = ".github/flux-upgrade.yaml"
 def slug(name: str) -> str:
     """``name`` as it can stand in a branch's name: a-z, 0-9 and single hyphens between them."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+class Migrate(StrEnum):
+    """When manifests with API versions that the target does not serve are moved."""
+
+    BEFORE = "before"
+    """In a pull request of their own, which the upgrade waits for."""
+    WITH_UPGRADE = "with-upgrade"
+    """In the pull request of the upgrade."""
+    OFF = "off"
+    """By people: the upgrade waits until they have."""
 
 
 class Group(NamedTuple):
@@ -40,6 +52,15 @@ class Group(NamedTuple):
     """Where a release changed what was edited by hand, its own value is taken."""
     check_images: bool = True
     """Whether a registry other than Flux's own is asked for the target's images."""
+    migrate: Migrate = Migrate.BEFORE
+    ladder: bool = True
+    """Whether a jump that cannot be made in one step is proposed hop by hop."""
+    scan: tuple[str, ...] = ()
+    """Patterns of the files that are searched for uses of Flux's APIs; empty: all of the repository's."""
+    kubernetes: str = ""
+    """The version of Kubernetes that the clusters run, ``1.33``; empty: unknown."""
+    gates: frozenset[str] = frozenset()
+    """Values of ``manifests.changes.values.Content`` whose bump waits for approval, whatever its size."""
     is_bump_given: bool = False
     """Whether somebody chose ``policy.bump``. Where nobody did, a range is the whole policy."""
 

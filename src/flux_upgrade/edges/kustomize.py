@@ -53,6 +53,11 @@ class Kustomize:
         self._timeout = timeout
 
     @property
+    def name(self) -> str:
+        """``kustomize``, ``kubectl`` or ``flux``."""
+        return self._name
+
+    @property
     def program(self) -> str:
         """Its path."""
         return self._program

@@ -49,3 +49,33 @@ def support(tag: str) -> Support:
     """What a release of Flux says; one newer than the table needs what the last one in it needs, or more."""
     minor = precedence(tag)[:2] if is_tag(tag) else max(SUPPORT)
     return SUPPORT.get(minor) or Support(SUPPORT[max(SUPPORT)].least)
+
+
+class Fit(NamedTuple):
+    """What a release of Flux says of the version that a cluster runs."""
+
+    version: str
+    """As it was declared: ``1.32``."""
+    support: Support
+
+    @property
+    def is_too_old(self) -> bool:
+        """Whether the release's own code refuses it."""
+        minor = minor_of(self.version)
+        return minor is not None and minor < self.support.least
+
+    @property
+    def is_untested(self) -> bool:
+        """Whether Flux's documentation does not list it, although the code takes it."""
+        minor, tested = minor_of(self.version), self.support.tested
+        return (
+            not self.is_too_old
+            and minor is not None
+            and tested is not None
+            and not tested[0] <= minor <= tested[1]
+        )
+
+
+def fit(declared: str, tag: str) -> Fit | None:
+    """``declared``: as in the config; empty: nobody said, and the answer is None."""
+    return Fit(declared, support(tag)) if declared else None

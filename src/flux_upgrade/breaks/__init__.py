@@ -1,0 +1,1 @@
+"""What releases of Flux change without a schema that says so."""

@@ -1,0 +1,46 @@
+"""What an upgrade means for a cluster and for the repository: values, and what follows from them."""
+
+from __future__ import annotations
+
+from flux_upgrade.breaks.values import Hit
+from flux_upgrade.kubernetes_versions import Fit
+from flux_upgrade.manifests.changes.values import Changes
+from flux_upgrade.migration.values import Left, Migrated, Move
+from flux_upgrade.overlay.values import Overlay
+from flux_upgrade.resources.use import Use
+from flux_upgrade.stored.values import Stored
+from flux_upgrade.values import NamedTuple
+
+
+class Impact(NamedTuple):
+    """Everything that is known of one jump, before it is made."""
+
+    changes: Changes | None = None
+    """None: of a pin, whose manifests nobody has."""
+    files: tuple[Migrated, ...] = ()
+    """Files that use what the target does not serve, in the order of their paths."""
+    stored: Stored = Stored()
+    breaks: tuple[Hit, ...] = ()
+    overlay: Overlay | None = None
+    """None: there is no kustomization beside the manifest."""
+    kubernetes: Fit | None = None
+    """None: nobody said which version the clusters run."""
+    orphaned: tuple[Use, ...] = ()
+    """Resources of a controller that would no longer be there."""
+    hops: tuple[str, ...] = ()
+    """The releases to go to, one after the other, where one step is not enough; the last is the goal."""
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """Uses that go to another version by themselves."""
+        return tuple(move for file in self.files for move in file.moves)
+
+    @property
+    def lefts(self) -> tuple[Left, ...]:
+        """Uses that stay as they are."""
+        return tuple(left for file in self.files for left in file.lefts)
+
+    @property
+    def blocking(self) -> tuple[Left, ...]:
+        """Those of them that the upgrade would break."""
+        return tuple(left for left in self.lefts if left.blocks)

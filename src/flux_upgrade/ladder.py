@@ -1,0 +1,1 @@
+"""The fewest hops from one release to another, where one step is not enough."""

@@ -1,0 +1,1 @@
+"""Two manifests → what changes for a cluster."""

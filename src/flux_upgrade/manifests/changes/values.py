@@ -1,0 +1,120 @@
+"""What changes for a cluster between two manifests, as values."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from flux_upgrade.values import NamedTuple
+
+
+class Content(StrEnum):
+    """Kinds of change that a policy may hold, whatever the size of the bump."""
+
+    API_REMOVED = "api-removed"
+    """A version of an API is no longer served, or a kind is gone."""
+    COMPONENT = "component"
+    """A controller was added or removed."""
+    RBAC = "rbac"
+    """A role may do more than before, or another subject may."""
+    NETWORK_POLICY = "network-policy"
+    """A NetworkPolicy was added, removed or changed."""
+    ARGUMENTS = "arguments"
+    """Arguments, environment, resources, security context or ports of a controller."""
+    NAMESPACE = "namespace"
+    """Labels of the Namespace, such as those of Pod Security."""
+    SCHEMA = "schema"
+    """A field was removed or made required, a default or a validation changed."""
+
+
+class FieldChange(NamedTuple):
+    """One field of a schema, in one version of a CRD."""
+
+    path: str
+    """``spec.chart.spec.valuesFile``; items of a list with ``[]``."""
+    what: str
+    """``added``, ``removed``, ``required``, ``optional``, ``default``, ``validation``, ``type``."""
+    old: Any = None
+    new: Any = None
+
+
+class CrdChange(NamedTuple):
+    """One CRD that both manifests have."""
+
+    name: str
+    """``alerts.notification.toolkit.fluxcd.io``."""
+    kind: str
+    group: str
+    added: tuple[str, ...] = ()
+    """Versions that were not there before."""
+    deprecated: tuple[str, ...] = ()
+    """Versions that are deprecated from now on."""
+    unserved: tuple[str, ...] = ()
+    """Versions that are still there, and no longer served."""
+    removed: tuple[str, ...] = ()
+    """Versions that are gone."""
+    storage: tuple[str, str] | None = None
+    """Storage version before and now, where it changed."""
+    fields: tuple[tuple[str, FieldChange], ...] = ()
+    """Version and field; of versions that both have."""
+    other: tuple[str, ...] = ()
+    """Paths of whatever else changed: scope, short names, printer columns …"""
+
+
+class RuleChange(NamedTuple):
+    """One role, or one binding."""
+
+    object: str
+    """``ClusterRole/crd-controller-flux-system``."""
+    widened: tuple[str, ...] = ()
+    """What it may do from now on, one permission each: ``get secrets``."""
+    narrowed: tuple[str, ...] = ()
+
+
+class Change(NamedTuple):
+    """Anything that is told by its path."""
+
+    content: Content | None
+    """None: nothing that a policy can name."""
+    object: str
+    """``NetworkPolicy/allow-webhooks``."""
+    path: str
+    """``spec.ingress``, as ``residue.Edit.where`` spells it; empty for the object as a whole."""
+    told: str
+    """A phrase without markup: ``TCP 9292 only``, ``--events-addr added``."""
+    old: Any = None
+    new: Any = None
+
+
+class Changes(NamedTuple):
+    """Everything, each thing once."""
+
+    controllers: tuple[tuple[str, str, str], ...] = ()
+    """Name, image before, image now; an empty image where the controller was added or removed."""
+    crds_added: tuple[str, ...] = ()
+    """Their names."""
+    crds_removed: tuple[str, ...] = ()
+    crds: tuple[CrdChange, ...] = ()
+    rules: tuple[RuleChange, ...] = ()
+    others: tuple[Change, ...] = ()
+    """NetworkPolicies, Deployments, Namespaces and everything else, object by object."""
+    noise: tuple[tuple[str, int], ...] = ()
+    """What was counted and not listed: ``descriptions``, ``version labels`` … with how many."""
+
+    @property
+    def contents(self) -> frozenset[Content]:
+        """Which kinds of change there are."""
+        found = {each.content for each in self.others if each.content is not None}
+        if self.crds_removed or any(each.unserved or each.removed for each in self.crds):
+            found.add(Content.API_REMOVED)
+        if any(not old or not new for _, old, new in self.controllers):
+            found.add(Content.COMPONENT)
+        if any(each.widened for each in self.rules):
+            found.add(Content.RBAC)
+        if any(
+            field.what in ("removed", "required", "default", "validation", "type")
+            for each in self.crds
+            for _, field in each.fields
+        ):
+            found.add(Content.SCHEMA)
+        return frozenset(found)

@@ -1,0 +1,119 @@
+"""CustomResourceDefinitions: which versions of an API a release serves, stores, and what they may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from flux_upgrade.manifests.documents import Document, parse
+from flux_upgrade.model import ReleaseManifests
+
+_KIND = "CustomResourceDefinition"
+
+
+@dataclass(frozen=True)
+class ApiVersion:
+    """One entry of ``spec.versions``."""
+
+    name: str
+    """``v1beta2``."""
+    served: bool
+    storage: bool
+    deprecated: bool
+    schema: Mapping[str, Any]
+    """``schema.openAPIV3Schema``: a structural schema, as plain values."""
+
+
+@dataclass(frozen=True)
+class Crd:
+    """One of them, read when it is asked for: a schema is long."""
+
+    document: Document
+
+    @cached_property
+    def _spec(self) -> Mapping[str, Any]:
+        spec: Mapping[str, Any] = self.document.data.get("spec") or {}
+        return spec
+
+    @property
+    def name(self) -> str:
+        """``gitrepositories.source.toolkit.fluxcd.io``."""
+        return self.document.key.name
+
+    @property
+    def group(self) -> str:
+        """``source.toolkit.fluxcd.io``."""
+        return self.name.partition(".")[2]
+
+    @cached_property
+    def kind(self) -> str:
+        """``GitRepository``."""
+        return str(self._spec["names"]["kind"])
+
+    @cached_property
+    def versions(self) -> tuple[ApiVersion, ...]:
+        """In the order of the document."""
+        return tuple(
+            ApiVersion(
+                str(each["name"]),
+                bool(each.get("served")),
+                bool(each.get("storage")),
+                bool(each.get("deprecated")),
+                (each.get("schema") or {}).get("openAPIV3Schema") or {},
+            )
+            for each in self._spec.get("versions") or ()
+        )
+
+    @property
+    def served(self) -> frozenset[str]:
+        """Names of the versions that the API server answers for."""
+        return frozenset(each.name for each in self.versions if each.served)
+
+    @property
+    def storage(self) -> str:
+        """Name of the version that objects are stored in."""
+        return next((each.name for each in self.versions if each.storage), "")
+
+    def version(self, name: str) -> ApiVersion | None:
+        """One of them by name."""
+        return next((each for each in self.versions if each.name == name), None)
+
+
+def crds_of(documents: Iterable[Document]) -> dict[str, Crd]:
+    """Those among some documents, by name. Raises Unreadable."""
+    found = (Crd(each) for each in documents if each.key.kind == _KIND)
+    return {each.name: each for each in found}
+
+
+@dataclass(frozen=True)
+class Served:
+    """What all controllers of a release serve together, whether they are installed or not."""
+
+    tag: str
+    crds: Mapping[str, Crd]
+    """By name."""
+
+    @cached_property
+    def kinds(self) -> Mapping[tuple[str, str], Crd]:
+        """By group and kind."""
+        return {(each.group, each.kind): each for each in self.crds.values()}
+
+    @cached_property
+    def groups(self) -> frozenset[str]:
+        """Flux's API groups in this release."""
+        return frozenset(each.group for each in self.crds.values())
+
+    def serves(self, group: str, version: str, kind: str) -> bool:
+        """Whether the API server answers for that kind in that version."""
+        crd = self.kinds.get((group, kind))
+        return crd is not None and version in crd.served
+
+
+def served_by(manifests: ReleaseManifests) -> Served:
+    """What a release serves, read from its own CRDs. Raises Unreadable."""
+    crds: dict[str, Crd] = {}
+    for text in manifests.files.values():
+        crds |= crds_of(parse(text.encode()).documents)
+    return Served(manifests.tag, crds)

@@ -1,0 +1,1 @@
+"""Manifests are moved to versions of Flux's APIs that a release serves."""

@@ -1,0 +1,68 @@
+"""What becomes of the uses of a version that a release does not serve."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from flux_upgrade.resources.use import Use
+from flux_upgrade.textedit import Replacement, edited
+from flux_upgrade.values import NamedTuple
+
+
+class Reason(StrEnum):
+    """Why a use is left as it is."""
+
+    TEXT = "text"
+    """It is no use at all: a part of a text, which is nobody's manifest."""
+    TEMPLATE = "template"
+    """What the file becomes is not known before something is put in."""
+    NEEDS_HAND = "needs-hand"
+    """A field has no counterpart in the new version: a person has to decide."""
+    NO_BRIDGE = "no-bridge"
+    """No version is served by the current release (or by another cluster's) and by the target."""
+    UNKNOWN_KIND = "unknown-kind"
+    """The target has no such kind at all."""
+    SPELLING = "spelling"
+    """It is spelled in a way that cannot be changed safely: an anchor, an escape, a variable."""
+
+
+class Move(NamedTuple):
+    """A use that goes to another version."""
+
+    use: Use
+    to: str
+    """``v1``."""
+    edits: tuple[Replacement, ...]
+    """The version, and the fields that go with it."""
+    fields: tuple[str, ...] = ()
+    """What was done with fields, a sentence each, without markup, with its source."""
+
+
+class Left(NamedTuple):
+    """A use that stays."""
+
+    use: Use
+    reason: Reason
+    detail: str
+    """A sentence without markup: the field, the value, what is missing."""
+    hint: str = ""
+    """What to do about it: what replaces the field, and where that is said."""
+
+    @property
+    def blocks(self) -> bool:
+        """Whether the upgrade would break it."""
+        return self.reason is not Reason.TEXT
+
+
+class Migrated(NamedTuple):
+    """One file."""
+
+    path: str
+    content: bytes
+    moves: tuple[Move, ...]
+    lefts: tuple[Left, ...]
+
+    @property
+    def new(self) -> bytes:
+        """The file's content afterwards."""
+        return edited(self.content, (edit for move in self.moves for edit in move.edits))

@@ -1,0 +1,1 @@
+"""What an upgrade does to the kustomization beside a manifest."""

@@ -1,0 +1,53 @@
+"""Whether what stands in ``kustomization.yaml`` beside a manifest still does what it did."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from flux_upgrade.manifests.changes.values import Changes
+from flux_upgrade.values import NamedTuple
+
+
+class Verdict(StrEnum):
+    """What becomes of one patch, image override or replacement."""
+
+    APPLIES = "applies"
+    """It does what it did."""
+    BREAKS = "breaks"
+    """The build fails, or it lands on another item than before."""
+    IDLE = "idle"
+    """It changes nothing any more: the release has it, or its target is gone without an error."""
+    FROZEN = "frozen"
+    """It applies, and keeps out what the release adds."""
+    UNKNOWN = "unknown"
+    """It cannot be told: something that is not in the repository, a generator, a plugin."""
+
+
+class Finding(NamedTuple):
+    """One of them."""
+
+    path: str
+    line: int
+    """1-based: where it begins."""
+    what: str
+    """``patch of Deployment/source-controller``, without markup."""
+    verdict: Verdict
+    detail: str = ""
+    """A sentence without markup; empty where it applies."""
+    hint: str = ""
+    drops: tuple[str, ...] = ()
+    """Entries of the release that a whole list in its place keeps out, new ones only."""
+
+
+class Overlay(NamedTuple):
+    """All of one kustomization."""
+
+    path: str
+    """Of ``kustomization.yaml``, relative to the repository's root."""
+    findings: tuple[Finding, ...]
+    builder: str = ""
+    """The program that built it before and after: ``kustomize``; empty where there is none."""
+    failed: str = ""
+    """What it said where the new build failed and the old one did not; empty where it did not."""
+    built: Changes | None = None
+    """What changes in the result of the build; None where it was not built."""

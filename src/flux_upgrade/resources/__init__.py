@@ -1,0 +1,1 @@
+"""Where the tree names versions of Flux's APIs."""
