@@ -30,6 +30,7 @@ from idle import idle  # noqa: E402
 from overlay import overlay  # noqa: E402
 from promote import promote  # noqa: E402
 from rebase import LAYER, rebase  # noqa: E402
+from scan import scan  # noqa: E402
 
 from flux_upgrade import cli  # noqa: E402
 from flux_upgrade.edges.directory import DirectoryReleases  # noqa: E402
@@ -57,7 +58,7 @@ def main() -> int:
     compileall.compile_dir(str(ROOT / "src"), quiet=1)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        for name in ("idle", "artifact"):
+        for name in ("idle", "artifact", "scan"):
             (work / name).mkdir()
         source = REAL if REAL.is_dir() else written_release.write_source(work / "releases")
         releases = DirectoryReleases(str(source))
@@ -68,6 +69,7 @@ def main() -> int:
             idle(work / "idle", source, TAG, ROOT / "src"),
             _inside(releases, options),
             _trees(work, source),
+            scan(work / "scan", source, TAG, ROOT / "src"),
             _artifact(work / "artifact", source, releases),
         ]
     PAGE.write_text("\n".join(sections))

@@ -1,4 +1,4 @@
-"""The first half of the demo: Flux is kept current. Each part goes on where the one before it ended."""
+"""The first part of the demo: Flux is kept current. Each part goes on where the one before it ended."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import yaml
 from github_stand_in import StandIn
 from github_stand_in.flux import publish_releases
 from github_stand_in.model import Pull
-from job import Done, Job
+from job import Done, Job, depth_of
 from pages import keep_pull_requests, results, state_of, told_calls
 from stage import Clone, Machine, Surprise, say, show, title
 
@@ -35,6 +35,7 @@ class Demo:
         workflow = yaml.safe_load(fleet.WORKFLOW.read_text())
         token = hub.token("actions", workflow["jobs"]["upgrade"]["permissions"])
         self.job = Job(hub, self.repository, token, machine, folder)
+        self.job.depth = depth_of(workflow)
 
     def perform(self) -> None:
         """All of it."""

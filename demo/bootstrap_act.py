@@ -1,4 +1,4 @@
-"""The second half of the demo: Flux comes into repositories, and is kept current from there on."""
+"""The last part of the demo: Flux comes into repositories, and is kept current from there on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import yaml
 from github_stand_in import Repository, StandIn
 from github_stand_in.flux import publish_releases
 from github_stand_in.model import Pull
-from job import Done, Job
+from job import Done, Job, depth_of
 from pages import keep_pull_requests, results, state_of, told_calls
 from stage import ROOT, Machine, Surprise, say, show, title
 
@@ -45,7 +45,7 @@ class BootstrapDemo:
 
     def new_repository(self) -> None:
         """Created, with access, and Flux in its first commit."""
-        title("7. Bootstrap: somebody presses Run workflow, and there is a repository with Flux in it")
+        title("9. Bootstrap: somebody presses Run workflow, and there is a repository with Flux in it")
         manager = self.hub.create_repository("acme/platform", {"README.md": b"# Platform\n"}, is_private=True)
         workflow = _read(NEW_REPOSITORY)
         app, ours = _steps(workflow, "create-github-app-token", "flux-upgrade")
@@ -63,11 +63,12 @@ class BootstrapDemo:
 
     def first_upgrade(self) -> None:
         """By the workflow that came with it, and nothing else."""
-        title("8. v2.9.4 comes out: the new repository's own workflow proposes it, with no configuration")
+        title("10. v2.9.4 comes out: the new repository's own workflow proposes it, with no configuration")
         atlas = self.hub.repositories["acme/atlas"]
         workflow = yaml.safe_load(atlas.files()[UPGRADES])
         token = self.hub.token("actions", workflow["jobs"]["upgrade"]["permissions"])
         job = Job(self.hub, atlas, token, self._machine, self.folder)
+        job.depth = depth_of(workflow)
         done = self._run(job, "schedule", "nothing-yet", "none", {})
         say(f"\n{results(done)}\n")
         self.hub.clock.set(fleet.DATES["v2.9.4"])
@@ -80,7 +81,7 @@ class BootstrapDemo:
 
     def from_template(self) -> None:
         """A repository with something in it gets a pull request, and nothing else."""
-        title("9. Bootstrap of a repository with content: its first push opens one pull request")
+        title("11. Bootstrap of a repository with content: its first push opens one pull request")
         files = {"README.md": TEAM_PAGE, ".github/workflows/bootstrap.yml": FROM_TEMPLATE.read_bytes()}
         shop = self.hub.create_repository("acme/shop", files, is_private=True)
         head = shop.head()
@@ -93,7 +94,7 @@ class BootstrapDemo:
 
     def again(self) -> None:
         """It converges: what is there is not made twice, before and after the merge."""
-        title("10. Run again, before and after the merge: nothing is left to do")
+        title("12. Run again, before and after the merge: nothing is left to do")
         shop = self.hub.repositories["acme/shop"]
         for name in ("again", "merged"):
             done = self._from_template(shop, "workflow_dispatch", name, "none")

@@ -55,6 +55,44 @@ jobs:
     ".tool-versions": "flux2 2.8.7\n",
 }
 
+# The third one: what a minor breaks, beside a cluster.
+APP = "apps/shop.yaml"
+_USED = """\
+apiVersion: helm.toolkit.fluxcd.io/v1beta2 # as the wiki has it
+kind: HelmRelease
+metadata:
+  name: shop
+  namespace: apps
+spec:
+  interval: 10m
+---
+apiVersion: notification.toolkit.fluxcd.io/v1
+kind: Alert
+metadata:
+  name: shop
+  namespace: apps
+spec:
+  eventSeverity: error
+"""
+_FROZEN = """\
+patches:
+- patch: |
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata:
+      name: kustomize-controller
+      namespace: flux-system
+    spec:
+      template:
+        spec:
+          containers:
+          - name: manager
+            args:
+            - --watch-all-namespaces
+            - --log-level=debug
+            - --enable-leader-election
+"""
+
 BEGINNING = "2026-07-24T05:17:00Z"
 # When Flux's releases of these names were published. A minor cools down for 7 days from its .0.
 DATES = {
@@ -101,6 +139,18 @@ def build_pinned(clone: Clone, source: str) -> None:
     manifest = _rendered(clone, source, "v2.8.7")
     pins = {path: text.encode() for path, text in PINS.items()}
     _commit(clone, {**_cluster(PRODUCTION, manifest), **pins})
+
+
+def used(clone: Clone, source: str) -> Mapping[str, bytes]:
+    """The files of a cluster whose apps use an old API version, and whose patch replaces a whole list."""
+    files = _cluster(PRODUCTION, _rendered(clone, source, "v2.8.8"))
+    kustomization = f"{PRODUCTION}/kustomization.yaml"
+    return {
+        **files,
+        kustomization: files[kustomization] + _FROZEN.encode(),
+        APP: _USED.encode(),
+        ".github/flux-upgrade.yaml": b"policy: minor # what breaks nothing needs no approval\n",
+    }
 
 
 def _commit(clone: Clone, files: Mapping[str, bytes]) -> None:

@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 from github_stand_in import Call, Repository, StandIn, Token
@@ -34,6 +35,13 @@ class Done:
     """To the API, in their order."""
 
 
+def depth_of(workflow: Mapping[str, Any]) -> int:
+    """How many commits a workflow's one job checks out; 0: all of them."""
+    (job,) = workflow["jobs"].values()
+    (step,) = (each for each in job["steps"] if each.get("uses", "").startswith("actions/checkout@"))
+    return int(step["with"].get("fetch-depth", 1))
+
+
 class Job:
     """The job of a workflow in ``repository``, as often as wanted."""
 
@@ -46,6 +54,8 @@ class Job:
         self._runs = 0
         self.checks_out = True
         """Whether the workflow has a step for that."""
+        self.depth = 1
+        """So many commits are checked out; 0: all of them, with all branches."""
 
     def run(self, event: str, name: str, inputs: Mapping[str, str], *, ends_with: int = 0) -> Done:
         """Run it, and keep what it leaves in a folder of this name. Raises Surprise."""
@@ -78,17 +88,20 @@ class Job:
         return done
 
     def _check_out(self, folder: Path) -> None:
-        """As actions/checkout does: one commit, and no credential stays behind."""
+        """As actions/checkout does: no credential stays behind."""
         basic = base64.b64encode(f"x-access-token:{self._token.value}".encode()).decode()
         header = {
             "GIT_CONFIG_COUNT": "1",
             "GIT_CONFIG_KEY_0": "http.extraheader",
             "GIT_CONFIG_VALUE_0": f"AUTHORIZATION: basic {basic}",
         }
+        fetched = f"--no-tags --depth={self.depth} origin +refs/heads/main:refs/remotes/origin/main"
+        if not self.depth:
+            fetched = "--tags origin +refs/heads/*:refs/remotes/origin/*"
         for command in (
             "git init --quiet --initial-branch=main",
             f"git remote add origin {self._hub.url}/{self._repository.full_name}",
-            "git fetch --quiet --no-tags --depth=1 origin +refs/heads/main:refs/remotes/origin/main",
+            f"git fetch --quiet {fetched}",
             "git checkout --quiet -B main refs/remotes/origin/main",
         ):
             self._machine.run(command.split(), folder, header)

@@ -23,6 +23,12 @@ def keep_pull_requests(repository: Repository, folder: Path) -> None:
         (kept / f"{name}.diff").write_bytes(diff)
 
 
+def changed_lines(repository: Repository, pull: Pull) -> list[str]:
+    """What it removes and adds, without what stands around it."""
+    diff = repository.store.git("diff", "--unified=0", f"{pull.head_sha}^", pull.head_sha).decode()
+    return [line for line in diff.splitlines() if line[:1] in "+-" and line[:2] != "--"]
+
+
 def state_of(pull: Pull) -> str:
     """In one word."""
     if pull.merged_at:

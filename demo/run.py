@@ -20,6 +20,7 @@ from pathlib import Path
 import fleet
 from acts import Demo
 from bootstrap_act import BootstrapDemo
+from content_act import ContentDemo
 from github_stand_in import Clock, StandIn
 from stage import ROOT, Surprise, say, title
 
@@ -47,6 +48,11 @@ def main() -> int:
             StandIn(Path(work, "hub"), Clock(fleet.BEGINNING)) as hub,
         ):
             Demo(hub, Path(work), folder).perform()
+        with (
+            tempfile.TemporaryDirectory(prefix="flux-upgrade-demo-") as work,
+            StandIn(Path(work, "hub"), Clock(fleet.BEGINNING)) as hub,
+        ):
+            ContentDemo(hub, Path(work), folder).perform()
         with (
             tempfile.TemporaryDirectory(prefix="flux-upgrade-demo-") as work,
             StandIn(Path(work, "hub"), Clock(fleet.BEGINNING)) as hub,

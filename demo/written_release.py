@@ -13,7 +13,7 @@ import io
 import json
 import re
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 TAGS = ("v2.0.0-rc.3", "v2.6.3", "v2.6.4", "v2.7.1", "v2.8.7", "v2.8.8", "v2.9.3", "v2.9.4")
@@ -30,6 +30,9 @@ _GROUPS = {
     ),
     "source-watcher": ("source.extensions.fluxcd.io", "ArtifactGenerator", "artifactgenerators"),
 }
+
+Apis = Callable[[str, str], Sequence[str]]
+"""Kind and tag → the versions that the release serves, of which the first is stored."""
 
 
 def numbers(tag: str) -> tuple[int, int]:
@@ -50,27 +53,32 @@ def components(tag: str) -> tuple[str, ...]:
     return tuple(name for name in _GROUPS if name != "source-watcher" or numbers(tag)[0] >= 7)
 
 
-def files(tag: str) -> dict[str, str]:
+def served(kind: str, tag: str) -> Sequence[str]:
+    """The versions of every kind, unless somebody writes another history."""
+    del kind
+    return ("v1",) if numbers(tag)[0] >= 9 else ("v1", "v1beta2")
+
+
+def files(tag: str, apis: Apis = served) -> dict[str, str]:
     """What the release's manifests.tar.gz holds."""
     return {
         "policies.yaml": _policies(tag),
         "rbac.yaml": _rbac(tag),
-        **{f"{name}.yaml": _controller(name, tag) for name in components(tag)},
+        **{f"{name}.yaml": _controller(name, tag, apis) for name in components(tag)},
     }
 
 
-def _controller(name: str, tag: str) -> str:
-    group, kind, plural = _GROUPS[name]
-    documents = [_crd(name, group, kind, plural, tag), _account(name)]
+def _controller(name: str, tag: str, apis: Apis) -> str:
+    documents = [_crd(name, tag, apis(_GROUPS[name][1], tag)), _account(name)]
     if name in ("source-controller", "notification-controller", "source-watcher"):
         documents.append(_service(name))
     return "---\n".join([*documents, _deployment(name, tag)])
 
 
-def _crd(name: str, group: str, kind: str, plural: str, tag: str) -> str:
+def _crd(name: str, tag: str, versions: Sequence[str]) -> str:
+    group, kind, plural = _GROUPS[name]
     minor, _ = numbers(tag)
-    served = ["v1"] if minor >= 9 else ["v1", "v1beta2"]
-    versions = "".join(
+    entries = "".join(
         f"""  - name: {version}
     schema:
       openAPIV3Schema:
@@ -84,9 +92,9 @@ def _crd(name: str, group: str, kind: str, plural: str, tag: str) -> str:
             type: object
         type: object
     served: true
-    storage: {"true" if version == "v1" else "false"}
+    storage: {"true" if version == versions[0] else "false"}
 """
-        for version in served
+        for version in versions
     )
     return f"""apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -105,7 +113,7 @@ spec:
     singular: {kind.lower()}
   scope: Namespaced
   versions:
-{versions}"""
+{entries}"""
 
 
 def _account(name: str) -> str:

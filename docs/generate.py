@@ -21,8 +21,12 @@ from pathlib import Path
 
 from flux_upgrade import action_yml, cli, config, errors
 from flux_upgrade.arguments import build_parser
+from flux_upgrade.breaks.row import Span
+from flux_upgrade.breaks.table import ROWS
 from flux_upgrade.decision import HoldReason
+from flux_upgrade.manifests.changes.values import Content
 from flux_upgrade.manifests.proof import Verdict
+from flux_upgrade.markdown import code, plain
 
 ROOT = Path(__file__).resolve().parent.parent
 _REPORT = re.compile(r"(?<=<!-- report: )([a-z0-9-]+)( -->\n```\n)(?:.*?)(?=^```$)", re.DOTALL | re.MULTILINE)
@@ -94,6 +98,10 @@ ENVIRONMENT = (
     (
         "KUBECONFIG",
         "Of `bootstrap --context`, where `--kubeconfig` is not given; without either, no cluster is touched.",
+    ),
+    (
+        "GITHUB_ACTIONS",
+        "Where it is `true`, `check` and `migrate` annotate the lines that they are about, as GitHub shows them.",
     ),
     (
         "CI_SERVER_HOST, GITEA_ACTIONS, FORGEJO_ACTIONS",
@@ -265,6 +273,34 @@ HOLDS = {
     HoldReason.WORKFLOW_PERMISSION: (
         "The pin stands in a workflow, which `GITHUB_TOKEN` cannot change.",
         "Give the action a token with the permission `workflows`, or list the file under `ignore`.",
+        "0",
+    ),
+    HoldReason.BLOCKED_BY_API_REMOVAL: (
+        (
+            "Manifests use a version of an API that the target does not serve, and somebody has to move them: "
+            "a field has no successor, a template, or `migrate: off`."
+        ),
+        "Change the lines that the report names; `flux-upgrade check --to VERSION` says when nothing is left.",
+        f"{errors.ApiRemoved.exit_code} with `--to`, else 0",
+    ),
+    HoldReason.MIGRATION_PENDING: (
+        "Manifests have to be moved to other API versions first, which a pull request of its own does.",
+        "Merge that pull request.",
+        "0",
+    ),
+    HoldReason.COMPONENT_IN_USE: (
+        "A controller would be gone, and there are resources of its kinds.",
+        "Remove these resources, or keep the component.",
+        "0",
+    ),
+    HoldReason.OVERLAY_BREAKS: (
+        "A patch, a replacement or an image of the kustomization beside the manifest does not fit the target.",
+        "Change the lines that the report names.",
+        "0",
+    ),
+    HoldReason.KUBERNETES_TOO_OLD: (
+        "The target refuses the version of Kubernetes that `kubernetes-version` states.",
+        "Upgrade the clusters first, or correct what the config file says.",
         "0",
     ),
     HoldReason.ORPHAN: (
@@ -486,7 +522,48 @@ def action_page() -> str:
 
 def config_page() -> str:
     """Every key of the config file."""
-    return _page([config.reference()])
+    told = docstrings(Content)
+    return _page(
+        [
+            config.reference(),
+            "## Changes",
+            "What `needs-approval` can name.",
+            _table(("Change", "What a release does"), [(f"`{each}`", told[each]) for each in Content]),
+        ]
+    )
+
+
+def breaks_page() -> str:
+    """What changed without a schema that says so."""
+    rows: list[tuple[str, ...]] = [
+        (
+            "; ".join(map(_releases, row.spans)),
+            f"[`{row.slug}`]({row.source})",
+            ", ".join(row.kinds),
+            plain(row.told),
+            " ".join(filter(None, (code(row.keep) if row.keep else "", plain(row.hint)))),
+        )
+        for row in reversed(ROWS)
+    ]
+    return _page(
+        [
+            "# Breaks that no schema shows",
+            (
+                "`plan`, `upgrade` and `check` look in the repository for resources that these changes concern. "
+                "They name each with its file and line, and with the line that keeps the old behaviour. A change "
+                "is told on the way from a release that does not have it to one that does. Where a field, a "
+                "patch or a feature gate of a controller has decided already, nothing is said. Each rule leads "
+                "to where Flux says so."
+            ),
+            _table(
+                ("Flux", "Rule", "Concerns", "What changes", "What to do, to keep the old or to go on"), rows
+            ),
+        ]
+    )
+
+
+def _releases(span: Span) -> str:
+    return f"≥ {span.first}, < {span.end}" if span.end else f"≥ {span.first}"
 
 
 def config_schema() -> str:
@@ -529,6 +606,7 @@ def example(name: str) -> str:
 _FILLED = ((_REPORT, report), (_PULL_REQUEST, pull_request), (_EXAMPLE, example))
 PAGES: dict[str, Callable[[], str]] = {
     "action.md": action_page,
+    "breaks.md": breaks_page,
     "cli.md": cli_page,
     "config.md": config_page,
     "config.schema.json": config_schema,

@@ -31,6 +31,8 @@ class Case:
     exit_code: int
     released: Mapping[str, str]
     """Release → when it was published, where the case is about dates."""
+    runs: int
+    """After so many nothing is left to do: more than one where the first makes way for the next."""
     images: tuple[str, ...] | None
     """What the registry ``REGISTRY`` has, ``fluxcd/source-controller:v1.9.4``; None: nobody asks it."""
 
@@ -74,6 +76,7 @@ def _read(folder: Path) -> Case:
         tuple(stated.pop("args")),
         stated.pop("exit-code"),
         stated.pop("released", {}),
+        stated.pop("runs", 1),
         tuple(stated.pop("images")) if "images" in stated else None,
     )
     assert not stated, f"{folder.name}/case.toml: unknown keys {', '.join(stated)}"

@@ -11,6 +11,7 @@ from flux_upgrade import kinds
 from flux_upgrade.around import Around
 from flux_upgrade.clusters import Member, is_named
 from flux_upgrade.config import Config
+from flux_upgrade.contents import Contents, Sources
 from flux_upgrade.errors import CheckoutDiffers
 from flux_upgrade.groups import assign, of_artifact
 from flux_upgrade.kinds import Installation, Pin, artifact, gotk
@@ -25,7 +26,16 @@ from flux_upgrade.pull_requests import run_rounds
 from flux_upgrade.results import Round
 from flux_upgrade.surroundings.artifact_references import references
 from flux_upgrade.surroundings.syncs import syncs
-from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux, WrittenReleases, regenerator, rendered
+from memory import (
+    MemoryArtifacts,
+    MemoryCharts,
+    MemoryHistory,
+    MemoryTree,
+    NoFlux,
+    WrittenReleases,
+    regenerator,
+    rendered,
+)
 from own_artifacts import MemoryOwnArtifacts
 
 NOW = datetime(2026, 9, 1, tzinfo=UTC)
@@ -76,6 +86,8 @@ class World:
     """The artifact that the run is about; None: it is about the repository."""
     warned: list[str] = field(default_factory=list)
     """What was said before the first write."""
+    history: MemoryHistory | None = None
+    """What the files were; None: nobody looks at what upgrades mean."""
 
     def gathered(self) -> Gathered:
         """Everything that was read."""
@@ -100,6 +112,15 @@ class World:
             head=self.head,
             found=frozenset(each.path for each in found),
             explain=lambda path, base: CheckoutDiffers(f"{path} differs from {base[:4]}", hint="git pull"),
+            contents=self._contents(tree),
+        )
+
+    def _contents(self, tree: MemoryTree) -> Contents | None:
+        history = self.history
+        if history is None:
+            return None
+        return Contents(
+            Sources(tree, self.using, lambda: history, lambda: None, self.config.is_ignored),
         )
 
     def run(self, forge: Forge) -> Round:

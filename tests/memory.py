@@ -11,6 +11,7 @@ from flux_upgrade.errors import FluxUpgradeError, ReleaseNotFound, SourceUnavail
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model import Release, ReleaseManifests
+from flux_upgrade.ports import Pasts
 
 
 class MemoryTree:
@@ -47,6 +48,18 @@ class MemoryTree:
             del self.files[path]
 
 
+class MemoryHistory:
+    """The port FileHistory over a mapping: path → what it was, oldest first."""
+
+    def __init__(self, pasts: Mapping[str, Pasts] = {}) -> None:
+        self._pasts = pasts
+        self.asked: list[str] = []
+
+    def of(self, path: str) -> Pasts:
+        self.asked.append(path)
+        return self._pasts.get(path, Pasts())
+
+
 class NoFlux:
     """The port FluxCli on a machine without one."""
 
@@ -60,8 +73,10 @@ class NoFlux:
 class WrittenReleases:
     """The port Releases over the releases of the demo."""
 
-    def __init__(self, tags: Sequence[str] = written_release.TAGS) -> None:
-        self.files = {tag: written_release.files(tag) for tag in tags}
+    def __init__(
+        self, tags: Sequence[str] = written_release.TAGS, apis: written_release.Apis = written_release.served
+    ) -> None:
+        self.files = {tag: written_release.files(tag, apis) for tag in tags}
         self.published_texts: dict[str, str] = {}
         self.hashes: dict[str, dict[str, str]] = {}
         self.commits: dict[str, str] = {}

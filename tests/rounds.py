@@ -12,7 +12,7 @@ from flux_upgrade.decision import Hold, Subject
 from flux_upgrade.errors import FluxUpgradeError
 from flux_upgrade.forge import Repository
 from flux_upgrade.groups import Team
-from flux_upgrade.plan import Plan
+from flux_upgrade.plan import Plan, Resources
 from flux_upgrade.planning import Asked, TeamPlan, plan_teams
 from flux_upgrade.proposal import Proposal
 from flux_upgrade.proposals import proposals_of
@@ -84,6 +84,7 @@ def round_of(*teams: TeamPlan, results: Sequence[Result] = (), warnings: Sequenc
 
 def team_of(name: str, *plans: Plan) -> TeamPlan:
     """A group with these plans, each of a cluster of its own."""
-    members = (Member(plan.installation, plan.path) for plan in plans)
+    found = ((plan.installation, plan.path) for plan in plans)
+    members = (Member(each, path) for each, path in found if not isinstance(each, Resources))
     clusters = tuple(Cluster(member.path, member.path, (member,)) for member in members)
     return TeamPlan(Team(name, name, Group(name), clusters), plans)

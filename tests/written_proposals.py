@@ -10,6 +10,7 @@ from typing import Any
 
 import written_release
 
+import written_impacts
 from flux_upgrade.config import Group, applied
 from flux_upgrade.decision import Candidate, Hold, HoldReason, Subject
 from flux_upgrade.kinds import gotk
@@ -60,6 +61,8 @@ class Stated:
     """Install flags that are to change."""
     take_release: bool = False
     held: Mapping[str, Any] | None = None
+    impact: Mapping[str, Any] | None = None
+    """What the upgrade means, as ``written_impacts.impact`` takes it; with ``moved``, all moves go along."""
     count: int = 1
     why: str = "v2.9.4 is the newest release"
 
@@ -70,13 +73,17 @@ def proposal(
     name: str = "clusters/staging",
     approved: bool = True,
     releases: WrittenReleases | None = None,
+    files: Mapping[str, str] | None = None,
 ) -> Proposal:
-    """A proposal for these installations; one with default flags where none is given."""
+    """A proposal for these installations; one with default flags where none is given.
+
+    ``files``: with resources of Flux's, by path.
+    """
     using = Regenerator(releases or ToldReleases(), NoFlux())
     upgrades, held = [], []
     for each in stated or (Stated(),):
         candidate = Candidate(subject, each.target, approved, why=each.why)
-        for plan in _plans(each, candidate, using):
+        for plan in _plans(each, candidate, using, files or {}):
             (upgrade,) = plan.decisions
             if isinstance(upgrade, Upgrade):
                 upgrades.append((plan, upgrade))
@@ -94,7 +101,35 @@ def proposal(
     )
 
 
-def _plans(stated: Stated, candidate: Candidate, using: Regenerator) -> Iterator[Plan]:
+def migration(
+    stated: Mapping[str, Any],
+    files: Mapping[str, str],
+    *held: Stated,
+    name: str = "clusters/staging",
+    approved: bool = True,
+    count: int = 1,
+) -> Proposal:
+    """A proposal that moves resources in ``files``, as ``written_impacts.migrations`` takes it, ``count`` times.
+
+    ``held``: the installations that wait.
+    """
+    if count > 1:
+        stated, files = written_impacts.repeated(stated, files, count)
+    waiting = proposal(*held, name=name, files=files).held if held else ()
+    return Proposal(
+        slug=name.replace("/", "-"),
+        name=name,
+        group=Group(name) if len(held) > 1 else Group(),
+        subject=Subject.MIGRATION,
+        branch=f"flux-upgrade/{name.replace('/', '-')}/migration",
+        upgrades=tuple(written_impacts.migrations(stated, files, approved=approved)),
+        held=waiting,
+    )
+
+
+def _plans(
+    stated: Stated, candidate: Candidate, using: Regenerator, files: Mapping[str, str]
+) -> Iterator[Plan]:
     text = using.regenerate(applied(stated.options, InstallOptions(stated.version))).text
     for edit in stated.edits:
         text = _edited(text, *edit)
@@ -105,11 +140,16 @@ def _plans(stated: Stated, candidate: Candidate, using: Regenerator) -> Iterator
         assert options is not None
         wanted = applied(stated.flags, options)._replace(version=candidate.target)
         change = gotk.change(installation, wanted, using, take_release=stated.take_release)
+        known = None
+        if stated.impact is not None:
+            old = installation.content
+            known = written_impacts.impact(stated.impact, files, old, change.new, candidate.target)
         if stated.held is not None:
             hold = Hold(HoldReason(stated.held["reason"]), subject=candidate.subject, target=candidate.target)
             hold = replace(hold, **{key: value for key, value in stated.held.items() if key != "reason"})
             tried = {hold.subject: change} if change.carried.conflicts else {}
-            yield Plan(installation, installation.path, (hold,), tried)
+            impacts = {hold.subject: known} if known is not None else {}
+            yield Plan(installation, installation.path, (hold,), tried, impacts)
             continue
         assert not change.carried.conflicts
         settled_change = settled(change, installation, candidate.target, EveryImage(), checks=True)
@@ -118,7 +158,9 @@ def _plans(stated: Stated, candidate: Candidate, using: Regenerator) -> Iterator
         flags = tuple(
             (name, spell(before[name]), spell(after[name])) for name in after if before[name] != after[name]
         )
-        yield Plan(installation, installation.path, (Upgrade(candidate, settled_change, flags),))
+        moved = known.files if known is not None and stated.impact and stated.impact.get("moved") else ()
+        upgrade = Upgrade(candidate, settled_change, flags, known, moved)
+        yield Plan(installation, installation.path, (upgrade,))
 
 
 def _edited(text: str, old: str, new: str, controller: str = "") -> str:
@@ -159,8 +201,9 @@ def names() -> list[str]:
 def case(name: str) -> Case:
     """The case of a folder. Its ``case.toml``: a description, what ``proposal`` takes, ``[[installation]]``
     as ``Stated``, ``[around]`` as ``Surroundings``, ``[notes]`` by release (``repeat-notes`` times), and
-    the releases that are ``unverified``, or ``published`` and newer than the rules. With a ``team``, it has
-    what ``written_sets.Repository`` takes instead.
+    the releases that are ``unverified``, or ``published`` and newer than the rules. ``[files]`` have resources
+    of Flux's. With a ``migration``, it is what moves them, and the installations wait for it. With a
+    ``team``, it has what ``written_sets.Repository`` takes instead.
     """
     stated = tomllib.loads((CASES / name / "case.toml").read_text(encoding="utf-8"))
     assert stated.pop("description")
@@ -172,8 +215,11 @@ def case(name: str) -> Case:
     )
     installations = [
         Stated(**{key.replace("-", "_"): value for key, value in each.items()})
-        for each in stated.pop("installation", [{}])
+        for each in stated.pop("installation", [] if "migration" in stated else [{}])
     ]
+    if "migration" in stated:
+        of = migration(stated.pop("migration"), stated.pop("files"), *installations, **stated)
+        return Case(CASES / name, of, surroundings)
     stated["subject"] = Subject(stated.get("subject", "patch"))
     if "team" in stated:
         team, subject = stated.pop("team"), stated.pop("subject")

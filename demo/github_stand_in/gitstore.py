@@ -46,6 +46,18 @@ class CommitObject:
 
 
 @dataclass(frozen=True)
+class Changed:
+    """A file that a commit changed."""
+
+    status: str
+    """A letter: ``A``, ``M``, ``D``, ``R`` and so on."""
+    path: str
+    oid: str
+    old: str = ""
+    """Where it was, should it have been renamed."""
+
+
+@dataclass(frozen=True)
 class Entry:
     """A file of a tree. ``oid`` empty: it is to be removed."""
 
@@ -188,6 +200,19 @@ class GitStore:
     def ahead(self, base: str, head: str) -> tuple[str, ...]:
         """Ids of the commits of ``head`` that ``base`` does not have, newest first."""
         return tuple((self._asked("rev-list", head, f"^{base}") or b"").decode().split())
+
+    def files_of(self, commit: str) -> tuple[Changed, ...]:
+        """What a commit changed, compared with its first parent, and what it renamed."""
+        parents = self.read(commit).parents[:1]
+        against = (*parents, commit) if parents else ("--root", commit)
+        listed = self._asked("diff-tree", "-r", "-z", "-M", "--raw", "--no-commit-id", *against) or b""
+        words = iter(listed.decode("utf-8", "surrogateescape").split("\0")[:-1])
+        found = []
+        for about in words:
+            *_, before, after, status = about.split(" ")
+            old = next(words) if status[0] in "RC" else ""
+            found.append(Changed(status[0], next(words), before if status == "D" else after, old))
+        return tuple(found)
 
     def is_ancestor(self, old: str, new: str) -> bool:
         """Whether ``new`` contains ``old``."""

@@ -14,7 +14,7 @@ from github_stand_in.gitstore import Entry, Moved, Person
 from github_stand_in.model import Status
 from github_stand_in.refusals import Refused, invalid
 from github_stand_in.repository import FORGE
-from github_stand_in.rest import Context, Route
+from github_stand_in.rest import Context, Route, paged
 from github_stand_in.shapes import number_of
 from github_stand_in.shapes_git import GitShapes
 
@@ -40,6 +40,15 @@ def create_blob(context: Context) -> Response:
         raise Refused(422, "content is not valid Base64") from None
     sha = context.repository.store.blob(data)
     return Response(201, {"sha": sha, "url": f"{context.shaped(GitShapes).url}/git/blobs/{sha}"})
+
+
+def read_blob(context: Context) -> Response:
+    """GET /git/blobs/{file_sha}."""
+    _require_content(context)
+    sha = context.parameters["file_sha"]
+    if context.repository.store.kind(sha) != "blob":
+        raise Refused(404, "Not Found")
+    return Response(200, context.shaped(GitShapes).blob(sha))
 
 
 def create_tree(context: Context) -> Response:
@@ -109,6 +118,18 @@ def read_commit(context: Context) -> Response:
     if context.repository.store.kind(sha) != "commit":
         raise Refused(404, "Not Found")
     return Response(200, context.shaped(GitShapes).commit(context.repository.store.read(sha)))
+
+
+def read_whole_commit(context: Context) -> Response:
+    """GET /commits/{ref}: with the files that it changed, page by page."""
+    _require_content(context)
+    store = context.repository.store
+    sha = context.repository.resolve(context.parameters["ref"])
+    if not sha:
+        raise Refused(422, f"No commit found for SHA: {context.parameters['ref']}")
+    shapes = context.shaped(GitShapes)
+    page = paged(context, [shapes.changed(sha, each) for each in store.files_of(sha)])
+    return Response(200, {**shapes.whole_commit(store.read(sha)), "files": page.body}, page.headers)
 
 
 def read_tree(context: Context) -> Response:
@@ -201,6 +222,7 @@ def create_status(context: Context) -> Response:
 _GIT = "/repos/{owner}/{repo}/git"
 ROUTES = (
     Route("POST", f"{_GIT}/blobs", "contents", create_blob),
+    Route("GET", f"{_GIT}/blobs/{{file_sha}}", "contents", read_blob),
     Route("POST", f"{_GIT}/trees", "contents", create_tree),
     Route("GET", f"{_GIT}/trees/{{tree_sha}}", "contents", read_tree),
     Route("POST", f"{_GIT}/commits", "contents", create_commit),
@@ -210,5 +232,6 @@ ROUTES = (
     Route("DELETE", f"{_GIT}/refs/{{ref}}", "contents", delete_ref),
     Route("GET", f"{_GIT}/ref/{{ref}}", "contents", read_ref),
     Route("GET", f"{_GIT}/matching-refs/{{ref}}", "contents", matching_refs),
+    Route("GET", "/repos/{owner}/{repo}/commits/{ref}", "contents", read_whole_commit),
     Route("POST", "/repos/{owner}/{repo}/statuses/{sha}", "statuses", create_status),
 )

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from github_stand_in.gitstore import SIGNATURE, CommitObject, Entry, Person
+import base64
+from urllib.parse import quote
+
+from github_stand_in.gitstore import SIGNATURE, Changed, CommitObject, Entry, Person
 from github_stand_in.model import Status, moment
 from github_stand_in.shapes import Json, Shapes, number_of
+
+_STATUS = {"A": "added", "M": "modified", "D": "removed", "R": "renamed", "T": "changed"}
 
 
 class GitShapes(Shapes):
@@ -66,6 +71,52 @@ class GitShapes(Shapes):
                 "verified_at": moment(commit.committer.at) if commit.is_signed else None,
             },
         }
+
+    def blob(self, sha: str) -> Json:
+        """A blob."""
+        content = self.repository.store.content(sha)
+        return {
+            "sha": sha,
+            "node_id": f"B_{sha}",
+            "size": len(content),
+            "url": f"{self.url}/git/blobs/{sha}",
+            "content": base64.encodebytes(content).decode(),
+            "encoding": "base64",
+        }
+
+    def whole_commit(self, commit: CommitObject) -> Json:
+        """A commit outside of the Git data API, without its files."""
+        url = f"{self.url}/commits/{commit.oid}"
+        shown = self.commit(commit)
+        parents = [{**each, "url": each["url"].replace("/git/", "/")} for each in shown["parents"]]
+        inner = {name: shown[name] for name in ("author", "committer", "message", "tree", "verification")}
+        return {
+            "sha": commit.oid,
+            "node_id": shown["node_id"],
+            "url": url,
+            "html_url": shown["html_url"],
+            "comments_url": f"{url}/comments",
+            "commit": {**inner, "url": shown["url"], "comment_count": 0},
+            "author": self.user(commit.author.name),
+            "committer": self.user(commit.committer.name),
+            "parents": parents,
+        }
+
+    def changed(self, commit: str, file: Changed) -> Json:
+        """A file that a commit changed; nobody here asks how many lines."""
+        path = quote(file.path, safe="/", errors="surrogateescape")
+        shown: Json = {
+            "sha": file.oid,
+            "filename": file.path,
+            "status": _STATUS[file.status],
+            "additions": 0,
+            "deletions": 0,
+            "changes": 0,
+            "blob_url": f"{self.html}/blob/{commit}/{path}",
+            "raw_url": f"{self.html}/raw/{commit}/{path}",
+            "contents_url": f"{self.url}/contents/{path}?ref={commit}",
+        }
+        return {**shown, "previous_filename": file.old} if file.old else shown
 
     def status(self, status: Status) -> Json:
         """A commit status."""

@@ -52,7 +52,23 @@ def answers_of(  # noqa: PLR0913 two sources, and the four facts that select fro
             muted.append(_closed(Subject(state.subject), state.target, issue))
         elif issue.is_open and APPROVED in issue.labels:
             approved.append(minor_of(state.target))
-    return Answers(tuple(dict.fromkeys(muted)), tuple(dict.fromkeys(approved)))
+    migrated, unmigrated = _migrated(branches, path, current)
+    return Answers(tuple(dict.fromkeys(muted)), tuple(dict.fromkeys(approved)), tuple(migrated), unmigrated)
+
+
+def _migrated(branches: Iterable[Branch], path: str, current: str) -> tuple[list[str], str]:
+    """The releases at which `flux migrate` ran; where it was to run after a merge, and nobody says so."""
+    migrated, unmigrated = [], ""
+    for branch in branches:
+        for pull in branch.pulls:
+            state = state_of(pull)
+            if state is None or not state.migrate or not markers.target_of(state, path):
+                continue
+            if markers.is_ticked(pull.body, markers.MIGRATED):
+                migrated += state.migrate.split(",")
+            elif pull.state is PullState.MERGED and current in state.migrate.split(","):
+                unmigrated = pull.url if markers.target_of(state, path) == current else unmigrated
+    return migrated, unmigrated
 
 
 def _newest(issues: Iterable[Issue], team: str) -> Iterator[tuple[Issue, markers.State]]:
@@ -142,7 +158,7 @@ def _refusals(state: markers.State, pull: PullRequest, path: str, current: str) 
     if state.subject not in set(Subject):
         return
     subject = Subject(state.subject)
-    if pull.state is PullState.MERGED:
+    if pull.state is PullState.MERGED and subject is not Subject.MIGRATION:
         own_target = markers.target_of(state, path)
         tag = own_target if own_target != state.target else _merged_target(pull) or own_target
         target, own = Version.parse(tag), Version.parse(current)

@@ -11,6 +11,7 @@ from flux_upgrade.arguments_shared import (
     boolean_text,
     declare_authorities,
     declare_docker,
+    declare_impact,
     declare_registry,
     declare_releases,
     list_of,
@@ -174,6 +175,7 @@ def _policy(parser: argparse.ArgumentParser) -> None:
         help="false: propose a release without asking the registry, where it is not ghcr.io/fluxcd, for its "
         "images (default: what the config file says, else true)",
     )
+    declare_impact(parser)
     parser.add_argument(
         "--promote",
         choices=("tag", "pull-request"),
@@ -210,6 +212,18 @@ def _upgrade(parser: argparse.ArgumentParser) -> None:
         default="hold",
         help="what to do where the release changed what was edited by hand (default: hold)",
     )
+
+
+def _check(parser: argparse.ArgumentParser) -> None:
+    from flux_upgrade.arguments_apis import declare_check
+
+    declare_check(parser)
+
+
+def _migrate(parser: argparse.ArgumentParser) -> None:
+    from flux_upgrade.arguments_apis import declare_migrate
+
+    declare_migrate(parser)
 
 
 def _rollback(parser: argparse.ArgumentParser) -> None:
@@ -249,6 +263,8 @@ COMMANDS = {
     "inspect": (_inspect, "say what every installation really is"),
     "plan": (_plan, "show what an upgrade would do, and why"),
     "upgrade": (_upgrade, "upgrade every installation in a tree, or by pull request"),
+    "check": (_check, "find manifests with API versions that a release does not serve"),
+    "migrate": (_migrate, "move manifests to API versions that a release serves"),
     "rollback": (_rollback, "take an artifact's tag back to what it stood for before"),
     "bootstrap": (_bootstrap, "set Flux up in a repository that has none"),
     "config": (_config, "check the config file"),

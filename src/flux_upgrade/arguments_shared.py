@@ -73,3 +73,48 @@ def declare_registry(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--password-stdin", action="store_true", help="read the password or token for --username from stdin"
     )
+
+
+def declare_impact(parser: argparse.ArgumentParser) -> None:
+    """What is known of the clusters, and what is done about what an upgrade breaks in the repository."""
+    config = "(default: what the config file says, else"
+    parser.add_argument(
+        "--migrate",
+        choices=("before", "with-upgrade", "off"),
+        default="",
+        help="when manifests with API versions that the target does not serve are moved: by a pull request "
+        f"before the upgrade, with it, or by people {config} before)",
+    )
+    parser.add_argument(
+        "--ladder",
+        type=boolean,
+        default=None,
+        metavar="BOOL",
+        help=f"false: propose one jump, even where it takes several releases to get there {config} true)",
+    )
+    declare_scan(parser)
+    parser.add_argument(
+        "--kubernetes-version",
+        default="",
+        metavar="VERSION",
+        help=f"what the clusters run, like 1.33 {config} not known)",
+    )
+    parser.add_argument(
+        "--migrated",
+        type=boolean,
+        default=False,
+        metavar="BOOL",
+        help="true: `flux migrate` ran in the clusters, with the release that they are at (default: false)",
+    )
+
+
+def declare_scan(parser: argparse.ArgumentParser) -> None:
+    """Where to look for what an upgrade breaks."""
+    parser.add_argument(
+        "--scan",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="files to search for what an upgrade breaks, as in .gitignore; repeatable (default: what the "
+        "config file says, else all)",
+    )

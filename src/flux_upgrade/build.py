@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from flux_upgrade.artifact.address import Address
     from flux_upgrade.edges.checkout import Checkout, Place
     from flux_upgrade.edges.http import Client
+    from flux_upgrade.edges.kustomize import Kustomize
     from flux_upgrade.edges.registry_credentials import CredentialSource
     from flux_upgrade.edges.spool import Spool
     from flux_upgrade.kinds import World
@@ -228,6 +229,14 @@ def build_worktree(settings: Settings) -> Worktree:
 
     worktree = DirectoryWorktree(settings.path)
     return RecordingWorktree(worktree) if settings.dry_run else worktree
+
+
+def build_kustomize(settings: Settings) -> Kustomize | None:
+    """What builds a kustomization on this machine; None: nothing does."""
+    from flux_upgrade.edges import kustomize
+
+    environment = {"HOME": settings.home, "PATH": settings.search_path, **settings.git}
+    return kustomize.find(settings.search_path, environment)
 
 
 def read_text(path: str, hint: str) -> str:

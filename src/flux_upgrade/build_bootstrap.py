@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from flux_upgrade.bootstrapping.places import Place as SecretPlace
     from flux_upgrade.config import Config
     from flux_upgrade.edges.forges.remotes import Remote as Server
-    from flux_upgrade.edges.kustomize import Kustomize
     from flux_upgrade.ports import Cluster, Forge, Hosting, Remote
 
 _FLAVOURS = {
@@ -171,10 +170,3 @@ def build_cluster(settings: Settings, kubeconfig: str, context: str) -> Cluster:
     from flux_upgrade.edges.kubernetes.connect import connect
 
     return connect(kubeconfig, context, build_timing(settings))
-
-
-def build_kustomize(settings: Settings) -> Kustomize | None:
-    """What builds a kustomization on this machine; None: nothing does."""
-    from flux_upgrade.edges import kustomize
-
-    return kustomize.find(settings.search_path, _environment(settings))

@@ -1,27 +1,32 @@
-"""Where the pull requests are: settings, config and the checkout's remote → a forge."""
+"""Where the repository is: settings, config and the checkout's remote → a forge, and its history."""
 
 from __future__ import annotations
+
+from contextlib import suppress
 
 from flux_upgrade.build import build_checkout, build_client, build_timing
 from flux_upgrade.config import Config
 from flux_upgrade.edges.checkout import find
-from flux_upgrade.ports import Forge
+from flux_upgrade.errors import UsageError
+from flux_upgrade.ports import FileHistory, Forge
 from flux_upgrade.settings import Settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.edges.checkout import Checkout
 
 _GITHUB = "github"
 
 
 def build_forge(settings: Settings, config: Config) -> Forge:
     """The forge of ``--repository``, or of the checkout's remote ``origin``. Raises UsageError."""
-    asked = settings.repository
-    if asked and ":" not in asked and asked.count("/") == 1 and config.forge in ("", _GITHUB):
-        return github_forge(settings, asked)
-    from flux_upgrade.edges.forges.remotes import Remote, flavour_of, parse, repository_of
+    if _is_name(settings.repository, config):
+        return github_forge(settings, settings.repository)
+    from flux_upgrade.edges.forges.remotes import Remote, parse, repository_of
 
     checkout = build_checkout(settings, find(settings.path))
-    url = asked or checkout.remote_url()
-    runner = {**settings.git, "GITHUB_SERVER_URL": settings.github.server_url}
-    flavour = config.forge or flavour_of(url, runner)
+    url = settings.repository or checkout.remote_url()
+    flavour = _flavour(settings, config, url)
     if flavour == _GITHUB:
         return github_forge(settings, repository_of(url))
     from flux_upgrade.edges.forges.git import GitForge
@@ -46,3 +51,49 @@ def github_forge(settings: Settings, repository: str) -> Forge:
         api_url=github.api_url,
         graphql_url=github.graphql_url,
     )
+
+
+def build_history(settings: Settings, config: Config) -> FileHistory:
+    """What files were: as Git has it, or GitHub, where the checkout is shallow. Raises nothing."""
+    from flux_upgrade.edges.git_history import GitHistory
+
+    place = find(settings.path)
+    checkout = build_checkout(settings, place)
+    with suppress(UsageError):
+        if place.is_checkout and (checkout.is_shallow() or checkout.is_partial()):
+            repository = _repository_on_github(settings, config, checkout)
+            if repository and settings.tokens.repository:
+                return _github_history(settings, repository, checkout.head())
+    return GitHistory(checkout)
+
+
+def _github_history(settings: Settings, repository: str, head: str) -> FileHistory:
+    from flux_upgrade.edges.forges.github import owner_and_name
+    from flux_upgrade.edges.forges.github_history import GitHubHistory
+    from flux_upgrade.edges.forges.github_hosting_reads import GitHubReads
+
+    github = settings.github
+    client = build_client(settings, github.api_url, settings.tokens.repository)
+    reads = GitHubReads(client, build_timing(settings), github.api_url, github.graphql_url)
+    return GitHubHistory(reads, owner_and_name(repository), head)
+
+
+def _repository_on_github(settings: Settings, config: Config, checkout: Checkout) -> str:
+    """``owner/name``; empty where the forge is another one. Raises UsageError."""
+    if _is_name(settings.repository, config):
+        return settings.repository
+    from flux_upgrade.edges.forges.remotes import repository_of
+
+    url = settings.repository or checkout.origin()
+    return repository_of(url) if url and _flavour(settings, config, url) == _GITHUB else ""
+
+
+def _is_name(asked: str, config: Config) -> bool:
+    """Whether ``--repository`` is ``owner/name``, of GitHub."""
+    return bool(asked) and ":" not in asked and asked.count("/") == 1 and config.forge in ("", _GITHUB)
+
+
+def _flavour(settings: Settings, config: Config, url: str) -> str:
+    from flux_upgrade.edges.forges.remotes import flavour_of
+
+    return config.forge or flavour_of(url, {**settings.git, "GITHUB_SERVER_URL": settings.github.server_url})

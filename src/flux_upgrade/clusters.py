@@ -15,7 +15,7 @@ from functools import cached_property
 
 from flux_upgrade.kinds import PIN_KINDS, Installation, Pin
 from flux_upgrade.kinds.pin import Role
-from flux_upgrade.plan import Found
+from flux_upgrade.plan import Found, Resources
 from flux_upgrade.values import NamedTuple
 
 COPIES = frozenset({"kustomize-remote-base", "terraform", "eksctl"})
@@ -71,7 +71,7 @@ OF_CLUSTERS = (Role.INSTALLS, Role.OPERATOR)
 """Roles of what a cluster moves together."""
 
 
-def role_of(found: Found) -> Role:
+def role_of(found: Found | Resources) -> Role:
     """What depends on it."""
     return Role.INSTALLS if isinstance(found, Installation) else found.role
 

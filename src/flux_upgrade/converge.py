@@ -28,9 +28,8 @@ from flux_upgrade.forge import (
     UpdateIssue,
     UpdatePull,
 )
-from flux_upgrade.kinds import PinChange
 from flux_upgrade.markers import State
-from flux_upgrade.plan import files_after
+from flux_upgrade.plan import Migration, Plan, Upgrade, files_after
 from flux_upgrade.proposal import Proposal, Surroundings
 
 _PLAN = "Flux-Upgrade-Plan"
@@ -236,12 +235,19 @@ def _state(proposal: Proposal, around: Surroundings) -> State:
         paths=tuple(
             sorted(
                 {
-                    markers.path_entry(plan.path, upgrade.target, proposal.target)
+                    markers.path_entry(path, upgrade.target, proposal.target)
                     for plan, upgrade in proposal.upgrades
+                    for path in _about(plan, upgrade)
                 }
             )
         ),
+        migrate=",".join(proposal.migrates_at),
     )
+
+
+def _about(plan: Plan, upgrade: Upgrade) -> tuple[str, ...]:
+    """The installations that a pull request is about, whatever files it changes."""
+    return upgrade.change.waiting if isinstance(upgrade.change, Migration) else (plan.path,)
 
 
 def _status(proposal: Proposal, around: Surroundings) -> Status:
@@ -252,9 +258,7 @@ def _extras(proposal: Proposal) -> Extras:
     group = proposal.group
     patch = group.auto_merge and proposal.is_patch and not proposal.is_pending
     # What has to be done before merging, such as a signature, waits for whoever does it.
-    is_ready = not any(
-        isinstance(upgrade.change, PinChange) and upgrade.change.todo for _, upgrade in proposal.upgrades
-    )
+    is_ready = not pull_request.has_to_do(proposal)
     return Extras(group.labels, group.assignees, group.reviewers, auto_merge=patch and is_ready)
 
 

@@ -41,12 +41,26 @@ class Guards(NamedTuple):
             hold = self._differs(plan) if has_open else None
         return plan if hold is None else plan._replace(decisions=(hold,), tried={})
 
+    def differing(self, plan: Plan) -> Plan:
+        """The plan of a file whose resources are moved, held where the base has another one."""
+        hold = self._differs(plan)
+        return plan if hold is None else plan._replace(decisions=(hold,))
+
     def _differs(self, plan: Plan) -> Hold | None:
         if self.repository is None or not self.writes:
             return None
-        if self.repository.files[plan.path].holds(plan.installation.content):
+        moved = [(file.path, file.content) for each in plan.upgrades for file in each.moved]
+        for path, content in ((plan.path, plan.installation.content), *moved):
+            hold = self._differs_at(self.repository, path, content)
+            if hold is not None:
+                return hold
+        return None
+
+    def _differs_at(self, repository: Repository, path: str, content: bytes) -> Hold | None:
+        # Files that are moved are asked about once it is known that they are.
+        if path not in repository.files or repository.files[path].holds(content):
             return None
-        why = self.explain(plan.path, self.repository.base_oid)
+        why = self.explain(path, repository.base_oid)
         return Hold(HoldReason.CHECKOUT_DIFFERS, why.message, why.hint, CheckoutDiffers)
 
     def _forbidden(self, plan: Plan) -> Hold | None:

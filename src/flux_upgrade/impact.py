@@ -30,6 +30,9 @@ class Impact(NamedTuple):
     hops: tuple[str, ...] = ()
     """The releases to go to, one after the other, where one step is not enough; the last is the goal."""
 
+    migrated: tuple[str, ...] = ()
+    """The releases at which `flux migrate` ran in the cluster, as people said; tags."""
+
     @property
     def moves(self) -> tuple[Move, ...]:
         """Uses that go to another version by themselves."""

@@ -1,1 +1,85 @@
-"""The fewest hops from one release to another, where one step is not enough."""
+"""The fewest hops from one release to another, where one step is not enough.
+
+Flux supports any jump within a major version (https://fluxcd.io/flux/installation/upgrade/). Two things
+stand in the way of some: a CRD that lacks the version in which objects are stored, which the API server
+refuses, and manifests of which no version is served before and after. A release in between that has both
+bridges either: `flux migrate` is run there, and the manifests are moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+from flux_upgrade.manifests.crds import Served
+from flux_upgrade.resources.use import Use
+from flux_upgrade.versions import precedence
+
+Way = tuple[str, ...]
+
+
+def hops(  # noqa: PLR0913, PLR0917  (what a way depends on)
+    current: str,
+    target: str,
+    tags: Sequence[str],
+    served: Callable[[str], Served],
+    crds: Collection[str],
+    uses: Iterable[Use],
+) -> Way | None:
+    """The releases to go to, one after the other, of which the last is ``target``.
+
+    Empty where one step will do, None where no way leads there. Of equally short ways, the one
+    that goes farthest first.
+
+    ``tags``: releases that may be stopped at, in any order. ``served``: what a release serves; asked
+    about few of them. ``crds``: names of those that are installed, before or after. ``uses``: of the
+    repository, all or those alone that have to move.
+    """
+    kinds = {(use.group, use.kind) for use in uses}
+
+    def leads(start: str, end: str) -> bool:
+        return _leads(served(start), served(end), crds, kinds)
+
+    if leads(current, target):
+        return ()
+    stops = list(_stops(current, target, tags))
+    ways: list[Way] = [(current,)]
+    while ways:
+        further: list[Way] = []
+        for way in ways:
+            for stop in _above(way[-1], stops):
+                if not leads(way[-1], stop):
+                    continue
+                if leads(stop, target):
+                    return (*way[1:], stop, target)
+                stops.remove(stop)
+                further.append((*way, stop))
+        ways = further
+    return None
+
+
+def _leads(start: Served, end: Served, crds: Collection[str], kinds: Collection[tuple[str, str]]) -> bool:
+    """Whether one step will do, once `flux migrate` has run at its start and the manifests were moved."""
+    shared = start.crds.keys() & end.crds.keys()
+    return all(
+        end.crds[name].version(start.crds[name].storage) is not None for name in shared.intersection(crds)
+    ) and all(
+        start.kinds[kind].served & end.kinds[kind].served
+        for kind in kinds
+        if kind in start.kinds and kind in end.kinds
+    )
+
+
+def _stops(current: str, target: str, tags: Sequence[str]) -> Iterator[str]:
+    """The last patch of each minor in between, newest first; within a minor no version of an API goes."""
+    first, last = precedence(current)[:2], precedence(target)[:2]
+    seen: set[tuple[int, ...]] = set()
+    for tag in sorted(tags, key=precedence, reverse=True):
+        minor = precedence(tag)[:2]
+        is_stable = precedence(tag)[3]
+        if is_stable and first < minor < last and minor not in seen:
+            seen.add(minor)
+            yield tag
+
+
+def _above(tag: str, stops: Sequence[str]) -> list[str]:
+    return [stop for stop in stops if precedence(stop) > precedence(tag)]

@@ -64,6 +64,20 @@ def plain(text: str, longest: int = 400) -> str:
     return BREAK + escaped if _BLOCK.match(escaped) else escaped
 
 
+def prose(text: str) -> str:
+    """As running text of ours, in which names stand between backticks; they come out as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0 or not all(parts[1::2]):
+        return plain(text)
+    return "".join(code(part) if at % 2 else _inner(part) for at, part in enumerate(parts))
+
+
+def _inner(text: str) -> str:
+    """As running text between two others."""
+    before, after = (" " if text != bare else "" for bare in (text.lstrip(), text.rstrip()))
+    return f"{before}{plain(text)}{after}" if text.strip() else before
+
+
 def code(text: str, longest: int = _LONGEST) -> str:
     """As code, where GitHub looks for neither mentions nor references; ours look for markers there."""
     shown = shortened(visible(text), longest).replace("<!--", f"<{BREAK}!--")

@@ -22,6 +22,8 @@ OPENING = "Flux-Upgrade-Opening"
 TARGET = "Flux-Upgrade-Target"
 REBASE = "rebase"
 SKIP = "skip"
+MIGRATED = "migrated"
+"""The box by which people say that `flux migrate` ran in the cluster."""
 PROOF = "flux-upgrade/proof"
 """The context of the commit status."""
 PENDING = "flux-upgrade/pending"
@@ -50,6 +52,8 @@ class State(NamedTuple):
     """``digest_of`` each file that it changes, and ``@v2.8.8`` where that one goes to another release."""
     closed: str = ""
     """Why we closed it; empty for one that a person closed."""
+    migrate: str = ""
+    """The releases at which `flux migrate` has run once the box is ticked, tags with commas between."""
 
 
 def path_entry(path: str, target: str, highest: str) -> str:
@@ -144,9 +148,9 @@ def text_of(body: str) -> str | None:
     return body[begin.end() : end].strip() if begin is not None and end >= 0 else None
 
 
-def checkbox(name: str, told: str) -> str:
-    """A box that a person may tick."""
-    return f"- [ ] <!-- flux-upgrade:{name} --> {told}"
+def checkbox(name: str, told: str, *, is_ticked: bool = False) -> str:
+    """A box that a person may tick, or has ticked."""
+    return f"- [{'x' if is_ticked else ' '}] <!-- flux-upgrade:{name} --> {told}"
 
 
 def is_ticked(body: str, name: str) -> bool:

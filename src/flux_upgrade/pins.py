@@ -139,6 +139,12 @@ class PinPlanner:
         why = f"the CLI serves {first} at {target}, and is kept within one minor of its clusters"
         return decided._replace(why=why)
 
+    def carried_out(self, subjected: Subjected, candidate: Candidate) -> Upgrade | Hold:
+        """One step of the pin of ``subjected``."""
+        pin = subjected.installation
+        assert isinstance(pin, Pin)  # noqa: S101 the caller has seen to it
+        return self._upgrade(pin, candidate)
+
     def _carried_out(self, subjected: Subjected, pin: Pin, decisions: Sequence[Candidate | Hold]) -> Plan:
         return _plan(subjected, tuple(self._upgrade(pin, each) for each in decisions))
 

@@ -4,11 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from flux_upgrade.config.values import Migrate
 from flux_upgrade.decision import Candidate, Hold, Subject
 from flux_upgrade.kinds import Change, Installation, Pin, PinChange
+from flux_upgrade.kinds.pin import Role
 from flux_upgrade.policy import Answers, Policy
 from flux_upgrade.textedit import Replacement, edited
 from flux_upgrade.values import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.impact import Impact
+    from flux_upgrade.migration.values import Migrated
+
+
+class Resources(NamedTuple):
+    """A file with resources of Flux's that are moved to other versions of their APIs."""
+
+    path: str
+    """Relative to the repository's root."""
+    content: bytes
+    version: str
+    """The release that the cluster is at, a tag."""
+
+    @property
+    def kind(self) -> str:
+        """As installations and pins have one."""
+        return "resources"
+
+    @property
+    def role(self) -> Role:
+        """Nothing runs because of them."""
+        return Role.RESOURCES
+
+
+class Migration(NamedTuple):
+    """What becomes of such a file."""
+
+    migrated: Migrated
+    waiting: tuple[str, ...]
+    """Paths of the installations that wait until this is merged."""
+
+    @property
+    def replacements(self) -> tuple[Replacement, ...]:
+        """All of the file's."""
+        return tuple(edit for move in self.migrated.moves for edit in move.edits)
+
 
 Found = Installation | Pin
 """Whatever decides which Flux a cluster runs: a vendored manifest, or a pin."""
@@ -18,9 +59,13 @@ class Upgrade(NamedTuple):
     """The installation can go to a release; whether it may is ``approved``."""
 
     candidate: Candidate
-    change: Change | PinChange
+    change: Change | PinChange | Migration
     flags: tuple[tuple[str, str, str], ...] = ()
     """Install flags that are to change, as was asked for: name, value before, value afterwards."""
+    impact: Impact | None = None
+    """What it means besides; None: nobody looked."""
+    moved: tuple[Migrated, ...] = ()
+    """Files with resources that go to other versions of their APIs in the same commit."""
 
     @property
     def subject(self) -> Subject:
@@ -41,13 +86,15 @@ class Upgrade(NamedTuple):
 class Plan(NamedTuple):
     """One installation and what is to become of it."""
 
-    installation: Found
+    installation: Found | Resources
     path: str
     """Relative to the repository's root."""
     decisions: tuple[Upgrade | Hold, ...]
     """At least one."""
     tried: Mapping[Subject, Change] = {}
     """What was tried and held for a conflict, to show its conflicts."""
+    impacts: Mapping[Subject, Impact] = {}
+    """What is known of that which is held."""
 
     @property
     def line(self) -> int:
@@ -86,6 +133,12 @@ class Terms(NamedTuple):
     take_release: bool = False
     check_images: bool = True
     """Whether a registry other than Flux's own is asked for the target's images."""
+    migrate: Migrate = Migrate.BEFORE
+    ladder: bool = True
+    scan: tuple[str, ...] = ()
+    kubernetes: str = ""
+    gates: frozenset[str] = frozenset()
+    """These five: see ``config.Group``."""
 
 
 def files_after(upgrades: Iterable[tuple[Plan, Upgrade]]) -> dict[str, bytes]:
@@ -94,12 +147,24 @@ def files_after(upgrades: Iterable[tuple[Plan, Upgrade]]) -> dict[str, bytes]:
     edits: dict[str, list[Replacement]] = {}
     contents: dict[str, bytes] = {}
     for plan, upgrade in upgrades:
-        if isinstance(upgrade.change, PinChange):
+        if isinstance(upgrade.change, Change):
+            files[plan.path] = upgrade.change.new
+        else:
             edits.setdefault(plan.path, []).extend(upgrade.change.replacements)
             contents[plan.path] = plan.installation.content
-        else:
-            files[plan.path] = upgrade.change.new
+        for file in upgrade.moved:
+            edits.setdefault(file.path, []).extend(edit for move in file.moves for edit in move.edits)
+            contents[file.path] = file.content
     return files | {path: edited(contents[path], replacements) for path, replacements in edits.items()}
+
+
+def files_before(upgrades: Iterable[tuple[Plan, Upgrade]]) -> dict[str, bytes]:
+    """What stands in the place of ``files_after`` now."""
+    found: dict[str, bytes] = {}
+    for plan, upgrade in upgrades:
+        found[plan.path] = plan.installation.content
+        found |= {file.path: file.content for file in upgrade.moved}
+    return found
 
 
 class Subjected(NamedTuple):

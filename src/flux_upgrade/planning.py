@@ -11,12 +11,12 @@ from flux_upgrade.answers import answers_of, minor_of
 from flux_upgrade.around import Around
 from flux_upgrade.clusters import Cluster, Member, role_of
 from flux_upgrade.config import Config, Group
-from flux_upgrade.decision import Hold, HoldReason, Subject
-from flux_upgrade.errors import CheckoutDiffers
+from flux_upgrade.decision import Candidate, Hold, HoldReason, Subject
+from flux_upgrade.errors import CheckoutDiffers, Unreadable
 from flux_upgrade.forge import Repository
 from flux_upgrade.groups import Team, branch_name
 from flux_upgrade.guards import Guards
-from flux_upgrade.kinds import Installation, World
+from flux_upgrade.kinds import Installation, Pin, World
 from flux_upgrade.kinds.pin import Role
 from flux_upgrade.model import Release
 from flux_upgrade.plan import Plan, Subjected, Terms, Upgrade
@@ -24,10 +24,13 @@ from flux_upgrade.policy import Answers
 from flux_upgrade.together import together
 from flux_upgrade.upgrade import ManifestPlanner
 from flux_upgrade.values import NamedTuple
+from flux_upgrade.versions import precedence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.contents import Contents
     from flux_upgrade.pins import PinPlanner
+    from flux_upgrade.weighing import Weigher
 
 
 class Asked(NamedTuple):
@@ -42,6 +45,8 @@ class Asked(NamedTuple):
     """Branch that pull requests go into; empty: the default branch."""
     writes: bool = True
     """False: what would be done is told, from any checkout."""
+    migrated: bool = False
+    """Whether `flux migrate` ran in the clusters, at the releases that they are at."""
 
 
 class TeamPlan(NamedTuple):
@@ -50,12 +55,21 @@ class TeamPlan(NamedTuple):
     team: Team
     plans: tuple[Plan, ...]
     """In the order of the team's members."""
+    migrations: tuple[Plan, ...] = ()
+    """Of the files whose resources are moved before, each with one decision."""
 
     @property
     def sets(self) -> Iterator[tuple[Plan, ...]]:
-        """The same, cluster by cluster: what moves together."""
+        """The same, cluster by cluster: what moves together. Files that are moved before, one by one."""
         plans = iter(self.plans)
-        return (tuple(islice(plans, len(cluster.members))) for cluster in self.team.clusters)
+        yield from (tuple(islice(plans, len(cluster.members))) for cluster in self.team.clusters)
+        yield from ((plan,) for plan in self.migrations)
+
+    @property
+    def moved(self) -> Iterator[str]:
+        """Paths of the files whose resources are moved, before or with an upgrade."""
+        yield from (plan.path for plan in self.migrations)
+        yield from (file.path for plan in self.plans for each in plan.upgrades for file in each.moved)
 
 
 class Gathered(NamedTuple):
@@ -76,6 +90,8 @@ class Gathered(NamedTuple):
     """Paths of all installations, ignored ones too; None: only a part of the repository was looked at."""
     explain: Callable[[str, str], CheckoutDiffers]
     """Path, commit of the base → why the checkout differs from the base there."""
+    contents: Contents | None = None
+    """What upgrades mean for the repository; None: nobody looks."""
 
 
 def branches_of(team: Team, config: Config) -> tuple[str, ...]:
@@ -86,7 +102,19 @@ def branches_of(team: Team, config: Config) -> tuple[str, ...]:
 def terms_of(group: Group, answers: Answers, asked: Asked) -> Terms:
     """What governs the installations of a group."""
     take_release = asked.take_release or group.take_release
-    return Terms(group.policy, answers, group.flags, asked.to, take_release, group.check_images)
+    return Terms(
+        group.policy,
+        answers,
+        group.flags,
+        asked.to,
+        take_release,
+        group.check_images,
+        group.migrate,
+        group.ladder,
+        group.scan,
+        group.kubernetes,
+        group.gates,
+    )
 
 
 def plan_teams(gathered: Gathered, repository: Repository | None = None) -> tuple[TeamPlan, ...]:
@@ -112,9 +140,9 @@ def _can_lead(plan: Plan) -> bool:
     found = plan.installation
     if role_of(found) is not Role.INSTALLS or not found.version:
         return False
-    if isinstance(found, Installation):
-        return all(hold.reason is not HoldReason.ORPHAN for hold in plan.holds)
-    return found.is_movable
+    if isinstance(found, Pin):
+        return found.is_movable
+    return all(hold.reason is not HoldReason.ORPHAN for hold in plan.holds)
 
 
 class _Teams:
@@ -132,6 +160,8 @@ class _Teams:
         )
         self._versions: dict[str, str] = {}
         """Name of a cluster → the release that it is at; filled as clusters are planned."""
+        self._migrations: dict[str, list[Plan]] = {}
+        """Slug of a team → the files that are moved before its clusters are upgraded."""
         world = gathered.world
         self._manifests = ManifestPlanner(world.regenerator, world.artifacts, gathered.releases, gathered.now)
 
@@ -152,14 +182,21 @@ class _Teams:
             if version:
                 self._versions.setdefault(cluster.name, version)
         for team in self._gathered.teams:
-            yield TeamPlan(team, tuple(plan for cluster in team.clusters for plan in plans[id(cluster)]))
+            yield TeamPlan(
+                team,
+                tuple(plan for cluster in team.clusters for plan in plans[id(cluster)]),
+                tuple(map(self._guards.differing, self._migrations.get(team.slug, ()))),
+            )
 
     def _cluster(self, team: Team, cluster: Cluster) -> Sequence[Plan]:
         """Manifests decide by themselves, the first that can be upgraded speaks for all; pins follow it."""
         plans: list[Plan] = []
         lead: Plan | None = None
         for member in cluster.members:
-            plan = self._member(self._subjected(team, member), cluster, lead)
+            subjected = self._subjected(team, member)
+            plan = self._member(subjected, cluster, lead)
+            if isinstance(member.installation, Installation) or (lead is None and not cluster.is_tools):
+                plan = self._weighed(plan, subjected, team, cluster)
             plans.append(plan)
             if lead is None and _can_lead(plan):
                 lead = plan
@@ -178,6 +215,46 @@ class _Teams:
         if lead is None:
             return self._pins.lead(subjected, found)
         return self._pins.follow(subjected, found, lead)
+
+    def _weighed(self, plan: Plan, subjected: Subjected, team: Team, cluster: Cluster) -> Plan:
+        """The plan of what speaks for a cluster, as far as nothing that it breaks is in the way."""
+        weigher = self._weigher if plan.upgrades else None
+        # What is not ours to move needs no look: whatever holds it is said later, for all of the cluster.
+        if weigher is None or self._guards.guarded(plan, cluster, has_open=False) is not plan:
+            return plan
+
+        def redirect(candidate: Candidate) -> Upgrade | Hold:
+            found = subjected.installation
+            planner = self._manifests if isinstance(found, Installation) else self._pins
+            return planner.carried_out(subjected, candidate)
+
+        try:
+            weighed = weigher.weigh(plan, subjected, team.slug, self._others(cluster), redirect)
+        except Unreadable as error:
+            hold = Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable)
+            return plan._replace(decisions=(hold,))
+        self._migrations.setdefault(team.slug, []).extend(weighed.migrations)
+        return weighed.plan
+
+    @cached_property
+    def _weigher(self) -> Weigher | None:
+        if self._gathered.contents is None:
+            return None
+        # Late: nearly every run has nothing to weigh.
+        from flux_upgrade.weighing import Weigher
+
+        return Weigher(self._gathered.contents)
+
+    def _others(self, cluster: Cluster) -> tuple[str, ...]:
+        """The releases that the other clusters are at."""
+        found = (
+            member.installation.version
+            for team in self._gathered.teams
+            for each in team.clusters
+            if each is not cluster and not each.is_tools
+            for member in each.members[:1]
+        )
+        return tuple(sorted({version for version in found if version}, key=precedence))
 
     def _version(self, plans: Sequence[Plan]) -> str:
         """What the cluster is at when its tools are changed; empty where that is not known."""
@@ -202,16 +279,19 @@ class _Teams:
 
     def _answers(self, team: Team, member: Member) -> Answers:
         approve = self._gathered.asked.approve
+        current = member.installation.version
+        ran = (current,) if self._gathered.asked.migrated else ()
         if self._repository is None:
-            return Answers(approved=approve)
-        return answers_of(
+            return Answers(approved=approve, migrated=ran)
+        found = answers_of(
             [self._repository.branches[name] for name in branches_of(team, self._gathered.config)],
             self._repository.issues,
             team=team.slug,
             path=member.path,
-            current=member.installation.version,
+            current=current,
             asked=approve,
         )
+        return found._replace(migrated=found.migrated + ran)
 
     def _blocked(self, member: Member) -> Hold | None:
         if not isinstance(member.installation, Installation):

@@ -73,12 +73,20 @@ class Muted(NamedTuple):
     """Address of the pull request, or of the artifact."""
 
 
+_Mutes = tuple[tuple[Version, Muted], ...]
+"""Each with the version that it is about."""
+
+
 class Answers(NamedTuple):
     """What people answered to earlier proposals, and what they approved."""
 
     muted: tuple[Muted, ...] = ()
     approved: tuple[str, ...] = ()
     """``2.9`` (the minor and its patches) or ``v2.9.4`` (that version alone)."""
+    migrated: tuple[str, ...] = ()
+    """Releases at which `flux migrate` ran in the cluster, tags."""
+    unmigrated: str = ""
+    """Address of the merged pull request in which nobody has ticked yet that it ran; empty: there is none."""
 
 
 def decide(
@@ -131,9 +139,8 @@ class _Case:
         return frozenset(f"v{each}" if each.count(".") > 1 else each for each in bare)
 
     @cached_property
-    def muted(self) -> tuple[tuple[Version, Muted], ...]:
-        parsed = ((Version.parse(each.target), each) for each in self.answers.muted)
-        return tuple((version, each) for version, each in parsed if version is not None)
+    def muted(self) -> _Mutes:
+        return _mutes(self.answers)
 
     def subject_of(self, version: Version) -> Subject:
         if version.major != self.current.major:
@@ -225,19 +232,7 @@ class _Case:
         return first_of_line(self.listed, release.version).published, self.policy.minor_cool_down
 
     def _refused(self, subject: Subject, release: Listed) -> Hold | None:
-        """A person's answer to this release, to a newer patch of the same minor, or to the minor."""
-        found = [
-            (version, mute)
-            for version, mute in self.muted
-            if line_of(version) == line_of(release.version)
-            and (mute.subject is Subject.PATCH) is (subject is Subject.PATCH)
-            and (not _is_about_a_version(mute) or release.version <= version)
-        ]
-        if not found:
-            return None
-        version, mute = max(found, key=lambda each: (each[0], each[1].since, each[1].where))
-        detail = f"{mute.target} was {_DID[mute.reason]} by a person: {mute.where}"
-        return Hold(mute.reason, detail, _approve(subject, version), None, subject, mute.target, mute.since)
+        return _refusal(self.muted, subject, release.version)
 
     def beyond_the_range(self, decided: Sequence[Candidate | Hold]) -> Iterator[Hold]:
         """The newest release, should the range exclude it and nobody have approved it."""
@@ -253,6 +248,32 @@ class _Case:
             subject,
             newest.tag,
         )
+
+
+def refused(answers: Answers, subject: Subject, target: str) -> Hold | None:
+    """What people answered to a release, a tag, that is proposed on the way to another one."""
+    return _refusal(_mutes(answers), subject, Version(target.removeprefix("v")))
+
+
+def _mutes(answers: Answers) -> _Mutes:
+    parsed = ((Version.parse(each.target), each) for each in answers.muted)
+    return tuple((version, each) for version, each in parsed if version is not None)
+
+
+def _refusal(muted: _Mutes, subject: Subject, asked: Version) -> Hold | None:
+    """A person's answer to this release, to a newer patch of the same minor, or to the minor."""
+    found = [
+        (version, mute)
+        for version, mute in muted
+        if line_of(version) == line_of(asked)
+        and (mute.subject is Subject.PATCH) is (subject is Subject.PATCH)
+        and (not _is_about_a_version(mute) or asked <= version)
+    ]
+    if not found:
+        return None
+    version, mute = max(found, key=lambda each: (each[0], each[1].since, each[1].where))
+    detail = f"{mute.target} was {_DID[mute.reason]} by a person: {mute.where}"
+    return Hold(mute.reason, detail, _approve(subject, version), None, subject, mute.target, mute.since)
 
 
 def _is_about_a_version(mute: Muted) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, TypeVar
 
 from flux_upgrade.errors import FluxUpgradeError
 from flux_upgrade.model import Release, ReleaseManifests
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from flux_upgrade.cluster_objects import Kind, Object, Reference
     from flux_upgrade.forge import Done, Question, Repository, Step
     from flux_upgrade.hosting import DeployKey, Hosted, NewRepository
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Timing(NamedTuple):
@@ -187,13 +190,15 @@ class Past(NamedTuple):
     date: str
     """RFC 3339, UTC: when it was committed."""
     content: bytes
+    is_aside: bool = False
+    """It was so on a branch that was merged: the branch itself may never have been."""
 
 
 class Pasts(NamedTuple):
     """What a file was."""
 
     versions: tuple[Past, ...] = ()
-    """Each content once, at the commit that first had it; oldest first, the present one too."""
+    """Oldest first, the present one too; a content that came back is there again."""
     missing: str = ""
     """Why there may be older ones: a shallow checkout, no repository; empty: these are all."""
 
@@ -222,6 +227,18 @@ class Builder(Protocol):
 
         ``files``: path relative to the repository's root → content, all that it may refer to.
         ``name``: of the Kustomization in its ``gotk-sync.yaml``. Raises ClusterUnfit.
+        """
+        ...
+
+
+class Spread(Protocol):
+    """Work on many things at once, as far as that is possible."""
+
+    def __call__(self, work: Callable[[Sequence[T]], R], things: Sequence[T], chunk: int) -> Iterator[R]:
+        """``work`` on ``things``, ``chunk`` of them at a time: what it gives for each, in their order.
+
+        ``work`` reads and computes, and no more: it may be done by a copy of this process. It uses no
+        connection, and what it gives can be pickled. What it raises is raised here.
         """
         ...
 

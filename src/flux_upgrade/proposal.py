@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from flux_upgrade.clusters import Cluster
 from flux_upgrade.config import Group
 from flux_upgrade.decision import Subject
@@ -9,6 +11,10 @@ from flux_upgrade.model import Release
 from flux_upgrade.plan import Plan, Upgrade
 from flux_upgrade.values import NamedTuple
 from flux_upgrade.versions import Precedence, precedence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.impact import Impact
 
 
 class Proposal(NamedTuple):
@@ -45,6 +51,27 @@ class Proposal(NamedTuple):
     def is_patch(self) -> bool:
         """Whether it may be merged by itself, should the user want that."""
         return self.subject is Subject.PATCH
+
+    @property
+    def migrates_at(self) -> tuple[str, ...]:
+        """The releases at which people are to run `flux migrate`, tags; none where they need not.
+
+        That is a first hop once it is merged, where there are several; else the release that is left.
+        """
+        return tuple(sorted({tag for tag, _ in self._migrated()}, key=precedence))
+
+    @property
+    def is_migrated(self) -> bool:
+        """Whether people have said that it ran in each of the clusters."""
+        return all(tag in impact.migrated for tag, impact in self._migrated())
+
+    def _migrated(self) -> Iterator[tuple[str, Impact]]:
+        for plan, upgrade in self.upgrades:
+            impact, current = upgrade.impact, plan.installation.version
+            if impact is not None and impact.hops:
+                yield upgrade.target, impact
+            elif impact is not None and (impact.stored.refused or current in impact.migrated):
+                yield current, impact  # the box stays once it is ticked
 
     @property
     def is_pending(self) -> bool:

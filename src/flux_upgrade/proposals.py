@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from flux_upgrade.answers import minor_of
 from flux_upgrade.clusters import OF_CLUSTERS, role_of
@@ -12,7 +12,7 @@ from flux_upgrade.drift import drift_of
 from flux_upgrade.groups import branch_name
 from flux_upgrade.kinds import Pin
 from flux_upgrade.kinds.pin import Standing
-from flux_upgrade.plan import Found, Plan
+from flux_upgrade.plan import Found, Migration, Plan, Resources, Upgrade
 from flux_upgrade.planning import TeamPlan
 from flux_upgrade.proposal import Proposal
 from flux_upgrade.versions import Version, precedence
@@ -52,7 +52,7 @@ def proposals_of(planned: TeamPlan, config: Config, approve: tuple[str, ...]) ->
     for subject in Subject:
         all_of_them = tuple(
             (plan, upgrade)
-            for plan in planned.plans
+            for plan in (*planned.plans, *planned.migrations)
             for upgrade in plan.upgrades
             if upgrade.subject is subject
         )
@@ -68,9 +68,21 @@ def proposals_of(planned: TeamPlan, config: Config, approve: tuple[str, ...]) ->
                 upgrades=upgrades,
                 is_asked=any(upgrade.candidate.approval in approve for _, upgrade in upgrades),
                 drifting=tuple(cluster for cluster in team.clusters if drift_of(cluster)),
-                held=tuple(plan for plan in planned.plans if not plan.upgrades and is_held(plan)),
+                held=tuple(_left(planned, upgrades)),
             )
     return found
+
+
+def _left(planned: TeamPlan, upgrades: Sequence[tuple[Plan, Upgrade]]) -> Iterator[Plan]:
+    """See ``Proposal.held``; of manifests that are moved, those that wait for it."""
+    waiting = {
+        path
+        for _, each in upgrades
+        for path in (each.change.waiting if isinstance(each.change, Migration) else ())
+    }
+    for plan in planned.plans:
+        if plan.path in waiting if waiting else not plan.upgrades and is_held(plan):
+            yield plan
 
 
 def is_held(plan: Plan) -> bool:
@@ -90,6 +102,8 @@ def no_longer_needed(
     holds = [hold for plan in plans for hold in plan.holds]
     if target and listed is not None and target not in listed:
         return "withdrawn", f"{target} is not among Flux's releases any more."
+    if subject is Subject.MIGRATION:
+        return _moved(plans, target)
     ours = [hold for hold in holds if _is_about(hold, subject) and not _refuses_another(hold, target)]
     if any(hold.reason not in _ENDS_A_PROPOSAL for hold in ours):
         return None
@@ -107,6 +121,18 @@ def no_longer_needed(
     return _finished(plans, target)
 
 
+def _moved(plans: Sequence[Plan], target: str) -> tuple[str, str] | None:
+    """``no_longer_needed`` of manifests that are moved before an upgrade to ``target``."""
+    # What could not be looked at because of something else may still have to be moved.
+    if any(
+        hold.reason not in _ENDS_A_PROPOSAL and hold.subject not in plan.impacts
+        for plan in plans
+        for hold in plan.holds
+    ):
+        return None
+    return "done", f"There is nothing left to move for {target}, or it is not proposed any more."
+
+
 def _finished(plans: Sequence[Plan], target: str) -> tuple[str, str] | None:
     """``no_longer_needed``, where nothing is in the way of ``target``."""
     waiting = [plan for plan in plans if target and _is_before(plan.installation.version, target)]
@@ -118,7 +144,7 @@ def _finished(plans: Sequence[Plan], target: str) -> tuple[str, str] | None:
     return "done", "It is not needed any more: the base branch is at this version, or at a later one."
 
 
-def _takes_part(found: Found) -> bool:
+def _takes_part(found: Found | Resources) -> bool:
     """Whether anything could ever be proposed for it, or waits for it."""
     if not isinstance(found, Pin) or found.is_movable:
         return True

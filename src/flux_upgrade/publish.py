@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from flux_upgrade.errors import FluxUpgradeError, WriteFailed
-from flux_upgrade.plan import Plan, files_after
+from flux_upgrade.plan import Plan, files_after, files_before
 from flux_upgrade.ports import Worktree
 from flux_upgrade.values import NamedTuple
 
@@ -29,6 +29,7 @@ def publish(sets: Iterable[Sequence[Plan]], worktree: Worktree) -> Iterator[Outc
     """Write each file whole or not at all, and each of ``sets`` whole or not at all.
 
     A set are plans that belong together, those of a cluster; one that fails does not stop the others.
+    ``worktree``: the whole repository.
     """
     for plans in _joined(sets):
         failure = _write(plans, worktree)
@@ -41,7 +42,7 @@ def _joined(sets: Iterable[Sequence[Plan]]) -> Iterator[Sequence[Plan]]:
     """Sets that share a file are one: the file is written once."""
     found: list[tuple[set[str], list[Plan]]] = []
     for plans in sets:
-        paths, joined = {plan.path for plan in plans}, list(plans)
+        paths, joined = {path for plan in plans for path in _touched(plan)}, list(plans)
         for other in [each for each in found if not paths.isdisjoint(each[0])]:
             found.remove(other)
             paths, joined = paths | other[0], other[1] + joined
@@ -49,19 +50,24 @@ def _joined(sets: Iterable[Sequence[Plan]]) -> Iterator[Sequence[Plan]]:
     return (joined for _, joined in found)
 
 
+def _touched(plan: Plan) -> Iterator[str]:
+    yield plan.path
+    yield from (file.path for each in plan.upgrades for file in each.moved)
+
+
 def _write(plans: Sequence[Plan], worktree: Worktree) -> WriteFailed | None:
     moving = [(plan, plan.approved) for plan in plans]
     upgrades = [(plan, upgrade) for plan, upgrade in moving if upgrade is not None]
-    place = {plan.path: plan.installation for plan, _ in upgrades}
+    before = files_before(upgrades)
     done: dict[str, bytes] = {}
     try:
         for path, content in files_after(upgrades).items():
-            worktree.write(place[path].path, content, place[path].content)
+            worktree.write(path, content, before[path])
             done[path] = content
     except WriteFailed as error:
         for path, content in done.items():
             # Half a set would be a cluster whose pins disagree.
-            worktree.write(place[path].path, place[path].content, content)
+            worktree.write(path, before[path], content)
         return error
     return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from flux_upgrade import markers
 from flux_upgrade.answers import issue_of, minor_of, state_of
@@ -71,9 +71,8 @@ def run_rounds(
     first: it concerns everything.
     """
     results: dict[str, Result] = {}
-    repository = forge.look(question_of(gathered))
+    repository, plans = looked(gathered, forge)
     _require_base(gathered, repository)
-    plans = plan_teams(gathered, repository)
     for warning in (*repository.warnings, *unused_approvals(gathered, plans)):
         warn(warning)
     for attempt in range(_ROUNDS):
@@ -88,8 +87,7 @@ def run_rounds(
         if not any(_may_change(result, attempt + 1) for result in results.values()):
             break
         try:
-            repository = forge.look(question_of(gathered))
-            plans = plan_teams(gathered, repository)
+            repository, plans = looked(gathered, forge)
         except FluxUpgradeError:
             break  # what was done is told; the next run goes on from there
     results |= {
@@ -118,11 +116,23 @@ def _require_base(gathered: Gathered, repository: Repository) -> None:
         )
 
 
-def question_of(gathered: Gathered) -> Question:
-    """What has to be known about the repository."""
+def looked(gathered: Gathered, forge: Forge) -> tuple[Repository, tuple[TeamPlan, ...]]:
+    """The repository, and what is planned for it. Raises what ``Forge.look`` and ``plan_teams`` raise."""
+    repository = forge.look(question_of(gathered))
+    plans = plan_teams(gathered, repository)
+    more = {path for planned in plans for path in planned.moved} - repository.files.keys()
+    if not more:
+        return repository, plans
+    # Which files have to be moved is known once it is known what is proposed: nearly never any.
+    repository = forge.look(question_of(gathered, sorted(more)))
+    return repository, plan_teams(gathered, repository)
+
+
+def question_of(gathered: Gathered, more: Iterable[str] = ()) -> Question:
+    """What has to be known about the repository. ``more``: paths besides those of the installations."""
     return Question(
         branches=tuple(name for team in gathered.teams for name in branches_of(team, gathered.config)),
-        paths=tuple(member.path for team in gathered.teams for member in team.members),
+        paths=(*(member.path for team in gathered.teams for member in team.members), *more),
         base=gathered.asked.base,
         prefix=gathered.config.branch_prefix if gathered.found is not None else "",
     )

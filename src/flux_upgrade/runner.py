@@ -129,6 +129,12 @@ class Annotation(NamedTuple):
     line: int = 0
     """Counted from 1; 0: the file as a whole."""
 
+    @property
+    def note(self) -> str:
+        """For the summary, which has no lines to stand on."""
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{place}: {self.title}: {self.message}" if place else self.message
+
     def command(self) -> str:
         """The line that makes it."""
         where = {"title": self.title, "file": self.file, "line": str(self.line or "")}

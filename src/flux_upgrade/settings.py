@@ -64,7 +64,11 @@ class Settings(NamedTuple):
     options: InstallOptions = _ANY_RELEASE
     """``version`` empty: the newest stable release."""
     json: bool = False
+    annotates: bool = False
+    """Whether the run is a step of GitHub Actions, which shows findings on the lines that they are about."""
     to: str = ""
+    running: tuple[str, ...] = ()
+    """Releases that clusters run today, as they were given; empty: those that the repository installs."""
     dry_run: bool = False
     take_release: bool = False
     policy: str = ""
@@ -76,6 +80,16 @@ class Settings(NamedTuple):
     """Install flags that are to change, as ``config.parse_flags`` reads them."""
     check_images: bool | None = None
     """Whether a registry other than Flux's own is asked for images; None: the config file says it."""
+    migrate: str = ""
+    """When manifests with removed API versions are moved, as ``config.Migrate``; empty: the file says it."""
+    ladder: bool | None = None
+    """Whether to go release by release where one step is not enough; None: the file says it."""
+    scan: tuple[str, ...] = ()
+    """Patterns of the files that are searched for what breaks; empty: the file says it."""
+    kubernetes_version: str = ""
+    """What the clusters run; empty: the file says it."""
+    migrated: bool = False
+    """Whether ``flux migrate`` ran in the clusters, at the release that they are at."""
     repository: str = ""
     base: str = ""
     pull_request: bool = False
@@ -114,6 +128,8 @@ def parse_settings(argv: Sequence[str], env: Mapping[str, str]) -> Settings:
     )
     if command == "bootstrap":
         return _bootstrap(shared, asked, env)
+    if command in ("check", "migrate"):
+        return _apis(shared, asked, env)
     return _for_command(shared, asked)
 
 
@@ -153,6 +169,18 @@ def _for_command(shared: Settings, asked: Namespace) -> Settings:
             return shared._replace(path=getattr(asked, "path", shared.path))
 
 
+def _apis(shared: Settings, asked: Namespace, env: Mapping[str, str]) -> Settings:
+    return shared._replace(
+        path=asked.path,
+        json=asked.json,
+        to=tag(asked.to),
+        running=tuple(map(tag, asked.running)),
+        scan=tuple(asked.scan),
+        dry_run=getattr(asked, "dry_run", True),
+        annotates=env.get("GITHUB_ACTIONS") == "true",
+    )
+
+
 def _governed(shared: Settings, asked: Namespace) -> Settings:
     placed = _placed(shared, asked)
     return placed._replace(
@@ -163,6 +191,11 @@ def _governed(shared: Settings, asked: Namespace) -> Settings:
         config=asked.config,
         flags=asked.flags,
         check_images=asked.check_images,
+        migrate=asked.migrate,
+        ladder=asked.ladder,
+        scan=tuple(asked.scan),
+        kubernetes_version=asked.kubernetes_version,
+        migrated=asked.migrated,
         repository=asked.repository,
         base=asked.base,
         pull_request=asked.pull_request,

@@ -10,9 +10,14 @@ from flux_upgrade.plan import Plan, Upgrade
 
 _BLOCKING = frozenset(
     {
+        HoldReason.BLOCKED_BY_API_REMOVAL,
         HoldReason.CHECKOUT_DIFFERS,
+        HoldReason.COMPONENT_IN_USE,
         HoldReason.CONTROLLER_NEWER,
         HoldReason.IMAGES_MISSING,
+        HoldReason.KUBERNETES_TOO_OLD,
+        HoldReason.MIGRATION_PENDING,
+        HoldReason.OVERLAY_BREAKS,
         HoldReason.OWNED_BY_TERRAFORM,
         HoldReason.RESIDUE_CONFLICT,
         HoldReason.SOURCE_UNAVAILABLE,

@@ -75,6 +75,12 @@ class ManifestPlanner:
             self._decided[key] = _Planner(subjected, installation, self._sources).plan()
         return self._decided[key]._replace(installation=installation, path=subjected.path)
 
+    def carried_out(self, subjected: Subjected, candidate: Candidate) -> Upgrade | Hold:
+        """One step of the installation of ``subjected``, a manifest. Raises as ``plan``."""
+        installation = subjected.installation
+        assert isinstance(installation, Installation)  # noqa: S101 the caller has seen to it
+        return _Planner(subjected, installation, self._sources).carried_out(candidate)
+
 
 class _Planner:
     """Plans one installation."""
@@ -88,7 +94,7 @@ class _Planner:
 
     def plan(self) -> Plan:
         unfit = fitness.unfit(self._installation)
-        decisions = (unfit,) if unfit is not None else tuple(map(self._carried_out, self._decisions()))
+        decisions = (unfit,) if unfit is not None else tuple(map(self.carried_out, self._decisions()))
         return Plan(self._installation, self._path, decisions, self._tried)
 
     def _decisions(self) -> Iterator[Candidate | Hold]:
@@ -155,7 +161,8 @@ class _Planner:
     def _wanted(self, options: InstallOptions) -> InstallOptions:
         return applied(self._terms.flags, options) if self._terms.flags else options
 
-    def _carried_out(self, decision: Candidate | Hold) -> Upgrade | Hold:
+    def carried_out(self, decision: Candidate | Hold) -> Upgrade | Hold:
+        """What comes of a decision."""
         if isinstance(decision, Hold):
             return decision
         try:

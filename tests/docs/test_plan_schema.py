@@ -16,10 +16,13 @@ from jsonschema import Draft202012Validator
 from cases_on_disk import Case, Run, all_cases, ground_of, run_in
 from flux_upgrade.decision import Hold, HoldReason, Subject
 from flux_upgrade.kinds import PIN_KINDS, gotk
+from flux_upgrade.manifests.changes.values import Content
 from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.overlay.values import Verdict
 from flux_upgrade.plan import Plan
 from flux_upgrade.report.artifacts import artifact_plan_json
 from flux_upgrade.report.plans import plan_value
+from flux_upgrade.resources.use import Place
 from memory import MemoryTree, regenerator, rendered
 from promotion.promoting import VERIFYING, registry, run
 
@@ -27,7 +30,29 @@ REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 SCHEMA = json.loads((REFERENCE / "plan.schema.json").read_text())
 DEFINITIONS = SCHEMA["$defs"]
 VALIDATOR = Draft202012Validator(SCHEMA)
-OURS = ("drift", "installation", "decision", "named", "artifact", "pushed")
+IMPACT = (
+    "impact",
+    "place",
+    "use",
+    "stored",
+    "refused",
+    "break",
+    "overlay",
+    "finding",
+    "kubernetes",
+    "changes",
+)
+OURS = (
+    "drift",
+    "installation",
+    "decision",
+    "named",
+    "artifact",
+    "pushed",
+    "migration",
+    "crd-change",
+    *IMPACT,
+)
 
 
 def plan(before: Path, source: Path, folder: Path, *flags: str) -> Run:
@@ -90,7 +115,8 @@ def test_every_hold_is_valid(reason: HoldReason) -> None:
         Hold(reason),
     )
     value = plan_value(Plan(found, found.path, holds), "clusters/a")
-    assert list(VALIDATOR.iter_errors({"drift": [], "installations": [value], "named": []})) == []
+    report = {"drift": [], "installations": [value], "migrations": [], "named": []}
+    assert list(VALIDATOR.iter_errors(report)) == []
 
 
 @pytest.mark.parametrize(
@@ -135,6 +161,9 @@ def test_every_enumeration_is_the_programs() -> None:
         assert re.fullmatch(DEFINITIONS["kind"]["pattern"], name)
     assert DEFINITIONS["subject"]["enum"] == list(Subject)
     assert DEFINITIONS["reason"]["enum"] == list(HoldReason)
+    assert DEFINITIONS["change-kind"]["enum"] == list(Content)
+    assert DEFINITIONS["place-kind"]["enum"] == list(Place)
+    assert DEFINITIONS["finding"]["properties"]["verdict"]["enum"] == list(Verdict)
 
 
 def test_every_object_of_ours_is_closed_and_asks_for_all_of_its_fields() -> None:

@@ -29,7 +29,7 @@ SCHEMA = json.loads((REFERENCE / "report.schema.json").read_text())
 PLAN = json.loads((REFERENCE / "plan.schema.json").read_text())
 DEFINITIONS = SCHEMA["$defs"]
 VALIDATOR = Draft202012Validator(SCHEMA)
-OURS = ("installation", "decision", "pull-request", "failure", "artifact", "pushed")
+OURS = ("installation", "migration", "decision", "pull-request", "failure", "artifact", "pushed")
 DIGEST = f"sha256:{'0' * 64}"
 NOTHING: Mapping[str, str] = {}
 PERMISSIONS = {"contents": "write", "pull-requests": "write", "issues": "write", "statuses": "write"}
@@ -92,12 +92,13 @@ def test_the_schema_is_one() -> None:
 
 
 def test_what_the_plan_has_it_has_too() -> None:
-    others = ("installation", "named", "artifact")
+    others = ("installation", "named", "artifact", "migration")
     shared = {name: each for name, each in PLAN["$defs"].items() if name not in others}
     assert shared.items() <= DEFINITIONS.items()
-    ours, theirs = DEFINITIONS["installation"], PLAN["$defs"]["installation"]
-    assert ours["required"] == [*theirs["required"], "team"]
-    assert theirs["properties"].items() <= ours["properties"].items()
+    for name in ("installation", "migration"):
+        ours, theirs = DEFINITIONS[name], PLAN["$defs"][name]
+        assert ours["required"] == [*theirs["required"], "team"]
+        assert theirs["properties"].items() <= ours["properties"].items()
 
 
 def test_every_enumeration_is_the_programs() -> None:

@@ -47,8 +47,8 @@ def states(told: str) -> list[str]:
 
 
 def test_it_has_all_its_acts(acts: dict[str, str]) -> None:
-    assert [name for name in acts if name.isdigit()] == [str(number) for number in range(1, 11)]
-    assert len(acts) == 14
+    assert [name for name in acts if name.isdigit()] == [str(number) for number in range(1, 13)]
+    assert len(acts) == 16
 
 
 def test_a_scheduled_run_opens_the_patch_and_a_draft_for_the_pending_minor(acts: dict[str, str]) -> None:
@@ -105,8 +105,20 @@ def test_pins_are_found_and_move_as_sets(acts: dict[str, str]) -> None:
     assert "6 files changed" in changed
 
 
+def test_what_the_minor_does_not_serve_is_moved_first(acts: dict[str, str]) -> None:
+    assert re.findall(r"^clusters/production · (.*): opened", acts["7"], re.MULTILINE) == ["migration"]
+    assert "  +apiVersion: helm.toolkit.fluxcd.io/v1 # as the wiki has it\n" in acts["7"]
+    assert "Warning: HelmRelease apps/shop is moved to v1." in acts["7"]
+
+
+def test_then_the_minor_says_what_it_changes_and_which_patch_keeps_it_out(acts: dict[str, str]) -> None:
+    assert re.findall(r"^clusters/production · (.*): opened", acts["8"], re.MULTILINE) == ["minor"]
+    assert "Kept out: `--requeue-dependency=5s`" in acts["8"]
+    assert "`NetworkPolicy/allow-webhooks`: lets in TCP 9292 only" in acts["8"]
+
+
 def test_a_new_repository_has_flux_in_its_first_commit_and_access_to_itself(acts: dict[str, str]) -> None:
-    told = acts["7"]
+    told = acts["9"]
     assert "repository acme/atlas: created" in told
     assert "deploy key: flux-system-main-flux-system-./clusters/production, reads, ssh-ed25519" in told
     assert "teams: {'platform': 'maintain'}" in told
@@ -115,27 +127,27 @@ def test_a_new_repository_has_flux_in_its_first_commit_and_access_to_itself(acts
 
 
 def test_what_was_bootstrapped_is_upgraded_with_no_configuration(acts: dict[str, str]) -> None:
-    assert re.findall(r"^clusters/production · patch: (\w+)", acts["8"], re.MULTILINE) == ["opened"]
+    assert re.findall(r"^clusters/production · patch: (\w+)", acts["10"], re.MULTILINE) == ["opened"]
 
 
 def test_a_repository_with_content_gets_one_pull_request_that_says_what_is_left_to_do(
     acts: dict[str, str],
 ) -> None:
-    assert "#1 Bootstrap Flux v2.9.4 in clusters/production" in acts["9"]
-    assert "**What is left to do**" in acts["9"]
-    assert "gh repo deploy-key add identity.pub" in acts["9"]
+    assert "#1 Bootstrap Flux v2.9.4 in clusters/production" in acts["11"]
+    assert "**What is left to do**" in acts["11"]
+    assert "gh repo deploy-key add identity.pub" in acts["11"]
 
 
 def test_a_bootstrap_that_is_run_again_writes_nothing(acts: dict[str, str]) -> None:
-    assert "alice merges #1" in acts["10"]
-    assert "up to date" in acts["10"]
-    assert "write" not in acts["10"]
+    assert "alice merges #1" in acts["12"]
+    assert "up to date" in acts["12"]
+    assert "write" not in acts["12"]
 
 
 def test_what_is_kept_is_what_there_was_to_look_at(acts: dict[str, str], kept: Path) -> None:
     assert str(kept) in acts["That was the demo"]
     runs = sorted(each.name for each in kept.iterdir() if each.name[0].isdigit())
-    assert [name[:2] for name in runs] == [f"{number:02}" for number in range(1, 13)]
+    assert [name[:2] for name in runs] == [f"{number:02}" for number in range(1, 15)]
     for name in runs:
         assert {each.name for each in (kept / name).iterdir()} == {"log.txt", "report.json", "summary.md"}
     assert json.loads((kept / runs[4] / "report.json").read_text())["outcome"] == "held"

@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flux_upgrade import config
-from flux_upgrade.config import Config, Group
+from flux_upgrade.config import Config, Group, Migrate, Overrides
 from flux_upgrade.config.documents import EXAMPLE
 from flux_upgrade.config.keys import TOP
 from flux_upgrade.constraint import Constraint
 from flux_upgrade.errors import InvalidConfig
+from flux_upgrade.manifests.changes.values import Content
 from flux_upgrade.policy import Bump, Pending
 
 WHOLE = """\
@@ -30,6 +31,11 @@ reviewers: [octocat, org/team]
 assignees: [hubot]
 auto-merge: patch
 check-images: false
+migrate: with-upgrade
+ladder: off
+scan: [apps, "!apps/old"]
+kubernetes-version: 1.30
+needs-approval: [rbac, network-policy]
 branch-prefix: deps/flux-
 forge: gitea
 flux-operator: change
@@ -42,6 +48,11 @@ groups:
     flags: {network-policy: true}
     check-images: true
     labels: []
+    migrate: off
+    ladder: on
+    scan: []
+    kubernetes-version: v1.33.4
+    needs-approval: []
   production:
     paths: [/clusters/production/, "!sandbox"]
 """
@@ -71,6 +82,12 @@ def test_every_key_is_read() -> None:
     assert not default.check_images
     assert (loaded.branch_prefix, loaded.forge, loaded.ignore) == ("deps/flux-", "gitea", ("archive/**",))
     assert loaded.moves_operator
+    assert (default.migrate, default.ladder, default.scan) == (
+        Migrate.WITH_UPGRADE,
+        False,
+        ("apps", "!apps/old"),
+    )
+    assert (default.kubernetes, default.gates) == ("1.30", frozenset({"rbac", "network-policy"}))
     assert [group.name for group in loaded.groups] == ["staging", "production"]
 
 
@@ -89,6 +106,11 @@ def test_a_group_takes_what_it_does_not_say_from_the_top() -> None:
     assert production.auto_merge
     assert (staging.check_images, production.check_images) == (True, False)
     assert production.flags == loaded.default.flags
+    assert (staging.migrate, staging.ladder, staging.scan) == (Migrate.OFF, True, ())
+    assert (staging.kubernetes, staging.gates) == ("v1.33.4", frozenset())
+    assert (production.migrate, production.ladder) == (Migrate.WITH_UPGRADE, False)
+    assert (production.kubernetes, production.scan) == ("1.30", ("apps", "!apps/old"))
+    assert production.gates == {Content.RBAC, Content.NETWORK_POLICY}
 
 
 @pytest.mark.parametrize(
@@ -103,7 +125,12 @@ def test_the_defaults_in_the_table_are_the_defaults() -> None:
     loaded = load(written)
     assert loaded.default.is_bump_given
     assert load(written.replace("policy: patch\n", "")) == Config()
-    assert set(yaml.safe_load(written)) == {key.name for key in TOP.keys} - {"range", "forge", "bootstrap"}
+    assert set(yaml.safe_load(written)) == {key.name for key in TOP.keys} - {
+        "range",
+        "forge",
+        "bootstrap",
+        "kubernetes-version",
+    }
 
 
 @pytest.mark.parametrize(
@@ -158,11 +185,8 @@ RANGE = Constraint("2.x")
         ("policy: none", {"policy": Bump.MAJOR, "range": RANGE}, (Bump.MAJOR, "2.x")),
     ],
 )
-def test_explicit_inputs_beat_the_file(
-    text: str, asked: dict[str, object], expected: tuple[Bump, str]
-) -> None:
-    given: dict[str, Any] = {"policy": None, "range": None, "flags": {}, **asked}
-    changed = config.overridden(load(f"{text}\ngroups: {{a: {{paths: [a]}}}}"), **given)
+def test_explicit_inputs_beat_the_file(text: str, asked: dict[str, Any], expected: tuple[Bump, str]) -> None:
+    changed = config.overridden(load(f"{text}\ngroups: {{a: {{paths: [a]}}}}"), Overrides(**asked))
     for group in (changed.default, *changed.groups):
         policy = group.policy
         assert (policy.bump, policy.range.text if policy.range else "") == expected
@@ -172,7 +196,7 @@ def test_explicit_flags_are_added_to_those_of_the_file() -> None:
     loaded = load(
         "flags: {log-level: debug, network-policy: false}\ngroups: {a: {paths: [a], flags: {log-level: error}}}"
     )
-    changed = config.overridden(loaded, policy=None, range=None, flags={"network-policy": "true"})
+    changed = config.overridden(loaded, Overrides(flags={"network-policy": "true"}))
     assert changed.default.flags == {"log-level": "debug", "network-policy": "true"}
     assert changed.groups[0].flags == {"log-level": "error", "network-policy": "true"}
     assert changed.groups[0].paths == ("a",)
@@ -180,13 +204,48 @@ def test_explicit_flags_are_added_to_those_of_the_file() -> None:
 
 @pytest.mark.parametrize("asked", [True, False])
 def test_whether_images_are_looked_for_is_asked_for_everywhere(*, asked: bool) -> None:
-    changed = config.overridden(load(WHOLE), check_images=asked)
+    changed = config.overridden(load(WHOLE), Overrides(check_images=asked))
     assert {each.check_images for each in (changed.default, *changed.groups)} == {asked}
+
+
+def test_what_an_upgrade_means_is_asked_for_everywhere() -> None:
+    asked = Overrides(migrate=Migrate.BEFORE, ladder=True, scan=("infra",), kubernetes="1.35")
+    changed = config.overridden(load(WHOLE), asked)
+    for each in (changed.default, *changed.groups):
+        assert (each.migrate, each.ladder, each.scan, each.kubernetes) == asked[4:]
+    staging = config.overridden(load(WHOLE), Overrides(ladder=False)).groups[0]
+    assert (staging.migrate, staging.ladder, staging.kubernetes) == (Migrate.OFF, False, "v1.33.4")
+
+
+@pytest.mark.parametrize("off", ["off", "OFF", "no", "false", "'off'", '"off"'])
+def test_off_may_be_written_as_it_is_spoken(off: str) -> None:
+    loaded = load(f"migrate: {off}").default
+    assert loaded.migrate is Migrate.OFF
+
+
+@pytest.mark.parametrize(
+    ("text", "is_on"),
+    [
+        ("on", True), ("off", False), ("'on'", True), ('"off"', False), ("true", True), ("False", False),
+        ("yes", True), ("NO", False),
+    ],
+)  # fmt: skip
+def test_the_ladder_is_on_or_off(text: str, *, is_on: bool) -> None:
+    assert load(f"ladder: {text}").default.ladder is is_on
+
+
+@pytest.mark.parametrize(
+    "version",
+    ["1.30", "1.33", "v1.33", "1.33.4", "v1.34.1-gke.1829001", "1.33.4+k3s1", "1.31.13-eks-113cf36", "1.16"],
+)
+@pytest.mark.parametrize("quote", ["", "'"])
+def test_a_version_of_kubernetes_is_taken_as_it_is_written(version: str, quote: str) -> None:
+    assert load(f"kubernetes-version: {quote}{version}{quote}").default.kubernetes == version
 
 
 def test_nothing_asked_changes_nothing() -> None:
     loaded = load(WHOLE)
-    assert config.overridden(loaded, policy=None, range=None, flags={}) is loaded
+    assert config.overridden(loaded, Overrides()) is loaded
 
 
 @pytest.mark.parametrize(
@@ -210,6 +269,8 @@ group staging: one pull request for clusters/staging-*/**
   reviewers: octocat, org/team
   assignees: hubot
   merged by themselves: patches
+  manifests with removed APIs: left to people
+  Kubernetes: v1.33.4
 group production: one pull request for /clusters/production/, !sandbox
   without approval: patches and minors in >=2.6
   waiting for approval: shown in the summary alone
@@ -220,6 +281,11 @@ group production: one pull request for /clusters/production/, !sandbox
   assignees: hubot
   merged by themselves: patches
   images of the target: not looked for in their registry
+  manifests with removed APIs: moved by the pull request of the upgrade
+  upgrades that need several steps: proposed in one jump
+  searched for what breaks: apps, !apps/old
+  Kubernetes: 1.30
+  waiting for approval at any size: network-policy, rbac
 all other installations: a pull request each
   without approval: patches and minors in >=2.6
   waiting for approval: shown in the summary alone
@@ -230,6 +296,11 @@ all other installations: a pull request each
   assignees: hubot
   merged by themselves: patches
   images of the target: not looked for in their registry
+  manifests with removed APIs: moved by the pull request of the upgrade
+  upgrades that need several steps: proposed in one jump
+  searched for what breaks: apps, !apps/old
+  Kubernetes: 1.30
+  waiting for approval at any size: network-policy, rbac
 ignored: archive/**
 branches: deps/flux-…
 flux-operator: its own pins move along with Flux
@@ -257,10 +328,10 @@ def test_a_summary_of_a_file_with_problems_is_their_list() -> None:
 def test_a_run_without_a_config_file_reads_no_yaml_and_no_patterns() -> None:
     program = """
 import sys
-from flux_upgrade.config import Config, applied, overridden
+from flux_upgrade.config import Config, Overrides, applied, overridden
 config = Config()
 assert config.group_of("a") is None and not config.is_ignored("a")
-overridden(config, policy=None, range=None, flags={})
+overridden(config, Overrides())
 print(*sorted({"yaml", "pathspec", "flux_upgrade.config.keys"} & set(sys.modules)), end="")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603 our own program

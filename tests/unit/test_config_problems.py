@@ -75,6 +75,57 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "check-images: 'false'": [(1, "check-images wants true or false, not 'false' in quotes")],
     "check-images: never": [(1, "check-images wants true or false, not 'never'")],
     "check-images: [true]": [(1, "check-images wants true or false, not a list")],
+    "migrate: later": [(1, "migrate 'later' is not one of before, with-upgrade, off")],
+    "migrate: on": [(1, "migrate wants one of before, with-upgrade, off, not true or false")],
+    "migrate:": [(1, "migrate wants one of before, with-upgrade, off, not nothing")],
+    "ladder: never": [(1, "ladder wants on or off, not 'never'")],
+    "ladder: 'true'": [(1, "ladder wants on or off, not 'true'")],
+    "ladder: 0": [(1, "ladder wants on or off, not a number")],
+    "ladder: [off]": [(1, "ladder wants on or off, not a list")],
+    "scan: apps": [(1, "scan wants a list, not text")],
+    "scan: ['!apps']": [(1, "scan begins with an exception, '!apps', and matches nothing")],
+    "scan: [../a]": [(1, "scan '../a' is not a pattern as in .gitignore, relative to the repository's root")],
+    "kubernetes-version: 1": [
+        (1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not '1'")
+    ],
+    "kubernetes-version: 2.9": [
+        (1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not '2.9'")
+    ],
+    "kubernetes-version: latest": [
+        (1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not 'latest'")
+    ],
+    "kubernetes-version: '1.33+'": [
+        (1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not '1.33+'")
+    ],
+    "kubernetes-version: [1.33]": [
+        (1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not a list")
+    ],
+    "kubernetes-version: .inf": [
+        (1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not '.inf'")
+    ],
+    "kubernetes-version:": [
+        (1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not nothing")
+    ],
+    "kubernetes-version: 'v1.3'": [
+        (
+            1,
+            "kubernetes-version 'v1.3' is older than any that Flux has run on, 1.16, did you mean 1.30?",
+        )
+    ],
+    "kubernetes-version: 1.15": [
+        (1, "kubernetes-version '1.15' is older than any that Flux has run on, 1.16")
+    ],
+    "needs-approval: rbac": [(1, "needs-approval wants a list, not text")],
+    "needs-approval: [rbca]": [
+        (
+            1,
+            (
+                "needs-approval 'rbca' is not one of api-removed, component, rbac, network-policy, "
+                "arguments, namespace, schema, did you mean 'rbac'?"
+            ),
+        )
+    ],
+    "needs-approval: [rbac, rbac]": [(1, "needs-approval has 'rbac' twice")],
     "flux-operator: true": [(1, "flux-operator wants one of report, change, not true or false")],
     "forge: gittea": [
         (1, "forge 'gittea' is not one of github, gitlab, gitea, forgejo, git, did you mean 'gitea'?")
@@ -166,6 +217,13 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
 
 # What JSON Schema cannot say, or a YAML reader takes before a schema could.
 BEYOND_SCHEMA: dict[str, list[tuple[int, str]]] = {
+    # The number 1.3 may have been written as 1.30.
+    "kubernetes-version: 1.3": [
+        (1, "kubernetes-version '1.3' is older than any that Flux has run on, 1.16, did you mean 1.30?")
+    ],
+    "kubernetes-version: 1.4_0": [
+        (1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not '1.4_0'")
+    ],
     "range: '>>2'": [(1, "range '>>2' is not a range: ")],
     "ignore: ['a[']": [(1, "ignore 'a[' matches nothing")],
     "flags: {image-pull-secret: 'yes'}": [
@@ -212,6 +270,19 @@ VALID = (
     "auto-merge: patch",
     "branch-prefix: bots/flux-",
     "flux-operator: report",
+    "migrate: off",
+    "migrate: 'off'",
+    "migrate: before",
+    "ladder: off",
+    "ladder: 'on'",
+    "ladder: true",
+    "scan: []",
+    "scan: [apps, '!apps/old']",
+    "kubernetes-version: 1.30",
+    "kubernetes-version: '1.33'",
+    "kubernetes-version: v1.33.4-gke.100",
+    "needs-approval: []",
+    "needs-approval: [api-removed, component, rbac, network-policy, arguments, namespace, schema]",
     *(f"forge: {forge}" for forge in ("github", "gitlab", "gitea", "git")),
     "ignore: ['archive/**', '!archive/keep', /a, a/, '*.yaml', 'a b', '\\!a', '\\#a', '[!a]b', '...']",
     "ignore: [a, '!a', a]",

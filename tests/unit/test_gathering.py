@@ -9,6 +9,7 @@ import pytest
 from flows import fleet, manifest, path_in
 from flux_upgrade.commands.gathering import gather
 from flux_upgrade.config import PATH as CONFIG
+from flux_upgrade.config import Migrate
 from flux_upgrade.errors import FluxUpgradeError, InvalidConfig, NothingFound, SourceUnavailable, UsageError
 from flux_upgrade.planning import Gathered, plan_teams
 from flux_upgrade.policy import Bump
@@ -100,6 +101,27 @@ def test_another_config_file_may_be_named(tree: Tree, tmp_path: Path) -> None:
     assert tree.gathered("", f"--config={tmp_path}/other.yaml").config.default.policy.bump is Bump.NONE
 
 
+def test_what_an_upgrade_means_is_asked_for_above_the_config_file(tree: Tree) -> None:
+    config = b"migrate: off\nladder: off\nscan: [apps]\nkubernetes-version: 1.30\n"
+    tree.write({**fleet({"clusters/a": "v2.8.7"}), CONFIG: config + b"groups: {a: {paths: [clusters]}}\n"})
+    asked = ["--migrate=with-upgrade", "--ladder", "--scan=infra", "--scan=!infra/old"]
+    told = tree.gathered("", *asked, "--kubernetes-version=v1.35.2").config
+    for each in (told.default, *told.groups):
+        assert (each.migrate, each.ladder, each.scan, each.kubernetes) == (
+            Migrate.WITH_UPGRADE,
+            True,
+            ("infra", "!infra/old"),
+            "v1.35.2",
+        )
+    plain = tree.gathered().config.groups[0]
+    assert (plain.migrate, plain.ladder, plain.scan, plain.kubernetes) == (
+        Migrate.OFF,
+        False,
+        ("apps",),
+        "1.30",
+    )
+
+
 def test_groups_and_patterns_are_relative_to_the_repository(tree: Tree) -> None:
     config = b"ignore: [/clusters/b/]\ngroups:\n  all: {paths: [/clusters/]}\n"
     tree.write({**fleet({"clusters/a": "v2.8.7", "clusters/b": "v2.8.7"}), CONFIG: config})
@@ -174,6 +196,10 @@ def test_an_approval_of_anything_else_is_none(tree: Tree, text: str) -> None:
         (["--flags=nope=1"], UsageError, "unknown flag 'nope'"),
         (["--flags=version=v2.9.4"], UsageError, "is decided by policy and range"),
         (["--flags=namespace=x"], UsageError, "installed a second time"),
+        (["--scan=../a", "--scan="], UsageError, "--scan '../a' is not a pattern"),
+        (["--scan=!a"], UsageError, "--scan begins with an exception, '!a', and matches nothing"),
+        (["--kubernetes-version=2.9"], UsageError, "--kubernetes-version wants a version of Kubernetes"),
+        (["--kubernetes-version=1.3"], UsageError, "did you mean 1.30?"),
         (["--config=no-such.yaml"], UsageError, "no-such.yaml cannot be read"),
         (["--approve=x"], UsageError, "neither a minor"),
         (["--release-source=ftp://x"], UsageError, "neither github, a folder"),

@@ -16,6 +16,7 @@ from flux_upgrade.manifests.nodes import compose, construct, same, serialize
         ("a: &x [1]\nb: *x", "a: [1]\nb:\n- 1"),
         ("x: &x {a: 1}\ny: {<<: *x, b: 2}", "x: {a: 1}\ny: {a: 1, b: 2}"),
         ("x: &x {a: 1}\ny: {<<: *x, a: 2}", "x: {a: 1}\ny: {a: 2}"),
+        ("a: &x 1\nb: *x\nc: &x [2]\nd: *x", "a: 1\nb: 1\nc: [2]\nd: [2]"),
     ],
 )
 def test_the_same_data(a: str, b: str) -> None:
@@ -45,6 +46,7 @@ def test_other_data(a: str, b: str) -> None:
         ("a: 1\na: 2\n", "line 11: the key 'a' is given twice"),
         ("? [x]\n: 1\n", "no text"),
         ("&a [*a]\n", "alias to itself"),
+        ("a: &x 1\nb: &x [*x]\n", "line 11: an alias to itself"),
         ("a: &a {b: *a}\n", "alias to itself"),
         ("", "empty document"),
         ("a: *nowhere\n", "line 10"),

@@ -66,6 +66,7 @@ def test_teams_come_in_the_order_of_the_tree() -> None:
         "flux-upgrade/all/patch",
         "flux-upgrade/all/minor",
         "flux-upgrade/all/major",
+        "flux-upgrade/all/migration",
     )
 
 

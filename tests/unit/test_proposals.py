@@ -19,7 +19,7 @@ from memory import rendered
 from pinned import base, tools
 from replacing import replace
 
-PATCH, MINOR, MAJOR = Subject
+PATCH, MINOR, MAJOR, _ = Subject
 PINS = (HoldReason.FLOATING, HoldReason.FOLLOWS, HoldReason.DRIFT)
 """Reasons of pins that wait for nobody: their cluster decides."""
 ALL = Config(groups=(Group("all", ("/clusters/",)),))

@@ -234,7 +234,9 @@ def test_a_question_has_each_branch_and_file_once() -> None:
     assert asked.base == "stable"
     assert asked.paths == (path_in("clusters/a"), path_in("clusters/b"))
     assert asked.branches == tuple(
-        f"flux-upgrade/clusters.{each}/{subject}" for each in "ab" for subject in ("patch", "minor", "major")
+        f"flux-upgrade/clusters.{each}/{subject}"
+        for each in "ab"
+        for subject in ("patch", "minor", "major", "migration")
     )
 
 
@@ -459,6 +461,7 @@ def test_subjects_have_branches_of_their_own() -> None:
         PATCH: Subject.PATCH,
         MINOR: Subject.MINOR,
         "flux-upgrade/clusters.staging/major": Subject.MAJOR,
+        "flux-upgrade/clusters.staging/migration": Subject.MIGRATION,
     }
 
 

@@ -6,7 +6,7 @@ from flux_upgrade.report.requests import round_failures, round_text
 from flux_upgrade.results import Action
 from rounds import holding, planned, result, round_of
 
-PATCH, MINOR, MAJOR = Subject
+PATCH, MINOR, MAJOR, _ = Subject
 ONE = planned()
 EDITED = Hold(HoldReason.BRANCH_EDITED, "somebody has pushed", "merge it")
 

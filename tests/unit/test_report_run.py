@@ -22,7 +22,7 @@ from flux_upgrade.report.run import outcome_of, outputs, run_value
 from flux_upgrade.results import Action, Round
 from rounds import holding, planned, result, round_of, team_of
 
-PATCH, MINOR, MAJOR = Subject
+PATCH, MINOR, MAJOR, _ = Subject
 ONE = planned()
 ORPHAN = Hold(HoldReason.ORPHAN, "nobody refers to it")
 CONFLICT = Hold(HoldReason.RESIDUE_CONFLICT, "a path", "take it out", ResidueConflict, MINOR, "v2.9.4")

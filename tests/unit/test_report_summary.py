@@ -15,7 +15,7 @@ from pinned import base
 from replacing import replace
 from rounds import holding, planned, result, round_of, team_of
 
-PATCH, MINOR, MAJOR = Subject
+PATCH, MINOR, MAJOR, _ = Subject
 ONE = planned()
 COMMAND = "gh workflow run flux-upgrade.yaml -f approve="
 PULL = "https://github.com/acme/fleet/pull"

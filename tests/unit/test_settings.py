@@ -119,6 +119,11 @@ GOVERNED = {
     "--base=release": ("base", "release"),
     "--pull-request": ("pull_request", True),
     "--check-images=false": ("check_images", False),
+    "--migrate=with-upgrade": ("migrate", "with-upgrade"),
+    "--ladder=false": ("ladder", False),
+    "--scan=apps/**": ("scan", ("apps/**",)),
+    "--kubernetes-version=1.33": ("kubernetes_version", "1.33"),
+    "--migrated": ("migrated", True),
     "--approve=2.9": ("approve", ("2.9",)),
     "--ca-file=ca.pem": ("ca_file", "ca.pem"),
     "--release-source=/mirror": ("release_source", "/mirror"),
@@ -143,6 +148,16 @@ def test_images_are_looked_for_as_the_config_file_says_unless_asked() -> None:
     assert parse_settings(["upgrade", "--check-images", "x"], ENV).path == "x"
     with pytest.raises(UsageError, match="'never' is neither true nor false"):
         parse_settings(["plan", "--check-images=never"], ENV)
+
+
+def test_what_an_upgrade_means_is_as_the_config_file_says_unless_asked() -> None:
+    assert parse_settings(["plan"], ENV).ladder is None
+    assert parse_settings(["plan", "--ladder"], ENV).ladder is True
+    asked = parse_settings(["upgrade", "--migrated", "x", "--scan=b", "--scan", "!b/c"], ENV)
+    assert (asked.migrated, asked.path, asked.scan) == (True, "x", ("b", "!b/c"))
+    assert not parse_settings(["upgrade", "--migrated=false"], ENV).migrated
+    with pytest.raises(UsageError, match="with-upgrade"):
+        parse_settings(["plan", "--migrate=later"], ENV)
 
 
 ARTIFACT = "oci://ghcr.io/org/flux:production"

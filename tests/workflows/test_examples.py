@@ -13,21 +13,24 @@ import yaml
 from flux_upgrade import action, config
 from flux_upgrade.action_yml import INPUTS, OUTPUTS
 from flux_upgrade.artifact.address import parse_address
+from flux_upgrade.settings import parse_settings
 from workflows.linters import CONFIGS, EXAMPLES, WORKFLOWS
 
 USES = re.compile(r"^\s*(?:- )?uses: (\S+)@(\S+)(.*)$", re.MULTILINE)
 OURS = "OWNER/flux-upgrade"
+OF_CHECKS = [path for path in EXAMPLES if path.stem.startswith("check-")]
+OF_ACTION = [path for path in EXAMPLES if path not in OF_CHECKS]
 OF_BOOTSTRAPS = [path for path in EXAMPLES if path.stem.startswith("bootstrap-")]
-OF_UPGRADES = [path for path in EXAMPLES if path not in OF_BOOTSTRAPS]
+OF_UPGRADES = [path for path in OF_ACTION if path not in OF_BOOTSTRAPS]
 OF_ARTIFACTS = [path for path in EXAMPLES if path.stem.startswith("oci-")]
-BY_PULL_REQUEST = [path for path in EXAMPLES if path not in OF_ARTIFACTS or path.stem == "oci-pull-request"]
+BY_PULL_REQUEST = [path for path in OF_ACTION if path not in OF_ARTIFACTS or path.stem == "oci-pull-request"]
 
 
 def each(paths: list[Path]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in paths])
 
 
-each_example = each(EXAMPLES)
+each_example = each(OF_ACTION)
 each_upgrade = each(OF_UPGRADES)
 
 
@@ -180,3 +183,14 @@ def test_an_example_that_bootstraps_is_run_by_hand_and_keeps_no_permissions(path
     assert workflow["concurrency"]["cancel-in-progress"] is False
     (given,) = inputs(path)
     assert given["INPUT_MODE"] == "bootstrap"
+
+
+@each(OF_CHECKS)
+def test_an_example_that_checks_runs_on_pull_requests_and_may_only_read(path: Path) -> None:
+    workflow = yaml.safe_load(path.read_text())
+    assert "pull_request" in workflow[True]
+    assert workflow["permissions"] == {}
+    assert [job["permissions"] for job in jobs(path).values()] == [{"contents": "read"}]
+    (command,) = (step["run"] for step in steps(path) if "run" in step)
+    words = command.partition(" flux-upgrade ")[2].split()
+    assert parse_settings(words, {"GITHUB_ACTIONS": "true"}).annotates

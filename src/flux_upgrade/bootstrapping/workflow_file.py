@@ -59,6 +59,7 @@ jobs:
     steps:
       - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
         with:
+          fetch-depth: 0 # what a manifest was tells what its cluster may have stored
           persist-credentials: false
       - uses: OWNER/flux-upgrade@v0
         with:

@@ -9,7 +9,7 @@ class Hit(NamedTuple):
     """A place of the tree that one of the known breaks concerns."""
 
     rule: str
-    """Slug of the row in the table: ``post-render-strategy``."""
+    """Slug of the row in the table: ``helm-post-render``."""
     since: str
     """The minor that changed it: ``2.9``."""
     told: str

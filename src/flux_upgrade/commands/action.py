@@ -88,6 +88,8 @@ def _report(told: Told, say: _Log, where: Runner) -> None:
         say.failed(slug, message, hint)
     for warning in dict.fromkeys(told.warnings):
         say.annotate(Annotation(Level.WARNING, warning))
+    for annotation in told.annotations:
+        say.annotate(annotation)
     found = dict(told.outputs(value))
     if where.temp and value:
         # Not every runner mounts its temporary folder, and the run has done its work.
@@ -126,7 +128,13 @@ class _Log:
 
     def annotate(self, annotation: Annotation) -> None:
         """Remember it: the runner takes ten of a level."""
-        self._annotations.append(annotation._replace(message=self.masked(annotation.message)))
+        self._annotations.append(
+            annotation._replace(
+                message=self.masked(annotation.message),
+                title=self.masked(annotation.title),
+                file=self.masked(annotation.file),
+            )
+        )
 
     def failed(self, slug: str, message: str, hint: str) -> None:
         """An error, and what to do about it, in the words of whoever gave inputs."""
@@ -138,7 +146,7 @@ class _Log:
         lines, others = runner.annotate(self._annotations)
         show(self._out, "".join(f"{line}\n" for line in lines))
         fits, dropped = runner.fitting({name: self.masked(value) for name, value in outputs.items()})
-        notes = [each.message for each in (*others, *(self._annotations if not summary else ()))]
+        notes = [each.note for each in (*others, *(self._annotations if not summary else ()))]
         notes += [f"the output {name} is empty: it is larger than GitHub takes" for name in dropped]
         if self._where.output:
             append(self._where.output, runner.outputs_text(fits, secrets.token_hex(16)))

@@ -12,8 +12,8 @@ from flux_upgrade.bootstrapping.into_cluster import Desired, bootstrap_cluster
 from flux_upgrade.bootstrapping.preflight import check_cluster
 from flux_upgrade.bootstrapping.proposed import Cluster
 from flux_upgrade.bootstrapping.waiting import Run
-from flux_upgrade.build import build_timing
-from flux_upgrade.build_bootstrap import build_cluster, build_kustomize
+from flux_upgrade.build import build_kustomize, build_timing
+from flux_upgrade.build_bootstrap import build_cluster
 from flux_upgrade.cluster_objects import part
 from flux_upgrade.commands.gathering_bootstrap import Gathered
 from flux_upgrade.errors import UsageError

@@ -20,7 +20,7 @@ from flux_upgrade.build import (
 )
 from flux_upgrade.clusters import Member, Sync, is_named
 from flux_upgrade.commands.printing import require_any
-from flux_upgrade.config import PATH, Config
+from flux_upgrade.config import PATH, Config, Migrate, Overrides, overridden
 from flux_upgrade.edges.checkout import Place, find, head_of, is_sparse
 from flux_upgrade.errors import UsageError
 from flux_upgrade.groups import assign
@@ -32,6 +32,11 @@ from flux_upgrade.ports import Tree
 from flux_upgrade.settings import Settings
 from flux_upgrade.values import NamedTuple
 from flux_upgrade.versions import is_tag
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.contents import Contents
+    from flux_upgrade.manifests.regenerate import Regenerator
 
 
 def gather(settings: Settings) -> Gathered:
@@ -65,6 +70,24 @@ def gather(settings: Settings) -> Gathered:
         head=head_of(place.root),
         found=frozenset(each.path for each in found) if scope.is_whole else None,
         explain=lambda path, base: build_checkout(settings, place).explain(path, base),
+        contents=build_contents(settings, scope.whole, world.regenerator, config),
+    )
+
+
+def build_contents(settings: Settings, tree: Tree, regenerator: Regenerator, config: Config) -> Contents:
+    """What upgrades mean for a repository. ``tree``: all of it."""
+    from flux_upgrade.build import build_kustomize
+    from flux_upgrade.build_forge import build_history
+    from flux_upgrade.contents import Contents, Sources
+
+    return Contents(
+        Sources(
+            tree,
+            regenerator,
+            lambda: build_history(settings, config),
+            lambda: build_kustomize(settings),
+            config.is_ignored,
+        )
     )
 
 
@@ -72,7 +95,7 @@ def asked_of(settings: Settings) -> Asked:
     """What this run was told. Raises UsageError."""
     approve = tuple(map(_approval, settings.approve))
     writes = settings.command == "upgrade" and not settings.dry_run
-    return Asked(settings.to, approve, settings.take_release, settings.base, writes)
+    return Asked(settings.to, approve, settings.take_release, settings.base, writes, settings.migrated)
 
 
 class Scope(NamedTuple):
@@ -120,23 +143,39 @@ def build_config(settings: Settings, place: Place) -> Config:
 
 def _asked_for(settings: Settings, config: Config) -> Config:
     """``config`` under what was given explicitly."""
-    if not (settings.policy or settings.range or settings.flags or settings.check_images is not None):
-        return config
-    from flux_upgrade.config import overridden, parse_flags
-    from flux_upgrade.constraint import Constraint
+    asked = Overrides(
+        policy=_bump(settings.policy) if settings.policy else None,
+        check_images=settings.check_images,
+        migrate=Migrate(settings.migrate) if settings.migrate else None,
+        ladder=settings.ladder,
+    )
+    if settings.range:
+        from flux_upgrade.constraint import Constraint
 
-    if settings.policy and settings.policy not in set(Bump):
+        asked = asked._replace(range=Constraint(settings.range))
+    # What reads the values of a config file is imported where one is given.
+    if settings.flags:
+        from flux_upgrade.config import parse_flags
+
+        asked = asked._replace(flags=parse_flags(settings.flags, "--flags"))
+    if settings.scan:
+        from flux_upgrade.config import parse_key
+
+        asked = asked._replace(scan=parse_key("scan", settings.scan))
+    if settings.kubernetes_version:
+        from flux_upgrade.config import parse_key
+
+        asked = asked._replace(kubernetes=parse_key("kubernetes-version", settings.kubernetes_version))
+    return overridden(config, asked)
+
+
+def _bump(text: str) -> Bump:
+    if text not in set(Bump):
         raise UsageError(
-            f"--policy '{settings.policy}' is not one of {', '.join(Bump)}{nearest(settings.policy, Bump)}",
+            f"--policy '{text}' is not one of {', '.join(Bump)}{nearest(text, Bump)}",
             hint="it is the largest bump that needs no approval",
         )
-    return overridden(
-        config,
-        policy=Bump(settings.policy) if settings.policy else None,
-        range=Constraint(settings.range) if settings.range else None,
-        flags=parse_flags(settings.flags, "--flags") if settings.flags else {},
-        check_images=settings.check_images,
-    )
+    return Bump(text)
 
 
 def _approval(text: str) -> str:

@@ -15,7 +15,7 @@ from flux_upgrade.build import (
     build_tree,
     build_world,
 )
-from flux_upgrade.commands.gathering import asked_of, build_config
+from flux_upgrade.commands.gathering import asked_of, build_config, build_contents
 from flux_upgrade.commands.gathering_artifact import build_means
 from flux_upgrade.config import Config, Group
 from flux_upgrade.edges.checkout import find, head_of, is_sparse
@@ -100,5 +100,6 @@ def gather_pins(
         head=head_of(place.root),
         found=None if is_sparse(place.root) else frozenset(each.path for each in found),
         explain=lambda path, base: build_checkout(settings, place).explain(path, base),
+        contents=build_contents(settings, tree, means.regenerator, config),
     )
     return GatheredPins(gathered, own)

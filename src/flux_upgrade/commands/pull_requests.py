@@ -16,7 +16,7 @@ from flux_upgrade.planning import Gathered, TeamPlan, plan_teams
 from flux_upgrade.ports import Forge
 from flux_upgrade.proposal import Proposal, Surroundings
 from flux_upgrade.publish import exit_code
-from flux_upgrade.pull_requests import nothing, question_of, run_rounds
+from flux_upgrade.pull_requests import looked, nothing, run_rounds
 from flux_upgrade.report.requests import round_errors, round_failures, round_text
 from flux_upgrade.results import Round
 from flux_upgrade.settings import Settings
@@ -66,9 +66,9 @@ def preview(settings: Settings, out: IO[bytes], references: Sequence[Reference] 
 
     with _gathered(settings, references) as (gathered, _):
         with closing(_forge(settings, gathered)) as forge:
-            repository = forge.look(question_of(gathered))
+            _, plans = looked(gathered, forge)
         told = plans_json if settings.json else plans_text
-        show(out, told(plan_teams(gathered, repository), gathered.named))
+        show(out, told(plans, gathered.named))
     return 0
 
 

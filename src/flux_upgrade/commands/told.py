@@ -7,10 +7,11 @@ from typing import Any
 
 from flux_upgrade.commands.pull_requests import Telling, perform
 from flux_upgrade.errors import FluxUpgradeError
-from flux_upgrade.report.requests import round_errors, round_failures, round_text
+from flux_upgrade.report.requests import all_plans, round_errors, round_failures, round_text
 from flux_upgrade.report.run import outputs, run_value
 from flux_upgrade.report.summary import summary
-from flux_upgrade.runner import Runner
+from flux_upgrade.results import Round
+from flux_upgrade.runner import Annotation, Runner
 from flux_upgrade.settings import Settings
 from flux_upgrade.values import NamedTuple
 
@@ -32,6 +33,8 @@ class Told(NamedTuple):
     """Slug, what is wrong and what to do."""
     warnings: tuple[str, ...] = ()
     errors: tuple[type[FluxUpgradeError], ...] = ()
+    annotations: tuple[Annotation, ...] = ()
+    """On lines of the repository's files."""
 
 
 def act(settings: Settings, where: Runner, warn: Callable[[str], None]) -> Told:
@@ -69,7 +72,17 @@ def by_pull_request(
         tuple(round_failures(done)),
         tuple(each for result in done.results for each in result.warnings),
         tuple(round_errors(done)),
+        _annotations(done),
     )
+
+
+def _annotations(done: Round) -> tuple[Annotation, ...]:
+    plans = all_plans(done.plans)
+    if not any(plan.impacts or any(each.impact is not None for each in plan.upgrades) for plan in plans):
+        return ()
+    from flux_upgrade.report.annotations import on_lines  # late: nearly every run has none
+
+    return tuple(on_lines(done.plans))
 
 
 def writes(settings: Settings) -> bool:

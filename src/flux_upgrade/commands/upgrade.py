@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from flux_upgrade.build import build_worktree
 from flux_upgrade.commands.gathering import gather
 from flux_upgrade.commands.printing import show
-from flux_upgrade.plan import Plan, files_after
+from flux_upgrade.edges.checkout import find
+from flux_upgrade.plan import Plan, files_after, files_before
 from flux_upgrade.planning import plan_teams
 from flux_upgrade.publish import exit_code, publish
 from flux_upgrade.report.drift import drift_text
 from flux_upgrade.report.outcomes import diff, diff_hunks, failures, upgrade_text
-from flux_upgrade.report.requests import all_plans
 from flux_upgrade.report.wording import located
 from flux_upgrade.settings import Settings
 
@@ -34,9 +34,12 @@ def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     # All is planned before the first byte is written.
     gathered = gather(settings)
     teams = plan_teams(gathered)
-    outcomes = list(publish((each for team in teams for each in team.sets), build_worktree(settings)))
+    sets = [each for team in teams for each in team.sets]
+    # Resources that are moved may be anywhere in the repository.
+    worktree = build_worktree(settings._replace(path=find(settings.path).root))
+    outcomes = list(publish(sets, worktree))
     if settings.dry_run:
-        _show_diffs(all_plans(teams), settings.path, out)
+        _show_diffs([plan for plans in sets for plan in plans], settings.path, out)
     show(out, drift_text(gathered.teams))
     told = upgrade_text(outcomes, settings.path, written=not settings.dry_run, named=gathered.named)
     show(out, told)
@@ -47,13 +50,14 @@ def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
 
 def _show_diffs(plans: Sequence[Plan], root: str, out: IO[bytes]) -> None:
     upgrades = [(plan, plan.approved) for plan in plans]
-    found = {plan.path: plan.installation for plan in plans}
-    after = files_after((plan, upgrade) for plan, upgrade in upgrades if upgrade is not None)
+    moving = [(plan, upgrade) for plan, upgrade in upgrades if upgrade is not None]
+    # Paths are shown as the user named the tree, and those outside of it as they are in the repository.
+    shown = {plan.path: located(root, plan.installation.path) for plan, _ in moving}
+    before = files_before(moving)
     # Identical manifests have one change, and its diff is made once.
     hunks: dict[tuple[bytes, bytes], str] = {}
-    for path, new in after.items():
-        content = found[path].content
-        key = content, new
+    for path, new in files_after(moving).items():
+        key = before[path], new
         if key not in hunks:
-            hunks[key] = diff_hunks(content, new)
-        show(out, diff(located(root, found[path].path), hunks[key]) + "\n")
+            hunks[key] = diff_hunks(before[path], new)
+        show(out, diff(shown.get(path, path), hunks[key]) + "\n")

@@ -6,7 +6,16 @@ Most repositories have none, so that what reads one is imported when it is used.
 from __future__ import annotations
 
 from flux_upgrade.config.flags import applied
-from flux_upgrade.config.values import PATH, BootstrapConfig, Config, Group, overridden, slug
+from flux_upgrade.config.values import (
+    PATH,
+    BootstrapConfig,
+    Config,
+    Group,
+    Migrate,
+    Overrides,
+    overridden,
+    slug,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +23,7 @@ if TYPE_CHECKING:
 
     from flux_upgrade.config.bootstrap_flags import parse_bootstrap_flags
     from flux_upgrade.config.documents import reference, schema
-    from flux_upgrade.config.reader import load, parse_flags
+    from flux_upgrade.config.reader import load, parse_flags, parse_key
     from flux_upgrade.config.summary import check_report
 
 __all__ = [
@@ -22,12 +31,15 @@ __all__ = [
     "BootstrapConfig",
     "Config",
     "Group",
+    "Migrate",
+    "Overrides",
     "applied",
     "check_report",
     "load",
     "overridden",
     "parse_bootstrap_flags",
     "parse_flags",
+    "parse_key",
     "reference",
     "schema",
     "slug",
@@ -38,6 +50,7 @@ _LATE = {
     "load": "reader",
     "parse_bootstrap_flags": "bootstrap_flags",
     "parse_flags": "reader",
+    "parse_key": "reader",
     "reference": "documents",
     "schema": "documents",
 }

@@ -35,6 +35,8 @@ groups:
   production:
     paths: ["clusters/**", "!clusters/sandbox/**"]
     assignees: [octocat]
+    kubernetes-version: 1.34
+    needs-approval: [rbac, network-policy]
 """
 BOOTSTRAP_EXAMPLE = """\
 bootstrap:

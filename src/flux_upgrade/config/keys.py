@@ -8,11 +8,13 @@ from yaml import MappingNode, Node
 
 from flux_upgrade.config.install_flags import FlagValues
 from flux_upgrade.config.patterns import problem
+from flux_upgrade.config.plain_scalars import KubernetesVersion, OffChoice, Switch
 from flux_upgrade.config.shapes import Boolean, Choice, Duration, Key, Listed, Mapped, Patterns, Schema, Text
 from flux_upgrade.config.source import Source, kind, quoted
-from flux_upgrade.config.values import BootstrapConfig, slug
+from flux_upgrade.config.values import BootstrapConfig, Migrate, slug
 from flux_upgrade.constraint import Constraint
 from flux_upgrade.errors import UsageError
+from flux_upgrade.manifests.changes.values import Content
 from flux_upgrade.policy import Bump, Pending
 
 FORGES = ("github", "gitlab", "gitea", "forgejo", "git")
@@ -138,6 +140,38 @@ _SHARED = (
         "Whether a registry other than `ghcr.io/fluxcd` is asked for the images of a release before that is "
         "proposed.",
         "true",
+    ),
+    Key(
+        "migrate",
+        OffChoice(tuple(Migrate)),
+        "What moves manifests away from versions of an API that the target does not serve. `before`: a pull "
+        "request of their own, which the upgrade waits for; `with-upgrade`: that of the upgrade; `off`: "
+        "people, and the upgrade waits until they have.",
+        "before",
+    ),
+    Key(
+        "ladder",
+        Switch(),
+        "Whether an upgrade that cannot be made in one step is proposed release by release. `off`: in one "
+        "jump, with what is in its way said.",
+        "on",
+    ),
+    Key(
+        "scan",
+        Patterns(_PATTERN),
+        "The files that are searched for what an upgrade breaks; without a pattern, all of the repository's.",
+        "[]",
+    ),
+    Key(
+        "kubernetes-version",
+        KubernetesVersion(),
+        "What the clusters run; a release of Flux that refuses it is held. Without it, none is.",
+    ),
+    Key(
+        "needs-approval",
+        Listed(Choice(tuple(Content)), "[changes](#changes)"),
+        "What waits for approval whatever the size of the bump, should a release change it.",
+        "[]",
     ),
 )
 _PATHS = Key(

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from yaml import Node
+from yaml import Mark, Node, ScalarNode, SequenceNode
 
 from flux_upgrade.config.flag_text import FlagText
 from flux_upgrade.config.flags import canonical, default, unknown
 from flux_upgrade.config.install_flags import FlagValues
 from flux_upgrade.config.keys import TOP
 from flux_upgrade.config.source import Source, quoted
-from flux_upgrade.config.values import Config, Group
+from flux_upgrade.config.values import Config, Group, Migrate
 from flux_upgrade.constraint import Constraint
-from flux_upgrade.errors import InvalidConfig
+from flux_upgrade.errors import InvalidConfig, UsageError
 from flux_upgrade.policy import Bump, Pending, Policy
 
 _MAPS = ("cool-down", "flags")
+_STRING = "tag:yaml.org,2002:str"
+_SEQUENCE = "tag:yaml.org,2002:seq"
+_NOWHERE = (Mark("", 0, 0, 0, None, 0),) * 2
 
 
 def load(text: str, path: str) -> Config:
@@ -66,6 +69,11 @@ def _group(name: str, given: Mapping[str, Any]) -> Group:
         auto_merge=given.get("auto-merge") == "patch",
         take_release=given.get("on-conflict") == "take-release",
         check_images=given.get("check-images", plain.check_images),
+        migrate=Migrate(given.get("migrate", plain.migrate)),
+        ladder=given.get("ladder", plain.ladder),
+        scan=given.get("scan", plain.scan),
+        kubernetes=given.get("kubernetes-version", plain.kubernetes),
+        gates=frozenset(given.get("needs-approval", plain.gates)),
         is_bump_given="policy" in given,
     )
 
@@ -80,6 +88,22 @@ def _policy(given: Mapping[str, Any]) -> Policy:
         patch_cool_down=cool_down.get("patch", plain.patch_cool_down),
         minor_cool_down=cool_down.get("minor", plain.minor_cool_down),
     )
+
+
+def parse_key(name: str, given: str | Sequence[str]) -> Any:
+    """What was given on the command line as ``--name``, by the rules of the file's key ``name``.
+
+    Raises UsageError with all problems.
+    """
+    source = Source()
+    (shape,) = (key.shape for key in TOP.keys if key.name == name)
+    words = [ScalarNode(_STRING, each, *_NOWHERE) for each in ([given] if isinstance(given, str) else given)]
+    node = words[0] if isinstance(given, str) else SequenceNode(_SEQUENCE, words, *_NOWHERE)
+    value = shape.read(f"--{name}", node, source)
+    problems = [message for _, message in source.problems()]
+    if problems:
+        raise UsageError("; ".join(problems), hint=f"see docs/reference/config.md for {name}")
+    return value
 
 
 def parse_flags(text: str, where: str) -> Mapping[str, str]:

@@ -128,12 +128,14 @@ class Text(NamedTuple):
 class Listed(NamedTuple):
     """A set of texts, as a list."""
 
-    item: Text
+    item: Text | Choice
+    items: str = ""
+    """What several of them are called; Markdown. Empty: each is what ``item`` says."""
 
     @property
     def told(self) -> str:
         """What is listed."""
-        return f"list, each {self.item.told}"
+        return f"list of {self.items}" if self.items else f"list, each {self.item.told}"
 
     def schema(self) -> Schema:
         """See Shape."""
@@ -179,7 +181,7 @@ class Patterns(NamedTuple):
         return tuple(text for _, text in items)
 
 
-def _items(name: str, node: Node, item: Text, source: Source) -> Iterator[tuple[Node, str]]:
+def _items(name: str, node: Node, item: Text | Choice, source: Source) -> Iterator[tuple[Node, str]]:
     """Those that are as they should be."""
     if not isinstance(node, SequenceNode):
         source.refuse(node, f"{name} wants a list, not {kind(node)}")

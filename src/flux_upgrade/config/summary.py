@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from flux_upgrade.config.reader import load
-from flux_upgrade.config.values import Group
+from flux_upgrade.config.values import Group, Migrate
 from flux_upgrade.policy import Bump, Pending, Policy
 
 _BY_ITSELF = {
@@ -14,6 +14,11 @@ _BY_ITSELF = {
     Bump.PATCH: "patches",
     Bump.MINOR: "patches and minors",
     Bump.MAJOR: "every release",
+}
+_MIGRATIONS: dict[Migrate, list[str]] = {
+    Migrate.BEFORE: [],
+    Migrate.WITH_UPGRADE: ["moved by the pull request of the upgrade"],
+    Migrate.OFF: ["left to people"],
 }
 
 
@@ -53,6 +58,11 @@ def _told(group: Group) -> Iterator[str]:
         ("merged by themselves", ["patches"] if group.auto_merge else []),
         ("edits in conflict", ["given up for the release's own values"] if group.take_release else []),
         ("images of the target", [] if group.check_images else ["not looked for in their registry"]),
+        ("manifests with removed APIs", _MIGRATIONS[group.migrate]),
+        ("upgrades that need several steps", [] if group.ladder else ["proposed in one jump"]),
+        ("searched for what breaks", group.scan),
+        ("Kubernetes", [group.kubernetes] if group.kubernetes else []),
+        ("waiting for approval at any size", sorted(group.gates)),
     ):
         if values:
             yield f"  {name}: {', '.join(values)}"

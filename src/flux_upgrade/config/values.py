@@ -111,28 +111,38 @@ def _match(patterns: tuple[str, ...], path: str) -> bool:
     return match(patterns, path)
 
 
-def overridden(
-    config: Config,
-    *,
-    policy: Bump | None = None,
-    range: Constraint | None = None,  # noqa: A002 it is named as the input is
-    flags: Mapping[str, str] | None = None,
-    check_images: bool | None = None,
-) -> Config:
-    """``config`` with what was asked for explicitly, which beats the file everywhere in it."""
+class Overrides(NamedTuple):
+    """What was asked for explicitly; what is None or empty was not."""
+
+    policy: Bump | None = None
+    range: Constraint | None = None
+    flags: Mapping[str, str] = {}
+    check_images: bool | None = None
+    migrate: Migrate | None = None
+    ladder: bool | None = None
+    scan: tuple[str, ...] = ()
+    kubernetes: str = ""
+
+
+def overridden(config: Config, asked: Overrides) -> Config:
+    """``config`` with what was asked for, which beats the file everywhere in it."""
 
     def ask(group: Group) -> Group:
-        is_given = policy is not None or group.is_bump_given
-        bump = policy or group.policy.bump
-        if range is not None and not is_given:
+        is_given = asked.policy is not None or group.is_bump_given
+        bump = asked.policy or group.policy.bump
+        if asked.range is not None and not is_given:
             bump = Bump.MAJOR
         return group._replace(
-            policy=group.policy._replace(bump=bump, range=range or group.policy.range),
-            flags={**group.flags, **(flags or {})},
-            check_images=group.check_images if check_images is None else check_images,
+            policy=group.policy._replace(bump=bump, range=asked.range or group.policy.range),
+            flags={**group.flags, **asked.flags},
+            check_images=group.check_images if asked.check_images is None else asked.check_images,
+            migrate=asked.migrate or group.migrate,
+            ladder=group.ladder if asked.ladder is None else asked.ladder,
+            scan=asked.scan or group.scan,
+            kubernetes=asked.kubernetes or group.kubernetes,
             is_bump_given=is_given,
         )
 
-    if policy is None and range is None and not flags and check_images is None:
+    if asked == Overrides():
         return config
     return config._replace(default=ask(config.default), groups=tuple(map(ask, config.groups)))

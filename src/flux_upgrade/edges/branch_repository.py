@@ -55,19 +55,7 @@ class BranchRepository(GitRepository):
 
     def blobs(self, oids: set[str]) -> dict[str, bytes]:
         """Oid → content, in one call of Git."""
-        with open(self._scratch, "w", encoding="ascii") as file:
-            file.writelines(f"{oid}\n" for oid in sorted(oids))
-        with open(self._scratch, "rb") as file:
-            told = self._git.run(f"--git-dir={self._folder}", "cat-file", "--batch", stdin=file).out
-        found, at = {}, 0
-        while (end := told.find(b"\n", at)) >= 0:
-            oid, _, rest = told[at:end].decode("ascii").partition(" ")
-            kind, _, size = rest.partition(" ")
-            if kind != "blob":
-                break
-            at = end + 1 + int(size)
-            found[oid] = told[end + 1 : at]
-            at += 1
+        found = self._git.blobs(sorted(oids), f"--git-dir={self._folder}")
         if set(found) != oids:
             raise ForgeUnavailable(
                 "git does not give all files that it has fetched",

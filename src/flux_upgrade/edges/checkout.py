@@ -109,7 +109,7 @@ class Checkout:
 
         self.root = os.path.realpath(root)
         here = {**environment, "GIT_NO_LAZY_FETCH": "1"}  # nothing here is worth a call to the server
-        self._git = GitCommand(self.root, here, (("safe.directory", self.root),))
+        self.git = GitCommand(self.root, here, (("safe.directory", self.root),))
 
     def head(self) -> str:
         """Oid of the commit that is checked out; empty where there is none."""
@@ -147,7 +147,7 @@ class Checkout:
 
     def objects(self) -> str:
         """The folder of its objects, to be borrowed; empty where some may be missing."""
-        if self._is_shallow() or self._told("config", "--get-regexp", r"^remote\..*\.promisor$"):
+        if self.is_shallow() or self.is_partial():
             return ""
         told = self._told("rev-parse", "--git-path", "objects")
         return os.path.realpath(os.path.join(self.root, told)) if told else ""
@@ -166,7 +166,7 @@ class Checkout:
         shown = f"{one_line(path)} is another file on the base ({base_oid[:12]}) than here ({head[:12]})"
         branch = self._told("symbolic-ref", "--quiet", "--short", "HEAD")
         where = f"branch {one_line(branch)}" if branch else "commit"
-        if self._git.run("cat-file", "-e", f"{base_oid}^{{commit}}").status:
+        if self.git.run("cat-file", "-e", f"{base_oid}^{{commit}}").status:
             return self._unknown(shown)
         if self._is_ancestor(head, base_oid):
             return CheckoutDiffers(
@@ -184,7 +184,7 @@ class Checkout:
         )
 
     def _unknown(self, shown: str) -> CheckoutDiffers:
-        if self._is_shallow():
+        if self.is_shallow():
             return CheckoutDiffers(
                 f"{shown}: the checkout is shallow, so that it cannot be told whether it is behind",
                 hint=_PULL,
@@ -208,7 +208,7 @@ class Checkout:
             return CheckoutDiffers(
                 f"{one_line(path)} is not in the commit that is checked out", hint="commit and push it first"
             )
-        if self._git.run("hash-object", f"--path={path}", "--", path).text == committed:
+        if self.git.run("hash-object", f"--path={path}", "--", path).text == committed:
             return CheckoutDiffers(
                 f"{one_line(path)} is converted on its way out of Git (line ends, or a filter)",
                 hint="set core.autocrlf to false, or exempt it in .gitattributes; then check it out anew",
@@ -218,19 +218,24 @@ class Checkout:
         )
 
     def _is_ancestor(self, ancestor: str, commit: str) -> bool:
-        return self._git.run("merge-base", "--is-ancestor", ancestor, commit).status == 0
+        return self.git.run("merge-base", "--is-ancestor", ancestor, commit).status == 0
 
-    def _is_shallow(self) -> bool:
+    def is_shallow(self) -> bool:
+        """Whether older commits are not there (``--depth``), as actions/checkout leaves it by default."""
         return self._told("rev-parse", "--is-shallow-repository") == "true"
+
+    def is_partial(self) -> bool:
+        """Whether contents of older commits may not be there (``--filter``)."""
+        return bool(self._told("config", "--get-regexp", r"^remote\..*\.promisor$"))
 
     def _told(self, *arguments: str) -> str:
         """What Git prints; empty where it fails."""
-        ran: Ran = self._git.run(*arguments)
+        ran: Ran = self.git.run(*arguments)
         return "" if ran.status else ran.text
 
     def _require(self) -> None:
         """Raise UsageError where this is no checkout that Git can work with."""
-        ran = self._git.run("rev-parse", "--git-dir")
+        ran = self.git.run("rev-parse", "--git-dir")
         if ran.status:
             why = one_line(next(iter(ran.err.strip().splitlines()), "git fails").removeprefix("fatal: "))
             raise UsageError(

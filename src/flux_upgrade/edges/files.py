@@ -1,6 +1,6 @@
 """The user's files: read below one folder."""
 # Descriptors, modes and links: os calls throughout, and no pathlib to import.
-# ruff: noqa: PTH112, PTH113, PTH118, PTH119, PTH120
+# ruff: noqa: PTH112, PTH113, PTH114, PTH118, PTH119, PTH120
 
 from __future__ import annotations
 
@@ -54,6 +54,7 @@ class DirectoryTree:
     def __init__(self, root: str) -> None:
         self._folder, self._only = anchor(root)
         self._listed: tuple[list[str], list[str]] | None = None
+        self._real: dict[str, str | None] = {}
 
     def candidates(self) -> Iterator[str]:
         """See the port. Links are not followed at all: what they lead to inside is found itself.
@@ -69,7 +70,7 @@ class DirectoryTree:
 
     def read(self, path: str) -> bytes:
         """The bytes of a file. Raises Unreadable, also where ``path`` leaves the tree."""
-        real = inside(self._folder, path)
+        real = self._inside(path)
         if real is None:
             raise Unreadable(
                 f"{one_line(path)} leaves the folder that is worked on",
@@ -82,6 +83,16 @@ class DirectoryTree:
                 f"{one_line(path)} cannot be read: {error.strerror}",
                 hint="check that it is there, what it is, and its permissions",
             ) from error
+
+    def _inside(self, path: str) -> str | None:
+        """As ``inside``; where a folder leads to is found out once."""
+        above, _, name = path.rpartition("/")
+        if above not in self._real:
+            self._real[above] = inside(self._folder, above)
+        folder = self._real[above]
+        real = f"{folder}/{name}"
+        is_plain = folder is not None and name not in ("", ".", "..") and "\0" not in name
+        return real if is_plain and not os.path.islink(real) else inside(self._folder, path)
 
     def _listing(self) -> tuple[list[str], list[str]]:
         """What ``candidates`` and ``named`` choose from; the tree is walked once."""

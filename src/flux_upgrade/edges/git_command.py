@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -136,6 +136,27 @@ class GitCommand:
             raise _missing() from error
         return Ran(status, out, err)
 
+    def blobs(self, oids: Iterable[str], *where: str) -> dict[str, bytes]:
+        """Oid → content of those that are there, in one call; ``where``: what tells Git its repository."""
+        import tempfile
+
+        with tempfile.TemporaryFile() as file:
+            file.writelines(f"{oid}\n".encode() for oid in oids)
+            file.seek(0)
+            told = self.run(*where, "cat-file", "--batch", stdin=file).out
+        found: dict[str, bytes] = {}
+        at = 0
+        while (end := told.find(b"\n", at)) >= 0:
+            oid, _, rest = told[at:end].decode("ascii").partition(" ")
+            kind, _, size = rest.partition(" ")
+            at = end + 1
+            if size:  # else it is missing
+                content = told[at : at + int(size)]
+                at += len(content) + 1
+                if kind == "blob":
+                    found[oid] = content
+        return found
+
     def _configured(self) -> dict[str, str]:
         """The settings as Git reads them from its environment, after those that are there already."""
         told = self._environment.get("GIT_CONFIG_COUNT", "")
@@ -146,6 +167,13 @@ class GitCommand:
             for number, pair in enumerate(every)
             for part, text in zip(("KEY", "VALUE"), pair, strict=True)
         }
+
+
+def rfc3339(seconds: int) -> str:
+    """A time as Git keeps it, in UTC."""
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def unattended(environment: Mapping[str, str]) -> dict[str, str]:

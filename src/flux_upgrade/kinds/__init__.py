@@ -5,7 +5,7 @@ Adding a kind is one module, its row in ``styles.PIN_KINDS``, and a folder in ``
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from flux_upgrade.errors import Unreadable
 from flux_upgrade.kinds import gotk
@@ -14,6 +14,7 @@ from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile
 from flux_upgrade.kinds.styles import PIN_KINDS, PinKind
 from flux_upgrade.kinds.world import World
 from flux_upgrade.manifests.proof import Verdict
+from flux_upgrade.ports import Tree
 
 _ANY = ("",)
 _POINTERS = (b"/spec", b"/distribution")
@@ -23,15 +24,16 @@ _YAML = (".yaml", ".yml")
 _DEFINITION = b"\nkind: CustomResourceDefinition"
 
 
-def discover(world: World) -> tuple[Installation | Pin, ...]:
+def discover(world: World, paths: Collection[str] | None = None) -> tuple[Installation | Pin, ...]:
     """Every vendored manifest in the order of the paths, then every pin, kind by kind.
 
-    Each file is read once. Raises SourceUnavailable where the releases cannot be had.
+    Each file is read once. ``paths``: those to read, where it is known which ``may_pin``; None: all.
+    Raises SourceUnavailable where the releases cannot be had.
     """
     manifests, candidates = gotk.Manifests(world.regenerator), frozenset(world.tree.candidates())
     found: list[Installation] = []
     chosen = _Chosen()
-    for path in sorted(candidates.union(filter(_is_looked_at, world.tree.named(_ANY)))):
+    for path in looked_at(world.tree) if paths is None else sorted(paths):
         manifest, content = None, b""
         try:
             content = world.tree.read(path)
@@ -44,6 +46,16 @@ def discover(world: World) -> tuple[Installation | Pin, ...]:
         if manifest is None or manifest.proof.verdict is Verdict.UNREADABLE:
             chosen.add(path, content)
     return (*found, *chosen.pins(world))
+
+
+def looked_at(tree: Tree) -> list[str]:
+    """Paths of the files that ``discover`` reads, in order."""
+    return sorted(frozenset(tree.candidates()).union(filter(_is_looked_at, tree.named(_ANY))))
+
+
+def may_pin(path: str, content: bytes) -> bool:
+    """Whether ``discover`` may find something in a file: nearly all fail this test, which costs little."""
+    return gotk.may_be(path, content) or bool(_takers(path, content))
 
 
 def discover_pins(world: World) -> Iterator[Pin]:
@@ -65,24 +77,30 @@ class _Chosen:
         self._found: set[str] = set()
 
     def add(self, path: str, content: bytes) -> None:
-        if len(content) > _MOST:
-            return
-        name = path.encode(errors="surrogateescape")
-        if not _speaks_of_flux(name, content):
-            return
-        telling = _without_definitions(content) if path.endswith(_YAML) else content
-        for style in PIN_KINDS:
-            if style.takes(path):
-                is_marked = any(mark in telling or mark in name for mark in style.marks)
-                if is_marked or any(mark in telling for mark in style.beside):
-                    self._files.setdefault(style.name, []).append(SourceFile(path, content))
-                if is_marked:
-                    self._found.add(style.name)
+        for name, is_marked in _takers(path, content):
+            self._files.setdefault(name, []).append(SourceFile(path, content))
+            if is_marked:
+                self._found.add(name)
 
     def pins(self, world: World) -> Iterator[Pin]:
         for style in PIN_KINDS:
             if style.name in self._found:
                 yield from style.module.find(self._files[style.name], world)
+
+
+def _takers(path: str, content: bytes) -> list[tuple[str, bool]]:
+    """Names of the kinds that have to look at a file, and whether it is reason enough to look at all."""
+    name = path.encode(errors="surrogateescape")
+    if len(content) > _MOST or not _speaks_of_flux(name, content):
+        return []
+    telling = _without_definitions(content) if path.endswith(_YAML) else content
+    found = []
+    for style in PIN_KINDS:
+        if style.takes(path):
+            is_marked = any(mark in telling or mark in name for mark in style.marks)
+            if is_marked or any(mark in telling for mark in style.beside):
+                found.append((style.name, is_marked))
+    return found
 
 
 def _speaks_of_flux(name: bytes, content: bytes) -> bool:
@@ -117,4 +135,6 @@ __all__ = [
     "discover",
     "discover_pins",
     "kind_of",
+    "looked_at",
+    "may_pin",
 ]

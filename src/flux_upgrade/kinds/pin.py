@@ -20,6 +20,8 @@ class Role(StrEnum):
     """It decides which releases of Flux the flux-operator can install: it moves along, see ``World``."""
     NAMED = "named"
     """It is recognised and named, with the way forward, and never changed."""
+    RESOURCES = "resources"
+    """It is no pin: resources are moved to other versions of their APIs for the sake of a cluster."""
 
 
 class Standing(StrEnum):

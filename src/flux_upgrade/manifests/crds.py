@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from flux_upgrade.errors import Unreadable
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.model import ReleaseManifests
 
@@ -28,14 +29,22 @@ class ApiVersion:
 
 @dataclass(frozen=True)
 class Crd:
-    """One of them, read when it is asked for: a schema is long."""
+    """One of them, read when it is asked for: a schema is long. All but its names raise Unreadable."""
 
     document: Document
 
     @cached_property
     def _spec(self) -> Mapping[str, Any]:
-        spec: Mapping[str, Any] = self.document.data.get("spec") or {}
-        return spec
+        match self.document.data:
+            case {"spec": {"names": {"kind": str()}, "versions": list(versions)} as spec} if all(
+                isinstance(each, dict) and "name" in each for each in versions
+            ):
+                found: Mapping[str, Any] = spec
+                return found
+        raise Unreadable(
+            f"line {self.document.line} is no CustomResourceDefinition (no names.kind or versions)",
+            hint="restore it from the history, or remove it",
+        )
 
     @property
     def name(self) -> str:
@@ -63,7 +72,7 @@ class Crd:
                 bool(each.get("deprecated")),
                 (each.get("schema") or {}).get("openAPIV3Schema") or {},
             )
-            for each in self._spec.get("versions") or ()
+            for each in self._spec["versions"]
         )
 
     @property

@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
+from yaml.composer import Composer
 
 from flux_upgrade.errors import Unreadable
 
@@ -25,29 +26,71 @@ _MERGE = "tag:yaml.org,2002:merge"
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
+
+# Events from libyaml, nodes from Python.
+_Composer: Any = _Loader if issubclass(_Loader, Composer) else type("_Composer", (Composer, _Loader), {})
+
+
+class _AnchorsAnew(_Composer):  # type: ignore[misc] # its base is one of two
+    """Takes an anchor that is set a second time, as YAML has it (https://yaml.org/spec/1.2.2/#71-alias-nodes)."""
+
+    def __init__(self, text: str) -> None:
+        _Loader.__init__(self, text)
+        Composer.__init__(self)
+
+    def compose_node(self, parent: Node | None, index: Any) -> Node | None:
+        """As its base, which refuses such an anchor; so does libyaml's own composer, which is much faster."""
+        if not self.check_event(yaml.AliasEvent):
+            self.anchors.pop(self.peek_event().anchor, None)
+        node: Node | None = super().compose_node(parent, index)
+        return node
+
+
 # What PyYAML raises for scalars whose tag and text do not fit.
 _UNREADABLE = (yaml.YAMLError, ValueError, OverflowError, AttributeError, KeyError, TypeError)
 
-__all__ = ["MappingNode", "Node", "ScalarNode", "SequenceNode", "compose", "construct", "same", "serialize"]
+__all__ = [
+    "MappingNode",
+    "Node",
+    "ScalarNode",
+    "SequenceNode",
+    "compose",
+    "construct",
+    "represent",
+    "same",
+    "serialize",
+]
 
 
 def compose(text: str, line: int = 1) -> Node:
     """One document as nodes, merge keys resolved. Raises Unreadable; ``line``: of the text's first line."""
     try:
         _refuse_depth(text)
-        node = yaml.compose(text, Loader=_Loader)
+        node = _composed(text)
         if node is None:
             raise Unreadable(f"line {line}: an empty document", hint="remove it")
         _settle(node, line, frozenset(), [_MOST_NODES])
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-        # A character that YAML does not know has a position instead of a mark.
-        at = line + (mark.line if mark is not None else text.count("\n", 0, getattr(error, "position", 0)))
+        # A character that YAML does not know has a position instead of a mark; one that is none, a start.
+        position = getattr(error, "position", getattr(error, "start", 0))
+        at = line + (mark.line if mark is not None else text.count("\n", 0, position))
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        if isinstance(error, UnicodeEncodeError):
+            problem = "bytes that are no UTF-8"
         raise Unreadable(f"line {at} is not valid YAML: {problem}", hint="mend the file first") from error
     except RecursionError as error:
         raise Unreadable(f"line {line}: nested too deeply", hint="mend the file first") from error
     return node
+
+
+def _composed(text: str) -> Node | None:
+    try:
+        return yaml.compose(text, Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        if error.problem != "second occurrence":
+            raise
+    return yaml.compose(text, Loader=_AnchorsAnew)
 
 
 def _refuse_depth(text: str) -> None:
@@ -107,6 +150,12 @@ def construct(node: Node, line: int = 1) -> Any:
             f"line {at}: a value that YAML cannot read ({str(error).partition(chr(10))[0]})",
             hint="mend the file first",
         ) from error
+
+
+def represent(data: Any) -> Node:
+    """Plain values as nodes, to compare them as such."""
+    node: Node = yaml.representer.SafeRepresenter(sort_keys=False).represent_data(data)
+    return node
 
 
 def _culprit(node: Node) -> Node:

@@ -55,15 +55,20 @@ class Edit:
     @property
     def where(self) -> str:
         """``spec.template.spec.containers[name=manager].args[--log-level]``."""
-        text = ""
-        for segment in self.path:
-            if segment.startswith("["):
-                text += segment
-            elif _PLAIN_SEGMENT.fullmatch(segment):
-                text += f".{segment}" if text else segment
-            else:
-                text += f"[{json.dumps(segment)}]"
-        return text
+        return spelled(self.path)
+
+
+def spelled(path: Path) -> str:
+    """``spec.template.spec.containers[name=manager].args[--log-level]``."""
+    text = ""
+    for segment in path:
+        if segment.startswith("["):
+            text += segment
+        elif _PLAIN_SEGMENT.fullmatch(segment):
+            text += f".{segment}" if text else segment
+        else:
+            text += f"[{json.dumps(segment)}]"
+    return text
 
 
 def differences(key: ObjectKey, base: Node | None, mine: Node | None) -> Iterator[Edit]:

@@ -23,7 +23,7 @@ class Reason(StrEnum):
     UNKNOWN_KIND = "unknown-kind"
     """The target has no such kind at all."""
     SPELLING = "spelling"
-    """It is spelled in a way that cannot be changed safely: an anchor, an escape, a variable."""
+    """It cannot be changed safely as it stands: an alias, a variable, a pattern, another program's input."""
 
 
 class Move(NamedTuple):

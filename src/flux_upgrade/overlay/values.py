@@ -22,6 +22,11 @@ class Verdict(StrEnum):
     UNKNOWN = "unknown"
     """It cannot be told: something that is not in the repository, a generator, a plugin."""
 
+    @property
+    def holds(self) -> bool:
+        """Whether an upgrade must not be made as it is."""
+        return self is Verdict.BREAKS
+
 
 class Finding(NamedTuple):
     """One of them."""
@@ -37,6 +42,15 @@ class Finding(NamedTuple):
     hint: str = ""
     drops: tuple[str, ...] = ()
     """Entries of the release that a whole list in its place keeps out, new ones only."""
+    fails: bool = False
+    """Whether kustomize ends with an error because of it; else what breaks lands elsewhere."""
+    already: bool = False
+    """Whether it was so before the upgrade: broken or idle with the old manifest, too."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the upgrade must not be made as it is: it would break what works today."""
+        return self.verdict is Verdict.BREAKS and not self.already
 
 
 class Overlay(NamedTuple):
@@ -49,5 +63,7 @@ class Overlay(NamedTuple):
     """The program that built it before and after: ``kustomize``; empty where there is none."""
     failed: str = ""
     """What it said where the new build failed and the old one did not; empty where it did not."""
+    unbuilt: str = ""
+    """Why it was not built although there is a program; empty where it was, or nothing had to be."""
     built: Changes | None = None
     """What changes in the result of the build; None where it was not built."""

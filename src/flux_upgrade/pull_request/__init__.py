@@ -4,6 +4,7 @@ from flux_upgrade.pull_request.body import body, issue
 from flux_upgrade.pull_request.closing import closing
 from flux_upgrade.pull_request.commit import changes_digest, commit_message, plan_digest, status
 from flux_upgrade.pull_request.headline import conventional_prefix, title
+from flux_upgrade.pull_request.todo import has_to_do
 
 __all__ = [
     "body",
@@ -11,6 +12,7 @@ __all__ = [
     "closing",
     "commit_message",
     "conventional_prefix",
+    "has_to_do",
     "issue",
     "plan_digest",
     "status",

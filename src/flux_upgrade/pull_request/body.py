@@ -9,7 +9,7 @@ from flux_upgrade.answers import APPROVED
 from flux_upgrade.markdown import bullets, code, counted, fold, numbered, plain
 from flux_upgrade.markers import State
 from flux_upgrade.proposal import Proposal, Surroundings
-from flux_upgrade.pull_request import facts
+from flux_upgrade.pull_request import dangers, facts, meaning, migration
 from flux_upgrade.pull_request.headline import title
 from flux_upgrade.pull_request.notes import notes
 from flux_upgrade.pull_request.todo import things
@@ -42,7 +42,7 @@ def _fitted(
 ) -> str:
     room = around.limit - around.limit // _SPARE - len(markers.block("", state))
     for most in _LISTS:
-        view = View(proposal, around, most)
+        view = View(proposal, around, most, has_boxes=written is _pull_request)
         above, below = written(view)
         own = "\n\n".join([*above, *below])
         if len(own) <= room:
@@ -70,18 +70,23 @@ def _issue(view: View) -> tuple[list[str], list[str]]:
 def _beginning(view: View, approval: str) -> Iterator[str]:
     todo = things(view)
     yield _first(view, todo)
+    yield from meaning.hops(view)
     yield from facts.drift(view)
     if view.proposal.is_pending:
         yield approval
     if todo:
         yield f"**Before merging**\n{numbered(todo)}"
+    yield from dangers.kept_box(view)
+    yield from dangers.after_merging(view)
 
 
 def _first(view: View, todo: list[str]) -> str:
-    size = view.proposal.subject.capitalize() if view.moves and not view.aligns else _at_rest(view)
+    is_step = view.is_migration or (view.moves and not view.aligns)
+    size = view.proposal.subject.capitalize() if is_step else _at_rest(view)
     waits = ["waits for approval"] if view.proposal.is_pending else []
     needs = f"{counted(len(todo), 'thing')} to do before merging" if todo else "nothing to do before merging"
-    return " · ".join([f"**{size}**", *_where(view), _from_to(view), *waits, needs])
+    about = [*_where(view), migration.size(view) if view.is_migration else _from_to(view)]
+    return " · ".join([f"**{size}**", *about, *waits, needs])
 
 
 def _at_rest(view: View) -> str:
@@ -94,7 +99,7 @@ def _where(view: View) -> Iterator[str]:
         yield "the Flux CLI"
     if view.name:
         yield code(view.name)
-    if count > 1 or view.held:
+    if not view.is_migration and (count > 1 or view.held):
         yield (
             counted(count, "pin" if view.pins else "installation")
             if not view.held
@@ -122,13 +127,15 @@ def _command(view: View) -> list[str]:
 
 
 def _middle(view: View) -> Iterator[str]:
+    return migration.middle(view) if view.is_migration else _upgraded(view)
+
+
+def _upgraded(view: View) -> Iterator[str]:
     proof = facts.proof(view)
     is_short = view.is_one or len(proof) == 1
     yield f"**Proof:** {'. '.join(proof)}." if is_short else f"**Proof**\n{bullets(view.limited(proof))}"
-    changes = any(old != new for each in view.proved for _, old, new in each.change.images)
-    if changes or (view.proved and view.moves):
-        table, rows = facts.controllers(view)
-        yield table if rows <= _ROWS else fold(f"<b>Controllers</b>, {rows} different sets", table)
+    yield from _changes(view)
+    yield from migration.along(view)
     yield from _digests(view)
     if view.pins:
         yield f"**Pins that move{' along' if view.proved else ''}**\n\n{facts.pins(view)}"
@@ -139,6 +146,18 @@ def _middle(view: View) -> Iterator[str]:
     if changed:
         yield f"**Install flags that change**, as was asked for:\n{bullets(view.limited(changed))}"
     yield from _kept(view)
+
+
+def _changes(view: View) -> Iterator[str]:
+    changes = list(meaning.changes(view))
+    if changes:
+        yield "**What changes in the cluster**"
+    if (view.proved and view.moves) or any(
+        old != new for each in view.proved for _, old, new in each.change.images
+    ):
+        table, rows = facts.controllers(view)
+        yield table if rows <= _ROWS else fold(f"<b>Controllers</b>, {rows} different sets", table)
+    yield from changes
 
 
 def _digests(view: View) -> Iterator[str]:
@@ -175,18 +194,20 @@ def _end(view: View) -> str:
 
 def _answers(view: View) -> Iterator[str]:
     yield f"**Why now:** {_why(view)}"
-    back = "**To roll back:** revert this pull request"
-    back += f"; {_refused(view)} is not proposed again then." if view.moves else "."
-    if view.crosses_minor and view.moves and not view.is_tools:
-        back += (
-            " Not checked: whether the cluster will have stored objects in API versions that the older CRDs "
-            "lack. The API server would refuse those CRDs."
-        )
-    yield back
+    yield f"**To roll back:** {migration.roll_back(view) if view.is_migration else _roll_back(view)}"
     if not view.proposal.is_pending:
         yield "**To hold:** convert it to a draft."
     until = " until somebody approves it" if view.moves else ""
-    yield f"**To refuse:** close it; {_refused(view)} is not proposed again{until}."
+    refusal = f"close it; {_refused(view)} is not proposed again{until}"
+    yield f"**To refuse:** {migration.refusal(view) if view.is_migration else refusal}."
+
+
+def _roll_back(view: View) -> str:
+    told = "revert this pull request"
+    told += f"; {_refused(view)} is not proposed again then." if view.moves else "."
+    if view.moves and not view.is_tools and view.crosses_minor:
+        told += f" {meaning.way_back_line(view)}"
+    return told
 
 
 def _refused(view: View) -> str:
@@ -200,12 +221,13 @@ def _why(view: View) -> str:
 
 
 def _boxes(view: View) -> str:
+    which = "" if view.is_migration else f" {view.answer}"
     return "\n".join(
         [
             markers.checkbox(
                 markers.REBASE,
                 "rebase: make the commit anew from the base branch, without what others pushed here",
             ),
-            markers.checkbox(markers.SKIP, f"skip {view.answer}: close this, and do not propose it again"),
+            markers.checkbox(markers.SKIP, f"skip{which}: close this, and do not propose it again"),
         ]
     )

@@ -10,8 +10,9 @@ from flux_upgrade import markers
 from flux_upgrade.forge import Status
 from flux_upgrade.markdown import inert, shortened, visible
 from flux_upgrade.phrases import proof_phrase
-from flux_upgrade.plan import files_after
+from flux_upgrade.plan import files_after, files_before
 from flux_upgrade.proposal import Proposal, Surroundings
+from flux_upgrade.pull_request import migration
 from flux_upgrade.pull_request.facts import checksums, pins_phrase, summed
 from flux_upgrade.pull_request.headline import headline
 from flux_upgrade.pull_request.view import View
@@ -48,7 +49,7 @@ def commit_message(proposal: Proposal, around: Surroundings) -> str:
 def plan_digest(proposal: Proposal) -> str:
     """Changes whenever a file that was read, or what is written in its place, does; and at no other time."""
     after = files_after(proposal.upgrades)
-    before = {plan.path: plan.installation.content for plan, _ in proposal.upgrades}
+    before = files_before(proposal.upgrades)
     return changes_digest((path, before[path], after[path]) for path in after)
 
 
@@ -69,11 +70,13 @@ def status(proposal: Proposal) -> Status:
 
 def _told(view: View) -> str:
     """The proof, for somebody who reads the history."""
-    told = []
+    told = [migration.told(view)] if view.is_migration else []
     if view.proved:
         told = [summed(proof_phrase(each.proof) for each in view.proved), checksums(view)]
     if view.pins:
         told.append(pins_phrase(view))
+    if view.moved and not view.is_migration:
+        told.append(migration.told(view))
     return f"{'. '.join(f'{each[:1].upper()}{each[1:]}' if at else each for at, each in enumerate(told))}."
 
 

@@ -18,7 +18,8 @@ from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.manifests.residue import VERSION_LABEL, Edit, Op
 from flux_upgrade.markdown import code, counted, plain, table
 from flux_upgrade.phrases import edit_phrase, place_of, proof_phrase
-from flux_upgrade.plan import Found, Plan
+from flux_upgrade.plan import Found, Plan, Resources
+from flux_upgrade.pull_request import meaning
 from flux_upgrade.pull_request.view import Proved, View, in_order
 
 _VALUE = 60
@@ -62,7 +63,7 @@ def proof(view: View) -> list[str]:
         lines.append(plain(checksums(view)))
     if view.pins:
         lines.append(pins_phrase(view))
-    return lines
+    return [*lines, *meaning.patches(view)]
 
 
 def drift(view: View) -> Iterator[str]:
@@ -95,7 +96,7 @@ def _spots(view: View, pins: Sequence[Member]) -> str:
     return ", ".join(code(_spot(pin.path, pin.installation), _WHERE) for pin in pins[: view.most])
 
 
-def _spot(path: str, found: Found) -> str:
+def _spot(path: str, found: Found | Resources) -> str:
     return f"{path}:{found.line}" if isinstance(found, Pin) else path
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from flux_upgrade.markdown import inert, shortened
 from flux_upgrade.proposal import Proposal, Surroundings
+from flux_upgrade.pull_request import migration
 from flux_upgrade.pull_request.view import View
 
 _TITLE = 250
@@ -51,9 +52,10 @@ def _prefix(match: re.Match[str]) -> str:
 def headline(proposal: Proposal, around: Surroundings, *, where: bool) -> str:
     """``where``: with the name of the group or the folder."""
     view = View(proposal, around)
-    told = _what(view)
-    if where and view.name:
-        told += f" in {view.name}"
+    place = view.name if where else ""
+    told = migration.what(view, place) if view.is_migration else _what(view)
+    if place and not view.is_migration:
+        told += f" in {place}"
     if around.conventional:
         told = f"{around.conventional}: {told[0].lower()}{told[1:].replace('Flux', 'flux', 1)}"
     return inert(told)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from flux_upgrade.decision import Hold, HoldReason
+from flux_upgrade.impact_phrases import in_the_way
 from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.markdown import bullets, code, plain
 from flux_upgrade.plan import Plan
+from flux_upgrade.proposal import Proposal, Surroundings
+from flux_upgrade.pull_request.dangers import MARKDOWN, dangers
 from flux_upgrade.pull_request.facts import conflict_line, edits
 from flux_upgrade.pull_request.notes import link, passed
 from flux_upgrade.pull_request.view import Proved, View
@@ -17,7 +21,10 @@ _FEW = 5
 
 def things(view: View) -> list[str]:
     """Markdown, one thing each: the most dangerous to forget comes first."""
+    if view.is_migration:
+        return [*_checks(view)]
     return [
+        *dangers(view),
         *_api_versions(view),
         *_of_pins(view),
         *_given_up(view),
@@ -30,13 +37,25 @@ def things(view: View) -> list[str]:
     ]
 
 
+def has_to_do(proposal: Proposal) -> bool:
+    """Whether merging waits for something that is done elsewhere, such as a signature or `flux migrate`."""
+    view = View(proposal, Surroundings(()))
+    return any(True for _ in chain(dangers(view), _of_pins(view)))
+
+
 def _api_versions(view: View) -> Iterator[str]:
-    if view.crosses_minor and view.moves and not view.is_tools:
-        firsts = [tag for tag in passed(view) if tag.endswith(".0")] or [view.proposal.target]
-        yield (
-            f"Read what the notes of {', '.join(map(link, firsts))} say about removed API versions. Whether "
-            "your manifests use them, or the cluster has stored objects in them, was not checked."
-        )
+    if not view.crosses_minor or not view.moves or view.is_tools:
+        return
+    firsts = [tag for tag in passed(view) if tag.endswith(".0")] or [view.proposal.target]
+    told = f"Read what the notes of {', '.join(map(link, firsts))} say about removed API versions. Whether"
+    if not view.known:
+        yield f"{told} your manifests use them, or the cluster has stored objects in them, was not checked."
+        return
+    # Of a pin there is no manifest whose history tells which releases ran.
+    unstored = [each.plan for each in view.known if each.impact.changes is None]
+    if unstored:
+        where = "" if len(view.known) == 1 else f" of {view.places(unstored)}"
+        yield f"{told} the cluster{where} has stored objects in them was not checked; your manifests were."
 
 
 def _of_pins(view: View) -> Iterator[str]:
@@ -100,7 +119,7 @@ def _held(view: View) -> Iterator[str]:
     reasons: dict[str, list[Plan]] = {}
     for plan in view.held:
         for hold in _holds(view, plan):
-            reasons.setdefault(_why(plan, hold), []).append(plan)
+            reasons.setdefault(_why(view, plan, hold), []).append(plan)
     for why, plans in reasons.items():
         stay = "stays" if len(plans) == 1 else "stay"
         yield f"{view.places(plans)} {stay} as {'it is' if len(plans) == 1 else 'they are'}: {why}"
@@ -112,13 +131,17 @@ def _holds(view: View, plan: Plan) -> list[Hold]:
     return [hold for hold in holds if hold.subject is view.proposal.subject][:1] or holds[:1]
 
 
-def _why(plan: Plan, hold: Hold) -> str:
+def _why(view: View, plan: Plan, hold: Hold) -> str:
     told = plain(hold.detail or hold.reason.replace("-", " "))
     told += f", until {plain(hold.until[:10])}" if hold.until else ""
     told += f" ({code(hold.reason)})."
     if hold.hint:
         hint = plain(hold.hint)
         told += f" {hint[:1].upper()}{hint[1:]}."
+    impact = plan.impacts.get(hold.subject)
+    if impact is not None:
+        lines = in_the_way(hold.reason, impact, MARKDOWN)
+        told += f"\n{bullets(view.limited(lines))}" if lines else ""
     change = plan.tried.get(hold.subject)
     conflicts = change.carried.conflicts if change is not None else ()
     if conflicts:

@@ -13,10 +13,15 @@ from flux_upgrade.kinds import Change, Installation, Pin, PinChange
 from flux_upgrade.kinds.pin import Role
 from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.markdown import bullets, code
-from flux_upgrade.plan import Plan, Upgrade
+from flux_upgrade.plan import Migration, Plan, Upgrade
 from flux_upgrade.proposal import Proposal, Surroundings
 from flux_upgrade.values import NamedTuple
 from flux_upgrade.versions import is_tag, precedence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.impact import Impact
+    from flux_upgrade.migration.values import Migrated
 
 _NAMED = 3
 _FILE = "gotk-components"
@@ -41,6 +46,14 @@ class Pinned(NamedTuple):
     change: PinChange
 
 
+class Known(NamedTuple):
+    """An upgrade of which it is known what it means."""
+
+    plan: Plan
+    upgrade: Upgrade
+    impact: Impact
+
+
 @dataclass(frozen=True)
 class View:
     """What the parts of the text are made from."""
@@ -49,6 +62,8 @@ class View:
     around: Surroundings
     most: int = 40
     """Of the lines of one list; the others are counted."""
+    has_boxes: bool = True
+    """Whether there is anybody who looks at what is ticked."""
 
     @cached_property
     def upgrades(self) -> tuple[tuple[Plan, Upgrade], ...]:
@@ -74,6 +89,30 @@ class View:
         )
 
     @cached_property
+    def known(self) -> tuple[Known, ...]:
+        """Those that were looked at, whatever they are about."""
+        return tuple(
+            Known(plan, upgrade, upgrade.impact)
+            for plan, upgrade in self.upgrades
+            if upgrade.impact is not None
+        )
+
+    @cached_property
+    def moved(self) -> tuple[Migrated, ...]:
+        """Files with resources that go to other versions of their APIs, in the order of their paths."""
+        found = {file.path: file for _, upgrade in self.upgrades for file in upgrade.moved}
+        changes = (upgrade.change for _, upgrade in self.upgrades)
+        found |= {each.migrated.path: each.migrated for each in changes if isinstance(each, Migration)}
+        return tuple(found[path] for path in sorted(found))
+
+    @cached_property
+    def waiting(self) -> tuple[str, ...]:
+        """Installations that wait until manifests have been moved, under short names."""
+        changes = (upgrade.change for _, upgrade in self.upgrades)
+        paths = {path for each in changes if isinstance(each, Migration) for path in each.waiting}
+        return tuple(sorted(labels(paths).values()))
+
+    @cached_property
     def held(self) -> tuple[Plan, ...]:
         """See ``Proposal.held``; in the order of their paths."""
         return tuple(sorted(self.proposal.held, key=lambda plan: (plan.path, plan.line)))
@@ -90,7 +129,7 @@ class View:
     @property
     def is_tools(self) -> bool:
         """Whether it is about the Flux CLI, and about no cluster."""
-        return not self.proved and all(each.pin.role is Role.CLI for each in self.pins)
+        return not self.proved and bool(self.pins) and all(each.pin.role is Role.CLI for each in self.pins)
 
     @property
     def name(self) -> str:
@@ -125,6 +164,11 @@ class View:
         return all(upgrade.candidate.aligns for _, upgrade in self.upgrades)
 
     @property
+    def is_migration(self) -> bool:
+        """Whether it moves resources, and no Flux."""
+        return self.proposal.subject is Subject.MIGRATION
+
+    @property
     def crosses_minor(self) -> bool:
         """Whether more than a patch is proposed."""
         return self.proposal.subject is not Subject.PATCH
@@ -146,8 +190,11 @@ class View:
             return " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
         return f"{', '.join(named[: _NAMED - 1])} and {len(named) - _NAMED + 1} more"
 
-    def gathered(self, said: Iterable[tuple[Plan, str]]) -> list[str]:
-        """Items: each line once, below the installations that it is true of, unless it is all of them."""
+    def gathered(self, said: Iterable[tuple[Plan, str]], among: int = 0) -> list[str]:
+        """Items: each line once, below the installations that it is true of, unless it is all of them.
+
+        ``among``: how many those are; else all manifests.
+        """
         whose: dict[str, dict[str, Plan]] = {}
         for plan, line in said:
             whose.setdefault(line, {})[plan.path] = plan
@@ -156,7 +203,7 @@ class View:
             lines.setdefault(tuple(plans), []).append(line)
         items: list[str] = []
         for paths, told in lines.items():
-            if len(paths) == len(self.proved):
+            if len(paths) == (among or len(self.proved)):
                 items += told
                 continue
             places = self.places(whose[told[0]].values())

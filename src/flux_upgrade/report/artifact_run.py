@@ -28,6 +28,7 @@ def artifact_run_value(outcome: ArtifactOutcome, *, written: bool) -> dict[str, 
         "installations": [
             {**plan_value(planned.plan, str(planned.pulled.address)), "team": planned.pulled.address.tag}
         ],
+        "migrations": [],
         "pull-requests": [],
         "failures": [
             {"slug": slug, "message": message, "remedy": hint}

@@ -89,6 +89,7 @@ def artifact_plan_json(planned: ArtifactPlan) -> str:
     report = {
         "drift": [],
         "installations": [plan_value(planned.plan, str(planned.pulled.address))],
+        "migrations": [],
         "named": [],
         "artifact": {**_shared(planned), "pushed": [_successor(each) for each in planned.successors]},
     }

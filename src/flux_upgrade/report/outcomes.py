@@ -11,7 +11,7 @@ from flux_upgrade.kinds import Change, Installation, Pin, PinChange
 from flux_upgrade.manifests.images import Controller, Image, ImageState
 from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.phrases import proof_phrase
-from flux_upgrade.plan import Plan, Upgrade
+from flux_upgrade.plan import Migration, Plan, Resources, Upgrade
 from flux_upgrade.publish import Outcome
 from flux_upgrade.report.wording import (
     ALL_IGNORED,
@@ -25,6 +25,7 @@ from flux_upgrade.report.wording import (
     short,
     tag,
 )
+from flux_upgrade.textedit import decoded
 
 
 def upgrade_text(
@@ -42,7 +43,9 @@ def upgrade_text(
 def _outcome(outcome: Outcome, root: str, *, written: bool) -> Iterator[str]:
     plan = outcome.plan
     line = f":{plan.line}" if plan.line else ""
-    yield located(root, plan.installation.path) + line
+    # What is moved may be anywhere in the repository.
+    is_inside = not isinstance(plan.installation, Resources)
+    yield (located(root, plan.installation.path) if is_inside else plan.path) + line
     upgrade = plan.approved
     if outcome.failure is not None:
         yield f"  failed: {outcome.failure.message}"
@@ -53,9 +56,17 @@ def _outcome(outcome: Outcome, root: str, *, written: bool) -> Iterator[str]:
             yield from change_lines(plan.installation, upgrade, upgrade.change)
         elif isinstance(plan.installation, Pin) and isinstance(upgrade.change, PinChange):
             yield from _pin_change(plan.installation, upgrade.change)
+        yield from _meaning(upgrade)
     for hold in plan.holds:
         yield from hold_lines(plan, hold)
     yield from waiting_lines(plan)
+
+
+def _meaning(upgrade: Upgrade) -> Iterator[str]:
+    if upgrade.impact is not None or isinstance(upgrade.change, Migration):
+        from flux_upgrade.report.impact_text import done_lines  # late: nearly every run has none
+
+        yield from (f"  {line}" for line in done_lines(upgrade))
 
 
 def waiting_lines(plan: Plan) -> Iterator[str]:
@@ -79,6 +90,10 @@ def _overridden(plan: Plan, named: Sequence[Member]) -> Iterator[str]:
 
 def step(plan: Plan, upgrade: Upgrade) -> str:
     """From where to where."""
+    if isinstance(upgrade.change, Migration):
+        from flux_upgrade.impact_phrases import uses_of  # late: nearly every run has none
+
+        return f"{uses_of(upgrade.change.migrated.moves)} → what {upgrade.target} serves"
     old, new = plan.installation.version, upgrade.target
     if old != new:
         return f"{old} → {new}"
@@ -89,6 +104,10 @@ def hold_lines(plan: Plan, hold: Hold) -> Iterator[str]:
     """Why something is held, its conflicts, and what to do."""
     which = f"{hold.target} " if hold.target and hold.target not in hold.detail else ""
     yield f"  held: {which}{hold.reason}" + (f": {hold.detail}" if hold.detail else "")
+    if hold.subject in plan.impacts:
+        from flux_upgrade.report import impact_text  # late: nearly every run has none
+
+        yield from (f"  {line}" for line in impact_text.hold_lines(plan, hold))
     tried = plan.tried.get(hold.subject) if hold.reason is HoldReason.RESIDUE_CONFLICT else None
     conflicts = tried.carried.conflicts if tried is not None else ()
     for conflict in conflicts[:MOST_LINES]:
@@ -175,7 +194,7 @@ def _failure(slug: str, path: str, detail: str, hint: str) -> str:
 
 def _lines(content: bytes) -> list[str]:
     """As git counts lines: ``str.splitlines`` also cuts at form feeds and Unicode's separators."""
-    parts = content.decode("utf-8").split("\n")
+    parts = decoded(content).split("\n")
     return [f"{part}\n" for part in parts[:-1]] + [part for part in parts[-1:] if part]
 
 

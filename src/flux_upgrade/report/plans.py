@@ -10,11 +10,15 @@ from flux_upgrade.clusters import Member, role_of
 from flux_upgrade.decision import Hold
 from flux_upgrade.kinds import Pin, PinChange
 from flux_upgrade.kinds.pin import Role
-from flux_upgrade.plan import Found, Plan, Upgrade
+from flux_upgrade.plan import Found, Migration, Plan, Resources, Upgrade
 from flux_upgrade.planning import TeamPlan
 from flux_upgrade.report.drift import drift_text, drift_value, place_of
 from flux_upgrade.report.outcomes import step
 from flux_upgrade.report.wording import ALL_IGNORED, printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.impact import Impact
 
 
 def plans_text(plans: Sequence[TeamPlan], named: Sequence[Member] = ()) -> str:
@@ -45,23 +49,41 @@ def _named(member: Member) -> Iterator[str]:
 
 def plan_lines(plan: Plan, above: Sequence[Plan]) -> Iterator[str]:
     """What would become of one. ``above``: the plans of the same cluster that were told before."""
-    version = plan.installation.version
-    line = f":{plan.line}" if plan.line else ""
-    yield f"{plan.path}{line}  {version or 'unknown version'}"
+    yield _headline(plan)
     for decision in plan.decisions:
         if isinstance(decision, Upgrade):
             waits = "" if decision.approved else " · waits for approval"
-            yield f"  {decision.subject}: upgrade {step(plan, decision)}{waits}"
+            what = "" if isinstance(decision.change, Migration) else "upgrade "
+            yield f"  {decision.subject}: {what}{step(plan, decision)}{waits}"
             lead = next((other for other in above if _goes_along(decision, other)), None)
             told = decision.candidate.why if lead is None else f"with {lead.path}"
             if told:
                 yield f"    {told}"
             if isinstance(decision.change, PinChange) and decision.change.artifact:
                 yield f"    by {decision.change.artifact}"
+            yield from _meaning(decision)
         else:
             target = f" {decision.target}" if decision.target else ""
             yield f"  {decision.subject}: hold{target} · {decision.reason}{_when(decision)}"
             yield from (f"    {line}" for line in (decision.detail, decision.hint) if line)
+            if decision.subject in plan.impacts:
+                from flux_upgrade.report.impact_text import hold_lines  # late: nearly every run has none
+
+                yield from (f"    {line}" for line in hold_lines(plan, decision))
+
+
+def _headline(plan: Plan) -> str:
+    if isinstance(plan.installation, Resources):
+        return plan.path
+    line = f":{plan.line}" if plan.line else ""
+    return f"{plan.path}{line}  {plan.installation.version or 'unknown version'}"
+
+
+def _meaning(upgrade: Upgrade) -> Iterator[str]:
+    if upgrade.impact is not None or isinstance(upgrade.change, Migration):
+        from flux_upgrade.report.impact_text import upgrade_lines  # late: as above
+
+        yield from (f"    {line}" for line in upgrade_lines(upgrade))
 
 
 def _goes_along(decision: Upgrade, lead: Plan) -> bool:
@@ -81,6 +103,7 @@ def plans_json(plans: Sequence[TeamPlan], named: Sequence[Member] = ()) -> str:
     report = {
         "drift": drift_value(cluster for team in plans for cluster in team.team.clusters),
         "installations": [each for team in plans for each in plan_values(team)],
+        "migrations": [each for team in plans for each in migration_values(team)],
         "named": [_named_value(member.path, member.installation) for member in named],
     }
     return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
@@ -100,8 +123,24 @@ def _named_value(path: str, pin: Found) -> dict[str, Any]:
 
 def plan_values(team: TeamPlan) -> Iterator[dict[str, Any]]:
     """A team's installations, as JSON."""
-    for cluster, plans in zip(team.team.clusters, team.sets, strict=True):
+    # What is moved before stands behind the clusters, and is none of them.
+    for cluster, plans in zip(team.team.clusters, team.sets, strict=False):
         yield from (plan_value(plan, cluster.name) for plan in plans)
+
+
+def migration_values(team: TeamPlan) -> Iterator[dict[str, Any]]:
+    """The files whose resources a team moves before its clusters are upgraded, as JSON."""
+    for plan in team.migrations:
+        from flux_upgrade.report.impacts import uses_value  # late: nearly every run has none
+
+        for each in plan.decisions:
+            change = each.change if isinstance(each, Upgrade) else None
+            yield {
+                "path": plan.path,
+                "waiting": list(change.waiting) if isinstance(change, Migration) else [],
+                "uses": uses_value([change.migrated]) if isinstance(change, Migration) else [],
+                "decision": _decision(plan, each),
+            }
 
 
 def plan_value(plan: Plan, cluster: str) -> dict[str, Any]:
@@ -112,11 +151,23 @@ def plan_value(plan: Plan, cluster: str) -> dict[str, Any]:
         "line": plan.line or None,
         "cluster": cluster,
         "current": plan.installation.version or None,
-        "decisions": [_decision(each) for each in plan.decisions],
+        "decisions": [_decision(plan, each) for each in plan.decisions],
     }
 
 
-def _decision(decision: Upgrade | Hold) -> dict[str, Any]:
+def _decision(plan: Plan, decision: Upgrade | Hold) -> dict[str, Any]:
+    known = plan.impacts.get(decision.subject)
+    impact = decision.impact if isinstance(decision, Upgrade) else known
+    return {**_decided(decision), "impact": _impact(impact) if impact is not None else None}
+
+
+def _impact(impact: Impact) -> dict[str, Any]:
+    from flux_upgrade.report.impacts import impact_value  # late: nearly every run has none
+
+    return impact_value(impact)
+
+
+def _decided(decision: Upgrade | Hold) -> dict[str, Any]:
     if isinstance(decision, Upgrade):
         return {
             "subject": str(decision.subject),

@@ -11,7 +11,7 @@ from flux_upgrade.decision import HoldReason
 from flux_upgrade.kinds import PinChange
 from flux_upgrade.plan import Plan
 from flux_upgrade.report.drift import drift_value
-from flux_upgrade.report.plans import plan_values
+from flux_upgrade.report.plans import migration_values, plan_values
 from flux_upgrade.report.requests import all_plans, round_failures
 from flux_upgrade.results import Action, Result, Round
 
@@ -38,6 +38,9 @@ def run_value(done: Round, *, calls: int, written: bool) -> dict[str, Any]:
         "drift": drift_value(cluster for team in done.plans for cluster in team.team.clusters),
         "installations": [
             {**each, "team": team.team.slug} for team in done.plans for each in plan_values(team)
+        ],
+        "migrations": [
+            {**each, "team": team.team.slug} for team in done.plans for each in migration_values(team)
         ],
         "pull-requests": [_result(result) for result in done.results if result.action is not Action.NONE],
         "failures": [

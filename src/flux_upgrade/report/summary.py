@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from flux_upgrade.answers import APPROVED
 from flux_upgrade.decision import Hold, HoldReason
 from flux_upgrade.markdown import code, counted, plain, table
-from flux_upgrade.plan import Plan, Upgrade
+from flux_upgrade.plan import Migration, Plan, Upgrade
 from flux_upgrade.planning import TeamPlan
 from flux_upgrade.report.drift import drift_sentences
 from flux_upgrade.report.outcomes import step
@@ -64,19 +64,45 @@ def _is_in(plan: Plan, result: Result) -> bool:
     """Whether a pull request is about an installation, or about it as much as any: one that is closed."""
     if result.proposal is None:
         return True
-    return any((each.path, each.line) == (plan.path, plan.line) for each, _ in result.proposal.upgrades)
+    return any(
+        plan.path in upgrade.change.waiting
+        if isinstance(upgrade.change, Migration)
+        else (each.path, each.line) == (plan.path, plan.line)
+        for each, upgrade in result.proposal.upgrades
+    )
 
 
 def decision_cell(plan: Plan, decision: Upgrade | Hold) -> str:
     """What is to become of an installation, in one cell of a table."""
     if isinstance(decision, Upgrade):
-        return f"{step(plan, decision)}{'' if decision.approved else ', waits for approval'}"
+        told = f"{step(plan, decision)}{'' if decision.approved else ', waits for approval'}"
+        return "".join([told, *(f"<br>→ {each}" for each in _first(decision))])
     if decision.reason is HoldReason.UP_TO_DATE:
         return "up to date"
     dates = f" since {decision.since[:10]}" if decision.since else ""
     dates += f" until {decision.until[:10]}" if decision.until else ""
     target = f"{decision.target} " if decision.target else ""
     return f"held: {target}**{decision.reason}**{dates}: {plain(decision.detail)}{_remedy(decision.hint)}"
+
+
+def _first(upgrade: Upgrade) -> Iterator[str]:
+    """What there is to do about it; the pull request says how."""
+    impact = upgrade.impact
+    if impact is None:
+        return
+    from flux_upgrade.impact_phrases import hops_line, uses_of  # late: nearly every run has none
+
+    if impact.hops:
+        yield plain(hops_line(impact.hops))
+    if impact.stored.refused:
+        yield f"run `flux migrate` with the Flux CLI {plain(impact.stored.cli)} first"
+    if impact.moves:
+        yield f"{uses_of(impact.moves)} to move"
+    if impact.blocking:
+        yield f"{counted(len(impact.blocking), 'place')} to change by hand"
+    frozen = [each for each in impact.overlay.findings if each.drops] if impact.overlay is not None else []
+    if impact.breaks or frozen:
+        yield f"{counted(len(impact.breaks) + len(frozen), 'place')} to look at"
 
 
 def _trouble(result: Result) -> str:

@@ -29,7 +29,7 @@ class Refused(NamedTuple):
     version: str
     """``v1beta2``."""
     ran: Ran
-    """The first release that stored it."""
+    """The first release that stored it, of those since which it was not migrated."""
 
 
 class Stored(NamedTuple):
@@ -40,6 +40,8 @@ class Stored(NamedTuple):
     after_migrate: tuple[Refused, ...] = ()
     """What would be refused even if `flux migrate` ran at the current release: another stop is needed."""
     cli: str = ""
-    """The minor of the Flux CLI to run `flux migrate` with, ``2.8``: that of the current release."""
+    """The minor of the Flux CLI to run `flux migrate` with: that of the current release, 2.7 at least."""
     unknown: str = ""
     """Why older releases may have run that nobody could look at: a shallow checkout; empty: none can."""
+    said: tuple[Refused, ...] = ()
+    """What would be refused, had people not said that `flux migrate` ran at the current release."""

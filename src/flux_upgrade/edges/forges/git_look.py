@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from flux_upgrade import markers
 from flux_upgrade.edges.forges import pull_memory, remotes
 from flux_upgrade.edges.forges.git_repository import GitRepository, Refs
 from flux_upgrade.edges.forges.push_options import AGIT
 from flux_upgrade.edges.forges.remotes import Remote
+from flux_upgrade.edges.git_command import rfc3339
 from flux_upgrade.edges.plain import one_line
 from flux_upgrade.errors import Overtaken, RepositoryUnfit
 from flux_upgrade.forge import Branch, PullState, Question, Repository
@@ -128,7 +128,7 @@ class Sight:
         if memory is None or not markers.is_ours(head):
             return Branch(name, head)
         head = head._replace(statuses=memory.statuses)
-        pull = pull_memory.pull_of(head, memory, _rfc3339(self._git.made_at(found.oid)))
+        pull = pull_memory.pull_of(head, memory, rfc3339(self._git.made_at(found.oid)))
         if found.number:
             url = f"{remotes.web_url(self._remote.url)}/pulls/{found.number}"
             pull = pull._replace(number=found.number, url=url)
@@ -141,7 +141,3 @@ def _number(ref: str) -> int:
     """The number in ``refs/pull/7/head``; 0 for other refs."""
     told = ref.removeprefix("refs/pull/").removesuffix("/head")
     return int(told) if told.isascii() and told.isdigit() else 0
-
-
-def _rfc3339(when: int) -> str:
-    return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -10,6 +10,7 @@ from typing import Any
 
 from flux_upgrade.edges import paging
 from flux_upgrade.edges.forges import github_trouble as refusals
+from flux_upgrade.edges.forges.github_query import Json, Query
 from flux_upgrade.edges.forges.github_trouble import Attempt
 from flux_upgrade.edges.http import Ask, Client, Response
 from flux_upgrade.errors import SourceUnavailable
@@ -24,7 +25,7 @@ _MAX_PAGES = 20
 
 
 class GitHubReads:
-    """GETs below ``api_url``, and who the viewer is."""
+    """GETs below ``api_url``, and queries."""
 
     def __init__(self, client: Client, timing: Timing, api_url: str, graphql_url: str) -> None:
         self._client = client
@@ -48,13 +49,15 @@ class GitHubReads:
         with_body = refusals.refusal_of(response.status, _parsed(response), response.headers)
         raise refusals.error_of(with_body, attempt, self._timing.now())
 
-    def listed(self, path: str, attempt: Attempt) -> list[Any]:
-        """All pages of a list."""
+    def listed(self, path: str, attempt: Attempt, key: str = "") -> list[Any]:
+        """All pages of a list; ``key``: of objects, where it stands."""
         url: str | None = f"{self._api_url}{path}?per_page=100"
         entries: list[Any] = []
         for _ in range(_MAX_PAGES):
             response = self.require(self._answer(url or "", attempt), attempt)
             page = _parsed(response)
+            if key and isinstance(page, dict):
+                page = page.get(key)
             if not isinstance(page, list):
                 raise refusals.nonsense(attempt)
             entries += page
@@ -65,15 +68,21 @@ class GitHubReads:
 
     def viewer(self, attempt: Attempt) -> str:
         """The login that the token acts as, of apps too: ``github-actions[bot]``."""
-        body = json.dumps({"query": "{ viewer { login } }"}).encode()
+        with sensible(attempt):
+            return str(self.asked(Query("{ viewer { login } }", {}), attempt)["viewer"]["login"])
+
+    def asked(self, query: Query, attempt: Attempt) -> Json:
+        """The ``data`` of an answer without errors. Raises what ``attempt`` makes of another one."""
+        body = json.dumps({"query": query.text, "variables": query.variables}).encode()
         with _telling(attempt):
             response = self._client.query(self._graphql_url, body, _ASK)
-        told = _parsed(response)
-        if not response.is_found or (isinstance(told, dict) and told.get("errors")):
-            refusal = refusals.refusal_of(response.status, told, response.headers)
+        answer = _parsed(response)
+        if not response.is_found or (isinstance(answer, dict) and answer.get("errors")):
+            refusal = refusals.refusal_of(response.status, answer, response.headers)
             raise refusals.error_of(refusal, attempt, self._timing.now())
         with sensible(attempt):
-            return str(told["data"]["viewer"]["login"])
+            data: Json = answer["data"]
+            return data
 
     def _answer(self, url: str, attempt: Attempt) -> Response:
         with _telling(attempt):

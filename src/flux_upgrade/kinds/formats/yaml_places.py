@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from flux_upgrade.errors import Unreadable
+from flux_upgrade.kinds.formats.passages import Passage, whole
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, compose, construct
-from flux_upgrade.textedit import Replacement, decoded, line_of
+from flux_upgrade.textedit import Replacement, decoded
 from flux_upgrade.values import NamedTuple
 
 _SEPARATOR = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
@@ -59,27 +61,74 @@ def as_number(value: Value, content: bytes) -> str:
 
 
 @dataclass(frozen=True)
-class Object:
-    """A mapping of a file: a document, or an item of a Kubernetes List."""
+class Document:
+    """What stands between two separators of a passage."""
 
+    passage: Passage
+    begin: int
+    """Offset in the passage of its first character; libyaml does not count a byte order mark before it."""
+    end: int
+
+    @cached_property
+    def line(self) -> int:
+        """1-based, in the file."""
+        return self.passage.line(self.passage.offsets[self.begin])
+
+    @cached_property
+    def text(self) -> str:
+        """Without a byte order mark."""
+        return self.passage.text[self.begin : self.end]
+
+    @cached_property
+    def root(self) -> Node:
+        """Composed. Raises Unreadable."""
+        return compose(self.text, self.line)
+
+    @cached_property
+    def shared(self) -> frozenset[int]:
+        """Ids of the nodes that stand in more than one place."""
+        return _shared(self.root) if "&" in self.text else frozenset()
+
+    def offset(self, index: int) -> int:
+        """In the file, of a character of the document."""
+        return self.passage.offsets[self.begin + index]
+
+    def value(self, node: ScalarNode, *, is_shared: bool = False) -> Value:
+        """A scalar of the document; ``is_shared``: by something that it is a part of."""
+        is_quoted = node.style in ("'", '"')
+        start = self.offset(node.start_mark.index + is_quoted)
+        end = self.offset(node.end_mark.index - is_quoted)
+        reason = ""
+        if is_shared or id(node) in self.shared:
+            reason = "an anchor or an alias stands for it"
+        elif self.passage.file[start:end] != node.value:
+            reason = "it is spelled with a tag, escapes or line breaks"
+        # libyaml begins a line at more characters than other tools do: at U+2028, say.
+        return Value(node.value, start, end, self.passage.line(start), reason)
+
+
+@dataclass(frozen=True)
+class Object:
+    """A mapping of a file: a document, an item of a Kubernetes List, or whatever is asked for."""
+
+    document: Document
     node: MappingNode
-    line: int
-    """1-based, of its first line."""
-    _text: str
-    _begin: int
-    _first: int
-    _shared: frozenset[int]
+
+    @property
+    def line(self) -> int:
+        """1-based, of its first line."""
+        return self.document.passage.line(self.document.offset(self.node.start_mark.index))
 
     def data(self) -> Any:
         """Plain values. Raises Unreadable."""
-        return construct(self.node, self._first)
+        return construct(self.node, self.document.line)
 
     def at(self, *path: Step) -> Value | None:
         """The scalar at a path of keys and indices; None where there is none, or something else."""
         node, is_shared = self._walk(path)
         if not isinstance(node, ScalarNode):
             return None
-        return self._value(node, is_shared=is_shared)
+        return self.document.value(node, is_shared=is_shared)
 
     def has(self, *path: Step) -> bool:
         """Whether there is anything at the path."""
@@ -88,7 +137,18 @@ class Object:
     def line_at(self, *path: Step) -> int:
         """The line of what stands at the path, 1-based; the object's own where nothing does."""
         node, _ = self._walk(path)
-        return self.line if node is None else line_of(self._text, self._begin + node.start_mark.index)
+        if node is None:
+            return self.line
+        return self.document.passage.line(self.document.offset(node.start_mark.index))
+
+    def key_line_at(self, *path: Step) -> int:
+        """The line of the key that leads to what stands at the path; for an item of a list, as ``line_at``."""
+        parent, _ = self._walk(path[:-1])
+        entries = parent.value if isinstance(parent, MappingNode) else ()
+        key = next((key for key, _ in entries if key.value == path[-1]), None)
+        if key is None:
+            return self.line_at(*path)
+        return self.document.passage.line(self.document.offset(key.start_mark.index))
 
     def text_at(self, *path: Step) -> str:
         """The scalar's text; empty where there is none."""
@@ -107,24 +167,12 @@ class Object:
 
     def _walk(self, path: tuple[Step, ...]) -> tuple[Node | None, bool]:
         node: Node | None = self.node
-        is_shared = id(node) in self._shared
+        shared = self.document.shared
+        is_shared = id(node) in shared
         for step in path:
             node = _child(node, step)
-            is_shared = is_shared or id(node) in self._shared
+            is_shared = is_shared or id(node) in shared
         return node, is_shared
-
-    def _value(self, node: ScalarNode, *, is_shared: bool) -> Value:
-        start = self._begin + node.start_mark.index
-        end = self._begin + node.end_mark.index
-        quoted = node.style in ("'", '"')
-        inner = (start + 1, end - 1) if quoted else (start, end)
-        reason = ""
-        if is_shared:
-            reason = "an anchor or an alias stands for it"
-        elif self._text[inner[0] : inner[1]] != node.value:
-            reason = "it is spelled with a tag, escapes or line breaks"
-        # libyaml begins a line at more characters than other tools do: at U+2028, say.
-        return Value(node.value, *inner, line_of(self._text, start), reason)
 
 
 class Broken(NamedTuple):
@@ -137,24 +185,13 @@ class Broken(NamedTuple):
 
 def objects(content: bytes) -> Iterator[Object | Broken]:
     """Every mapping of a file, items of Lists by themselves, and the documents that cannot be read."""
-    text = decoded(content)
-    line, counted = 1, 0
-    for begin, end in _documents(text):
-        part = text[begin:end]
-        line, counted = line + text.count("\n", counted, begin), begin
-        # libyaml does not count a byte order mark.
-        mark = len(part) - len(part.removeprefix("\ufeff"))
-        if not any(row.strip() and not row.lstrip().startswith("#") for row in part[mark:].split("\n")):
-            continue
+    for document in documents(whole(decoded(content))):
         try:
-            node = compose(part[mark:], line)
-            shared = _shared(node)
+            items = tuple(_items(document.root))
         except Unreadable as error:
-            yield Broken(line, part, error.message)
+            yield Broken(document.line, document.text, error.message)
             continue
-        for each in _items(node):
-            first = line_of(text, begin + mark + each.start_mark.index)
-            yield Object(each, first, text, begin + mark, line, shared)
+        yield from (Object(document, each) for each in items)
 
 
 def readable(content: bytes) -> Iterator[Object]:
@@ -162,12 +199,15 @@ def readable(content: bytes) -> Iterator[Object]:
     return (each for each in objects(content) if isinstance(each, Object))
 
 
-def _documents(text: str) -> Iterator[tuple[int, int]]:
-    position = 0
-    for match in _SEPARATOR.finditer(text):
-        yield position, match.start()
-        position = match.end()
-    yield position, len(text)
+def documents(passage: Passage) -> Iterator[Document]:
+    """Those of a passage that hold more than comments, cut where YAML cuts them."""
+    text, position = passage.text, 0
+    for match in [*_SEPARATOR.finditer(text), None]:
+        end = match.start() if match else len(text)
+        begin = position + text.startswith("\ufeff", position)
+        if any(row.strip() and not row.lstrip().startswith("#") for row in text[begin:end].split("\n")):
+            yield Document(passage, begin, end)
+        position = match.end() if match else end
 
 
 def _items(node: Node) -> Iterator[MappingNode]:

@@ -24,7 +24,11 @@ class Content(StrEnum):
     NAMESPACE = "namespace"
     """Labels of the Namespace, such as those of Pod Security."""
     SCHEMA = "schema"
-    """A field was removed or made required, a default or a validation changed."""
+    """A field that people write was removed or made required; a default, a type or a validation changed."""
+
+
+TIGHTENED = ("removed", "required", "type", "default", "validation")
+"""What may become of a field (``FieldChange.what``) so that an object that was valid is none, or another."""
 
 
 class FieldChange(NamedTuple):
@@ -33,9 +37,20 @@ class FieldChange(NamedTuple):
     path: str
     """``spec.chart.spec.valuesFile``; items of a list with ``[]``."""
     what: str
-    """``added``, ``removed``, ``required``, ``optional``, ``default``, ``validation``, ``type``."""
+    """What became of it.
+
+    ``removed``; ``required``, of a field that is new or was optional; ``type``; ``default``;
+    ``validation``; ``added``, the topmost field that is new; ``optional``; ``loosened``, a
+    validation that lets through all that it did before, and more.
+    """
     old: Any = None
+    """Default or type; of a validation the constraints that changed, by keyword."""
     new: Any = None
+
+    @property
+    def is_status(self) -> bool:
+        """Whether controllers write it, and people do not."""
+        return self.path.partition(".")[0] == "status"
 
 
 class CrdChange(NamedTuple):
@@ -67,8 +82,15 @@ class RuleChange(NamedTuple):
     object: str
     """``ClusterRole/crd-controller-flux-system``."""
     widened: tuple[str, ...] = ()
-    """What it may do from now on, one permission each: ``get secrets``."""
+    """What it may do from now on, one permission each: ``get secrets``.
+
+    Of a binding: who may do what a role may, ``ClusterRole/admin for ServiceAccount/ns/name``.
+    """
     narrowed: tuple[str, ...] = ()
+    state: str = ""
+    """``added`` or ``removed``: the object as a whole."""
+    left: tuple[str, ...] = ()
+    """What is left of the permissions that were narrowed: ``get secrets named x``."""
 
 
 class Change(NamedTuple):
@@ -81,7 +103,7 @@ class Change(NamedTuple):
     path: str
     """``spec.ingress``, as ``residue.Edit.where`` spells it; empty for the object as a whole."""
     told: str
-    """A phrase without markup: ``TCP 9292 only``, ``--events-addr added``."""
+    """A phrase; what stands in the files, names and values, is in backticks: see ``quoted``."""
     old: Any = None
     new: Any = None
 
@@ -112,9 +134,7 @@ class Changes(NamedTuple):
         if any(each.widened for each in self.rules):
             found.add(Content.RBAC)
         if any(
-            field.what in ("removed", "required", "default", "validation", "type")
-            for each in self.crds
-            for _, field in each.fields
+            field.what in TIGHTENED and not field.is_status for each in self.crds for _, field in each.fields
         ):
             found.add(Content.SCHEMA)
         return frozenset(found)

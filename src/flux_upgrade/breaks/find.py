@@ -1,0 +1,115 @@
+"""Which resources of the tree a jump concerns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from flux_upgrade.breaks.row import Path, Row, Span
+from flux_upgrade.breaks.table import ROWS
+from flux_upgrade.breaks.values import Hit
+from flux_upgrade.manifests.nodes import compose, construct
+from flux_upgrade.resources.flux_file import FluxFile, FluxObject
+from flux_upgrade.resources.use import Place
+from flux_upgrade.versions import is_tag, precedence
+
+
+def find(
+    files: Iterable[FluxFile], current: str, target: str, settled: Collection[str] = ()
+) -> tuple[Hit, ...]:
+    """By rule, then as the files come; nothing where nobody knows what runs today.
+
+    ``settled``: feature gates that somebody has set for a controller, see ``gates_in``: what they
+    decide is decided already.
+    """
+    if not is_tag(current) or not is_tag(target):
+        return ()
+    entered = [(row, span) for row in ROWS if (span := row.entered(current, target)) is not None]
+    if not entered:
+        return ()
+    search = _Search(entered, target)
+    for file in files:
+        search.look_at(file)
+    return search.hits(settled)
+
+
+def gates_in(contents: Iterable[bytes]) -> frozenset[str]:
+    """Feature gates that decide for a row and that a file names: a patch of a controller's arguments, say."""
+    gates = {row.gate for row in ROWS if row.gate}
+    return frozenset(gate for content in contents for gate in gates if gate.encode() in content)
+
+
+def _spelled(line: str, path: str) -> str:
+    """A line as it would stand in a file."""
+    return json.dumps(construct(compose(line)))[1:-1] if line and path.endswith(".json") else line
+
+
+class _Search:
+    """What was seen so far. A later file may take back what an earlier one seemed to say."""
+
+    def __init__(self, entered: Sequence[tuple[Row, Span]], target: str) -> None:
+        self._entered, self._target = entered, target
+        self._found: dict[str, list[Hit]] = {row.slug: [] for row, _ in entered}
+        self._resources: set[tuple[str, str]] = set()
+        """Kind and name of everything that is no patch."""
+        self._patched: set[tuple[str, str, Path]] = set()
+        """Kind, name and field that a patch sets."""
+        self._gates: frozenset[str] = frozenset()
+
+    def look_at(self, file: FluxFile) -> None:
+        self._gates |= gates_in([file.content])
+        for row, _ in self._entered:
+            for path in row.kept_by:
+                # As an operation of a JSON patch has it; whom it patches, its target says.
+                if f"/{'/'.join(path)}".encode() in file.content:
+                    self._patched |= {(kind, "", path) for kind in row.kinds}
+        for resource in file.objects:
+            self._note(resource)
+            for row, span in self._entered:
+                if row.concerns(resource, self._target):
+                    self._found[row.slug] += self._hits(row, span, resource, file.path)
+
+    def _note(self, resource: FluxObject) -> None:
+        kind, name = resource.kind, resource.name
+        if resource.place is not Place.PATCH:
+            self._resources.add((kind, name))
+            return
+        fields = {path for row, _ in self._entered if kind in row.kinds for path in row.kept_by}
+        self._patched |= {(kind, name, path) for path in fields if resource.has(*path)}
+
+    def _hits(self, row: Row, span: Span, resource: FluxObject, path: str) -> Iterator[Hit]:
+        major, minor, *_ = precedence(span.first)
+        for place in row.match(resource):
+            yield Hit(
+                row.slug,
+                f"{major}.{minor}",
+                row.told,
+                row.source,
+                path,
+                place.line,
+                resource.kind,
+                resource.name,
+                resource.namespace,
+                _spelled(row.line_to_keep(place, self._target), path),
+                row.hint_for(self._target),
+            )
+
+    def hits(self, settled: Collection[str]) -> tuple[Hit, ...]:
+        decided = {*self._gates, *settled}
+        return tuple(
+            hit
+            for row, _ in self._entered
+            if row.gate not in decided
+            for hit in self._found[row.slug]
+            if not any(self._is_patched(hit, path) for path in row.kept_by)
+        )
+
+    def _is_patched(self, hit: Hit, path: Path) -> bool:
+        """Whether a patch sets the field: one by the resource's name, or one by a name that nothing has.
+
+        The latter is how one is written that is for all resources that its target selects.
+        """
+        return any(
+            kind == hit.kind and field == path and (name == hit.name or (kind, name) not in self._resources)
+            for kind, name, field in self._patched
+        )

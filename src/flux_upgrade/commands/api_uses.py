@@ -1,0 +1,114 @@
+"""What check and migrate have in common: what is searched, between which releases, and how it is told."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+from flux_upgrade import runner
+from flux_upgrade.apis_in_use import InUse, in_use
+from flux_upgrade.build import build_regenerator, build_releases, build_world
+from flux_upgrade.commands.gathering import Scope, build_config, scope_of
+from flux_upgrade.commands.printing import fail, show
+from flux_upgrade.config import Config
+from flux_upgrade.edges.spread import spread
+from flux_upgrade.errors import ApiRemoved, ReleaseNotFound
+from flux_upgrade.glance import Searched, searched, suspects
+from flux_upgrade.kinds import Pin, World, discover, looked_at
+from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
+from flux_upgrade.kinds.pin import Role
+from flux_upgrade.manifests.crds import Served
+from flux_upgrade.markdown import counted
+from flux_upgrade.migration.apis import Apis
+from flux_upgrade.publish import exit_code
+from flux_upgrade.report.api_uses import Between, Found, api_uses_json, line_annotations, remedy
+from flux_upgrade.runner import Annotation, Level
+from flux_upgrade.served_apis import ServedApis
+from flux_upgrade.settings import Settings
+from flux_upgrade.upgrade import newest_stable
+from flux_upgrade.versions import is_tag, precedence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO
+
+
+def gather(settings: Settings) -> Found:
+    """What is there to migrate. Raises UsageError, InvalidConfig, ReleaseNotFound, SourceUnavailable."""
+    scope = scope_of(settings)
+    config = build_config(settings, scope.place)
+    source = build_releases(settings)
+    regenerator = build_regenerator(settings, source)
+    served = ServedApis(regenerator)
+    target = served.at(settings.to or newest_stable(regenerator))
+    running, unknown = [served.at(each) for each in settings.running], []
+    pinning = frozenset(() if running else looked_at(scope.whole))
+    glanced = suspects(scope.whole, _searched(scope, config), pinning, target, spread)
+    for tag in _installed(build_world(settings, scope.whole, source), glanced.pins, config):
+        try:
+            running.append(served.at(tag))
+        except ReleaseNotFound:
+            unknown.append(tag)
+    patches = Kustomizations(scope.whole).patch_files
+    files = in_use(scope.whole, glanced.uses, patches, _apis(running, target, served), spread)
+    between = Between(target.tag, tuple(each.tag for each in running), bool(settings.running), tuple(unknown))
+    return Found(between, InUse(files), settings.path, scope.below, failures=dict(glanced.unread))
+
+
+def _searched(scope: Scope, config: Config) -> Searched:
+    """A file that was named itself is, whatever it is called, and whatever is left alone."""
+    if scope.is_file:
+        named = frozenset(scope.below + each for each in scope.tree.named(("",)))
+        return Searched(named, named)
+    return searched(scope.tree, scope.below, config)
+
+
+def _installed(world: World, paths: Sequence[str], config: Config) -> Sequence[str]:
+    """The releases that the repository installs, oldest first: what is below PATH may run in any cluster."""
+    tags = {
+        each.version
+        for each in discover(world, paths)
+        if is_tag(each.version)
+        and not (isinstance(each, Pin) and each.role is not Role.INSTALLS)
+        and not config.is_ignored(each.path)
+    }
+    return sorted(tags, key=precedence)
+
+
+def _apis(running: Sequence[Served], target: Served, served: ServedApis) -> Apis:
+    if not running:
+        return Apis(None, target, (), served.schema)
+    oldest, *others = sorted(running, key=lambda each: precedence(each.tag))
+    return Apis(oldest, target, others, served.schema, served.between(oldest.tag, target.tag))
+
+
+def tell(settings: Settings, found: Found, text: str, out: IO[bytes]) -> None:
+    """Print the report. Text that may be anybody's commands nothing in a step of GitHub Actions."""
+    if settings.json:
+        text = api_uses_json(found)
+    elif settings.annotates:
+        text = runner.stopped(text, secrets.token_hex(16))
+    show(out, text)
+
+
+def end(settings: Settings, found: Found, err: IO[str]) -> int:
+    """Say on stderr what is wrong: annotations, and a line for each failure. The exit code."""
+    if settings.annotates:
+        lines, others = runner.annotate(line_annotations(found))
+        if others:
+            more = Annotation(Level.WARNING, f"{counted(len(others), 'more use')}: see the log of this step")
+            lines = (*lines, more.command())
+        err.writelines(f"{line}\n" for line in lines)
+    for error in found.failures.values():
+        fail(err, error.slug, error.message, error.hint)
+    errors = [type(error) for error in found.failures.values()]
+    if found.breaking:
+        target = found.between.target
+        fail(
+            err,
+            ApiRemoved.slug,
+            f"{counted(len(found.breaking), 'use')} of API versions that {target} does not serve",
+            remedy(found),
+        )
+        errors.append(ApiRemoved)
+    return exit_code(errors)

@@ -1,0 +1,18 @@
+"""``flux-upgrade check``: a gate for changes to a repository with Flux's resources."""
+
+from __future__ import annotations
+
+from flux_upgrade.commands.api_uses import end, gather, tell
+from flux_upgrade.report.api_uses import check_text
+from flux_upgrade.settings import Settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO
+
+
+def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
+    """Name every use of an API version that the target does not serve."""
+    found = gather(settings)
+    tell(settings, found, check_text(found), out)
+    return end(settings, found, err)

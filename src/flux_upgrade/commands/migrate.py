@@ -1,0 +1,50 @@
+"""``flux-upgrade migrate``: manifests to the API versions that a release serves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flux_upgrade.build import build_worktree
+from flux_upgrade.commands.api_uses import end, gather, tell
+from flux_upgrade.errors import FluxUpgradeError, WriteFailed
+from flux_upgrade.migration.values import Migrated
+from flux_upgrade.report.api_uses import Found, migrate_text
+from flux_upgrade.report.outcomes import diff, diff_hunks
+from flux_upgrade.settings import Settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO
+
+
+def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
+    """Move what can be moved, and say what cannot."""
+    # All is known before the first byte is written.
+    found = _written(settings, gather(settings))
+    diffs = _diffs(found) if settings.dry_run else ()
+    tell(settings, found, "".join((*diffs, migrate_text(found))), out)
+    return end(settings, found, err)
+
+
+def _written(settings: Settings, found: Found) -> Found:
+    """With each file written whole or not at all; one that fails does not stop the others."""
+    worktree = build_worktree(settings)
+    failures: dict[str, FluxUpgradeError] = dict(found.failures)
+    moved = set()
+    for file in _moving(found):
+        try:
+            worktree.write(file.path.removeprefix(found.below), file.new, file.content)
+        except WriteFailed as error:
+            failures[file.path] = error
+        else:
+            moved.add(file.path)
+    return found._replace(failures=failures, moved=frozenset(moved), is_dry=settings.dry_run)
+
+
+def _diffs(found: Found) -> Iterator[str]:
+    for file in _moving(found):
+        yield f"{diff(found.place(file.path), diff_hunks(file.content, file.new))}\n"
+
+
+def _moving(found: Found) -> Iterator[Migrated]:
+    return (file for file in found.uses.files if file.moves)

@@ -1,0 +1,242 @@
+"""What upgrades mean for the repository and its clusters, looked up once and only when it is asked for.
+
+Nearly every run finds nothing to do, and imports none of what reads manifests and resources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import cached_property
+
+from flux_upgrade.errors import ReleaseNotFound, Unreadable
+from flux_upgrade.kinds import Change, Installation
+from flux_upgrade.plan import Found, Terms, Upgrade
+from flux_upgrade.ports import Builder, FileHistory, Pasts, Tree
+from flux_upgrade.values import NamedTuple
+from flux_upgrade.versions import precedence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+
+    from flux_upgrade.impact import Impact
+    from flux_upgrade.manifests.changes.values import Changes
+    from flux_upgrade.manifests.crds import Crd, Served
+    from flux_upgrade.manifests.regenerate import Regenerator
+    from flux_upgrade.migration.values import Migrated
+    from flux_upgrade.overlay.values import Overlay
+    from flux_upgrade.resources.flux_file import FluxFile
+    from flux_upgrade.resources.use import Use
+    from flux_upgrade.served_apis import ServedApis
+    from flux_upgrade.stored.values import Stored
+
+
+class Sources(NamedTuple):
+    """Where the answers come from; what costs something is made when it is asked for."""
+
+    tree: Tree
+    """The whole repository."""
+    regenerator: Regenerator
+    history: Callable[[], FileHistory]
+    builder: Callable[[], Builder | None]
+    is_ignored: Callable[[str], bool] = lambda _: False
+    """Path → whether the user said that it is left alone."""
+
+
+class Jump(NamedTuple):
+    """One upgrade of one installation."""
+
+    path: str
+    """Of the installation, relative to the repository's root."""
+    found: Found
+    upgrade: Upgrade
+    terms: Terms
+    others: tuple[str, ...] = ()
+    """The releases that the other clusters of the repository are at, tags."""
+
+    @property
+    def crosses_minor(self) -> bool:
+        """Whether versions of APIs may go."""
+        return precedence(self.found.version)[:2] != precedence(self.upgrade.target)[:2]
+
+
+class Contents:
+    """Asked about one jump after the other; what it has read once holds for all."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._files: dict[tuple[str, ...], tuple[FluxFile, ...]] = {}
+        self._changes: dict[tuple[bytes, bytes], Changes] = {}
+        self._pasts: dict[str, Pasts] = {}
+
+    def impact(self, jump: Jump) -> Impact:
+        """What the jump means. Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive, Unreadable."""
+        from flux_upgrade.impact import Impact
+        from flux_upgrade.kubernetes_versions import fit
+
+        found = Impact(
+            kubernetes=fit(jump.terms.kubernetes, jump.upgrade.target),
+            migrated=jump.terms.answers.migrated,
+        )
+        if isinstance(jump.found, Installation) and isinstance(jump.upgrade.change, Change):
+            old, new = jump.found.content, jump.upgrade.change.new
+            found = found._replace(changes=self._compared(old, new), overlay=self._overlay(jump, old, new))
+        if not self._may_break(jump, found.changes):
+            return found
+        from flux_upgrade.breaks.find import find, gates_in
+
+        files = self._flux_files(jump)
+        migrated = self._migrated(jump, files)
+        stored = self._stored(jump, found.changes)
+        current, target = jump.found.version, jump.upgrade.target
+        return found._replace(
+            files=migrated,
+            orphaned=tuple(self._orphaned(jump, found.changes, files)),
+            breaks=find(files, current, target, gates_in(self._beside(jump.path))),
+            stored=stored,
+            hops=self._hops(jump, migrated, stored),
+        )
+
+    def _beside(self, path: str) -> Iterable[bytes]:
+        """The files of an installation's folder: what patches the controllers' arguments stands there."""
+        folder = path.rpartition("/")[0]
+        for each in self._sources.tree.candidates():
+            if each.rpartition("/")[0] == folder:
+                with suppress(Unreadable):  # what cannot be read is said where it matters
+                    yield self._sources.tree.read(each)
+
+    def _may_break(self, jump: Jump, changes: Changes | None) -> bool:
+        """Whether anything of the tree can be affected: nothing is by a patch that takes nothing away."""
+        if jump.crosses_minor:
+            return True
+        return changes is not None and bool(
+            changes.crds_removed or any(each.removed or each.unserved for each in changes.crds)
+        )
+
+    def _compared(self, old: bytes, new: bytes) -> Changes:
+        from flux_upgrade.manifests.changes.compare import changes
+        from flux_upgrade.manifests.documents import parse
+
+        if (old, new) not in self._changes:
+            self._changes[old, new] = changes(parse(old).documents, parse(new).documents)
+        return self._changes[old, new]
+
+    def _overlay(self, jump: Jump, old: bytes, new: bytes) -> Overlay | None:
+        from flux_upgrade.overlay.proof import proof
+
+        return proof(self._sources.tree, jump.path, old, new, self._builder)
+
+    @cached_property
+    def _apis(self) -> ServedApis:
+        from flux_upgrade.served_apis import ServedApis
+
+        return ServedApis(self._sources.regenerator)
+
+    @cached_property
+    def _builder(self) -> Builder | None:
+        return self._sources.builder()
+
+    def _flux_files(self, jump: Jump) -> tuple[FluxFile, ...]:
+        """Every file of the repository that is searched, and that speaks of Flux's APIs."""
+        patterns = jump.terms.scan
+        if patterns not in self._files:
+            from flux_upgrade.resources.scan import files
+
+            known = [self._apis.at(jump.upgrade.target), *self._known(jump.found.version)]
+            groups = frozenset().union(*(each.groups for each in known))
+            self._files[patterns] = tuple(files(self._sources.tree, groups, self._wanted(patterns)))
+        return self._files[patterns]
+
+    def _wanted(self, patterns: tuple[str, ...]) -> Callable[[str], bool]:
+        def is_wanted(path: str) -> bool:
+            if self._sources.is_ignored(path):
+                return False
+            if not patterns:
+                return True
+            from flux_upgrade.config.patterns import match
+
+            return match(patterns, path)
+
+        return is_wanted
+
+    def _known(self, *tags: str) -> tuple[Served, ...]:
+        """What releases serve, as far as the source has them: a mirror need not have what a pin says."""
+        found = []
+        for tag in tags:
+            with suppress(ReleaseNotFound):
+                found.append(self._apis.at(tag))
+        return tuple(found)
+
+    def _migrated(self, jump: Jump, files: Iterable[FluxFile]) -> tuple[Migrated, ...]:
+        from flux_upgrade.migration.apis import Apis
+        from flux_upgrade.migration.migrate import migrate
+        from flux_upgrade.migration.together import together
+
+        current = next(iter(self._known(jump.found.version)), None)
+        apis = Apis(
+            current,
+            self._apis.at(jump.upgrade.target),
+            self._known(*jump.others),
+            self._apis.schema,
+            self._apis.between(jump.found.version, jump.upgrade.target),
+        )
+        return together([found for file in files if (found := migrate(file, apis)) is not None])
+
+    def _orphaned(self, jump: Jump, changes: Changes | None, files: Iterable[FluxFile]) -> Iterable[Use]:
+        """Resources whose CRD goes away with a controller."""
+        from flux_upgrade.resources.use import Place
+
+        gone = set(changes.crds_removed) if changes is not None else set()
+        if not gone:
+            return
+        crds = (crd for served in self._known(jump.found.version) for crd in served.crds.values())
+        kinds = {(crd.group, crd.kind) for crd in crds if crd.name in gone}
+        for file in files:
+            for use in file.uses:
+                if (use.group, use.kind) in kinds and use.place in (Place.RESOURCE, Place.EMBEDDED):
+                    yield use
+
+    def _stored(self, jump: Jump, changes: Changes | None) -> Stored:
+        """What the API server would refuse. Nobody is asked about the past where nothing is taken away."""
+        from flux_upgrade.stored.values import Stored
+
+        change = jump.upgrade.change
+        if (
+            changes is None
+            or not isinstance(change, Change)
+            or not any(each.removed for each in changes.crds)
+        ):
+            return Stored()
+        from flux_upgrade.stored.refused import stored
+
+        if jump.path not in self._pasts:
+            self._pasts[jump.path] = self._history.of(jump.path)
+        past, ran = self._pasts[jump.path], jump.terms.answers.migrated
+        return stored(past, jump.found.content, self._crds(change.new), ran, jump.found.version)
+
+    def _hops(self, jump: Jump, files: Iterable[Migrated], stored: Stored) -> tuple[str, ...]:
+        """The way around what one step cannot do; empty where it can, or where there is none."""
+        from flux_upgrade.migration.values import Reason
+
+        lefts = [left for file in files for left in file.lefts]
+        if not stored.after_migrate and all(left.reason is not Reason.NO_BRIDGE for left in lefts):
+            return ()
+        uses = [*(left.use for left in lefts), *(move.use for file in files for move in file.moves)]
+        from flux_upgrade.ladder import hops
+
+        crds = {each.crd for each in stored.after_migrate}
+        if isinstance(jump.upgrade.change, Change):
+            crds |= {each.name for each in self._crds(jump.found.content)}
+        tags = self._sources.regenerator.stable_tags()
+        return hops(jump.found.version, jump.upgrade.target, tags, self._apis.at, crds, uses) or ()
+
+    @cached_property
+    def _history(self) -> FileHistory:
+        return self._sources.history()
+
+    @staticmethod
+    def _crds(manifest: bytes) -> Iterable[Crd]:
+        from flux_upgrade.manifests.crds import crds_of
+        from flux_upgrade.manifests.documents import parse
+
+        return crds_of(parse(manifest).documents).values()

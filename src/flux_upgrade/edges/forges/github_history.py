@@ -1,0 +1,106 @@
+"""The port FileHistory over GitHub's API, for checkouts that are shallow, as actions/checkout leaves them.
+
+One query lists the commits of a file with the ids of its contents, one call for each content fetches
+it, and one more tells whether the oldest commit renamed it.
+"""
+
+from __future__ import annotations
+
+import base64
+
+from flux_upgrade.edges.forges.github_hosting_reads import GitHubReads, sensible, told
+from flux_upgrade.edges.forges.github_query import Json, Query, Who
+from flux_upgrade.edges.forges.github_trouble import Attempt
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.errors import FluxUpgradeError
+from flux_upgrade.ports import Past, Pasts
+
+MOST = 100
+"""Commits of a file: as many as one query gives. A workflow may make a thousand calls an hour."""
+_MOST_RENAMES = 5
+_HISTORY = """query($owner: String!, $name: String!, $head: GitObjectID!, $path: String!, $most: Int!) {
+  repository(owner: $owner, name: $name) {
+    object(oid: $head) { ... on Commit {
+      history(first: $most, path: $path) {
+        pageInfo { hasNextPage }
+        nodes { oid committedDate parents(first: 1) { nodes { oid } } file(path: $path) { oid type } }
+      }
+    } }
+  }
+}"""
+
+
+class GitHubHistory:
+    """Asked about one file after the other; contents that they share are fetched once.
+
+    ``head``: oid of the commit that is checked out. GitHub does not tell which commits are the
+    branch's own, and which came by a merge.
+    """
+
+    def __init__(self, reads: GitHubReads, who: Who, head: str) -> None:
+        self._reads = reads
+        self._who = who
+        self._head = head
+        self._contents: dict[str, bytes] = {}
+
+    def of(self, path: str) -> Pasts:
+        """See the port."""
+        doing = f"read the history of {one_line(path)} in {one_line('/'.join(self._who))}"
+        attempt = Attempt(doing, "contents: read")
+        commits: list[Json] = []
+        versions: list[Past] = []
+        try:
+            with sensible(attempt):
+                why = self._list(commits, path, attempt)
+                for each in reversed(commits):
+                    file = each["file"]
+                    if file is not None and file["type"] == "blob":
+                        content = self._content(file["oid"], attempt)
+                        versions.append(Past(each["oid"], each["committedDate"], content))
+        except FluxUpgradeError as error:
+            why = error.message
+        deeper = "check it out with `fetch-depth: 0` (actions/checkout)"
+        return Pasts(
+            tuple(versions), f"the checkout has not the whole history, and {why}: {deeper}" if why else ""
+        )
+
+    def _list(self, commits: list[Json], path: str, attempt: Attempt) -> str:
+        """Put the commits of a file, newest first, into ``commits``; why there may be more."""
+        head = self._head
+        for _ in range(_MOST_RENAMES):
+            found = self._history(head, path, MOST - len(commits), attempt)
+            if found is None:
+                return f"GitHub does not know its commit {head[:12]}"
+            commits += found["nodes"]
+            if found["pageInfo"]["hasNextPage"]:
+                return f"GitHub was asked for the last {MOST} commits of the file alone"
+            parents = found["nodes"][-1]["parents"]["nodes"] if found["nodes"] else []
+            old = self._old_name(found["nodes"][-1]["oid"], path, attempt) if parents else ""
+            if not old:
+                break
+            head, path = parents[0]["oid"], old
+        return ""
+
+    def _history(self, head: str, path: str, most: int, attempt: Attempt) -> Json | None:
+        owner, name = self._who
+        variables = {"owner": owner, "name": name, "head": head, "path": path, "most": most}
+        commit = self._reads.asked(Query(_HISTORY, variables), attempt)["repository"]["object"]
+        history: Json | None = (commit or {}).get("history")
+        return history
+
+    def _old_name(self, commit: str, path: str, attempt: Attempt) -> str:
+        """What a commit renamed to ``path``; empty where it made the file."""
+        files = self._reads.listed(f"{self._repository}/commits/{commit}", attempt, "files")
+        renamed = {each["filename"]: each.get("previous_filename", "") for each in files}
+        return str(renamed.get(path, ""))
+
+    def _content(self, oid: str, attempt: Attempt) -> bytes:
+        if oid not in self._contents:
+            answer = self._reads.answer(f"{self._repository}/git/blobs/{oid}", attempt)
+            blob = told(self._reads.require(answer, attempt), attempt)
+            self._contents[oid] = base64.b64decode(blob["content"])
+        return self._contents[oid]
+
+    @property
+    def _repository(self) -> str:
+        return f"/repos/{'/'.join(self._who)}"

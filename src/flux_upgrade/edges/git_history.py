@@ -1,0 +1,127 @@
+"""The port FileHistory over the user's checkout: what Git has of a file's past. Read only.
+
+Two lines are told apart. What the branch itself was at, by its first parents, is what Flux applied.
+What only branches had that were merged into it may have run as well: a `git pull` that merges
+turns the two around.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from flux_upgrade.edges.checkout import Checkout
+from flux_upgrade.edges.git_command import rfc3339
+from flux_upgrade.edges.plain import one_line
+from flux_upgrade.errors import UsageError
+from flux_upgrade.ports import Past, Pasts
+from flux_upgrade.values import NamedTuple
+
+DEEPER = "check it out with `fetch-depth: 0` (actions/checkout), or run `git fetch --unshallow`"
+_PARTIAL = (
+    "it is a partial clone, without the contents of older commits: run `git fetch --refetch --no-filter`"
+)
+_MOST = 200
+"""Contents that are looked at: they are half a megabyte each."""
+_AT_ONCE = 20
+_MOST_RENAMES = 10
+_LOG = (
+    *("-c", "log.showRoot=true", "-c", "log.follow=false"),
+    # --show-pulls: merges, too, by which the first parent came to a content.
+    *("log", "--full-history", "--show-pulls", "--topo-order", "--reverse"),
+    *("--raw", "--no-abbrev", "--no-renames", "--diff-merges=first-parent", "-z"),
+    "--format=%x01%H %ct %P",
+)
+_ENTRY = re.compile(rb"\x01([0-9a-f]+) (\d+) ([0-9a-f ]*)\0\n:\d+ (\d+) [0-9a-f]+ ([0-9a-f]+) ([A-Z])")
+_FILE = "100"
+"""How the modes of plain files begin."""
+
+
+class _Untold(Exception):
+    """Git fails; the message says why."""
+
+
+class _Entry(NamedTuple):
+    """A commit that changed the file."""
+
+    commit: str
+    date: str
+    mode: str
+    oid: str
+    """Of what the file became."""
+    is_new: bool
+    is_aside: bool
+
+
+class GitHistory:
+    """Asked about one file after the other; contents that they share are read once."""
+
+    def __init__(self, checkout: Checkout) -> None:
+        self._checkout = checkout
+        self._contents: dict[str, bytes] = {}
+
+    def of(self, path: str) -> Pasts:
+        """See the port."""
+        try:
+            return self._of(path)
+        except (_Untold, UsageError) as error:
+            return Pasts(missing=str(error))
+
+    def _of(self, path: str) -> Pasts:
+        if not self._checkout.head():
+            raise _Untold("it is in no Git checkout, or nothing was committed there yet")
+        seen = [each for each in self._entries("HEAD", path, _MOST_RENAMES) if each.mode.startswith(_FILE)]
+        wanted = list(dict.fromkeys(each.oid for each in reversed(seen)))
+        self._read(wanted[:_MOST])
+        versions = tuple(
+            Past(each.commit, each.date, self._contents[each.oid], each.is_aside)
+            for each in seen
+            if each.oid in self._contents
+        )
+        return Pasts(versions, self._missing(wanted))
+
+    def _missing(self, wanted: Sequence[str]) -> str:
+        if self._checkout.is_shallow():
+            return f"the checkout is shallow: {DEEPER}"
+        if not wanted:
+            return "it was not committed yet"
+        if not self._contents.keys() >= set(wanted[:_MOST]):
+            return _PARTIAL
+        return f"only its last {_MOST} contents were looked at, of {len(wanted)}" if wanted[_MOST:] else ""
+
+    def _read(self, oids: Iterable[str]) -> None:
+        wanted = [oid for oid in oids if oid not in self._contents]
+        for start in range(0, len(wanted), _AT_ONCE):
+            self._contents |= self._checkout.git.blobs(wanted[start : start + _AT_ONCE])
+
+    def _entries(self, start: str, path: str, renames: int) -> Iterator[_Entry]:
+        """Oldest first; before a commit that brought the file from elsewhere, what it was there."""
+        for entry in self._log(start, path):
+            old = self._old_name(entry.commit, path) if entry.is_new and renames else ""
+            if old:
+                yield from self._entries(f"{entry.commit}^1", old, renames - 1)
+            yield entry
+
+    def _log(self, start: str, path: str) -> Iterator[_Entry]:
+        own = set(self._told("rev-list", "--first-parent", start, "--", path).decode("ascii").split())
+        is_shallow = self._checkout.is_shallow()
+        for match in _ENTRY.finditer(self._told(*_LOG, start, "--", path)):
+            commit, when, parents, mode, oid, status = (part.decode("ascii") for part in match.groups())
+            # At the edge of a shallow history, a commit seems to add every file.
+            date = "" if is_shallow and not parents else rfc3339(int(when))
+            yield _Entry(commit, date, mode, oid, status == "A", commit not in own)
+
+    def _old_name(self, commit: str, path: str) -> str:
+        """What a commit renamed to ``path``; empty where it made the file."""
+        ran = self._checkout.git.run(
+            *("diff-tree", "-r", "-z", "-M", "--diff-filter=R", "--name-status"), f"{commit}^1", commit
+        )
+        words = iter(() if ran.status else ran.text.split("\0"))
+        return {new: old for _, old, new in zip(words, words, words, strict=False)}.get(path, "")
+
+    def _told(self, *arguments: str) -> bytes:
+        ran = self._checkout.git.run(*arguments)
+        if ran.status:
+            why = one_line(next(iter(ran.err.strip().splitlines()), "git fails").removeprefix("fatal: "))
+            raise _Untold(_PARTIAL if self._checkout.is_partial() else why)
+        return ran.out

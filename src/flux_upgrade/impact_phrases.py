@@ -1,0 +1,259 @@
+"""How what an upgrade means is said: once, for reports in plain text and pull requests in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from flux_upgrade.breaks.values import Hit
+from flux_upgrade.decision import HoldReason
+from flux_upgrade.impact import Impact
+from flux_upgrade.kubernetes_versions import Support
+from flux_upgrade.manifests.changes.values import Changes, Content, CrdChange
+from flux_upgrade.markdown import counted
+from flux_upgrade.migration.values import Left, Migrated, Move
+from flux_upgrade.overlay.values import Finding, Overlay, Verdict
+from flux_upgrade.resources.use import Place, Use
+from flux_upgrade.stored.values import Ran, Refused
+from flux_upgrade.values import NamedTuple
+
+_MANIFESTS = {Place.RESOURCE, Place.EMBEDDED, Place.PATCH}
+
+
+class Style(NamedTuple):
+    """What makes text of anybody's harmless where it is shown."""
+
+    code: Callable[[str], str]
+    """Of names and places."""
+    plain: Callable[[str], str]
+    """Of sentences."""
+
+
+TEXT = Style(str, str)
+
+
+def listed(names: Iterable[str]) -> str:
+    """``A, B and C``."""
+    told = list(names)
+    return " and ".join(filter(None, (", ".join(told[:-1]), *told[-1:])))
+
+
+def place(use: Use) -> str:
+    """File and line."""
+    return f"{use.path}:{use.line}"
+
+
+def who(use: Use) -> str:
+    """Which resource, as far as its place tells."""
+    name = "/".join(filter(None, (use.namespace, use.name)))
+    return " ".join(filter(None, (use.kind, name))) or f"{use.group}/{use.version}"
+
+
+def in_order(file: Migrated) -> list[Move | Left]:
+    """What becomes of the uses of a file, from its first line to its last."""
+    return sorted((*file.moves, *file.lefts), key=lambda each: each.use.start)
+
+
+def uses_of(moves: Sequence[Move]) -> str:
+    """How many there are, and of what."""
+    are_manifests = all(move.use.place in _MANIFESTS for move in moves)
+    return counted(len(moves), "manifest" if are_manifests else "place")
+
+
+def left_line(left: Left, style: Style) -> str:
+    """What stays as it is, and what to do about it."""
+    told = use_line(left.use, style)
+    return f"{told}: {sentences(style, left.detail or left.reason.replace('-', ' '), left.hint)}"
+
+
+def use_line(use: Use, style: Style) -> str:
+    """Where a version is used, and by whom."""
+    named = [style.code(who(use))] if use.kind else []
+    return f"{style.code(place(use))}: {', '.join([*named, style.code(f'{use.group}/{use.version}')])}"
+
+
+def move_line(move: Move, style: Style) -> str:
+    """Where a version is used, and what it becomes."""
+    return f"{use_line(move.use, style)} → {style.code(move.to)}"
+
+
+def in_the_way(reason: HoldReason, impact: Impact, style: Style) -> list[str]:
+    """What a hold is about, line by line."""
+    match reason:
+        case HoldReason.BLOCKED_BY_API_REMOVAL:
+            by_hand = [left_line(each, style) for each in impact.blocking]
+            return by_hand or [move_line(each, style) for each in impact.moves]
+        case HoldReason.MIGRATION_PENDING:
+            return [move_line(each, style) for each in impact.moves]
+        case HoldReason.COMPONENT_IN_USE:
+            return [use_line(each, style) for each in impact.orphaned]
+        case HoldReason.OVERLAY_BREAKS if impact.overlay is not None:
+            found = [finding_line(each, style) for each in impact.overlay.findings if each.holds]
+            failed = impact.overlay.failed
+            return [*found, *([sentences(style, failed)] if failed else [])]
+    return []
+
+
+def finding_line(finding: Finding, style: Style) -> str:
+    """What becomes of a patch."""
+    where = style.code(f"{finding.path}:{finding.line}")
+    told = sentences(style, finding.detail or finding.verdict, finding.hint)
+    dropped = f" Kept out: {', '.join(map(style.code, finding.drops))}." if finding.drops else ""
+    return f"{where}, {style.plain(finding.what)}: {told}{dropped}"
+
+
+def hit_place(hit: Hit, style: Style) -> str:
+    """Where a break is met."""
+    name = "/".join(filter(None, (hit.namespace, hit.name)))
+    return " ".join(filter(None, (style.code(f"{hit.path}:{hit.line}"), style.plain(f"{hit.kind} {name}"))))
+
+
+def by_rule(hits: Iterable[Hit]) -> dict[str, list[Hit]]:
+    """The hits of each break, each place once."""
+    found: dict[str, dict[tuple[str, int, str], Hit]] = {}
+    for hit in sorted(hits, key=lambda hit: (hit.since, hit.rule, hit.path, hit.line)):
+        found.setdefault(hit.rule, {}).setdefault((hit.path, hit.line, hit.keep), hit)
+    return {rule: list(each.values()) for rule, each in found.items()}
+
+
+def stored_lines(refused: Iterable[Refused], target: str, style: Style) -> list[str]:
+    """Which release stored what the target lacks; a sentence for each, oldest first as they are given."""
+    found: dict[tuple[Ran, str], list[str]] = {}
+    for each in refused:
+        found.setdefault((each.ran, each.version), []).append(each.kind)
+    return [
+        f"{_ran(ran, style)} and stored {listed(map(style.code, sorted(kinds)))} as {style.code(version)}, "
+        f"which the CRDs of {target} lack."
+        for (ran, version), kinds in found.items()
+    ]
+
+
+def _ran(ran: Ran, style: Style) -> str:
+    since = f" from {style.plain(ran.since[:10])}" if ran.since else ""
+    return f"{style.plain(ran.tag) or 'An earlier release'} ran here{since}"
+
+
+def hops_line(hops: Sequence[str]) -> str:
+    """Where the first step leads, and what comes after it."""
+    return f"first of {counted(len(hops), 'hop')}: {hops[0]}, then {', then '.join(hops[1:])}"
+
+
+def support_line(support: Support) -> str:
+    """``Kubernetes ≥ 1.33, tested with 1.34 to 1.36``."""
+    told = f"Kubernetes ≥ {_minor(support.least)}"
+    return f"{told}, tested with {_tested(support)}" if support.tested is not None else told
+
+
+def fit_line(impact: Impact, target: str, style: Style) -> str:
+    """What the target says of the Kubernetes that was declared; empty where it is right."""
+    fit = impact.kubernetes
+    if fit is None or not (fit.is_too_old or fit.is_untested):
+        return ""
+    told = (
+        f"{target} needs Kubernetes {_minor(fit.support.least)}"
+        if fit.is_too_old
+        else (f"{target} was tested with Kubernetes {_tested(fit.support)}")
+    )
+    return f"{told}, and {style.code('kubernetes-version')} says {style.code(fit.version)}."
+
+
+def _minor(minor: tuple[int, int]) -> str:
+    return ".".join(map(str, minor))
+
+
+def _tested(support: Support) -> str:
+    assert support.tested is not None  # noqa: S101 both callers have seen to it
+    return " to ".join(map(_minor, support.tested))
+
+
+def unserved(changes: Changes) -> dict[str, list[str]]:
+    """Version → kinds that are not served in it any more; both sorted."""
+    found: dict[str, list[str]] = {}
+    for crd in changes.crds:
+        for version in (*crd.unserved, *crd.removed):
+            found.setdefault(version, []).append(crd.kind)
+    return {version: sorted(kinds) for version, kinds in sorted(found.items())}
+
+
+def unserved_line(changes: Changes, style: Style) -> str:
+    """``v1beta2 of Alert and Provider; v1beta1 of Receiver``; empty where all stay."""
+    return "; ".join(
+        f"{style.code(version)} of {listed(map(style.plain, kinds))}"
+        for version, kinds in unserved(changes).items()
+    )
+
+
+def in_cluster(impact: Impact) -> Changes | None:
+    """Of what the kustomization beside the manifest makes of it, where that was built."""
+    overlay = impact.overlay
+    return overlay.built if overlay is not None and overlay.built is not None else impact.changes
+
+
+def said_apart(changes: Changes, images: Collection[tuple[str, str, str]]) -> Changes:
+    """Without what is told in a line or a table of its own: ``images``, versions that are not served."""
+    crds = (each._replace(unserved=(), removed=()) for each in changes.crds)
+    return changes._replace(
+        controllers=tuple(each for each in changes.controllers if each not in images or not all(each)),
+        crds=tuple(each for each in crds if each != CrdChange(each.name, each.kind, each.group)),
+    )
+
+
+def unchanged(changes: Changes) -> list[str]:
+    """What people look for first, where nothing of it changed."""
+    told = [] if changes.rules else ["RBAC"]
+    found = changes.contents
+    if Content.ARGUMENTS not in found:
+        told.append("arguments, environment, resources and ports of the controllers")
+    if Content.NETWORK_POLICY not in found:
+        told.append("NetworkPolicies")
+    return told
+
+
+def way_back(changes: Changes) -> list[CrdChange]:
+    """CRDs whose storage version is one that they did not have before: the old ones would be refused."""
+    return [each for each in changes.crds if each.storage is not None and each.storage[1] in each.added]
+
+
+def restored(changes: Changes) -> list[CrdChange]:
+    """CRDs whose storage version is another one that they had before."""
+    return [each for each in changes.crds if each.storage is not None and each.storage[1] not in each.added]
+
+
+def applied(overlay: Overlay) -> tuple[int, int]:
+    """How many of its patches still apply, and how many there are."""
+    still = [each for each in overlay.findings if each.verdict in (Verdict.APPLIES, Verdict.FROZEN)]
+    return len(still), len(overlay.findings)
+
+
+def patches_line(overlay: Overlay, style: Style) -> str:
+    """How many still apply, and who says so."""
+    still, of = applied(overlay)
+    apply = "patch still applies" if of == 1 else "patches still apply"
+    told = f"{still}/{of} {apply}" if of else "Nothing is patched"
+    built = ""
+    if overlay.unbuilt:
+        built = f", not built: {style.plain(overlay.unbuilt)}"
+    elif overlay.builder and not overlay.failed:
+        built = f", {style.plain(overlay.builder)} builds it before and after"
+    return f"{told} ({style.code(overlay.path)}{built})"
+
+
+def remarkable(overlay: Overlay) -> list[Finding]:
+    """Of no danger, and not as it should be: what does nothing, cannot be told, or is broken already."""
+    return [
+        each
+        for each in overlay.findings
+        if each.verdict in (Verdict.IDLE, Verdict.UNKNOWN)
+        or (each.verdict is Verdict.BREAKS and each.already)
+    ]
+
+
+def sentences(style: Style, *told: str) -> str:
+    """Each as a sentence of its own."""
+    return " ".join(style.plain(_sentence(each)) for each in told if each)
+
+
+def _sentence(text: str) -> str:
+    # The name of a field stays as it is.
+    first = text.partition(" ")[0]
+    capital = f"{text[:1].upper()}{text[1:]}" if first.isalpha() else text
+    return capital if capital.endswith((".", "!", "?")) else f"{capital}."

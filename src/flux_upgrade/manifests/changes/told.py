@@ -1,0 +1,168 @@
+"""Changes in plain sentences, one a line: what may hurt first, what is merely new after it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from flux_upgrade.manifests.changes.quote import listed, marked, quoted
+from flux_upgrade.manifests.changes.told_fields import loosened, tightened
+from flux_upgrade.manifests.changes.values import Change, Changes, Content, CrdChange, RuleChange
+from flux_upgrade.manifests.images import Image
+from flux_upgrade.markdown import counted
+
+_ORDER = (*Content, None)
+_ADDED = "added"
+_ONE_NAME = re.compile(r"([^`]*)(`[^`]*`)([^`]*)")
+_COLUMNS = re.compile(r"spec\.versions\[.*?\]\.additionalPrinterColumns")
+_FEW = 4
+"""So many kinds are named, more are counted."""
+
+
+def lines(changes: Changes, mark: Callable[[str], str] = str) -> list[str]:
+    """``mark`` puts names and values from the manifests into form, as ``markdown.code`` does."""
+    return [marked(line, mark) for line in _lines(changes)]
+
+
+def _lines(changes: Changes) -> Iterator[str]:
+    yield from _apis(changes)
+    yield from _controllers(changes.controllers)
+    yield from map(_rule, changes.rules)
+    new = [each for each in changes.others if each.content is None and each.told == _ADDED]
+    rest = [each for each in changes.others if each not in new]
+    for content in _ORDER:
+        yield from _others(each for each in rest if each.content is content)
+    yield from tightened(changes.crds)
+    yield from _images(changes.controllers)
+    yield from _versions("API version added", changes.crds, lambda crd: crd.added)
+    if changes.crds_added:
+        yield f"CRDs added: {listed(changes.crds_added)}"
+    yield from _others(new)
+    yield from loosened(changes.crds)
+    yield from _beside(changes.crds)
+    if changes.noise:
+        yield f"Not listed: {', '.join(f'{name} ({count})' for name, count in changes.noise)}"
+
+
+def _apis(changes: Changes) -> Iterator[str]:
+    yield from _versions("API version removed", changes.crds, lambda crd: crd.removed)
+    yield from _versions("API version no longer served", changes.crds, lambda crd: crd.unserved)
+    if changes.crds_removed:
+        yield f"CRDs removed, and with them every object of their kinds: {listed(changes.crds_removed)}"
+    yield from _versions("API version deprecated from now on", changes.crds, lambda crd: crd.deprecated)
+    stored: dict[tuple[str, str, str], list[str]] = {}
+    for crd in changes.crds:
+        if crd.storage is not None:
+            stored.setdefault((crd.group, *crd.storage), []).append(crd.kind)
+    for (group, old, new), kinds in stored.items():
+        yield f"Stored as {quoted(f'{group}/{new}')}, before as {quoted(old)}: {listed(kinds)}"
+
+
+def _versions(
+    told: str, crds: Iterable[CrdChange], of: Callable[[CrdChange], tuple[str, ...]]
+) -> Iterator[str]:
+    """A line for each version of an API group."""
+    found: dict[str, list[str]] = {}
+    for crd in crds:
+        for version in of(crd):
+            found.setdefault(f"{crd.group}/{version}", []).append(crd.kind)
+    for version, kinds in found.items():
+        yield f"{told}: {quoted(version)} of {listed(kinds)}"
+
+
+def _controllers(controllers: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+    for name, old, new in controllers:
+        if not new:
+            yield f"Controller removed: {quoted(name)}"
+        elif not old:
+            yield f"Controller added: {quoted(name)}, {quoted(new)}"
+
+
+def _images(controllers: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+    bumped = [f"{quoted(name)} {_image(old, new)}" for name, old, new in controllers if old and new]
+    if bumped:
+        yield f"Images: {', '.join(bumped)}"
+
+
+def _image(old: str, new: str) -> str:
+    """The tags, where nothing else changed."""
+    was, now = Image.parse(old), Image.parse(new)
+    is_tag = was._replace(tag="") == now._replace(tag="") and was.tag and now.tag and not now.digest
+    return f"{quoted(was.tag)} → {quoted(now.tag)}" if is_tag else f"{quoted(old)} → {quoted(new)}"
+
+
+def _rule(change: RuleChange) -> str:
+    name, more, less = quoted(change.object), _permissions(change.widened), _permissions(change.narrowed)
+    if change.state:
+        return f"{name} {change.state}, with {more or less or 'no permissions'}"
+    left = _permissions(change.left)
+    less = f"{less}, but still {left}" if left else less
+    told = (("also grants ", more), ("no longer grants ", less))
+    return f"{name} " + "; ".join(words + permissions for words, permissions in told if permissions)
+
+
+def _permissions(permissions: Iterable[str]) -> str:
+    """All verbs of a resource together, and all resources with the same verbs."""
+    verbs: dict[str, list[str]] = {}
+    for each in permissions:
+        verb, _, thing = each.partition(" ")
+        verbs.setdefault(thing, []).append(verb)
+    things: dict[str, list[str]] = {}
+    for thing, of_it in verbs.items():
+        things.setdefault(",".join(of_it), []).append(thing)
+    return ", ".join(_grant(verbs_, things_) for verbs_, things_ in things.items())
+
+
+def _grant(verbs: str, things: Sequence[str]) -> str:
+    """``everything on `secrets```, ```get,list` on `pods`, `events```, ```ClusterRole/x` for `User y```."""
+    word, _, _ = things[0].partition(" ")
+    what = "everything" if verbs in ("*", "everything") else quoted(verbs)
+    if word in ("for", "of"):
+        return f"{what} {word} {listed(each.partition(' ')[2] for each in things)}"
+    return f"{what} on {listed(things)}"
+
+
+def _others(changes: Iterable[Change]) -> Iterator[str]:
+    """The same change of many objects is one line, and so are all changes of the same objects."""
+    objects: dict[str, list[str]] = {}
+    for change in changes:
+        objects.setdefault(change.told, []).append(change.object)
+    phrases: dict[tuple[str, ...], list[str]] = {}
+    for told, names in objects.items():
+        phrases.setdefault(tuple(names), []).append(told)
+    for same, all_told in phrases.items():
+        yield f"{_objects(same)}: {'; '.join(_folded(all_told))}"
+
+
+def _objects(names: Sequence[str]) -> str:
+    """Their kind once, where all are of it."""
+    kinds = {name.partition("/")[0] for name in names}
+    rest = [name.partition("/")[2] for name in names[1:]] if len(kinds) == 1 else names[1:]
+    return listed([names[0], *rest])
+
+
+def _folded(phrases: Iterable[str]) -> list[str]:
+    """Phrases that differ in one name only as one: ``pod label `a`, `b` added``."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for phrase in phrases:
+        match = _ONE_NAME.fullmatch(phrase)
+        before, name, after = match.groups() if match else (phrase, "", "")
+        found.setdefault((before, after), []).append(name)
+    return [f"{before}{', '.join(names)}{after}" for (before, after), names in found.items()]
+
+
+def _beside(crds: Iterable[CrdChange]) -> Iterator[str]:
+    """What no object's validity depends on."""
+    found: dict[str, list[str]] = {}
+    for crd in crds:
+        status = ["fields of `status`"] if any(field.is_status for _, field in crd.fields) else []
+        columns = ["printed columns"] if any(map(_COLUMNS.match, crd.other)) else []
+        paths = (quoted(path) for path in crd.other if not _COLUMNS.match(path))
+        for thing in (*paths, *columns, *status):
+            found.setdefault(thing, []).append(crd.kind)
+    if found:
+        told = (
+            f"{thing} of {listed(kinds) if len(kinds) <= _FEW else counted(len(kinds), 'CRD')}"
+            for thing, kinds in found.items()
+        )
+        yield f"Also changed: {'; '.join(told)}"

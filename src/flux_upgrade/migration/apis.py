@@ -1,0 +1,145 @@
+"""Which version of an API a use goes to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from flux_upgrade.kinds.formats.yaml_places import is_variable
+from flux_upgrade.manifests.crds import Crd, Served
+from flux_upgrade.migration.schema import Schema
+from flux_upgrade.migration.values import Left, Reason
+from flux_upgrade.resources.use import Place, Use
+
+_MISSPELLED = "See whether group and kind are spelled right, or take it out before the upgrade."
+_SPLIT = "Name the kind beside the version."
+_VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
+_ANY_VERSION = re.compile(r"\bv\d+(?:(?:alpha|beta)\d+)?\b")
+_STAGES = ("alpha", "beta", None)
+
+
+def age(version: str) -> tuple[int, int, int]:
+    """Sort key, in which the versions of an API follow one another: ``v1beta1``, ``v1``, ``v2beta1``.
+
+    https://kubernetes.io/docs/reference/using-api/#api-versioning
+    """
+    match = _VERSION.fullmatch(version)
+    if match is None:
+        return -1, 0, 0
+    return int(match[1]), _STAGES.index(match[2]), int(match[3] or 0)
+
+
+@dataclass(frozen=True)
+class Apis:
+    """What releases serve, as far as a migration asks."""
+
+    current: Served | None
+    """What the cluster serves today; None: nobody said."""
+    target: Served
+    others: Sequence[Served] = ()
+    """What other clusters of the repository serve today: a move must not break them."""
+    schema: Callable[[str, str, str], Schema | None] = lambda *_: None
+    """By group, kind and version: of a version that neither serves any more; None: not known."""
+    between: Iterable[Served] = ()
+    """The releases between the current and the target, newest first: one of them may be the bridge."""
+
+    def is_removed(self, use: Use) -> bool:
+        """Whether the target does not serve what the use names. Of a variable, only a default tells."""
+        served = frozenset().union(*(each.served for each in self._kinds(use)))
+        if is_variable(use.version):
+            named = _ANY_VERSION.findall(use.version)
+            return bool(named) and not served.intersection(named)
+        if use.place is Place.TARGET:
+            return not any(_selects(use.version, each) for each in served)
+        return use.version not in served
+
+    def goal(self, use: Use) -> str | Left:
+        """The version that a use of one that is not served goes to, or why there is none."""
+        found = self._kinds(use)
+        if not found:
+            what = f"{use.group} {use.kind}".rstrip()
+            return Left(use, Reason.UNKNOWN_KIND, f"{self.target.tag} has no {what}.", _MISSPELLED)
+        goals = {each.kind: self._goal(each, use.version) for each in found}
+        wanted = set(goals.values())
+        if wanted == {""}:
+            return self._no_bridge(use, found[0])
+        if len(wanted) > 1:
+            each_of_them = ", ".join(f"{kind} {version or 'none'}" for kind, version in sorted(goals.items()))
+            detail = f"It may mean several kinds, and their versions differ: {each_of_them}."
+            return Left(use, Reason.NEEDS_HAND, detail, _SPLIT)
+        return wanted.pop()
+
+    def known(self, use: Use) -> Schema | None:
+        """The schema of the version that a use names, from whichever release still has it."""
+        for served in (self.current, self.target):
+            crd = served.kinds.get((use.group, use.kind)) if served is not None else None
+            version = crd.version(use.version) if crd is not None else None
+            if version is not None:
+                return version.schema
+        return self.schema(use.group, use.kind, use.version)
+
+    def wanted(self, use: Use, version: str) -> Schema:
+        """The schema of the version that a use of a single kind goes to."""
+        found = self.target.kinds[use.group, use.kind].version(version)
+        return found.schema if found is not None else {}
+
+    def _kinds(self, use: Use) -> tuple[Crd, ...]:
+        """The target's kinds that a use may mean: what selects for a patch may name several, or none."""
+        in_group = [each for each in self.target.crds.values() if each.group == use.group]
+        if use.place is Place.TARGET or not use.kind:
+            return tuple(each for each in in_group if _selects(use.kind, each.kind))
+        return tuple(each for each in in_group if use.kind in (each.kind, f"{each.kind}List"))
+
+    def _today(self, crd: Crd) -> dict[str, frozenset[str]]:
+        """What the clusters serve of a kind, by their release; a release without the kind has no say."""
+        releases = [each for each in (self.current, *self.others) if each is not None]
+        found = {each.tag: each.kinds.get((crd.group, crd.kind)) for each in releases}
+        return {tag: each.served for tag, each in found.items() if each is not None}
+
+    def _goal(self, crd: Crd, version: str) -> str:
+        """The newest that every release serves; empty where there is none, or only older ones."""
+        served = crd.served.intersection(*self._today(crd).values())
+        if self.current is None and crd.storage in served:
+            served = frozenset({crd.storage})
+        return max((each for each in served if age(each) > age(version)), key=age, default="")
+
+    def _no_bridge(self, use: Use, crd: Crd) -> Left:
+        today = self._today(crd)
+        if all(age(each) < age(use.version) for each in crd.served) or not today:
+            detail = (
+                f"{crd.kind} {use.version} is newer than what {self.target.tag} serves, "
+                f"{_named(crd.served)}, and nothing is taken back to an older version."
+            )
+            return Left(use, Reason.NO_BRIDGE, detail, "Go to a release that serves it.")
+        clusters = ", ".join(f"{tag} serves {_named(served)}" for tag, served in today.items())
+        detail = (
+            f"No newer version of {crd.kind} is served everywhere: {clusters}, "
+            f"{self.target.tag} serves {_named(crd.served)}."
+        )
+        return Left(use, Reason.NO_BRIDGE, detail, self._bridge(crd, today))
+
+    def _bridge(self, crd: Crd, today: Mapping[str, frozenset[str]]) -> str:
+        """What to do first. A bridge serves a version of today's, and one of the target's."""
+        current = self.current.tag if self.current is not None else ""
+        late = [tag for tag, served in today.items() if not served & crd.served and tag != current]
+        if late:
+            return f"Upgrade what is at {' and '.join(late)} first."
+        for each in self.between if current in today else ():
+            middle = each.kinds.get((crd.group, crd.kind))
+            if middle is not None and middle.served & crd.served and middle.served & today[current]:
+                return f"Upgrade to {each.tag} first, which serves {_named(middle.served)}."
+        return "Upgrade to a release in between first, which serves a version of either."
+
+
+def _selects(pattern: str, name: str) -> bool:
+    """Whether a selector of kustomize's means a name: it is a regular expression for all of it."""
+    try:
+        return not pattern or re.fullmatch(pattern, name) is not None
+    except re.error:
+        return False
+
+
+def _named(versions: Iterable[str]) -> str:
+    """In their order."""
+    return " and ".join(sorted(versions, key=age)) or "none"

@@ -1,0 +1,183 @@
+"""Validation of a resource by the structural schema of its CRD, as the API server validates it.
+
+What Flux's CRDs state, and nothing else: fields, types, required fields, enumerations,
+patterns, bounds. Rules in CEL are left to the API server, formats of text as well.
+https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from functools import cache
+from typing import Any
+
+from flux_upgrade.kinds.formats.yaml_places import is_variable
+from flux_upgrade.values import NamedTuple
+
+Path = tuple[str | int, ...]
+Schema = Mapping[str, Any]
+
+_OBJECT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
+"""Fields of every object: the API server knows them without a schema, and validates them by itself."""
+_DIRECTIVE = "$"
+"""How the keys of a strategic merge patch begin that are for whoever applies it: ``$patch``."""
+
+
+class What(StrEnum):
+    """What is wrong."""
+
+    UNKNOWN = "unknown"
+    """There is no such field: server-side apply refuses it, anything else drops it in silence."""
+    MISSING = "missing"
+    TYPE = "type"
+    VALUE = "value"
+
+
+class Fault(NamedTuple):
+    """One thing that the API server would not take as it is."""
+
+    path: Path
+    """Of the field; of one that is missing, too."""
+    what: What
+    detail: str
+    """What follows the name of the field in a sentence: ``must be one of none, client``."""
+
+    @property
+    def identity(self) -> tuple[Path, What]:
+        """By which the same fault is found in another version's schema."""
+        return self.path, self.what
+
+
+def faults(data: Any, schema: Schema) -> tuple[Fault, ...]:
+    """Those of a whole resource, in the order of its fields. Variables stand for any value."""
+    return tuple(_faults((), data, schema, is_object=True))
+
+
+def unknown(data: Any, schema: Schema) -> tuple[Fault, ...]:
+    """Fields of a patch that are not in the schema: of a part of an object, no more can be told.
+
+    A null takes a field away, if it is there, so that it may be of any name.
+    """
+    return tuple(
+        each
+        for each in _faults((), _without_directives(data), schema, is_object=True)
+        if each.what is What.UNKNOWN
+    )
+
+
+def dotted(path: Path) -> str:
+    """``spec.postRenderers[0].kustomize``, as Flux's documentation spells a path."""
+    parts = (f"[{each}]" if isinstance(each, int) else f".{each}" for each in path)
+    return "".join(parts).removeprefix(".")
+
+
+def _faults(path: Path, value: Any, schema: Schema, *, is_object: bool = False) -> Iterator[Fault]:
+    if value is None and schema.get("nullable"):
+        return
+    if isinstance(value, str) and is_variable(value):
+        return
+    problem = _type_problem(value, schema)
+    if problem:
+        yield Fault(path, What.TYPE, problem)
+        return
+    yield from (Fault(path, What.VALUE, each) for each in _value_problems(value, schema))
+    if isinstance(value, dict):
+        is_object = is_object or bool(schema.get("x-kubernetes-embedded-resource"))
+        yield from _of_fields(path, value, schema, is_object=is_object)
+    elif isinstance(value, list) and "items" in schema:
+        for index, item in enumerate(value):
+            yield from _faults((*path, index), item, schema["items"])
+
+
+def _of_fields(path: Path, value: dict[str, Any], schema: Schema, *, is_object: bool) -> Iterator[Fault]:
+    fields: Mapping[str, Schema] = schema.get("properties") or {}
+    others = schema.get("additionalProperties")
+    is_open = others is True or bool(schema.get("x-kubernetes-preserve-unknown-fields"))
+    for key, item in value.items():
+        of_item = fields.get(key, others if isinstance(others, dict) else None)
+        if is_object and key in _OBJECT_FIELDS:
+            continue
+        if of_item is not None:
+            # A null is dropped before anything else is looked at, unless the field may be null.
+            if item is not None:
+                yield from _faults((*path, key), item, of_item)
+        elif not is_open:
+            yield Fault((*path, key), What.UNKNOWN, "is no field of it")
+    for key in schema.get("required") or ():
+        if value.get(key) is None and "default" not in fields.get(key, {}):
+            yield Fault((*path, key), What.MISSING, "is required")
+
+
+def _type_problem(value: Any, schema: Schema) -> str:
+    """Why the value is of another type than the schema's; empty where it is not."""
+    wanted = "integer or string" if schema.get("x-kubernetes-int-or-string") else schema.get("type", "")
+    fits = {
+        "": True,
+        "object": isinstance(value, dict),
+        "array": isinstance(value, list),
+        "string": isinstance(value, str),
+        "boolean": isinstance(value, bool),
+        "integer": _is_integer(value),
+        "number": _is_number(value),
+        "integer or string": _is_integer(value) or isinstance(value, str),
+    }
+    return "" if fits.get(wanted, True) else f"must be of type {wanted}"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_integer(value: Any) -> bool:
+    return _is_number(value) and value == int(value)
+
+
+def _value_problems(value: Any, schema: Schema) -> Iterator[str]:
+    if "enum" in schema and not any(type(value) is type(each) and value == each for each in schema["enum"]):
+        yield f"must be one of {', '.join(map(str, schema['enum']))}"
+    if isinstance(value, str):
+        yield from _text_problems(value, schema)
+    elif _is_number(value):
+        yield from _bounds(value, schema, "minimum", "maximum", "")
+    elif isinstance(value, list):
+        yield from _bounds(len(value), schema, "minItems", "maxItems", " items")
+    elif isinstance(value, dict):
+        yield from _bounds(len(value), schema, "minProperties", "maxProperties", " fields")
+
+
+def _text_problems(value: str, schema: Schema) -> Iterator[str]:
+    yield from _bounds(len(value), schema, "minLength", "maxLength", " characters")
+    pattern = _pattern(schema.get("pattern") or "")
+    if pattern is not None and not pattern.search(value):
+        yield f"must match {schema['pattern']}"
+
+
+def _bounds(value: float, schema: Schema, least: str, most: str, unit: str) -> Iterator[str]:
+    if least in schema and value < schema[least]:
+        yield f"must be at least {schema[least]}{unit}"
+    if most in schema and value > schema[most]:
+        yield f"must be at most {schema[most]}{unit}"
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str] | None:
+    """As Go reads it: ``$`` is the end of the text, and not a newline before it.
+
+    None where it is one that only Go knows; then the API server has the word.
+    """
+    try:
+        return re.compile(re.sub(r"(?<!\\)\$", r"\\Z", text))
+    except re.error:
+        return None
+
+
+def _without_directives(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {
+            key: _without_directives(value)
+            for key, value in data.items()
+            if value is not None and not key.startswith(_DIRECTIVE)
+        }
+    return [_without_directives(each) for each in data] if isinstance(data, list) else data

@@ -1,0 +1,171 @@
+"""The steps that a kustomization stands for, in the order in which kustomize takes them.
+
+kustomize api/internal/target/kusttarget_configplugin.go has the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from flux_upgrade.errors import Unreadable
+from flux_upgrade.manifests.nodes import SequenceNode, compose, construct
+from flux_upgrade.overlay import patches
+from flux_upgrade.overlay.faults import CannotBuild, CannotTell
+from flux_upgrade.overlay.kustomization import Kustomization
+from flux_upgrade.overlay.names import Affix, Marks, Namespace
+from flux_upgrade.overlay.overrides import Images, Replicas
+from flux_upgrade.overlay.patches import Text
+from flux_upgrade.overlay.replacements import Replacement, Variable
+from flux_upgrade.overlay.selectors import Selector
+from flux_upgrade.overlay.steps import Place, Step
+from flux_upgrade.textedit import decoded
+from flux_upgrade.values import NamedTuple
+
+_NOT_TOLD = ("transformers", "validators", "configurations", "openapi", "generators", "helmCharts")
+"""What these do is not worked out here."""
+
+
+class Trouble(NamedTuple):
+    """An entry that cannot be read."""
+
+    place: Place
+    what: str
+    fault: CannotBuild | CannotTell
+
+
+Steps = Iterator[Step | Trouble]
+_Read = Callable[[Kustomization, Place, Any, int], Iterator[Step]]
+
+
+def steps(of: Kustomization) -> Steps:
+    """All but ``variables``."""
+    yield from _each(of, "patchesStrategicMerge", "patch", _strategic)
+    yield from _each(of, "patches", "patch", _patch)
+    yield from _renaming(of)
+    yield from _each(of, "patchesJson6902", "JSON patch", _json)
+    yield from _each(of, "replicas", "replicas", _replicas)
+    yield from _each(of, "images", "image", _image)
+    yield from _each(of, "imageTags", "image", _image)
+    yield from _each(of, "replacements", "replacement", _replacements)
+    for name in _NOT_TOLD:
+        if of.data.get(name):
+            yield Trouble(of.place(name), name, CannotTell(f"what {name} do is known to kustomize only"))
+
+
+def variables(of: Kustomization) -> Steps:
+    """They are looked up once everything else is done."""
+    yield from _each(of, "vars", "var", _variable)
+
+
+def _each(of: Kustomization, name: str, what: str, read: _Read) -> Steps:
+    try:
+        items = list(of.items(name))
+    except CannotBuild as error:
+        yield Trouble(of.place(name), name, error)
+        return
+    for index, (place, item) in enumerate(items):
+        try:
+            yield from read(of, place, item, index)
+        except (CannotBuild, CannotTell) as error:
+            yield Trouble(place, what, error)
+        except Unreadable as error:
+            yield Trouble(place, what, CannotTell(error.message))
+
+
+def _strategic(of: Kustomization, place: Place, item: Any, index: int) -> Iterator[Step]:
+    text = _string(item, "the patch")
+    is_patch = "\n" in text or ": " in text
+    yield from patches.read(
+        of.inline(place, text, "patchesStrategicMerge", index) if is_patch else of.file(text), None
+    )
+
+
+def _patch(of: Kustomization, place: Place, item: Any, index: int) -> Iterator[Step]:
+    text, target = _text(of, place, item, "patches", index)
+    options = _mapping(item.get("options") or {})
+    names = frozenset(name for name, value in options.items() if value is True)
+    yield from patches.read(text, target, names)
+
+
+def _json(of: Kustomization, place: Place, item: Any, index: int) -> Iterator[Step]:
+    text, target = _text(of, place, item, "patchesJson6902", index)
+    if target is None or not target.fields["name"]:
+        raise CannotBuild("a JSON patch needs a target with a name")
+    yield from patches.read(text, target, is_json=True)
+
+
+def _text(of: Kustomization, place: Place, item: Any, name: str, index: int) -> tuple[Text, Selector | None]:
+    fields = _mapping(item)
+    target = None if fields.get("target") is None else Selector.read(fields["target"])
+    inline, path = (_string(fields.get(key) or "", key) for key in ("patch", "path"))
+    if bool(inline.strip()) == bool(path):
+        raise CannotBuild("it needs either patch or path")
+    return of.file(path) if path else of.inline(place, inline, name, index, "patch"), target
+
+
+def _renaming(of: Kustomization) -> Iterator[Step]:
+    data = of.data
+    if data.get("namespace"):
+        yield Namespace(of.place("namespace"), str(data["namespace"]))
+    if data.get("namePrefix"):
+        yield Affix(of.place("namePrefix"), prefix=str(data["namePrefix"]))
+    if data.get("nameSuffix"):
+        yield Affix(of.place("nameSuffix"), suffix=str(data["nameSuffix"]))
+    labels = data.get("labels")
+    for index, item in enumerate(labels if isinstance(labels, list) else ()):
+        if isinstance(item, dict) and isinstance(item.get("pairs"), dict):
+            on_pods, selects = (bool(item.get(f"include{what}")) for what in ("Templates", "Selectors"))
+            yield Marks(of.place("labels", index), "labels", item["pairs"], on_pods, selects)
+    for name, field in (("commonLabels", "labels"), ("commonAnnotations", "annotations")):
+        pairs = data.get(name)
+        if isinstance(pairs, dict):
+            yield Marks(of.place(name), field, pairs, in_templates=True, in_selectors=field == "labels")
+
+
+def _replicas(_: Kustomization, place: Place, item: Any, __: int) -> Iterator[Step]:
+    fields = _mapping(item)
+    yield Replicas(place, _string(fields.get("name"), "its name"), fields.get("count", 0))
+
+
+def _image(_: Kustomization, place: Place, item: Any, __: int) -> Iterator[Step]:
+    fields = _mapping(item)
+    keys = ("name", "newName", "newTag", "digest", "tagSuffix")
+    yield Images(place, *(_string(fields.get(key) or "", key) for key in keys))
+
+
+def _replacements(of: Kustomization, place: Place, item: Any, _: int) -> Iterator[Step]:
+    fields = _mapping(item)
+    if "path" not in fields:
+        yield _replacement(place, fields)
+        return
+    path = _string(fields["path"], "path")
+    node = compose(decoded(of.read(path)))
+    for each in node.value if isinstance(node, SequenceNode) else (node,):
+        yield _replacement(Place(of.joined(path), each.start_mark.line + 1), _mapping(construct(each)))
+
+
+def _replacement(place: Place, item: dict[str, Any]) -> Replacement:
+    source, targets, value = (item.get(key) for key in ("source", "targets", "sourceValue"))
+    is_sourced = isinstance(source, dict) or value is not None
+    if not is_sourced or not isinstance(targets, list) or not all(isinstance(each, dict) for each in targets):
+        raise CannotBuild("it needs a source and targets")
+    return Replacement(place, source or {}, targets, None if value is None else str(value))
+
+
+def _variable(_: Kustomization, place: Place, item: Any, __: int) -> Iterator[Step]:
+    fields = _mapping(item)
+    path = _mapping(fields.get("fieldref") or {}).get("fieldPath") or "metadata.name"
+    yield Variable(place, str(fields.get("name")), _mapping(fields.get("objref")), str(path))
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise CannotBuild("it is no mapping")
+    return value
+
+
+def _string(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise CannotBuild(f"{name} is no text")
+    return value

@@ -1,0 +1,179 @@
+"""A kustomization with the old and with the new manifest, step by step.
+
+What is not in the repository is left out, and what may depend on it is not judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flux_upgrade.errors import Unreadable
+from flux_upgrade.overlay import entries, kustomization
+from flux_upgrade.overlay.entries import Trouble
+from flux_upgrade.overlay.faults import CannotBuild, CannotTell
+from flux_upgrade.overlay.items import Id, Item, Items, items_of
+from flux_upgrade.overlay.judging import at, faulty, judge
+from flux_upgrade.overlay.kustomization import Kustomization
+from flux_upgrade.overlay.steps import Outcome, Place, Step
+from flux_upgrade.overlay.values import Finding
+from flux_upgrade.ports import Tree
+from flux_upgrade.values import NamedTuple
+
+_DEEPEST = 20
+"""Kustomizations below each other."""
+_GENERATED = (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret"))
+_MAKE_MORE = ("generators", "helmCharts", "helmChartInflationGenerator")
+
+
+class Sides(NamedTuple):
+    """The objects with the old manifest and with the new one; one tuple where it makes no difference."""
+
+    old: Items = ()
+    new: Items = ()
+
+    @property
+    def is_one(self) -> bool:
+        """Whether nothing of the manifest is among them."""
+        return self.old is self.new
+
+    def plus(self, more: Sides) -> Sides:
+        """With more objects behind these."""
+        if not (self.is_one and more.is_one):
+            return Sides(self.old + more.old, self.new + more.new)
+        both = self.old + more.old
+        return Sides(both, both)
+
+
+class Evaluation:
+    """Of one installation's manifest, at ``path``."""
+
+    def __init__(self, tree: Tree, path: str, old: Items, new: Items) -> None:
+        self._tree, self._path = tree, path
+        self._manifest = Sides(old, new)
+        self._above: list[str] = []
+        self.findings: list[Finding] = []
+        self.is_open = False
+        """Whether some of the objects are not known."""
+
+    def run(self, of: Kustomization, given: Sides | None = None) -> Sides:
+        """What comes of a kustomization; ``given``: what a component is for."""
+        self._above.append(of.folder)
+        sides = self._taken_in(of, given or _both(()))
+        for step in (*entries.steps(of), *entries.variables(of)):
+            sides = self._stepped(step, sides)
+        self._above.pop()
+        return sides
+
+    def _taken_in(self, of: Kustomization, sides: Sides) -> Sides:
+        try:
+            taken = list(of.takes_in())
+        except CannotBuild as error:
+            self._fault(of.place(), "kustomization", error, already=True)
+            return sides
+        for place, field, text in taken:
+            if field != "components":
+                sides = self._joined(place, text, sides, self._taken(of, place, text))
+        sides = sides.plus(_both(tuple(self._generated(of))))
+        for place, field, text in taken:
+            if field == "components":
+                below = self._below(of, place, text)
+                sides = self.run(below, sides) if below is not None else sides
+        return sides
+
+    def _joined(self, place: Place, text: str, sides: Sides, more: Sides) -> Sides:
+        """No object may be there twice."""
+        was, now = _twice(sides.old, more.old), _twice(sides.new, more.new)
+        if now is not None:
+            told = CannotBuild(f"{now} is there already", hint="remove one of the two")
+            self._fault(place, f"resource {text}", told, already=was is not None)
+        return sides.plus(more)
+
+    def _taken(self, of: Kustomization, place: Place, text: str) -> Sides:
+        try:
+            path = of.joined(text)
+            if path == self._path:
+                return self._manifest
+            content = self._tree.read(path)
+        except CannotTell:
+            self.is_open = True
+            return _both(())
+        except Unreadable:
+            below = self._below(of, place, text)
+            return self.run(below) if below is not None else _both(())
+        try:
+            return _both(items_of(content))
+        except Unreadable as error:
+            self.is_open = True
+            self._fault(place, f"resource {text}", CannotTell(error.message), already=True)
+            return _both(())
+
+    def _below(self, of: Kustomization, place: Place, text: str) -> Kustomization | None:
+        """The kustomization in a folder that another one names."""
+        try:
+            folder = of.joined(text)
+        except CannotTell:
+            self.is_open = True
+            return None
+        below = kustomization.read(self._tree, folder)
+        if below is None or folder in self._above or len(self._above) > _DEEPEST:
+            self.is_open = True
+            missing = CannotBuild(f"there is no {text}", hint="remove the entry, or add what it names")
+            self._fault(place, f"resource {text}", missing, already=True)
+            return None
+        return below
+
+    def _generated(self, of: Kustomization) -> Iterator[Item]:
+        """Only their names are known; kustomize adds a hash when all is done."""
+        for field, kind in _GENERATED:
+            items = of.data.get(field)
+            for each in items if isinstance(items, list) else ():
+                if isinstance(each, dict) and each.get("name") and each.get("behavior") != "merge":
+                    yield _opaque(kind, str(each["name"]), str(each.get("namespace") or ""))
+        self.is_open = self.is_open or any(of.data.get(name) for name in _MAKE_MORE)
+
+    def _stepped(self, step: Step | Trouble, sides: Sides) -> Sides:
+        if isinstance(step, Trouble):
+            if not sides.is_one or isinstance(step.fault, CannotBuild):
+                self._fault(step.place, step.what, step.fault, already=True)
+            return sides
+        was = _applied(step, sides.old)
+        now = was if sides.is_one else _applied(step, sides.new)
+        found = judge(step, was, now, is_open=self.is_open)
+        if found.fails or (step.is_told and not sides.is_one):
+            self.findings.append(found)
+        return _both(was.items) if was is now else Sides(was.items, now.items)
+
+    def _fault(self, place: Place, what: str, fault: CannotBuild | CannotTell, *, already: bool) -> None:
+        self.findings.append(faulty(at(place, what), fault, already=already))
+
+
+def _applied(step: Step, items: Items) -> Outcome:
+    try:
+        return step.apply(items)
+    except (CannotBuild, CannotTell) as error:
+        return Outcome(items, fault=error)
+    except Unreadable as error:
+        return Outcome(items, fault=CannotTell(error.message))
+
+
+def _both(items: Items) -> Sides:
+    return Sides(items, items)
+
+
+def _twice(items: Items, more: Items) -> Id | None:
+    known = {_name(item) for item in items}
+    for item in more:
+        if _name(item) in known:
+            return item.current
+        known.add(_name(item))
+    return None
+
+
+def _name(item: Item) -> tuple[str, ...]:
+    return item.current.version, *item.current.unversioned
+
+
+def _opaque(kind: str, name: str, namespace: str) -> Item:
+    known = Id("", "v1", kind, namespace, name)
+    data = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": namespace}}
+    return Item((known,), lambda: data, is_opaque=True)

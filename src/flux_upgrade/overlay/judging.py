@@ -1,0 +1,194 @@
+"""What becomes of a step: what it does with the new manifest, against what it did with the old one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from flux_upgrade.manifests.images import Image
+from flux_upgrade.manifests.lists import labelled
+from flux_upgrade.manifests.nodes import SequenceNode, represent
+from flux_upgrade.markdown import counted, shortened
+from flux_upgrade.overlay.faults import CannotBuild, CannotTell
+from flux_upgrade.overlay.items import Item
+from flux_upgrade.overlay.json_patch import Landing
+from flux_upgrade.overlay.kept_out import UNNAMED, Kept, Pinned, kept_out, pinned
+from flux_upgrade.overlay.overrides import Images
+from flux_upgrade.overlay.patches import Json
+from flux_upgrade.overlay.steps import Outcome, Place, Step, Touch
+from flux_upgrade.overlay.values import Finding, Verdict
+
+_NAMED = 3
+_LONGEST = 60
+_REMOVE = "remove it, or point it to what took its place"
+
+
+def judge(step: Step, was: Outcome, now: Outcome, *, is_open: bool) -> Finding:
+    """``is_open``: some of the objects are not known."""
+    found = Finding(step.place.path, step.place.line, step.what, Verdict.APPLIES)
+    if now.fault is not None:
+        # What was not found before either may be among the objects that are not known.
+        is_unsure = is_open and was.fault is not None
+        return faulty(found, now.fault, already=was.fault is not None, is_unsure=is_unsure)
+    if not now.touched:
+        already = was.fault is None and not was.touched
+        return _without_target(found, already=already, is_open=is_open)
+    moved = next(_moved(was.touched, now.touched), None)
+    if moved is not None:
+        line, detail = moved
+        hint = "look whether it is meant for this one, and mend the index together with the upgrade"
+        return found._replace(line=line, verdict=Verdict.BREAKS, detail=detail, hint=hint)
+    return _frozen(found, step, was, now) or _idle(found, was, now) or found
+
+
+def faulty(
+    found: Finding, fault: CannotBuild | CannotTell, *, already: bool, is_unsure: bool = False
+) -> Finding:
+    """A step that cannot be taken."""
+    if isinstance(fault, CannotTell) or is_unsure:
+        return found._replace(verdict=Verdict.UNKNOWN, detail=fault.message)
+    today = ", and today's build fails for it, too" if already else ""
+    return found._replace(
+        line=fault.line or found.line,
+        verdict=Verdict.BREAKS,
+        detail=f"kustomize fails: {fault.message}{today}",
+        hint=fault.hint or "remove it, or adapt it to the release",
+        fails=True,
+        already=already,
+    )
+
+
+def at(place: Place, what: str) -> Finding:
+    """The beginning of a finding about something that is no step."""
+    return Finding(place.path, place.line, what, Verdict.APPLIES)
+
+
+def _without_target(found: Finding, *, already: bool, is_open: bool) -> Finding:
+    if already and is_open:
+        detail = "its target is not among the objects that are known"
+        return found._replace(verdict=Verdict.UNKNOWN, detail=detail)
+    told = "nothing matched it before the upgrade either" if already else "nothing matches it any more"
+    return found._replace(
+        verdict=Verdict.IDLE, detail=f"{told}, which kustomize does not say", hint=_REMOVE, already=already
+    )
+
+
+def _idle(found: Finding, was: Outcome, now: Outcome) -> Finding | None:
+    if any(touch.is_changed for touch in now.touched):
+        return None
+    already = not any(touch.is_changed for touch in was.touched)
+    detail = "it changes nothing, before the upgrade as after it" if already else "the release has it now"
+    return found._replace(verdict=Verdict.IDLE, detail=detail, hint="remove it", already=already)
+
+
+def _moved(was: Sequence[Touch], now: Sequence[Touch]) -> Iterator[tuple[int, str]]:
+    """Indices that find another item than before: the line, and which they are."""
+    before = {touch.before.current.unversioned: touch for touch in was}
+    for touch in now:
+        other = before.get(touch.before.current.unversioned)
+        for old, new in zip(other.landings if other else (), touch.landings, strict=False):
+            names = _other_item(old, new)
+            if old.pointer == new.pointer and names is not None:
+                pointer = f"{new.pointer}/{new.at}"
+                told = f"{pointer} of {touch.before.current} was {names[0]}, and is {names[1]}"
+                yield new.operation.line, told
+
+
+def _other_item(old: Landing, new: Landing) -> tuple[str, str] | None:
+    """How both are called; None where they are the same item."""
+    match represent([*old.items]), represent([*new.items]):
+        case (SequenceNode() as first, SequenceNode() as second):
+            before, after = (list(each) for each in labelled(first, second))
+        case _:
+            return None
+    mine, its = before[old.at], after[new.at]
+    # A mapping without a name is told by all that it holds: changed in its place, it is still the same one.
+    are_unnamed = mine.startswith(UNNAMED) and its.startswith(UNNAMED)
+    if mine == its or (are_unnamed and mine not in after and its not in before):
+        return None
+    return _shown(mine), _shown(its)
+
+
+def _shown(label: str) -> str:
+    return shortened(label[1:-1].removeprefix("name="), _LONGEST)
+
+
+def _frozen(found: Finding, step: Step, was: Outcome, now: Outcome) -> Finding | None:
+    images = [each for touch in now.touched for each in _pinned(step, touch)]
+    kept = [each for touch in now.touched for each in _kept(step, was.touched, touch)]
+    told = [*_images_told(images), *_kept_told(kept)]
+    if not told:
+        return None
+    drops = tuple(dict.fromkeys(each.entry for each in kept if each.is_dropped))
+    hint = "leave it out, unless the old value is what you want"
+    if images:
+        hint = "leave the tag out, and the release's own is used"
+    elif drops:
+        hint = "append single items with a JSON patch, or copy what the release has anew"
+    return found._replace(verdict=Verdict.FROZEN, detail="; ".join(told), hint=hint, drops=drops)
+
+
+def _pinned(step: Step, touch: Touch) -> list[Pinned]:
+    # A suffix goes behind the release's own tag.
+    if touch.after is None or touch.before.is_opaque or (isinstance(step, Images) and step.suffix):
+        return []
+    return pinned(touch.before.data, touch.after.data)
+
+
+def _kept(step: Step, was: Sequence[Touch], touch: Touch) -> list[Kept]:
+    if touch.after is None or not touch.is_changed or touch.before.is_opaque:
+        return []
+    name = touch.before.current.unversioned
+    old = next((each.before for each in was if each.before.current.unversioned == name), None)
+    kept = kept_out(_data(old), touch.before.data, touch.after.data)
+    # What an operation removes was meant to go, whatever its value is now.
+    is_meant = isinstance(step, Json) and any(each.op == "remove" for each in step.operations)
+    return [each for each in kept if not (is_meant and each.is_dropped and each.old is not None)]
+
+
+def _data(item: Item | None) -> Any:
+    return None if item is None else item.data
+
+
+def _images_told(images: Sequence[Pinned]) -> Iterator[str]:
+    told = dict.fromkeys(
+        f"{_version(each.mine)} of {each.new.repository.rpartition('/')[2]} instead of the release's "
+        f"{_version(each.new)}"
+        for each in images
+    )
+    if told:
+        yield f"it keeps {_listed(list(told))}"
+
+
+def _version(image: Image) -> str:
+    return "@".join(filter(None, (image.tag, image.digest[:19]))) or "latest"
+
+
+def _kept_told(kept: Sequence[Kept]) -> Iterator[str]:
+    added = [each for each in kept if each.is_dropped]
+    if added:
+        where = _listed(list(dict.fromkeys(each.where for each in added)))
+        count = counted(len(dict.fromkeys(each.entry for each in added)), "new item")
+        yield f"it keeps {count} of the release out of {where}"
+    for each in kept:
+        if each.is_dropped:
+            continue
+        if each.new is not None:
+            yield f"it keeps {_spelled(each)} at {_text(each.old)}, and the release has {_text(each.new)}"
+        else:
+            yield f"it keeps {_spelled(each)}, which the release no longer has"
+
+
+def _spelled(each: Kept) -> str:
+    where, last = each.where, each.path[-1]
+    return f"{where}{last}" if last.startswith("[") else f"{where}.{last}".lstrip(".")
+
+
+def _text(value: Any) -> str:
+    return shortened(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), _LONGEST)
+
+
+def _listed(texts: Sequence[str]) -> str:
+    more = f" and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
+    return ", ".join(texts[:_NAMED]) + more

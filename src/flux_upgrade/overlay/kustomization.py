@@ -1,0 +1,121 @@
+"""A ``kustomization.yaml`` as it stands in the repository, and the files that it names."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from flux_upgrade.errors import Unreadable
+from flux_upgrade.kinds.formats.kustomize_files import NAMES, is_kustomization
+from flux_upgrade.kinds.formats.yaml_places import Object, objects
+from flux_upgrade.overlay.faults import CannotBuild, CannotTell
+from flux_upgrade.overlay.patches import Text
+from flux_upgrade.overlay.steps import Place
+from flux_upgrade.ports import Tree
+from flux_upgrade.textedit import decoded
+
+TAKES_IN = ("resources", "bases", "components")
+"""Its fields that name files and folders with objects."""
+_BLOCK = "|>"
+
+
+@dataclass(frozen=True)
+class Kustomization:
+    """One of them; its fields are those of kustomize's api/types/kustomization.go."""
+
+    path: str
+    content: bytes
+    object: Object
+    tree: Tree = field(repr=False)
+
+    @property
+    def folder(self) -> str:
+        """Relative to the root; empty for the root."""
+        return posixpath.dirname(self.path)
+
+    @cached_property
+    def data(self) -> Mapping[str, Any]:
+        """Plain values. Raises Unreadable."""
+        data: Mapping[str, Any] = self.object.data()
+        return data
+
+    def items(self, name: str) -> Iterator[tuple[Place, Any]]:
+        """The items of one of its lists, each with its place. Raises CannotBuild."""
+        items = self.data.get(name)
+        if items is not None and not isinstance(items, list):
+            raise CannotBuild(f"{name} is no list")
+        for index, item in enumerate(items or ()):
+            yield self.place(name, index), item
+
+    def place(self, *path: str | int) -> Place:
+        """Where something of it begins."""
+        return Place(self.path, self.object.line_at(*path))
+
+    def takes_in(self) -> Iterator[tuple[Place, str, str]]:
+        """Each place that it takes objects from: the field, and what stands there. Raises CannotBuild."""
+        for name in TAKES_IN:
+            for place, text in self.items(name):
+                yield place, name, str(text)
+
+    def leads_to(self, path: str) -> bool:
+        """Whether it takes in a file or a folder by itself."""
+        try:
+            return any(self._is(text, path) for _, _, text in self.takes_in())
+        except (CannotBuild, Unreadable):
+            return False
+
+    def _is(self, text: str, path: str) -> bool:
+        try:
+            return self.joined(text) == path
+        except CannotTell:
+            return False
+
+    def inline(self, place: Place, text: str, *path: str | int) -> Text:
+        """The text of a patch that stands in it, at a path."""
+        value = self.object.at(*path)
+        if value is None:
+            return Text(self.path, text.encode(), place.line - 1, is_one_line=True)
+        is_block = decoded(self.content)[value.start] in _BLOCK
+        return Text(self.path, text.encode(), value.line - (not is_block), is_one_line=not is_block)
+
+    def file(self, path: str) -> Text:
+        """The text of a patch in a file of its own. Raises CannotBuild, CannotTell."""
+        return Text(self.joined(path), self.read(path))
+
+    def read(self, path: str) -> bytes:
+        """A file that it names. Raises CannotBuild, CannotTell."""
+        try:
+            return self.tree.read(self.joined(path))
+        except Unreadable as error:
+            raise CannotBuild(f"there is no {path}", hint="remove the entry, or add the file") from error
+
+    def joined(self, path: str) -> str:
+        """Relative to the root. Raises CannotTell for what is not in the repository."""
+        if is_remote(path):
+            raise CannotTell(f"{path} is not in this repository")
+        joined = posixpath.normpath(posixpath.join(self.folder, path))
+        if joined.startswith(("../", "/")) or joined == "..":
+            raise CannotTell(f"{path} is outside of this repository")
+        return "" if joined == "." else joined
+
+
+def read(tree: Tree, folder: str) -> Kustomization | None:
+    """The kustomization of a folder; None: there is none, or none that can be read."""
+    for name in NAMES:
+        path = posixpath.join(folder, name)
+        try:
+            content = tree.read(path)
+        except Unreadable:
+            continue
+        each = next(objects(content), None)
+        is_one = isinstance(each, Object) and is_kustomization(path, each)
+        return Kustomization(path, content, each, tree) if isinstance(each, Object) and is_one else None
+    return None
+
+
+def is_remote(text: str) -> bool:
+    """Whether kustomize takes it from somewhere else: a URL, or a repository as Git spells it."""
+    return "://" in text or "?" in text or text.startswith(("git@", "github.com", "gh:", "git::"))

@@ -1,0 +1,197 @@
+"""``replacements`` and ``vars`` of a kustomization: values that are copied from one object to others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from flux_upgrade.overlay.faults import CannotBuild, CannotTell
+from flux_upgrade.overlay.items import Id, Item, Items
+from flux_upgrade.overlay.selectors import Selector, exact, refers_to
+from flux_upgrade.overlay.steps import Outcome, Place, Touch, each_of, mapping, put
+
+_NAME = "metadata.name"
+_STEP = re.compile(r"\[([^\[\]]*)\]|((?:\\.|[^.\[\]\\])+)|\.")
+_WANTED = "remove it, or name a field that is there"
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """One entry of ``replacements`` (kustomize api/filters/replacement)."""
+
+    place: Place
+    source: Mapping[str, Any]
+    targets: Sequence[Mapping[str, Any]]
+    value: str | None = None
+    """Given instead of a source."""
+    is_told = True
+
+    @property
+    def what(self) -> str:
+        """See Step."""
+        if self.value is not None:
+            return "replacement by a value"
+        name = "/".join(filter(None, (str(self.source.get(key) or "") for key in ("kind", "name"))))
+        return f"replacement from {name} {self.source.get('fieldPath') or _NAME}"
+
+    def apply(self, items: Items) -> Outcome:
+        """See Step."""
+        value = self.value if self.value is not None else self._value(items)
+        before, chosen = items, set[int]()
+        for target in self.targets:
+            selected = _selected(target, items)
+            chosen |= {at for at, item in enumerate(items) if any(item is each for each in selected)}
+            items = each_of(items, selected, partial(_set, target, value)).items
+        pairs = ((before[at], items[at]) for at in sorted(chosen))
+        return Outcome(items, tuple(Touch(old, new, new.data != old.data) for old, new in pairs))
+
+    def _value(self, items: Items) -> Any:
+        wanted = exact(self.source)
+        sources = [item for item in items if refers_to(wanted, item)]
+        if len(sources) != 1:
+            told = f"there is no {wanted}" if not sources else f"{len(sources)} objects are {wanted}"
+            raise CannotBuild(f"{told} to take the value from", hint=_WANTED)
+        if sources[0].is_opaque:
+            raise CannotTell(f"{wanted} is made by a generator")
+        path = str(self.source.get("fieldPath") or _NAME)
+        fields = list(_fields(sources[0].data, _steps(path)))
+        if len(fields) != 1:
+            raise CannotBuild(f"there is no {path} in {wanted} to take the value from", hint=_WANTED)
+        return _part(fields[0], mapping(self.source.get("options")), path)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One entry of ``vars`` (kustomize api/internal/accumulator)."""
+
+    place: Place
+    name: str
+    reference: Mapping[str, Any]
+    path: str = _NAME
+    is_told = True
+
+    @property
+    def what(self) -> str:
+        """See Step."""
+        return f"var {self.name}"
+
+    def apply(self, items: Items) -> Outcome:
+        """See Step. Where its value goes makes no difference: only whether there is one."""
+        group, _, version = str(self.reference.get("apiVersion") or "").rpartition("/")
+        given = {"group": group, "version": version} if self.reference.get("apiVersion") else {}
+        wanted = exact({**self.reference, **given})
+        found = [item for item in items if any(_is_meant_by(wanted, each) for each in item.ids)]
+        if len(found) != 1:
+            told = f"there is no {wanted}" if not found else f"{len(found)} objects are {wanted}"
+            raise CannotBuild(told, hint=_WANTED)
+        if not found[0].is_opaque and not any(_fields(found[0].data, _steps(self.path))):
+            raise CannotBuild(f"there is no {self.path} in {wanted}", hint=_WANTED)
+        return Outcome(items, (Touch(found[0], found[0], is_changed=True),))
+
+
+def _is_meant_by(wanted: Id, each: Id) -> bool:
+    """Without a namespace, any will do."""
+    return wanted.is_same(each if wanted.namespace else each._replace(namespace=""))
+
+
+def _selected(target: Mapping[str, Any], items: Items) -> list[Item]:
+    rejects = [Selector.read(each) for each in target.get("reject") or ()]
+    rejected = {id(item) for each in rejects for item in each.selected(items)}
+    return [each for each in Selector.read(target.get("select")).selected(items) if id(each) not in rejected]
+
+
+def _set(target: Mapping[str, Any], value: Any, item: Item) -> Touch:
+    options = mapping(target.get("options"))
+    data = item.data
+    for path in target.get("fieldPaths") or (_NAME,):
+        steps = _steps(str(path))
+        if not options.get("create") and not any(True for _ in _fields(data, steps)):
+            raise CannotBuild(f"there is no {path}", hint=_WANTED)
+        data = _replaced(data, steps, lambda old: _joined(old, value, options))
+    return put(item, data)
+
+
+def _replaced(data: Any, steps: Sequence[str], change: Any) -> Any:
+    if not steps:
+        return change(data)
+    if isinstance(data, list):
+        return [
+            _replaced(each, steps[1:], change) if _is_meant(steps[0], at, each) else each
+            for at, each in enumerate(data)
+        ]
+    if data is None or isinstance(data, dict):
+        held = data or {}
+        return {**held, steps[0]: _replaced(held.get(steps[0]), steps[1:], change)}
+    raise CannotTell("it reaches into a text")
+
+
+def _fields(data: Any, steps: Sequence[str]) -> Iterator[Any]:
+    """What a path leads to (kyaml yaml/match.go)."""
+    if not steps:
+        yield data
+    elif isinstance(data, list):
+        for at, each in enumerate(data):
+            if _is_meant(steps[0], at, each):
+                yield from _fields(each, steps[1:])
+    elif isinstance(data, dict):
+        if steps[0] in data:
+            yield from _fields(data[steps[0]], steps[1:])
+    elif data is not None:
+        raise CannotTell("it reaches into a text")
+
+
+def _is_meant(step: str, at: int, item: Any) -> bool:
+    if step == "*":
+        return True
+    if step.isdigit():
+        return int(step) == at
+    key, is_pair, value = step.partition("=")
+    if not is_pair:
+        raise CannotBuild(f"{step} is no item of a list")
+    text = item if not key else item.get(key) if isinstance(item, dict) else None
+    try:
+        return text is not None and re.search(value, str(text)) is not None
+    except re.error as error:
+        raise CannotTell(f"{value} is a regular expression of Go's") from error
+
+
+def _steps(path: str) -> list[str]:
+    """``spec.containers.[name=manager].image``; what stands in brackets may hold dots."""
+    return [
+        match[1] if match[1] is not None else match[2].replace("\\.", ".")
+        for match in _STEP.finditer(path)
+        if match[0] != "."
+    ]
+
+
+def _part(value: Any, options: Mapping[str, Any], path: str) -> Any:
+    if not options.get("delimiter"):
+        return value
+    parts = str(value).split(str(options["delimiter"]))
+    index = _index(options)
+    if isinstance(value, dict | list) or not 0 <= index < len(parts):
+        raise CannotBuild(f"{path} has no part {index}", hint=_WANTED)
+    return parts[index]
+
+
+def _index(options: Mapping[str, Any]) -> int:
+    index = options.get("index") or 0
+    if not isinstance(index, int):
+        raise CannotBuild(f"{index} is no index")
+    return index
+
+
+def _joined(old: Any, value: Any, options: Mapping[str, Any]) -> Any:
+    if not options.get("delimiter"):
+        return value
+    parts, index = str(old).split(str(options["delimiter"])), _index(options)
+    if index < 0:
+        parts.insert(0, str(value))
+    elif index >= len(parts):
+        parts.append(str(value))
+    else:
+        parts[index] = str(value)
+    return str(options["delimiter"]).join(parts)

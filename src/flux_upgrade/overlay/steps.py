@@ -1,0 +1,93 @@
+"""What a step of a kustomization is, and what it does to one set of objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from flux_upgrade.overlay.faults import CannotBuild, CannotTell
+from flux_upgrade.overlay.items import Item, Items
+from flux_upgrade.overlay.json_patch import Landing
+from flux_upgrade.values import NamedTuple
+
+
+class Place(NamedTuple):
+    """Where a step begins."""
+
+    path: str
+    line: int
+    """1-based."""
+
+
+class Touch(NamedTuple):
+    """What a step did to one object."""
+
+    before: Item
+    after: Item | None
+    """None: it is gone."""
+    is_changed: bool
+    landings: tuple[Landing, ...] = ()
+
+
+class Outcome(NamedTuple):
+    """What a step did to all objects."""
+
+    items: Items
+    touched: tuple[Touch, ...] = ()
+    fault: CannotBuild | CannotTell | None = None
+    """Why it was not taken; then the items are those that it was given."""
+
+
+class Step(Protocol):
+    """One entry of a kustomization."""
+
+    @property
+    def place(self) -> Place:
+        """Where it begins."""
+        ...
+
+    @property
+    def what(self) -> str:
+        """``patch of Deployment/source-controller``, without markup."""
+        ...
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it gets a verdict also where it does not fail."""
+        ...
+
+    def apply(self, items: Items) -> Outcome:
+        """Raises CannotBuild, CannotTell, Unreadable."""
+        ...
+
+
+Changed = Callable[[Item], Touch]
+
+
+def each_of(items: Items, targets: Sequence[Item], change: Changed) -> Outcome:
+    """The items with ``change`` made to the targets. Raises what that raises, with the object's name."""
+    touched = {id(item): _touch(item, change) for item in targets}
+    after = (touched[id(item)].after if id(item) in touched else item for item in items)
+    return Outcome(tuple(item for item in after if item is not None), tuple(touched.values()))
+
+
+def _touch(item: Item, change: Changed) -> Touch:
+    """What only a generator knows is taken to be changed."""
+    if item.is_opaque:
+        return Touch(item, item, is_changed=True)
+    try:
+        return change(item)
+    except CannotBuild as error:
+        raise CannotBuild(f"{item.current}: {error.message}", error.line, error.hint) from error
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Of an object; empty where there is none. Raises CannotTell for what has no keys."""
+    if value is None or isinstance(value, dict):
+        return value or {}
+    raise CannotTell("an object has a value or a list where a mapping should be")
+
+
+def put(item: Item, data: Any) -> Touch:
+    """The object with other data."""
+    return Touch(item, item.with_data(data), is_changed=data != item.data)

@@ -1,0 +1,133 @@
+"""What an upgrade means where nothing breaks: what changes in the cluster, what applies, the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from flux_upgrade.impact_phrases import (
+    applied,
+    finding_line,
+    hops_line,
+    in_cluster,
+    listed,
+    patches_line,
+    remarkable,
+    restored,
+    said_apart,
+    support_line,
+    unchanged,
+    unserved_line,
+    way_back,
+)
+from flux_upgrade.kubernetes_versions import support
+from flux_upgrade.manifests.changes.values import Changes, CrdChange
+from flux_upgrade.markdown import bullets, code, counted, fold
+from flux_upgrade.pull_request.dangers import MARKDOWN
+from flux_upgrade.pull_request.view import Known, View
+
+_SHORT = 8
+"""Lines of what changes that are not folded."""
+_FEW = 3
+
+
+def hops(view: View) -> Iterator[str]:
+    """A paragraph where one step is not enough: what comes next, and when."""
+    said = dict.fromkeys(hops_line(each.impact.hops) for each in view.known if each.impact.hops)
+    if said:
+        when = "once this is merged and the box is ticked" if view.has_boxes else "once this is merged"
+        yield f"**In steps:** {'; '.join(said)}, {when}."
+
+
+def changes(view: View) -> Iterator[str]:
+    """What changes in the cluster: the short form, and the rest folded."""
+    from flux_upgrade.manifests.changes.told import lines  # late: nearly every run changes nothing
+
+    found = [(each, told) for each in view.known if (told := in_cluster(each.impact)) is not None]
+    among = len({each.plan.path for each, _ in found})
+    said: dict[int, list[str]] = {}
+    for each, told in found:
+        if id(told) not in said:
+            manifest = each.impact.changes
+            apart = said_apart(told, manifest.controllers if manifest is not None else ())
+            # What is counted alone differs by cluster, and tells nothing about it.
+            said[id(told)] = lines(apart._replace(noise=() if among > 1 else apart.noise), code)
+    items = view.gathered(((each.plan, line) for each, told in found for line in said[id(told)]), among)
+    first = [
+        *view.gathered(((each.plan, line) for each, _ in found for line in _gone(each, view)), among),
+        *items[:_SHORT],
+        *view.gathered(((each.plan, line) for each, told in found for line in _same(told)), among),
+    ]
+    if view.crosses_minor:
+        first += dict.fromkeys(support_line(support(each.upgrade.target)) for each, _ in found)
+    if found:
+        yield bullets(view.limited(first))
+    rest = items[_SHORT:]
+    if rest:
+        yield fold(f"<b>{counted(len(rest), 'more change')}</b>", bullets(view.limited(rest)))
+
+
+def _gone(known: Known, view: View) -> Iterator[str]:
+    changes = known.impact.changes
+    told = unserved_line(changes, MARKDOWN) if changes is not None else ""
+    if told:
+        own = {file.path for file in view.moved}
+        left = len(known.impact.blocking) + sum(each.use.path not in own for each in known.impact.moves)
+        still = f"{counted(left, 'use')} left" if left else "not used"
+        yield f"No longer served: {told} · {still} here"
+
+
+def _same(changes: Changes) -> Iterator[str]:
+    same = unchanged(changes)
+    if same:
+        told = listed(same)
+        yield f"{told[:1].upper()}{told[1:]}: unchanged"
+
+
+def patches(view: View) -> Iterator[str]:
+    """Lines of proof: how many patches still apply, and what there is to say of the others."""
+    overlays = {each.path: each for known in view.known if (each := known.impact.overlay) is not None}
+    found = [each for path in sorted(overlays) if (each := overlays[path]).findings or each.builder]
+    if len(found) > _FEW:
+        still, of = (sum(counts) for counts in zip(*map(applied, found), strict=True))
+        yield f"{still}/{of} patches of {len(found)} kustomizations still apply"
+    else:
+        yield from (patches_line(each, MARKDOWN) for each in found)
+    for overlay in found:
+        yield from (finding_line(each, MARKDOWN).rstrip(".") for each in remarkable(overlay))
+
+
+def way_back_line(view: View) -> str:
+    """Whether the API server takes the CRDs of before back, as far as that is known."""
+    found = [each.impact.changes for each in view.known if each.impact.changes is not None]
+    others = [each.plan for each in view.known if each.impact.changes is None]
+    if not found:
+        return (
+            "Not checked: whether the cluster will have stored objects in API versions that the older CRDs "
+            "lack. The API server would refuse those CRDs."
+        )
+    return _storage(found) + (f" What {view.places(others)} would bring back is not known." if others else "")
+
+
+def _storage(found: Sequence[Changes]) -> str:
+    refused = _stored_anew(crd for changes in found for crd in way_back(changes))
+    if refused:
+        return (
+            f"That alone is not enough: {refused} from then on, which the older CRDs lack. The API server "
+            "refuses them as long as `status.storedVersions` has it."
+        )
+    kept = _stored_anew(crd for changes in found for crd in restored(changes))
+    if kept:
+        return f"The API server takes the older CRDs back: {kept} from then on, which they have, too."
+    return "Storage versions are equal: the API server takes the older CRDs back."
+
+
+def _stored_anew(crds: Iterable[CrdChange]) -> str:
+    kinds: dict[str, set[str]] = {}
+    for crd in crds:
+        if crd.storage is not None:
+            kinds.setdefault(crd.storage[1], set()).add(crd.kind)
+    told = (
+        f"{listed(map(code, sorted(each)))} {'are' if len(each) > 1 else 'is'} stored as {code(version)}"
+        for version, each in sorted(kinds.items())
+    )
+    return ", ".join(told)

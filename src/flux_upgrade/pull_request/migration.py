@@ -1,0 +1,159 @@
+"""What stands in a pull request that moves resources to other versions of their APIs, and in no other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from flux_upgrade.impact_phrases import left_line, listed, uses_of, who
+from flux_upgrade.markdown import bullets, code, counted, fold, plain, prose, table
+from flux_upgrade.migration.values import Left, Migrated, Move
+from flux_upgrade.pull_request.dangers import MARKDOWN
+from flux_upgrade.pull_request.view import View, in_order
+
+_FEW = 3
+
+
+def what(view: View, place: str) -> str:
+    """For the title, without markup. ``place``: where, or empty."""
+    where = f" in {place}" if place else ""
+    return f"Move {uses_of(_moves(view))}{where} to API versions that Flux {view.proposal.target} serves"
+
+
+def size(view: View) -> str:
+    """For the first line."""
+    return f"{uses_of(_moves(view))} in {counted(len(view.moved), 'file')} · before {view.proposal.target}"
+
+
+def told(view: View) -> str:
+    """For somebody who reads the history, without markup."""
+    kinds = ", ".join(
+        f"{kind} {old} → {new}" for (_, old, new), each in _steps(view) for kind in sorted(each)
+    )
+    places = counted(len(_moves(view)), "place")
+    return (
+        f"{kinds}: {_currents(view)} both, {view.proposal.target} only the new. {places} edited in "
+        f"{counted(len(view.moved), 'file')}, every other byte of the files is as it was"
+    )
+
+
+def along(view: View) -> Iterator[str]:
+    """What an upgrade moves in its own commit."""
+    if view.moved:
+        files = counted(len(view.moved), "file")
+        yield f"**Moved along:** {uses_of(_moves(view))} in {files}\n\n{_table(view)}"
+        yield from _details(view)
+
+
+def middle(view: View) -> Iterator[str]:
+    """What is moved, and what is left."""
+    yield _table(view)
+    yield (
+        f"{_currents(view)} both versions, so that nothing has to happen at the same time. "
+        f"{view.proposal.target} does not serve the old ones: the upgrade of "
+        f"{listed(code(each) for each in view.waiting) or 'the cluster'} to it waits until this is merged."
+    )
+    yield from _details(view)
+    yield from _left(view)
+
+
+def refusal(view: View) -> str:
+    """What comes of it if it is closed."""
+    return (
+        f"close it. It is not proposed again for Flux {view.answer}, which goes on waiting until nothing "
+        "uses the old versions; with `migrate: with-upgrade` in the config file they are moved in the "
+        "upgrade's own commit"
+    )
+
+
+def roll_back(view: View) -> str:
+    """What undoes it."""
+    return f"revert this pull request, as long as {listed(_versions(view))} runs."
+
+
+def _moves(view: View) -> list[Move]:
+    return [move for file in view.moved for move in file.moves]
+
+
+def _versions(view: View) -> tuple[str, ...]:
+    return in_order(plan.installation.version for plan, _ in view.upgrades)
+
+
+def _currents(view: View) -> str:
+    versions = _versions(view)
+    return f"{listed(versions)} serve{'s' if len(versions) == 1 else ''}"
+
+
+def _steps(view: View) -> list[tuple[tuple[str, str, str], Counter[str]]]:
+    """Group, old and new version; how many of each kind."""
+    found: dict[tuple[str, str, str], Counter[str]] = {}
+    for move in _moves(view):
+        step = (move.use.group, move.use.version, move.to)
+        found.setdefault(step, Counter())[move.use.kind or "any kind"] += 1
+    return sorted(found.items())
+
+
+def _table(view: View) -> str:
+    rows = [
+        (
+            code(group),
+            code(old),
+            code(new),
+            ", ".join(f"{plain(kind)} ({kinds[kind]})" for kind in sorted(kinds)),
+        )
+        for (group, old, new), kinds in _steps(view)
+    ]
+    shown = rows[: view.most]
+    if len(shown) < len(rows):
+        shown.append((f"… and {len(rows) - len(shown)} more", "", "", ""))
+    return table(("API", "From", "To", "Kinds"), shown)
+
+
+def _details(view: View) -> Iterator[str]:
+    fields: dict[str, list[str]] = {}
+    for move in _moves(view):
+        for each in move.fields:
+            fields.setdefault(each, []).append(code(f"{move.use.path}:{move.use.line}"))
+    if fields:
+        lines = [f"{prose(each)} {_places(places)}" for each, places in sorted(fields.items())]
+        yield f"**Fields that change with the version**\n{bullets(view.limited(lines))}"
+    items = [_file(view, file) for file in view.moved if file.moves]
+    yield fold(f"<b>{counted(len(items), 'file')}</b>", bullets(view.limited(items)))
+
+
+def _places(places: list[str]) -> str:
+    more = f" and {len(places) - _FEW} more" if len(places) > _FEW else ""
+    return f"({', '.join(places[:_FEW])}{more})"
+
+
+def _file(view: View, file: Migrated) -> str:
+    lines = [
+        f"line {move.use.line}: {code(who(move.use))}, {code(move.use.version)} → {code(move.to)}"
+        for move in sorted(file.moves, key=lambda move: move.use.start)
+    ]
+    if len(lines) == 1:
+        return f"{code(file.path)}, {lines[0]}"
+    return f"{code(file.path)}\n{bullets(view.limited(lines))}"
+
+
+def _left(view: View) -> Iterator[str]:
+    found = _lefts(view)
+    blocking = [left_line(each, MARKDOWN) for each in found if each.blocks]
+    texts = [left_line(each, MARKDOWN) for each in found if not each.blocks]
+    if blocking:
+        yield (
+            f"**Left as they are**, and to be changed by hand before {view.proposal.target}:\n"
+            f"{bullets(view.limited(blocking))}"
+        )
+    if texts:
+        yield fold(
+            f"{counted(len(texts), 'mention')} in texts, left as they are", bullets(view.limited(texts))
+        )
+
+
+def _lefts(view: View) -> list[Left]:
+    """Of the files that are changed, and of all others that those who wait have to do with."""
+    waiting = (impact for plan in view.held for impact in plan.impacts.values())
+    found = [left for file in view.moved for left in file.lefts]
+    found += [left for impact in waiting for left in impact.lefts]
+    return sorted(set(found), key=lambda left: (left.use.path, left.use.start))

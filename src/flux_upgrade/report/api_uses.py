@@ -1,0 +1,221 @@
+"""What ``check`` and ``migrate`` found → text, JSON, and annotations on the very lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from flux_upgrade.apis_in_use import InUse
+from flux_upgrade.errors import FluxUpgradeError
+from flux_upgrade.markdown import counted
+from flux_upgrade.migration.values import Left, Migrated, Move
+from flux_upgrade.report.wording import located, printable
+from flux_upgrade.resources.use import Use
+from flux_upgrade.runner import Annotation, Level
+from flux_upgrade.values import NamedTuple
+
+
+class Between(NamedTuple):
+    """Releases: from where to where."""
+
+    target: str
+    running: tuple[str, ...]
+    """What the clusters run, oldest first; empty: nobody knows."""
+    is_given: bool = False
+    """Whether the user said so; else it was found."""
+    unknown: tuple[str, ...] = ()
+    """What was found, and the source does not have."""
+
+
+class Found(NamedTuple):
+    """All that there is to tell."""
+
+    between: Between
+    uses: InUse
+    root: str
+    """The tree, as the user named it."""
+    below: str
+    """Where it begins in the repository."""
+    failures: Mapping[str, FluxUpgradeError] = {}
+    """Path → why it could not be read or written."""
+    moved: frozenset[str] = frozenset()
+    """Paths of the files that were written, or, in a dry run, would be."""
+    is_dry: bool = True
+    """Whether nothing was to be written."""
+
+    @property
+    def blocking(self) -> tuple[Left, ...]:
+        """What cannot be moved, and would break."""
+        return tuple(left for left in self.uses.lefts if left.blocks)
+
+    @property
+    def breaking(self) -> tuple[Move | Left, ...]:
+        """What is still there and would break, in the order of the files."""
+        return tuple(each for file in self.uses.files for each in in_order(file) if self.breaks(each))
+
+    def breaks(self, each: Move | Left) -> bool:
+        """Whether a use is still there, and would break."""
+        return each.blocks if isinstance(each, Left) else each.use.path not in self.moved
+
+    def place(self, path: str) -> str:
+        """A path of the repository as it is reached from the working folder."""
+        return located(self.root, path.removeprefix(self.below))
+
+
+def in_order(file: Migrated) -> Sequence[Move | Left]:
+    """What becomes of the uses of a file, from its first line to its last."""
+    return sorted((*file.moves, *file.lefts), key=lambda each: (each.use.line, each.use.start))
+
+
+def check_text(found: Found) -> str:
+    """A line for each use, to be read as compilers' are; then how many there are."""
+    told = [_line(found, each) for file in found.uses.files for each in in_order(file)]
+    return _joined([*told, *([""] if told else []), *_summary(found)])
+
+
+def _line(found: Found, each: Move | Left) -> str:
+    return f"{found.place(each.use.path)}:{each.use.line}: {_sentence(found, each)}"
+
+
+def _sentence(found: Found, each: Move | Left) -> str:
+    said = f"{_what(each.use)} is not served by {found.between.target}"
+    if isinstance(each, Move):
+        return f"{said}: `flux-upgrade migrate` moves it to {each.to}"
+    if not each.blocks:
+        return f"{said}, and stands in a text: nothing breaks"
+    return f"{said}: {each.reason}: {each.detail} {each.hint}".rstrip()
+
+
+def _what(use: Use) -> str:
+    who = "/".join(filter(None, (use.kind, use.name)))
+    return f"{who}: {_api(use)}" if who else _api(use)
+
+
+def _api(use: Use) -> str:
+    return f"{use.group}/{use.version}"
+
+
+def migrate_text(found: Found) -> str:
+    """What was done, or would be, file by file; then how much of it there is."""
+    blocks = (_block(found, file) for file in found.uses.files)
+    return _joined([*(line for block in blocks for line in (*block, "")), *_summary(found)])
+
+
+def _block(found: Found, file: Migrated) -> Iterator[str]:
+    yield found.place(file.path)
+    failure = found.failures.get(file.path)
+    if failure is not None:
+        yield f"  failed: {failure.message}"
+    elif file.moves:
+        done = "not written: dry run" if found.is_dry else "written"
+        yield f"  {counted(len(file.moves), 'use')} moved · {done}"
+    for each in in_order(file):
+        yield from _left(each) if isinstance(each, Left) else _move(each)
+
+
+def _move(move: Move) -> Iterator[str]:
+    yield f"  line {move.use.line}: {_what(move.use)} → {move.to}"
+    yield from (f"    {field}" for field in move.fields)
+
+
+def _left(left: Left) -> Iterator[str]:
+    yield f"  line {left.use.line}: {_what(left.use)} is left: {left.reason}"
+    if left.blocks:
+        yield from (f"    {told}" for told in (left.detail, left.hint) if told)
+
+
+def _summary(found: Found) -> Iterator[str]:
+    target, uses, blocking = found.between.target, found.uses, found.blocking
+    texts = len(uses.lefts) - len(blocking)
+    removed: tuple[Move | Left, ...] = (*uses.moves, *blocking)
+    if removed:
+        yield from _running(found.between)
+        files = counted(len({each.use.path for each in removed}), "file")
+        moved = "moved" if found.moved and not found.is_dry else "to move"
+        parts = ((len(uses.moves), moved), (len(blocking), "to mend by hand"))
+        of_them = ", ".join(f"{count} {what}" for count, what in parts if count)
+        count = counted(len(removed), "use")
+        yield f"{count} of API versions that {target} does not serve, in {files}: {of_them}"
+    else:
+        yield f"nothing uses an API version that {target} does not serve"
+    if texts:
+        yield f"besides, {counted(texts, 'mention')} in texts, where nothing breaks"
+
+
+def _running(between: Between) -> Iterator[str]:
+    for tag in between.unknown:
+        yield f"note: a cluster here runs {tag}, which the release source does not have: it was left out"
+    if between.running:
+        how = "" if between.is_given else ", as this repository says"
+        yield f"clusters run {', '.join(between.running)}{how}"
+    else:
+        yield (
+            f"no release of Flux was found here: manifests go to what {between.target} stores; name what "
+            "your clusters run with --from, should they not serve that"
+        )
+
+
+def remedy(found: Found) -> str:
+    """What to do about what breaks."""
+    moves = sum(isinstance(each, Move) for each in found.breaking)
+    others = len(found.breaking) - moves
+    by_hand = "what to do by hand is said of each" if others else ""
+    by_us = f"`flux-upgrade migrate --to {found.between.target}` moves {moves} of them" if moves else ""
+    return "; ".join(filter(None, (by_us, by_hand)))
+
+
+def api_uses_json(found: Found) -> str:
+    """What ``check --json`` and ``migrate --json`` print: see docs/reference/api-uses.schema.json."""
+    between, uses, blocking = found.between, found.uses, found.blocking
+    report = {
+        "target": between.target,
+        "running": list(between.running),
+        "unknown": list(between.unknown),
+        "uses": [_value(found, each) for file in uses.files for each in in_order(file)],
+        "failures": [
+            {"path": path, "name": error.slug, "reason": error.message, "remedy": error.hint or None}
+            for path, error in found.failures.items()
+        ],
+        "counts": {
+            "moves": len(uses.moves),
+            "by-hand": len(blocking),
+            "texts": len(uses.lefts) - len(blocking),
+            "breaking": len(found.breaking),
+        },
+    }
+    return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
+
+
+def _value(found: Found, each: Move | Left) -> dict[str, Any]:
+    use = each.use
+    move, left = (each, None) if isinstance(each, Move) else (None, each)
+    return {
+        "path": use.path,
+        "line": use.line,
+        "group": use.group,
+        "version": use.version,
+        "kind": use.kind or None,
+        "name": use.name or None,
+        "namespace": use.namespace or None,
+        "place": str(use.place),
+        "action": "move" if move else "leave",
+        "to": move.to if move else None,
+        "fields": list(move.fields) if move else [],
+        "written": bool(move) and use.path in found.moved and not found.is_dry,
+        "reason": str(left.reason) if left else None,
+        "detail": left.detail if left else None,
+        "remedy": (left.hint or None) if left else None,
+        "breaks": found.breaks(each),
+    }
+
+
+def line_annotations(found: Found) -> Iterator[Annotation]:
+    """One for each use that breaks, on its own line."""
+    for each in found.breaking:
+        title = f"{found.between.target} does not serve {_api(each.use)}"
+        yield Annotation(Level.ERROR, printable(_sentence(found, each)), title, each.use.path, each.use.line)
+
+
+def _joined(lines: Iterable[str]) -> str:
+    return "".join(f"{printable(line)}\n" for line in lines)

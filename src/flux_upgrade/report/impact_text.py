@@ -1,0 +1,146 @@
+"""What an upgrade means, in lines of plain text; the caller indents them as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade.decision import Hold, HoldReason
+from flux_upgrade.impact import Impact
+from flux_upgrade.impact_phrases import (
+    TEXT,
+    by_rule,
+    finding_line,
+    fit_line,
+    hit_place,
+    hops_line,
+    in_cluster,
+    in_the_way,
+    left_line,
+    listed,
+    move_line,
+    patches_line,
+    said_apart,
+    sentences,
+    stored_lines,
+    unserved,
+    unserved_line,
+    use_line,
+    uses_of,
+)
+from flux_upgrade.overlay.values import Verdict
+from flux_upgrade.plan import Migration, Plan, Upgrade
+
+_MOST = 12
+"""Of the lines of one list; the JSON has all of it."""
+_AT = "  "
+
+
+def moved_lines(upgrade: Upgrade) -> Iterator[str]:
+    """What is moved to other versions of its API: all that a file's own decision does, or what goes along."""
+    files = (upgrade.change.migrated,) if isinstance(upgrade.change, Migration) else upgrade.moved
+    moves = [move for file in files for move in file.moves]
+    if upgrade.moved:
+        yield f"{uses_of(moves)} moved along:"
+    yield from _limited([move_line(each, TEXT) for each in moves])
+    yield from _limited(list(dict.fromkeys(field for each in moves for field in each.fields)))
+
+
+def upgrade_lines(upgrade: Upgrade) -> Iterator[str]:
+    """Of an upgrade that goes on, or waits for approval: all that is known."""
+    yield from done_lines(upgrade)
+    if upgrade.impact is not None:
+        yield from _changes(upgrade.impact)
+
+
+def done_lines(upgrade: Upgrade) -> Iterator[str]:
+    """Of one that was made: what moved along, and what there is to do or to look at."""
+    yield from moved_lines(upgrade)
+    impact = upgrade.impact
+    if impact is None:
+        return
+    if impact.hops:
+        yield hops_line(impact.hops)
+    yield from _in_the_cluster(impact, upgrade.target)
+    yield from _in_the_repository(impact)
+    yield from _breaks(impact)
+    yield from _overlay(impact)
+    told = fit_line(impact, upgrade.target, TEXT)
+    if told:
+        yield told
+
+
+def hold_lines(plan: Plan, hold: Hold) -> Iterator[str]:
+    """What is in the way, line by line, as far as the hold itself does not say so."""
+    impact = plan.impacts.get(hold.subject)
+    if impact is None:
+        return
+    told = in_the_way(hold.reason, impact, TEXT)
+    if hold.reason is not HoldReason.OVERLAY_BREAKS or len(told) > 1:
+        yield from _limited(told)
+
+
+def _in_the_cluster(impact: Impact, target: str) -> Iterator[str]:
+    stored = impact.stored
+    if stored.refused:
+        yield f"before merging: run `flux migrate` with the Flux CLI {stored.cli} in the cluster"
+        yield from _limited(stored_lines(stored.refused, target, TEXT))
+    if stored.after_migrate and not impact.hops:
+        yield "before merging: stop at a release in between, and run `flux migrate` there as well"
+        yield from _limited(stored_lines(stored.after_migrate, target, TEXT))
+    if stored.said:
+        yield "`flux migrate` ran in the cluster, as people said"
+    elif stored.unknown and (impact.changes is None or unserved(impact.changes)):
+        yield "before merging: make sure that `flux migrate` has run in the cluster"
+        told = f"{target} lacks API versions that older releases stored; which of them ran there is not known"
+        yield f"{_AT}{told}: {stored.unknown}"
+
+
+def _in_the_repository(impact: Impact) -> Iterator[str]:
+    gone = unserved_line(impact.changes, TEXT) if impact.changes is not None else ""
+    if gone:
+        yield f"no longer served: {gone}"
+    if impact.blocking:
+        yield "to move by hand:"
+        yield from _limited([left_line(each, TEXT) for each in impact.blocking])
+    if impact.orphaned:
+        yield "their controller would be gone:"
+        yield from _limited([use_line(each, TEXT) for each in impact.orphaned])
+
+
+def _breaks(impact: Impact) -> Iterator[str]:
+    for hits in by_rule(impact.breaks).values():
+        yield f"breaks: {sentences(TEXT, hits[0].told, hits[0].hint)} ({hits[0].source})"
+        yield from _limited(
+            [
+                hit_place(hit, TEXT) + (f": {hit.keep} keeps the old behaviour" if hit.keep else "")
+                for hit in hits
+            ]
+        )
+
+
+def _overlay(impact: Impact) -> Iterator[str]:
+    overlay = impact.overlay
+    if overlay is None or not (overlay.findings or overlay.builder):
+        return
+    yield patches_line(overlay, TEXT)
+    told = [each for each in overlay.findings if each.verdict is not Verdict.APPLIES]
+    yield from _limited([finding_line(each, TEXT) for each in told])
+
+
+def _changes(impact: Impact) -> Iterator[str]:
+    if impact.changes is None:
+        return
+    from flux_upgrade.manifests.changes.told import lines  # late: nearly every run changes nothing
+
+    changes = said_apart(in_cluster(impact) or impact.changes, impact.changes.controllers)
+    if lines(changes._replace(noise=())):
+        yield "what changes in the cluster:"
+        yield from _limited(lines(changes))
+    else:
+        yield f"what changes in the cluster: {listed(['images', *(name for name, _ in changes.noise)])} alone"
+
+
+def _limited(lines: Sequence[str]) -> Iterator[str]:
+    yield from (f"{_AT}{line}" for line in lines[:_MOST])
+    if len(lines) > _MOST:
+        yield f"{_AT}… and {len(lines) - _MOST} more"

@@ -1,0 +1,168 @@
+"""What a mapping means: a resource, a reference to one, a selector, an operation of a JSON patch.
+
+Told by its own keys, by the keys that lead to it, and by nothing else: no list of kinds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from flux_upgrade.kinds.formats.yaml_places import Step, is_variable
+from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from flux_upgrade.resources.lines import NOBODY, Subject
+from flux_upgrade.resources.mentions import Groups, is_version
+from flux_upgrade.resources.use import Place
+from flux_upgrade.values import NamedTuple
+
+Path = tuple[Step, ...]
+Entries = Mapping[str, Node]
+
+_SELECTORS = frozenset({"target", "select", "source"})
+"""kustomize api/types/patch.go and replacement.go, and the same in Flux's own CRDs."""
+_SCHEMATIC = frozenset({"managedFields", "x-kubernetes-group-version-kind"})
+"""What the API server or a schema says of versions."""
+_STABLE = tuple(f"v{number}" for number in range(1, 10))
+
+_NO_KIND = "nothing says of which kind it is"
+_PUT_IN = "a variable stands for it"
+_PATTERN = "it is a pattern"
+_RENDERED = "it is for what a chart renders, in the version that the chart has"
+_DECIDED = "a template decides on it"
+
+
+class Found(NamedTuple):
+    """A scalar that names a version."""
+
+    node: ScalarNode
+    group: str
+    """Empty where it is more than one name, and each mention in it counts."""
+    version: str
+    place: Place
+    who: Subject
+    why: str = ""
+    is_object: bool = False
+    """Whether the mapping is the resource that has this version."""
+
+
+class Surroundings(NamedTuple):
+    """Of a node."""
+
+    path: Path
+    """From the document of the file on, through texts."""
+    role: Place | None
+    """What an object there is; TEXT: a text, and all that is in it; None: its looks tell."""
+    target: Subject
+    """What is patched there, where the keys beside it say that."""
+
+    @property
+    def is_item(self) -> bool:
+        """Whether it is one of a list."""
+        return bool(self.path) and isinstance(self.path[-1], int)
+
+
+def role_of(path: Path) -> Place | None:
+    """What is at a path by itself: a patch of kustomize's, or a resource of a ResourceSet.
+
+    kustomize api/types/kustomization.go; the same fields are in Flux's Kustomization and HelmRelease and in
+    the FluxInstance of flux-operator, whose ResourceSet has ``resourcesTemplate``.
+    """
+    match path:
+        case (*_, "patches" | "patchesJson6902", int(), "patch") | (*_, "patchesStrategicMerge", int()):
+            return Place.PATCH
+        case (*_, "resourcesTemplate"):
+            return Place.EMBEDDED
+        case (*_, str(key)) if key in _SCHEMATIC:
+            return Place.TEXT
+    return None
+
+
+def found(entries: Entries, around: Surroundings, groups: Groups) -> Iterator[Found]:
+    """The versions that a mapping names by its own keys."""
+    yield from _resource(entries, around, groups)
+    yield from _pair(entries, around, groups)
+    yield from _operation(entries, around, groups)
+
+
+def _resource(entries: Entries, around: Surroundings, groups: Groups) -> Iterator[Found]:
+    # Ansible's modules for Kubernetes have `api_version`.
+    node = entries.get("apiVersion", entries.get("api_version"))
+    if not isinstance(node, ScalarNode):
+        return
+    named = groups.named(node.value)
+    is_whole = around.role is not None or "metadata" in entries or "spec" in entries
+    who = _who(entries, is_whole=is_whole)
+    place = around.role or (Place.EMBEDDED if is_whole else Place.REFERENCE)
+    if named is not None:
+        yield Found(
+            node, *named, place, who, _why(around, place, who, named[1]), is_whole and not is_list(entries)
+        )
+    elif is_variable(node.value):
+        yield Found(node, "", "", Place.TEMPLATE, who, _DECIDED)
+
+
+def _pair(entries: Entries, around: Surroundings, groups: Groups) -> Iterator[Found]:
+    """``group`` and ``version``, which may be patterns where they select."""
+    group, node = text(entries, "group"), entries.get("version")
+    if group not in groups.names or not isinstance(node, ScalarNode) or _takes_stable(node.value):
+        return
+    # fieldspec.go of kustomize's configurations and `reject` of its replacements are in lists.
+    is_selector = not around.path or around.is_item or around.path[-1] in _SELECTORS
+    place, who = Place.TARGET if is_selector else Place.REFERENCE, _who(entries, is_whole=False)
+    yield Found(node, group, node.value, place, who, _why(around, place, who, node.value))
+
+
+def _operation(entries: Entries, around: Surroundings, groups: Groups) -> Iterator[Found]:
+    """One of a JSON patch (RFC 6902) that sets an ``apiVersion``."""
+    path, node = text(entries, "path"), entries.get("value")
+    named = groups.named(node.value) if isinstance(node, ScalarNode) else None
+    if isinstance(node, ScalarNode) and named and "op" in entries and path.endswith("/apiVersion"):
+        is_own = path == "/apiVersion"
+        who, place = (around.target, Place.PATCH) if is_own else (NOBODY, Place.REFERENCE)
+        yield Found(node, *named, place, who, "" if who.kind else _NO_KIND)
+
+
+def _why(around: Surroundings, place: Place, who: Subject, version: str) -> str:
+    """Why the version must not be changed, whatever the spelling."""
+    if not is_version(version):
+        return _PUT_IN if is_variable(version) else _PATTERN
+    # https://fluxcd.io/flux/components/helm/helmreleases/#post-renderers
+    if place in (Place.PATCH, Place.TARGET) and "postRenderers" in around.path:
+        return _RENDERED
+    return "" if who.kind or place is Place.TARGET else _NO_KIND
+
+
+def _takes_stable(pattern: str) -> bool:
+    """Whether a pattern takes stable versions too: then it does not hang on one that goes."""
+    if is_version(pattern):
+        return False
+    try:
+        return any(re.fullmatch(pattern, version) for version in ("", *_STABLE))
+    except re.error:
+        return False
+
+
+def is_list(entries: Entries) -> bool:
+    """Whether it is a Kubernetes List, whose items are resources."""
+    return text(entries, "kind").endswith("List") and isinstance(entries.get("items"), SequenceNode)
+
+
+def selected(entries: Entries) -> Subject:
+    """What the keys beside a patch say that it is for."""
+    return _who(entries_of(entries.get("target")), is_whole=False)
+
+
+def _who(entries: Entries, *, is_whole: bool) -> Subject:
+    named = entries_of(entries.get("metadata")) if is_whole else entries
+    return Subject(text(entries, "kind"), text(named, "name"), text(named, "namespace"))
+
+
+def text(entries: Entries, key: str) -> str:
+    """A scalar's text; empty where there is none."""
+    node = entries.get(key)
+    return node.value if isinstance(node, ScalarNode) else ""
+
+
+def entries_of(node: Node | None) -> Entries:
+    """Those of a mapping; none of anything else."""
+    return {key.value: value for key, value in node.value} if isinstance(node, MappingNode) else {}

@@ -1,0 +1,203 @@
+"""What the structure of a YAML file tells of the versions in it, and its resources of Flux's."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+
+from flux_upgrade.errors import Unreadable
+from flux_upgrade.kinds.formats.passages import Passage
+from flux_upgrade.kinds.formats.yaml_places import Document, Step, Value, documents
+from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from flux_upgrade.resources.flux_file import FluxObject
+from flux_upgrade.resources.lines import NOBODY, Subject, subject
+from flux_upgrade.resources.mappings import (
+    Found,
+    Surroundings,
+    entries_of,
+    found,
+    is_list,
+    role_of,
+    selected,
+    text,
+)
+from flux_upgrade.resources.mentions import Groups, Mention
+from flux_upgrade.resources.use import Place, Use
+from flux_upgrade.values import NamedTuple
+
+_MANIFEST = re.compile(r"(?:[ \t]*(?:#.*|---.*)?\n)*(?:apiVersion|kind|metadata):\s")
+_OTHERS = "another program reads it, which has to know the new version"
+_TEXT = "it is part of a text"
+_UNFOLLOWED = "its text has line breaks or escapes that cannot be followed"
+
+
+class Broken(NamedTuple):
+    """A document, or a text in one, that cannot be read."""
+
+    begin: int
+    """Offset in the file."""
+    end: int
+    message: str
+
+
+class _Spot(NamedTuple):
+    """A node to look at."""
+
+    document: Document
+    node: Node
+    around: Surroundings
+    is_shared: bool = False
+    """An anchor or an alias stands for it, or for something that it is a part of."""
+
+
+class Structure:
+    """Of one file."""
+
+    def __init__(self, path: str, file: Passage, groups: Groups, role: Place) -> None:
+        self.file = file
+        self.mentions = groups.mentions(file.text)
+        self.uses: dict[int, Use] = {}
+        """By their offsets."""
+        self.told: set[int] = set()
+        """Offsets of the mentions that these tell of. The others stand in comments, or in what is broken."""
+        self.objects: list[FluxObject] = []
+        self.broken: list[Broken] = []
+        self._path, self._groups = path, groups
+        self._starts = [each.start for each in self.mentions]
+        self._seen: dict[int, Node] = {}
+        self._waiting: list[_Spot] = []
+        """What comes first in the file is put in last."""
+        self._read(file, Surroundings((), role, NOBODY))
+        while self._waiting:
+            self._look(self._waiting.pop())
+
+    def _read(self, passage: Passage, around: Surroundings) -> None:
+        for document in reversed([*documents(passage)]):
+            begin, end = document.offset(0), document.offset(len(document.text))
+            if not self._between(begin, end) and not self._groups.are_apart(document.text):
+                continue
+            try:
+                root = document.root
+            except Unreadable as error:
+                self.broken.append(Broken(begin, end, error.message))
+            else:
+                # A text that is nothing but a text would be read for ever.
+                role = Place.TEXT if isinstance(root, ScalarNode) else around.role
+                self._waiting.append(_Spot(document, root, around._replace(role=role)))
+
+    def _look(self, spot: _Spot) -> None:
+        node = spot.node
+        if id(node) in spot.document.shared:
+            if id(node) in self._seen:
+                return
+            self._seen[id(node)] = node
+            spot = spot._replace(is_shared=True)
+        if isinstance(node, MappingNode):
+            self._mapping(spot, node)
+        elif isinstance(node, SequenceNode):
+            for index, item in reversed([*enumerate(node.value)]):
+                self._wait(spot, index, item, spot.around.role, spot.around.target)
+        elif isinstance(node, ScalarNode) and not self._is_read(spot, node):
+            self._rest(spot, node)
+
+    def _wait(self, spot: _Spot, step: Step, node: Node, role: Place | None, target: Subject) -> None:
+        path = (*spot.around.path, step)
+        around = Surroundings(path, role or role_of(path), target)
+        self._waiting.append(_Spot(spot.document, node, around, spot.is_shared))
+
+    def _mapping(self, spot: _Spot, node: MappingNode) -> None:
+        entries = entries_of(node)
+        role = None
+        if spot.around.role is Place.TEXT or text(entries, "kind") == "CustomResourceDefinition":
+            role = Place.TEXT
+        else:
+            for each in found(entries, spot.around, self._groups):
+                self._say(spot, node, each)
+        items, target = entries["items"] if is_list(entries) else None, selected(entries)
+        for key, value in reversed(node.value):
+            self._rest(spot, key)
+            self._wait(spot, key.value, value, spot.around.role if value is items else role, target)
+
+    def _say(self, spot: _Spot, mapping: MappingNode, each: Found) -> None:
+        """The use that a scalar is, or each mention in it."""
+        mentions = self._of(spot, each.node)
+        self.told.update(mention.start for mention in mentions)
+        if not each.group:
+            for mention in mentions:
+                self._add(spot, mention, each)
+            return
+        value = spot.document.value(each.node, is_shared=spot.is_shared)
+        start, end = self._span(value, each.version, mentions)
+        is_shared = spot.is_shared or id(each.node) in spot.document.shared
+        if is_shared or self.file.text[start:end] != each.version:
+            each = each._replace(why=value.reason)
+        self._add(spot, Mention(each.group, each.version, value.start, start, end), each)
+        if each.is_object:
+            self.objects.append(
+                FluxObject(spot.document, mapping, each.group, each.version, each.place, start)
+            )
+
+    def _span(self, value: Value, version: str, mentions: list[Mention]) -> tuple[int, int]:
+        """The version alone, where it stands there once as it is; else all of the scalar."""
+        file = self.file.text
+        if file[value.start : value.end] == value.text:
+            return value.end - len(version), value.end
+        if len(mentions) == 1 and mentions[0].version == version:
+            return mentions[0].start, mentions[0].end
+        start = file.find(version, value.start, value.end)
+        is_alone = start >= 0 and file.find(version, start + 1, value.end) < 0
+        return (start, start + len(version)) if is_alone else (value.start, value.end)
+
+    def _is_read(self, spot: _Spot, node: ScalarNode) -> bool:
+        """Whether a text is YAML itself, and is looked at as that."""
+        role = spot.around.role
+        if role is None and spot.around.is_item and _MANIFEST.match(node.value):
+            # Charts take whole resources as texts, in lists of many names (`extraObjects`, `extraDeploy`).
+            role = Place.EMBEDDED
+        if role in (None, Place.TEXT) or not (self._of(spot, node) or self._groups.are_apart(node.value)):
+            return False
+        passage = spot.document.passage.within(spot.document.begin, node)
+        if passage is None:
+            self.broken.append(Broken(*self._span_of(spot, node), _UNFOLLOWED))
+        else:
+            self._read(passage, spot.around._replace(role=role))
+        return True
+
+    def _rest(self, spot: _Spot, node: ScalarNode) -> None:
+        """Mentions in a scalar that nothing else has told of."""
+        for each in self._of(spot, node):
+            if each.start in self.told or each.is_put_in:
+                continue
+            self.told.add(each.start)
+            kind = node.value.removeprefix(f"{each.group}/{each.version}/")
+            if spot.around.role is None and spot.around.is_item and kind.isalnum():
+                what = Found(node, each.group, each.version, Place.REFERENCE, Subject(kind), _OTHERS)
+            else:
+                who = subject(self.file.text, each.begin, each.end)
+                what = Found(node, each.group, each.version, Place.TEXT, who, _TEXT)
+            self._add(spot, each, what)
+
+    def _add(self, spot: _Spot, mention: Mention, each: Found) -> None:
+        """One use for a mention: the one that tells most, of what an anchor is taken for."""
+        group, version, _, start, end = mention
+        known = self.uses.get(start)
+        if known is None or _rank(each.who, each.place) > _rank(Subject(known.kind), known.place):
+            line, at = self.file.line(start), spot.around.path
+            self.uses[start] = Use(
+                self._path, line, group, version, *each.who, each.place, start, end, each.why, at
+            )
+
+    def _of(self, spot: _Spot, node: ScalarNode) -> list[Mention]:
+        """Those in the spelling of a scalar."""
+        return self._between(*self._span_of(spot, node))
+
+    def _span_of(self, spot: _Spot, node: ScalarNode) -> tuple[int, int]:
+        offset = spot.document.offset
+        return offset(node.start_mark.index), offset(node.end_mark.index)
+
+    def _between(self, begin: int, end: int) -> list[Mention]:
+        return self.mentions[bisect_left(self._starts, begin) : bisect_left(self._starts, end)]
+
+
+def _rank(who: Subject, place: Place) -> tuple[bool, bool]:
+    return bool(who.kind), place in (Place.RESOURCE, Place.EMBEDDED, Place.PATCH)

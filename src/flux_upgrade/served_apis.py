@@ -1,0 +1,63 @@
+"""What releases serve: each read once, and only when it is asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flux_upgrade.manifests.crds import Served, served_by
+from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.versions import precedence
+
+
+class ServedApis:
+    """Of the releases of one source."""
+
+    def __init__(self, regenerator: Regenerator) -> None:
+        self._regenerator = regenerator
+        self._served: dict[str, Served] = {}
+
+    def at(self, tag: str) -> Served:
+        """What a release serves. Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive, Unreadable."""
+        if tag not in self._served:
+            self._served[tag] = served_by(self._regenerator.manifests(tag))
+        return self._served[tag]
+
+    def schema(self, group: str, kind: str, version: str) -> Mapping[str, Any] | None:
+        """Of a version of a kind, as the last release had it that served it; None: none ever did.
+
+        Raises as ``at``.
+        """
+        for tag in self._last_of_minors():
+            crd = self.at(tag).kinds.get((group, kind))
+            found = crd.version(version) if crd is not None else None
+            if found is not None and found.served:
+                return found.schema
+        return None
+
+    def between(self, older: str, newer: str) -> Iterable[Served]:
+        """The last release of each minor between two, newest first; each read when it is come to."""
+        low, high = precedence(older)[:2], precedence(newer)[:2]
+        tags = [tag for tag in self._last_of_minors() if low < precedence(tag)[:2] < high]
+        return _Served(self.at, tags)
+
+    def _last_of_minors(self) -> Iterator[str]:
+        """The last patch of each minor, newest first: between patches, no version of an API goes."""
+        seen = set()
+        for tag in self._regenerator.stable_tags():
+            minor = precedence(tag)[:2]
+            if minor not in seen:
+                seen.add(minor)
+                yield tag
+
+
+@dataclass(frozen=True)
+class _Served(Iterable[Served]):
+    """Of some releases, as often as they are gone through."""
+
+    at: Callable[[str], Served]
+    tags: Sequence[str]
+
+    def __iter__(self) -> Iterator[Served]:
+        return map(self.at, self.tags)

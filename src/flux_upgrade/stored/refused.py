@@ -1,0 +1,102 @@
+"""Which CRDs of a release the API server would refuse, because of what ran in the cluster before.
+
+The API server remembers each version in which it ever stored objects of a CRD, in
+``status.storedVersions``, and refuses a CRD that lacks one of them
+(https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/).
+It stores in one version per CRD at a time, so that the releases which ran tell the rest.
+`flux migrate` rewrites all objects in the version that is stored now, and makes it forget the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from flux_upgrade.manifests.crds import Crd
+from flux_upgrade.ports import Pasts
+from flux_upgrade.stored.installed import Installed, installed
+from flux_upgrade.stored.values import Ran, Refused, Stored
+from flux_upgrade.values import NamedTuple
+from flux_upgrade.versions import is_tag, precedence
+
+_FIRST_CLI = (2, 7)
+"""`flux migrate` came with Flux 2.7.0. It asks the cluster for its CRDs (those labelled
+``app.kubernetes.io/part-of: flux``) and goes by what they say, whatever release they are of."""
+
+_Held = dict[tuple[str, str], Ran]
+"""CRD and version → the release that stored it first; in the order of time."""
+
+
+class _State(NamedTuple):
+    ran: Ran
+    is_aside: bool
+
+
+def stored(
+    pasts: Pasts, present: bytes, target: Iterable[Crd], migrated: Collection[str] = (), current: str = ""
+) -> Stored:
+    """What the history of an installation means for the CRDs that its ``target`` manifest holds.
+
+    ``migrated``: tags of the releases at which `flux migrate` ran, as people said; at each, before it was
+    left. ``current``: the release that ``present`` was proved to be of; empty: what its labels say.
+    """
+    now = installed(present)
+    wanted = {crd.name: crd for crd in target}
+    dropped = {} if now is None else _dropped(now, wanted)
+    if now is None or not dropped:
+        return Stored()  # the cluster took the present CRDs, and so holds nothing that they lack
+    current = current or now.tag
+    held = _held((*_past(pasts), _State(_ran(current, "", now), is_aside=False)), migrated, current)
+    every = tuple(
+        Refused(name, wanted[name].kind, version, ran)
+        for (name, version), ran in held.items()
+        if version in dropped.get(name, ())
+    )
+    after = tuple(each for each in every if each.version == now.crds[each.crd].storage)
+    refused, said = (after, every) if current in migrated else (every, ())
+    is_known = len(every) == sum(map(len, dropped.values())) or current in migrated
+    cli = _cli(current) if refused else ""
+    return Stored(refused, after, cli, "" if is_known else pasts.missing, said)
+
+
+def _dropped(now: Installed, wanted: dict[str, Crd]) -> dict[str, frozenset[str]]:
+    """CRDs that are there before and after → versions that only the present one has."""
+    both = now.crds.keys() & wanted.keys()
+    lost = {name: now.crds[name].versions - {each.name for each in wanted[name].versions} for name in both}
+    return {name: versions for name, versions in lost.items() if versions}
+
+
+def _past(pasts: Pasts) -> Iterator[_State]:
+    read: dict[bytes, Installed | None] = {}
+    for past in pasts.versions:
+        if past.content not in read:
+            read[past.content] = installed(past.content)
+        found = read[past.content]
+        if found is not None:
+            yield _State(_ran(found.tag, past.date, found), past.is_aside)
+
+
+def _ran(tag: str, since: str, found: Installed) -> Ran:
+    return Ran(tag, since, tuple(sorted((name, each.storage) for name, each in found.crds.items())))
+
+
+def _held(states: Iterable[_State], migrated: Collection[str], current: str) -> _Held:
+    """What was stored and not migrated since, were it not for the current release.
+
+    Flux removes a CRD that is no longer in the manifest, with its objects: what was stored is gone.
+    """
+    held: _Held = {}
+    left = {tag for tag in migrated if tag != current}
+    for ran, is_aside in states:
+        names = {name for name, _ in ran.storage}
+        if not is_aside:
+            held = {key: first for key, first in held.items() if key[0] in names and ran.tag not in left}
+            left.discard(ran.tag)
+        for key in ran.storage:
+            held.setdefault(key, ran)
+    return held
+
+
+def _cli(current: str) -> str:
+    """The CLI is supported within one minor of the controllers."""
+    minor = precedence(current)[:2] if is_tag(current) else _FIRST_CLI
+    return ".".join(map(str, max(minor, _FIRST_CLI)))

@@ -1,0 +1,38 @@
+"""A search of real files that passes over nearly all of them without parsing misses none that matters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.real_files import members, regenerator_of, rows, tell
+from flux_upgrade.config import Config
+from flux_upgrade.edges.spread import spread
+from flux_upgrade.glance import searched, suspects
+from flux_upgrade.migration.apis import Apis
+from flux_upgrade.resources.scan import find
+from flux_upgrade.served_apis import ServedApis
+from memory import MemoryTree
+
+pytestmark = pytest.mark.real_part("shared data")
+
+
+@pytest.mark.parametrize("target", ["v2.9.4", "v2.7.5"])
+def test_no_real_file_that_uses_what_is_not_served_is_passed_over(
+    target: str, conformance: Path, releases: Path
+) -> None:
+    paths = {row["file"]: f"{row['repo']}/{row['path']}" for row in rows(conformance / "resources.jsonl")}
+    tree = MemoryTree({paths[name]: content for name, content in members(conformance / "resources.tar.xz")})
+    apis = Apis(None, ServedApis(regenerator_of(releases)).at(target))
+    found = suspects(tree, searched(tree, "", Config()), (), apis.target, spread).uses
+    users = set()
+    for path, content in tree.files.items():
+        file = find(path, content, apis.target.groups)
+        if file is not None and any(map(apis.is_removed, file.uses)):
+            users.add(path)
+    assert len(users) > 100
+    assert users <= set(found)
+    tell(
+        f"search for {target}: {len(tree.files)} real files, {len(found)} parsed, {len(users)} of them to migrate"
+    )

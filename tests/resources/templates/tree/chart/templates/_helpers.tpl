@@ -1,0 +1,3 @@
+{{- define "api" -}}
+source.toolkit.fluxcd.io/v1beta2
+{{- end -}}

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from api_use_runs import CLUSTER, Ran, cluster, left, one_processor, plant, resource, run
+
+ACTIONS = {"GITHUB_ACTIONS": "true"}
+
+
+@pytest.fixture
+def source(written_source: Path) -> Path:
+    return written_source
+
+
+def lines(ran: Ran) -> list[str]:
+    """Those of uses."""
+    return [line.partition(" is not served")[0] for line in ran.out.splitlines() if " is not served" in line]
+
+
+def test_a_tree_without_flux_passes(tmp_path: Path, source: Path) -> None:
+    ran = run(plant(tmp_path, {"a.yaml": "a: b\n"}), source, "check")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == "nothing uses an API version that v2.9.4 does not serve\n"
+
+
+def test_texts_alone_pass(tmp_path: Path, source: Path) -> None:
+    ran = run(plant(tmp_path, {"a.md": f"# Sources\n\n{resource()}"}), source, "check")
+    assert (ran.code, ran.err) == (0, "")
+    assert lines(ran) == ["a.md:3: GitRepository/podinfo: source.toolkit.fluxcd.io/v1beta2"]
+    assert "1 mention in texts" in ran.out
+
+
+def test_the_target_is_the_newest_stable_release_or_the_one_that_is_given(
+    tmp_path: Path, source: Path
+) -> None:
+    plant(tmp_path, {"a.yaml": resource()})
+    assert run(tmp_path, source, "check").code == 27
+    assert run(tmp_path, source, "check", "--to=2.8.8").code == 0
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "told"),
+    [
+        (["--to=v2.9.9"], 3, "release-not-found"),
+        (["--to=latest"], 3, "release-not-found"),
+        (["--from=v1.2.3"], 3, "release-not-found"),
+        (["no/such/folder"], 2, "no/such/folder"),
+        (["oci://registry.example.com/flux:latest"], 2, "oci://registry.example.com/flux:latest"),
+        (["--scan=!"], 2, "scan"),
+        (["--form=v2.8.8"], 2, "did you mean '--from'?"),
+    ],
+)
+def test_bad_input(argv: list[str], code: int, told: str, tmp_path: Path, source: Path) -> None:
+    ran = run(plant(tmp_path, {"a.yaml": resource()}), source, "check", *argv)
+    assert (ran.code, ran.out) == (code, "")
+    assert told in ran.err
+    assert len(ran.err.splitlines()) == 2
+
+
+def test_what_clusters_run_is_found(tmp_path: Path, source: Path) -> None:
+    files = {
+        CLUSTER: cluster("v2.8.8"),
+        "clusters/staging/flux-system/gotk-components.yaml": cluster("v2.7.1"),
+        ".github/workflows/validate.yaml": "jobs:\n  a:\n    steps:\n    - uses: fluxcd/flux2/action@main\n"
+        "      with:\n        version: 2.6.4\n",
+        "apps/a.yaml": resource(),
+    }
+    ran = run(plant(tmp_path, files), source, "check", "--json")
+    assert ran.value["running"] == ["v2.7.1", "v2.8.8"], "what people use is no cluster"
+    plant(tmp_path, {".github/flux-upgrade.yaml": "ignore: [clusters/staging/]\n"})
+    assert run(tmp_path, source, "check", "--json").value["running"] == ["v2.8.8"]
+    ran = run(tmp_path, source, "check", "--json", "--from=2.6.4", "--from=v2.9.3")
+    assert ran.value["running"] == ["v2.6.4", "v2.9.3"]
+
+
+def test_a_release_that_the_source_does_not_have_is_left_out_and_said(tmp_path: Path, source: Path) -> None:
+    base = "https://github.com/fluxcd/flux2/releases/download/v2.4.0/install.yaml"
+    files = {"flux/kustomization.yaml": f"resources:\n- {base}\n", "a.yaml": resource()}
+    ran = run(plant(tmp_path, files), source, "check")
+    assert ran.code == 27
+    assert "a cluster here runs v2.4.0, which the release source does not have" in ran.out
+    assert run(tmp_path, source, "check", "--json").value["unknown"] == ["v2.4.0"]
+
+
+def test_a_part_of_a_repository_is_checked_for_its_clusters(tmp_path: Path, source: Path) -> None:
+    files = {".git/HEAD": "ref: refs/heads/main\n", CLUSTER: cluster(), "a.yaml": resource()}
+    plant(tmp_path, files | {"apps/web/b.yaml": resource(name="b")})
+    ran = run(tmp_path, source, "check", "apps/web")
+    assert lines(ran) == ["apps/web/b.yaml:1: GitRepository/b: source.toolkit.fluxcd.io/v1beta2"]
+    assert "clusters run v2.8.8, as this repository says" in ran.out
+    ran = run(tmp_path / "apps", source, "check", "web")
+    assert lines(ran) == ["web/b.yaml:1: GitRepository/b: source.toolkit.fluxcd.io/v1beta2"]
+    ran = run(tmp_path / "apps", source, "check", "web", "--json")
+    assert [use["path"] for use in ran.value["uses"]] == ["apps/web/b.yaml"], "as the repository has it"
+    ran = run(tmp_path / "apps", source, "check", "web", env=ACTIONS)
+    assert ",file=apps/web/b.yaml,line=1::" in ran.annotations[0]
+
+
+def test_a_file_that_is_named_is_checked_whatever_it_is(tmp_path: Path, source: Path) -> None:
+    files = {".github/flux-upgrade.yaml": "ignore: ['*']\n", "a.odd": resource(), "b.yaml": resource()}
+    plant(tmp_path, files | {".git/HEAD": ""})
+    assert lines(run(tmp_path, source, "check")) == []
+    assert lines(run(tmp_path, source, "check", "b.yaml")) == [
+        "b.yaml:1: GitRepository/podinfo: source.toolkit.fluxcd.io/v1beta2"
+    ]
+    assert lines(run(tmp_path, source, "check", "a.odd")) == [
+        "a.odd:1: GitRepository/podinfo: source.toolkit.fluxcd.io/v1beta2"
+    ]
+
+
+def test_patterns_narrow_the_search(tmp_path: Path, source: Path) -> None:
+    plant(tmp_path, {f"{name}/x.yaml": resource(name=name) for name in "abc"} | {".git/HEAD": ""})
+    plant(tmp_path, {".github/flux-upgrade.yaml": "scan: ['a/', 'b/']\nignore: ['b/']\n"})
+
+    def checked(*argv: str) -> list[str]:
+        return [line[0] for line in lines(run(tmp_path, source, "check", *argv))]
+
+    assert checked() == ["a"]
+    assert checked("--scan=*", "--scan=!a/") == ["c"], "what is ignored is left alone"
+
+
+def test_a_manifest_that_cannot_be_read_fails_the_check(tmp_path: Path, source: Path) -> None:
+    plant(tmp_path, {"a.yaml": resource()})
+    os.mkfifo(tmp_path / "gotk-components.yaml")
+    ran = run(tmp_path, source, "check")
+    assert ran.code == 8, "the smallest code of all"
+    assert "flux-upgrade: unreadable: gotk-components.yaml cannot be read" in ran.err
+    assert "flux-upgrade: api-removed: 1 use" in ran.err
+    assert lines(ran), "all the rest was checked"
+    ran = run(tmp_path, source, "check", "--json")
+    assert [each["path"] for each in ran.value["failures"]] == ["gotk-components.yaml"]
+
+
+def test_a_name_steers_no_terminal(tmp_path: Path, source: Path) -> None:
+    plant(tmp_path, {"a\x1b[31m.yaml": resource(name='"\\e[32m"')})
+    ran = run(tmp_path, source, "check")
+    assert ran.code == 27
+    assert "\x1b" not in ran.out + ran.err
+
+
+def test_a_path_that_is_no_text(tmp_path: Path, source: Path) -> None:
+    (tmp_path / "a\udcff.yaml").write_text(resource())
+    assert run(tmp_path, source, "check").code == 27
+    assert run(tmp_path, source, "check", "--json").value["uses"][0]["path"] == "a\udcff.yaml"
+    assert run(tmp_path, source, "check", env=ACTIONS).code == 27
+
+
+class TestInGitHubActions:
+    def test_each_finding_is_annotated_on_its_line(self, tmp_path: Path, source: Path) -> None:
+        files = {"a,b:c.yaml": f"# 100 %\n{resource()}", "b.yaml": left(), "c.md": resource()}
+        ran = run(plant(tmp_path, files), source, "check", env=ACTIONS)
+        title = "title=v2.9.4 does not serve source.toolkit.fluxcd.io"
+        moved, stays = ran.annotations
+        assert moved == (
+            f"::error {title}/v1beta2,file=a%2Cb%3Ac.yaml,line=2::GitRepository/podinfo: "
+            "source.toolkit.fluxcd.io/v1beta2 is not served by v2.9.4: `flux-upgrade migrate` moves it to v1"
+        )
+        assert stays.startswith(f"::error {title}/v1beta2,file=b.yaml,line=1::GitRepo/misspelled: ")
+
+    def test_no_more_than_github_shows(self, tmp_path: Path, source: Path) -> None:
+        files = {f"{number}.yaml": resource(name=f"n{number}") for number in range(10, 23)}
+        ran = run(plant(tmp_path, files), source, "check", env=ACTIONS)
+        assert [line[: line.index(" ")] for line in ran.annotations[:10]] == ["::error"] * 10
+        assert ran.annotations[10:] == ["::warning::3 more uses: see the log of this step"]
+
+    def test_nothing_is_annotated_elsewhere_or_where_nothing_breaks(
+        self, tmp_path: Path, source: Path
+    ) -> None:
+        plant(tmp_path, {"a.yaml": resource()})
+        assert not run(tmp_path, source, "check").annotations
+        assert not run(tmp_path, source, "check", env={"GITHUB_ACTIONS": "false"}).annotations
+        assert not run(tmp_path, source, "check", "--to=v2.8.8", env=ACTIONS).annotations
+
+    def test_names_in_the_report_command_nothing(self, tmp_path: Path, source: Path) -> None:
+        plant(tmp_path, {"::error::a.yaml": resource()})
+        ran = run(tmp_path, source, "check", env=ACTIONS)
+        first, *inside, last = ran.out.splitlines()
+        token = first.removeprefix("::stop-commands::")
+        assert last == f"::{token}::"
+        assert any(line.startswith("::error::a.yaml:1:") for line in inside)
+        (annotation,) = ran.annotations
+        assert ",file=%3A%3Aerror%3A%3Aa.yaml,line=1::" in annotation
+
+    def test_json_stays_json(self, tmp_path: Path, source: Path) -> None:
+        plant(tmp_path, {"a.yaml": resource()})
+        ran = run(tmp_path, source, "check", "--json", env=ACTIONS)
+        assert ran.value["counts"]["breaking"] == len(ran.annotations) == 1
+
+
+def test_a_large_tree_is_the_same_for_one_processor_as_for_all(tmp_path: Path, source: Path) -> None:
+    files = {f"{at % 7}/{at}.yaml": resource("v1beta2" if at % 10 == 0 else "v1") for at in range(1100)}
+    files |= {f"{at % 7}/{at}.yaml": left() for at in range(1100, 1110)}
+    plant(tmp_path, files)
+    ran = run(tmp_path, source, "check", "--json")
+    with one_processor():
+        assert run(tmp_path, source, "check", "--json") == ran
+    assert (ran.code, len(ran.value["uses"])) == (27, 120)

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import resource as limits
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from api_use_runs import CLUSTER, cluster, left, one_processor, plant, resource, run
+from cases_on_disk import contents
+
+ACTIONS = {"GITHUB_ACTIONS": "true"}
+
+
+@pytest.fixture
+def source(written_source: Path) -> Path:
+    return written_source
+
+
+@contextmanager
+def files_of_at_most(count: int) -> Iterator[None]:
+    """No file can be made longer, as on a disk that is full."""
+    before = limits.getrlimit(limits.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits.setrlimit(limits.RLIMIT_FSIZE, (count, before[1]))
+    try:
+        yield
+    finally:
+        limits.setrlimit(limits.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+
+
+def test_what_can_be_moved_is_and_the_rest_is_named(tmp_path: Path, source: Path) -> None:
+    files = {CLUSTER: cluster(), "a.yaml": resource(), "b.yaml": left(), "c.md": resource()}
+    ran = run(plant(tmp_path, files), source, "migrate")
+    assert ran.code == 27
+    assert ran.err.startswith("flux-upgrade: api-removed: 1 use of API versions that v2.9.4 does not serve\n")
+    assert contents(tmp_path) == {
+        path: text.encode() for path, text in (files | {"a.yaml": resource("v1")}).items()
+    }
+    assert "2 uses of API versions that v2.9.4 does not serve, in 2 files: 1 moved, 1 to mend" in ran.out
+
+
+def test_a_second_run_has_nothing_to_do(tmp_path: Path, source: Path) -> None:
+    plant(tmp_path, {CLUSTER: cluster(), "a.yaml": resource()})
+    assert run(tmp_path, source, "migrate").code == 0
+    written = contents(tmp_path)
+    ran = run(tmp_path, source, "migrate")
+    assert (ran.code, ran.out) == (0, "nothing uses an API version that v2.9.4 does not serve\n")
+    assert contents(tmp_path) == written
+    assert run(tmp_path, source, "check").code == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(resource().replace("\n", "\r\n"), id="crlf"),
+        pytest.param(f"\ufeff{resource()}", id="byte-order-mark"),
+        pytest.param(resource().rstrip("\n"), id="no-line-end"),
+        pytest.param(f"{resource()}---\n# caf\udce9\na: b\n", id="latin-1-in-another-document"),
+        pytest.param(f"# {'ä' * 40} \U0001f389\n{resource()}", id="odd-characters"),
+    ],
+)
+def test_every_other_byte_and_the_mode_stay(text: str, tmp_path: Path, source: Path) -> None:
+    plant(tmp_path, {"a.yaml": text})
+    (tmp_path / "a.yaml").chmod(0o640)
+    dry = run(tmp_path, source, "migrate", "--dry-run")
+    assert dry.code == 0
+    assert dry.out.startswith("--- a/a.yaml\n+++ b/a.yaml\n")
+    assert (tmp_path / "a.yaml").read_bytes() == text.encode("utf-8", "surrogateescape")
+    assert run(tmp_path, source, "migrate").code == 0
+    moved = text.replace("/v1beta2", "/v1")
+    assert (tmp_path / "a.yaml").read_bytes() == moved.encode("utf-8", "surrogateescape")
+    assert (tmp_path / "a.yaml").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_dry_run_writes_nothing_and_ends_as_the_run_itself_would(tmp_path: Path, source: Path) -> None:
+    files = {"a.yaml": resource(), "b.yaml": left()}
+    plant(tmp_path, files)
+    assert run(tmp_path, source, "migrate", "--dry-run").code == 27
+    assert contents(tmp_path) == {path: text.encode() for path, text in files.items()}
+    (tmp_path / "b.yaml").unlink()
+    ran = run(tmp_path, source, "migrate", "--dry-run")
+    assert ran.code == 0
+    assert (
+        "-apiVersion: source.toolkit.fluxcd.io/v1beta2\n+apiVersion: source.toolkit.fluxcd.io/v1\n" in ran.out
+    )
+    assert "1 use moved · not written: dry run" in ran.out
+
+
+def test_one_file_that_cannot_be_written_does_not_stop_the_others(tmp_path: Path, source: Path) -> None:
+    long = f"{resource()}# {'x' * 5000}\n"
+    plant(tmp_path, {"a.yaml": long, "b.yaml": resource()})
+    with files_of_at_most(1000):
+        ran = run(tmp_path, source, "migrate")
+        again = run(tmp_path, source, "migrate", "--json")
+    assert ran.code == 12
+    assert "flux-upgrade: write-failed: a.yaml cannot be written" in ran.err
+    assert "  failed: a.yaml cannot be written" in ran.out
+    assert contents(tmp_path) == {"a.yaml": long.encode(), "b.yaml": resource("v1").encode()}
+    assert [(use["path"], use["written"], use["breaks"]) for use in again.value["uses"]] == [
+        ("a.yaml", False, True)
+    ]
+    assert [(each["path"], each["name"]) for each in again.value["failures"]] == [("a.yaml", "write-failed")]
+
+
+def test_a_link_is_not_followed(tmp_path: Path, source: Path) -> None:
+    outside = plant(tmp_path / "outside", {"a.yaml": resource()})
+    inside = plant(tmp_path / "inside", {"b.yaml": resource()})
+    (inside / "a.yaml").symlink_to(outside / "a.yaml")
+    (inside / "folder").symlink_to(outside)
+    assert run(inside, source, "migrate").code == 0
+    assert (outside / "a.yaml").read_text() == resource()
+    assert (inside / "b.yaml").read_text() == resource("v1")
+
+
+def test_one_file_of_a_repository(tmp_path: Path, source: Path) -> None:
+    files = {
+        ".git/HEAD": "",
+        CLUSTER: cluster("v2.7.1"),
+        "apps/a.yaml": resource(),
+        "apps/b.yaml": resource(),
+    }
+    plant(tmp_path, files)
+    ran = run(tmp_path / "apps", source, "migrate", "a.yaml")
+    assert ran.code == 0
+    assert ran.out.startswith("a.yaml\n  1 use moved · written\n")
+    assert "clusters run v2.7.1" in ran.out
+    assert contents(tmp_path / "apps") == {"a.yaml": resource("v1").encode(), "b.yaml": resource().encode()}
+
+
+def test_versions_go_to_what_every_cluster_serves(tmp_path: Path, source: Path) -> None:
+    """A version that no release of the source serves any more is known to those that do."""
+    plant(tmp_path, {"a.yaml": resource()})
+    ran = run(tmp_path, source, "migrate", "--json", "--from=v2.9.3", "--from=v2.6.4")
+    (use,) = ran.value["uses"]
+    assert (use["action"], use["to"], use["written"]) == ("move", "v1", True)
+
+
+def test_what_stays_is_annotated_in_github_actions(tmp_path: Path, source: Path) -> None:
+    plant(tmp_path, {"a.yaml": resource(), "b.yaml": left()})
+    ran = run(tmp_path, source, "migrate", env=ACTIONS)
+    (annotation,) = ran.annotations
+    assert ",file=b.yaml,line=1::GitRepo/misspelled: " in annotation
+    assert ran.out.splitlines()[0].startswith("::stop-commands::")
+    plant(tmp_path, {"a.yaml": resource()})
+    ran = run(tmp_path, source, "migrate", "--dry-run", env=ACTIONS)
+    assert ran.out.splitlines()[0].startswith("::stop-commands::"), "a diff shows anybody's text"
+
+
+def test_a_large_tree_is_migrated_by_several_processes_as_by_one(tmp_path: Path, source: Path) -> None:
+    texts = {f"{at % 7}/{at}.yaml": resource("v1beta2" if at % 9 == 0 else "v1") for at in range(1100)}
+    one, several = (plant(tmp_path / name, texts) for name in ("one", "several"))
+    with one_processor():
+        first = run(one, source, "migrate")
+    assert run(several, source, "migrate") == first
+    assert contents(one) == contents(several) == dict.fromkeys(texts, resource("v1").encode())

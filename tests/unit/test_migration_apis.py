@@ -1,0 +1,117 @@
+"""Which version a use goes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from flux_upgrade.manifests.crds import Served
+from flux_upgrade.migration.apis import Apis, age
+from flux_upgrade.migration.values import Left, Reason
+from flux_upgrade.resources.use import Place, Use
+from written_apis import served
+
+USE = Use("a.yaml", 1, "helm.toolkit.fluxcd.io", "v2beta1", "HelmRelease", "", "", Place.RESOURCE, 0, 7)
+NOTIFICATION = "notification.toolkit.fluxcd.io"
+
+
+def test_versions_follow_one_another() -> None:
+    ordered = [
+        "latest",
+        "v1alpha1",
+        "v1alpha2",
+        "v1beta1",
+        "v1beta2",
+        "v1beta10",
+        "v1",
+        "v2alpha1",
+        "v2",
+        "v10",
+    ]
+
+    assert [min(ordered[at:], key=age) for at in range(len(ordered))] == ordered
+
+
+@pytest.mark.parametrize(
+    ("current", "target", "others", "goal"),
+    [
+        ("", "v2.9.4", (), "v2"),
+        ("", "v2.2.3", (), None),
+        ("", "v2.7.0", ("v2.2.3",), "v2beta2"),
+        ("v2.1.2", "v2.7.0", (), None),
+        ("v2.2.3", "v2.7.0", (), "v2beta2"),
+        ("v2.6.4", "v2.7.0", (), "v2"),
+        ("v2.6.4", "v2.7.0", ("v2.2.3",), "v2beta2"),
+        ("v2.6.4", "v2.8.0", ("v2.2.3",), None),
+    ],
+)
+def test_the_newest_that_all_serve(
+    current: str, target: str, others: tuple[str, ...], goal: str | None
+) -> None:
+    apis = Apis(served(current) if current else None, served(target), tuple(map(served, others)))
+
+    assert apis.is_removed(USE) == (target != "v2.2.3")
+    if apis.is_removed(USE):
+        found = apis.goal(USE)
+        assert (found.reason if isinstance(found, Left) else found) == (goal or Reason.NO_BRIDGE)
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "place", "removed"),
+    [
+        ("v2beta2", "HelmRelease", Place.RESOURCE, True),
+        ("v2", "HelmRelease", Place.RESOURCE, False),
+        ("v2", "HelmReleaseList", Place.RESOURCE, False),
+        ("v2", "", Place.TEXT, False),
+        ("v2beta1", "", Place.TEXT, True),
+        ("v2", "Release", Place.RESOURCE, True),
+        ("${V}", "HelmRelease", Place.RESOURCE, False),
+        ("${V:=v2}", "HelmRelease", Place.RESOURCE, False),
+        ("${V:=v2beta2}", "HelmRelease", Place.RESOURCE, True),
+        ("v2.*", "Helm.*", Place.TARGET, False),
+        ("v2beta.", "Helm.*", Place.TARGET, True),
+        ("v2(", "HelmRelease", Place.TARGET, True),
+        ("v2", "Helm(", Place.TARGET, True),
+    ],
+)
+def test_what_is_removed(version: str, kind: str, place: Place, *, removed: bool) -> None:
+    use = USE._replace(version=version, kind=kind, place=place)
+
+    assert Apis(None, served("v2.9.4")).is_removed(use) == removed
+
+
+def test_releases_in_between_are_looked_at_only_where_nothing_bridges() -> None:
+    asked = []
+
+    def between() -> Iterator[Served]:
+        asked.append("v2.8.8")
+        yield served("v2.8.8")
+
+    assert Apis(served("v2.6.4"), served("v2.9.4"), (), between=between()).goal(USE) == "v2"
+    assert not asked
+
+
+def test_the_bridge_is_the_newest_release_that_is_one() -> None:
+    between = map(served, ("v2.9.0", "v2.8.8", "v2.7.5", "v2.3.0"))
+    found = Apis(served("v2.2.3"), served("v2.9.4"), (), between=between).goal(USE)
+
+    assert isinstance(found, Left)
+    assert found.hint == "Upgrade to v2.7.5 first, which serves v2beta2 and v2."
+
+
+def test_clusters_that_are_too_far_apart_without_a_current_release() -> None:
+    """Each of them serves a version of the target's, and no version is served by both."""
+    others = (served("v2.2.3"), served("v2.8.0"))
+    found = Apis(None, served("v2.7.5"), others, between=map(served, ("v2.3.0",))).goal(USE)
+
+    assert isinstance(found, Left)
+    assert found.hint == "Upgrade to a release in between first, which serves a version of either."
+
+
+def test_no_bridge_without_a_release_between() -> None:
+    use = USE._replace(group=NOTIFICATION, kind="Alert", version="v1beta1")
+    found = Apis(served("v0.41.2"), served("v2.9.4"), (), between=[served("v2.9.0")]).goal(use)
+
+    assert isinstance(found, Left)
+    assert found.hint == "Upgrade to a release in between first, which serves a version of either."

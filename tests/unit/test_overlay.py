@@ -1,0 +1,295 @@
+"""Which kustomization is looked at, and what becomes of the odd ones."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from flux_upgrade.overlay.proof import proof
+from flux_upgrade.overlay.values import Finding, Overlay, Verdict
+from memory import MemoryTree
+from mutation import mutate
+from overlay_cases import OverlayCase, all_cases, manifest
+
+OLD, NEW = manifest("v2.8.8"), manifest("v2.9.4")
+LISTS = b"resources: [gotk-components.yaml]\n"
+APPENDS = """\
+- op: add
+  path: /spec/template/spec/containers/0/args/-
+  value: --concurrent=2
+"""
+IN_A_LINE = '[{"op": "add", "path": "/spec/paused", "value": true}]'
+TARGET = "{kind: Deployment, name: helm-controller}"
+
+
+def overlay(files: dict[str, bytes], path: str = "gotk-components.yaml") -> Overlay | None:
+    return proof(MemoryTree({**files, path: OLD}), path, OLD, NEW, None)
+
+
+def findings(kustomization: str | bytes, **others: bytes) -> tuple[Finding, ...]:
+    content = kustomization.encode() if isinstance(kustomization, str) else kustomization
+    files = {name.replace("_", "."): text for name, text in others.items()}
+    found = overlay({"kustomization.yaml": LISTS + content, **files})
+    assert found is not None
+    return found.findings
+
+
+def only(kustomization: str | bytes, **others: bytes) -> Finding:
+    (finding,) = findings(kustomization, **others)
+    return finding
+
+
+@pytest.mark.parametrize("name", ["kustomization.yaml", "kustomization.yml", "Kustomization"])
+def test_each_name_that_kustomize_knows(name: str) -> None:
+    found = overlay({f"a/{name}": LISTS}, "a/gotk-components.yaml")
+    assert found == Overlay(f"a/{name}", ())
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"a/kustomization.yaml": b"resources: [other.yaml]\n"},
+        {"a/kustomization.yaml": b""},
+        {"a/kustomization.yaml": b"resources: [\n"},
+        {"a/kustomization.yaml": b"{{ if .Values.flux }}\nresources: [gotk-components.yaml]\n{{ end }}\n"},
+        {"a/kustomization.yaml": b"resources: text\n"},
+        {"a/kustomization.yaml": b"- resources\n"},
+        {"a/kustomization.yaml": b"resources: [gotk-components.yaml]\na: &a [*a]\n"},
+        {"a/kustomization.yaml": b"\xff\xfe\x00"},
+        {"a/kustomization.yaml": b"apiVersion: kustomize.toolkit.fluxcd.io/v1\n" + LISTS},
+        {"kustomization.yaml": b"resources: [b]\n"},
+        {"b/kustomization.yaml": b"resources: [../a/gotk-components.yaml]\n"},
+    ],
+)
+def test_none_that_takes_in_the_manifest(files: dict[str, bytes]) -> None:
+    assert overlay(files, "a/gotk-components.yaml") is None
+
+
+def test_a_folder_that_is_listed_and_does_not_list_the_manifest() -> None:
+    files = {"kustomization.yaml": b"resources: [a]\n", "a/kustomization.yaml": b"resources: [b.yaml]\n"}
+    assert overlay(files, "a/gotk-components.yaml") is None
+
+
+@pytest.mark.parametrize(
+    "entry", ["./gotk-components.yaml", "../a/gotk-components.yaml", ".//gotk-components.yaml"]
+)
+def test_a_path_may_be_spelled_otherwise(entry: str) -> None:
+    found = overlay({"a/kustomization.yaml": f"resources: [{entry}]\n".encode()}, "a/gotk-components.yaml")
+    assert found is not None
+
+
+def test_bases_are_resources() -> None:
+    found = overlay(
+        {"kustomization.yaml": b"bases: [gotk-components.yaml]\nreplicas: [{name: x, count: 1}]\n"}
+    )
+    assert found is not None
+    assert [each.verdict for each in found.findings] == [Verdict.BREAKS]
+
+
+def test_a_manifest_that_cannot_be_read() -> None:
+    conflict = b"<<<<<<< ours\na: b\n"
+    tree = MemoryTree({"kustomization.yaml": LISTS, "gotk-components.yaml": conflict})
+    assert proof(tree, "gotk-components.yaml", conflict, NEW, None) is None
+
+
+def test_kustomizations_that_take_each_other_in() -> None:
+    files = {
+        "kustomization.yaml": LISTS[:-2] + b", b]\n",
+        "b/kustomization.yaml": b"resources: [../b, ../]\n",
+    }
+    found = overlay(files)
+    assert found is not None
+    assert {(each.verdict, each.fails, each.holds) for each in found.findings} == {
+        (Verdict.BREAKS, True, False)
+    }
+
+
+def test_what_was_broken_or_idle_before_holds_nothing() -> None:
+    broken, idle = findings(
+        "patches:\n- patch: '{kind: Secret, apiVersion: v1, metadata: {name: a}}'\n"
+        "- target: {kind: Secret}\n  patch: '{kind: Secret, metadata: {name: a}}'\n"
+    )
+    assert (broken.verdict, broken.already, broken.holds) == (Verdict.BREAKS, True, False)
+    assert (idle.verdict, idle.already, idle.holds) == (Verdict.IDLE, True, False)
+
+
+def test_what_breaks_with_the_upgrade_holds() -> None:
+    finding = only(
+        "patches:\n- target: {kind: CustomResourceDefinition}\n"
+        '  patch: \'[{"op": "test", "path": "/spec/versions/1/name", "value": "v1beta2"}]\'\n'
+    )
+    assert (finding.verdict, finding.fails, finding.already, finding.holds) == (
+        Verdict.BREAKS,
+        True,
+        False,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "patch", "line"),
+    [
+        ("patches:\n- target: TARGET\n  patch: |\n    # why\nPATCH", APPENDS, 7),
+        ("patches:\n- patch: |-\nPATCH  target: TARGET\n", APPENDS, 5),
+        ("patches:\n# one\n\n- patch: >-\nPATCH  target: TARGET\n", IN_A_LINE, 6),
+        ("patchesJson6902:\n- patch: |+\nPATCH\n  target: TARGET\n", APPENDS, 5),
+        ("patchesJson6902:\n- patch:\n    '\nPATCH    '\n  target: TARGET\n", IN_A_LINE, 4),
+    ],
+)
+def test_lines_of_inline_patches_are_those_of_the_file(text: str, patch: str, line: int) -> None:
+    indented = "".join(f"    {each}\n" for each in patch.splitlines())
+    finding = only(text.replace("PATCH", indented).replace("TARGET", TARGET))
+    assert (finding.verdict, finding.line) == (Verdict.APPLIES, line)
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_line_ends_and_byte_order_marks(ending: str, mark: str) -> None:
+    patch = f"{mark}# why\n{APPENDS}- op: remove\n  path: /spec/ünknown\n".replace("\n", ending).encode()
+    finding = only(f"patches:\n- path: p.yaml\n  target: {TARGET}\n".replace("\n", ending), p_yaml=patch)
+    assert (finding.path, finding.line, finding.fails) == ("p.yaml", 6, True)
+
+
+def test_lines_of_documents_in_a_file() -> None:
+    documents = "".join(
+        f"---\n# {name}\napiVersion: apps/v1\nkind: Deployment\n"
+        f"metadata: {{name: {name}, namespace: flux-system}}\nspec: {{replicas: 2}}\n"
+        for name in ("helm-controller", "kustomize-controller")
+    )
+    found = findings("patches:\n- path: p.yaml\n", p_yaml=documents.replace("\n", "\r\n").encode())
+    assert [(each.what, each.line) for each in found] == [
+        ("patch of Deployment/helm-controller", 3),
+        ("patch of Deployment/kustomize-controller", 9),
+    ]
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        b"\xff\xfe",
+        b"a: [\n",
+        b"{{ .Values.patch }}\n",
+        b"a: &a [*a]\n",
+        b"a: \x00\n",
+        b"[" * 400,
+        b"{a: " * 400,
+    ],
+)
+def test_a_patch_that_cannot_be_read(patch: bytes) -> None:
+    finding = only(f"patches:\n- path: p.yaml\n  target: {TARGET}\n", p_yaml=patch)
+    assert finding.verdict in (Verdict.UNKNOWN, Verdict.BREAKS)
+    assert not finding.holds
+
+
+def test_a_patch_of_comments_only_does_nothing() -> None:
+    assert not findings("patches:\n- path: p.yaml\n", p_yaml=b"# nothing yet\n")
+
+
+@pytest.mark.parametrize("path", ["https://example.com/p.yaml", "../../p.yaml", "/p.yaml"])
+def test_a_patch_from_elsewhere_is_not_known(path: str) -> None:
+    finding = only(f"patches:\n- path: {path}\n  target: {TARGET}\n")
+    assert finding.verdict is Verdict.UNKNOWN
+    assert path in finding.detail
+
+
+def test_resources_that_cannot_be_read() -> None:
+    """What they hold is not known, so that a patch may be for them."""
+    found = overlay(
+        {
+            "kustomization.yaml": b"resources: [gotk-components.yaml, a.yaml]\n"
+            b"patches: [{patch: '{apiVersion: v1, kind: Secret, metadata: {name: a}}'}]\n",
+            "a.yaml": b"{{ template }}\n",
+        }
+    )
+    assert found is not None
+    assert [each.verdict for each in found.findings] == [Verdict.UNKNOWN, Verdict.UNKNOWN]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "replicas: [{name: odd, count: 2}]",
+        "commonLabels: {a: b}",
+        "commonAnnotations: {a: b}",
+        "patches: [{target: {labelSelector: a}, patch: '{kind: Deployment, metadata: {name: a}}'}]",
+        'patches: [{target: {kind: Deployment}, patch: \'[{"op": "add", "path": "/a", "value": 1}]\'}]',
+        "images: [{name: a, newTag: b}]",
+    ],
+)
+def test_objects_of_another_shape(entry: str) -> None:
+    """The API server would refuse them."""
+    odd = b"kind: Deployment\napiVersion: apps/v1\nmetadata: {name: odd, labels: text, annotations: []}\nspec: [a]\n"
+    files = {"kustomization.yaml": LISTS[:-2] + b", odd.yaml]\n" + entry.encode(), "odd.yaml": odd}
+    found = overlay(files)
+    assert found is not None
+    assert all(not each.holds for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    "content", [b"text\n", b"- a\n", b"kind: Secret\n", b"metadata: {name: a}\n", b"kind: [a]\n"]
+)
+def test_resources_that_are_no_objects(content: bytes) -> None:
+    found = overlay({"kustomization.yaml": b"resources: [gotk-components.yaml, a.yaml]\n", "a.yaml": content})
+    assert found is not None
+    assert all(not each.holds for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "labels",
+        "commonLabels",
+        "commonAnnotations",
+        "configMapGenerator",
+        "images",
+        "vars",
+        "components",
+        "namespace",
+    ],
+)
+@pytest.mark.parametrize("value", ["text", "[1]", "{a: [b]}", "null", "[[]]", "[{}]", "1"])
+def test_fields_of_another_shape_end_nothing(field: str, value: str) -> None:
+    assert all(not each.holds for each in findings(f"{field}: {value}\n"))
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "replicas: [{name: helm-controller, count: many}]",
+        "images: [{name: '(', newTag: v1}]",
+        "images: [{name: ghcr.io/fluxcd/helm-controller, newTag: 1.0}]",
+        "patches: [{target: {name: '[[:alpha:]]'}, patch: '[]'}]",
+        'patches: [{target: {name: \'\\pL+\'}, patch: \'[{"op": "remove", "path": "/a"}]\'}]',
+        'patches: [{target: {labelSelector: \'a > 1\'}, patch: \'[{"op": "remove", "path": "/a"}]\'}]',
+        'patches: [{target: {labelSelector: \'a b\'}, patch: \'[{"op": "remove", "path": "/a"}]\'}]',
+        'patches: [{target: {kind: 1}, patch: \'[{"op": "remove", "path": "/a"}]\'}]',
+        "replacements: [{source: {kind: Deployment, name: helm-controller, fieldPath: spec.template.x}, targets: []}]",
+        "replacements: [{sourceValue: a, targets: [{select: {kind: Deployment}, fieldPaths: ['spec.replicas.x']}]}]",
+        "replacements: [{sourceValue: a, targets: [{select: {kind: '('}}]}]",
+        "replacements: [{sourceValue: a, targets: [{}]}]",
+        "replacements: [{path: gone.yaml}]",
+        "replacements: [{sourceValue: a, targets: [{select: {kind: Deployment}, options: text}]}]",
+        "replacements: [{sourceValue: a, targets: [{select: {kind: Deployment}, options: {delimiter: a, index: b}}]}]",
+        "patches: [{target: {kind: Deployment}, options: text, patch: '{kind: Deployment, metadata: {name: a}}'}]",
+        "vars: [{name: A, objref: {kind: Deployment, name: helm-controller}, fieldref: text}]",
+    ],
+)
+def test_odd_entries_get_a_verdict_and_hold_nothing(entry: str) -> None:
+    found = findings(f"{entry}\n")
+    assert all(not each.holds for each in found)
+    assert all(each.detail for each in found if each.verdict is not Verdict.APPLIES)
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in all_cases()])
+def test_damage_is_no_traceback(case: OverlayCase) -> None:
+    """Files as editors, merges and other tools leave them: a verdict, or none."""
+    dice = random.Random(case.name)
+    for _ in range(15):
+        files = dict(case.files)
+        path = dice.choice([each for each in sorted(files) if files[each]])
+        text = mutate(files[path].decode("utf-8", "surrogateescape"), dice)
+        files[path] = text.encode("utf-8", "surrogatepass")
+        found = proof(MemoryTree({**files, case.path: case.old}), case.path, case.old, case.new, None)
+        assert found is None or all(each.line > 0 and each.what for each in found.findings)

@@ -1,0 +1,165 @@
+"""Adding a folder to ``tests/resources`` adds a test: ``pytest --update-golden`` writes what it should give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from flux_upgrade.errors import Unreadable
+from flux_upgrade.resources.flux_file import FluxFile
+from flux_upgrade.resources.scan import files, find
+from flux_upgrade.resources.use import Place
+from flux_upgrade.textedit import Replacement, decoded, edited
+from memory import MemoryTree
+
+FOLDER = Path(__file__).resolve().parents[1] / "resources"
+GROUPS = (
+    *(f"{name}.toolkit.fluxcd.io" for name in ("source", "kustomize", "helm", "notification", "image")),
+    "source.extensions.fluxcd.io",
+)
+CASES = [pytest.param(path, id=path.name) for path in sorted(FOLDER.iterdir())]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_mention_is_told_once(case: Path, request: pytest.FixtureRequest) -> None:
+    told = "".join(f"{line}\n" for file in _found(_tree(case)) for line in _told(file))
+    if request.config.getoption("--update-golden"):
+        (case / "uses.txt").write_text(told)
+
+    assert told == (case / "uses.txt").read_text()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_use_can_be_changed_by_itself_unless_it_says_why_not(case: Path) -> None:
+    tree = _tree(case)
+    for file in _found(tree):
+        for number, use in enumerate(file.uses):
+            assert decoded(file.content)[use.start : use.end] == use.version
+            if use.why:
+                continue
+            new = edited(file.content, [Replacement(use.start, use.end, use.version, "v9alpha8")])
+            (again,) = (each for each in _found({**tree, file.path: new}) if each.path == file.path)
+            moved = [use._replace(start=0, end=0) for use in again.uses]
+            expected = [use._replace(start=0, end=0) for use in file.uses]
+            expected[number] = expected[number]._replace(version="v9alpha8")
+            assert moved == expected
+
+
+RESOURCE = b"apiVersion: helm.toolkit.fluxcd.io/v2beta1\nkind: HelmRelease\nmetadata:\n  name: x\n"
+
+
+def test_which_files_are_looked_at() -> None:
+    names = (
+        "a.yaml",
+        "a.yml",
+        "a.json",
+        "Kustomization",
+        "a.md",
+        "a.yaml.tmpl",
+        "a.png",
+        "a",
+        "flux.lock",
+        "b/c.tf",
+    )
+    tree = MemoryTree(dict.fromkeys(names, RESOURCE))
+    looked = [file.path for file in files(tree, GROUPS, lambda _: True)]
+    assert looked == ["Kustomization", "a.json", "a.md", "a.yaml", "a.yaml.tmpl", "a.yml", "b/c.tf"]
+    assert [file.path for file in files(tree, GROUPS, lambda path: "/" in path)] == ["b/c.tf"]
+
+
+def test_a_file_that_cannot_be_read_stops_no_other() -> None:
+    assert [
+        file.path for file in files(Locked({"a.yaml": RESOURCE, "b.yaml": RESOURCE}), GROUPS, lambda _: True)
+    ] == ["b.yaml"]
+
+
+class Locked(MemoryTree):
+    def read(self, path: str) -> bytes:
+        if path == "a.yaml":
+            raise Unreadable("a.yaml cannot be read")
+        return super().read(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"apiVersion: v1\nkind: Secret\n",
+        b"# source.toolkit.fluxcd.io\n",
+        b"apiGroups: [source.toolkit.fluxcd.io]\nversion: v1\n",
+        b"kustomize.toolkit.fluxcd.io/prune: disabled\n",
+        b"apiVersion: source.toolkit.fluxcd.io/latest\nkind: GitRepository\n",
+        b"apiVersion: source.toolkit.fluxcd.io/v1.2\nkind: GitRepository\n",
+        b"apiVersion: x.source.toolkit.fluxcd.io/v1\nkind: GitRepository\n",
+        "apiVersion: source.toolkit.fluxcd.io/v1\n".encode("utf-16"),
+    ],
+)
+def test_files_that_name_no_version_of_flux(content: bytes) -> None:
+    assert find("a.yaml", content, GROUPS) is None
+
+
+def test_without_groups_there_is_nothing() -> None:
+    assert find("a.yaml", RESOURCE, ()) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("spec: &a {b: *a}\n", "line 5: an alias to itself"),
+        ("spec: " + "[" * 5000 + "]" * 5000 + "\n", "line 1: nested too deeply"),
+        ("spec: \x00\n", "line 5 is not valid YAML"),
+        ("spec: \udcff\n", "line 5 is not valid YAML: bytes that are no UTF-8"),
+    ],
+)  # fmt: skip
+def test_what_yaml_cannot_hold_is_said(text: str, told: str) -> None:
+    found = find("a.yaml", RESOURCE + text.encode("utf-8", "surrogateescape"), GROUPS)
+    assert found is not None
+    (use,) = found.uses
+    assert (use.place, use.line, use.kind, use.name) == (Place.TEMPLATE, 1, "HelmRelease", "x")
+    assert told in use.why
+
+
+def test_an_object_tells_its_values_and_whether_they_may_be_replaced() -> None:
+    text = f"a: 1\n---\n{RESOURCE.decode()}  labels: &l {{a: b}}\nspec:\n  values: {{list: [1, two], labels: *l}}\n"
+    found = find("a.yaml", text.encode(), GROUPS)
+    assert found is not None
+    (each,) = found.objects
+    assert (each.line, each.group, each.version, each.place) == (3, GROUPS[2], "v2beta1", Place.RESOURCE)
+    assert each.data()["spec"] == {"values": {"list": [1, "two"], "labels": {"a": "b"}}}
+    assert each.keys("spec", "values") == ("list", "labels")
+    assert each.count("spec", "values", "list") == 2
+    assert each.text_at("spec", "values", "list", 1) == "two"
+    assert not each.has("spec", "suspend")
+    value, shared = each.at("spec", "values", "list", 1), each.at("spec", "values", "labels", "a")
+    assert value is not None
+    assert shared is not None
+    assert (value.line, value.reason) == (9, "")
+    assert "anchor" in shared.reason
+
+
+def _tree(case: Path) -> dict[str, bytes]:
+    root = case / "tree"
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
+    }
+
+
+def _found(tree: dict[str, bytes]) -> list[FluxFile]:
+    return list(files(MemoryTree(tree), GROUPS, lambda _: True))
+
+
+def _told(file: FluxFile) -> Iterator[str]:
+    yield file.path
+    for use in file.uses:
+        name = f"{use.namespace}/{use.name}" if use.namespace else use.name
+        at = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in use.at)
+        where = [f"at {at.removeprefix('.')}"] if at else []
+        found = file.object_of(use)
+        if found is not None:
+            assert (found.group, found.kind, found.name) == (use.group, use.kind, use.name)
+        yield f"  {use.line}: {use.place} {use.group}/{use.version} {use.kind or '-'} {name or '-'}"
+        yield from (f"     {line}" for line in [*where, *([use.why] if use.why else [])])
+    for each in file.objects:
+        yield f"  object in line {each.line}: {each.place} {each.version} {each.kind or '-'} {each.name or '-'}"

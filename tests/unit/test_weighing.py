@@ -1,0 +1,186 @@
+"""What upgrades would break: moved before, moved along, or in their way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from flows import PATH, World, fleet
+from flux_upgrade.config import Config, Group, Migrate
+from flux_upgrade.decision import HoldReason
+from flux_upgrade.policy import Bump, Policy
+from memory import MemoryHistory
+from memory_forge import MemoryForge
+from replacing import replace
+
+MIGRATION = "flux-upgrade/clusters.staging/migration"
+MINOR = "flux-upgrade/clusters.staging/minor"
+OLD = b"""\
+# Kept as it is.
+apiVersion: kustomize.toolkit.fluxcd.io/v1beta2  # since 2021
+kind: Kustomization
+metadata:
+  name: apps
+spec: {}
+"""
+NEW = OLD.replace(b"v1beta2", b"v1")
+APPS = "apps/sync.yaml"
+
+
+class Life:
+    """A repository at v2.8.8, and one run after the other on what is at its base."""
+
+    def __init__(self, files: dict[str, bytes] | None = None, **settings: Any) -> None:
+        # A minor needs nobody, so that each test says by itself who approves.
+        group = Group(policy=Policy(bump=Bump.MINOR))._replace(**settings)
+        self.config = Config(default=group)
+        self.world = World(
+            {**fleet({"clusters/staging": "v2.8.8"}), APPS: OLD, **(files or {})}, history=MemoryHistory()
+        )
+        self.forge = MemoryForge(dict(self.world.files))
+
+    def run(self) -> dict[str, str]:
+        """One run on the base as it is; branch → what was done."""
+        self.world.files, self.world.config = dict(self.forge.files), self.config
+        done = self.world.run(self.forge)
+        self.plans = [plan for team in done.plans for plan in (*team.plans, *team.migrations)]
+        return {each.branch: str(each.action) for each in done.results if each.action != "none"}
+
+    @property
+    def reasons(self) -> set[HoldReason]:
+        """Why anything was held."""
+        return {hold.reason for plan in self.plans for hold in plan.holds}
+
+    def merge(self, branch: str) -> None:
+        pull = self.forge.open_pull(branch)
+        assert pull is not None
+        self.forge.merge(pull.number)
+
+
+def test_manifests_are_moved_before_and_the_upgrade_waits() -> None:
+    life = Life()
+    assert life.run() == {MIGRATION: "opened"}
+    assert life.reasons == {HoldReason.MIGRATION_PENDING}
+    assert life.run() == {MIGRATION: "unchanged"}
+    life.merge(MIGRATION)
+    assert life.forge.files[APPS] == NEW
+    assert life.run() == {MINOR: "opened"}
+    life.merge(MINOR)
+    assert life.run() == {}
+
+
+def test_a_migration_waits_for_the_approval_of_its_upgrade() -> None:
+    life = Life(policy=Policy(bump=Bump.PATCH))
+    assert life.run() == {MIGRATION: "opened"}
+    pull = life.forge.open_pull(MIGRATION)
+    assert pull is not None
+    assert pull.is_draft
+    life.forge.edit(pull.number, is_draft=False)
+    assert life.run() == {MIGRATION: "updated"}
+    life.merge(MIGRATION)
+    # What was approved is the minor, by whichever of its pull requests.
+    assert life.run() == {MINOR: "opened"}
+
+
+def test_whoever_closes_a_migration_refuses_its_upgrade() -> None:
+    life = Life()
+    life.run()
+    pull = life.forge.open_pull(MIGRATION)
+    assert pull is not None
+    life.forge.close_pull(pull.number)
+    assert life.run() == {}
+    assert HoldReason.CLOSED_BY_HUMAN in life.reasons
+
+
+def test_what_nobody_needs_any_more_is_closed() -> None:
+    life = Life()
+    life.run()
+    life.forge.push_to_base({APPS: NEW})
+    assert life.run() == {MIGRATION: "closed", MINOR: "opened"}
+
+
+def test_moved_with_the_upgrade() -> None:
+    life = Life(migrate=Migrate.WITH_UPGRADE)
+    assert life.run() == {MINOR: "opened"}
+    life.merge(MINOR)
+    assert life.forge.files[APPS] == NEW
+    assert b"v2.9.4" in life.forge.files[PATH]
+    assert life.run() == {}
+
+
+def test_moved_by_people() -> None:
+    life = Life(migrate=Migrate.OFF)
+    assert life.run() == {}
+    assert life.reasons == {HoldReason.BLOCKED_BY_API_REMOVAL}
+    life.forge.push_to_base({APPS: NEW})
+    assert life.run() == {MINOR: "opened"}
+
+
+def test_what_cannot_be_moved_blocks_and_the_rest_is_moved() -> None:
+    broken = OLD.replace(b"spec: {}", b"spec: {{ .Values.spec }}")
+    life = Life({"charts/sync.yaml": broken})
+    assert life.run() == {MIGRATION: "opened"}
+    assert life.reasons == {HoldReason.BLOCKED_BY_API_REMOVAL}
+    life.merge(MIGRATION)
+    assert life.forge.files["charts/sync.yaml"] == broken
+    assert life.run() == {}
+
+
+@pytest.mark.parametrize("settings", [{"scan": ("clusters/**",)}, {"scan": ("/**", "!apps/")}])
+def test_only_what_is_searched_is_moved(settings: dict[str, Any]) -> None:
+    assert Life(**settings).run() == {MINOR: "opened"}
+
+
+def test_ignored_files_are_left_alone() -> None:
+    life = Life()
+    life.config = replace(life.config, ignore=("apps/**",))
+    assert life.run() == {MINOR: "opened"}
+
+
+def test_a_checkout_that_differs_moves_nothing() -> None:
+    life = Life()
+    life.forge.push_to_base({APPS: OLD + b"# newer\n"})
+    done = life.world
+    done.config = life.config
+    found = done.run(life.forge)
+    assert not [each for each in found.results if each.action == "opened"]
+    held = {hold.reason for team in found.plans for plan in team.migrations for hold in plan.holds}
+    assert held == {HoldReason.CHECKOUT_DIFFERS}
+
+
+def test_a_file_is_moved_once_for_several_clusters() -> None:
+    life = Life(fleet({"clusters/production": "v2.8.8"}))
+    assert life.run() == {"flux-upgrade/clusters.production/migration": "opened"}
+    life.merge("flux-upgrade/clusters.production/migration")
+    assert life.run() == {MINOR: "opened", "flux-upgrade/clusters.production/minor": "opened"}
+
+
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [("1.32", {HoldReason.KUBERNETES_TOO_OLD}), ("1.33", set[HoldReason]()), ("", set[HoldReason]())],
+)
+def test_kubernetes_too_old(declared: str, expected: set[HoldReason]) -> None:
+    life = Life({APPS: NEW}, kubernetes=declared)
+    life.run()
+    assert life.reasons == expected
+
+
+def test_a_component_in_use_is_not_taken_away() -> None:
+    policy = OLD.replace(b"kustomize.", b"notification.").replace(b"Kustomization", b"Alert")
+    components = "source-controller,kustomize-controller,helm-controller"
+    life = Life({APPS: policy.replace(b"v1beta2", b"v1")}, flags={"components": components})
+    assert life.run() == {}
+    assert life.reasons == {HoldReason.COMPONENT_IN_USE}
+    life.forge.push_to_base({APPS: NEW})
+    assert MINOR in life.run()
+
+
+def test_content_that_needs_approval_makes_a_patch_wait() -> None:
+    life = Life(fleet({"clusters/staging": "v2.9.3"}), gates=frozenset({"network-policy"}))
+    life.run()
+    (pull,) = life.forge.open_pulls()
+    changes = [each.impact.changes for plan in life.plans for each in plan.upgrades if each.impact]
+    assert changes
+    is_narrowed = any(each is not None and "network-policy" in each.contents for each in changes)
+    assert pull.is_draft is is_narrowed

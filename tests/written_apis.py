@@ -1,0 +1,100 @@
+"""What releases of Flux serve, as written down for the tests in ``tests/migration/apis.yaml``."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from flux_upgrade.manifests.crds import Served, crds_of
+from flux_upgrade.manifests.documents import parse
+from flux_upgrade.versions import precedence
+
+FOLDER = Path(__file__).resolve().parent / "migration"
+_DURATION = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"
+_SIMPLE: dict[str, dict[str, Any]] = {
+    "any": {"x-kubernetes-preserve-unknown-fields": True},
+    "boolean": {"type": "boolean"},
+    "duration": {"type": "string", "pattern": _DURATION},
+    "httpOrOci": {"type": "string", "pattern": r"^(http|https|oci)://.*$"},
+    "integer": {"type": "integer"},
+    "string": {"type": "string"},
+}
+
+
+@cache
+def served(tag: str) -> Served:
+    """What a release serves; its CRDs are such that nothing but ``apis.yaml`` is in them."""
+    texts = [
+        yaml.safe_dump(_crd(group, kind, versions, tag))
+        for group, kinds in _written().items()
+        for kind, versions in kinds.items()
+        if any(_is_served(each, tag) for each in versions.values())
+    ]
+    return Served(tag, crds_of(parse("---\n".join(texts).encode()).documents))
+
+
+def schema(group: str, kind: str, version: str) -> dict[str, Any] | None:
+    """That of any version there ever was."""
+    found = _written().get(group, {}).get(kind, {}).get(version)
+    return None if found is None else _schema(found["fields"])
+
+
+@cache
+def _written() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((FOLDER / "apis.yaml").read_text())
+    return found
+
+
+def _is_served(version: dict[str, Any], tag: str) -> bool:
+    until = version.get("until")
+    return precedence(version["since"]) <= precedence(tag) and (
+        until is None or precedence(tag) < precedence(until)
+    )
+
+
+def _crd(group: str, kind: str, versions: dict[str, Any], tag: str) -> dict[str, Any]:
+    names = [name for name, each in versions.items() if _is_served(each, tag)]
+    newest = max(names, key=lambda name: precedence(versions[name]["since"]))
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{kind.lower()}s.{group}"},
+        "spec": {
+            "group": group,
+            "names": {"kind": kind, "listKind": f"{kind}List"},
+            "versions": [
+                {
+                    "name": name,
+                    "served": True,
+                    "storage": name == newest,
+                    "schema": {"openAPIV3Schema": _schema(versions[name]["fields"])},
+                }
+                for name in names
+            ],
+        },
+    }
+
+
+def _schema(written: Any) -> dict[str, Any]:
+    if isinstance(written, list):
+        return {"type": "array", "items": _schema(written[0])}
+    if isinstance(written, str):
+        return _scalar(written)
+    if "most" in written:
+        return {"type": "array", "items": _schema(written["items"]), "maxItems": written["most"]}
+    if "*" in written:
+        return {"type": "object", "additionalProperties": _schema(written["*"])}
+    fields = {key.removesuffix("!"): _schema(value) for key, value in written.items()}
+    required = [key.removesuffix("!") for key in written if key.endswith("!")]
+    return {"type": "object", "properties": fields} | ({"required": required} if required else {})
+
+
+def _scalar(written: str) -> dict[str, Any]:
+    name, _, most = written.partition("<=")
+    if most:
+        return _SIMPLE[name] | {"maxLength": int(most)}
+    return _SIMPLE.get(written) or {"type": "string", "enum": re.split(r"\|", written)}

@@ -1,0 +1,155 @@
+"""What upgrades mean, stated in a few lines: what ``tests/pull_requests/*/case.toml`` says of an impact."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from flux_upgrade.breaks.values import Hit
+from flux_upgrade.decision import Candidate, Subject
+from flux_upgrade.impact import Impact
+from flux_upgrade.kubernetes_versions import fit
+from flux_upgrade.manifests.changes.compare import changes
+from flux_upgrade.manifests.changes.values import Changes
+from flux_upgrade.manifests.documents import parse
+from flux_upgrade.migration.values import Left, Migrated, Move, Reason
+from flux_upgrade.overlay.values import Finding, Overlay, Verdict
+from flux_upgrade.plan import Migration, Plan, Resources, Upgrade
+from flux_upgrade.resources.use import Place, Use
+from flux_upgrade.stored.values import Ran, Refused, Stored
+from flux_upgrade.textedit import Replacement
+
+Stated = Mapping[str, Any]
+_API = re.compile(r"([a-z]+(?:\.[a-z]+)*\.fluxcd\.io)/(v[0-9a-z]+)")
+_KIND = re.compile(r"^\s*(?:- )?kind: (\w+)", re.MULTILINE)
+_NAME = re.compile(r"^\s*(?:- )?name: (\S+)", re.MULTILINE)
+
+
+def impact(stated: Stated, files: Mapping[str, str], old: bytes, new: bytes, target: str) -> Impact:
+    """``files``: the repository's; ``old``, ``new``: the manifest, whose changes are really looked for.
+
+    ``moves`` and ``lefts`` are places in ``files``; ``refused``, ``after-migrate`` and ``said`` what was
+    stored; ``breaks``, ``overlay``, ``orphaned``, ``hops``, ``migrated``, ``kubernetes``, ``cli`` and ``unknown`` as
+    their values have it. ``pin``: no manifest is known.
+    """
+    overlay = stated.get("overlay")
+    changed = None if stated.get("pin") else compared(old, new)
+    return Impact(
+        changes=changed,
+        files=migrated(stated, files),
+        stored=Stored(
+            refused=tuple(map(_refused, stated.get("refused", ()))),
+            after_migrate=tuple(map(_refused, stated.get("after-migrate", ()))),
+            cli=stated.get("cli", ""),
+            unknown=stated.get("unknown", ""),
+            said=tuple(map(_refused, stated.get("said", ()))),
+        ),
+        breaks=tuple(Hit(**{"namespace": "", "keep": "", **each}) for each in stated.get("breaks", ())),
+        overlay=_overlay(overlay, changed) if overlay is not None else None,
+        kubernetes=fit(stated.get("kubernetes", ""), target),
+        orphaned=tuple(use(each, files) for each in stated.get("orphaned", ())),
+        hops=tuple(stated.get("hops", ())),
+        migrated=tuple(stated.get("migrated", ())),
+    )
+
+
+def compared(old: bytes, new: bytes) -> Changes:
+    """What really changes between two manifests."""
+    return changes(parse(old).documents, parse(new).documents)
+
+
+def migrated(stated: Stated, files: Mapping[str, str]) -> tuple[Migrated, ...]:
+    """The files with places that are moved or left."""
+    moves: dict[str, list[Move]] = {}
+    lefts: dict[str, list[Left]] = {}
+    for each in stated.get("moves", ()):
+        found = use(each, files)
+        edit = Replacement(found.start, found.end, found.version, each["to"])
+        moves.setdefault(found.path, []).append(
+            Move(found, each["to"], (edit,), tuple(each.get("fields", ())))
+        )
+    for each in stated.get("lefts", ()):
+        found = use(each, files)
+        left = Left(found, Reason(each["reason"]), each.get("detail", ""), each.get("hint", ""))
+        lefts.setdefault(found.path, []).append(left)
+    return tuple(
+        Migrated(path, files[path].encode(), tuple(moves.get(path, ())), tuple(lefts.get(path, ())))
+        for path in sorted({*moves, *lefts})
+    )
+
+
+def use(stated: Stated, files: Mapping[str, str]) -> Use:
+    """The API version in a line of a file; kind and name are those below it, unless they are stated."""
+    path, line = stated["path"], stated["line"]
+    lines = files[path].splitlines(keepends=True)
+    start = sum(map(len, lines[: line - 1]))
+    match = _API.search(files[path], start, start + len(lines[line - 1]))
+    assert match is not None, f"{path}:{line} names no API version of Flux's"
+    below = files[path][match.end() :].partition("\n---")[0]
+    kind, name = (re.search(pattern, below) for pattern in (_KIND, _NAME))
+    return Use(
+        path,
+        line,
+        group=match[1],
+        version=match[2],
+        kind=stated.get("kind", kind[1] if kind else ""),
+        name=stated.get("name", name[1] if name else ""),
+        namespace=stated.get("namespace", ""),
+        place=Place(stated.get("place", "resource")),
+        start=match.start(2),
+        end=match.end(2),
+    )
+
+
+def _refused(stated: Stated) -> Refused:
+    ran = Ran(stated.get("release", ""), stated.get("since", ""), ())
+    return Refused(f"{stated['kind'].lower()}s.{stated['group']}", stated["kind"], stated["version"], ran)
+
+
+def _overlay(stated: Stated, built: Changes | None) -> Overlay:
+    builder = stated.get("builder", "")
+    return Overlay(
+        stated["path"],
+        tuple(map(_finding, stated.get("findings", ()))),
+        builder,
+        stated.get("failed", ""),
+        stated.get("unbuilt", ""),
+        built if builder else None,
+    )
+
+
+def _finding(stated: Stated) -> Finding:
+    return Finding(
+        stated["path"],
+        stated.get("line", 1),
+        stated["what"],
+        Verdict(stated.get("verdict", "applies")),
+        stated.get("detail", ""),
+        stated.get("hint", ""),
+        tuple(stated.get("drops", ())),
+        already=stated.get("already", False),
+    )
+
+
+def migrations(stated: Stated, files: Mapping[str, str], *, approved: bool) -> Iterator[tuple[Plan, Upgrade]]:
+    """What is moved before an upgrade: ``version``, ``target``, ``waiting``, ``moves``, ``lefts``."""
+    for file in migrated(stated, files):
+        why = f"{stated['target']} does not serve the old versions any more"
+        candidate = Candidate(Subject.MIGRATION, stated["target"], approved, why=why)
+        upgrade = Upgrade(candidate, Migration(file, tuple(stated["waiting"])))
+        yield Plan(Resources(file.path, file.content, stated["version"]), file.path, (upgrade,)), upgrade
+
+
+def repeated(stated: Stated, files: Mapping[str, str], times: int) -> tuple[Stated, Mapping[str, str]]:
+    """The same for many files: ``{n}`` in a path is a number."""
+
+    def numbered(each: Iterable[Stated], number: int) -> list[Stated]:
+        return [{**one, "path": one["path"].replace("{n}", f"{number:03}")} for one in each]
+
+    numbers = range(1, times + 1)
+    more = {
+        key: [one for n in numbers for one in numbered(stated.get(key, ()), n)] for key in ("moves", "lefts")
+    }
+    texts = {path.replace("{n}", f"{n:03}"): text for path, text in files.items() for n in numbers}
+    return {**stated, **more}, texts
