@@ -278,14 +278,18 @@ HOLDS = {
     HoldReason.BLOCKED_BY_API_REMOVAL: (
         (
             "Manifests use a version of an API that the target does not serve, and somebody has to move them: "
-            "a field has no successor, a template, or `migrate: off`."
+            "a field has no successor, a template, or `migrate: off`. Or one step is not enough, and `--to` asks "
+            "for it."
         ),
         "Change the lines that the report names; `flux-upgrade check --to VERSION` says when nothing is left.",
         f"{errors.ApiRemoved.exit_code} with `--to`, else 0",
     ),
     HoldReason.MIGRATION_PENDING: (
-        "Manifests have to be moved to other API versions first, which a pull request of its own does.",
-        "Merge that pull request.",
+        (
+            "Manifests have to be moved to other API versions first, which a pull request of its own does. Or "
+            "nobody has said that `flux migrate` ran after the last hop."
+        ),
+        "Merge that pull request; or run `flux migrate`, and tick the box that is named.",
         "0",
     ),
     HoldReason.COMPONENT_IN_USE: (

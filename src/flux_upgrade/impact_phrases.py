@@ -201,10 +201,10 @@ def unchanged(changes: Changes) -> list[str]:
     """What people look for first, where nothing of it changed."""
     told = [] if changes.rules else ["RBAC"]
     found = changes.contents
-    if Content.ARGUMENTS not in found:
-        told.append("arguments, environment, resources and ports of the controllers")
     if Content.NETWORK_POLICY not in found:
         told.append("NetworkPolicies")
+    if Content.ARGUMENTS not in found:
+        told.append("the controllers' arguments, environment, resources and ports")
     return told
 
 

@@ -88,7 +88,7 @@ def test_a_line_is_given_to_releases_that_know_its_field() -> None:
     assert row.line_to_keep(Found(1), "v2.8.5") == ""
     assert "comes with" not in row.hint_for("v2.8.5")
     assert row.line_to_keep(Found(1), "v2.9.0") == "postRenderStrategy: nohooks"
-    assert row.hint_for("v2.9.0").startswith("The field comes with 2.9")
+    assert row.hint_for("v2.9.0").startswith("The field for it comes with 2.9: add it once the upgrade is done")
     assert row.line_to_keep(Found(1, "its own"), "v2.9.0") == "its own"
 
 
@@ -124,4 +124,10 @@ def test_gates_are_found_wherever_arguments_stand() -> None:
     assert gates_in([b"nothing", named]) == {"UseHelm3Defaults"}
     assert gates_in([]) == frozenset()
     gates = {row.gate for row in ROWS if row.gate}
-    assert gates_in([" ".join(gates).encode()]) == gates
+    assert gates_in([",".join(f"{gate}=false" for gate in gates).encode()]) == gates
+
+
+def test_no_gate_is_set_where_one_is_spoken_of() -> None:
+    """As the CRDs of helm-controller do, which stand in every installation's own manifest."""
+    told = b"description: Defaults to true (or false when UseHelm3Defaults feature gate is enabled)."
+    assert gates_in([told]) == frozenset()

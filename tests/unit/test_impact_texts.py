@@ -111,17 +111,17 @@ def test_rolling_back_a_patch_is_no_question_of_versions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("impact", "users"),
+    ("impact", "uses"),
     [
-        pytest.param({}, 0, id="nobody"),
-        pytest.param({"moves": MOVES, "moved": True}, 0, id="moved-in-the-same-commit"),
-        pytest.param({"moves": MOVES}, 2, id="moved-elsewhere"),
-        pytest.param({"lefts": [LEFT]}, 1, id="left"),
-        pytest.param({"lefts": [{**LEFT, "reason": "text"}]}, 0, id="a-text"),
+        pytest.param({}, "not used", id="nobody"),
+        pytest.param({"moves": MOVES, "moved": True}, "not used", id="moved-in-the-same-commit"),
+        pytest.param({"moves": MOVES}, "2 uses left", id="moved-elsewhere"),
+        pytest.param({"lefts": [LEFT]}, "1 use left", id="left"),
+        pytest.param({"lefts": [{**LEFT, "reason": "text"}]}, "not used", id="a-text"),
     ],
 )
-def test_who_still_uses_what_is_not_served_is_counted(impact: Mapping[str, Any], users: int) -> None:
-    assert f"· users left here: {users}\n" in body(of(impact))
+def test_who_still_uses_what_is_not_served_is_counted(impact: Mapping[str, Any], uses: str) -> None:
+    assert f"· {uses} here\n" in body(of(impact))
 
 
 def test_nothing_is_said_of_versions_that_are_all_served() -> None:
@@ -143,12 +143,12 @@ def test_what_is_moved_along_is_in_the_plan_and_in_the_message() -> None:
 
 def test_what_did_not_change_is_said_where_it_is_so() -> None:
     same = meaning(Impact(Changes()))
-    told = "- RBAC, arguments, environment, resources and ports of the controllers and NetworkPolicies: unchanged"
+    told = "- Unchanged: RBAC, NetworkPolicies and the controllers' arguments, environment, resources and ports"
     assert told in body(same)
     rules = Changes(rules=(RuleChange("ClusterRole/x", ("get secrets",)),))
-    assert "- Arguments, environment" in body(meaning(Impact(rules)))
+    assert "- Unchanged: NetworkPolicies and the controllers' arguments" in body(meaning(Impact(rules)))
     others = (Change(Content.ARGUMENTS, "Deployment/x", "spec", "`--x` added"),)
-    assert "- RBAC and NetworkPolicies: unchanged" in body(meaning(Impact(Changes(others=others))))
+    assert "- Unchanged: RBAC and NetworkPolicies\n" in body(meaning(Impact(Changes(others=others))))
 
 
 def test_a_long_list_of_changes_is_folded() -> None:
@@ -202,7 +202,7 @@ def test_many_kustomizations_are_counted_together() -> None:
         )
         for name in "abcd"
     ]
-    assert "- 8/8 patches of 4 kustomizations still apply\n" in body(proposal(*stated, name="all"))
+    assert "**Patches:** 8/8 patches of 4 kustomizations still apply.\n" in body(proposal(*stated, name="all"))
 
 
 KUBERNETES = "Look at the clusters' Kubernetes: v2.9.4 "

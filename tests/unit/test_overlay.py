@@ -285,7 +285,7 @@ def test_odd_entries_get_a_verdict_and_hold_nothing(entry: str) -> None:
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in all_cases()])
 def test_damage_is_no_traceback(case: OverlayCase) -> None:
     """Files as editors, merges and other tools leave them: a verdict, or none."""
-    dice = random.Random(case.name)
+    dice = random.Random(case.name)  # noqa: S311  (no secret)
     for _ in range(15):
         files = dict(case.files)
         path = dice.choice([each for each in sorted(files) if files[each]])

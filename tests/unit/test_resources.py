@@ -121,6 +121,23 @@ def test_what_yaml_cannot_hold_is_said(text: str, told: str) -> None:
     assert told in use.why
 
 
+@pytest.mark.parametrize("path", ["a.yaml", "a.md"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "source.toolkit.fluxcd.io/${" * 40_000,
+        "source.toolkit.fluxcd.io/{{" * 40_000,
+        "source.toolkit.fluxcd.io/" + "v" * 400_000,
+        "{ source.toolkit.fluxcd.io version:" + " " * 400_000,
+        "apiVersion: source.toolkit.fluxcd.io/v1\n" + "> - # " * 100_000 + "\n{{ }}",
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: " + "${{" * 100_000 + "\n{{ }}",
+    ],
+)
+def test_odd_lines_take_no_time(path: str, text: str) -> None:
+    found = find(path, text.encode(), GROUPS)
+    assert len(found.uses if found else ()) == text.count("/v1\n")
+
+
 def test_an_object_tells_its_values_and_whether_they_may_be_replaced() -> None:
     text = f"a: 1\n---\n{RESOURCE.decode()}  labels: &l {{a: b}}\nspec:\n  values: {{list: [1, two], labels: *l}}\n"
     found = find("a.yaml", text.encode(), GROUPS)

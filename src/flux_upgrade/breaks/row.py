@@ -91,7 +91,10 @@ class Row(NamedTuple):
             return self.hint
         # What the API server says of a field that it does not know: https://github.com/fluxcd/flux2/issues/4479
         minor = ".".join(map(str, precedence(self.keep_since)[:2]))
-        order = f"The field comes with {minor}: before the upgrade, the API server refuses it."
+        order = (
+            f"The field for it comes with {minor}: add it once the upgrade is done, "
+            "since the API server refuses it before."
+        )
         return f"{order} {self.hint}".rstrip()
 
 

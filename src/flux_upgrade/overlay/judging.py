@@ -130,14 +130,13 @@ def _frozen(found: Finding, step: Step, was: Outcome, now: Outcome) -> Finding |
 
 
 def _pinned(step: Step, touch: Touch) -> list[Pinned]:
-    # A suffix goes behind the release's own tag.
-    if touch.after is None or touch.before.is_opaque or (isinstance(step, Images) and step.suffix):
+    if touch.after is None or not touch.before.is_release or (isinstance(step, Images) and step.follows):
         return []
     return pinned(touch.before.data, touch.after.data)
 
 
 def _kept(step: Step, was: Sequence[Touch], touch: Touch) -> list[Kept]:
-    if touch.after is None or not touch.is_changed or touch.before.is_opaque:
+    if touch.after is None or not touch.before.is_release or not touch.is_changed:
         return []
     name = touch.before.current.unversioned
     old = next((each.before for each in was if each.before.current.unversioned == name), None)

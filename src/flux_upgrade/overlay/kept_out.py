@@ -117,15 +117,18 @@ class Pinned(NamedTuple):
     new: Image
     mine: Image
 
+    @property
+    def is_another(self) -> bool:
+        """A digest beside the release's own tag is taken to be that tag's."""
+        digests = {self.new.digest, self.mine.digest} - {""}
+        return self.new.tag != self.mine.tag or len(digests) > 1
+
 
 def pinned(new: Any, mine: Any) -> list[Pinned]:
     """Containers whose tag or digest is another one than the release's; a mirror of the same tag is none."""
     first, second = (dict(_images((), represent(each))) for each in (new, mine))
-    return [
-        Pinned(image, second[path])
-        for path, image in first.items()
-        if path in second and image[1:] != second[path][1:]
-    ]
+    pairs = (Pinned(image, second[path]) for path, image in first.items() if path in second)
+    return [each for each in pairs if each.is_another]
 
 
 def _images(path: Path, node: Node) -> Iterator[tuple[Path, Image]]:

@@ -35,6 +35,11 @@ class Images:
         """See Step."""
         return f"image {self.name}"
 
+    @property
+    def follows(self) -> bool:
+        """Whether it puts a suffix behind the release's own tag, whatever that is."""
+        return bool(self.suffix) and not (self.new_tag or self.digest)
+
     def apply(self, items: Items) -> Outcome:
         """See Step."""
         # kustomize leaves the schemas of CRDs alone.
@@ -45,7 +50,7 @@ class Images:
     def _put(self, item: Item) -> Touch:
         data = self._replaced(item.data)
         # A suffix is put behind the tag twice: two filters of kustomize's look for images.
-        return put(item, self._replaced(data) if self.suffix and not (self.new_tag or self.digest) else data)
+        return put(item, self._replaced(data) if self.follows else data)
 
     def _in(self, data: Any) -> Iterator[str]:
         return (image for image in images_of(data) if self._matches(image))
@@ -77,7 +82,7 @@ class Images:
         name = self.new_name or image.repository
         if self.new_tag or self.digest:
             return Image(name, self.new_tag, self.digest)
-        if self.suffix:
+        if self.follows:
             return Image(name, image.tag + self.suffix, "")
         return image._replace(repository=name)
 

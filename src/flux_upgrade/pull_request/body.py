@@ -134,6 +134,7 @@ def _upgraded(view: View) -> Iterator[str]:
     proof = facts.proof(view)
     is_short = view.is_one or len(proof) == 1
     yield f"**Proof:** {'. '.join(proof)}." if is_short else f"**Proof**\n{bullets(view.limited(proof))}"
+    yield from _patches(view)
     yield from _changes(view)
     yield from migration.along(view)
     yield from _digests(view)
@@ -146,6 +147,14 @@ def _upgraded(view: View) -> Iterator[str]:
     if changed:
         yield f"**Install flags that change**, as was asked for:\n{bullets(view.limited(changed))}"
     yield from _kept(view)
+
+
+def _patches(view: View) -> Iterator[str]:
+    patches = list(meaning.patches(view))
+    if len(patches) == 1:
+        yield f"**Patches:** {patches[0]}."
+    elif patches:
+        yield f"**Patches**\n{bullets(view.limited(patches))}"
 
 
 def _changes(view: View) -> Iterator[str]:

@@ -185,22 +185,22 @@ def _break(view: View, hits: Sequence[Hit]) -> str:
     """One rule: what changes, where it is met, and the line that keeps the old behaviour."""
     first = hits[0]
     source = f"([Flux {plain(first.since)}]({defused(first.source)}))"
-    told = f"{sentences(MARKDOWN, first.told, first.hint)} {source}"
+    told, hint = f"{sentences(MARKDOWN, first.told)} {source}", sentences(MARKDOWN, first.hint)
     keeps = {hit.keep for hit in hits}
-    if keeps == {""}:
-        return _listed(view, f"{told} Met in", (hit_place(hit, MARKDOWN) for hit in hits))
-    if len(keeps) == 1:
-        told += f" To keep the old behaviour: {code(first.keep)} in"
-        return _listed(view, told, (hit_place(hit, MARKDOWN) for hit in hits))
-    lines = [f"{hit_place(hit, MARKDOWN)}: {code(hit.keep) if hit.keep else 'look at it'}" for hit in hits]
-    return f"{told} To keep the old behaviour:\n{bullets(view.limited(lines))}"
+    if len(keeps) > 1:
+        lines = [
+            f"{hit_place(hit, MARKDOWN)}: {code(hit.keep) if hit.keep else 'look at it'}" for hit in hits
+        ]
+        return f"{_said(told, hint, 'To keep the old behaviour')}:\n{bullets(view.limited(lines))}"
+    places = [hit_place(hit, MARKDOWN) for hit in hits]
+    where = f"To keep the old behaviour: {code(first.keep)} in" if first.keep else "Met in"
+    if len(places) <= _FEW:
+        return _said(told, f"{where} {', '.join(places)}.", hint)
+    return f"{_said(told, hint, where)}:\n{bullets(view.limited(places))}"
 
 
-def _listed(view: View, told: str, places: Iterable[str]) -> str:
-    shown = list(places)
-    if len(shown) <= _FEW:
-        return f"{told} {', '.join(shown)}."
-    return f"{told}:\n{bullets(view.limited(shown))}"
+def _said(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))
 
 
 def _kubernetes(view: View) -> Iterator[str]:

@@ -19,7 +19,6 @@ from flux_upgrade.manifests.residue import VERSION_LABEL, Edit, Op
 from flux_upgrade.markdown import code, counted, plain, table
 from flux_upgrade.phrases import edit_phrase, place_of, proof_phrase
 from flux_upgrade.plan import Found, Plan, Resources
-from flux_upgrade.pull_request import meaning
 from flux_upgrade.pull_request.view import Proved, View, in_order
 
 _VALUE = 60
@@ -63,7 +62,7 @@ def proof(view: View) -> list[str]:
         lines.append(plain(checksums(view)))
     if view.pins:
         lines.append(pins_phrase(view))
-    return [*lines, *meaning.patches(view)]
+    return lines
 
 
 def drift(view: View) -> Iterator[str]:

@@ -79,12 +79,11 @@ def _gone(known: Known, view: View) -> Iterator[str]:
 def _same(changes: Changes) -> Iterator[str]:
     same = unchanged(changes)
     if same:
-        told = listed(same)
-        yield f"{told[:1].upper()}{told[1:]}: unchanged"
+        yield f"Unchanged: {listed(same)}"
 
 
 def patches(view: View) -> Iterator[str]:
-    """Lines of proof: how many patches still apply, and what there is to say of the others."""
+    """How many patches still apply, and what there is to say of the others; a line each."""
     overlays = {each.path: each for known in view.known if (each := known.impact.overlay) is not None}
     found = [each for path in sorted(overlays) if (each := overlays[path]).findings or each.builder]
     if len(found) > _FEW:

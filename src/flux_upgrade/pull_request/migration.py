@@ -41,7 +41,8 @@ def along(view: View) -> Iterator[str]:
     """What an upgrade moves in its own commit."""
     if view.moved:
         files = counted(len(view.moved), "file")
-        yield f"**Moved along:** {uses_of(_moves(view))} in {files}\n\n{_table(view)}"
+        told = f"{uses_of(_moves(view))} in {files}, to API versions that {view.proposal.target} serves"
+        yield f"**Moved along:** {told}\n\n{_table(view)}"
         yield from _details(view)
 
 

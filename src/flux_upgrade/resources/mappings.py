@@ -94,9 +94,8 @@ def _resource(entries: Entries, around: Surroundings, groups: Groups) -> Iterato
     who = _who(entries, is_whole=is_whole)
     place = around.role or (Place.EMBEDDED if is_whole else Place.REFERENCE)
     if named is not None:
-        yield Found(
-            node, *named, place, who, _why(around, place, who, named[1]), is_whole and not is_list(entries)
-        )
+        why = _why(around, place, who, named[1])
+        yield Found(node, *named, place, who, why, is_object=is_whole and not is_list(entries))
     elif is_variable(node.value):
         yield Found(node, "", "", Place.TEMPLATE, who, _DECIDED)
 

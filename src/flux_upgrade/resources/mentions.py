@@ -11,7 +11,10 @@ from flux_upgrade.values import NamedTuple
 
 _VERSION = r"v\d+(?:(?:alpha|beta)\d+)?(?![\w-]|\.\d)"
 """https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/"""
-_PUT_IN = r"\w{0,20}(?:\$\{[^}\s]{1,80}\}|\$\([^)\s]{1,80}\)|\$[A-Za-z_]\w{0,80}|\{\{.{1,80}?\}\}|<<.{1,80}?>>|<%.{1,80}?%>)\w{0,20}"
+_PUT_IN = (
+    r"\w{0,20}(?:\$\{[^}\s]{1,80}\}|\$\([^)\s]{1,80}\)|\$[A-Za-z_]\w{0,80}"
+    r"|\{\{.{1,80}?\}\}|<<.{1,80}?>>|<%.{1,80}?%>)\w{0,20}"
+)
 """A version that something else puts there: Flux, kustomize, Helm, a ResourceSet, ERB."""
 _VERSION_KEY = re.compile(r"""version(?<![\w./-]version)\\?["']?\s*[:=]\s*[^\w\s]*v""")
 
@@ -47,7 +50,7 @@ class Groups:
         # What all names end with: a pattern that begins with plain characters is soon searched for.
         self._mark = posixpath.commonprefix([name[::-1] for name in names])[::-1]
         mark = re.escape(self._mark)
-        self._mention = re.compile(rf"{mark}(?=\\?/)\\?/({_VERSION}|{_PUT_IN})", re.ASCII)
+        self._mention = re.compile(rf"{mark}\\?/({_VERSION}|{_PUT_IN})", re.ASCII)
         self._alone = re.compile(rf"{mark}(?![\w./-])", re.ASCII)
         self._spelled = re.compile(rf"{mark}(?:\\?/\w*)?\\[^/]", re.ASCII)
 
@@ -92,7 +95,9 @@ class Groups:
     def _ending(self, text: str, end: int) -> str:
         """The group that ends there; empty where it is none of them."""
         for name in self.names:
-            if text.endswith(name, 0, end) and _BEFORE.search(text, max(end - len(name) - 2, 0), end - len(name)):
+            if text.endswith(name, 0, end) and _BEFORE.search(
+                text, max(end - len(name) - 2, 0), end - len(name)
+            ):
                 return name
         return ""
 

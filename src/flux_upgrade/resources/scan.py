@@ -19,25 +19,10 @@ from flux_upgrade.textedit import decoded
 
 _MANIFESTS = (".yaml", ".yml", ".json")
 _TEMPLATES = (".tmpl", ".tpl", ".gotmpl", ".tftpl", ".template", ".j2", ".jinja", ".jinja2", ".erb")
-_TEXTS = (
-    *(".md", ".mdx", ".markdown", ".txt", ".adoc", ".asciidoc", ".rst"),
-    *(
-        ".sh",
-        ".bash",
-        ".ps1",
-        ".tf",
-        ".hcl",
-        ".tofu",
-        ".cue",
-        ".jsonnet",
-        ".libsonnet",
-        ".pkl",
-        ".star",
-        ".k",
-    ),
-    *(".k", ".ts", ".js", ".py", ".go", ".rb", ".nix"),
-)
-SUFFIXES = (*_MANIFESTS, *_TEMPLATES, *_TEXTS, *NAMES)
+_DOCUMENTS = (".md", ".mdx", ".markdown", ".txt", ".adoc", ".asciidoc", ".rst")
+_SCRIPTS = (".sh", ".bash", ".ps1", ".tf", ".tofu", ".hcl", ".cue", ".jsonnet", ".libsonnet", ".pkl", ".k")
+_PROGRAMS = (".ts", ".js", ".py", ".go", ".rb", ".nix", ".star")
+SUFFIXES = (*_MANIFESTS, *_TEMPLATES, *_DOCUMENTS, *_SCRIPTS, *_PROGRAMS, *NAMES)
 """Of the names of files that are looked at."""
 
 

@@ -46,6 +46,8 @@ class _Spot(NamedTuple):
     document: Document
     node: Node
     around: Surroundings
+    is_telling: bool
+    """Whether it may tell something without a mention in it: by aliases, by group and version apart."""
     is_shared: bool = False
     """An anchor or an alias stands for it, or for something that it is a part of."""
 
@@ -74,19 +76,23 @@ class Structure:
     def _read(self, passage: Passage, around: Surroundings) -> None:
         for document in reversed([*documents(passage)]):
             begin, end = document.offset(0), document.offset(len(document.text))
-            if not self._between(begin, end) and not self._groups.are_apart(document.text):
+            are_apart = self._groups.are_apart(document.text)
+            if not are_apart and not self._between(begin, end):
                 continue
             try:
                 root = document.root
             except Unreadable as error:
                 self.broken.append(Broken(begin, end, error.message))
-            else:
-                # A text that is nothing but a text would be read for ever.
-                role = Place.TEXT if isinstance(root, ScalarNode) else around.role
-                self._waiting.append(_Spot(document, root, around._replace(role=role)))
+                continue
+            # A text that is nothing but a text would be read for ever.
+            role = Place.TEXT if isinstance(root, ScalarNode) else around.role
+            is_telling = are_apart or bool(document.shared)
+            self._waiting.append(_Spot(document, root, around._replace(role=role), is_telling))
 
     def _look(self, spot: _Spot) -> None:
         node = spot.node
+        if not spot.is_telling and not self._of(spot, node):
+            return
         if id(node) in spot.document.shared:
             if id(node) in self._seen:
                 return
@@ -103,7 +109,7 @@ class Structure:
     def _wait(self, spot: _Spot, step: Step, node: Node, role: Place | None, target: Subject) -> None:
         path = (*spot.around.path, step)
         around = Surroundings(path, role or role_of(path), target)
-        self._waiting.append(_Spot(spot.document, node, around, spot.is_shared))
+        self._waiting.append(_Spot(spot.document, node, around, spot.is_telling, spot.is_shared))
 
     def _mapping(self, spot: _Spot, node: MappingNode) -> None:
         entries = entries_of(node)
@@ -181,17 +187,17 @@ class Structure:
         """One use for a mention: the one that tells most, of what an anchor is taken for."""
         group, version, _, start, end = mention
         known = self.uses.get(start)
-        if known is None or _rank(each.who, each.place) > _rank(Subject(known.kind), known.place):
+        if known is None or _rank(each.who.kind, each.place) > _rank(known.kind, known.place):
             line, at = self.file.line(start), spot.around.path
             self.uses[start] = Use(
                 self._path, line, group, version, *each.who, each.place, start, end, each.why, at
             )
 
-    def _of(self, spot: _Spot, node: ScalarNode) -> list[Mention]:
+    def _of(self, spot: _Spot, node: Node) -> list[Mention]:
         """Those in the spelling of a scalar."""
         return self._between(*self._span_of(spot, node))
 
-    def _span_of(self, spot: _Spot, node: ScalarNode) -> tuple[int, int]:
+    def _span_of(self, spot: _Spot, node: Node) -> tuple[int, int]:
         offset = spot.document.offset
         return offset(node.start_mark.index), offset(node.end_mark.index)
 
@@ -199,5 +205,5 @@ class Structure:
         return self.mentions[bisect_left(self._starts, begin) : bisect_left(self._starts, end)]
 
 
-def _rank(who: Subject, place: Place) -> tuple[bool, bool]:
-    return bool(who.kind), place in (Place.RESOURCE, Place.EMBEDDED, Place.PATCH)
+def _rank(kind: str, place: Place) -> tuple[bool, bool]:
+    return bool(kind), place in (Place.RESOURCE, Place.EMBEDDED, Place.PATCH)

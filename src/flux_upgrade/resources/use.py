@@ -36,15 +36,17 @@ class Use(NamedTuple):
     group: str
     """``source.toolkit.fluxcd.io``."""
     version: str
-    """``v1beta2``."""
+    """``v1beta2``; ``${VERSION}`` where something else puts it there, ``v1.*`` where it is a pattern."""
     kind: str
+    """``HelmRelease``; ``HelmReleaseList`` of a List with an ``apiVersion`` of its own."""
     name: str
     namespace: str
     place: Place
     start: int
     """Offset of the version's first character (not the group's) in the text; see ``textedit``."""
     end: int
+    """Between the two stands the version, or, where ``why`` says that it is not spelled out, more."""
     why: str = ""
     """Why it must not be changed, in a clause; empty where it may be."""
     at: tuple[str | int, ...] = ()
-    """Path of the object that it belongs to inside of its document: empty for the document itself."""
+    """Path of what it stands in inside of its document, through texts: empty for the document itself."""

@@ -142,7 +142,7 @@ class Object:
         return self.document.passage.line(self.document.offset(node.start_mark.index))
 
     def key_line_at(self, *path: Step) -> int:
-        """The line of the key that leads to what stands at the path; for an item of a list, as ``line_at``."""
+        """The line of the key that leads to what is at the path; for an item of a list, as ``line_at``."""
         parent, _ = self._walk(path[:-1])
         entries = parent.value if isinstance(parent, MappingNode) else ()
         key = next((key for key, _ in entries if key.value == path[-1]), None)

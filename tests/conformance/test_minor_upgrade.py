@@ -1,0 +1,88 @@
+"""The pull request of a real minor upgrade, as the action opens it, with everything that it has to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from conformance.real_files import regenerator_of
+from convergence.fleet import Fleet, fleet_at
+from e2e.fleet import plain
+from flux_upgrade.manifests.options import InstallOptions
+from real_parts import require_program
+
+pytestmark = pytest.mark.real_part("shared data")
+
+GOLDEN = Path(__file__).parent / "minor_upgrade"
+MANIFEST = "clusters/production/flux-system/gotk-components.yaml"
+COMPONENTS = (
+    "source-controller",
+    "kustomize-controller",
+    "helm-controller",
+    "notification-controller",
+    "image-reflector-controller",
+    "image-automation-controller",
+)
+RAN = (("v2.6.1", "2025-06-03"), ("v2.7.5", "2025-12-01"), ("v2.8.8", "2026-05-26"))
+"""What the cluster was at, and from when on."""
+KUSTOMIZATION = "clusters/production/flux-system/kustomization.yaml"
+BROKEN = b"""\
+# switched off, to find out who still uses it
+- target:
+    kind: CustomResourceDefinition
+    name: alerts.notification.toolkit.fluxcd.io
+  patch: |
+    - op: replace
+      path: /spec/versions/0/served
+      value: false
+"""
+"""The index of v1beta2, which is that of v1beta3 from v2.9.0 on."""
+CONFIG = "migrate: with-upgrade\nkubernetes-version: 1.34\n"
+
+
+def written() -> dict[str, bytes]:
+    root = GOLDEN / "repository"
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
+    }
+
+
+@pytest.fixture
+def fleet(releases: Path, tmp_path: Path) -> Iterator[Fleet]:
+    require_program("kustomize")
+    regenerator = regenerator_of(releases)
+    with fleet_at(tmp_path, written(), CONFIG) as fleet:
+        fleet.source, fleet.token = releases, fleet.hub.token("app")
+        for tag, day in RAN:
+            fleet.hub.clock.set(f"{day}T09:00:00Z")
+            options = InstallOptions(tag)._replace(components=COMPONENTS)
+            content = regenerator.regenerate(options).text.encode()
+            fleet.people.push("", {MANIFEST: content}, f"Flux {tag}\n")
+        fleet.hub.clock.set("2026-08-20T06:00:00Z")
+        yield fleet
+
+
+def test_pull_request(fleet: Fleet, request: pytest.FixtureRequest) -> None:
+    ran = fleet.run()
+    assert (ran.code, ran.outcome) == (0, "opened"), ran.log + ran.err
+    (pull,) = fleet.repository.pulls.values()
+    check(request, "pull_request.md", f"<!-- {pull.title} -->\n{pull.body}")
+
+
+def test_a_broken_patch_holds_it(fleet: Fleet, request: pytest.FixtureRequest) -> None:
+    kustomization = fleet.repository.files()[KUSTOMIZATION] + BROKEN
+    fleet.people.push("", {KUSTOMIZATION: kustomization}, "Find out who uses v1beta2 of Alert\n")
+    ran = fleet.run()
+    assert (ran.code, ran.outcome) == (0, "held"), ran.log + ran.err
+    assert not fleet.repository.pulls
+    check(request, "held.md", ran.summary)
+    check(request, "held.txt", ran.log)
+
+
+def check(request: pytest.FixtureRequest, name: str, text: str) -> None:
+    golden, told = GOLDEN / name, plain(text)
+    if request.config.getoption("--update-golden"):
+        golden.write_text(told, encoding="utf-8")
+    assert told == golden.read_text(encoding="utf-8")
