@@ -21,6 +21,7 @@ from pathlib import Path
 
 from flux_upgrade import action_yml, cli, config, errors
 from flux_upgrade.arguments import build_parser
+from flux_upgrade.arguments_shared import BOOL
 from flux_upgrade.breaks.row import Span
 from flux_upgrade.breaks.table import ROWS
 from flux_upgrade.decision import HoldReason
@@ -395,7 +396,9 @@ def _spelling(action: argparse.Action) -> str:
     if not action.option_strings:
         return f"`[{action.metavar}]`" if action.nargs == "?" else f"`{action.metavar}`"
     value = "|".join(action.choices) if action.choices else str(action.metavar or action.dest.upper())
-    shown = "" if action.nargs == 0 else f"[={value}]" if action.nargs == "?" else f"={value}"
+    shown = (
+        "" if action.nargs == 0 else f"[={value}]" if action.nargs == "?" or value == BOOL else f"={value}"
+    )
     short = [f"`{each}`, " for each in action.option_strings if not each.startswith("--")]
     return "".join([*short, f"`{action.option_strings[-1]}{shown}`"])
 

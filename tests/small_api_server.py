@@ -46,6 +46,14 @@ class SmallApiServer:
         """``flux migrate``: all objects are written once more, and the others forgotten."""
         self.stored = {name: {_storage(crd)} for name, crd in self.crds.items()}
 
+    @property
+    def served(self) -> set[tuple[str, str]]:
+        """Groups with the versions that it answers for."""
+        specs = [each["spec"] for each in self.crds.values()]
+        return {
+            (spec["group"], each["name"]) for spec in specs for each in spec["versions"] if each["served"]
+        }
+
     def faults(self, resource: Mapping[str, Any]) -> Iterator[str]:
         """Why it would not be taken as it is; fields that it would drop are faults, too."""
         group, _, version = resource["apiVersion"].partition("/")

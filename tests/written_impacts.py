@@ -67,11 +67,18 @@ def migrated(stated: Stated, files: Mapping[str, str]) -> tuple[Migrated, ...]:
         found = use(each, files)
         edit = Replacement(found.start, found.end, found.version, each["to"])
         moves.setdefault(found.path, []).append(
-            Move(found, each["to"], (edit,), tuple(each.get("fields", ())))
+            Move(
+                found,
+                each["to"],
+                (edit,),
+                tuple(each.get("fields", ())),
+                was_served=each.get("was_served", True),
+            )
         )
     for each in stated.get("lefts", ()):
         found = use(each, files)
         left = Left(found, Reason(each["reason"]), each.get("detail", ""), each.get("hint", ""))
+        left = left._replace(is_broken_already=each.get("is_broken_already", False))
         lefts.setdefault(found.path, []).append(left)
     return tuple(
         Migrated(path, files[path].encode(), tuple(moves.get(path, ())), tuple(lefts.get(path, ())))

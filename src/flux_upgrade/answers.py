@@ -33,7 +33,7 @@ def answers_of(  # noqa: PLR0913 two sources, and the four facts that select fro
     ``branches``: those of its team, one for each subject. ``asked``: what this run was told to approve.
     """
     muted: list[Muted] = []
-    approved = list(asked)
+    approved = [*asked, *_carried(branches, path)]
     for branch in branches:
         approved += _cut_off(branch)
         reopened: set[str] = set()
@@ -53,7 +53,49 @@ def answers_of(  # noqa: PLR0913 two sources, and the four facts that select fro
         elif issue.is_open and APPROVED in issue.labels:
             approved.append(minor_of(state.target))
     migrated, unmigrated = _migrated(branches, path, current)
-    return Answers(tuple(dict.fromkeys(muted)), tuple(dict.fromkeys(approved)), tuple(migrated), unmigrated)
+    return Answers(
+        tuple(dict.fromkeys(muted)),
+        tuple(dict.fromkeys(approved)),
+        tuple(migrated),
+        unmigrated,
+        tuple(_stored(branches)),
+        tuple(_moved(branches, path)),
+    )
+
+
+def _moved(branches: Iterable[Branch], path: str) -> Iterator[str]:
+    """What merged pull requests moved for the installation at ``path``."""
+    for branch in branches:
+        for pull in branch.pulls:
+            state = state_of(pull) if pull.state is PullState.MERGED else None
+            if state is not None and markers.target_of(state, path):
+                yield from state.moved
+
+
+def _carried(branches: Iterable[Branch], path: str) -> Iterator[str]:
+    """What was approved of an upgrade with the manifests that were moved for it, and since merged.
+
+    It counts until the upgrade itself is proposed: what is said then is newer.
+    """
+    found = [(pull, state) for branch in branches for pull in branch.pulls if (state := state_of(pull))]
+    for pull, state in found:
+        is_migration = state.subject == Subject.MIGRATION and pull.state is PullState.MERGED
+        if not is_migration or not state.approval or not markers.target_of(state, path):
+            continue
+        if not any(
+            each.subject != Subject.MIGRATION
+            and minor_of(each.target) == minor_of(state.target)
+            and other.number > pull.number
+            for other, each in found
+        ):
+            yield state.approval
+
+
+def _stored(branches: Iterable[Branch]) -> Iterator[str]:
+    """What was read in histories, and is written in what is open."""
+    for branch in branches:
+        state = state_of(branch.open_pull) if branch.open_pull is not None else None
+        yield from state.stored if state is not None else ()
 
 
 def _migrated(branches: Iterable[Branch], path: str, current: str) -> tuple[list[str], str]:

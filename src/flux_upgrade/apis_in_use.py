@@ -11,7 +11,7 @@ from flux_upgrade.migration.apis import Apis
 from flux_upgrade.migration.migrate import migrate
 from flux_upgrade.migration.schema import Schema
 from flux_upgrade.migration.together import together
-from flux_upgrade.migration.values import Left, Migrated, Move
+from flux_upgrade.migration.values import Migrated
 from flux_upgrade.ports import Spread, Tree
 from flux_upgrade.resources.scan import find
 from flux_upgrade.values import NamedTuple
@@ -19,23 +19,6 @@ from flux_upgrade.values import NamedTuple
 _AT_A_TIME = 4
 _Question = tuple[str, str, str] | None
 """Group, kind and version of a schema; None: the releases in between."""
-
-
-class InUse(NamedTuple):
-    """What a repository uses that a release does not serve."""
-
-    files: tuple[Migrated, ...]
-    """In the order of their paths."""
-
-    @property
-    def moves(self) -> tuple[Move, ...]:
-        """Uses that can be moved to another version."""
-        return tuple(move for file in self.files for move in file.moves)
-
-    @property
-    def lefts(self) -> tuple[Left, ...]:
-        """Uses that stay."""
-        return tuple(left for file in self.files for left in file.lefts)
 
 
 def in_use(
@@ -71,7 +54,7 @@ def in_use(
             again += each.again
             known.learn(each.asked)
         paths = again
-    return together(sorted(files, key=lambda file: file.path))
+    return together(sorted(files, key=lambda file: file.path), tree)
 
 
 class _Looked(NamedTuple):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import re
+from itertools import pairwise
 
 from flux_upgrade import __version__
 from flux_upgrade.arguments_shared import (
+    BOOL,
     CONFIG,
     boolean,
     boolean_text,
@@ -27,7 +30,7 @@ from flux_upgrade.manifests.options import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from typing import NoReturn
 
 PROGRAM = "flux-upgrade"
@@ -38,6 +41,10 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, hint=f"see `{self.prog} --help`")
+
+    def format_help(self) -> str:
+        # argparse has no way to say that a flag is complete without its value.
+        return re.sub(rf" {BOOL}(?: {{1,2}}(?=  ))?", f"[={BOOL}]", super().format_help())
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -61,6 +68,7 @@ def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
     booleans = {
         word for each in actions if each.type in (boolean, boolean_text) for word in each.option_strings
     }
+    _no_value_apart(words, booleans)
     # A boolean by itself is true, as Flux reads its own; its value never is the next word.
     given = [f"{word}=true" if word in booleans else word for word in words]
     asked, unknown = parser.parse_known_args(given)
@@ -73,6 +81,16 @@ def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
             hint=f"see `{parser.prog} --help`",
         )
     return asked
+
+
+def _no_value_apart(words: Sequence[str], booleans: Collection[str]) -> None:
+    """Raises UsageError for ``--ladder false``, which says true of the flag, and names a folder ``false``."""
+    for word, following in pairwise(words):
+        if word in booleans and following in ("true", "false"):
+            raise UsageError(
+                f"the value of {word} does not go into a word of its own: did you mean '{word}={following}'?",
+                hint=f"a file or a folder of that name is ./{following}",
+            )
 
 
 def _source(parser: argparse.ArgumentParser) -> None:
@@ -110,7 +128,7 @@ def _render(parser: argparse.ArgumentParser) -> None:
         ("--watch-all-namespaces", "false: watch the namespace of Flux alone"),
         ("--network-policy", "false: no NetworkPolicy objects"),
     ):
-        parser.add_argument(name, type=boolean, default=True, metavar="BOOL", help=f"{told} (default: true)")
+        parser.add_argument(name, type=boolean, default=True, metavar=BOOL, help=f"{told} (default: true)")
     flag("--log-level", told=f"one of {', '.join(LOG_LEVELS)}", default=plain.log_level)
     flag("--cluster-domain", told="the cluster's internal DNS domain", default=plain.cluster_domain)
     listed("--toleration-keys", "keys of the taints that the controllers tolerate")
@@ -171,7 +189,7 @@ def _policy(parser: argparse.ArgumentParser) -> None:
         "--check-images",
         type=boolean,
         default=None,
-        metavar="BOOL",
+        metavar=BOOL,
         help="false: propose a release without asking the registry, where it is not ghcr.io/fluxcd, for its "
         "images (default: what the config file says, else true)",
     )

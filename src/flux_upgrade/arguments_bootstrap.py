@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from flux_upgrade.arguments_shared import CONFIG, boolean_text, declare_docker, declare_releases, list_of
+from flux_upgrade.arguments_shared import (
+    BOOL,
+    CONFIG,
+    boolean_text,
+    declare_docker,
+    declare_releases,
+    list_of,
+)
 from flux_upgrade.bootstrap.durations import nanoseconds
 from flux_upgrade.bootstrap.flag import Flag, Group, Kind
 from flux_upgrade.bootstrap.flag_table import FLAGS
@@ -21,7 +28,7 @@ _DESCRIPTION = (
     "Set Flux up in a repository: the files that `flux bootstrap` of that version would write, into the "
     "checkout, by pull request or by push; with --kubeconfig into the cluster, too."
 )
-_KINDS = {Kind.BOOLEAN: "BOOL", Kind.LIST: "LIST", Kind.DURATION: "DURATION", Kind.NUMBER: "NUMBER"}
+_KINDS = {Kind.BOOLEAN: BOOL, Kind.LIST: "LIST", Kind.DURATION: "DURATION", Kind.NUMBER: "NUMBER"}
 _OURS = (
     ("--flags", "FLAGS", "the flags of Flux below in one text: a YAML mapping, or words like path=staging"),
     ("--config", "FILE", f"the config file, whose key bootstrap says the same (default: {CONFIG})"),

@@ -8,6 +8,8 @@ from flux_upgrade.manifests.options import parse_bool
 
 DEFAULT_SOURCE = "github"
 CONFIG = ".github/flux-upgrade.yaml"
+BOOL = "BOOL"
+"""What a boolean flag takes, or does not: see ``arguments.parse``."""
 
 
 def boolean(text: str) -> bool:
@@ -89,7 +91,7 @@ def declare_impact(parser: argparse.ArgumentParser) -> None:
         "--ladder",
         type=boolean,
         default=None,
-        metavar="BOOL",
+        metavar=BOOL,
         help=f"false: propose one jump, even where it takes several releases to get there {config} true)",
     )
     declare_scan(parser)
@@ -103,7 +105,7 @@ def declare_impact(parser: argparse.ArgumentParser) -> None:
         "--migrated",
         type=boolean,
         default=False,
-        metavar="BOOL",
+        metavar=BOOL,
         help="true: `flux migrate` ran in the clusters, with the release that they are at (default: false)",
     )
 

@@ -5,12 +5,14 @@ Nearly every run finds nothing to do, and imports none of what reads manifests a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 
 from flux_upgrade.errors import ReleaseNotFound, Unreadable
 from flux_upgrade.kinds import Change, Installation
+from flux_upgrade.neighbours import Neighbours
 from flux_upgrade.plan import Found, Terms, Upgrade
 from flux_upgrade.ports import Builder, FileHistory, Pasts, Tree
 from flux_upgrade.values import NamedTuple
@@ -18,7 +20,6 @@ from flux_upgrade.versions import precedence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-
     from flux_upgrade.impact import Impact
     from flux_upgrade.manifests.changes.values import Changes
     from flux_upgrade.manifests.crds import Crd, Served
@@ -51,8 +52,7 @@ class Jump(NamedTuple):
     found: Found
     upgrade: Upgrade
     terms: Terms
-    others: tuple[str, ...] = ()
-    """The releases that the other clusters of the repository are at, tags."""
+    around: Neighbours = Neighbours()
 
     @property
     def crosses_minor(self) -> bool:
@@ -68,9 +68,13 @@ class Contents:
         self._files: dict[tuple[str, ...], tuple[FluxFile, ...]] = {}
         self._changes: dict[tuple[bytes, bytes], Changes] = {}
         self._pasts: dict[str, Pasts] = {}
+        self._moved: dict[tuple[str, str, Neighbours, tuple[str, ...]], tuple[Migrated, ...]] = {}
 
     def impact(self, jump: Jump) -> Impact:
-        """What the jump means. Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive, Unreadable."""
+        """What the jump means, but for what ran before, see ``looked_back``.
+
+        Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive, Unreadable.
+        """
         from flux_upgrade.impact import Impact
         from flux_upgrade.kubernetes_versions import fit
 
@@ -85,9 +89,9 @@ class Contents:
             return found
         from flux_upgrade.breaks.find import find, gates_in
 
-        files = self._flux_files(jump)
+        files = [each for each in self._flux_files(jump) if not jump.around.is_theirs(each.path)]
         migrated = self._migrated(jump, files)
-        stored = self._stored(jump, found.changes)
+        stored = self._stored(jump, found.changes, Pasts())
         current, target = jump.found.version, jump.upgrade.target
         return found._replace(
             files=migrated,
@@ -96,6 +100,23 @@ class Contents:
             stored=stored,
             hops=self._hops(jump, migrated, stored),
         )
+
+    def looked_back(self, jump: Jump, impact: Impact) -> Impact:
+        """With what the history of the installation tells, unless an earlier run has written it down."""
+        from flux_upgrade.stored.memory import Question, read
+
+        if not self._takes_away(impact.changes):
+            return impact
+        answers = jump.terms.answers
+        asked = Question(
+            jump.path, jump.found.content, jump.found.version, jump.upgrade.target, answers.migrated
+        )
+        found = read(answers.stored, asked)
+        if found is None:
+            if jump.path not in self._pasts:
+                self._pasts[jump.path] = self._history.of(jump.path)
+            found = self._stored(jump, impact.changes, self._pasts[jump.path])
+        return impact._replace(stored=found)
 
     def _beside(self, path: str) -> Iterable[bytes]:
         """The files of an installation's folder: what patches the controllers' arguments stands there."""
@@ -167,20 +188,28 @@ class Contents:
                 found.append(self._apis.at(tag))
         return tuple(found)
 
-    def _migrated(self, jump: Jump, files: Iterable[FluxFile]) -> tuple[Migrated, ...]:
+    def _migrated(self, jump: Jump, files: Sequence[FluxFile]) -> tuple[Migrated, ...]:
+        """What is moved, and what is left. The same for all that go from one release to another."""
+        key = (jump.found.version, jump.upgrade.target, jump.around, jump.terms.scan)
+        if key not in self._moved:
+            self._moved[key] = tuple(self._moving(jump, files))
+        return self._moved[key]
+
+    def _moving(self, jump: Jump, files: Iterable[FluxFile]) -> Iterable[Migrated]:
         from flux_upgrade.migration.apis import Apis
         from flux_upgrade.migration.migrate import migrate
         from flux_upgrade.migration.together import together
 
-        current = next(iter(self._known(jump.found.version)), None)
-        apis = Apis(
-            current,
+        shared = Apis(
+            next(iter(self._known(jump.found.version)), None),
             self._apis.at(jump.upgrade.target),
-            self._known(*jump.others),
+            self._known(*jump.around.releases),
             self._apis.schema,
             self._apis.between(jump.found.version, jump.upgrade.target),
         )
-        return together([found for file in files if (found := migrate(file, apis)) is not None])
+        own = replace(shared, others=())
+        found = (migrate(file, own if jump.around.is_own(file.path) else shared) for file in files)
+        return together([each for each in found if each is not None], self._sources.tree)
 
     def _orphaned(self, jump: Jump, changes: Changes | None, files: Iterable[FluxFile]) -> Iterable[Use]:
         """Resources whose CRD goes away with a controller."""
@@ -196,30 +225,31 @@ class Contents:
                 if (use.group, use.kind) in kinds and use.place in (Place.RESOURCE, Place.EMBEDDED):
                     yield use
 
-    def _stored(self, jump: Jump, changes: Changes | None) -> Stored:
-        """What the API server would refuse. Nobody is asked about the past where nothing is taken away."""
+    @staticmethod
+    def _takes_away(changes: Changes | None) -> bool:
+        """Whether a version of an API goes that the cluster may have stored."""
+        return changes is not None and any(each.removed for each in changes.crds)
+
+    def _stored(self, jump: Jump, changes: Changes | None, pasts: Pasts) -> Stored:
+        """What the API server would refuse."""
         from flux_upgrade.stored.values import Stored
 
         change = jump.upgrade.change
-        if (
-            changes is None
-            or not isinstance(change, Change)
-            or not any(each.removed for each in changes.crds)
-        ):
+        if not isinstance(change, Change) or not self._takes_away(changes):
             return Stored()
         from flux_upgrade.stored.refused import stored
 
-        if jump.path not in self._pasts:
-            self._pasts[jump.path] = self._history.of(jump.path)
-        past, ran = self._pasts[jump.path], jump.terms.answers.migrated
-        return stored(past, jump.found.content, self._crds(change.new), ran, jump.found.version)
+        ran = jump.terms.answers.migrated
+        return stored(pasts, jump.found.content, self._crds(change.new), ran, jump.found.version)
 
     def _hops(self, jump: Jump, files: Iterable[Migrated], stored: Stored) -> tuple[str, ...]:
         """The way around what one step cannot do; empty where it can, or where there is none."""
         from flux_upgrade.migration.values import Reason
 
         lefts = [left for file in files for left in file.lefts]
-        if not stored.after_migrate and all(left.reason is not Reason.NO_BRIDGE for left in lefts):
+        if not stored.after_migrate and not any(
+            left.reason is Reason.NO_BRIDGE and left.blocks for left in lefts
+        ):
             return ()
         uses = [*(left.use for left in lefts), *(move.use for file in files for move in file.moves)]
         from flux_upgrade.ladder import hops

@@ -29,8 +29,9 @@ from flux_upgrade.forge import (
     UpdatePull,
 )
 from flux_upgrade.markers import State
-from flux_upgrade.plan import Migration, Plan, Upgrade, files_after
+from flux_upgrade.plan import files_after
 from flux_upgrade.proposal import Proposal, Surroundings
+from flux_upgrade.remembered import state_for
 
 _PLAN = "Flux-Upgrade-Plan"
 _OPENED = ("opened", "It was approved, and is a pull request now.")
@@ -79,7 +80,7 @@ def converge(proposal: Proposal, around: Surroundings, repository: Repository) -
         before="" if head is None else head.oid,
         commit=None if fits else _commit(proposal, around, repository, markers.OPENING),
         title=pull_request.title(proposal, around),
-        body=pull_request.body(proposal, around, _state(proposal, around)),
+        body=pull_request.body(proposal, around, state_for(proposal, around)),
         is_draft=proposal.is_pending,
         status=_status(proposal, around),
         extras=_extras(proposal),
@@ -104,9 +105,30 @@ def converge_without(branch: Branch, issue: Issue | None, closed: str, why: str)
     return Convergence((*steps, *_closed(issues, closed, why)), pull=pull)
 
 
+def converge_held(branch: Branch, hold: Hold, *, sees_statuses: bool) -> Convergence:
+    """What is open, and would break something if it were merged now: a draft that says so."""
+    pull, head = branch.open_pull, branch.head
+    # Where people have taken our text away, or nobody can read it, there is no place to say so.
+    state = markers.state_of(pull.body) if pull is not None else None
+    if pull is None or head is None or state is None or not markers.is_ours(head):
+        return Convergence(pull=pull)
+    body = pull_request.held(pull.body, state._replace(pending=True), hold)
+    status = Status(markers.PROOF, "failure", f"held: {hold.reason}")
+    step = UpdatePull(
+        pull=pull,
+        branch=branch.name,
+        before=head.oid,
+        body=body if body.strip() != pull.body.replace("\r\n", "\n").strip() else None,
+        make_draft=not pull.is_draft,
+        status=status if sees_statuses and head.statuses.get(status.context) != status.state else None,
+    )
+    idle = UpdatePull(pull=pull, branch=step.branch, before=step.before)
+    return Convergence(() if step == idle else (step,), pull=pull)
+
+
 def instead_of_draft(proposal: Proposal, around: Surroundings) -> OpenIssue:
     """The issue that says what a draft would, where the forge has none."""
-    title, body = pull_request.issue(proposal, around, _state(proposal, around))
+    title, body = pull_request.issue(proposal, around, state_for(proposal, around))
     return OpenIssue(title, body, (markers.PENDING,))
 
 
@@ -122,7 +144,7 @@ def _update(
         return Convergence(hold=_of(proposal, edited(pull.url)), pull=pull)
     remake = asked or pull.is_conflicting or not is_planned(head.message, pull_request.plan_digest(proposal))
     before = state_of(pull) or State(proposal.slug, proposal.subject, proposal.target)
-    state = _state(proposal, around)
+    state = state_for(proposal, around)
     title = pull_request.title(proposal, around)
     is_ours = before.title == markers.digest_of(pull.title)
     if not is_ours:
@@ -180,7 +202,7 @@ def _closed(issues: Iterable[Issue], closed: str, why: str) -> Iterator[UpdateIs
 
 
 def _kept_issue(proposal: Proposal, around: Surroundings, issue: Issue) -> tuple[Step, ...]:
-    _, ours = pull_request.issue(proposal, around, _state(proposal, around))
+    _, ours = pull_request.issue(proposal, around, state_for(proposal, around))
     body = new_body(issue.body, ours)
     return () if body is None else (UpdateIssue(issue, body),)
 
@@ -222,32 +244,6 @@ def _commit(proposal: Proposal, around: Surroundings, repository: Repository, *n
 def _files(proposal: Proposal, repository: Repository) -> Mapping[str, tuple[str, bytes]]:
     after = files_after(proposal.upgrades)
     return {path: (repository.files[path].mode, content) for path, content in after.items()}
-
-
-def _state(proposal: Proposal, around: Surroundings) -> State:
-    return State(
-        group=proposal.slug,
-        subject=proposal.subject,
-        target=proposal.target,
-        pending=proposal.is_pending,
-        approval=proposal.approval,
-        title=markers.digest_of(pull_request.title(proposal, around)),
-        paths=tuple(
-            sorted(
-                {
-                    markers.path_entry(path, upgrade.target, proposal.target)
-                    for plan, upgrade in proposal.upgrades
-                    for path in _about(plan, upgrade)
-                }
-            )
-        ),
-        migrate=",".join(proposal.migrates_at),
-    )
-
-
-def _about(plan: Plan, upgrade: Upgrade) -> tuple[str, ...]:
-    """The installations that a pull request is about, whatever files it changes."""
-    return upgrade.change.waiting if isinstance(upgrade.change, Migration) else (plan.path,)
 
 
 def _status(proposal: Proposal, around: Surroundings) -> Status:

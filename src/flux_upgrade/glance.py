@@ -23,6 +23,8 @@ class Searched(NamedTuple):
     paths: frozenset[str]
     manifests: frozenset[str] = frozenset()
     """Those that have to be readable. What else cannot be read is too large, or none of ours."""
+    ignored: frozenset[str] = frozenset()
+    """Files that would be searched, did the config file not want them to be left alone."""
 
 
 class Suspects(NamedTuple):
@@ -34,6 +36,8 @@ class Suspects(NamedTuple):
     """Files that may pin Flux."""
     unread: tuple[tuple[str, Unreadable], ...] = ()
     """Manifests that cannot be read, and why."""
+    ignored: tuple[str, ...] = ()
+    """Files that are left alone, and would be worth a closer look."""
 
 
 def searched(tree: Tree, below: str, config: Config) -> Searched:
@@ -41,8 +45,6 @@ def searched(tree: Tree, below: str, config: Config) -> Searched:
     scans = {group.scan for group in (config.default, *config.groups)}
 
     def is_wanted(path: str) -> bool:
-        if config.is_ignored(path):
-            return False
         if () in scans:
             return True
         from flux_upgrade.config.patterns import match
@@ -52,7 +54,9 @@ def searched(tree: Tree, below: str, config: Config) -> Searched:
     # A folder that cannot be listed is a candidate as well, and found to be unreadable.
     manifests = frozenset(path for each in tree.candidates() if is_wanted(path := below + each))
     named = frozenset(path for each in tree.named(SUFFIXES) if is_wanted(path := below + each))
-    return Searched(manifests | named, manifests)
+    paths = manifests | named
+    ignored = frozenset(filter(config.is_ignored, paths))
+    return Searched(paths - ignored, manifests - ignored, ignored)
 
 
 def suspects(
@@ -62,7 +66,7 @@ def suspects(
     glance = _Glance(target)
 
     def look(paths: Sequence[str]) -> Suspects:
-        uses, pins, unread = [], [], []
+        uses, pins, unread, ignored = [], [], [], []
         for path in paths:
             try:
                 content = tree.read(path)
@@ -72,11 +76,13 @@ def suspects(
                 continue
             if path in searched.paths and glance.may_use(content):
                 uses.append(path)
+            if path in searched.ignored and glance.may_use(content):
+                ignored.append(path)
             if path in pinning and may_pin(path, content):
                 pins.append(path)
-        return Suspects(tuple(uses), tuple(pins), tuple(unread))
+        return Suspects(tuple(uses), tuple(pins), tuple(unread), tuple(ignored))
 
-    found = list(spread(look, sorted(searched.paths.union(pinning)), _AT_A_TIME))
+    found = list(spread(look, sorted(searched.paths.union(searched.ignored, pinning)), _AT_A_TIME))
     return Suspects(*(tuple(each for some in field for each in some) for field in zip(*found, strict=True)))
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from flux_upgrade.answers import minor_of
 from flux_upgrade.config.values import Migrate
-from flux_upgrade.decision import Hold, HoldReason
+from flux_upgrade.decision import Hold, HoldReason, Subject
 from flux_upgrade.errors import ApiRemoved
 from flux_upgrade.markdown import counted
+from flux_upgrade.markers import content_entry
 from flux_upgrade.plan import Terms, Upgrade
+from flux_upgrade.policy import Muted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.impact import Impact
+    from flux_upgrade.migration.values import Migrated
 
 _NAMED = 3
 """Places that a hold names; the report has all of them."""
@@ -56,16 +60,55 @@ def _holds(upgrade: Upgrade, impact: Impact, terms: Terms) -> Iterator[Hold]:
             _by_hand(impact, target),
         )
     if impact.moves and terms.migrate is Migrate.BEFORE:
-        files = len({each.use.path for each in impact.moves})
-        are, them = ("is", "it") if len(impact.moves) == 1 else ("are", "them")
-        yield Hold(
-            HoldReason.MIGRATION_PENDING,
-            f"{counted(len(impact.moves), 'resource')} in {counted(files, 'file')} {are} to be moved to API "
-            f"versions that {target} serves",
-            f"merge what moves {them} first, and let Flux reconcile it",
-        )
+        yield _moved_first(upgrade, impact, terms)
     yield from _unmigrated(target, impact, terms)
     yield from _overlay(upgrade, impact)
+
+
+def _moved_first(upgrade: Upgrade, impact: Impact, terms: Terms) -> Hold:
+    files = len({each.use.path for each in impact.moves})
+    are, them = ("is", "it") if len(impact.moves) == 1 else ("are", "them")
+    hint = f"merge what moves {them} first, and let Flux reconcile it"
+    refused = None if upgrade.candidate.approval else closed_migration(upgrade, terms)
+    if refused is not None:
+        hint = (
+            f"{refused.where} would move {them}, and was {refused.reason.replace('-', ' ')}: reopen it, move "
+            f"{them} by hand, approve {minor_of(upgrade.target)}, or set `migrate: with-upgrade`"
+        )
+    back = [file.path for file in impact.files if file.moves and is_back(file, terms)]
+    if back:
+        hint = f"what moved {_listed(back)} was merged and reverted: move {them} by hand"
+    return Hold(
+        HoldReason.MIGRATION_PENDING,
+        f"{counted(len(impact.moves), 'resource')} in {counted(files, 'file')} {are} to be moved to API "
+        f"versions that {upgrade.target} serves",
+        hint,
+    )
+
+
+def is_back(file: Migrated, terms: Terms) -> bool:
+    """Whether people have reverted what was moved: the file is as it was before."""
+    moved = terms.answers.moved
+    return bool(moved) and content_entry(file.path, file.content) in moved
+
+
+def closed_migration(upgrade: Upgrade, terms: Terms) -> Muted | None:
+    """A person's answer to the manifests that were to be moved for this release."""
+    minor = minor_of(upgrade.target)
+    found = (each for each in terms.answers.muted if each.subject is Subject.MIGRATION)
+    return next((each for each in found if minor_of(each.target) == minor), None)
+
+
+def moved_elsewhere(upgrade: Upgrade) -> Hold:
+    """Files that this upgrade needs moved are moved in the pull request of another one."""
+    return Hold(
+        HoldReason.MIGRATION_PENDING,
+        "manifests are moved in the pull request of another cluster, to API versions that "
+        f"{upgrade.target} serves",
+        "merge that one first",
+        subject=upgrade.subject,
+        target=upgrade.target,
+    )
 
 
 def _overlay(upgrade: Upgrade, impact: Impact) -> Iterator[Hold]:
@@ -96,7 +139,7 @@ def _out_of_reach(target: str, impact: Impact, terms: Terms) -> Iterator[Hold]:
         yield Hold(
             HoldReason.BLOCKED_BY_API_REMOVAL,
             f"one step is not enough: {' → '.join(impact.hops)}",
-            f"go to {first} first (--to {first}), or jump all the same with --ladder false",
+            f"go to {first} first (--to {first}), or jump all the same with --ladder=false",
         )
     elif impact.stored.after_migrate and not impact.hops:
         refused = impact.stored.after_migrate[0]

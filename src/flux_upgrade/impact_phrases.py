@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from flux_upgrade.breaks.values import Hit
 from flux_upgrade.decision import HoldReason
 from flux_upgrade.impact import Impact
 from flux_upgrade.kubernetes_versions import Support
-from flux_upgrade.manifests.changes.values import Changes, Content, CrdChange
 from flux_upgrade.markdown import counted
-from flux_upgrade.migration.values import Left, Migrated, Move
-from flux_upgrade.overlay.values import Finding, Overlay, Verdict
+from flux_upgrade.migration.values import Left, Migrated, Move, Reason
+from flux_upgrade.overlay.values import Finding
 from flux_upgrade.resources.use import Place, Use
 from flux_upgrade.stored.values import Ran, Refused
 from flux_upgrade.values import NamedTuple
@@ -73,7 +72,15 @@ def use_line(use: Use, style: Style) -> str:
 
 def move_line(move: Move, style: Style) -> str:
     """Where a version is used, and what it becomes."""
-    return f"{use_line(move.use, style)} → {style.code(move.to)}"
+    today = " (not served today either)" if is_broken_already(move) else ""
+    return f"{use_line(move.use, style)} → {style.code(move.to)}{today}"
+
+
+def is_broken_already(each: Move | Left) -> bool:
+    """Whether it is known that Flux cannot apply it today either."""
+    if isinstance(each, Move):
+        return not each.was_served
+    return each.is_broken_already or each.reason is Reason.UNREADABLE
 
 
 def in_the_way(reason: HoldReason, impact: Impact, style: Style) -> list[str]:
@@ -163,88 +170,6 @@ def _minor(minor: tuple[int, int]) -> str:
 def _tested(support: Support) -> str:
     assert support.tested is not None  # noqa: S101 both callers have seen to it
     return " to ".join(map(_minor, support.tested))
-
-
-def unserved(changes: Changes) -> dict[str, list[str]]:
-    """Version → kinds that are not served in it any more; both sorted."""
-    found: dict[str, list[str]] = {}
-    for crd in changes.crds:
-        for version in (*crd.unserved, *crd.removed):
-            found.setdefault(version, []).append(crd.kind)
-    return {version: sorted(kinds) for version, kinds in sorted(found.items())}
-
-
-def unserved_line(changes: Changes, style: Style) -> str:
-    """``v1beta2 of Alert and Provider; v1beta1 of Receiver``; empty where all stay."""
-    return "; ".join(
-        f"{style.code(version)} of {listed(map(style.plain, kinds))}"
-        for version, kinds in unserved(changes).items()
-    )
-
-
-def in_cluster(impact: Impact) -> Changes | None:
-    """Of what the kustomization beside the manifest makes of it, where that was built."""
-    overlay = impact.overlay
-    return overlay.built if overlay is not None and overlay.built is not None else impact.changes
-
-
-def said_apart(changes: Changes, images: Collection[tuple[str, str, str]]) -> Changes:
-    """Without what is told in a line or a table of its own: ``images``, versions that are not served."""
-    crds = (each._replace(unserved=(), removed=()) for each in changes.crds)
-    return changes._replace(
-        controllers=tuple(each for each in changes.controllers if each not in images or not all(each)),
-        crds=tuple(each for each in crds if each != CrdChange(each.name, each.kind, each.group)),
-    )
-
-
-def unchanged(changes: Changes) -> list[str]:
-    """What people look for first, where nothing of it changed."""
-    told = [] if changes.rules else ["RBAC"]
-    found = changes.contents
-    if Content.NETWORK_POLICY not in found:
-        told.append("NetworkPolicies")
-    if Content.ARGUMENTS not in found:
-        told.append("the controllers' arguments, environment, resources and ports")
-    return told
-
-
-def way_back(changes: Changes) -> list[CrdChange]:
-    """CRDs whose storage version is one that they did not have before: the old ones would be refused."""
-    return [each for each in changes.crds if each.storage is not None and each.storage[1] in each.added]
-
-
-def restored(changes: Changes) -> list[CrdChange]:
-    """CRDs whose storage version is another one that they had before."""
-    return [each for each in changes.crds if each.storage is not None and each.storage[1] not in each.added]
-
-
-def applied(overlay: Overlay) -> tuple[int, int]:
-    """How many of its patches still apply, and how many there are."""
-    still = [each for each in overlay.findings if each.verdict in (Verdict.APPLIES, Verdict.FROZEN)]
-    return len(still), len(overlay.findings)
-
-
-def patches_line(overlay: Overlay, style: Style) -> str:
-    """How many still apply, and who says so."""
-    still, of = applied(overlay)
-    apply = "patch still applies" if of == 1 else "patches still apply"
-    told = f"{still}/{of} {apply}" if of else "Nothing is patched"
-    built = ""
-    if overlay.unbuilt:
-        built = f", not built: {style.plain(overlay.unbuilt)}"
-    elif overlay.builder and not overlay.failed:
-        built = f", {style.plain(overlay.builder)} builds it before and after"
-    return f"{told} ({style.code(overlay.path)}{built})"
-
-
-def remarkable(overlay: Overlay) -> list[Finding]:
-    """Of no danger, and not as it should be: what does nothing, cannot be told, or is broken already."""
-    return [
-        each
-        for each in overlay.findings
-        if each.verdict in (Verdict.IDLE, Verdict.UNKNOWN)
-        or (each.verdict is Verdict.BREAKS and each.already)
-    ]
 
 
 def sentences(style: Style, *told: str) -> str:

@@ -54,6 +54,15 @@ class State(NamedTuple):
     """Why we closed it; empty for one that a person closed."""
     migrate: str = ""
     """The releases at which `flux migrate` has run once the box is ticked, tags with commas between."""
+    stored: tuple[str, ...] = ()
+    """What was read in the history, see ``stored.memory``."""
+    moved: tuple[str, ...] = ()
+    """``content_entry`` of each file whose resources are moved, as far as there is room."""
+
+
+def content_entry(path: str, content: bytes) -> str:
+    """An entry of ``State.moved``: a file as it was before."""
+    return digest_of(f"{path}\0{hashlib.sha256(content).hexdigest()}")
 
 
 def path_entry(path: str, target: str, highest: str) -> str:
@@ -119,13 +128,17 @@ def state_of(body: str) -> State | None:
     except (ValueError, RecursionError):
         return None
     known = {name: told[name] for name in State._fields if name in told}
-    paths = known.pop("paths", [])
+    paths, stored, moved = (known.pop(name, []) for name in ("paths", "stored", "moved"))
     kinds = {"pending": bool}
     if not {"group", "subject", "target"} <= set(known) or not isinstance(paths, list):
         return None
     if any(not isinstance(value, kinds.get(name, str)) for name, value in known.items()):
         return None
-    return State(**known, paths=tuple(map(str, paths)))
+    return State(**known, paths=_texts(paths), stored=_texts(stored), moved=_texts(moved))
+
+
+def _texts(told: object) -> tuple[str, ...]:
+    return tuple(map(str, told)) if isinstance(told, list) else ()
 
 
 def replaced(body: str, ours: str) -> str | None:

@@ -24,11 +24,11 @@ from flux_upgrade.policy import Answers
 from flux_upgrade.together import together
 from flux_upgrade.upgrade import ManifestPlanner
 from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import precedence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.contents import Contents
+    from flux_upgrade.neighbours import Neighbours
     from flux_upgrade.pins import PinPlanner
     from flux_upgrade.weighing import Weigher
 
@@ -92,6 +92,8 @@ class Gathered(NamedTuple):
     """Path, commit of the base → why the checkout differs from the base there."""
     contents: Contents | None = None
     """What upgrades mean for the repository; None: nobody looks."""
+    elsewhere: Callable[[], Sequence[str]] = tuple
+    """The releases of clusters that are ignored, or outside of what was named: tags. Asked late."""
 
 
 def branches_of(team: Team, config: Config) -> tuple[str, ...]:
@@ -185,7 +187,7 @@ class _Teams:
             yield TeamPlan(
                 team,
                 tuple(plan for cluster in team.clusters for plan in plans[id(cluster)]),
-                tuple(map(self._guards.differing, self._migrations.get(team.slug, ()))),
+                tuple(map(self._guards.differing, self._moved(team))),
             )
 
     def _cluster(self, team: Team, cluster: Cluster) -> Sequence[Plan]:
@@ -229,7 +231,7 @@ class _Teams:
             return planner.carried_out(subjected, candidate)
 
         try:
-            weighed = weigher.weigh(plan, subjected, team.slug, self._others(cluster), redirect)
+            weighed = weigher.weigh(plan, subjected, team.slug, self._neighbours(cluster), redirect)
         except Unreadable as error:
             hold = Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable)
             return plan._replace(decisions=(hold,))
@@ -245,16 +247,17 @@ class _Teams:
 
         return Weigher(self._gathered.contents)
 
-    def _others(self, cluster: Cluster) -> tuple[str, ...]:
-        """The releases that the other clusters are at."""
-        found = (
-            member.installation.version
-            for team in self._gathered.teams
-            for each in team.clusters
-            if each is not cluster and not each.is_tools
-            for member in each.members[:1]
-        )
-        return tuple(sorted({version for version in found if version}, key=precedence))
+    def _moved(self, team: Team) -> Iterator[Plan]:
+        """The files that are moved for a team, and not for one that needs nobody's approval any more."""
+        for plan in self._migrations.get(team.slug, ()):
+            if self._weigher is not None and self._weigher.is_of(plan.path, team.slug):
+                yield plan
+
+    def _neighbours(self, cluster: Cluster) -> Neighbours:
+        from flux_upgrade.neighbours import neighbours_of
+
+        clusters = (each for team in self._gathered.teams for each in team.clusters)
+        return neighbours_of(cluster, clusters, self._gathered.elsewhere())
 
     def _version(self, plans: Sequence[Plan]) -> str:
         """What the cluster is at when its tools are changed; empty where that is not known."""

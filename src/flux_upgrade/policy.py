@@ -87,6 +87,11 @@ class Answers(NamedTuple):
     """Releases at which `flux migrate` ran in the cluster, tags."""
     unmigrated: str = ""
     """Address of the merged pull request in which nobody has ticked yet that it ran; empty: there is none."""
+    stored: tuple[str, ...] = ()
+    """What earlier runs read in the history, see ``stored.memory``."""
+    moved: tuple[str, ...] = ()
+    """What was moved by merged pull requests, ``markers.content_entry``: if it is there again, it was
+    reverted."""
 
 
 def decide(
@@ -257,7 +262,12 @@ def refused(answers: Answers, subject: Subject, target: str) -> Hold | None:
 
 def _mutes(answers: Answers) -> _Mutes:
     parsed = ((Version.parse(each.target), each) for each in answers.muted)
-    return tuple((version, each) for version, each in parsed if version is not None)
+    return tuple(
+        (version, each)
+        for version, each in parsed
+        # Who does not want manifests to be moved so has said nothing of the release.
+        if version is not None and each.subject is not Subject.MIGRATION
+    )
 
 
 def _refusal(muted: _Mutes, subject: Subject, asked: Version) -> Hold | None:

@@ -36,6 +36,14 @@ _ENDS_A_PROPOSAL = {
     HoldReason.DRIFT,
 }
 
+_BREAKS = {
+    HoldReason.BLOCKED_BY_API_REMOVAL,
+    HoldReason.COMPONENT_IN_USE,
+    HoldReason.KUBERNETES_TOO_OLD,
+    HoldReason.MIGRATION_PENDING,
+    HoldReason.OVERLAY_BREAKS,
+}
+
 _SETTINGS = {
     HoldReason.OUT_OF_RANGE: ("out-of-range", "The range in the settings does not allow it any more."),
     HoldReason.NEEDS_APPROVAL: (
@@ -88,6 +96,12 @@ def _left(planned: TeamPlan, upgrades: Sequence[tuple[Plan, Upgrade]]) -> Iterat
 def is_held(plan: Plan) -> bool:
     """Whether something is in the way that a person should know of."""
     return any(hold.reason not in _AS_IT_SHOULD_BE for hold in plan.holds)
+
+
+def in_the_way(planned: TeamPlan, subject: Subject) -> Hold | None:
+    """What an open pull request about ``subject`` would break, were it merged now."""
+    holds = (hold for plan in planned.plans for hold in plan.holds)
+    return next((hold for hold in holds if hold.subject is subject and hold.reason in _BREAKS), None)
 
 
 def no_longer_needed(

@@ -30,7 +30,7 @@ from flux_upgrade.leftovers import leftovers, question_about
 from flux_upgrade.planning import Gathered, TeamPlan, branches_of, plan_teams, unused_approvals
 from flux_upgrade.ports import Forge
 from flux_upgrade.proposal import Proposal, Surroundings
-from flux_upgrade.proposals import no_longer_needed, proposals_of
+from flux_upgrade.proposals import in_the_way, no_longer_needed, proposals_of
 from flux_upgrade.results import Action, Result, Round
 
 TYPE_CHECKING = False
@@ -226,7 +226,7 @@ class _Acting:
         pull = branch.open_pull
         if pull is None and issue is None:
             return idle
-        from flux_upgrade.converge import Convergence, converge_without
+        from flux_upgrade.converge import Convergence, converge_held, converge_without
 
         state = state_of(pull) if pull is not None else None
         listed = {release.tag for release in self._gathered.releases}
@@ -234,7 +234,11 @@ class _Acting:
         if self._is_refused(idle):
             ending = (markers.SKIP, "It is not proposed again: the box was ticked.")
         if ending is None:
-            return self._take(Convergence(pull=pull), idle)
+            hold = in_the_way(planned, subject)
+            if hold is None:
+                return self._take(Convergence(pull=pull), idle)
+            seen = self._repository.sees_statuses
+            return self._take(converge_held(branch, hold, sees_statuses=seen), idle)
         return self._take(converge_without(branch, issue, *ending), idle)
 
     def tidy(self) -> Iterator[Result]:
@@ -296,6 +300,8 @@ class _Acting:
         try:
             return self._forge.take(step), isinstance(step, OpenIssue | UpdateIssue)
         except DraftsUnavailable:
+            if isinstance(step, UpdatePull):
+                return self._forge.take(step._replace(make_draft=False)), False
             if proposal is None or around is None:
                 raise
             from flux_upgrade.converge import instead_of_draft

@@ -9,7 +9,7 @@ from flux_upgrade.answers import minor_of
 from flux_upgrade.config.values import Migrate
 from flux_upgrade.contents import Contents, Jump
 from flux_upgrade.decision import Candidate, Hold, HoldReason, Subject
-from flux_upgrade.holding import held_by
+from flux_upgrade.holding import closed_migration, held_by, is_back, moved_elsewhere
 from flux_upgrade.kinds import Installation, Pin
 from flux_upgrade.kinds.pin import Role
 from flux_upgrade.plan import Migration, Plan, Resources, Subjected, Terms, Upgrade
@@ -21,6 +21,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.impact import Impact
     from flux_upgrade.migration.values import Migrated
+    from flux_upgrade.neighbours import Neighbours
+
+
+_MOVED_FIRST = (HoldReason.MIGRATION_PENDING, HoldReason.BLOCKED_BY_API_REMOVAL)
 
 
 class Weighed(NamedTuple):
@@ -40,13 +44,17 @@ class Weigher:
     """Asked about one installation after the other, in the order of the teams."""
 
     contents: Contents
-    _taken: dict[str, str] = field(default_factory=dict)
-    """Path of a file that is moved → the slug of the first team that has to."""
+    _taken: dict[str, tuple[str, bool]] = field(default_factory=dict)
+    """Path of a file that is moved → the slug of the team that does it, and whether it needs nobody."""
+
+    def is_of(self, path: str, team: str) -> bool:
+        """Whether a file is moved for that team, a slug."""
+        return path in self._taken and self._taken[path][0] == team
 
     def weigh(
-        self, plan: Plan, subjected: Subjected, team: str, others: tuple[str, ...], redirect: Redirect
+        self, plan: Plan, subjected: Subjected, team: str, around: Neighbours, redirect: Redirect
     ) -> Weighed:
-        """``team``: its slug. ``others``: the releases that other clusters are at.
+        """``team``: its slug. ``around``: what else there is.
 
         Raises as ``Contents.impact``.
         """
@@ -57,18 +65,35 @@ class Weigher:
             if not isinstance(each, Upgrade) or not _is_weighed(plan):
                 decisions.append(each)
                 continue
-            jump = Jump(subjected.path, subjected.installation, each, subjected.terms, others)
+            jump = Jump(subjected.path, subjected.installation, each, subjected.terms, around)
             upgrade = self._impact(each, jump, _later(plan, each), redirect)
             if isinstance(upgrade, Upgrade) and upgrade.impact is not None:
-                impacts[upgrade.subject] = upgrade.impact
-                moving = [file for file in upgrade.impact.files if file.moves]
-                own = [file for file in moving if self._taken.setdefault(file.path, team) == team]
                 hold = held_by(upgrade, subjected.terms)
-                if _is_apart(hold, subjected.terms):
-                    migrations += _migrations(own, plan, upgrade)
-                upgrade = hold or upgrade._replace(moved=tuple(own))
+                impact = upgrade.impact
+                if hold is None:
+                    # Nobody is asked about the past of what cannot go on anyway.
+                    impact = self.contents.looked_back(jump._replace(upgrade=upgrade), impact)
+                    upgrade = upgrade._replace(impact=impact)
+                    hold = held_by(upgrade, subjected.terms)
+                impacts[upgrade.subject] = impact
+                moving = [file for file in impact.files if file.moves and not is_back(file, subjected.terms)]
+                if _is_apart(upgrade, hold, subjected.terms):
+                    migrations += _migrations(self._take(moving, team, upgrade), plan, upgrade)
+                elif hold is None and moving:
+                    own = self._take(moving, team, upgrade)
+                    hold = None if len(own) == len(moving) else moved_elsewhere(upgrade)
+                    upgrade = upgrade._replace(moved=tuple(own))
+                upgrade = hold or upgrade
             decisions.append(upgrade)
         return Weighed(plan._replace(decisions=tuple(decisions), impacts=impacts), tuple(migrations))
+
+    def _take(self, files: Sequence[Migrated], team: str, upgrade: Upgrade) -> list[Migrated]:
+        """Those that this team moves: the first that has to, before one that waits for approval."""
+        for file in files:
+            _, is_settled = self._taken.get(file.path, ("", False))
+            if not is_settled and (upgrade.approved or file.path not in self._taken):
+                self._taken[file.path] = team, upgrade.approved
+        return [file for file in files if self.is_of(file.path, team)]
 
     def _impact(self, upgrade: Upgrade, jump: Jump, later: str, redirect: Redirect) -> Upgrade | Hold:
         """The upgrade with all that is known of it; to its first hop, where it cannot be made in one step.
@@ -127,10 +152,11 @@ def _gated(upgrade: Upgrade, terms: Terms) -> Upgrade:
     return upgrade._replace(candidate=upgrade.candidate._replace(approved=False, why=why.removeprefix("; ")))
 
 
-def _is_apart(hold: Hold | None, terms: Terms) -> bool:
+def _is_apart(upgrade: Upgrade, hold: Hold | None, terms: Terms) -> bool:
     """Whether manifests are moved in a pull request of their own now."""
-    reasons = (HoldReason.MIGRATION_PENDING, HoldReason.BLOCKED_BY_API_REMOVAL)
-    return terms.migrate is Migrate.BEFORE and hold is not None and hold.reason in reasons
+    if terms.migrate is not Migrate.BEFORE or hold is None or hold.reason not in _MOVED_FIRST:
+        return False
+    return bool(upgrade.candidate.approval) or closed_migration(upgrade, terms) is None
 
 
 def _migrations(files: Sequence[Migrated], plan: Plan, upgrade: Upgrade) -> Iterator[Plan]:

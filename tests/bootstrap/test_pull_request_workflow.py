@@ -50,7 +50,7 @@ def test_the_action_is_the_one_that_runs(repository: str, ref: str, expected: st
 def test_the_examples_are_told_apart(name: str) -> None:
     content = (EXAMPLES / name).read_bytes()
     if b"jobs:" in content:
-        assert upgrades(content) is not name.startswith("bootstrap-")
+        assert upgrades(content) is not name.startswith(("bootstrap-", "check-"))
 
 
 @pytest.mark.parametrize(

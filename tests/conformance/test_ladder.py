@@ -37,6 +37,7 @@ COMPONENTS = (
 )
 BOX = "`flux migrate` ran in"
 FLUX = ".toolkit.fluxcd.io"
+NAMED = re.compile(rb"\b([a-z]+\.toolkit\.fluxcd\.io)/(v\w+)")
 OLD = re.compile(rb"\.toolkit\.fluxcd\.io/v[12]beta[12]\b|version: .?v[12]beta[12]\b")
 PATCHED = ["file", "file", "inline", "json-6902", "json-file", "json-inline", "strategic-list"]
 EXPECTED = {
@@ -70,6 +71,11 @@ class Life:
         found = [*written_in(files), *self._build(files)]
         faults = [fault for each in found for fault in self.cluster.faults(each)]
         assert not faults, "\n".join(faults)
+        # References, and patches that another program applies, name versions as well.
+        named = {
+            match.groups() for path in files.keys() - {MANIFEST} for match in NAMED.finditer(files[path])
+        }
+        assert {(group.decode(), version.decode()) for group, version in named} <= self.cluster.served
 
     def _build(self, files: Mapping[str, bytes]) -> Iterator[Resource]:
         """As kustomize builds it, with all of its patches."""

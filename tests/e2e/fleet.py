@@ -57,10 +57,10 @@ class Fleet:
         self.hub.__exit__(kind, error, trace)
 
     def check_out(self, folder: str = "") -> Path:
-        """As actions/checkout does: the last commit of the default branch. ``folder``: its input ``path``."""
+        """As actions/checkout does with ``fetch-depth: 0``. ``folder``: its input ``path``."""
         shutil.rmtree(self.workspace, ignore_errors=True)
         self.workspace.mkdir()
-        git("clone", "--quiet", "--depth=1", f"file://{self.repository.git}", str(self.workspace / folder))
+        git("clone", "--quiet", f"file://{self.repository.git}", str(self.workspace / folder))
         return self.workspace
 
     def run(

@@ -104,9 +104,37 @@ def test_a_boolean_by_itself_is_true(words: list[str], *, network_policy: bool, 
     assert (given.network_policy, given.watch_all_namespaces) == (network_policy, watch_all)
 
 
-def test_a_boolean_never_takes_the_next_word() -> None:
-    with pytest.raises(UsageError, match="unknown argument 'false'"):
-        parse("render", ["--network-policy", "false"])
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("render", ["--network-policy", "false"]),
+        ("plan", ["--ladder", "false"]),
+        ("plan", [".", "--ladder", "true"]),
+        ("bootstrap", ["github", "--personal", "false"]),
+    ],
+)
+def test_the_value_of_a_boolean_is_no_word_of_its_own(command: str, words: list[str]) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse(command, words)
+    assert f"did you mean '{'='.join(words[-2:])}'?" in caught.value.message
+    assert f"./{words[-1]}" in caught.value.hint
+
+
+def test_a_path_may_follow_a_boolean() -> None:
+    for path in ("clusters", "./false", "falsehoods"):
+        given = parse("plan", ["--ladder", path])
+        assert (given.ladder, given.path) == (True, path)
+
+
+@pytest.mark.parametrize("command", ["plan", "render", "bootstrap"])
+def test_help_says_that_a_boolean_is_complete_without_its_value(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parse(command, ["--help"])
+    shown = capsys.readouterr().out
+    assert "[=BOOL]" in shown
+    assert " BOOL" not in shown
 
 
 @pytest.mark.parametrize("text", ["yes", "", "TrUe", "2", " true"])

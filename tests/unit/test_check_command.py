@@ -71,7 +71,8 @@ def test_what_clusters_run_is_found(tmp_path: Path, source: Path) -> None:
     ran = run(plant(tmp_path, files), source, "check", "--json")
     assert ran.value["running"] == ["v2.7.1", "v2.8.8"], "what people use is no cluster"
     plant(tmp_path, {".github/flux-upgrade.yaml": "ignore: [clusters/staging/]\n"})
-    assert run(tmp_path, source, "check", "--json").value["running"] == ["v2.8.8"]
+    running = run(tmp_path, source, "check", "--json").value["running"]
+    assert running == ["v2.7.1", "v2.8.8"], "one that is left alone runs all the same"
     ran = run(tmp_path, source, "check", "--json", "--from=2.6.4", "--from=v2.9.3")
     assert ran.value["running"] == ["v2.6.4", "v2.9.3"]
 
@@ -120,6 +121,34 @@ def test_patterns_narrow_the_search(tmp_path: Path, source: Path) -> None:
 
     assert checked() == ["a"]
     assert checked("--scan=*", "--scan=!a/") == ["c"], "what is ignored is left alone"
+
+
+def test_what_is_left_alone_is_said(tmp_path: Path, source: Path) -> None:
+    files = {f"vendor/{at}.yaml": resource(name=f"n{at}") for at in range(3)}
+    files |= {"vendor/served.yaml": resource("v1"), "vendor/other.yaml": "a: b\n", "a.yaml": resource()}
+    plant(tmp_path, files | {".git/HEAD": "", ".github/flux-upgrade.yaml": "ignore: ['vendor/']\n"})
+    ran = run(tmp_path, source, "check")
+    assert len(lines(ran)) == 1
+    assert "3 files with Flux's APIs were left alone (`ignore` in the config file)\n" in ran.out
+    assert run(tmp_path, source, "check", "--json").value["ignored"] == 3
+    # What was not to be searched, or is named itself, is not left alone by that key.
+    assert "left alone" not in run(tmp_path, source, "check", "--scan=a.yaml").out
+    assert "left alone" not in run(tmp_path, source, "check", "vendor/1.yaml").out
+    ran = run(tmp_path, source, "migrate", "--scan=vendor/1.yaml")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.endswith("1 file with Flux's APIs was left alone (`ignore` in the config file)\n")
+    assert (tmp_path / "vendor/1.yaml").read_text() == files["vendor/1.yaml"]
+
+
+def test_what_is_broken_today_does_not_pass_either(tmp_path: Path, source: Path) -> None:
+    """A new manifest with a version that went long ago is what a gate is for."""
+    plant(tmp_path, {CLUSTER: cluster(), "a.yaml": left(), "b.yaml": resource("v1beta1")})
+    ran = run(tmp_path, source, "check", "--json")
+    assert ran.code == 27
+    assert [(each["breaks"], each["path"]) for each in ran.value["uses"]] == [
+        (True, "a.yaml"),
+        (True, "b.yaml"),
+    ]
 
 
 def test_a_manifest_that_cannot_be_read_fails_the_check(tmp_path: Path, source: Path) -> None:

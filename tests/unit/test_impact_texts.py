@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from flux_upgrade import markers, pull_request
+from flux_upgrade.breaks.values import Hit
 from flux_upgrade.decision import HoldReason, Subject
 from flux_upgrade.impact import Impact
 from flux_upgrade.manifests.changes.values import Change, Changes, Content, CrdChange, RuleChange
@@ -143,12 +144,25 @@ def test_what_is_moved_along_is_in_the_plan_and_in_the_message() -> None:
 
 def test_what_did_not_change_is_said_where_it_is_so() -> None:
     same = meaning(Impact(Changes()))
-    told = "- Unchanged: RBAC, NetworkPolicies and the controllers' arguments, environment, resources and ports"
+    told = (
+        "- Unchanged: RBAC, NetworkPolicies and the controllers' arguments, environment, resources and ports"
+    )
     assert told in body(same)
     rules = Changes(rules=(RuleChange("ClusterRole/x", ("get secrets",)),))
     assert "- Unchanged: NetworkPolicies and the controllers' arguments" in body(meaning(Impact(rules)))
     others = (Change(Content.ARGUMENTS, "Deployment/x", "spec", "`--x` added"),)
     assert "- Unchanged: RBAC and NetworkPolicies\n" in body(meaning(Impact(Changes(others=others))))
+
+
+def test_what_a_patch_switches_off_is_said_besides() -> None:
+    """A patch by index, say, which meets the only version that is left."""
+    of_flux = Changes(crds=(CRD._replace(removed=("v1beta2",)),))
+    built = Changes(crds=(CRD._replace(removed=("v1beta2",), unserved=("v1beta3",)),))
+    overlay = Overlay("clusters/a/kustomization.yaml", (), "kustomize", built=built)
+    told = body(meaning(Impact(of_flux, overlay=overlay)))
+    assert "- No longer served: `v1beta2` of Alert" in told
+    assert "- API version no longer served: `notification.toolkit.fluxcd.io/v1beta3` of `Alert`" in told
+    assert "API version removed" not in told
 
 
 def test_a_long_list_of_changes_is_folded() -> None:
@@ -168,6 +182,63 @@ def test_what_a_build_makes_of_it_is_what_changes_in_the_cluster() -> None:
     assert "`Service/built`" in text
     assert "Service/manifest" not in text
     assert "Nothing is patched (`kustomization.yaml`, kustomize builds it before and after)" in text
+
+
+def test_what_nobody_could_look_at_is_said() -> None:
+    told = "**Not looked at:** what changes in the cluster, and patches over it."
+    assert told in body(of({"pin": True}))
+    assert "Not looked at" not in body(of())
+    both = proposal(
+        Stated(impact={}), Stated(path="clusters/b/flux-system/gotk-components.yaml", impact={"pin": True})
+    )
+    assert "**Not looked at:** what changes in the cluster of `clusters/b`, and patches over it." in body(
+        both
+    )
+
+
+def test_a_kustomization_that_was_not_built_is_told_though_nothing_is_found() -> None:
+    overlay = Overlay("k.yaml", (), unbuilt="a resource is remote")
+    text = body(meaning(Impact(Changes(), overlay=overlay)))
+    assert "**Patches:** Nothing is patched (`k.yaml`, not built: a resource is remote)." in text
+    assert "**Patches" not in body(meaning(Impact(Changes(), overlay=Overlay("k.yaml", ()))))
+
+
+def test_patches_that_did_nothing_before_either_are_one_line() -> None:
+    idle = [replace(FINDING, line=line, verdict=Verdict.IDLE, already=True) for line in (3, 9)]
+    text = body(meaning(Impact(Changes(), overlay=Overlay("k.yaml", tuple(idle)))))
+    assert "- As before, nothing is done by `k.yaml:3` and `k.yaml:9`\n" in text
+    assert "It lands elsewhere" not in text
+
+
+def moving(*broken: int) -> Proposal:
+    """``broken``: which of the moves are from a version that is not served today either."""
+    moves = [{**move, "was_served": at not in broken} for at, move in enumerate(MOVES)]
+    return migration({"version": "v2.8.8", "target": "v2.9.4", "waiting": ["a"], "moves": moves}, FILES)
+
+
+def test_no_release_is_said_to_serve_what_it_does_not() -> None:
+    broken, some, none = moving(0, 1), moving(1), moving()
+    cannot = "v2.8.8 does not serve the old version"
+    assert f"{cannot}s either: Flux cannot apply these manifests today.\n" in body(broken)
+    assert "serves both" not in body(broken) + pull_request.commit_message(broken, around())
+    assert f"{cannot} of these either: Flux cannot apply these manifests today.\n- `apps/b.yaml:1`\n" in body(
+        some
+    )
+    assert "v2.8.8 serves both versions of the others, so that" in body(some)
+    assert "serves both but for 1 place" in pull_request.commit_message(some, around()).replace("\n", " ")
+    for told in (broken, some):
+        assert "as long as v2.8.8 runs; what Flux cannot apply today, it cannot then either." in body(told)
+    assert "v2.8.8 serves both versions, so that" in body(none)
+    assert "as long as v2.8.8 runs.\n" in body(none)
+    assert "cannot apply" not in body(none)
+
+
+def test_before_merging_stands_once() -> None:
+    hit = Hit("r", "2.9", "It differs", "https://fluxcd.io/x", "a.yaml", 1, "HelmRelease", "a", "", "", "")
+    impact = Impact(Changes(), stored=Stored(said=(REFUSED,)), migrated=("v2.8.8",), breaks=(hit,))
+    text = body(meaning(impact))
+    assert text.count("**Before merging**") == 1
+    assert "**Ticked already**\n- [x]" in text
 
 
 FINDING = Finding("k.yaml", 3, "patch of Deployment/x", Verdict.BREAKS, "it lands elsewhere")
@@ -202,7 +273,9 @@ def test_many_kustomizations_are_counted_together() -> None:
         )
         for name in "abcd"
     ]
-    assert "**Patches:** 8/8 patches of 4 kustomizations still apply.\n" in body(proposal(*stated, name="all"))
+    assert "**Patches:** 8/8 patches of 4 kustomizations still apply.\n" in body(
+        proposal(*stated, name="all")
+    )
 
 
 KUBERNETES = "Look at the clusters' Kubernetes: v2.9.4 "

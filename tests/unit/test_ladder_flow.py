@@ -278,7 +278,10 @@ def test_no_jump_over_what_no_release_bridges() -> None:
     life = Life((GIT_REPOSITORY,), settings={**TOGETHER, "ladder": False})
     assert life.run() == {}
     assert life.holds.keys() == {HoldReason.BLOCKED_BY_API_REMOVAL}
-    assert "upgrade to v2.7.5 first, which serves v1beta2 and v1" in life.holds[HoldReason.BLOCKED_BY_API_REMOVAL].hint
+    assert (
+        "upgrade to v2.7.5 first, which serves v1beta2 and v1"
+        in life.holds[HoldReason.BLOCKED_BY_API_REMOVAL].hint
+    )
 
 
 @pytest.mark.parametrize(("ladder", "expected"), [(True, []), (False, [(Subject.MINOR, "v2.9.4")])])

@@ -84,6 +84,7 @@ def test_the_json_has_all_of_it() -> None:
         "detail": "it is a part of a text",
         "remedy": None,
         "breaks": False,
+        "broken-already": False,
     }
     assert impact["stored"]["cli"] == "2.8"
     assert [(each["kind"], each["release"], each["since"]) for each in impact["stored"]["refused"]] == [

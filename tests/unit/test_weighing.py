@@ -81,16 +81,80 @@ def test_a_migration_waits_for_the_approval_of_its_upgrade() -> None:
     life.merge(MIGRATION)
     # What was approved is the minor, by whichever of its pull requests.
     assert life.run() == {MINOR: "opened"}
+    pull = life.forge.open_pull(MINOR)
+    assert pull is not None
+    assert not pull.is_draft
+    assert life.run() == {MINOR: "unchanged"}
+    # What is said of the upgrade itself counts from now on.
+    life.forge.close_pull(pull.number)
+    assert life.run() == {}
 
 
-def test_whoever_closes_a_migration_refuses_its_upgrade() -> None:
+def test_a_hold_that_comes_later_makes_a_draft_of_what_is_open() -> None:
+    life = Life({APPS: NEW})
+    life.run()
+    life.config = Config(default=life.config.default._replace(kubernetes="1.30"))
+    assert life.run() == {MINOR: "updated"}
+    pull = life.forge.open_pull(MINOR)
+    assert pull is not None
+    assert pull.is_draft
+    assert "kubernetes-too-old" in pull.body.partition("</")[0][:600]
+    assert life.run() == {MINOR: "unchanged"}
+    life.config = Config(default=life.config.default._replace(kubernetes="1.34"))
+    assert life.run() == {MINOR: "updated"}
+    pull = life.forge.open_pull(MINOR)
+    assert pull is not None
+    assert not pull.is_draft
+    assert "kubernetes-too-old" not in pull.body
+
+
+def test_whoever_closes_a_migration_moves_by_hand() -> None:
     life = Life()
     life.run()
     pull = life.forge.open_pull(MIGRATION)
     assert pull is not None
     life.forge.close_pull(pull.number)
     assert life.run() == {}
-    assert HoldReason.CLOSED_BY_HUMAN in life.reasons
+    assert life.reasons == {HoldReason.MIGRATION_PENDING}
+    assert pull.url in next(hold.hint for plan in life.plans for hold in plan.holds)
+    life.forge.push_to_base({APPS: NEW})
+    assert life.run() == {MINOR: "opened"}
+
+
+def test_a_migration_that_was_reverted_is_not_proposed_again() -> None:
+    life = Life()
+    life.run()
+    life.merge(MIGRATION)
+    life.forge.push_to_base({APPS: OLD})
+    assert life.run() == {}
+    assert life.reasons == {HoldReason.MIGRATION_PENDING}
+    # Something else that has to be moved is another matter.
+    life.forge.push_to_base({APPS: OLD + b"# new\n"})
+    assert life.run() == {MIGRATION: "opened"}
+
+
+def test_a_team_that_moves_nothing_leaves_its_files_to_others() -> None:
+    off = Group(
+        "a", ("clusters/staging/**",), policy=Policy(bump=Bump.MINOR), migrate=Migrate.OFF, kubernetes="1.30"
+    )
+    life = Life(fleet({"clusters/production": "v2.8.8"}), migrate=Migrate.WITH_UPGRADE)
+    life.config = replace(life.config, groups=(off,))
+    assert life.run() == {"flux-upgrade/clusters.production/minor": "opened"}
+    life.merge("flux-upgrade/clusters.production/minor")
+    assert life.forge.files[APPS] == NEW
+
+
+def test_who_is_approved_moves_before_who_waits() -> None:
+    waits = Group("a", ("clusters/a/**",), policy=Policy(bump=Bump.PATCH))
+    life = Life(fleet({"clusters/a": "v2.8.8"}))
+    life.config = replace(life.config, groups=(waits,))
+    assert life.run() == {MIGRATION: "opened"}
+
+
+def test_files_of_another_cluster_are_its_own_affair() -> None:
+    theirs = "clusters/production/apps.yaml"
+    life = Life({APPS: NEW, theirs: OLD, **fleet({"clusters/production": "v2.8.8"})})
+    assert life.run() == {MINOR: "opened", "flux-upgrade/clusters.production/migration": "opened"}
 
 
 def test_what_nobody_needs_any_more_is_closed() -> None:

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Sequence
 
 from flux_upgrade import runner
-from flux_upgrade.apis_in_use import InUse, in_use
+from flux_upgrade.apis_in_use import in_use
 from flux_upgrade.build import build_regenerator, build_releases, build_world
 from flux_upgrade.commands.gathering import Scope, build_config, scope_of
 from flux_upgrade.commands.printing import fail, show
@@ -14,6 +14,7 @@ from flux_upgrade.config import Config
 from flux_upgrade.edges.spread import spread
 from flux_upgrade.errors import ApiRemoved, ReleaseNotFound
 from flux_upgrade.glance import Searched, searched, suspects
+from flux_upgrade.impact import Impact
 from flux_upgrade.kinds import Pin, World, discover, looked_at
 from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
 from flux_upgrade.kinds.pin import Role
@@ -44,7 +45,7 @@ def gather(settings: Settings) -> Found:
     running, unknown = [served.at(each) for each in settings.running], []
     pinning = frozenset(() if running else looked_at(scope.whole))
     glanced = suspects(scope.whole, _searched(scope, config), pinning, target, spread)
-    for tag in _installed(build_world(settings, scope.whole, source), glanced.pins, config):
+    for tag in _installed(build_world(settings, scope.whole, source), glanced.pins):
         try:
             running.append(served.at(tag))
         except ReleaseNotFound:
@@ -52,7 +53,14 @@ def gather(settings: Settings) -> Found:
     patches = Kustomizations(scope.whole).patch_files
     files = in_use(scope.whole, glanced.uses, patches, _apis(running, target, served), spread)
     between = Between(target.tag, tuple(each.tag for each in running), bool(settings.running), tuple(unknown))
-    return Found(between, InUse(files), settings.path, scope.below, failures=dict(glanced.unread))
+    return Found(
+        between,
+        Impact(files=files),
+        settings.path,
+        scope.below,
+        failures=dict(glanced.unread),
+        ignored=len(glanced.ignored),
+    )
 
 
 def _searched(scope: Scope, config: Config) -> Searched:
@@ -63,14 +71,15 @@ def _searched(scope: Scope, config: Config) -> Searched:
     return searched(scope.tree, scope.below, config)
 
 
-def _installed(world: World, paths: Sequence[str], config: Config) -> Sequence[str]:
-    """The releases that the repository installs, oldest first: what is below PATH may run in any cluster."""
+def _installed(world: World, paths: Sequence[str]) -> Sequence[str]:
+    """The releases that the repository installs, oldest first: what is below PATH may run in any cluster.
+
+    One whose manifest is left alone runs all the same.
+    """
     tags = {
         each.version
         for each in discover(world, paths)
-        if is_tag(each.version)
-        and not (isinstance(each, Pin) and each.role is not Role.INSTALLS)
-        and not config.is_ignored(each.path)
+        if is_tag(each.version) and not (isinstance(each, Pin) and each.role is not Role.INSTALLS)
     }
     return sorted(tags, key=precedence)
 

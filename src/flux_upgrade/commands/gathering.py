@@ -18,14 +18,16 @@ from flux_upgrade.build import (
     build_world,
     read_text,
 )
-from flux_upgrade.clusters import Member, Sync, is_named
+from flux_upgrade.clusters import Member, Sync, is_named, role_of
 from flux_upgrade.commands.printing import require_any
 from flux_upgrade.config import PATH, Config, Migrate, Overrides, overridden
 from flux_upgrade.edges.checkout import Place, find, head_of, is_sparse
 from flux_upgrade.errors import UsageError
 from flux_upgrade.groups import assign
 from flux_upgrade.kinds import discover
+from flux_upgrade.kinds.pin import Role
 from flux_upgrade.manifests.options import nearest
+from flux_upgrade.plan import Found
 from flux_upgrade.planning import Asked, Gathered
 from flux_upgrade.policy import Bump
 from flux_upgrade.ports import Tree
@@ -71,7 +73,19 @@ def gather(settings: Settings) -> Gathered:
         found=frozenset(each.path for each in found) if scope.is_whole else None,
         explain=lambda path, base: build_checkout(settings, place).explain(path, base),
         contents=build_contents(settings, scope.whole, world.regenerator, config),
+        elsewhere=lambda: _elsewhere(settings, scope, found, config),
     )
+
+
+def _elsewhere(settings: Settings, scope: Scope, found: Sequence[Found], config: Config) -> Sequence[str]:
+    """The releases of clusters that nothing is planned for: what is left alone runs all the same."""
+    if scope.is_whole:
+        others = [each for each in found if config.is_ignored(each.path)]
+    else:
+        known = {scope.below + each.path for each in found if not config.is_ignored(scope.below + each.path)}
+        everywhere = discover(build_world(settings, scope.whole))
+        others = [each for each in everywhere if each.path not in known]
+    return [each.version for each in others if role_of(each) is Role.INSTALLS and each.version]
 
 
 def build_contents(settings: Settings, tree: Tree, regenerator: Regenerator, config: Config) -> Contents:

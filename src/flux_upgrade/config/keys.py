@@ -212,7 +212,7 @@ _OWN = (
     Key(
         "ignore",
         Patterns(_PATTERN),
-        "The files that are left alone.",
+        "The files that are left alone: they are neither changed, nor searched for what an upgrade breaks.",
         "[]",
         in_group=False,
     ),

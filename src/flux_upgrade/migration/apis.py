@@ -45,18 +45,17 @@ class Apis:
     """The releases between the current and the target, newest first: one of them may be the bridge."""
 
     def is_removed(self, use: Use) -> bool:
-        """Whether the target does not serve what the use names. Of a variable, only a default tells."""
-        served = frozenset().union(*(each.served for each in self._kinds(use)))
-        if is_variable(use.version):
-            named = _ANY_VERSION.findall(use.version)
-            return bool(named) and not served.intersection(named)
-        if use.place is Place.TARGET:
-            return not any(_selects(use.version, each) for each in served)
-        return use.version not in served
+        """Whether the target does not serve what the use names."""
+        return not _serves(self.target, use)
+
+    def not_serving(self, use: Use) -> tuple[str, ...]:
+        """The releases of today, where none of them serves what the use names; empty where one may."""
+        today = (self.current, *self.others) if self.current is not None else ()
+        return () if any(_serves(each, use) for each in today) else tuple(each.tag for each in today)
 
     def goal(self, use: Use) -> str | Left:
         """The version that a use of one that is not served goes to, or why there is none."""
-        found = self._kinds(use)
+        found = _kinds(self.target, use)
         if not found:
             what = f"{use.group} {use.kind}".rstrip()
             return Left(use, Reason.UNKNOWN_KIND, f"{self.target.tag} has no {what}.", _MISSPELLED)
@@ -83,13 +82,6 @@ class Apis:
         """The schema of the version that a use of a single kind goes to."""
         found = self.target.kinds[use.group, use.kind].version(version)
         return found.schema if found is not None else {}
-
-    def _kinds(self, use: Use) -> tuple[Crd, ...]:
-        """The target's kinds that a use may mean: what selects for a patch may name several, or none."""
-        in_group = [each for each in self.target.crds.values() if each.group == use.group]
-        if use.place is Place.TARGET or not use.kind:
-            return tuple(each for each in in_group if _selects(use.kind, each.kind))
-        return tuple(each for each in in_group if use.kind in (each.kind, f"{each.kind}List"))
 
     def _today(self, crd: Crd) -> dict[str, frozenset[str]]:
         """What the clusters serve of a kind, by their release; a release without the kind has no say."""
@@ -130,6 +122,25 @@ class Apis:
             if middle is not None and middle.served & crd.served and middle.served & today[current]:
                 return f"Upgrade to {each.tag} first, which serves {_named(middle.served)}."
         return "Upgrade to a release in between first, which serves a version of either."
+
+
+def _kinds(release: Served, use: Use) -> tuple[Crd, ...]:
+    """A release's kinds that a use may mean: what selects for a patch may name several, or none."""
+    in_group = [each for each in release.crds.values() if each.group == use.group]
+    if use.place is Place.TARGET or not use.kind:
+        return tuple(each for each in in_group if _selects(use.kind, each.kind))
+    return tuple(each for each in in_group if use.kind in (each.kind, f"{each.kind}List"))
+
+
+def _serves(release: Served, use: Use) -> bool:
+    """Whether a release serves what a use names. Of a variable, only a default tells."""
+    served: frozenset[str] = frozenset().union(*(each.served for each in _kinds(release, use)))
+    if is_variable(use.version):
+        named = _ANY_VERSION.findall(use.version)
+        return not named or bool(served.intersection(named))
+    if use.place is Place.TARGET:
+        return any(_selects(use.version, each) for each in served)
+    return use.version in served
 
 
 def _selects(pattern: str, name: str) -> bool:

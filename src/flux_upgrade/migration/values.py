@@ -24,6 +24,12 @@ class Reason(StrEnum):
     """The target has no such kind at all."""
     SPELLING = "spelling"
     """It cannot be changed safely as it stands: an alias, a variable, a pattern, another program's input."""
+    UNREADABLE = "unreadable"
+    """It stands in what is no valid YAML and no template either: nothing can apply it today."""
+
+
+HARMLESS = (Reason.TEXT, Reason.UNREADABLE)
+"""An upgrade breaks none of these."""
 
 
 class Move(NamedTuple):
@@ -36,6 +42,8 @@ class Move(NamedTuple):
     """The version, and the fields that go with it."""
     fields: tuple[str, ...] = ()
     """What was done with fields, a sentence each, without markup, with its source."""
+    was_served: bool = True
+    """Whether a cluster serves the old version today, as far as anybody knows: else it is broken already."""
 
 
 class Left(NamedTuple):
@@ -47,11 +55,13 @@ class Left(NamedTuple):
     """A sentence without markup: the field, the value, what is missing."""
     hint: str = ""
     """What to do about it: what replaces the field, and where that is said."""
+    is_broken_already: bool = False
+    """Whether it is known that no cluster serves the version today either."""
 
     @property
     def blocks(self) -> bool:
         """Whether the upgrade would break it."""
-        return self.reason is not Reason.TEXT
+        return self.reason not in HARMLESS and not self.is_broken_already
 
 
 class Migrated(NamedTuple):

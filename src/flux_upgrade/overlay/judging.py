@@ -36,7 +36,9 @@ def judge(step: Step, was: Outcome, now: Outcome, *, is_open: bool) -> Finding:
         return _without_target(found, already=already, is_open=is_open)
     moved = next(_moved(was.touched, now.touched), None)
     if moved is not None:
-        line, detail = moved
+        line, pointer, name, change = moved
+        # Of a patch that says which object it is for, it is said already.
+        detail = f"{pointer} {change}" if step.what.endswith(f" {name}") else f"{pointer} of {name} {change}"
         hint = "look whether it is meant for this one, and mend the index together with the upgrade"
         return found._replace(line=line, verdict=Verdict.BREAKS, detail=detail, hint=hint)
     return _frozen(found, step, was, now) or _idle(found, was, now) or found
@@ -82,17 +84,16 @@ def _idle(found: Finding, was: Outcome, now: Outcome) -> Finding | None:
     return found._replace(verdict=Verdict.IDLE, detail=detail, hint="remove it", already=already)
 
 
-def _moved(was: Sequence[Touch], now: Sequence[Touch]) -> Iterator[tuple[int, str]]:
-    """Indices that find another item than before: the line, and which they are."""
+def _moved(was: Sequence[Touch], now: Sequence[Touch]) -> Iterator[tuple[int, str, str, str]]:
+    """Indices that find another item than before: the line, the pointer, the object, and what is found."""
     before = {touch.before.current.unversioned: touch for touch in was}
     for touch in now:
         other = before.get(touch.before.current.unversioned)
         for old, new in zip(other.landings if other else (), touch.landings, strict=False):
             names = _other_item(old, new)
             if old.pointer == new.pointer and names is not None:
-                pointer = f"{new.pointer}/{new.at}"
-                told = f"{pointer} of {touch.before.current} was {names[0]}, and is {names[1]}"
-                yield new.operation.line, told
+                change = f"was {names[0]}, and is {names[1]}"
+                yield new.operation.line, f"{new.pointer}/{new.at}", str(touch.before.current), change
 
 
 def _other_item(old: Landing, new: Landing) -> tuple[str, str] | None:
@@ -125,7 +126,7 @@ def _frozen(found: Finding, step: Step, was: Outcome, now: Outcome) -> Finding |
     if images:
         hint = "leave the tag out, and the release's own is used"
     elif drops:
-        hint = "append single items with a JSON patch, or copy what the release has anew"
+        hint = "append single items with a JSON patch, or copy the release's list into the patch anew"
     return found._replace(verdict=Verdict.FROZEN, detail="; ".join(told), hint=hint, drops=drops)
 
 

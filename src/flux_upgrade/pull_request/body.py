@@ -167,6 +167,7 @@ def _changes(view: View) -> Iterator[str]:
         table, rows = facts.controllers(view)
         yield table if rows <= _ROWS else fold(f"<b>Controllers</b>, {rows} different sets", table)
     yield from changes
+    yield from meaning.unseen(view)
 
 
 def _digests(view: View) -> Iterator[str]:

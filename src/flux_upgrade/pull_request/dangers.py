@@ -7,6 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from flux_upgrade import markers
 from flux_upgrade.answers import minor_of
 from flux_upgrade.breaks.values import Hit
+from flux_upgrade.cluster_phrases import (
+    unserved,
+)
 from flux_upgrade.impact_phrases import (
     Style,
     by_rule,
@@ -17,7 +20,6 @@ from flux_upgrade.impact_phrases import (
     place,
     sentences,
     stored_lines,
-    unserved,
     who,
 )
 from flux_upgrade.markdown import bullets, code, defused, numbered, plain, prose
@@ -57,7 +59,7 @@ def kept_box(view: View) -> Iterator[str]:
     is_elsewhere = any(each.impact.hops or _helped(each) for each in view.known)
     is_said = any(each.impact.stored.said for each in view.known)
     if view.has_boxes and is_said and not is_elsewhere:
-        yield f"**Before merging**, and ticked:{_box(view)}"
+        yield f"**Ticked already**{_box(view)}"
 
 
 def _box(view: View) -> str:

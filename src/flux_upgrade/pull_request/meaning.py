@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from flux_upgrade.impact_phrases import (
+from flux_upgrade.cluster_phrases import (
     applied,
-    finding_line,
-    hops_line,
+    idle_line,
     in_cluster,
-    listed,
+    is_told,
     patches_line,
     remarkable,
     restored,
     said_apart,
-    support_line,
     unchanged,
     unserved_line,
     way_back,
+)
+from flux_upgrade.impact_phrases import (
+    finding_line,
+    hops_line,
+    listed,
+    support_line,
 )
 from flux_upgrade.kubernetes_versions import support
 from flux_upgrade.manifests.changes.values import Changes, CrdChange
@@ -47,8 +51,7 @@ def changes(view: View) -> Iterator[str]:
     said: dict[int, list[str]] = {}
     for each, told in found:
         if id(told) not in said:
-            manifest = each.impact.changes
-            apart = said_apart(told, manifest.controllers if manifest is not None else ())
+            apart = said_apart(told, each.impact.changes or told)
             # What is counted alone differs by cluster, and tells nothing about it.
             said[id(told)] = lines(apart._replace(noise=() if among > 1 else apart.noise), code)
     items = view.gathered(((each.plan, line) for each, told in found for line in said[id(told)]), among)
@@ -64,6 +67,14 @@ def changes(view: View) -> Iterator[str]:
     rest = items[_SHORT:]
     if rest:
         yield fold(f"<b>{counted(len(rest), 'more change')}</b>", bullets(view.limited(rest)))
+
+
+def unseen(view: View) -> Iterator[str]:
+    """A paragraph where clusters are known by pins alone: nobody has what these bring, or what patches it."""
+    found = [each.plan for each in view.known if each.impact.changes is None]
+    if found:
+        of = "" if len(found) == len(view.known) else f" of {view.places(found)}"
+        yield f"**Not looked at:** what changes in the cluster{of}, and patches over it."
 
 
 def _gone(known: Known, view: View) -> Iterator[str]:
@@ -85,7 +96,7 @@ def _same(changes: Changes) -> Iterator[str]:
 def patches(view: View) -> Iterator[str]:
     """How many patches still apply, and what there is to say of the others; a line each."""
     overlays = {each.path: each for known in view.known if (each := known.impact.overlay) is not None}
-    found = [each for path in sorted(overlays) if (each := overlays[path]).findings or each.builder]
+    found = [each for path in sorted(overlays) if is_told(each := overlays[path])]
     if len(found) > _FEW:
         still, of = (sum(counts) for counts in zip(*map(applied, found), strict=True))
         yield f"{still}/{of} patches of {len(found)} kustomizations still apply"
@@ -93,6 +104,7 @@ def patches(view: View) -> Iterator[str]:
         yield from (patches_line(each, MARKDOWN) for each in found)
     for overlay in found:
         yield from (finding_line(each, MARKDOWN).rstrip(".") for each in remarkable(overlay))
+        yield from filter(None, [idle_line(overlay, MARKDOWN)])
 
 
 def way_back_line(view: View) -> str:

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from flux_upgrade.impact_phrases import left_line, listed, uses_of, who
+from flux_upgrade.impact_phrases import is_broken_already, left_line, listed, place, uses_of, who
 from flux_upgrade.markdown import bullets, code, counted, fold, plain, prose, table
-from flux_upgrade.migration.values import Left, Migrated, Move
+from flux_upgrade.migration.values import Left, Migrated, Move, Reason
 from flux_upgrade.pull_request.dangers import MARKDOWN
 from flux_upgrade.pull_request.view import View, in_order
 
 _FEW = 3
+_CANNOT = "Flux cannot apply"
 
 
-def what(view: View, place: str) -> str:
-    """For the title, without markup. ``place``: where, or empty."""
-    where = f" in {place}" if place else ""
+def what(view: View, name: str) -> str:
+    """For the title, without markup. ``name``: of the place, or empty."""
+    where = f" in {name}" if name else ""
     return f"Move {uses_of(_moves(view))}{where} to API versions that Flux {view.proposal.target} serves"
 
 
@@ -32,8 +33,8 @@ def told(view: View) -> str:
     )
     places = counted(len(_moves(view)), "place")
     return (
-        f"{kinds}: {_currents(view)} both, {view.proposal.target} only the new. {places} edited in "
-        f"{counted(len(view.moved), 'file')}, every other byte of the files is as it was"
+        f"{kinds}: {_who_serves(view)}. {places} edited in {counted(len(view.moved), 'file')}, every other "
+        "byte of the files is as it was"
     )
 
 
@@ -49,11 +50,7 @@ def along(view: View) -> Iterator[str]:
 def middle(view: View) -> Iterator[str]:
     """What is moved, and what is left."""
     yield _table(view)
-    yield (
-        f"{_currents(view)} both versions, so that nothing has to happen at the same time. "
-        f"{view.proposal.target} does not serve the old ones: the upgrade of "
-        f"{listed(code(each) for each in view.waiting) or 'the cluster'} to it waits until this is merged."
-    )
+    yield from _today(view)
     yield from _details(view)
     yield from _left(view)
 
@@ -61,15 +58,15 @@ def middle(view: View) -> Iterator[str]:
 def refusal(view: View) -> str:
     """What comes of it if it is closed."""
     return (
-        f"close it. It is not proposed again for Flux {view.answer}, which goes on waiting until nothing "
-        "uses the old versions; with `migrate: with-upgrade` in the config file they are moved in the "
-        "upgrade's own commit"
+        f"close it; Flux {view.answer} is not proposed again until somebody approves it. With `migrate: "
+        "with-upgrade` in the config file, manifests are moved in the upgrade's own commit"
     )
 
 
 def roll_back(view: View) -> str:
     """What undoes it."""
-    return f"revert this pull request, as long as {listed(_versions(view))} runs."
+    broken, told = len(_broken(view)), f"revert this pull request, as long as {listed(_versions(view))} runs"
+    return f"{told}; what Flux cannot apply today, it cannot then either." if broken else f"{told}."
 
 
 def _moves(view: View) -> list[Move]:
@@ -80,9 +77,43 @@ def _versions(view: View) -> tuple[str, ...]:
     return in_order(plan.installation.version for plan, _ in view.upgrades)
 
 
-def _currents(view: View) -> str:
+def _broken(view: View) -> list[Move]:
+    """Those from a version that the clusters do not serve."""
+    return [move for move in _moves(view) if is_broken_already(move)]
+
+
+def _currents(view: View, *, serve: bool = True) -> str:
     versions = _versions(view)
-    return f"{listed(versions)} serve{'s' if len(versions) == 1 else ''}"
+    told = ("serves", "does not serve") if len(versions) == 1 else ("serve", "do not serve")
+    return f"{listed(versions)} {told[not serve]}"
+
+
+def _who_serves(view: View) -> str:
+    """Which release serves which of the versions, in a few words."""
+    target, broken = view.proposal.target, len(_broken(view))
+    if broken == len(_moves(view)):
+        return f"{_currents(view, serve=False)} the old either, {target} only the new"
+    but = f" but for {counted(broken, 'place')}, which Flux cannot apply today" if broken else ""
+    return f"{_currents(view)} both{but}, {target} only the new"
+
+
+def _today(view: View) -> Iterator[str]:
+    """What is broken as it stands, what is not, and who waits."""
+    broken, target = _broken(view), view.proposal.target
+    waiting = listed(code(each) for each in view.waiting) or "the cluster"
+    cannot = "Flux cannot apply these manifests today."
+    if len(broken) == len(_moves(view)):
+        yield f"{_currents(view, serve=False)} the old versions either: {cannot}"
+        yield f"The upgrade of {waiting} to {target} waits until this is merged."
+        return
+    if broken:
+        places = bullets(view.limited([code(place(move.use)) for move in broken]))
+        yield f"{_currents(view, serve=False)} the old version of these either: {cannot}\n{places}"
+    yield (
+        f"{_currents(view)} both versions{' of the others' if broken else ''}, so that nothing has to happen "
+        f"at the same time. {target} does not serve the old ones: the upgrade of {waiting} to it waits until "
+        "this is merged."
+    )
 
 
 def _steps(view: View) -> list[tuple[tuple[str, str, str], Counter[str]]]:
@@ -114,7 +145,7 @@ def _details(view: View) -> Iterator[str]:
     fields: dict[str, list[str]] = {}
     for move in _moves(view):
         for each in move.fields:
-            fields.setdefault(each, []).append(code(f"{move.use.path}:{move.use.line}"))
+            fields.setdefault(each, []).append(code(place(move.use)))
     if fields:
         lines = [f"{prose(each)} {_places(places)}" for each, places in sorted(fields.items())]
         yield f"**Fields that change with the version**\n{bullets(view.limited(lines))}"
@@ -140,12 +171,15 @@ def _file(view: View, file: Migrated) -> str:
 def _left(view: View) -> Iterator[str]:
     found = _lefts(view)
     blocking = [left_line(each, MARKDOWN) for each in found if each.blocks]
-    texts = [left_line(each, MARKDOWN) for each in found if not each.blocks]
+    texts = [left_line(each, MARKDOWN) for each in found if each.reason is Reason.TEXT]
+    broken = [left_line(each, MARKDOWN) for each in found if is_broken_already(each)]
     if blocking:
         yield (
             f"**Left as they are**, and to be changed by hand before {view.proposal.target}:\n"
             f"{bullets(view.limited(blocking))}"
         )
+    if broken:
+        yield f"**Left as they are**, and broken today already:\n{bullets(view.limited(broken))}"
     if texts:
         yield fold(
             f"{counted(len(texts), 'mention')} in texts, left as they are", bullets(view.limited(texts))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from flux_upgrade.apis_in_use import InUse
 from flux_upgrade.errors import FluxUpgradeError
+from flux_upgrade.impact import Impact
+from flux_upgrade.impact_phrases import in_order
 from flux_upgrade.markdown import counted
-from flux_upgrade.migration.values import Left, Migrated, Move
+from flux_upgrade.migration.values import HARMLESS, Left, Migrated, Move, Reason
+from flux_upgrade.report.impacts import use_value
 from flux_upgrade.report.wording import located, printable
 from flux_upgrade.resources.use import Use
 from flux_upgrade.runner import Annotation, Level
@@ -32,7 +34,8 @@ class Found(NamedTuple):
     """All that there is to tell."""
 
     between: Between
-    uses: InUse
+    uses: Impact
+    """What the target does not serve, of all that is known of the step to it."""
     root: str
     """The tree, as the user named it."""
     below: str
@@ -43,29 +46,28 @@ class Found(NamedTuple):
     """Paths of the files that were written, or, in a dry run, would be."""
     is_dry: bool = True
     """Whether nothing was to be written."""
-
-    @property
-    def blocking(self) -> tuple[Left, ...]:
-        """What cannot be moved, and would break."""
-        return tuple(left for left in self.uses.lefts if left.blocks)
+    ignored: int = 0
+    """Files that name Flux's APIs, and that the config file wants to be left alone."""
 
     @property
     def breaking(self) -> tuple[Move | Left, ...]:
         """What is still there and would break, in the order of the files."""
         return tuple(each for file in self.uses.files for each in in_order(file) if self.breaks(each))
 
+    @property
+    def by_hand(self) -> tuple[Left, ...]:
+        """What cannot be moved, and is broken under the target, even if it is broken today, too."""
+        return tuple(left for left in self.uses.lefts if self.breaks(left))
+
     def breaks(self, each: Move | Left) -> bool:
-        """Whether a use is still there, and would break."""
-        return each.blocks if isinstance(each, Left) else each.use.path not in self.moved
+        """Whether a use is still there, and is broken under the target."""
+        if isinstance(each, Left):
+            return each.reason not in HARMLESS
+        return each.use.path not in self.moved
 
     def place(self, path: str) -> str:
         """A path of the repository as it is reached from the working folder."""
         return located(self.root, path.removeprefix(self.below))
-
-
-def in_order(file: Migrated) -> Sequence[Move | Left]:
-    """What becomes of the uses of a file, from its first line to its last."""
-    return sorted((*file.moves, *file.lefts), key=lambda each: (each.use.line, each.use.start))
 
 
 def check_text(found: Found) -> str:
@@ -81,8 +83,9 @@ def _line(found: Found, each: Move | Left) -> str:
 def _sentence(found: Found, each: Move | Left) -> str:
     said = f"{_what(each.use)} is not served by {found.between.target}"
     if isinstance(each, Move):
-        return f"{said}: `flux-upgrade migrate` moves it to {each.to}"
-    if not each.blocks:
+        today = "" if each.was_served else ", nor by what runs today"
+        return f"{said}{today}: `flux-upgrade migrate` moves it to {each.to}"
+    if each.reason is Reason.TEXT:
         return f"{said}, and stands in a text: nothing breaks"
     return f"{said}: {each.reason}: {each.detail} {each.hint}".rstrip()
 
@@ -121,19 +124,19 @@ def _move(move: Move) -> Iterator[str]:
 
 def _left(left: Left) -> Iterator[str]:
     yield f"  line {left.use.line}: {_what(left.use)} is left: {left.reason}"
-    if left.blocks:
+    if left.reason is not Reason.TEXT:
         yield from (f"    {told}" for told in (left.detail, left.hint) if told)
 
 
 def _summary(found: Found) -> Iterator[str]:
-    target, uses, blocking = found.between.target, found.uses, found.blocking
-    texts = len(uses.lefts) - len(blocking)
-    removed: tuple[Move | Left, ...] = (*uses.moves, *blocking)
+    target, uses, by_hand = found.between.target, found.uses, found.by_hand
+    texts, unreadable = _harmless(uses)
+    removed: tuple[Move | Left, ...] = (*uses.moves, *by_hand)
     if removed:
         yield from _running(found.between)
         files = counted(len({each.use.path for each in removed}), "file")
         moved = "moved" if found.moved and not found.is_dry else "to move"
-        parts = ((len(uses.moves), moved), (len(blocking), "to mend by hand"))
+        parts = ((len(uses.moves), moved), (len(by_hand), "to mend by hand"))
         of_them = ", ".join(f"{count} {what}" for count, what in parts if count)
         count = counted(len(removed), "use")
         yield f"{count} of API versions that {target} does not serve, in {files}: {of_them}"
@@ -141,6 +144,18 @@ def _summary(found: Found) -> Iterator[str]:
         yield f"nothing uses an API version that {target} does not serve"
     if texts:
         yield f"besides, {counted(texts, 'mention')} in texts, where nothing breaks"
+    if unreadable:
+        yield f"besides, {counted(unreadable, 'mention')} in what is no valid YAML, which nothing can apply"
+    if found.ignored:
+        were = "was" if found.ignored == 1 else "were"
+        files = counted(found.ignored, "file")
+        yield f"{files} with Flux's APIs {were} left alone (`ignore` in the config file)"
+
+
+def _harmless(uses: Impact) -> tuple[int, int]:
+    """How many mentions are in texts, and in what nobody can read."""
+    reasons = [each.reason for each in uses.lefts]
+    return reasons.count(Reason.TEXT), reasons.count(Reason.UNREADABLE)
 
 
 def _running(between: Between) -> Iterator[str]:
@@ -167,7 +182,8 @@ def remedy(found: Found) -> str:
 
 def api_uses_json(found: Found) -> str:
     """What ``check --json`` and ``migrate --json`` print: see docs/reference/api-uses.schema.json."""
-    between, uses, blocking = found.between, found.uses, found.blocking
+    between, uses, by_hand = found.between, found.uses, found.by_hand
+    texts, unreadable = _harmless(uses)
     report = {
         "target": between.target,
         "running": list(between.running),
@@ -177,10 +193,12 @@ def api_uses_json(found: Found) -> str:
             {"path": path, "name": error.slug, "reason": error.message, "remedy": error.hint or None}
             for path, error in found.failures.items()
         ],
+        "ignored": found.ignored,
         "counts": {
             "moves": len(uses.moves),
-            "by-hand": len(blocking),
-            "texts": len(uses.lefts) - len(blocking),
+            "by-hand": len(by_hand),
+            "texts": texts,
+            "unreadable": unreadable,
             "breaking": len(found.breaking),
         },
     }
@@ -188,26 +206,8 @@ def api_uses_json(found: Found) -> str:
 
 
 def _value(found: Found, each: Move | Left) -> dict[str, Any]:
-    use = each.use
-    move, left = (each, None) if isinstance(each, Move) else (None, each)
-    return {
-        "path": use.path,
-        "line": use.line,
-        "group": use.group,
-        "version": use.version,
-        "kind": use.kind or None,
-        "name": use.name or None,
-        "namespace": use.namespace or None,
-        "place": str(use.place),
-        "action": "move" if move else "leave",
-        "to": move.to if move else None,
-        "fields": list(move.fields) if move else [],
-        "written": bool(move) and use.path in found.moved and not found.is_dry,
-        "reason": str(left.reason) if left else None,
-        "detail": left.detail if left else None,
-        "remedy": (left.hint or None) if left else None,
-        "breaks": found.breaks(each),
-    }
+    is_written = isinstance(each, Move) and each.use.path in found.moved and not found.is_dry
+    return {**use_value(each), "written": is_written, "breaks": found.breaks(each)}
 
 
 def line_annotations(found: Found) -> Iterator[Annotation]:

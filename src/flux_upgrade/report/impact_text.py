@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from flux_upgrade.cluster_phrases import (
+    idle_line,
+    in_cluster,
+    is_told,
+    patches_line,
+    remarkable,
+    said_apart,
+    unserved,
+    unserved_line,
+)
 from flux_upgrade.decision import Hold, HoldReason
 from flux_upgrade.impact import Impact
 from flux_upgrade.impact_phrases import (
@@ -13,17 +23,12 @@ from flux_upgrade.impact_phrases import (
     fit_line,
     hit_place,
     hops_line,
-    in_cluster,
     in_the_way,
     left_line,
     listed,
     move_line,
-    patches_line,
-    said_apart,
     sentences,
     stored_lines,
-    unserved,
-    unserved_line,
     use_line,
     uses_of,
 )
@@ -35,7 +40,7 @@ _MOST = 12
 _AT = "  "
 
 
-def moved_lines(upgrade: Upgrade) -> Iterator[str]:
+def _moved(upgrade: Upgrade) -> Iterator[str]:
     """What is moved to other versions of its API: all that a file's own decision does, or what goes along."""
     files = (upgrade.change.migrated,) if isinstance(upgrade.change, Migration) else upgrade.moved
     moves = [move for file in files for move in file.moves]
@@ -54,7 +59,7 @@ def upgrade_lines(upgrade: Upgrade) -> Iterator[str]:
 
 def done_lines(upgrade: Upgrade) -> Iterator[str]:
     """Of one that was made: what moved along, and what there is to do or to look at."""
-    yield from moved_lines(upgrade)
+    yield from _moved(upgrade)
     impact = upgrade.impact
     if impact is None:
         return
@@ -120,19 +125,22 @@ def _breaks(impact: Impact) -> Iterator[str]:
 
 def _overlay(impact: Impact) -> Iterator[str]:
     overlay = impact.overlay
-    if overlay is None or not (overlay.findings or overlay.builder):
+    if overlay is None or not is_told(overlay):
         return
     yield patches_line(overlay, TEXT)
-    told = [each for each in overlay.findings if each.verdict is not Verdict.APPLIES]
-    yield from _limited([finding_line(each, TEXT) for each in told])
+    news = (Verdict.BREAKS, Verdict.FROZEN)
+    told = [each for each in overlay.findings if each.verdict in news or each in remarkable(overlay)]
+    idle = idle_line(overlay, TEXT)
+    yield from _limited([*(finding_line(each, TEXT) for each in told), *([idle] if idle else [])])
 
 
 def _changes(impact: Impact) -> Iterator[str]:
     if impact.changes is None:
+        yield "what changes in the cluster, and patches over it, were not looked at"
         return
     from flux_upgrade.manifests.changes.told import lines  # late: nearly every run changes nothing
 
-    changes = said_apart(in_cluster(impact) or impact.changes, impact.changes.controllers)
+    changes = said_apart(in_cluster(impact) or impact.changes, impact.changes)
     if lines(changes._replace(noise=())):
         yield "what changes in the cluster:"
         yield from _limited(lines(changes))

@@ -7,7 +7,7 @@ from typing import Any
 
 from flux_upgrade.breaks.values import Hit
 from flux_upgrade.impact import Impact
-from flux_upgrade.impact_phrases import in_order
+from flux_upgrade.impact_phrases import in_order, is_broken_already
 from flux_upgrade.kubernetes_versions import Fit
 from flux_upgrade.manifests.changes.values import Change, Changes, CrdChange
 from flux_upgrade.migration.values import Left, Migrated, Move
@@ -32,10 +32,11 @@ def impact_value(impact: Impact) -> dict[str, Any]:
 
 def uses_value(files: Iterable[Migrated]) -> list[dict[str, Any]]:
     """Each use of a version that is no longer served, and what becomes of it."""
-    return [_becomes(each) for file in files for each in in_order(file)]
+    return [use_value(each) for file in files for each in in_order(file)]
 
 
-def _becomes(each: Move | Left) -> dict[str, Any]:
+def use_value(each: Move | Left) -> dict[str, Any]:
+    """One of them."""
     left = each if isinstance(each, Left) else None
     return _use(each.use) | {
         "action": "move" if left is None else "leave",
@@ -45,6 +46,7 @@ def _becomes(each: Move | Left) -> dict[str, Any]:
         "detail": left.detail or None if left is not None else None,
         "remedy": left.hint or None if left is not None else None,
         "breaks": left is not None and left.blocks,
+        "broken-already": is_broken_already(each),
     }
 
 

@@ -38,6 +38,8 @@ class Broken(NamedTuple):
     """Offset in the file."""
     end: int
     message: str
+    is_yaml: bool = True
+    """Whether others may read it."""
 
 
 class _Spot(NamedTuple):
@@ -82,7 +84,7 @@ class Structure:
             try:
                 root = document.root
             except Unreadable as error:
-                self.broken.append(Broken(begin, end, error.message))
+                self.broken.append(Broken(begin, end, error.message, _may_be_yaml(error)))
                 continue
             # A text that is nothing but a text would be read for ever.
             role = Place.TEXT if isinstance(root, ScalarNode) else around.role
@@ -203,6 +205,11 @@ class Structure:
 
     def _between(self, begin: int, end: int) -> list[Mention]:
         return self.mentions[bisect_left(self._starts, begin) : bisect_left(self._starts, end)]
+
+
+def _may_be_yaml(error: Unreadable) -> bool:
+    """Whether it is only too odd for this program: by depth, aliases, keys that are given twice."""
+    return error.__cause__ is None or isinstance(error.__cause__, RecursionError)
 
 
 def _rank(kind: str, place: Place) -> tuple[bool, bool]:

@@ -50,3 +50,5 @@ class Use(NamedTuple):
     """Why it must not be changed, in a clause; empty where it may be."""
     at: tuple[str | int, ...] = ()
     """Path of what it stands in inside of its document, through texts: empty for the document itself."""
+    is_unreadable: bool = False
+    """Whether its document is no valid YAML and no template either, so that nothing can apply it."""

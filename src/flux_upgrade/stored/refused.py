@@ -52,10 +52,16 @@ def stored(
         if version in dropped.get(name, ())
     )
     after = tuple(each for each in every if each.version == now.crds[each.crd].storage)
-    refused, said = (after, every) if current in migrated else (every, ())
     is_known = len(every) == sum(map(len, dropped.values())) or current in migrated
-    cli = _cli(current) if refused else ""
-    return Stored(refused, after, cli, "" if is_known else pasts.missing, said)
+    return weighed(every, after, migrated, current)._replace(unknown="" if is_known else pasts.missing)
+
+
+def weighed(
+    every: tuple[Refused, ...], after: tuple[Refused, ...], migrated: Collection[str], current: str
+) -> Stored:
+    """What the history told, and whether `flux migrate` ran since. ``after``: those that it cannot help."""
+    refused, said = (after, every) if current in migrated else (every, ())
+    return Stored(refused, after, _cli(current) if refused else "", "", said)
 
 
 def _dropped(now: Installed, wanted: dict[str, Crd]) -> dict[str, frozenset[str]]:

@@ -1,0 +1,135 @@
+"""From which files a patch selects: those below its folder, and what is taken up there from elsewhere."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from functools import cached_property
+
+from flux_upgrade.errors import Unreadable
+from flux_upgrade.kinds.formats.kustomize_files import NAMES, is_kustomization
+from flux_upgrade.kinds.formats.yaml_places import Object, is_variable, readable
+from flux_upgrade.ports import Tree
+from flux_upgrade.resources.scan import files
+from flux_upgrade.resources.use import Place, Use
+
+_TAKEN = ("resources", "bases", "components")
+_PATCHES = (("patches", ("path",)), ("patchesJson6902", ("path",)), ("patchesStrategicMerge", ()))
+_COMPONENT = "Component"
+
+
+class Reach:
+    """Of the patches of a tree; it is read when something is first asked."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._known: dict[tuple[str, int], frozenset[str] | None] = {}
+        self._resources: dict[str, tuple[Use, ...]] = {}
+
+    def covers(self, patch: Use, path: str) -> bool:
+        """Whether a patch can be for a resource in a file; where nobody can say, it can."""
+        key = (patch.path, patch.start)
+        if key not in self._known:
+            self._known[key] = self._roots(patch)
+        roots = self._known[key]
+        return roots is None or any(_is_below(path, root) for root in roots)
+
+    def resources(self, group: str) -> tuple[Use, ...]:
+        """All resources of a group, whatever their version."""
+        if group not in self._resources:
+            found = files(self._tree, (group,), lambda _: True)
+            self._resources[group] = tuple(
+                use for file in found for use in file.uses if use.place is Place.RESOURCE
+            )
+        return self._resources[group]
+
+    def _roots(self, patch: Use) -> frozenset[str] | None:
+        """Folders and files; None: not known."""
+        if posixpath.basename(patch.path) in NAMES:
+            own = [each for each in self._kustomizations if each[0] == patch.path]
+            return self._of_kustomizations(own)
+        if patch.at:
+            return self._of_flux(patch)
+        return self._of_kustomizations(
+            [each for each in self._kustomizations if patch.path in _patches(*each)]
+        )
+
+    def _of_kustomizations(self, some: list[tuple[str, Object]]) -> frozenset[str] | None:
+        # What a component patches is whatever its users have.
+        if not some or any(each.text_at("kind") == _COMPONENT for _, each in some):
+            return None
+        return self._with_taken({posixpath.dirname(path) for path, _ in some})
+
+    def _of_flux(self, patch: Use) -> frozenset[str] | None:
+        """Of a patch in a Flux Kustomization.
+
+        https://fluxcd.io/flux/components/kustomize/kustomizations/#path
+        """
+        owners = [each for each in self._objects(patch.path) if _holds(each, patch)]
+        if len(owners) != 1 or owners[0].text_at("kind") != "Kustomization" or patch.at[0] != "spec":
+            return None
+        said = owners[0].text_at("spec", "path")
+        folder = posixpath.normpath(posixpath.join("/", said)).lstrip("/")
+        if not folder or is_variable(said) or owners[0].has("spec", "components"):
+            return None
+        is_here = any(_is_below(path, folder) for path in self._tree.candidates())
+        return self._with_taken({folder}) if is_here else None
+
+    def _with_taken(self, roots: set[str]) -> frozenset[str]:
+        """And all that kustomizations among them take up from outside."""
+        while True:
+            more = {
+                taken
+                for path, each in self._kustomizations
+                if any(_is_below(path, root) for root in roots)
+                for taken in _taken(path, each)
+            } - roots
+            if not more:
+                return frozenset(roots)
+            roots |= more
+
+    @cached_property
+    def _kustomizations(self) -> list[tuple[str, Object]]:
+        return [
+            (path, each)
+            for path in self._tree.named(NAMES)
+            for each in self._objects(path)
+            if is_kustomization(path, each)
+        ]
+
+    def _objects(self, path: str) -> list[Object]:
+        try:
+            return list(readable(self._tree.read(path)))
+        except Unreadable:
+            return []
+
+
+def _holds(each: Object, patch: Use) -> bool:
+    offset = each.document.offset
+    return offset(each.node.start_mark.index) <= patch.start < offset(each.node.end_mark.index)
+
+
+def _taken(path: str, each: Object) -> Iterator[str]:
+    """What a kustomization names outside of its folder."""
+    for key in _TAKEN:
+        for index in range(each.count(key)):
+            taken = _joined(path, each.text_at(key, index))
+            if not _is_below(taken, posixpath.dirname(path)):
+                yield taken
+
+
+def _patches(path: str, each: Object) -> Iterator[str]:
+    for key, inner in _PATCHES:
+        for index in range(each.count(key)):
+            text = each.text_at(key, index, *inner)
+            if text and "\n" not in text:
+                yield _joined(path, text)
+
+
+def _joined(path: str, text: str) -> str:
+    joined = posixpath.normpath(posixpath.join(posixpath.dirname(path), text))
+    return "" if joined == "." else joined
+
+
+def _is_below(path: str, root: str) -> bool:
+    return not root or path == root or path.startswith(f"{root}/")

@@ -1,0 +1,51 @@
+"""What else is in the repository of a cluster: manifests that are shared have to suit all of them."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable
+
+from flux_upgrade.clusters import Cluster, is_below
+from flux_upgrade.values import NamedTuple
+from flux_upgrade.versions import precedence
+
+_NAMESPACE = "flux-system"
+
+
+class Neighbours(NamedTuple):
+    """Of one cluster."""
+
+    home: str = ""
+    """The folder that is its own; empty for the repository's root, which everybody shares."""
+    folders: tuple[str, ...] = ()
+    """Those of other clusters, as far as they are not around its own."""
+    releases: tuple[str, ...] = ()
+    """The releases that others are at, tags."""
+
+    def is_theirs(self, path: str) -> bool:
+        """Whether a file is of another cluster alone."""
+        return any(is_below(path, folder) for folder in self.folders)
+
+    def is_own(self, path: str) -> bool:
+        """Whether a file is of this cluster alone."""
+        return bool(self.home) and is_below(path, self.home) and not self.is_theirs(path)
+
+
+def neighbours_of(cluster: Cluster, clusters: Iterable[Cluster], elsewhere: Iterable[str] = ()) -> Neighbours:
+    """``clusters``: all of them. ``elsewhere``: releases of those that nobody asked about, tags."""
+    others = [each for each in clusters if each is not cluster and not each.is_tools]
+    home = _home(cluster)
+    folders = {_home(each) for each in others} - {home}
+    releases = {each.members[0].installation.version for each in others} | set(elsewhere)
+    return Neighbours(
+        home,
+        tuple(sorted(each for each in folders if each and not is_below(home, each))),
+        tuple(sorted(filter(None, releases), key=precedence)),
+    )
+
+
+def _home(cluster: Cluster) -> str:
+    """``clusters/a`` for ``clusters/a/flux-system/gotk-components.yaml``."""
+    folder = posixpath.dirname(cluster.path)
+    above, _, last = folder.rpartition("/")
+    return above if last == _NAMESPACE else folder

@@ -1,0 +1,82 @@
+"""What the history of an installation told, as it is written down for the next run.
+
+To ask for a history costs a call for each content that the file had, and it tells the same until the
+file changes: a run with nothing to do asks nobody.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+
+from flux_upgrade.stored.refused import weighed
+from flux_upgrade.stored.values import Ran, Refused, Stored
+from flux_upgrade.values import NamedTuple
+from flux_upgrade.versions import is_tag, precedence
+
+_FIELDS = (str, str, str, str, str)
+
+
+class Question(NamedTuple):
+    """What the answer depends on."""
+
+    path: str
+    content: bytes
+    """Of the installation."""
+    current: str
+    target: str
+    migrated: tuple[str, ...]
+    """As for ``stored``."""
+
+    @property
+    def key(self) -> str:
+        """Equal where the history tells the same: it does not tell whether `flux migrate` ran here."""
+        past = sorted(each for each in self.migrated if _is_before(each, self.current))
+        told = "\0".join((self.path, hashlib.sha256(self.content).hexdigest(), self.target, *past))
+        return hashlib.sha256(told.encode(errors="surrogateescape")).hexdigest()[:16]
+
+
+def written(question: Question, found: Stored) -> str:
+    """One line of JSON; empty where it may be told better the next time."""
+    if found.unknown:
+        return ""
+    every = found.said or found.refused
+    return json.dumps(
+        [question.key, [_entry(each) for each in every], [_entry(each) for each in found.after_migrate]]
+    )
+
+
+def read(lines: Iterable[str], question: Question) -> Stored | None:
+    """What was written down; None: nothing, or something that nobody wrote so."""
+    key = question.key
+    for line in lines:
+        match _loaded(line):
+            case [str(known), list(every), list(after)] if known == key:
+                entries = tuple(map(_refused, every)), tuple(map(_refused, after))
+                whole = tuple(tuple(each for each in part if each is not None) for part in entries)
+                if whole == entries:
+                    return weighed(whole[0], whole[1], question.migrated, question.current)
+    return None
+
+
+def _is_before(tag: str, current: str) -> bool:
+    return is_tag(tag) and is_tag(current) and precedence(tag) < precedence(current)
+
+
+def _entry(each: Refused) -> list[str]:
+    return [each.crd, each.kind, each.version, each.ran.tag, each.ran.since]
+
+
+def _refused(entry: object) -> Refused | None:
+    if not isinstance(entry, list) or tuple(map(type, entry)) != _FIELDS:
+        return None
+    crd, kind, version, tag, since = entry
+    return Refused(crd, kind, version, Ran(tag, since, ()))
+
+
+def _loaded(line: str) -> object:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
