@@ -27,7 +27,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "demo"), str(ROOT / "tests")]
 
 import written_release  # noqa: E402 the path is set above
 from idle import idle  # noqa: E402
-from overlay import overlay  # noqa: E402
+from overlaid import overlay  # noqa: E402
 from promote import promote  # noqa: E402
 from rebase import LAYER, rebase  # noqa: E402
 from scan import scan  # noqa: E402

@@ -58,8 +58,9 @@ def middle(view: View) -> Iterator[str]:
 def refusal(view: View) -> str:
     """What comes of it if it is closed."""
     return (
-        f"close it; Flux {view.answer} is not proposed again until somebody approves it. With `migrate: "
-        "with-upgrade` in the config file, manifests are moved in the upgrade's own commit"
+        f"close it; the upgrade to Flux {view.answer} then waits until the manifests were moved by hand, or "
+        "it is approved. With `migrate: with-upgrade` in the config file, they are moved in the upgrade's "
+        "own commit"
     )
 
 
