@@ -33,7 +33,7 @@ def answers_of(  # noqa: PLR0913 two sources, and the four facts that select fro
     ``branches``: those of its team, one for each subject. ``asked``: what this run was told to approve.
     """
     muted: list[Muted] = []
-    approved = [*asked, *_carried(branches, path)]
+    approved = [*asked, *_carried(branches, path, current)]
     for branch in branches:
         approved += _cut_off(branch)
         reopened: set[str] = set()
@@ -72,23 +72,26 @@ def _moved(branches: Iterable[Branch], path: str) -> Iterator[str]:
                 yield from state.moved
 
 
-def _carried(branches: Iterable[Branch], path: str) -> Iterator[str]:
+def _carried(branches: Iterable[Branch], path: str, current: str) -> Iterator[str]:
     """What was approved of an upgrade with the manifests that were moved for it, and since merged.
 
-    It counts until the upgrade itself is proposed: what is said then is newer.
+    It counts until something else is proposed or refused of the same minor: that is newer.
     """
     found = [(pull, state) for branch in branches for pull in branch.pulls if (state := state_of(pull))]
     for pull, state in found:
-        is_migration = state.subject == Subject.MIGRATION and pull.state is PullState.MERGED
-        if not is_migration or not state.approval or not markers.target_of(state, path):
+        minor = minor_of(state.target)
+        is_merged = state.subject == Subject.MIGRATION and pull.state is PullState.MERGED
+        if not is_merged or not state.approval or minor == minor_of(current):
             continue
-        if not any(
-            each.subject != Subject.MIGRATION
-            and minor_of(each.target) == minor_of(state.target)
-            and other.number > pull.number
-            for other, each in found
-        ):
+        others = [each for each, told in found if each is not pull and minor_of(told.target) == minor]
+        if markers.target_of(state, path) and not any(_is_later(each, pull) for each in others):
             yield state.approval
+
+
+def _is_later(pull: PullRequest, merged: PullRequest) -> bool:
+    """Whether a pull request was opened after another one, or closed after that was merged."""
+    is_closed = pull.state is PullState.CLOSED and pull.closed_at >= merged.closed_at
+    return pull.number > merged.number or is_closed
 
 
 def _stored(branches: Iterable[Branch]) -> Iterator[str]:
@@ -180,7 +183,11 @@ def _approvals(state: markers.State, pull: PullRequest) -> Iterator[str]:
         return
     if APPROVED in pull.labels:
         yield minor_of(state.target)
-    elif not pull.is_draft and (state.pending or state.approval or markers.state_of(pull.body) is None):
+    elif (
+        not pull.is_draft
+        and not state.held
+        and (state.pending or state.approval or markers.state_of(pull.body) is None)
+    ):
         # Marked ready by a person, or by us once a person had approved; or whoever took our block
         # out of the body saw what is ready.
         yield state.approval or minor_of(state.target)

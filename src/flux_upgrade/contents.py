@@ -65,7 +65,7 @@ class Contents:
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-        self._files: dict[tuple[str, ...], tuple[FluxFile, ...]] = {}
+        self._files: dict[tuple[tuple[str, ...], frozenset[str]], tuple[FluxFile, ...]] = {}
         self._changes: dict[tuple[bytes, bytes], Changes] = {}
         self._pasts: dict[str, Pasts] = {}
         self._moved: dict[tuple[str, str, Neighbours, tuple[str, ...]], tuple[Migrated, ...]] = {}
@@ -159,14 +159,13 @@ class Contents:
 
     def _flux_files(self, jump: Jump) -> tuple[FluxFile, ...]:
         """Every file of the repository that is searched, and that speaks of Flux's APIs."""
-        patterns = jump.terms.scan
-        if patterns not in self._files:
+        known = [self._apis.at(jump.upgrade.target), *self._known(jump.found.version)]
+        key = jump.terms.scan, frozenset().union(*(each.groups for each in known))
+        if key not in self._files:
             from flux_upgrade.resources.scan import files
 
-            known = [self._apis.at(jump.upgrade.target), *self._known(jump.found.version)]
-            groups = frozenset().union(*(each.groups for each in known))
-            self._files[patterns] = tuple(files(self._sources.tree, groups, self._wanted(patterns)))
-        return self._files[patterns]
+            self._files[key] = tuple(files(self._sources.tree, key[1], self._wanted(key[0])))
+        return self._files[key]
 
     def _wanted(self, patterns: tuple[str, ...]) -> Callable[[str], bool]:
         def is_wanted(path: str) -> bool:

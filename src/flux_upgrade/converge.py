@@ -34,6 +34,7 @@ from flux_upgrade.proposal import Proposal, Surroundings
 from flux_upgrade.remembered import state_for
 
 _PLAN = "Flux-Upgrade-Plan"
+_MADE_DRAFT = "draft"
 _OPENED = ("opened", "It was approved, and is a pull request now.")
 _TWICE = ("twice", "There is another issue that says the same.")
 
@@ -105,22 +106,27 @@ def converge_without(branch: Branch, issue: Issue | None, closed: str, why: str)
     return Convergence((*steps, *_closed(issues, closed, why)), pull=pull)
 
 
-def converge_held(branch: Branch, hold: Hold, *, sees_statuses: bool) -> Convergence:
-    """What is open, and would break something if it were merged now: a draft that says so."""
+def converge_held(branch: Branch, hold: Hold, repository: Repository) -> Convergence:
+    """What is open, and would break something if it were merged now: a draft that says so.
+
+    It is made a draft once: whoever marks it ready all the same is not argued with.
+    """
     pull, head = branch.open_pull, branch.head
     # Where people have taken our text away, or nobody can read it, there is no place to say so.
-    state = markers.state_of(pull.body) if pull is not None else None
+    state = markers.state_of(pull.body) if pull is not None and repository.lists_pulls else None
     if pull is None or head is None or state is None or not markers.is_ours(head):
         return Convergence(pull=pull)
-    body = pull_request.held(pull.body, state._replace(pending=True), hold)
+    held = state.held or ("said" if pull.is_draft else _MADE_DRAFT)
+    body = pull_request.held(pull.body, state._replace(held=held), hold)
     status = Status(markers.PROOF, "failure", f"held: {hold.reason}")
+    is_said = head.statuses.get(status.context) == status.state
     step = UpdatePull(
         pull=pull,
         branch=branch.name,
         before=head.oid,
         body=body if body.strip() != pull.body.replace("\r\n", "\n").strip() else None,
-        make_draft=not pull.is_draft,
-        status=status if sees_statuses and head.statuses.get(status.context) != status.state else None,
+        make_draft=not state.held and not pull.is_draft,
+        status=status if repository.sees_statuses and not is_said else None,
     )
     idle = UpdatePull(pull=pull, branch=step.branch, before=step.before)
     return Convergence(() if step == idle else (step,), pull=pull)
@@ -162,7 +168,8 @@ def _update(
         commit=_commit(proposal, around, repository) if remake else None,
         title=title if is_ours and title != pull.title else None,
         body=ours if told_anew else new_body(pull.body, ours),
-        make_ready=ready and (before.pending or APPROVED in pull.labels or proposal.is_asked),
+        make_ready=ready
+        and (before.pending or before.held == _MADE_DRAFT or APPROVED in pull.labels or proposal.is_asked),
         # Whatever made it wait, a policy or another range: what is ready has been approved.
         make_draft=proposal.is_pending and not pull.is_draft,
         status=status if remake or is_bare else None,

@@ -34,7 +34,8 @@ def held_by(upgrade: Upgrade, terms: Terms) -> Hold | None:
 
 def _holds(upgrade: Upgrade, impact: Impact, terms: Terms) -> Iterator[Hold]:
     target, kubernetes = upgrade.target, impact.kubernetes
-    if kubernetes is not None and kubernetes.is_too_old:
+    # A patch asks for what the release before it asked for.
+    if kubernetes is not None and kubernetes.is_too_old and upgrade.subject is not Subject.PATCH:
         least = ".".join(map(str, kubernetes.support.least))
         yield Hold(
             HoldReason.KUBERNETES_TOO_OLD,
@@ -87,8 +88,8 @@ def _moved_first(upgrade: Upgrade, impact: Impact, terms: Terms) -> Hold:
 
 
 def is_back(file: Migrated, terms: Terms) -> bool:
-    """Whether people have reverted what was moved: the file is as it was before."""
-    moved = terms.answers.moved
+    """Whether people have reverted what was moved before: the file is as it was then."""
+    moved = terms.answers.moved if terms.migrate is Migrate.BEFORE else ()
     return bool(moved) and content_entry(file.path, file.content) in moved
 
 

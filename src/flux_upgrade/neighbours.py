@@ -5,7 +5,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable
 
-from flux_upgrade.clusters import Cluster, is_below
+from flux_upgrade.clusters import Cluster, Member, is_below
+from flux_upgrade.kinds import Installation
 from flux_upgrade.values import NamedTuple
 from flux_upgrade.versions import precedence
 
@@ -31,21 +32,25 @@ class Neighbours(NamedTuple):
         return bool(self.home) and is_below(path, self.home) and not self.is_theirs(path)
 
 
-def neighbours_of(cluster: Cluster, clusters: Iterable[Cluster], elsewhere: Iterable[str] = ()) -> Neighbours:
-    """``clusters``: all of them. ``elsewhere``: releases of those that nobody asked about, tags."""
-    others = [each for each in clusters if each is not cluster and not each.is_tools]
-    home = _home(cluster)
-    folders = {_home(each) for each in others} - {home}
-    releases = {each.members[0].installation.version for each in others} | set(elsewhere)
+def neighbours_of(
+    cluster: Cluster, clusters: Iterable[Cluster], elsewhere: Iterable[Member] = ()
+) -> Neighbours:
+    """``clusters``: all of them. ``elsewhere``: what installs those that nobody asked about."""
+    others = [each.members[0] for each in clusters if each is not cluster and not each.is_tools]
+    others += elsewhere
+    # A pin may stand in a folder that several clusters share; a manifest stands in its cluster's own.
+    home = _home(cluster.path) if isinstance(cluster.members[0].installation, Installation) else ""
+    manifests = (each for each in others if isinstance(each.installation, Installation))
+    folders = {_home(each.path) for each in manifests} - {home}
     return Neighbours(
         home,
         tuple(sorted(each for each in folders if each and not is_below(home, each))),
-        tuple(sorted(filter(None, releases), key=precedence)),
+        tuple(sorted({each.installation.version for each in others} - {""}, key=precedence)),
     )
 
 
-def _home(cluster: Cluster) -> str:
+def _home(path: str) -> str:
     """``clusters/a`` for ``clusters/a/flux-system/gotk-components.yaml``."""
-    folder = posixpath.dirname(cluster.path)
+    folder = posixpath.dirname(path)
     above, _, last = folder.rpartition("/")
     return above if last == _NAMESPACE else folder

@@ -20,7 +20,7 @@ from flux_upgrade.kinds import Installation, Pin, World
 from flux_upgrade.kinds.pin import Role
 from flux_upgrade.model import Release
 from flux_upgrade.plan import Plan, Subjected, Terms, Upgrade
-from flux_upgrade.policy import Answers
+from flux_upgrade.policy import Answers, Bump
 from flux_upgrade.together import together
 from flux_upgrade.upgrade import ManifestPlanner
 from flux_upgrade.values import NamedTuple
@@ -92,8 +92,8 @@ class Gathered(NamedTuple):
     """Path, commit of the base → why the checkout differs from the base there."""
     contents: Contents | None = None
     """What upgrades mean for the repository; None: nobody looks."""
-    elsewhere: Callable[[], Sequence[str]] = tuple
-    """The releases of clusters that are ignored, or outside of what was named: tags. Asked late."""
+    elsewhere: Callable[[], Sequence[Member]] = tuple
+    """What installs clusters that are ignored, or outside of what was named. Asked late."""
 
 
 def branches_of(team: Team, config: Config) -> tuple[str, ...]:
@@ -225,18 +225,37 @@ class _Teams:
         if weigher is None or self._guards.guarded(plan, cluster, has_open=False) is not plan:
             return plan
 
+        from flux_upgrade.weighing import joined
+
         def redirect(candidate: Candidate) -> Upgrade | Hold:
             found = subjected.installation
             planner = self._manifests if isinstance(found, Installation) else self._pins
             return planner.carried_out(subjected, candidate)
 
         try:
-            weighed = weigher.weigh(plan, subjected, team.slug, self._neighbours(cluster), redirect)
+            around = self._neighbours(cluster)
+            weighed = weigher.weigh(plan, subjected, team.slug, around, redirect)
+            patch = self._patch_meanwhile(weighed.plan, subjected, cluster)
+            if patch is not None:
+                weighed = joined(weigher.weigh(patch, subjected, team.slug, around, redirect), weighed)
         except Unreadable as error:
             hold = Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable)
             return plan._replace(decisions=(hold,))
         self._migrations.setdefault(team.slug, []).extend(weighed.migrations)
         return weighed.plan
+
+    def _patch_meanwhile(self, plan: Plan, subjected: Subjected, cluster: Cluster) -> Plan | None:
+        """The patch that a larger bump makes unnecessary, as long as that one is held."""
+        terms = subjected.terms
+        if plan.upgrades or terms.to or not plan.impacts or terms.policy.bump in (Bump.NONE, Bump.PATCH):
+            return None
+        key = (id(terms), terms.answers)
+        if key not in self._terms:
+            policy = terms.policy._replace(bump=Bump.PATCH)
+            self._terms[key] = terms._replace(policy=policy)
+        found = self._member(subjected._replace(terms=self._terms[key]), cluster, None)
+        patches = tuple(each for each in found.upgrades if each.subject is Subject.PATCH)
+        return found._replace(decisions=patches) if patches else None
 
     @cached_property
     def _weigher(self) -> Weigher | None:

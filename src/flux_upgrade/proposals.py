@@ -98,10 +98,11 @@ def is_held(plan: Plan) -> bool:
     return any(hold.reason not in _AS_IT_SHOULD_BE for hold in plan.holds)
 
 
-def in_the_way(planned: TeamPlan, subject: Subject) -> Hold | None:
-    """What an open pull request about ``subject`` would break, were it merged now."""
-    holds = (hold for plan in planned.plans for hold in plan.holds)
-    return next((hold for hold in holds if hold.subject is subject and hold.reason in _BREAKS), None)
+def in_the_way(planned: TeamPlan, subject: Subject, target: str) -> Hold | None:
+    """What an open pull request about ``subject``, to the minor of ``target``, would break now."""
+    holds = (hold for plan in planned.plans for hold in plan.holds if hold.subject is subject)
+    ours = (hold for hold in holds if minor_of(hold.target) == minor_of(target))
+    return next((hold for hold in ours if hold.reason in _BREAKS), None)
 
 
 def no_longer_needed(
@@ -137,13 +138,13 @@ def no_longer_needed(
 
 def _moved(plans: Sequence[Plan], target: str) -> tuple[str, str] | None:
     """``no_longer_needed`` of manifests that are moved before an upgrade to ``target``."""
-    # What could not be looked at because of something else may still have to be moved.
-    if any(
-        hold.reason not in _ENDS_A_PROPOSAL and hold.subject not in plan.impacts
-        for plan in plans
-        for hold in plan.holds
-    ):
-        return None
+    unknown = (hold for plan in plans for hold in plan.holds if hold.subject not in plan.impacts)
+    for hold in unknown:
+        is_ours = not (hold.target and target) or minor_of(hold.target) == minor_of(target)
+        is_answer = hold.reason in (HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED)
+        # What could not be looked at because of something else may still have to be moved.
+        if is_ours and not is_answer and hold.reason not in _ENDS_A_PROPOSAL:
+            return None
     return "done", f"There is nothing left to move for {target}, or it is not proposed any more."
 
 

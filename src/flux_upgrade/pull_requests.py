@@ -234,11 +234,9 @@ class _Acting:
         if self._is_refused(idle):
             ending = (markers.SKIP, "It is not proposed again: the box was ticked.")
         if ending is None:
-            hold = in_the_way(planned, subject)
-            if hold is None:
-                return self._take(Convergence(pull=pull), idle)
-            seen = self._repository.sees_statuses
-            return self._take(converge_held(branch, hold, sees_statuses=seen), idle)
+            hold = in_the_way(planned, subject, state.target if state is not None else "")
+            found = Convergence(pull=pull) if hold is None else converge_held(branch, hold, self._repository)
+            return self._take(found, idle)
         return self._take(converge_without(branch, issue, *ending), idle)
 
     def tidy(self) -> Iterator[Result]:

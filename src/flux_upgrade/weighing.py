@@ -35,6 +35,15 @@ class Weighed(NamedTuple):
     """Of files, each with one upgrade of the subject MIGRATION."""
 
 
+def joined(first: Weighed, second: Weighed) -> Weighed:
+    """Two of one installation, about different subjects."""
+    plan = second.plan._replace(
+        decisions=(*first.plan.decisions, *second.plan.decisions),
+        impacts={**second.plan.impacts, **first.plan.impacts},
+    )
+    return Weighed(plan, (*first.migrations, *second.migrations))
+
+
 Redirect = Callable[[Candidate], Upgrade | Hold]
 """The same installation to another release."""
 
@@ -76,7 +85,9 @@ class Weigher:
                     upgrade = upgrade._replace(impact=impact)
                     hold = held_by(upgrade, subjected.terms)
                 impacts[upgrade.subject] = impact
-                moving = [file for file in impact.files if file.moves and not is_back(file, subjected.terms)]
+                moving = [file for file in impact.files if file.moves]
+                if not upgrade.candidate.approval:
+                    moving = [file for file in moving if not is_back(file, subjected.terms)]
                 if _is_apart(upgrade, hold, subjected.terms):
                     migrations += _migrations(self._take(moving, team, upgrade), plan, upgrade)
                 elif hold is None and moving:

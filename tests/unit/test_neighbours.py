@@ -14,8 +14,10 @@ def clusters(*folders: str, version: str = "v2.8.8") -> dict[str, Cluster]:
 
 def test_beside_each_other() -> None:
     found = clusters("clusters/a", "clusters/b")
-    around = neighbours_of(found["clusters/a"], found.values(), ["v2.2.3"])
-    assert around.releases == ("v2.2.3", "v2.9.4")
+    elsewhere = clusters("archive/c", "archive/d", version="v2.6.4")["archive/c"].members
+    around = neighbours_of(found["clusters/a"], found.values(), elsewhere)
+    assert around.releases == ("v2.6.4", "v2.9.4")
+    assert around.is_theirs("archive/c/x.yaml")
     assert around.is_own("clusters/a/apps/x.yaml")
     assert around.is_theirs("clusters/b/x.yaml")
     assert not around.is_theirs("clusters/base/x.yaml")

@@ -142,8 +142,20 @@ PASSES = tuple(
 """What may pass, so that a pull request is kept."""
 
 
-@pytest.mark.parametrize("reason", PASSES)
-@pytest.mark.parametrize("subject", Subject)
+@pytest.mark.parametrize("reason", [HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED])
+def test_manifests_are_not_moved_for_what_was_turned_down(reason: HoldReason) -> None:
+    assert ended(Subject.MIGRATION, hold(reason, MINOR, "v2.9.4")) == "done"
+
+
+@pytest.mark.parametrize(
+    ("reason", "subject"),
+    [
+        (reason, subject)
+        for reason in PASSES
+        for subject in Subject
+        if subject is not Subject.MIGRATION or reason not in (HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED)
+    ],
+)
 def test_what_is_held_for_a_while_is_kept(reason: HoldReason, subject: Subject) -> None:
     assert ended(subject, hold(reason, subject, "v2.9.4")) == ""
     # A hold that names no release is about everything.

@@ -248,3 +248,91 @@ def test_content_that_needs_approval_makes_a_patch_wait() -> None:
     assert changes
     is_narrowed = any(each is not None and "network-policy" in each.contents for each in changes)
     assert pull.is_draft is is_narrowed
+
+
+def test_patches_come_while_a_larger_bump_is_held() -> None:
+    life = Life(fleet({"clusters/staging": "v2.8.7"}), kubernetes="1.32")
+    life.run()
+    assert life.reasons == {HoldReason.KUBERNETES_TOO_OLD}
+    assert life.forge.open_pull("flux-upgrade/clusters.staging/patch") is not None
+
+
+def test_moved_with_the_upgrade_after_it_was_reverted() -> None:
+    life = Life()
+    life.run()
+    life.merge(MIGRATION)
+    life.forge.push_to_base({APPS: OLD})
+    life.config = Config(default=life.config.default._replace(migrate=Migrate.WITH_UPGRADE))
+    assert life.run() == {MINOR: "opened"}
+    life.merge(MINOR)
+    assert life.forge.files[APPS] == NEW
+
+
+def held_life(*, has_drafts: bool = True) -> Life:
+    """An upgrade that was open when Kubernetes was found to be too old."""
+    life = Life({APPS: NEW})
+    life.forge.has_drafts = has_drafts
+    life.run()
+    life.config = Config(default=life.config.default._replace(kubernetes="1.30"))
+    return life
+
+
+def test_where_there_are_no_drafts_a_hold_is_no_approval() -> None:
+    life = held_life(has_drafts=False)
+    assert life.run() == {MINOR: "updated"}
+    assert life.run() == {MINOR: "unchanged"}
+    life.config = Config(default=Group(policy=Policy(bump=Bump.PATCH)))
+    life.run()
+    pull = life.forge.open_pull(MINOR)
+    assert pull is None or '"approval"' not in pull.body
+
+
+def test_a_draft_of_a_persons_stays_one() -> None:
+    life = held_life()
+    pull = life.forge.open_pull(MINOR)
+    assert pull is not None
+    life.forge.edit(pull.number, is_draft=True)
+    assert life.run() == {MINOR: "updated"}
+    life.config = Config(default=life.config.default._replace(kubernetes="1.34"))
+    assert life.run() == {MINOR: "updated"}
+    pull = life.forge.open_pull(MINOR)
+    assert pull is not None
+    assert pull.is_draft
+
+
+def test_who_marks_it_ready_all_the_same_is_not_argued_with() -> None:
+    life = held_life()
+    life.run()
+    pull = life.forge.open_pull(MINOR)
+    assert pull is not None
+    life.forge.edit(pull.number, is_draft=False)
+    assert life.run() == {MINOR: "unchanged"}
+
+
+def test_a_hold_keeps_the_text_that_a_browser_sent_back() -> None:
+    life = held_life()
+    pull = life.forge.open_pull(MINOR)
+    assert pull is not None
+    life.forge.edit(pull.number, body=pull.body.replace("\n", "\r\n"))
+    life.run()
+    again = life.forge.open_pull(MINOR)
+    assert again is not None
+    assert "To refuse" in again.body
+    assert "Do not merge this now" in again.body
+    assert life.run() == {MINOR: "unchanged"}
+
+
+def test_a_migration_that_is_closed_later_takes_the_approval_back() -> None:
+    life = Life(policy=Policy(bump=Bump.PATCH))
+    life.run()
+    pull = life.forge.open_pull(MIGRATION)
+    assert pull is not None
+    life.forge.edit(pull.number, is_draft=False)
+    life.run()
+    life.merge(MIGRATION)
+    life.forge.push_to_base({"more.yaml": OLD})
+    assert life.run() == {MIGRATION: "opened"}
+    pull = life.forge.open_pull(MIGRATION)
+    assert pull is not None
+    life.forge.close_pull(pull.number)
+    assert life.run() == {}

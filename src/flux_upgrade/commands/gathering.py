@@ -77,15 +77,12 @@ def gather(settings: Settings) -> Gathered:
     )
 
 
-def _elsewhere(settings: Settings, scope: Scope, found: Sequence[Found], config: Config) -> Sequence[str]:
-    """The releases of clusters that nothing is planned for: what is left alone runs all the same."""
-    if scope.is_whole:
-        others = [each for each in found if config.is_ignored(each.path)]
-    else:
-        known = {scope.below + each.path for each in found if not config.is_ignored(scope.below + each.path)}
-        everywhere = discover(build_world(settings, scope.whole))
-        others = [each for each in everywhere if each.path not in known]
-    return [each.version for each in others if role_of(each) is Role.INSTALLS and each.version]
+def _elsewhere(settings: Settings, scope: Scope, found: Sequence[Found], config: Config) -> Sequence[Member]:
+    """What installs clusters that nothing is planned for: what is left alone runs all the same."""
+    planned = {scope.below + each.path for each in found if not config.is_ignored(scope.below + each.path)}
+    everything = found if scope.is_whole else discover(build_world(settings, scope.whole))
+    others = (each for each in everything if each.path not in planned)
+    return [Member(each, each.path) for each in others if role_of(each) is Role.INSTALLS and each.version]
 
 
 def build_contents(settings: Settings, tree: Tree, regenerator: Regenerator, config: Config) -> Contents:

@@ -28,6 +28,8 @@ def held(body: str, state: State, hold: Hold) -> str:
     """``body`` with what is in the way above our text, and ``state``, which says that it waits."""
     hint = f" {plain(hold.hint[:1].upper() + hold.hint[1:])}." if hold.hint else ""
     said = f"{_HELD} ({code(hold.reason)}): {plain(hold.detail)}.{hint} It is made anew once that is done."
-    first, _, rest = (markers.text_of(body) or "").partition("\n\n")
+    # As a person's browser sends it.
+    before = (markers.text_of(body) or "").replace("\r\n", "\n")
+    first, _, rest = before.partition("\n\n")
     told = rest if first.startswith(_HELD) else "\n\n".join(filter(None, (first, rest)))
     return markers.replaced(body, markers.block(f"{said}\n\n{told}", state)) or body
