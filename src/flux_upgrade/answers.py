@@ -58,7 +58,7 @@ def answers_of(  # noqa: PLR0913 two sources, and the four facts that select fro
         tuple(dict.fromkeys(approved)),
         tuple(migrated),
         unmigrated,
-        tuple(_stored(branches)),
+        tuple(_stored(branches, issues, team)),
         tuple(_moved(branches, path)),
     )
 
@@ -94,11 +94,13 @@ def _is_later(pull: PullRequest, merged: PullRequest) -> bool:
     return pull.number > merged.number or is_closed
 
 
-def _stored(branches: Iterable[Branch]) -> Iterator[str]:
+def _stored(branches: Iterable[Branch], issues: Iterable[Issue], team: str) -> Iterator[str]:
     """What was read in histories, and is written in what is open."""
     for branch in branches:
         state = state_of(branch.open_pull) if branch.open_pull is not None else None
         yield from state.stored if state is not None else ()
+    for issue, state in _newest(issues, team):
+        yield from state.stored if issue.is_open else ()
 
 
 def _migrated(branches: Iterable[Branch], path: str, current: str) -> tuple[list[str], str]:
