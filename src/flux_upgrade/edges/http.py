@@ -111,14 +111,14 @@ class Client:
     ) -> None:
         from http.cookiejar import DefaultCookiePolicy
 
-        import requests
+        from flux_upgrade.edges.session import Session
 
         self._timing = timing
         self._credential = credential
         self._etags = etags or EtagCache(None)
         self._timeout = timeout
         self._sent = self._asked = 0
-        self._session = requests.Session()
+        self._session = Session()
         if ca_file is not None:
             from flux_upgrade.edges.authorities import trust
 
@@ -244,6 +244,7 @@ class Client:
                 location = answer.headers.get("location") if ask.method in _READING else None
                 if answer.status_code not in _REDIRECTS or location is None:
                     return self._read(target, answer, ask)
+                transfer.drain(answer)
             target = trouble.redirected(target, location, keeps_plain_host=ask.keeps_plain_host)
         raise SourceUnavailable(
             f"{trouble.host(url)} redirects more than {_MAX_REDIRECTS} times",

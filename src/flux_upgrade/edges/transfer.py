@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -60,3 +61,11 @@ def read(
     if has_body and declared.isdigit() and answer.raw.tell() < int(declared):
         raise ConnectionResetError  # requests over urllib3 1.26 does not notice
     return bytes(body)
+
+
+def drain(answer: requests.Response) -> None:
+    """Read a body that is of no use, so that its connection can be used again; not all of a long one."""
+    import urllib3
+
+    with suppress(OSError, urllib3.exceptions.HTTPError):
+        answer.raw.read(_CHUNK)
