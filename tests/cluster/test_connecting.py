@@ -230,7 +230,9 @@ def test_a_credential_plugin_that_fails_later(stand_in: Driven, tmp_path: Path) 
     cluster.close()
 
 
-@pytest.mark.parametrize("host", ["http://203.0.113.7:8080", "http://cluster.example.com"])
+@pytest.mark.parametrize(
+    "host", ["http://203.0.113.7:8080", "http://cluster.example.com", "http://203.0.113.7\\@localhost"]
+)
 def test_a_token_is_not_sent_unencrypted(tmp_path: Path, host: str) -> None:
     with pytest.raises(UsageError, match="is not https"):
         connect(str(write_kubeconfig(tmp_path / "c", host)), "", TIMING)

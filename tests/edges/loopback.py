@@ -37,8 +37,8 @@ class _Server(ThreadingHTTPServer):
     def handle_error(self, request: object, client_address: object) -> None:
         """Clients that hang up are what is tested here."""
 
-    def __init__(self, loopback: Loopback) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, loopback: Loopback, address: str) -> None:
+        super().__init__((address, 0), _Handler)
         self.loopback = loopback
 
 
@@ -126,13 +126,15 @@ class Loopback(Served):
         self,
         routes: Mapping[str, Answer | Sequence[Answer]] | None = None,
         tls: ssl.SSLContext | None = None,
+        address: str = "127.0.0.1",
     ) -> None:
         self.routes: dict[str, list[Answer]] = {}
         for path, answers in (routes or {}).items():
             self.route(path, *([answers] if isinstance(answers, Answer) else answers))
         self.seen: list[Seen] = []
         self.closing = threading.Event()
-        self._server = _Server(self)
+        self._address = address
+        self._server = _Server(self, address)
         self._scheme = "http"
         if tls is not None:
             self._scheme = "https"
@@ -148,7 +150,7 @@ class Loopback(Served):
 
     @property
     def host(self) -> str:
-        return f"127.0.0.1:{self._server.server_port}"
+        return f"{self._address}:{self._server.server_port}"
 
     def answer(self, seen: Seen) -> Answer:
         self.seen.append(seen)

@@ -149,6 +149,24 @@ def test_a_token_is_bound_to_its_origin() -> None:
     assert ("http.https://git.example:8443/.followRedirects", "false") in settings
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://evil.example\\@git.example/a/b.git",
+        "https://DOMAIN\\me@git.example/a/b.git",
+        "https://a@evil.example@git.example/a/b.git",
+        "https://git.example /a/b.git",
+        "https://git.ex\tample/a/b.git",
+        "https://git.example/a\n/b.git",
+        "https://git%2eexample/a/b.git",
+    ],
+)
+def test_no_token_for_an_address_that_can_be_read_in_two_ways(url: str) -> None:
+    with pytest.raises(UsageError, match="the remote's address has") as caught:
+        remotes.authorization(url, "secret")
+    assert "git.example" not in caught.value.message
+
+
 @pytest.mark.parametrize("flavour", ["gitlab", "gitea", "forgejo", "git"])
 def test_every_option_is_one_line_that_fits_the_protocol(flavour: str) -> None:
     asked = Asked(
@@ -283,6 +301,7 @@ def test_puts_what_git_says_into_our_words(
         (["https://git.example/docs", "https://git.example/a/pull/3"], 3, "https://git.example/a/pull/3"),
         (["https://evil.example/a/pull/3"], 0, ""),
         (["https://git.example@evil.example/a/pull/3"], 0, ""),
+        (["https://evil.example\\@git.example/a/pull/3"], 0, ""),
         (["javascript:alert(1)", "file://git.example/a/pull/3"], 0, ""),
         (["https://git.example/a/pull/3\x1b[31m"], 0, "https://git.example/a/pull/3\\x1b[31m"),
         (["https://[git.example/a/pull/3"], 0, ""),

@@ -637,6 +637,7 @@ def test_names_that_are_no_repository(on: World, repository: str) -> None:
         ("https://ghe.example/api/v3", "http://ghe.example/api/graphql"),
         ("ghe.example/api/v3", "ghe.example/api/graphql"),
         ("https://ghe.example:x/api/v3", "https://ghe.example:x/api/graphql"),
+        ("https://ghe.example/api/v3", "https://evil.example\\@ghe.example/api/graphql"),
     ],
 )
 def test_addresses_that_are_not_of_one_server(on: World, api_url: str, graphql_url: str) -> None:

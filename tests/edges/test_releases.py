@@ -334,6 +334,9 @@ def test_nobody_listens(clients: Clients, tmp_path: Path) -> None:
         "https://host/#a",
         "http://[",
         "http://h:x/",
+        "http://h:0/",
+        "https://evil.example\\.host/x",
+        "https://ho st/x",
     ],
 )
 def test_addresses_of_mirrors_that_cannot_be_used(clients: Clients, address: str) -> None:
@@ -407,7 +410,28 @@ def test_the_next_page(link: str, following: str | None) -> None:
     assert next_page(link, "https://api.github.com/x") == following
 
 
-@pytest.mark.parametrize("address", [None, 7, "", "ftp://host/x", "http://host/x"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        "https://evil.example\\@api.github.com/2",
+        "https://me@api.github.com/2",
+        "https://api.github.com/2 3",
+        "\thttps://api.github.com/2",
+        "https://api%2egithub.com/2",
+    ],
+)
+def test_a_next_page_that_can_be_read_in_two_ways(target: str) -> None:
+    with pytest.raises(
+        SourceUnavailable, match=r"^api\.github\.com names as its next page an address with"
+    ) as caught:
+        next_page(f'<{target}>; rel="next"', "https://api.github.com/x")
+    assert "evil" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "address",
+    [None, 7, "", "ftp://host/x", "http://host/x", "https://evil.example\\@host/x", "https://me@host/x"],
+)
 def test_assets_without_an_address_that_can_be_used(address: object) -> None:
-    with pytest.raises(SourceUnavailable, match="no address"):
+    with pytest.raises(SourceUnavailable, match=r"no address|is not followed"):
         asset_url({"browser_download_url": address}, "It", api_url="https://api.github.com")

@@ -35,7 +35,7 @@ def asset_url(asset: dict[str, object], what: str, *, api_url: str) -> str:
             f"{what} has no address to download it from",
             hint="try again later, or use another release source",
         )
-    return url
+    return trouble.followed(api_url, url, "names for a download")
 
 
 class GitHubReleases:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from flux_upgrade.edges import retry, transfer, trouble
+from flux_upgrade.edges import origins, retry, transfer, trouble
 from flux_upgrade.edges.cache import EtagCache, Kept
 from flux_upgrade.errors import SourceUnavailable, UsageError
 from flux_upgrade.ports import Timing
@@ -259,7 +259,7 @@ class Client:
             **({} if ask.body is None else {"Content-Type": "application/json"}),
             **ask.headers,
         }
-        if trouble.origin(target) != trouble.origin(url):
+        if origins.origin(target) != origins.origin(url):
             headers.pop("Authorization", None)
         if token := self._token_for(target):
             headers["Authorization"] = f"Bearer {token}"
@@ -267,7 +267,7 @@ class Client:
 
     def _token_for(self, url: str) -> str:
         credential = self._credential
-        if credential is None or trouble.origin(url) != trouble.origin(credential.origin):
+        if credential is None or origins.origin(url) != origins.origin(credential.origin):
             return ""
         return credential.token
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from urllib.parse import quote, urlsplit
 
-from flux_upgrade.edges import checksums, listing, tags, trouble
+from flux_upgrade.edges import checksums, listing, origins, tags, trouble
 from flux_upgrade.edges.archive import MAX_COMPRESSED, refused
 from flux_upgrade.edges.cache import DownloadCache
 from flux_upgrade.edges.http import CONDITIONAL, Ask, BodyTooLarge, Client
@@ -107,7 +107,7 @@ class HttpReleases:
 def _checked(base_url: str) -> str:
     try:
         parts = urlsplit(base_url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        usable = origins.origin(base_url).scheme in origins.PORTS
     except ValueError:
         usable = False
     if not usable or "@" in parts.netloc or parts.query or parts.fragment:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from urllib.parse import urljoin
-
-from flux_upgrade.edges import trouble
+from flux_upgrade.edges import origins, trouble
 
 
 def next_page(link: str, current: str) -> str | None:
-    """The address of the next page in a ``Link`` header (RFC 8288), if the host of ``current`` has it."""
+    """The address of the next page in a ``Link`` header (RFC 8288), if the host of ``current`` has it.
+
+    Raises SourceUnavailable for an address that two parsers could read in two ways.
+    """
     for entry in link.split(","):
         target, *parameters = (part.strip() for part in entry.split(";"))
         if target.startswith("<") and target.endswith(">") and 'rel="next"' in parameters:
@@ -17,8 +18,10 @@ def next_page(link: str, current: str) -> str | None:
 
 
 def _joined(current: str, target: str) -> str | None:
+    if odd := origins.oddity(target):
+        raise trouble.not_followed(current, "names as its next page", f"an address with {odd}")
     try:
-        url = urljoin(current, target)
-        return url if trouble.origin(url) == trouble.origin(current) else None
+        url = origins.followed(current, target)
+        return url if origins.origin(url) == origins.origin(current) else None
     except ValueError:
         return None

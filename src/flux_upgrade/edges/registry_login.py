@@ -11,9 +11,9 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from typing import TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
-from flux_upgrade.edges import trouble
+from flux_upgrade.edges import origins, trouble
 from flux_upgrade.edges.http import Ask, Client, Response
 from flux_upgrade.edges.plain import one_line
 from flux_upgrade.edges.registry_credentials import CredentialSource, RegistryCredential
@@ -29,7 +29,7 @@ _NO_SUCH_METHOD = (404, 405)
 _PULL, _PUSH = "pull", "pull,push"
 _PARAMETER = re.compile(r'([A-Za-z_]+)=(?:"([^"]*)"|([^\s",]+))')
 _BASIC = re.compile(r"(?:^|,)\s*basic\b", re.IGNORECASE)
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 ANONYMOUS = (
     "flux-upgrade pulls without a password: check the name, let everybody pull it, "
     "or use a registry that does, such as ghcr.io/fluxcd"
@@ -55,6 +55,7 @@ class RegistryLogin:
         """
         self._client = client
         self._base = base
+        self._host = base.partition("://")[2].partition("/")[0]
         self._path = path
         self._credentials = credentials
         self._remedy = remedy
@@ -80,7 +81,7 @@ class RegistryLogin:
         if not isinstance(outcome, Response) or outcome.status != _UNAUTHORIZED:
             return outcome
         # A host that was redirected to, or that an upload goes to, is told nothing.
-        if trouble.origin(outcome.url) != trouble.origin(self._base):
+        if origins.origin(outcome.url) != origins.origin(self._base):
             return outcome
         with self._lock:
             self._spent += 1
@@ -113,7 +114,7 @@ class RegistryLogin:
         """The header's value that a challenge asks for."""
         header = response.headers.get("www-authenticate", "")
         if self._credential is None and self._credentials is not None:
-            self._credential = self._credentials.credential(urlsplit(self._base).netloc, self._path)
+            self._credential = self._credentials.credential(self._host, self._path)
         challenge = bearer_challenge(header)
         if challenge is not None:
             return f"Bearer {self._token(response, challenge, actions)}"
@@ -169,15 +170,19 @@ class RegistryLogin:
         return self._client.get(url, ask)
 
     def _may_hear(self, realm: str) -> bool:
-        """Whether credentials may go there: by https, or to the very host that is asked by plain http."""
+        """Whether credentials may go there: by https, or to the very host that is asked by plain http.
+
+        Raises SourceUnavailable for an address that two parsers could read in two ways.
+        """
+        if odd := origins.oddity(realm):
+            raise trouble.not_followed(self._base, "gives tokens at", f"an address with {odd}")
         try:
-            there, here = urlsplit(realm), urlsplit(self._base)
-            if there.scheme == "https" or here.scheme != "http" or there.scheme != "http":
-                return there.scheme == "https" and bool(there.hostname)
-            both = (there.hostname, here.hostname)
+            there, here = origins.origin(realm), origins.origin(self._base)
         except ValueError:
             return False
-        return both[0] == both[1] or all(host in _LOOPBACK for host in both)
+        if there.scheme == "https" or not there.scheme == here.scheme == "http":
+            return there.scheme == "https"
+        return there.host == here.host or {there.host, here.host} <= {*_LOOPBACK}
 
     def _wrong_credentials(self, response: Response) -> ForbiddenByRegistry:
         source = "" if self._credential is None else self._credential.source

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from urllib.parse import urlsplit
 
 from flux_upgrade.artifact.manifest import Descriptor, StoredManifest
-from flux_upgrade.edges import trouble
+from flux_upgrade.edges import origins, trouble
 from flux_upgrade.edges.http import Ask, Client, Response
 from flux_upgrade.edges.oci import Repository
 from flux_upgrade.edges.plain import one_line
@@ -87,7 +87,7 @@ class RegistryWrites:
         def send(authorization: Mapping[str, str]) -> Response | trouble.Trouble:
             if body is not None and not isinstance(body, bytes):
                 body.seek(0)
-            is_ours = trouble.origin(url) == trouble.origin(self._repository.url)
+            is_ours = origins.origin(url) == origins.origin(self._repository.url)
             ask = Ask({**headers, **(authorization if is_ours else {})})
             return self._client.attempt(method, url, body, ask)
 

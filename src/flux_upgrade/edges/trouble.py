@@ -7,16 +7,15 @@ stands in them; ours name the host and the path.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
-from flux_upgrade.edges import retry
+from flux_upgrade.edges import origins, retry
 from flux_upgrade.edges.plain import one_line
 from flux_upgrade.errors import SourceUnavailable
 from flux_upgrade.values import NamedTuple
 
 _DENIED = (401, 403)
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")  # OpenSSL 3.0, and later
-_PORTS = {"https": 443, "http": 80}
 
 
 class RateLimited(SourceUnavailable):
@@ -41,18 +40,10 @@ class Trouble(NamedTuple):
     """Trying again would give the same."""
 
 
-def origin(url: str) -> tuple[str, str, int | None]:
-    """Scheme, host and port of a URL: what a token is bound to. Raises ValueError."""
-    parts = urlsplit(url)
-    return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme)
-
-
 def host(url: str) -> str:
     """The host of a URL, with its port if it is named; without user names and passwords."""
     try:
-        parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port else ""
-        return one_line((parts.hostname or "the release source") + port)
+        return one_line(origins.shown(url))
     except ValueError:
         return "the release source"
 
@@ -60,20 +51,32 @@ def host(url: str) -> str:
 def redirected(url: str, location: str, *, keeps_plain_host: bool = False) -> str:
     """The URL that ``location`` leads to from ``url``.
 
-    Raises SourceUnavailable where that is neither https nor http, or https was
-    given up for http, or another host is to be asked over http and must not be.
+    Raises SourceUnavailable where that is neither https nor http, or is an address that
+    two parsers could read in two ways, or https was given up for http, or another host is
+    to be asked over http and must not be.
     """
-    target = urljoin(url, location)
-    scheme, before = urlsplit(target).scheme, urlsplit(url)
-    is_another = urlsplit(target).hostname != before.hostname
-    if scheme not in _PORTS or (
-        scheme == "http" and (before.scheme == "https" or (keeps_plain_host and is_another))
-    ):
-        raise SourceUnavailable(
-            f"{host(url)} redirects to {one_line(scheme) or 'nowhere'}, which is not followed",
-            hint="check the release source's address, and what stands between it and you",
-        )
+    target = followed(url, location, "redirects to")
+    there, here = origins.origin(target), origins.origin(url)
+    is_another = there.host != here.host
+    if there.scheme == "http" and (here.scheme == "https" or (keeps_plain_host and is_another)):
+        raise not_followed(url, "redirects to", "http")
     return target
+
+
+def followed(url: str, reference: str, verb: str) -> str:
+    """The URL that ``reference`` leads to, where an answer of ``url`` names it. Raises SourceUnavailable."""
+    try:
+        return origins.followed(url, reference)
+    except origins.NotFollowed as error:
+        raise not_followed(url, verb, str(error)) from None
+
+
+def not_followed(url: str, verb: str, what: str) -> SourceUnavailable:
+    """The error for an address that an answer of ``url`` names; ``verb``: how."""
+    return SourceUnavailable(
+        f"{host(url)} {verb} {one_line(what)}, which is not followed",
+        hint="check the address of that host, and any proxy between it and you",
+    )
 
 
 def refusal(url: str, status: int, headers: Mapping[str, str], now: float, *, had_token: bool) -> Trouble:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from flux_upgrade.edges import trouble
 from flux_upgrade.edges.forges.github_look import GitHubLook
 from flux_upgrade.edges.forges.github_query import Json
 from flux_upgrade.edges.http import Client
+from flux_upgrade.edges.origins import origin
 from flux_upgrade.edges.plain import one_line
 from flux_upgrade.errors import UsageError
 from flux_upgrade.forge import Done, Question, Repository, Step
@@ -92,7 +92,7 @@ def owner_and_name(repository: str) -> tuple[str, str]:
 def require_one_server(api_url: str, graphql_url: str) -> None:
     """The token goes to one origin: what looks has to be what acts. Raises UsageError."""
     try:
-        origins = {trouble.origin(api_url), trouble.origin(graphql_url)}
+        origins = {origin(api_url), origin(graphql_url)}
     except ValueError:
         origins = set()
     if len(origins) != 1 or next(iter(origins))[0] not in ("http", "https"):

@@ -61,7 +61,8 @@ class GitHubReads:
             if not isinstance(page, list):
                 raise refusals.nonsense(attempt)
             entries += page
-            url = paging.next_page(response.headers.get("link", ""), response.url)
+            with _telling(attempt):
+                url = paging.next_page(response.headers.get("link", ""), response.url)
             if url is None:
                 return entries
         raise refusals.nonsense(attempt, "its list has no end")

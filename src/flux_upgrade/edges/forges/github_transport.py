@@ -16,7 +16,7 @@ from typing import Any
 from github.GithubException import GithubException
 from github.Requester import Requester
 
-from flux_upgrade.edges import retry
+from flux_upgrade.edges import retry, trouble
 from flux_upgrade.edges.forges import github_trouble as refusals
 from flux_upgrade.edges.forges.github_trouble import Attempt
 from flux_upgrade.edges.http import Ask, Client, Response
@@ -99,7 +99,10 @@ class Transport(Requester):
         return response.status, dict(response.headers), response.body.decode("utf-8", "replace")
 
     def _address(self, url: str) -> str:
-        return f"{self._api_url}{url}" if url.startswith("/") else url
+        """What PyGithub asks for: a path, or an address as an object of the API has it."""
+        if url.startswith("/"):
+            return f"{self._api_url}{url}"
+        return trouble.followed(self._api_url, url, "names")
 
     def _sent(self, verb: str, url: str, body: bytes | None, ask: Ask) -> Response:
         """An answer. One that tells of a rate limit was given before anything was done: send it again."""

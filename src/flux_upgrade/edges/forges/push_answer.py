@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from flux_upgrade.edges import origins
 from flux_upgrade.edges.forges import remotes
 from flux_upgrade.edges.plain import one_line
 from flux_upgrade.errors import (
@@ -153,6 +154,7 @@ def _trimmed(link: str) -> str:
 
 def _host(link: str) -> str:
     try:
-        return urlsplit(link).hostname or ""
+        # A browser may read such an address in another way.
+        return "" if origins.odd_authority(link) else urlsplit(link).hostname or ""
     except ValueError:
         return ""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote, unquote, urlsplit
 
+from flux_upgrade.edges import origins
 from flux_upgrade.edges.git_command import Settings
 from flux_upgrade.edges.plain import one_line
 from flux_upgrade.errors import UsageError
@@ -158,6 +159,11 @@ def authorization(url: str, token: str, user: str = "", *, is_bearer: bool = Fal
         raise UsageError(
             f"a token is given, and the remote is reached by {one_line(address.scheme)}",
             hint="leave the token out and use a key, or set the remote to its https address",
+        )
+    if odd := origins.odd_authority(url) or ("tabs or line ends" if set(url) & set("\t\r\n") else ""):
+        raise UsageError(
+            f"a token is given, and the remote's address has {odd}",
+            hint="set the remote to its https address with `git remote set-url`",
         )
     login = f"{user or address.user or 'oauth2'}:{token}"
     header = f"Bearer {token}" if is_bearer else f"Basic {base64.b64encode(login.encode()).decode()}"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
 
+from flux_upgrade.edges import origins
 from flux_upgrade.edges.kubernetes.cluster import KubernetesCluster
 from flux_upgrade.edges.kubernetes.kubeconfig import context_of
 from flux_upgrade.edges.kubernetes.requests import Client, Requests
@@ -100,9 +100,12 @@ def _complaints(context: str) -> Iterator[None]:
 
 def _refuse_plain(configuration: Any, context: str) -> None:
     """Credentials do not go over the network unencrypted. A proxy of kubectl on this machine has none."""
-    server = urlsplit(configuration.host)
-    if server.scheme == "https" or not configuration.api_key or _is_loopback(server.hostname or ""):
+    if not configuration.api_key:
         return
+    with suppress(ValueError):
+        server = origins.origin(configuration.host)
+        if server.scheme == "https" or _is_loopback(server.host.strip("[]")):
+            return
     raise UsageError(
         f"the server of the context '{one_line(context)}' is not https, and it has credentials",
         hint="give its https address in the kubeconfig",

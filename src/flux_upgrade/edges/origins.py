@@ -1,0 +1,112 @@
+r"""The origin of a URL, and whether an address that a server names may be followed. Pure.
+
+``urllib.parse`` and urllib3 disagree about some addresses: in ``http://a\@b/`` the one sees the
+host b, the other connects to a. What decides where a credential goes therefore asks urllib3, and an
+address that two parsers could read in two ways is not followed at all. urllib3 comes with
+requests; it is imported when an address is parsed, not before.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urljoin, urlsplit
+
+from flux_upgrade.values import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from urllib3.util import Url
+
+PORTS = {"https": 443, "http": 80}
+"""What is followed → its default port."""
+
+_AUTHORITY = re.compile(r"(?:[^/?#]*:)?//([^/?#]*)")
+_PLAIN_HOST = re.compile(r"[A-Za-z0-9._:\[\]-]+")
+"""Of a host with its port, whatever stands between user and path: ASCII, no ``%``."""
+
+
+class NotFollowed(ValueError):
+    """An address that is not followed; its text names what it is, as in ``redirects to …``."""
+
+
+class Origin(NamedTuple):
+    """What a credential is bound to. A host with a dot at its end is another one than without."""
+
+    scheme: str
+    host: str
+    """In lower case, in its ASCII form (IDNA); an IPv6 address in brackets."""
+    port: int | None
+    """The scheme's own where none is named; None for a scheme that is not http or https."""
+
+
+def origin(url: str) -> Origin:
+    """The origin that requests connects to. Raises ValueError for an address that has none."""
+    parts = _parsed(url)
+    scheme = parts.scheme or ""
+    return Origin(scheme, parts.host or "", parts.port or PORTS.get(scheme))
+
+
+def shown(url: str) -> str:
+    """The host of a URL, with its port if it is named. Raises ValueError."""
+    parts = _parsed(url)
+    host = (parts.host or "").strip("[]")
+    return host if parts.port is None else f"{host}:{parts.port}"
+
+
+def odd_authority(url: str) -> str:
+    """What makes it unclear which host a URL is for; empty: nothing does. A user may be named."""
+    found = _AUTHORITY.match(url)
+    authority = found[1] if found else ""
+    if odd := _odd_characters(authority):
+        return odd
+    user, _, host = authority.rpartition("@")
+    has_escape = "%" in host and not host.startswith("[")  # there it is the zone of an IPv6 address
+    return "'@' or '%' in its host" if "@" in user or has_escape else ""
+
+
+def oddity(reference: str) -> str:
+    """What keeps an address that a server names from being followed; empty: nothing does."""
+    if odd := _odd_characters(reference):
+        return odd
+    found = _AUTHORITY.match(reference)
+    if found is None:
+        return ""
+    if "@" in found[1]:
+        return "a user name"
+    return "" if _PLAIN_HOST.fullmatch(found[1]) else "a host that is empty or not plain ASCII"
+
+
+def followed(url: str, reference: str) -> str:
+    """The address that ``reference`` leads to, where an answer of ``url`` names it. Raises NotFollowed."""
+    if odd := oddity(reference):
+        raise NotFollowed(f"an address with {odd}")
+    try:
+        target = urljoin(url, reference)
+        scheme = urlsplit(target).scheme
+        if scheme in PORTS:
+            origin(target)
+    except ValueError:
+        raise NotFollowed("an address that is not valid") from None
+    if scheme not in PORTS:
+        raise NotFollowed(scheme or "nowhere")
+    return target
+
+
+def _odd_characters(text: str) -> str:
+    if "\\" in text:
+        return "a backslash"
+    if any(c.isspace() or not c.isprintable() for c in text):
+        return "spaces or control characters"
+    return ""
+
+
+def _parsed(url: str) -> Url:
+    from urllib3.util import parse_url
+
+    if odd := odd_authority(url):
+        raise ValueError(odd)
+    parts = parse_url(url)
+    # requests connects to the default port instead of port 0.
+    if not parts.scheme or not parts.host or parts.port == 0:
+        raise ValueError("no host, or no port that can be asked")
+    return parts
