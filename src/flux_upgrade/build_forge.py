@@ -22,7 +22,7 @@ def build_forge(settings: Settings, config: Config) -> Forge:
     """The forge of ``--repository``, or of the checkout's remote ``origin``. Raises UsageError."""
     if _is_name(settings.repository, config):
         return github_forge(settings, settings.repository)
-    from flux_upgrade.edges.forges.remotes import Remote, parse, repository_of
+    from flux_upgrade.edges.forges.remotes import Remote, is_at, repository_of
 
     checkout = build_checkout(settings, find(settings.path))
     url = settings.repository or checkout.remote_url()
@@ -33,7 +33,7 @@ def build_forge(settings: Settings, config: Config) -> Forge:
 
     environment = {"HOME": settings.home, "PATH": settings.search_path, **settings.git}
     # Gitea's and Forgejo's runners say where they are in GitHub's words, and their token is for that server.
-    is_runners = parse(url).host == parse(settings.github.server_url).host
+    is_runners = is_at(url, settings.github.server_url)
     token = settings.tokens.git or (settings.tokens.repository if is_runners else "")
     return GitForge(Remote(url, flavour, token), environment, build_timing(settings).now, checkout)
 

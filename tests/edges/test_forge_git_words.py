@@ -167,6 +167,22 @@ def test_no_token_for_an_address_that_can_be_read_in_two_ways(url: str) -> None:
     assert "git.example" not in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("url", "server", "is_at"),
+    [
+        ("https://git.example/a/b.git", "https://git.example", True),
+        ("https://GIT.example/a/b.git", "http://git.example:3000", True),
+        ("http://git.example:3000/a/b.git", "http://git.example:3000", True),
+        ("http://git.example/a/b.git", "https://git.example", False),
+        ("https://git.example.evil.example/a/b.git", "https://git.example", False),
+        ("https://git.example./a/b.git", "https://git.example", False),
+        ("/srv/git/a/b.git", "https://git.example", False),
+    ],
+)
+def test_a_runners_token_is_for_its_own_server(url: str, server: str, is_at: bool) -> None:  # noqa: FBT001  (what is expected)
+    assert remotes.is_at(url, server) is is_at
+
+
 @pytest.mark.parametrize("flavour", ["gitlab", "gitea", "forgejo", "git"])
 def test_every_option_is_one_line_that_fits_the_protocol(flavour: str) -> None:
     asked = Asked(

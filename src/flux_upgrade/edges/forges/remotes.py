@@ -124,6 +124,13 @@ def repository_of(url: str) -> str:
     return "/".join(parts[-2:] if address.scheme == "file" else parts)
 
 
+def is_at(url: str, server_url: str) -> bool:
+    """Whether the server's token may go to a remote: on its host, and not by http where it is https."""
+    remote, server = parse(url), parse(server_url)
+    is_downgrade = (server.scheme, remote.scheme) == ("https", "http")
+    return remote.host == server.host and not is_downgrade
+
+
 def flavour_of(url: str, environment: Mapping[str, str]) -> str:
     """Which forge a remote is on: ``github``, ``gitlab``, ``gitea``, ``forgejo``, or ``git``.
 
