@@ -22,7 +22,7 @@ PORTS = {"https": 443, "http": 80}
 
 _AUTHORITY = re.compile(r"(?:[^/?#]*:)?//([^/?#]*)")
 _PLAIN_HOST = re.compile(r"[A-Za-z0-9._:\[\]-]+")
-"""Of a host with its port, whatever stands between user and path: ASCII, no ``%``."""
+"""A host with its port: ASCII, without ``%``."""
 
 
 class NotFollowed(ValueError):
