@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from flux_upgrade.contents import Contents
     from flux_upgrade.neighbours import Neighbours
     from flux_upgrade.pins import PinPlanner
+    from flux_upgrade.void_groups import Void
     from flux_upgrade.weighing import Weigher
 
 
@@ -94,6 +95,8 @@ class Gathered(NamedTuple):
     """What upgrades mean for the repository; None: nobody looks."""
     elsewhere: Callable[[], Sequence[Member]] = tuple
     """What installs clusters that are ignored, or outside of what was named. Asked late."""
+    void: tuple[Void, ...] = ()
+    """Groups of the config file that match nothing."""
 
 
 def branches_of(team: Team, config: Config) -> tuple[str, ...]:

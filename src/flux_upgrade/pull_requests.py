@@ -73,7 +73,8 @@ def run_rounds(
     results: dict[str, Result] = {}
     repository, plans = looked(gathered, forge)
     _require_base(gathered, repository)
-    for warning in (*repository.warnings, *unused_approvals(gathered, plans)):
+    void = (each.text for each in gathered.void)
+    for warning in (*void, *repository.warnings, *unused_approvals(gathered, plans)):
         warn(warning)
     for attempt in range(_ROUNDS):
         acting = _Acting(gathered, forge, around, repository, prepare)
@@ -93,7 +94,7 @@ def run_rounds(
     results |= {
         each.branch: each for each in _tidied(_Acting(gathered, forge, around, repository, prepare), warn)
     }
-    return Round(repository, plans, tuple(results.values()))
+    return Round(repository, plans, tuple(results.values()), gathered.void)
 
 
 def _tidied(acting: _Acting, warn: Callable[[str], None]) -> Iterator[Result]:

@@ -12,6 +12,10 @@ from flux_upgrade.planning import TeamPlan
 from flux_upgrade.proposal import Proposal
 from flux_upgrade.values import NamedTuple
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.void_groups import Void
+
 
 class Action(StrEnum):
     """What was done about one pull request, the gravest last."""
@@ -53,3 +57,5 @@ class Round(NamedTuple):
     repository: Repository
     plans: tuple[TeamPlan, ...]
     results: tuple[Result, ...]
+    void: tuple[Void, ...] = ()
+    """Groups of the config file that match nothing."""

@@ -46,6 +46,19 @@ def test_a_group_has_one_pull_request(tmp_path: Path) -> None:
         assert set(reasons(fleet).values()) == {"needs-approval"}
 
 
+@pytest.mark.parametrize("argv", [("plan",), ("plan", "--pull-request"), ("upgrade", "--pull-request")])
+def test_a_group_that_matches_nothing_is_warned_of_on_stderr(argv: tuple[str, ...], tmp_path: Path) -> None:
+    config = "pending: summary\ngroups:\n  all:\n    paths: ['cluster/**']\n"
+    with fleet_at(tmp_path, installations(production="v2.8.6"), config, OLD) as fleet:
+        ran = fleet.command(*argv)
+        assert ran.code == 0, ran.err
+        assert ran.err == (
+            'flux-upgrade: warning: group "all" matches nothing: paths cluster/** (nearest directory: clusters)\n'
+            "  Try: correct the paths in .github/flux-upgrade.yaml, or remove the group\n"
+        )
+        assert "matches nothing" not in ran.log
+
+
 def test_staging_goes_before_production(tmp_path: Path) -> None:
     files = installations(staging="v2.8.6", production="v2.8.6")
     with fleet_at(tmp_path, files, SUMMARY, OLD) as fleet:

@@ -29,7 +29,7 @@ SCHEMA = json.loads((REFERENCE / "report.schema.json").read_text())
 PLAN = json.loads((REFERENCE / "plan.schema.json").read_text())
 DEFINITIONS = SCHEMA["$defs"]
 VALIDATOR = Draft202012Validator(SCHEMA)
-OURS = ("installation", "migration", "decision", "pull-request", "failure", "artifact", "pushed")
+OURS = ("installation", "migration", "decision", "pull-request", "failure", "warning", "artifact", "pushed")
 DIGEST = f"sha256:{'0' * 64}"
 NOTHING: Mapping[str, str] = {}
 PERMISSIONS = {"contents": "write", "pull-requests": "write", "issues": "write", "statuses": "write"}
@@ -110,7 +110,8 @@ def test_every_enumeration_is_the_programs() -> None:
 def test_every_object_of_ours_is_closed_and_asks_for_all_of_its_fields() -> None:
     for each in (SCHEMA, *(DEFINITIONS[name] for name in OURS)):
         assert each["additionalProperties"] is False
-        always = [name for name in each["properties"] if each is not SCHEMA or name != "artifact"]
+        at_times = ("warnings", "artifact") if each is SCHEMA else ()
+        always = [name for name in each["properties"] if name not in at_times]
         assert each["required"] == always
 
 
@@ -127,6 +128,14 @@ def test_the_life_of_a_pull_request(fleet: Fleet) -> None:
         (0, "updated", "updated", 1),
         (0, "none", "unchanged", 1),
     ]
+
+
+@pytest.mark.parametrize("fleet", ["group-without-a-match"], indirect=True)
+def test_a_group_without_a_match_is_a_warning(fleet: Fleet) -> None:
+    code, report = fleet.run({"dry-run": "true"})
+    assert (code, valid(report)["failures"]) == (0, [])
+    (warning,) = report["warnings"]
+    assert warning["message"].startswith('group "production" matches nothing: paths clusters/prod/**')
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+
+import pytest
 
 from e2e.fleet import Fleet
 from flows import fleet
@@ -41,3 +44,35 @@ def test_what_there_is_no_room_for_stands_in_the_summary_with_its_place(tmp_path
             f"> {path}:1: v2.9.4 does not serve notification.toolkit.fluxcd.io/v1beta2: Alert page"
             in done.summary
         )
+
+
+CONFIG = b"groups:\n  production:\n    paths: [clusters/prod/**]\n    policy: none\n"
+VOID = (
+    'group "production" matches nothing: paths clusters/prod/** (nearest directory: clusters/production)',
+    "Try: correct the paths in .github/flux-upgrade.yaml, or remove the group",
+)
+
+
+@pytest.mark.parametrize("mode", ["plan", "upgrade"])
+def test_a_group_that_matches_nothing_is_annotated_and_summarized(tmp_path: Path, mode: str) -> None:
+    files = {**fleet({"clusters/production": "v2.8.8"}), ".github/flux-upgrade.yaml": CONFIG}
+    with Fleet(tmp_path, files) as opened:
+        done = opened.run({"mode": mode, "dry-run": "true"})
+    assert done.exit_code == 0, done.log
+    (annotation,) = done.annotations
+    assert (annotation.level, annotation.message) == ("warning", "\n".join(VOID))
+    (told,) = (line for line in done.summary.splitlines() if "matches nothing" in line)
+    assert told.replace("\\", "") == f"> {' → '.join(VOID)}"
+    report = json.loads(done.outputs["report"])
+    assert [each["message"] for each in report["warnings"]] == [VOID[0]]
+    assert report["outcome"] == "held", "it is only a warning"
+
+
+def test_a_group_that_matches_is_not_spoken_of(tmp_path: Path) -> None:
+    config = CONFIG.replace(b"prod/", b"production/")
+    files = {**fleet({"clusters/production": "v2.8.8"}), ".github/flux-upgrade.yaml": config}
+    with Fleet(tmp_path, files) as opened:
+        done = opened.run({"mode": "plan"})
+    assert not done.annotations
+    assert "matches nothing" not in done.summary + done.log
+    assert "warnings" not in json.loads(done.outputs["report"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from convergence.fleet import Fleet, fleet_at
+from convergence.fleet import Fleet, fleet_at, installation
 from convergence.runs import Ran
 from edges.faulty_registry import Fault, FaultyRegistry
 from flux_upgrade.errors import ForbiddenByRegistry
@@ -125,6 +125,27 @@ def test_a_dry_run_and_a_plan_push_nothing_and_open_nothing(fleet: Fleet, site: 
     assert "v2.8.7 → v2.8.8" in planned.log
     assert seen.tags() == before
     assert not fleet.repository.pulls
+
+
+GROUPS = b"""groups:
+  artifact: {paths: [clusters/production/]}
+  vendored: {paths: [clusters/staging/]}
+  none: {paths: [clusters/prod/]}
+"""
+
+
+@pytest.mark.parametrize("command", ["plan", "upgrade"])
+def test_only_a_group_without_any_pin_is_warned_of(fleet: Fleet, site: Site, command: str) -> None:
+    files = installation("v2.8.7", "clusters/staging")
+    fleet.people.push("main", {".github/flux-upgrade.yaml": GROUPS, **files}, "Groups\n")
+
+    ran = fleet.command(command, site.address, "--plain-http")
+
+    assert ran.code == 0, ran.err
+    (warning,) = (line for line in ran.err.splitlines() if "warning" in line)
+    assert warning.endswith(
+        'group "none" matches nothing: paths clusters/prod/ (nearest directory: clusters/production)'
+    )
 
 
 def test_who_asks_for_the_tag_moves_the_tag(fleet: Fleet, site: Site, seen: Seen) -> None:

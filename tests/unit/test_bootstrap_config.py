@@ -141,8 +141,12 @@ def test_every_flag_is_in_the_schema_or_has_no_place_in_a_file() -> None:
 
 
 def test_the_summary_names_the_clusters() -> None:
-    assert config.check_report(BOOTSTRAP_EXAMPLE, "x").endswith("bootstrap: staging, production\n")
-    assert config.check_report("bootstrap: {}", "x").endswith("bootstrap: one cluster\n")
+    assert config.check_report(config.load(BOOTSTRAP_EXAMPLE, "x"), "x", {}).endswith(
+        "bootstrap: staging, production\n"
+    )
+    assert config.check_report(config.load("bootstrap: {}", "x"), "x", {}).endswith(
+        "bootstrap: one cluster\n"
+    )
 
 
 @pytest.mark.parametrize(

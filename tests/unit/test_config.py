@@ -258,7 +258,7 @@ def test_a_slug_can_stand_in_a_branch(name: str, slug: str) -> None:
 
 def test_the_summary_says_what_the_file_means() -> None:
     assert (
-        config.check_report(WHOLE, config.PATH)
+        config.check_report(load(WHOLE), config.PATH, {})
         == """\
 .github/flux-upgrade.yaml: no problem
 group staging: one pull request for clusters/staging-*/**
@@ -308,7 +308,7 @@ forge: gitea
 """
     )
     assert (
-        config.check_report("", "x")
+        config.check_report(load(""), "x", {})
         == """\
 x: no problem
 all installations: a pull request each
@@ -320,9 +320,29 @@ branches: flux-upgrade/…
     )
 
 
-def test_a_summary_of_a_file_with_problems_is_their_list() -> None:
-    with pytest.raises(InvalidConfig, match="unknown key 'polcy'"):
-        config.check_report("polcy: patch", "x")
+def test_the_summary_says_what_each_group_matches() -> None:
+    matches = {"staging": ["  matches:", "    clusters/staging-1"], "": ["  matches:", "    lab"]}
+    lines = config.check_report(load(WHOLE), "x", matches, verdict="fine").splitlines()
+    assert lines[:5] == [
+        "x: fine",
+        "group staging: one pull request for clusters/staging-*/**",
+        "  matches:",
+        "    clusters/staging-1",
+        "  without approval: nothing in >=2.6",
+    ]
+    rest = lines.index("all other installations: a pull request each")
+    assert lines[rest + 1 : rest + 3] == ["  matches:", "    lab"]
+
+
+@pytest.mark.parametrize("text", ["", "policy: patch\n", "groups:\n", "groups: {}\n"])
+def test_a_file_without_groups_has_no_lines_of_them(text: str) -> None:
+    assert config.lines_of_groups(text) == {}
+
+
+def test_every_group_has_a_line() -> None:
+    assert config.lines_of_groups(WHOLE) == {
+        name: WHOLE.splitlines().index(f"  {name}:") + 1 for name in ("staging", "production")
+    }
 
 
 def test_a_run_without_a_config_file_reads_no_yaml_and_no_patterns() -> None:

@@ -278,3 +278,55 @@ def test_what_is_named_alone_can_be_ignored(tree: Tree) -> None:
     tree.write(fleet({"clusters/a": "v2.8.8"}) | script | {CONFIG: b"ignore: [hack/two.sh]\n"})
     assert [member.path for member in tree.gathered().named] == ["hack/one.sh"]
     assert [member.path for member in tree.gathered("hack").named] == ["hack/one.sh"]
+
+
+# Groups that match nothing
+
+TWO = b"groups:\n  a: {paths: [clusters/a/]}\n  b: {paths: [%b]}\n"
+REPOSITORY = (
+    b"apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nspec: {url: oci://ghcr.io/acme/x}\n"
+)
+
+
+def void(tree: Tree, path: str = "", *words: str) -> list[str]:
+    return [each.name for each in tree.gathered(path, *words).void]
+
+
+def test_a_group_is_compared_with_the_whole_repository(tree: Tree) -> None:
+    files = fleet({"clusters/a": "v2.8.8", "clusters/b": "v2.8.8"})
+    for written, expected in ((b"clusters/b/", []), (b"clusters/bb/", ["b"])):
+        tree.write({**files, CONFIG: TWO % written})
+        for path in ("", "clusters", "clusters/a", "clusters/b", A):
+            assert void(tree, path) == expected, path
+    (found,) = tree.gathered("clusters/a").void
+    assert found.why == "nearest directory: clusters/b"
+
+
+def test_a_part_of_a_repository_does_not_tell_what_pins_are_elsewhere(tree: Tree) -> None:
+    pins = {"tools/flux.yaml": b"# flux2\n"}
+    tree.write({**fleet({"clusters/a": "v2.8.8"}), **pins, CONFIG: TWO % b"tools/"})
+    assert void(tree) == ["b"]
+    assert void(tree, "clusters") == []
+
+
+def test_what_only_a_run_about_an_artifact_knows_is_no_reason_to_warn(tree: Tree) -> None:
+    files = {**fleet({"clusters/a": "v2.8.8"}), "infra/flux.yaml": REPOSITORY}
+    tree.write({**files, CONFIG: TWO % b"infra/"})
+    assert void(tree) == []
+    tree.write({CONFIG: b"ignore: [infra/]\n" + TWO % b"infra/"})
+    assert void(tree) == ["b"]
+
+
+def test_a_sparse_checkout_tells_nothing(tree: Tree) -> None:
+    tree.write({**fleet({"clusters/a": "v2.8.8"}), CONFIG: TWO % b"clusters/b/"})
+    assert void(tree) == ["b"]
+    (tree.root / ".git" / "info").mkdir()
+    (tree.root / ".git" / "info" / "sparse-checkout").write_text("clusters/a\n")
+    assert void(tree) == []
+
+
+def test_the_config_file_that_was_given_is_named(tree: Tree, tmp_path: Path) -> None:
+    tree.write(fleet({"clusters/a": "v2.8.8"}))
+    (tmp_path / "other.yaml").write_bytes(TWO % b"clusters/b/")
+    (found,) = tree.gathered("", f"--config={tmp_path}/other.yaml").void
+    assert f"{tmp_path}/other.yaml" in found.remedy

@@ -54,13 +54,13 @@ def upgrade(settings: Settings, address: Address, out: IO[bytes], err: IO[str]) 
     return exit_code(outcome.errors)
 
 
-def plan(settings: Settings, address: Address, out: IO[bytes]) -> int:
+def plan(settings: Settings, address: Address, out: IO[bytes], err: IO[str]) -> int:
     """Show what would happen and why."""
     found = references_here(settings, address)
     if is_by_pull_request(settings, address, found):
         from flux_upgrade.commands.pull_requests import preview, show_pins
 
-        return (preview if settings.pull_request else show_pins)(settings, out, found)
+        return (preview if settings.pull_request else show_pins)(settings, out, err, found)
     with build_spool() as spool:
         planned = gather_artifact(settings, address, found, spool).planned
     told = artifact_plan_json if settings.json else artifact_plan_text

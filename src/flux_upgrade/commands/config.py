@@ -2,23 +2,81 @@
 
 from __future__ import annotations
 
-from flux_upgrade.build import read_text
-from flux_upgrade.commands.printing import show
-from flux_upgrade.config import check_report
+from flux_upgrade.build import build_flux, build_tree, read_text
+from flux_upgrade.commands.printing import show, warn
+from flux_upgrade.config import Config, check_report, lines_of_groups, load
+from flux_upgrade.edges.checkout import find, is_sparse
+from flux_upgrade.errors import InvalidConfig
+from flux_upgrade.markdown import counted
 from flux_upgrade.settings import Settings
+from flux_upgrade.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import IO
+
+    from flux_upgrade.ports import Tree
+    from flux_upgrade.void_groups import Void
+
+_NO_FLUX = "the checkout has no Flux installation: the groups match nothing yet"
+_SPARSE = "the checkout is sparse: what the groups match is not known"
+
+
+class _Compared(NamedTuple):
+    """What the groups come to in the checkout around the file."""
+
+    matches: Mapping[str, Sequence[str]] = {}
+    void: tuple[Void, ...] = ()
+    warning: str = ""
 
 
 def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     """Say what the config file means, or everything that is wrong with it."""
-    del err
-    show(
-        out,
-        check_report(
-            read_text(settings.path, "name the file: flux-upgrade config check FILE"), settings.path
-        ),
-    )
+    text = read_text(settings.path, "name the file: flux-upgrade config check FILE")
+    config = load(text, settings.path)
+    compared = _compared(settings, config)
+    void = compared.void
+    verdict = f"{counted(len(void), 'group')} without a match" if void else "no problem"
+    show(out, check_report(config, settings.path, compared.matches, verdict=verdict))
+    if compared.warning:
+        warn(err, compared.warning)
+    if void:
+        lines = lines_of_groups(text)
+        told = [f"{settings.path}:{lines[each.name]}: {each.message}" for each in void]
+        hints = dict.fromkeys(each.hint for each in void)
+        raise InvalidConfig("\n".join(told), hint="\n  ".join(hints))
     return 0
+
+
+def _compared(settings: Settings, config: Config) -> _Compared:
+    place = find(settings.path)
+    if not config.groups or not place.is_checkout:
+        return _Compared()
+    if is_sparse(place.root):
+        return _Compared(warning=f"{_SPARSE}\nTry: `git sparse-checkout disable`")
+    return _in_tree(settings, config, build_tree(place.root))
+
+
+def _in_tree(settings: Settings, config: Config, tree: Tree) -> _Compared:
+    from flux_upgrade.clusters import Member, is_named, role_of
+    from flux_upgrade.commands.gathering_groups import groups_without_match
+    from flux_upgrade.edges.offline import NoArtifacts, NoCharts, NoReleases
+    from flux_upgrade.groups import assign
+    from flux_upgrade.kinds import World, discover
+    from flux_upgrade.kinds.pin import Role
+    from flux_upgrade.manifests.regenerate import Regenerator
+    from flux_upgrade.report.groups import matches
+    from flux_upgrade.surroundings.syncs import syncs
+    from flux_upgrade.void_groups import places_of
+
+    # Which groups there are does not depend on releases: the command needs no network.
+    regenerator = Regenerator(NoReleases(), build_flux(settings))
+    found = discover(World(tree, regenerator, NoArtifacts(), NoCharts(), config.moves_operator))
+    members = [Member(each, each.path) for each in found]
+    if not any(role_of(each) is Role.INSTALLS for each in found):
+        return _Compared(warning=f"{_NO_FLUX}\nTry: `flux-upgrade config check` again after the bootstrap")
+    void = groups_without_match(config, members, tree, settings.path, is_all=True)
+    teams = assign((each for each in found if not is_named(each)), "", config, lambda: syncs(tree))
+    named = [each for each in members if is_named(each.installation) and not config.is_ignored(each.path)]
+    return _Compared(matches(config, teams, named, places_of(config, members), void), void)

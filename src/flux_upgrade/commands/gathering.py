@@ -39,6 +39,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.contents import Contents
     from flux_upgrade.manifests.regenerate import Regenerator
+    from flux_upgrade.void_groups import Void
 
 
 def gather(settings: Settings) -> Gathered:
@@ -74,7 +75,16 @@ def gather(settings: Settings) -> Gathered:
         explain=lambda path, base: build_checkout(settings, place).explain(path, base),
         contents=build_contents(settings, scope.whole, world.regenerator, config),
         elsewhere=lambda: _elsewhere(settings, scope, found, config),
+        void=_void(settings, scope, found, config) if config.groups else (),
     )
+
+
+def _void(settings: Settings, scope: Scope, found: Sequence[Found], config: Config) -> tuple[Void, ...]:
+    # Late: most repositories have no groups.
+    from flux_upgrade.commands.gathering_groups import void_here
+
+    members = [Member(each, scope.below + each.path) for each in found]
+    return void_here(settings, scope.whole, config, members, is_all=scope.is_whole)
 
 
 def _elsewhere(settings: Settings, scope: Scope, found: Sequence[Found], config: Config) -> Sequence[Member]:

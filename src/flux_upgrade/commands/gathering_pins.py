@@ -15,8 +15,10 @@ from flux_upgrade.build import (
     build_tree,
     build_world,
 )
+from flux_upgrade.clusters import Member
 from flux_upgrade.commands.gathering import asked_of, build_config, build_contents
 from flux_upgrade.commands.gathering_artifact import build_means
+from flux_upgrade.commands.gathering_groups import void_here
 from flux_upgrade.config import Config, Group
 from flux_upgrade.edges.checkout import find, head_of, is_sparse
 from flux_upgrade.edges.spool import Spool
@@ -101,5 +103,6 @@ def gather_pins(
         found=None if is_sparse(place.root) else frozenset(each.path for each in found),
         explain=lambda path, base: build_checkout(settings, place).explain(path, base),
         contents=build_contents(settings, tree, means.regenerator, config),
+        void=void_here(settings, tree, config, [Member(each, each.path) for each in found], is_all=False),
     )
     return GatheredPins(gathered, own)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flux_upgrade.commands.gathering import gather
-from flux_upgrade.commands.printing import show
+from flux_upgrade.commands.printing import show, warn
 from flux_upgrade.planning import plan_teams
 from flux_upgrade.report.plans import plans_json, plans_text
 from flux_upgrade.settings import Settings
@@ -15,16 +15,20 @@ if TYPE_CHECKING:
 
 def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     """Show what would happen and why. Ends with 0 whatever is held: nothing was asked to be done."""
-    del err  # what goes wrong is raised
     if settings.artifact is not None:
         from flux_upgrade.commands import artifacts
 
-        return artifacts.plan(settings, settings.artifact, out)
+        return artifacts.plan(settings, settings.artifact, out, err)
     if settings.pull_request:
         from flux_upgrade.commands.pull_requests import preview
 
-        return preview(settings, out)
+        return preview(settings, out, err)
     gathered = gather(settings)
-    told = plans_json if settings.json else plans_text
-    show(out, told(plan_teams(gathered), gathered.named))
+    for each in gathered.void:
+        warn(err, each.text)
+    plans = plan_teams(gathered)
+    if settings.json:
+        show(out, plans_json(plans, gathered.named, gathered.void))
+    else:
+        show(out, plans_text(plans, gathered.named))
     return 0

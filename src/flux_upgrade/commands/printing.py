@@ -22,6 +22,12 @@ def fail(err: IO[str], slug: str, message: str, hint: str) -> None:
     err.write(f"flux-upgrade: {slug}: {message}\n" + (f"  {hint}\n" if hint else ""))
 
 
+def warn(err: IO[str], text: str) -> None:
+    """A warning; what follows its first line is what to do about it."""
+    message, _, hint = text.partition("\n")
+    fail(err, "warning", message, hint)
+
+
 def require_any(installations: Sequence[object], path: str) -> None:
     """Raises NothingFound where there is no installation."""
     if not installations:

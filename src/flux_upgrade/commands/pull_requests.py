@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from flux_upgrade.build import build_spool
 from flux_upgrade.build_forge import build_forge
 from flux_upgrade.commands.gathering import gather
-from flux_upgrade.commands.printing import fail, show
+from flux_upgrade.commands.printing import fail, show, warn
 from flux_upgrade.forge import Repository
 from flux_upgrade.guards import JOBS_OWN
 from flux_upgrade.kinds import Installation
@@ -42,11 +42,7 @@ def propose(settings: Settings, out: IO[bytes], err: IO[str], references: Sequen
 
     ``references``: to the artifact, where the run is about one.
     """
-
-    def warn(warning: str) -> None:
-        fail(err, "warning", warning, "")
-
-    done, calls = perform(settings, _telling(settings), warn, references)
+    done, calls = perform(settings, _telling(settings), lambda text: warn(err, text), references)
     show(out, round_text(done, calls=calls, written=not settings.dry_run))
     for slug, message, hint in round_failures(done):
         fail(err, slug, message, hint)
@@ -60,25 +56,33 @@ def _telling(settings: Settings) -> Telling:
     return Telling(f"flux-upgrade upgrade {settings.artifact} --promote=pull-request --approve=")
 
 
-def preview(settings: Settings, out: IO[bytes], references: Sequence[Reference] = ()) -> int:
+def preview(settings: Settings, out: IO[bytes], err: IO[str], references: Sequence[Reference] = ()) -> int:
     """The plan under the answers that people gave in pull requests. ``references``: as for ``propose``."""
-    from flux_upgrade.report.plans import plans_json, plans_text
-
     with _gathered(settings, references) as (gathered, _):
         with closing(_forge(settings, gathered)) as forge:
             _, plans = looked(gathered, forge)
-        told = plans_json if settings.json else plans_text
-        show(out, told(plans, gathered.named))
+        _show_plans(settings, gathered, plans, out, err)
     return 0
 
 
-def show_pins(settings: Settings, out: IO[bytes], references: Sequence[Reference]) -> int:
+def show_pins(settings: Settings, out: IO[bytes], err: IO[str], references: Sequence[Reference]) -> int:
     """The plan for what pins an artifact, without anybody's answers. ``references``: as for ``propose``."""
+    with _gathered(settings, references) as (gathered, _):
+        _show_plans(settings, gathered, plan_teams(gathered), out, err)
+    return 0
+
+
+def _show_plans(
+    settings: Settings, gathered: Gathered, plans: Sequence[TeamPlan], out: IO[bytes], err: IO[str]
+) -> None:
     from flux_upgrade.report.plans import plans_json, plans_text
 
-    with _gathered(settings, references) as (gathered, _):
-        show(out, (plans_json if settings.json else plans_text)(plan_teams(gathered)))
-    return 0
+    for each in gathered.void:
+        warn(err, each.text)
+    if settings.json:
+        show(out, plans_json(plans, gathered.named, gathered.void))
+    else:
+        show(out, plans_text(plans, gathered.named))
 
 
 def perform(

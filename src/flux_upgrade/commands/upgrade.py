@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flux_upgrade.build import build_worktree
 from flux_upgrade.commands.gathering import gather
-from flux_upgrade.commands.printing import show
+from flux_upgrade.commands.printing import show, warn
 from flux_upgrade.edges.checkout import find
 from flux_upgrade.plan import Plan, files_after, files_before
 from flux_upgrade.planning import plan_teams
@@ -33,6 +33,8 @@ def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
         return propose(settings, out, err)
     # All is planned before the first byte is written.
     gathered = gather(settings)
+    for each in gathered.void:
+        warn(err, each.text)
     teams = plan_teams(gathered)
     sets = [each for team in teams for each in team.sets]
     # Resources that are moved may be anywhere in the repository.

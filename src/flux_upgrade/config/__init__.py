@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from flux_upgrade.config.bootstrap_flags import parse_bootstrap_flags
     from flux_upgrade.config.documents import reference, schema
-    from flux_upgrade.config.reader import load, parse_flags, parse_key
+    from flux_upgrade.config.reader import lines_of_groups, load, parse_flags, parse_key
     from flux_upgrade.config.summary import check_report
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "Overrides",
     "applied",
     "check_report",
+    "lines_of_groups",
     "load",
     "overridden",
     "parse_bootstrap_flags",
@@ -47,6 +48,7 @@ __all__ = [
 
 _LATE = {
     "check_report": "summary",
+    "lines_of_groups": "reader",
     "load": "reader",
     "parse_bootstrap_flags": "bootstrap_flags",
     "parse_flags": "reader",

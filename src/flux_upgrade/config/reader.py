@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from yaml import Mark, Node, ScalarNode, SequenceNode
+from yaml import MappingNode, Mark, Node, ScalarNode, SequenceNode
 
 from flux_upgrade.config.flag_text import FlagText
 from flux_upgrade.config.flags import canonical, default, unknown
@@ -35,6 +35,16 @@ def load(text: str, path: str) -> Config:
     if problems:
         raise InvalidConfig("\n".join(problems), hint="see docs/reference/config.md for every key")
     return _config(given)
+
+
+def lines_of_groups(text: str) -> Mapping[str, int]:
+    """Group → its line, counted from 1, in a file that ``load`` takes."""
+    source = Source()
+    root = source.compose(text)
+    groups = source.entries(root).get("groups") if isinstance(root, MappingNode) else None
+    if groups is None or not isinstance(groups[1], MappingNode):
+        return {}
+    return {name: key.start_mark.line + 1 for name, (key, _) in source.entries(groups[1]).items()}
 
 
 def _config(given: Mapping[str, Any]) -> Config:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
-from flux_upgrade.config.reader import load
-from flux_upgrade.config.values import Group, Migrate
+from flux_upgrade.config.values import Config, Group, Migrate
 from flux_upgrade.policy import Bump, Pending, Policy
 
 _BY_ITSELF = {
@@ -22,14 +21,16 @@ _MIGRATIONS: dict[Migrate, list[str]] = {
 }
 
 
-def check_report(text: str, path: str) -> str:
-    """A summary of a config file that has no problem. Raises InvalidConfig for one that has."""
-    config = load(text, path)
-    lines = [f"{path}: no problem"]
+def check_report(
+    config: Config, path: str, matches: Mapping[str, Sequence[str]], *, verdict: str = "no problem"
+) -> str:
+    """A summary of a config file. ``matches``: by group, lines about what it matches; empty: unknown."""
+    lines = [f"{path}: {verdict}"]
     for group in config.groups:
-        lines += [f"group {group.name}: one pull request for {', '.join(group.paths)}", *_told(group)]
+        lines.append(f"group {group.name}: one pull request for {', '.join(group.paths)}")
+        lines += [*matches.get(group.name, ()), *_told(group)]
     rest = "all other installations" if config.groups else "all installations"
-    lines += [f"{rest}: a pull request each", *_told(config.default)]
+    lines += [f"{rest}: a pull request each", *matches.get("", ()), *_told(config.default)]
     if config.ignore:
         lines.append(f"ignored: {', '.join(config.ignore)}")
     lines.append(f"branches: {config.branch_prefix}…")

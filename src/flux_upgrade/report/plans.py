@@ -19,6 +19,7 @@ from flux_upgrade.report.wording import ALL_IGNORED, printable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.impact import Impact
+    from flux_upgrade.void_groups import Void
 
 
 def plans_text(plans: Sequence[TeamPlan], named: Sequence[Member] = ()) -> str:
@@ -98,15 +99,22 @@ def _when(hold: Hold) -> str:
     return since + until
 
 
-def plans_json(plans: Sequence[TeamPlan], named: Sequence[Member] = ()) -> str:
+def plans_json(plans: Sequence[TeamPlan], named: Sequence[Member] = (), void: Sequence[Void] = ()) -> str:
     """What ``plan --json`` prints: see docs/reference/plan.schema.json."""
     report = {
         "drift": drift_value(cluster for team in plans for cluster in team.team.clusters),
         "installations": [each for team in plans for each in plan_values(team)],
         "migrations": [each for team in plans for each in migration_values(team)],
         "named": [_named_value(member.path, member.installation) for member in named],
+        **void_values(void),
     }
     return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
+
+
+def void_values(void: Sequence[Void]) -> dict[str, Any]:
+    """The field ``warnings``, where there are any."""
+    told = [{"message": each.message, "remedy": each.remedy} for each in void]
+    return {"warnings": told} if told else {}
 
 
 def _named_value(path: str, pin: Found) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from flux_upgrade.decision import HoldReason
 from flux_upgrade.kinds import PinChange
 from flux_upgrade.plan import Plan
 from flux_upgrade.report.drift import drift_value
-from flux_upgrade.report.plans import migration_values, plan_values
+from flux_upgrade.report.plans import migration_values, plan_values, void_values
 from flux_upgrade.report.requests import all_plans, round_failures
 from flux_upgrade.results import Action, Result, Round
 
@@ -46,6 +46,7 @@ def run_value(done: Round, *, calls: int, written: bool) -> dict[str, Any]:
         "failures": [
             {"slug": slug, "message": message, "remedy": hint} for slug, message, hint in round_failures(done)
         ],
+        **void_values(done.void),
     }
 
 

@@ -166,6 +166,7 @@ def _waits(decision: Upgrade | Hold) -> bool:
 
 
 def _warnings(done: Round) -> Iterator[str]:
+    yield from (each.text.replace("\n", " → ") for each in done.void)
     yield from dict.fromkeys(
         (*done.repository.warnings, *(warning for result in done.results for warning in result.warnings))
     )

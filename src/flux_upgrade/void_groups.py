@@ -1,0 +1,149 @@
+"""Groups of the config file that match nothing: their policy applies nowhere, and no plan shows it."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+
+from flux_upgrade.clusters import Member, role_of
+from flux_upgrade.config import Config, Group
+from flux_upgrade.config.patterns import match
+from flux_upgrade.kinds.pin import Role
+from flux_upgrade.markdown import visible
+from flux_upgrade.values import NamedTuple
+
+_USUAL = "/flux-system"
+_GLOB = re.compile(r"[*?\[\]\\]")
+_NEAR = 0.6
+"""As ``difflib.get_close_matches`` has it."""
+_FEW = 3
+
+
+class Places(NamedTuple):
+    """Paths in the repository that a pattern can be about, relative to its root."""
+
+    pinned: tuple[str, ...]
+    """Of every installation and pin, ignored ones included."""
+    installed: tuple[str, ...]
+    """Of those that install Flux, without ignored ones."""
+
+
+class Void(NamedTuple):
+    """A group that matches no installation and no pin."""
+
+    name: str
+    paths: tuple[str, ...]
+    why: str
+    remedy: str
+
+    @property
+    def message(self) -> str:
+        """What is wrong, in one line."""
+        return f'group "{self.name}" matches nothing: paths {", ".join(self.paths)} ({self.why})'
+
+    @property
+    def hint(self) -> str:
+        """What to do about it."""
+        return f"Try: {self.remedy}"
+
+    @property
+    def text(self) -> str:
+        """Both, a line each."""
+        return f"{self.message}\n{self.hint}"
+
+
+def places_of(config: Config, members: Sequence[Member], manifests: Sequence[str] = ()) -> Places:
+    """``manifests``: paths of further files that install Flux, as their names say."""
+    installing = [each.path for each in members if role_of(each.installation) is Role.INSTALLS]
+    installed = dict.fromkeys(path for path in (*installing, *manifests) if not config.is_ignored(path))
+    pinned = dict.fromkeys((*(each.path for each in members), *manifests))
+    return Places(tuple(pinned), tuple(installed))
+
+
+def void_groups(config: Config, places: Places, file: str) -> Iterator[Void]:
+    """Every group that matches nothing, in the order of the config file ``file``."""
+    taken = {group.name for path in places.pinned if (group := _taker(config, path)) is not None}
+    for group in config.groups:
+        if group.name not in taken:
+            why, remedy = _explained(group, group.paths, config, places)
+            paths = tuple(map(visible, group.paths))
+            yield Void(group.name, paths, why, remedy.format(file=file))
+
+
+def void_patterns(group: Group, config: Config, places: Places) -> Iterator[tuple[str, str]]:
+    """Every pattern that is useless in a group that otherwise matches, and why."""
+    for pattern in group.paths:
+        plain = pattern.removeprefix("!")
+        before = config.groups[: config.groups.index(group)]
+        is_exception = plain != pattern
+        if not any(
+            is_exception or not (config.is_ignored(path) or config.group_of(path) in before)
+            for path in places.pinned
+            if match((plain,), path)
+        ):
+            yield visible(pattern), _explained(group, (plain,), config, places)[0]
+
+
+def _taker(config: Config, path: str) -> Group | None:
+    return None if config.is_ignored(path) else config.group_of(path)
+
+
+def _explained(group: Group, patterns: tuple[str, ...], config: Config, places: Places) -> tuple[str, str]:
+    """Why, and what to do; ``{file}`` stands for the config file."""
+    matched = [path for path in places.pinned if match(patterns, path)]
+    others = {path: taker for path in matched if (taker := _taker(config, path)) not in (None, group)}
+    if others:
+        first = next(filter(None, others.values()))
+        has = _few([path for path, taker in others.items() if taker is first])
+        why = f'group "{first.name}" comes first and has {has}'
+        return why, f'list it above "{first.name}" in {{file}}, or remove it'
+    if matched:
+        return f"ignore covers {_few(matched)}", "narrow ignore in {file}, or remove the group"
+    nearest = _nearest(patterns, places.installed)
+    if nearest:
+        return f"nearest directory: {nearest}", "correct the paths in {file}, or remove the group"
+    folders = sorted(set(map(_home, places.installed)))
+    where = f"directories with Flux: {_few(folders)}" if folders else "no directory has Flux"
+    return where, "correct the paths in {file}, or remove the group"
+
+
+def _nearest(patterns: Sequence[str], installed: Iterable[str]) -> str:
+    """The directory with an installation that is most like what a pattern names; empty: none is."""
+    homes = [home for home in dict.fromkeys(map(_home, installed)) if home]
+    scored = [
+        # An abbreviation is nearer than any other spelling: prod, production.
+        (candidate.startswith(wanted), SequenceMatcher(None, candidate, wanted).ratio(), candidate)
+        for wanted in filter(None, map(_literal, patterns))
+        for candidate in dict.fromkeys(each for home in homes for each in _like(home, wanted))
+    ]
+    is_short, score, best = max(scored, default=(False, 0.0, ""), key=lambda each: each[:2])
+    return visible(best) if is_short or score >= _NEAR else ""
+
+
+def _like(home: str, wanted: str) -> Iterator[str]:
+    """A directory, and the one above it that is as deep as the pattern."""
+    yield "/".join(home.split("/")[: wanted.count("/") + 1])
+    yield home
+
+
+def _literal(pattern: str) -> str:
+    """What a pattern says of a directory: ``clusters/prod-`` of ``/clusters/prod-*/**``."""
+    if pattern.startswith("!"):
+        return ""
+    parts = [_GLOB.sub("", part) for part in pattern.strip("/").split("/")]
+    if len(parts) > 1 and parts[-1].endswith((".yaml", ".yml")):
+        parts.pop()
+    return "/".join(filter(None, parts)).removesuffix(_USUAL)
+
+
+def _home(path: str) -> str:
+    """The directory of a cluster, without the one that every bootstrap makes in it."""
+    return posixpath.dirname(path).removesuffix(_USUAL)
+
+
+def _few(paths: Sequence[str]) -> str:
+    shown = [visible(path) or "the root" for path in paths[:_FEW]]
+    more = len(paths) - len(shown)
+    return " and ".join([", ".join(shown), *([f"{more} more"] if more else [])])

@@ -1,0 +1,66 @@
+"""``config check`` in a checkout compares the groups with it, without network."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from pathlib import Path
+
+from flows import fleet
+from flux_upgrade import cli
+from flux_upgrade.errors import InvalidConfig
+
+CONFIG = b"groups:\n  production: {paths: ['clusters/prod/**']}\n"
+FLEET = fleet({"clusters/production": "v2.8.8"})
+ACTION = b"steps:\n- uses: fluxcd/flux2/action@v2.8.8\n"
+
+
+def check(
+    root: Path, files: Mapping[str, bytes], file: str = ".github/flux-upgrade.yaml"
+) -> tuple[int, str, str]:
+    for path, content in {".git/HEAD": b"ref: refs/heads/main\n", file: CONFIG, **files}.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(content)
+    out, err = io.BytesIO(), io.StringIO()
+    code = cli.run(["config", "check", str(root / file)], {}, out, err)
+    return code, out.getvalue().decode(), err.getvalue()
+
+
+def test_any_file_in_the_checkout_is_compared_with_its_root(tmp_path: Path) -> None:
+    code, out, err = check(tmp_path, FLEET, "ci/flux.yaml")
+    assert code == InvalidConfig.exit_code
+    assert "  matches nothing (nearest directory: clusters/production)\n" in out
+    assert f'{tmp_path}/ci/flux.yaml:2: group "production" matches nothing' in err
+
+
+def test_without_groups_nothing_is_looked_for(tmp_path: Path) -> None:
+    code, out, err = check(tmp_path, {**FLEET, ".github/flux-upgrade.yaml": b"policy: minor\n"})
+    assert (code, err) == (0, "")
+    assert "matches" not in out
+
+
+def test_a_sparse_checkout_is_not_compared(tmp_path: Path) -> None:
+    code, out, err = check(tmp_path, {**FLEET, ".git/info/sparse-checkout": b"clusters\n"})
+    assert code == 0
+    assert "no problem" in out
+    assert "the checkout is sparse" in err
+
+
+def test_pins_of_tools_are_no_installation_yet(tmp_path: Path) -> None:
+    code, _, err = check(tmp_path, {".github/workflows/lint.yaml": ACTION})
+    assert code == 0
+    assert "has no Flux installation" in err
+
+
+def test_a_group_of_an_artifact_is_left_to_runs_about_it(tmp_path: Path) -> None:
+    repository = b"kind: OCIRepository\nspec: {url: oci://ghcr.io/acme/flux}\n"
+    code, out, err = check(tmp_path, {**FLEET, "clusters/prod/flux.yaml": repository})
+    assert (code, err) == (0, "")
+    assert "no problem" in out
+
+
+def test_what_is_recognized_and_never_changed_is_a_match(tmp_path: Path) -> None:
+    script = b"flux install --version=v2.8.7\n"
+    code, out, _ = check(tmp_path, {**FLEET, "clusters/prod/setup.sh": script})
+    assert code == 0
+    assert "  matches:\n    clusters/prod/setup.sh:1 (never changed)\n" in out
