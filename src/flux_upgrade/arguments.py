@@ -267,7 +267,10 @@ def _bootstrap(parser: argparse.ArgumentParser) -> None:
 
 
 def _config(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Check the config file, and say what it means."
+    parser.description = (
+        "Check the config file, and say what it means. In a checkout, list what each group matches, and end "
+        "with 18 for a group that matches nothing."
+    )
     parser.add_argument("check", choices=("check",), metavar="check", help="the one thing to do with it")
     parser.add_argument("path", nargs="?", default=CONFIG, metavar="FILE", help=f"default: {CONFIG}")
 

@@ -175,11 +175,14 @@ class DraftsUnavailable(FluxUpgradeError):
 
 
 class InvalidConfig(FluxUpgradeError):
-    """The config file has keys or values that cannot be used; all of them are listed."""
+    """The config file has keys, values or groups that cannot be used; all of them are listed."""
 
     exit_code = 18
     slug = "config"
-    meaning = "The config file has keys or values that cannot be used."
+    meaning = (
+        "The config file has keys or values that cannot be used, or `config check` found a group that "
+        "matches nothing."
+    )
 
 
 class UnsupportedPin(FluxUpgradeError):

@@ -111,6 +111,16 @@ def reference() -> str:
                 "`-`; names that differ only in case or in these three would give the same branches, and "
                 "are refused."
             ),
+            (
+                "A group that matches no installation and no version reference has no effect, and neither "
+                "has its policy: the installations you meant follow another group or the top level. Each run "
+                "warns of such a group, with the nearest directory that has Flux, or with the reason: "
+                "`ignore` covers its files, or an earlier group has them. `flux-upgrade config check` in a "
+                "checkout lists what each group matches, notes single patterns that match nothing, and ends "
+                "with [18](exit-codes.md) for a group that matches nothing. Before the first installation, "
+                "it only warns. In a sparse checkout, and for a file outside of a checkout, groups are not "
+                "compared with the repository."
+            ),
             "## Flags",
             (
                 "The flags of `flux install` that are to change, with Flux's own names; a flag that is not "
