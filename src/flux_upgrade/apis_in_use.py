@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from flux_upgrade.errors import Unreadable
@@ -21,8 +21,17 @@ _Question = tuple[str, str, str] | None
 """Group, kind and version of a schema; None: the releases in between."""
 
 
-def in_use(
-    tree: Tree, paths: Sequence[str], patches: Collection[str], apis: Apis, spread: Spread
+Suited = Callable[[Apis, str], Apis]
+"""What the file at a path has to suit besides."""
+
+
+def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
+    tree: Tree,
+    paths: Sequence[str],
+    patches: Collection[str],
+    apis: Apis,
+    spread: Spread,
+    suited: Suited = lambda apis, _: apis,
 ) -> tuple[Migrated, ...]:
     """Of some files, those that use what the target of ``apis`` does not serve, in the order of their paths.
 
@@ -36,7 +45,7 @@ def in_use(
         for path in some:
             try:
                 file = find(path, tree.read(path), apis.target.groups, is_patch=path in patches)
-                migrated = migrate(file, known.apis) if file is not None else None
+                migrated = migrate(file, suited(known.apis, path)) if file is not None else None
             except _Unknown as error:
                 looked.again.append(path)
                 looked.asked.add(error.what)

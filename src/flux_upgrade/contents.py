@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from flux_upgrade.overlay.values import Overlay
     from flux_upgrade.resources.flux_file import FluxFile
     from flux_upgrade.resources.use import Use
+    from flux_upgrade.running import ManifestApis
     from flux_upgrade.served_apis import ServedApis
     from flux_upgrade.stored.values import Stored
 
@@ -154,6 +155,12 @@ class Contents:
         return ServedApis(self._sources.regenerator)
 
     @cached_property
+    def _manifests(self) -> ManifestApis:
+        from flux_upgrade.running import ManifestApis
+
+        return ManifestApis()
+
+    @cached_property
     def _builder(self) -> Builder | None:
         return self._sources.builder()
 
@@ -207,7 +214,10 @@ class Contents:
             self._apis.between(jump.found.version, jump.upgrade.target),
         )
         own = replace(shared, others=())
-        found = (migrate(file, own if jump.around.is_own(file.path) else shared) for file in files)
+        found = []
+        for file in files:
+            apis = own if jump.around.is_own(file.path) else shared
+            found.append(migrate(file, self._manifests.suited(apis, jump.around.readers(file.path))))
         return together([each for each in found if each is not None], self._sources.tree)
 
     def _orphaned(self, jump: Jump, changes: Changes | None, files: Iterable[FluxFile]) -> Iterable[Use]:

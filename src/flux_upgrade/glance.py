@@ -73,6 +73,8 @@ def suspects(
             except Unreadable as error:
                 if path in searched.manifests:
                     unread.append((path, error))
+                if path in pinning and may_pin(path, b""):  # a name may tell enough
+                    pins.append(path)
                 continue
             if path in searched.paths and glance.may_use(content):
                 uses.append(path)

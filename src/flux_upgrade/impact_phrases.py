@@ -73,7 +73,14 @@ def use_line(use: Use, style: Style) -> str:
 def move_line(move: Move, style: Style) -> str:
     """Where a version is used, and what it becomes."""
     today = " (not served today either)" if is_broken_already(move) else ""
-    return f"{use_line(move.use, style)} → {style.code(move.to)}{today}"
+    kept = f": {style.plain(kept_sentence(move))}" if move.kept_by else ""
+    return f"{use_line(move.use, style)} → {style.code(move.to)}{today}{kept}"
+
+
+def kept_sentence(move: Move) -> str:
+    """Why it goes no farther, without markup."""
+    serve = "serves" if len(move.kept_by) == 1 else "serve"
+    return f"{' and '.join(move.kept_by)} {serve} no newer version that the target has."
 
 
 def is_broken_already(each: Move | Left) -> bool:

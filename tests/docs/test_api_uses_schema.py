@@ -62,7 +62,7 @@ def test_every_enumeration_is_the_programs() -> None:
 
 
 def test_every_object_is_closed_and_asks_for_all_of_its_fields() -> None:
-    for each in (SCHEMA, *(DEFINITIONS[name] for name in ("use", "failure", "counts"))):
+    for each in (SCHEMA, *(DEFINITIONS[name] for name in ("use", "unverified", "failure", "counts"))):
         assert each["additionalProperties"] is False
         assert each["required"] == list(each["properties"])
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from flux_upgrade import runner
 from flux_upgrade.apis_in_use import in_use
 from flux_upgrade.build import build_regenerator, build_releases, build_world
+from flux_upgrade.clusters import Member
 from flux_upgrade.commands.gathering import Scope, build_config, scope_of
 from flux_upgrade.commands.printing import fail, show
 from flux_upgrade.config import Config
@@ -15,19 +16,20 @@ from flux_upgrade.edges.spread import spread
 from flux_upgrade.errors import ApiRemoved, ReleaseNotFound
 from flux_upgrade.glance import Searched, searched, suspects
 from flux_upgrade.impact import Impact
-from flux_upgrade.kinds import Pin, World, discover, looked_at
+from flux_upgrade.kinds import World, discover, looked_at
 from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
-from flux_upgrade.kinds.pin import Role
 from flux_upgrade.manifests.crds import Served
 from flux_upgrade.markdown import counted
 from flux_upgrade.migration.apis import Apis
 from flux_upgrade.publish import exit_code
-from flux_upgrade.report.api_uses import Between, Found, api_uses_json, line_annotations, remedy
+from flux_upgrade.report.api_uses import Between, Found, Manifest, api_uses_json, line_annotations, remedy
 from flux_upgrade.runner import Annotation, Level
+from flux_upgrade.running import ManifestApis, Running
+from flux_upgrade.running import running as find_running
 from flux_upgrade.served_apis import ServedApis
 from flux_upgrade.settings import Settings
 from flux_upgrade.upgrade import newest_stable
-from flux_upgrade.versions import is_tag, precedence
+from flux_upgrade.versions import precedence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,14 +47,26 @@ def gather(settings: Settings) -> Found:
     running, unknown = [served.at(each) for each in settings.running], []
     pinning = frozenset(() if running else looked_at(scope.whole))
     glanced = suspects(scope.whole, _searched(scope, config), pinning, target, spread)
-    for tag in _installed(build_world(settings, scope.whole, source), glanced.pins):
+    found = _installed(build_world(settings, scope.whole, source), glanced.pins)
+    for tag in found.releases:
         try:
             running.append(served.at(tag))
         except ReleaseNotFound:
             unknown.append(tag)
-    patches = Kustomizations(scope.whole).patch_files
-    files = in_use(scope.whole, glanced.uses, patches, _apis(running, target, served), spread)
-    between = Between(target.tag, tuple(each.tag for each in running), bool(settings.running), tuple(unknown))
+    patches, manifests = Kustomizations(scope.whole).patch_files, ManifestApis()
+    unread = {each for each in found.unverified if manifests.of(each) is None}
+
+    def suited(apis: Apis, path: str) -> Apis:
+        return manifests.suited(apis, found.readers(path))
+
+    files = in_use(scope.whole, glanced.uses, patches, _apis(running, target, served), spread, suited)
+    between = Between(
+        target.tag,
+        tuple(each.tag for each in running),
+        bool(settings.running),
+        tuple(unknown),
+        tuple(Manifest(each.path, each.version, each not in unread) for each in found.unverified),
+    )
     return Found(
         between,
         Impact(files=files),
@@ -71,17 +85,12 @@ def _searched(scope: Scope, config: Config) -> Searched:
     return searched(scope.tree, scope.below, config)
 
 
-def _installed(world: World, paths: Sequence[str]) -> Sequence[str]:
-    """The releases that the repository installs, oldest first: what is below PATH may run in any cluster.
+def _installed(world: World, paths: Sequence[str]) -> Running:
+    """What the repository installs: what is below PATH may run in any cluster.
 
     One whose manifest is left alone runs all the same.
     """
-    tags = {
-        each.version
-        for each in discover(world, paths)
-        if is_tag(each.version) and not (isinstance(each, Pin) and each.role is not Role.INSTALLS)
-    }
-    return sorted(tags, key=precedence)
+    return find_running(Member(each, each.path) for each in discover(world, paths))
 
 
 def _apis(running: Sequence[Served], target: Served, served: ServedApis) -> Apis:

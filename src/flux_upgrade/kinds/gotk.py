@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flux_upgrade.errors import Unreadable
 from flux_upgrade.kinds.installation import Change, Installation
 from flux_upgrade.manifests.compare import controllers_of
-from flux_upgrade.manifests.documents import Document, parse
+from flux_upgrade.manifests.documents import Document, Manifest, parse
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.infer import INSTANCE, PART_OF, deployments, flux_labels
 from flux_upgrade.manifests.options import InstallOptions
@@ -55,7 +55,7 @@ class Manifests:
         found = self._known[content, named]
         if found is not None:
             return Installation(path, found[0], content, found[1])
-        return Installation(path, NAME, content, _unreadable(_stranger())) if named else None
+        return Installation(path, NAME, content, _unreadable(_stranger(), parse(content))) if named else None
 
     def unread(self, path: str, error: Unreadable) -> Installation | None:
         """What is said of a file that cannot be read: nothing, but for one of Flux's own name."""
@@ -108,8 +108,8 @@ def _is_fluxs(deployment: Document) -> bool:
     return labels.get(PART_OF) == "flux" or labels.get(INSTANCE) == deployment.key.namespace
 
 
-def _unreadable(error: Unreadable) -> Proof:
-    return Proof(Verdict.UNREADABLE, reason=error.message, hint=error.hint)
+def _unreadable(error: Unreadable, manifest: Manifest | None = None) -> Proof:
+    return Proof(Verdict.UNREADABLE, manifest, reason=error.message, hint=error.hint)
 
 
 def _stranger() -> Unreadable:

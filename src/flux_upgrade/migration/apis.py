@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flux_upgrade.kinds.formats.yaml_places import is_variable
 from flux_upgrade.manifests.crds import Crd, Served
@@ -13,6 +13,7 @@ from flux_upgrade.migration.values import Left, Reason
 from flux_upgrade.resources.use import Place, Use
 
 _MISSPELLED = "See whether group and kind are spelled right, or take it out before the upgrade."
+_UNREAD = "Restore that manifest, or remove it where no cluster runs it."
 _SPLIT = "Name the kind beside the version."
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 _ANY_VERSION = re.compile(r"\bv\d+(?:(?:alpha|beta)\d+)?\b")
@@ -43,6 +44,10 @@ class Apis:
     """By group, kind and version: of a version that neither serves any more; None: not known."""
     between: Iterable[Served] = ()
     """The releases between the current and the target, newest first: one of them may be the bridge."""
+    unverified: Sequence[Served] = ()
+    """What clusters serve that no release speaks for, by their own CRDs; the tag says which they are."""
+    unread: Sequence[str] = ()
+    """Names of clusters of which nobody can tell what they serve: nothing is moved for their sake."""
 
     def is_removed(self, use: Use) -> bool:
         """Whether the target does not serve what the use names."""
@@ -50,7 +55,8 @@ class Apis:
 
     def not_serving(self, use: Use) -> tuple[str, ...]:
         """The releases of today, where none of them serves what the use names; empty where one may."""
-        today = (self.current, *self.others) if self.current is not None else ()
+        known = self.current is not None or self.unverified
+        today = self._clusters if known and not self.unread else []
         return () if any(_serves(each, use) for each in today) else tuple(each.tag for each in today)
 
     def goal(self, use: Use) -> str | Left:
@@ -59,6 +65,9 @@ class Apis:
         if not found:
             what = f"{use.group} {use.kind}".rstrip()
             return Left(use, Reason.UNKNOWN_KIND, f"{self.target.tag} has no {what}.", _MISSPELLED)
+        if self.unread:
+            told = f"Nobody can tell which versions {' and '.join(self.unread)} serves: no CRDs can be read."
+            return Left(use, Reason.NO_BRIDGE, told, _UNREAD)
         goals = {each.kind: self._goal(each, use.version) for each in found}
         wanted = set(goals.values())
         if wanted == {""}:
@@ -83,10 +92,21 @@ class Apis:
         found = self.target.kinds[use.group, use.kind].version(version)
         return found.schema if found is not None else {}
 
+    def kept_by(self, use: Use, goal: str) -> tuple[str, ...]:
+        """Names of unverified clusters for whose sake a use goes to no newer version than ``goal``."""
+        if not self.unverified or replace(self, unverified=()).goal(use) == goal:
+            return ()
+        alone = [each.tag for each in self.unverified if replace(self, unverified=(each,)).goal(use) == goal]
+        return tuple(alone or (each.tag for each in self.unverified))
+
+    @property
+    def _clusters(self) -> list[Served]:
+        """What runs today, as far as it is known."""
+        return [each for each in (self.current, *self.others, *self.unverified) if each is not None]
+
     def _today(self, crd: Crd) -> dict[str, frozenset[str]]:
-        """What the clusters serve of a kind, by their release; a release without the kind has no say."""
-        releases = [each for each in (self.current, *self.others) if each is not None]
-        found = {each.tag: each.kinds.get((crd.group, crd.kind)) for each in releases}
+        """What the clusters serve of a kind, by their names; a cluster without the kind has no say."""
+        found = {each.tag: each.kinds.get((crd.group, crd.kind)) for each in self._clusters}
         return {tag: each.served for tag, each in found.items() if each is not None}
 
     def _goal(self, crd: Crd, version: str) -> str:

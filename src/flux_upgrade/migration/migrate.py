@@ -77,7 +77,7 @@ def _moved(file: FluxFile, use: Use, apis: Apis) -> Move | Left:
     if isinstance(fields, Left):
         return fields
     version = Replacement(use.start, use.end, use.version, goal)
-    return Move(use, goal, (version, *fields.edits), fields.told)
+    return Move(use, goal, (version, *fields.edits), fields.told, kept_by=apis.kept_by(use, goal))
 
 
 def _unproved(move: Move) -> Left:

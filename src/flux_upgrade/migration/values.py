@@ -44,6 +44,8 @@ class Move(NamedTuple):
     """What was done with fields, a sentence each, without markup, with its source."""
     was_served: bool = True
     """Whether a cluster serves the old version today, as far as anybody knows: else it is broken already."""
+    kept_by: tuple[str, ...] = ()
+    """Names of unverified clusters that serve no newer version than ``to``, of those that the target has."""
 
 
 class Left(NamedTuple):

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from flux_upgrade.impact_phrases import is_broken_already, left_line, listed, place, uses_of, who
+from flux_upgrade.impact_phrases import (
+    is_broken_already,
+    kept_sentence,
+    left_line,
+    listed,
+    place,
+    uses_of,
+    who,
+)
 from flux_upgrade.markdown import bullets, code, counted, fold, plain, prose, table
 from flux_upgrade.migration.values import Left, Migrated, Move, Reason
 from flux_upgrade.pull_request.dangers import MARKDOWN
@@ -150,6 +158,13 @@ def _details(view: View) -> Iterator[str]:
     if fields:
         lines = [f"{prose(each)} {_places(places)}" for each, places in sorted(fields.items())]
         yield f"**Fields that change with the version**\n{bullets(view.limited(lines))}"
+    kept: dict[str, list[str]] = {}
+    for move in _moves(view):
+        if move.kept_by:
+            kept.setdefault(kept_sentence(move), []).append(code(place(move.use)))
+    if kept:
+        lines = [f"{plain(each)} {_places(places)}" for each, places in sorted(kept.items())]
+        yield f"**Not to the newest version**\n{bullets(view.limited(lines))}"
     items = [_file(view, file) for file in view.moved if file.moves]
     yield fold(f"<b>{counted(len(items), 'file')}</b>", bullets(view.limited(items)))
 

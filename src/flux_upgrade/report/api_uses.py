@@ -8,7 +8,7 @@ from typing import Any
 
 from flux_upgrade.errors import FluxUpgradeError
 from flux_upgrade.impact import Impact
-from flux_upgrade.impact_phrases import in_order
+from flux_upgrade.impact_phrases import in_order, kept_sentence
 from flux_upgrade.markdown import counted
 from flux_upgrade.migration.values import HARMLESS, Left, Migrated, Move, Reason
 from flux_upgrade.report.impacts import use_value
@@ -16,6 +16,23 @@ from flux_upgrade.report.wording import located, printable
 from flux_upgrade.resources.use import Use
 from flux_upgrade.runner import Annotation, Level
 from flux_upgrade.values import NamedTuple
+from flux_upgrade.versions import is_tag, precedence
+
+
+class Manifest(NamedTuple):
+    """One that no release speaks for: Flux v0, a development build, edited CRDs."""
+
+    path: str
+    """Relative to the repository's root."""
+    version: str
+    """As ``inspect`` shows it; empty where it shows none."""
+    is_read: bool = True
+    """Whether its CRDs could be read."""
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return f"{self.path} ({self.version or 'no known release'})"
 
 
 class Between(NamedTuple):
@@ -28,6 +45,14 @@ class Between(NamedTuple):
     """Whether the user said so; else it was found."""
     unknown: tuple[str, ...] = ()
     """What was found, and the source does not have."""
+    unverified: tuple[Manifest, ...] = ()
+    """What runs by manifests that no release speaks for."""
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """All that runs, oldest first."""
+        told = (each.version for each in self.unverified)
+        return tuple(sorted({*self.running, *filter(None, told)}, key=_age))
 
 
 class Found(NamedTuple):
@@ -120,6 +145,8 @@ def _block(found: Found, file: Migrated) -> Iterator[str]:
 def _move(move: Move) -> Iterator[str]:
     yield f"  line {move.use.line}: {_what(move.use)} → {move.to}"
     yield from (f"    {field}" for field in move.fields)
+    if move.kept_by:
+        yield f"    {kept_sentence(move)}"
 
 
 def _left(left: Left) -> Iterator[str]:
@@ -158,13 +185,27 @@ def _harmless(uses: Impact) -> tuple[int, int]:
     return reasons.count(Reason.TEXT), reasons.count(Reason.UNREADABLE)
 
 
+def _note(manifest: Manifest) -> str:
+    if manifest.is_read:
+        return f"the CRDs in {manifest.name} say what its cluster serves: what that may read goes no farther"
+    return f"{manifest.name} has no CRDs that can be read: what its cluster may read stays as it is"
+
+
+def _age(version: str) -> tuple[bool, tuple[object, ...], str]:
+    """Sort key; what is no release comes last."""
+    is_known = is_tag(version)
+    return not is_known, precedence(version) if is_known else (), version
+
+
 def _running(between: Between) -> Iterator[str]:
     for tag in between.unknown:
         yield f"note: a cluster here runs {tag}, which the release source does not have: it was left out"
-    if between.running:
+    for manifest in between.unverified:
+        yield f"note: {_note(manifest)}"
+    if between.versions:
         how = "" if between.is_given else ", as this repository says"
-        yield f"clusters run {', '.join(between.running)}{how}"
-    else:
+        yield f"clusters run {', '.join(between.versions)}{how}"
+    elif not between.unverified:
         yield (
             f"no release of Flux was found here: manifests go to what {between.target} stores; name what "
             "your clusters run with --from, should they not serve that"
@@ -186,8 +227,12 @@ def api_uses_json(found: Found) -> str:
     texts, unreadable = _harmless(uses)
     report = {
         "target": between.target,
-        "running": list(between.running),
+        "running": list(filter(is_tag, between.versions)),
         "unknown": list(between.unknown),
+        "unverified": [
+            {"path": each.path, "version": each.version or None, "read": each.is_read}
+            for each in between.unverified
+        ],
         "uses": [_value(found, each) for file in uses.files for each in in_order(file)],
         "failures": [
             {"path": path, "name": error.slug, "reason": error.message, "remedy": error.hint or None}
