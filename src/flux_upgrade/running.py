@@ -54,7 +54,7 @@ class Running(NamedTuple):
     unverified: tuple[Unverified, ...] = ()
     """In the order of the installations."""
     homes: tuple[str, ...] = ()
-    """Folders that are one cluster's own."""
+    """Folders that are the own ones of clusters with a verified manifest."""
 
     def readers(self, path: str) -> tuple[Unverified, ...]:
         """The unverified ones that may read a file: all, unless it is in the own folder of another cluster.
@@ -101,11 +101,12 @@ def running(members: Iterable[Member]) -> Running:
         if is_tag(found.version):
             releases.add(found.version)
         if isinstance(found, Installation):
-            homes.add(home_of(member.path))
-            if _is_unverified(found):
+            is_verified = found.proof.base is not None
+            if is_verified:
+                homes.add(home_of(member.path))
+            if _is_told_by_itself(found):
                 content = found.content if found.proof.manifest is not None else None
-                is_edited = found.proof.base is not None
-                unverified.append(Unverified(member.path, _version(found), content, is_edited))
+                unverified.append(Unverified(member.path, _version(found), content, is_verified))
     return Running(
         tuple(sorted(releases, key=precedence)), tuple(unverified), tuple(sorted(filter(None, homes)))
     )
@@ -122,7 +123,8 @@ def _are_nested(one: str, other: str) -> bool:
     return is_below(one, other) or is_below(other, one)
 
 
-def _is_unverified(found: Installation) -> bool:
+def _is_told_by_itself(found: Installation) -> bool:
+    """Whether its own CRDs say what its cluster serves, and no release, or not alone."""
     proof = found.proof
     if proof.manifest is None:
         return True

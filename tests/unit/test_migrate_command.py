@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import resource as limits
 import signal
 from collections.abc import Iterator
@@ -7,9 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from written_release import files, write_release, write_source
 
 from api_use_runs import CLUSTER, cluster, left, one_processor, plant, resource, run
 from cases_on_disk import contents
+from written_unverified import unverified
 
 ACTIONS = {"GITHUB_ACTIONS": "true"}
 
@@ -137,6 +140,67 @@ def test_versions_go_to_what_every_cluster_serves(tmp_path: Path, source: Path) 
     ran = run(tmp_path, source, "migrate", "--json", "--from=v2.9.3", "--from=v2.6.4")
     (use,) = ran.value["uses"]
     assert (use["action"], use["to"], use["written"]) == ("move", "v1", True)
+
+
+OLD = "clusters/old/flux-system/gotk-components.yaml"
+
+
+@pytest.mark.parametrize("others", [{CLUSTER: cluster()}, {}])
+def test_what_an_unverified_cluster_may_read_goes_no_farther(
+    others: dict[str, str], tmp_path: Path, source: Path
+) -> None:
+    files = {OLD: unverified().decode(), "a.yaml": resource(), **others}
+    plant(tmp_path, files)
+    ran = run(tmp_path, source, "migrate")
+    assert ran.code == 27
+    assert contents(tmp_path) == {path: text.encode() for path, text in files.items()}
+    assert f"v0.41.2 ({OLD}) serves v1beta1 and v1beta2" in ran.out
+    assert f"\nnote: the CRDs in {OLD} (v0.41.2) say what that cluster serves" in ran.out
+    assert f"\nclusters run v0.41.2{', v2.8.8' if others else ''}, as this repository says\n" in ran.out
+    value = run(tmp_path, source, "migrate", "--json").value
+    assert value["running"] == ["v0.41.2", *(["v2.8.8"] if others else [])]
+    assert value["unverified"] == [{"path": OLD, "version": "v0.41.2", "read": True}]
+    assert run(tmp_path, source, "migrate", "--from=v2.8.8").code == 0, "the user knows better"
+
+
+def test_the_own_folder_of_another_cluster_is_migrated(tmp_path: Path, source: Path) -> None:
+    own = "clusters/production/own.yaml"
+    plant(tmp_path, {OLD: unverified().decode(), CLUSTER: cluster(), "a.yaml": resource(), own: resource()})
+    assert run(tmp_path, source, "migrate").code == 27
+    assert (tmp_path / own).read_text() == resource("v1")
+    assert (tmp_path / "a.yaml").read_text() == resource()
+
+
+@pytest.mark.parametrize("is_pipe", [False, True])
+def test_nothing_is_moved_for_a_cluster_whose_crds_cannot_be_read(
+    tmp_path: Path, source: Path, *, is_pipe: bool
+) -> None:
+    plant(tmp_path, {OLD: "<<<<<<< HEAD\n", CLUSTER: cluster(), "a.yaml": resource()})
+    if is_pipe:
+        (tmp_path / OLD).unlink()
+        os.mkfifo(tmp_path / OLD)
+    ran = run(tmp_path, source, "migrate")
+    assert ran.code == (8 if is_pipe else 27)
+    assert (tmp_path / "a.yaml").read_text() == resource()
+    assert f"note: {OLD} (no known release) has no CRDs that can be read" in ran.out
+    assert run(tmp_path, source, "migrate", "--json").value["unverified"] == [
+        {"path": OLD, "version": None, "read": False}
+    ]
+
+
+def test_a_move_that_an_unverified_cluster_limits_says_so(tmp_path: Path) -> None:
+    def apis(kind: str, tag: str) -> tuple[str, ...]:
+        del kind
+        return ("v1", "v1beta2") if tag == "v2.9.4" else ("v1", "v1beta2", "v1beta1")
+
+    source = write_source(tmp_path / "releases", ("v2.8.8",))
+    for tag in ("v2.9.3", "v2.9.4"):
+        write_release(source, tag, files(tag, apis))
+    tree = plant(tmp_path / "tree", {OLD: unverified().decode(), "a.yaml": resource("v1beta1")})
+    ran = run(tree, source, "migrate")
+    assert ran.code == 0
+    assert (tree / "a.yaml").read_text() == resource("v1beta2")
+    assert f"    v0.41.2 ({OLD}) serves no newer version that the target has.\n" in ran.out
 
 
 def test_what_stays_is_annotated_in_github_actions(tmp_path: Path, source: Path) -> None:

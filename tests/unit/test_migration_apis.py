@@ -115,3 +115,53 @@ def test_no_bridge_without_a_release_between() -> None:
 
     assert isinstance(found, Left)
     assert found.hint == "Upgrade to a release in between first, which serves a version of either."
+
+
+@pytest.mark.parametrize(
+    ("target", "version", "goal", "kept_by"),
+    [
+        ("v2.7.0", "v1beta1", "v1beta2", ("v0.41.2",)),
+        ("v2.9.4", "v1beta2", None, ()),
+        ("v2.9.4", "v1beta1", None, ()),
+    ],
+)
+def test_unverified_clusters_hold_back(
+    target: str, version: str, goal: str | None, kept_by: tuple[str, ...]
+) -> None:
+    use = USE._replace(group="source.toolkit.fluxcd.io", kind="GitRepository", version=version)
+    apis = Apis(served("v2.6.4"), served(target), unverified=(served("v0.41.2"),))
+    found = apis.goal(use)
+
+    if isinstance(found, Left):
+        assert (goal, found.reason) == (None, Reason.NO_BRIDGE)
+        assert "v0.41.2 serves v1beta1 and v1beta2" in found.detail
+        assert found.hint == "Upgrade what is at v0.41.2 first."
+    else:
+        assert (found, apis.kept_by(use, found)) == (goal, kept_by)
+
+
+def test_an_unverified_cluster_holds_back_without_any_other() -> None:
+    apis = Apis(None, served("v2.9.4"), unverified=(served("v0.41.2"),))
+
+    assert isinstance(apis.goal(USE), Left)
+    assert apis.not_serving(USE) == ()
+    assert apis.not_serving(USE._replace(version="v2beta2")) == ("v0.41.2",)
+
+
+def test_who_holds_back_is_named_alone() -> None:
+    use = USE._replace(group="source.toolkit.fluxcd.io", kind="GitRepository", version="v1beta1")
+    both = (served("v0.41.2"), served("v2.2.3"))
+    apis = Apis(served("v2.6.4"), served("v2.7.0"), unverified=both)
+
+    assert (apis.goal(use), apis.kept_by(use, "v1beta2")) == ("v1beta2", ("v0.41.2",))
+    assert Apis(served("v2.6.4"), served("v2.7.0"), unverified=both[1:]).kept_by(use, "v1") == ()
+
+
+def test_nothing_is_moved_for_those_of_which_nobody_can_tell() -> None:
+    apis = Apis(served("v2.6.4"), served("v2.9.4"), unread=("clusters/a.yaml",))
+    found = apis.goal(USE)
+
+    assert isinstance(found, Left)
+    assert found.reason is Reason.NO_BRIDGE
+    assert "clusters/a.yaml" in found.detail
+    assert apis.not_serving(USE._replace(version="v2alpha1")) == ()

@@ -13,6 +13,7 @@ from flux_upgrade.policy import Bump, Policy
 from memory import MemoryHistory
 from memory_forge import MemoryForge
 from replacing import replace
+from written_unverified import CRDS, unverified
 
 MIGRATION = "flux-upgrade/clusters.staging/migration"
 MINOR = "flux-upgrade/clusters.staging/minor"
@@ -155,6 +156,54 @@ def test_files_of_another_cluster_are_its_own_affair() -> None:
     theirs = "clusters/production/apps.yaml"
     life = Life({APPS: NEW, theirs: OLD, **fleet({"clusters/production": "v2.8.8"})})
     assert life.run() == {MINOR: "opened", "flux-upgrade/clusters.production/migration": "opened"}
+
+
+OLD_CLUSTER = "clusters/old/flux-system/gotk-components.yaml"
+SERVES_BOTH = {**CRDS, "kustomizations.kustomize.toolkit.fluxcd.io": "v1beta2 v1*"}
+
+
+@pytest.mark.parametrize("migrate", [Migrate.BEFORE, Migrate.WITH_UPGRADE])
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        pytest.param(unverified(), id="flux-v0"),
+        pytest.param(unverified(""), id="install-yaml"),
+        pytest.param(unverified(crds={}), id="no-crds"),
+        pytest.param(b"<<<<<<< HEAD\n" + unverified(), id="merge-conflict"),
+    ],
+)
+def test_what_an_unverified_cluster_may_read_stays(manifest: bytes, migrate: Migrate) -> None:
+    own = "clusters/staging/own.yaml"
+    life = Life({OLD_CLUSTER: manifest, own: OLD, "clusters/old/own.yaml": OLD}, migrate=migrate)
+    expected = {MIGRATION: "opened"} if migrate is Migrate.BEFORE else {}
+    assert life.run() == expected
+    assert HoldReason.BLOCKED_BY_API_REMOVAL in life.reasons
+    details = {left.detail for plan in life.plans for each in plan.impacts.values() for left in each.lefts}
+    assert any(OLD_CLUSTER in detail for detail in details)
+    if expected:
+        life.merge(MIGRATION)
+        assert life.forge.files[own] == NEW
+    assert life.forge.files[APPS] == life.forge.files["clusters/old/own.yaml"] == OLD
+
+
+def test_what_an_unverified_cluster_serves_as_well_is_moved() -> None:
+    life = Life({OLD_CLUSTER: unverified(crds=SERVES_BOTH)})
+    assert life.run() == {MIGRATION: "opened"}
+    life.merge(MIGRATION)
+    assert life.forge.files[APPS] == NEW
+
+
+def test_edited_crds_hold_the_manifests_of_their_own_cluster() -> None:
+    """The release serves v1, and the cluster does not."""
+    life = Life()
+    served = b"  - name: v1\n"
+    at = life.forge.files[PATH].index(b"  name: kustomizations.kustomize.toolkit.fluxcd.io\n")
+    begin = life.forge.files[PATH].index(served, at)
+    text = life.forge.files[PATH][begin:].replace(b"    served: true\n", b"    served: false\n", 1)
+    life.forge.push_to_base({PATH: life.forge.files[PATH][:begin] + text})
+    life.run()
+    assert life.forge.open_pull(MIGRATION) is None
+    assert HoldReason.BLOCKED_BY_API_REMOVAL in life.reasons
 
 
 def test_what_nobody_needs_any_more_is_closed() -> None:

@@ -24,7 +24,7 @@ from flux_upgrade.config import PATH, Config, Migrate, Overrides, overridden
 from flux_upgrade.edges.checkout import Place, find, head_of, is_sparse
 from flux_upgrade.errors import UsageError
 from flux_upgrade.groups import assign
-from flux_upgrade.kinds import Installation, discover
+from flux_upgrade.kinds import discover
 from flux_upgrade.kinds.pin import Role
 from flux_upgrade.manifests.options import nearest
 from flux_upgrade.plan import Found
@@ -92,12 +92,16 @@ def _elsewhere(settings: Settings, scope: Scope, found: Sequence[Found], config:
     planned = {scope.below + each.path for each in found if not config.is_ignored(scope.below + each.path)}
     everything = found if scope.is_whole else discover(build_world(settings, scope.whole))
     others = (each for each in everything if each.path not in planned)
-    return [Member(each, each.path) for each in others if _runs(each)]
+    members = (Member(each, each.path) for each in others)
+    return [each for each in members if _runs(each)]
 
 
-def _runs(found: Found) -> bool:
-    """Whether it installs Flux, even if nobody knows which: a manifest has APIs without a version, too."""
-    return role_of(found) is Role.INSTALLS and (isinstance(found, Installation) or bool(found.version))
+def _runs(member: Member) -> bool:
+    """Whether it installs Flux. Which one that is, a manifest need not tell."""
+    from flux_upgrade.running import running
+
+    is_known = role_of(member.installation) is Role.INSTALLS and bool(member.installation.version)
+    return is_known or bool(running([member]).unverified)
 
 
 def build_contents(settings: Settings, tree: Tree, regenerator: Regenerator, config: Config) -> Contents:

@@ -187,8 +187,10 @@ def _harmless(uses: Impact) -> tuple[int, int]:
 
 def _note(manifest: Manifest) -> str:
     if manifest.is_read:
-        return f"the CRDs in {manifest.name} say what its cluster serves: what that may read goes no farther"
-    return f"{manifest.name} has no CRDs that can be read: what its cluster may read stays as it is"
+        return f"the CRDs in {manifest.name} say what that cluster serves: manifests that it may read go only to those versions"
+    return (
+        f"{manifest.name} has no CRDs that can be read: manifests that its cluster may read stay as they are"
+    )
 
 
 def _age(version: str) -> tuple[bool, tuple[object, ...], str]:

@@ -1,0 +1,106 @@
+"""What the clusters of a repository run, with and without a release that speaks for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from flows import manifest
+from flux_upgrade.clusters import Member
+from flux_upgrade.kinds import Installation, gotk
+from flux_upgrade.manifests.proof import Proof, Verdict
+from flux_upgrade.migration.apis import Apis
+from flux_upgrade.running import ManifestApis, Running, Unverified, running
+from memory import MemoryTree, regenerator
+from written_apis import served
+from written_unverified import unverified
+
+PATH = "clusters/old/flux-system/gotk-components.yaml"
+NEW = "clusters/new/flux-system/gotk-components.yaml"
+SERVED = b"    served: true\n"
+USING = regenerator()
+
+
+def found(files: dict[str, bytes]) -> Running:
+    return running(Member(each, each.path) for each in gotk.find(MemoryTree(files), USING))
+
+
+def told(content: bytes, path: str = PATH) -> list[tuple[str, bool]]:
+    """Name and whether the CRDs can be read, of those that no release speaks for."""
+    return [(each.name, ManifestApis().of(each) is not None) for each in found({path: content}).unverified]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        pytest.param(manifest("v2.8.8"), [], id="a-release"),
+        pytest.param(unverified(), [(f"v0.41.2 ({PATH})", True)], id="flux-v0"),
+        pytest.param(unverified("v0.0.0-dev.0"), [(f"v0.0.0-dev.0 ({PATH})", True)], id="development-build"),
+        pytest.param(unverified(""), [(PATH, True)], id="install-yaml"),
+        pytest.param(unverified(crds={}), [(f"v0.41.2 ({PATH})", False)], id="without-crds"),
+        pytest.param(
+            unverified().replace(b"  versions:\n", b"  version:\n", 1),
+            [(f"v0.41.2 ({PATH})", False)],
+            id="crd-of-another-form",
+        ),
+        pytest.param(b"output of a command\n" + unverified(), [(f"v0.41.2 ({PATH})", True)], id="odd-line"),
+        pytest.param(b"<<<<<<< HEAD\n" + unverified(), [(PATH, False)], id="merge-conflict"),
+        pytest.param(b"", [], id="empty"),
+        pytest.param(b"# to be written by flux bootstrap\n", [], id="comment"),
+        pytest.param(
+            manifest("v2.8.8").replace(SERVED, b"    served: false\n", 1),
+            [(f"v2.8.8 ({PATH}, CRDs edited)", True)],
+            id="crds-edited",
+        ),
+        pytest.param(manifest("v2.8.8").replace(b"type: object", b"type: string", 1), [], id="schema-edited"),
+        pytest.param(
+            manifest("v2.8.8").replace(b"replicas: 1", b"replicas: 2", 1), [], id="edited-elsewhere"
+        ),
+    ],
+)
+def test_what_no_release_speaks_for(content: bytes, expected: list[tuple[str, bool]]) -> None:
+    assert told(content) == expected
+
+
+def test_edited_crds_and_their_release_both_speak() -> None:
+    edited = manifest("v2.8.8").replace(SERVED, b"    served: false\n", 1)
+    assert found({PATH: edited}).releases == ("v2.8.8",)
+
+
+def test_a_file_that_cannot_be_read_counts_by_its_name() -> None:
+    (each,) = running(
+        [Member(Installation(PATH, gotk.NAME, b"", Proof(Verdict.UNREADABLE)), PATH)]
+    ).unverified
+    assert each == Unverified(PATH, "", None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path", "is_read"),
+    [
+        (PATH, NEW, "apps/x.yaml", True),
+        (PATH, NEW, "clusters/old/x.yaml", True),
+        (PATH, NEW, "clusters/new/x.yaml", False),
+        (PATH, NEW, "clusters/newer/x.yaml", True),
+        ("flux-system/gotk-components.yaml", NEW, "clusters/new/x.yaml", True),
+        ("clusters/flux-system/gotk-components.yaml", NEW, "clusters/new/x.yaml", True),
+        (PATH, "clusters/flux-system/gotk-components.yaml", "clusters/apps/x.yaml", True),
+        (PATH, "flux-system/gotk-components.yaml", "apps/x.yaml", True),
+    ],
+)
+def test_the_own_folder_of_another_cluster_is_not_read(
+    old: str, new: str, path: str, *, is_read: bool
+) -> None:
+    assert bool(found({old: unverified(), new: manifest("v2.8.8")}).readers(path)) == is_read
+
+
+def test_the_folder_of_a_file_that_installs_nothing_is_nobodys_own() -> None:
+    assert found({PATH: unverified(), "apps/gotk-components.yaml": b""}).readers("apps/x.yaml")
+
+
+def test_files_suit_those_that_may_read_them() -> None:
+    apis, manifests = Apis(served("v2.6.4"), served("v2.9.4")), ManifestApis()
+    readable, broken = Unverified("a.yaml", "v0.41.2", unverified()), Unverified("b.yaml", "", None)
+    assert manifests.suited(apis, ()) is apis
+    suited = manifests.suited(apis, (readable, broken))
+    assert [each.tag for each in suited.unverified] == ["v0.41.2 (a.yaml)"]
+    assert suited.unread == ("b.yaml",)
+    assert manifests.of(readable) is manifests.of(readable)
