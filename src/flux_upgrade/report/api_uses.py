@@ -186,11 +186,11 @@ def _harmless(uses: Impact) -> tuple[int, int]:
 
 
 def _note(manifest: Manifest) -> str:
-    if manifest.is_read:
-        return f"the CRDs in {manifest.name} say what that cluster serves: manifests that it may read go only to those versions"
-    return (
-        f"{manifest.name} has no CRDs that can be read: manifests that its cluster may read stay as they are"
-    )
+    name = manifest.name
+    if not manifest.is_read:
+        return f"{name} has no CRDs that can be read: manifests that its cluster may read stay as they are"
+    told = "manifests that it may read go only to those versions"
+    return f"the CRDs in {name} say what that cluster serves: {told}"
 
 
 def _age(version: str) -> tuple[bool, tuple[object, ...], str]:
