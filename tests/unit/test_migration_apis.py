@@ -157,7 +157,7 @@ def test_who_holds_back_is_named_alone() -> None:
     assert Apis(served("v2.6.4"), served("v2.7.0"), unverified=both[1:]).kept_by(use, "v1") == ()
 
 
-def test_nothing_is_moved_for_those_of_which_nobody_can_tell() -> None:
+def test_nothing_is_moved_where_crds_cannot_be_read() -> None:
     apis = Apis(served("v2.6.4"), served("v2.9.4"), unread=("clusters/a.yaml",))
     found = apis.goal(USE)
 

@@ -92,7 +92,7 @@ def test_the_own_folder_of_another_cluster_is_not_read(
     assert bool(found({old: unverified(), new: manifest("v2.8.8")}).readers(path)) == is_read
 
 
-def test_the_folder_of_a_file_that_installs_nothing_is_nobodys_own() -> None:
+def test_the_folder_of_a_file_that_installs_nothing_is_shared() -> None:
     assert found({PATH: unverified(), "apps/gotk-components.yaml": b""}).readers("apps/x.yaml")
 
 

@@ -47,7 +47,7 @@ class Apis:
     unverified: Sequence[Served] = ()
     """What clusters serve that no release speaks for, by their own CRDs; the tag says which they are."""
     unread: Sequence[str] = ()
-    """Names of clusters of which nobody can tell what they serve: nothing is moved for their sake."""
+    """Names of clusters whose CRDs cannot be read: nothing is moved for their sake."""
 
     def is_removed(self, use: Use) -> bool:
         """Whether the target does not serve what the use names."""
@@ -66,7 +66,8 @@ class Apis:
             what = f"{use.group} {use.kind}".rstrip()
             return Left(use, Reason.UNKNOWN_KIND, f"{self.target.tag} has no {what}.", _MISSPELLED)
         if self.unread:
-            told = f"Nobody can tell which versions {' and '.join(self.unread)} serves: no CRDs can be read."
+            names = " and ".join(self.unread)
+            told = f"The versions that a cluster serves are unknown: the CRDs of {names} cannot be read."
             return Left(use, Reason.NO_BRIDGE, told, _UNREAD)
         goals = {each.kind: self._goal(each, use.version) for each in found}
         wanted = set(goals.values())
