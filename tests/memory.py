@@ -11,7 +11,7 @@ from flux_upgrade.errors import FluxUpgradeError, ReleaseNotFound, SourceUnavail
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model import Release, ReleaseManifests
-from flux_upgrade.ports import Pasts
+from flux_upgrade.ports import Mentions, Pasts
 
 
 class MemoryTree:
@@ -48,16 +48,25 @@ class MemoryTree:
             del self.files[path]
 
 
+_NONE = Mentions()
+
+
 class MemoryHistory:
     """The port FileHistory over a mapping: path → what it was, oldest first."""
 
-    def __init__(self, pasts: Mapping[str, Pasts] = {}) -> None:
+    def __init__(self, pasts: Mapping[str, Pasts] = {}, mentions: Mentions = _NONE) -> None:
         self._pasts = pasts
+        self._mentions = mentions
         self.asked: list[str] = []
+        self.searched: list[tuple[str, ...]] = []
 
     def of(self, path: str) -> Pasts:
         self.asked.append(path)
         return self._pasts.get(path, Pasts())
+
+    def mentions(self, versions: Sequence[str]) -> Mentions:
+        self.searched.append(tuple(versions))
+        return self._mentions
 
 
 class NoFlux:

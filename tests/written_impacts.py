@@ -7,35 +7,42 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from flux_upgrade.breaks.values import Hit
+from flux_upgrade.config import Migrate
 from flux_upgrade.decision import Candidate, Subject
 from flux_upgrade.impact import Impact
 from flux_upgrade.kubernetes_versions import fit
 from flux_upgrade.manifests.changes.compare import changes
 from flux_upgrade.manifests.changes.values import Changes
+from flux_upgrade.manifests.crds import Served, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.migration.values import Left, Migrated, Move, Reason
 from flux_upgrade.overlay.values import Finding, Overlay, Verdict
 from flux_upgrade.plan import Migration, Plan, Resources, Upgrade
+from flux_upgrade.ports import Mentions
 from flux_upgrade.resources.use import Place, Use
+from flux_upgrade.stored.managed import Asked, Managed, managed, versions_dropped
 from flux_upgrade.stored.values import Ran, Refused, Stored
 from flux_upgrade.textedit import Replacement
 
 Stated = Mapping[str, Any]
+Release = tuple[str, bytes]
 _API = re.compile(r"([a-z]+(?:\.[a-z]+)*\.fluxcd\.io)/(v[0-9a-z]+)")
 _KIND = re.compile(r"^\s*(?:- )?kind: (\w+)", re.MULTILINE)
 _NAME = re.compile(r"^\s*(?:- )?name: (\S+)", re.MULTILINE)
 
 
-def impact(stated: Stated, files: Mapping[str, str], old: bytes, new: bytes, target: str) -> Impact:
-    """``files``: the repository's; ``old``, ``new``: the manifest, whose changes are really looked for.
+def impact(stated: Stated, files: Mapping[str, str], old: Release, new: Release) -> Impact:
+    """``files``: the repository's; ``old``, ``new``: tag and manifest, whose changes are really looked for.
 
     ``moves`` and ``lefts`` are places in ``files``; ``refused``, ``after-migrate`` and ``said`` what was
     stored; ``breaks``, ``overlay``, ``orphaned``, ``hops``, ``migrated``, ``kubernetes``, ``cli`` and ``unknown`` as
-    their values have it. ``pin``: no manifest is known.
+    their values have it. ``pin``: no manifest is known. ``migrate``, of the settings: whether `flux migrate` has
+    to run is really decided; ``mentions`` and ``missing`` is what the history tells,
+    ``was-migrated`` that a merged pull request moved manifests.
     """
     overlay = stated.get("overlay")
-    changed = None if stated.get("pin") else compared(old, new)
-    return Impact(
+    changed = None if stated.get("pin") else compared(old[1], new[1])
+    found = Impact(
         changes=changed,
         files=migrated(stated, files),
         stored=Stored(
@@ -47,11 +54,22 @@ def impact(stated: Stated, files: Mapping[str, str], old: bytes, new: bytes, tar
         ),
         breaks=tuple(Hit(**{"namespace": "", "keep": "", **each}) for each in stated.get("breaks", ())),
         overlay=_overlay(overlay, changed) if overlay is not None else None,
-        kubernetes=fit(stated.get("kubernetes", ""), target),
+        kubernetes=fit(stated.get("kubernetes", ""), new[0]),
         orphaned=tuple(use(each, files) for each in stated.get("orphaned", ())),
         hops=tuple(stated.get("hops", ())),
         migrated=tuple(stated.get("migrated", ())),
     )
+    return found._replace(managed=_managed(stated, found, old, new)) if "migrate" in stated else found
+
+
+def _managed(stated: Stated, found: Impact, old: Release, new: Release) -> Managed | None:
+    before, after = (Served(tag, crds_of(parse(text).documents)) for tag, text in (old, new))
+    dropped = versions_dropped(before, after, None)
+    used = {f"{each.group}/{each.version}" for each in found.in_use}
+    is_along = stated["migrate"] == Migrate.WITH_UPGRADE
+    asked = Asked(dropped, dropped & used, stated.get("was-migrated", False), is_along, old[0], new[0])
+    mentions = Mentions(tuple(stated.get("mentions", ())), stated.get("missing", ""))
+    return managed(asked, found.migrated, lambda _: mentions)
 
 
 def compared(old: bytes, new: bytes) -> Changes:

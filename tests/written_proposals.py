@@ -143,7 +143,9 @@ def _plans(
         known = None
         if stated.impact is not None:
             old = installation.content
-            known = written_impacts.impact(stated.impact, files, old, change.new, candidate.target)
+            known = written_impacts.impact(
+                stated.impact, files, (installation.version, old), (candidate.target, change.new)
+            )
         if stated.held is not None:
             hold = Hold(HoldReason(stated.held["reason"]), subject=candidate.subject, target=candidate.target)
             hold = replace(hold, **{key: value for key, value in stated.held.items() if key != "reason"})

@@ -53,23 +53,25 @@ def answers_of(  # noqa: PLR0913 two sources, and the four facts that select fro
         elif issue.is_open and APPROVED in issue.labels:
             approved.append(minor_of(state.target))
     migrated, unmigrated = _migrated(branches, path, current)
+    moved = list(_merged(branches, path))
     return Answers(
         tuple(dict.fromkeys(muted)),
         tuple(dict.fromkeys(approved)),
         tuple(migrated),
         unmigrated,
         tuple(_stored(branches, issues, team)),
-        tuple(_moved(branches, path)),
+        tuple(entry for state in moved for entry in state.moved),
+        tuple(dict.fromkeys(state.target for state in moved if state.subject == Subject.MIGRATION)),
     )
 
 
-def _moved(branches: Iterable[Branch], path: str) -> Iterator[str]:
-    """What merged pull requests moved for the installation at ``path``."""
+def _merged(branches: Iterable[Branch], path: str) -> Iterator[markers.State]:
+    """Of merged pull requests that are about the installation at ``path``."""
     for branch in branches:
         for pull in branch.pulls:
             state = state_of(pull) if pull.state is PullState.MERGED else None
             if state is not None and markers.target_of(state, path):
-                yield from state.moved
+                yield state
 
 
 def _carried(branches: Iterable[Branch], path: str, current: str) -> Iterator[str]:

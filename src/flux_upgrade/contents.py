@@ -14,9 +14,9 @@ from flux_upgrade.errors import ReleaseNotFound, Unreadable
 from flux_upgrade.kinds import Change, Installation
 from flux_upgrade.neighbours import Neighbours
 from flux_upgrade.plan import Found, Terms, Upgrade
-from flux_upgrade.ports import Builder, FileHistory, Pasts, Tree
+from flux_upgrade.ports import Builder, FileHistory, Mentions, Pasts, Tree
 from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import precedence
+from flux_upgrade.versions import is_tag, precedence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from flux_upgrade.resources.use import Use
     from flux_upgrade.running import ManifestApis
     from flux_upgrade.served_apis import ServedApis
+    from flux_upgrade.stored.managed import Managed
     from flux_upgrade.stored.values import Stored
 
 
@@ -103,11 +104,19 @@ class Contents:
         )
 
     def looked_back(self, jump: Jump, impact: Impact) -> Impact:
-        """With what the history of the installation tells, unless an earlier run has written it down."""
+        """With what the history of the installation tells, and that of uses.
+
+        The first is not asked if an earlier run has written it down.
+        """
+        if self._takes_away(impact.changes):
+            impact = impact._replace(stored=self._stored_before(jump, impact))
+        if not self._may_break(jump, impact.changes):
+            return impact
+        return impact._replace(managed=self._managed(jump, impact))
+
+    def _stored_before(self, jump: Jump, impact: Impact) -> Stored:
         from flux_upgrade.stored.memory import Question, read
 
-        if not self._takes_away(impact.changes):
-            return impact
         answers = jump.terms.answers
         asked = Question(
             jump.path, jump.found.content, jump.found.version, jump.upgrade.target, answers.migrated
@@ -117,7 +126,37 @@ class Contents:
             if jump.path not in self._pasts:
                 self._pasts[jump.path] = self._history.of(jump.path)
             found = self._stored(jump, impact.changes, self._pasts[jump.path])
-        return impact._replace(stored=found)
+        return found
+
+    def _managed(self, jump: Jump, impact: Impact) -> Managed | None:
+        """Why `flux migrate` has to run because of managed fields, as far as nothing else says so."""
+        from flux_upgrade.config.values import Migrate
+        from flux_upgrade.stored.managed import Asked, Evidence, managed, versions_dropped
+
+        changed = None if impact.changes is None else {each.name for each in impact.changes.crds}
+        target = self._apis.at(jump.upgrade.target)
+        known = self._known(jump.found.version)
+        dropped = frozenset().union(*(versions_dropped(each, target, changed) for each in known))
+        used = {f"{use.group}/{use.version}" for use in impact.in_use}
+        current, answers = jump.found.version, jump.terms.answers
+        asked = Asked(
+            dropped,
+            dropped & used,
+            any(precedence(tag) > precedence(current) for tag in answers.moved_for if is_tag(tag)),
+            jump.terms.migrate is Migrate.WITH_UPGRADE,
+            current,
+            jump.upgrade.target,
+        )
+        found = managed(asked, answers.migrated, lambda versions: self._mentions(jump, versions))
+        if found is None or found.is_after or found.evidence is not Evidence.UNKNOWN:
+            return found
+        return None if impact.stored.unknown else found
+
+    def _mentions(self, jump: Jump, versions: tuple[str, ...]) -> Mentions:
+        """What the history tells, of files that are searched today and not another cluster's."""
+        found, is_wanted = self._history.mentions(versions), self._wanted(jump.terms.scan)
+        paths = (each for each in found.paths if is_wanted(each) and not jump.around.is_theirs(each))
+        return found._replace(paths=tuple(paths))
 
     def _beside(self, path: str) -> Iterable[bytes]:
         """The files of an installation's folder: what patches the controllers' arguments stands there."""

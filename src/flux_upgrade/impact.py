@@ -5,9 +5,10 @@ from __future__ import annotations
 from flux_upgrade.breaks.values import Hit
 from flux_upgrade.kubernetes_versions import Fit
 from flux_upgrade.manifests.changes.values import Changes
-from flux_upgrade.migration.values import Left, Migrated, Move
+from flux_upgrade.migration.values import HARMLESS, Left, Migrated, Move
 from flux_upgrade.overlay.values import Overlay
 from flux_upgrade.resources.use import Use
+from flux_upgrade.stored.managed import Managed
 from flux_upgrade.stored.values import Stored
 from flux_upgrade.values import NamedTuple
 
@@ -20,6 +21,8 @@ class Impact(NamedTuple):
     files: tuple[Migrated, ...] = ()
     """Files that use what the target does not serve, in the order of their paths."""
     stored: Stored = Stored()
+    managed: Managed | None = None
+    """None: the target drops no API version that the repository uses or has used."""
     breaks: tuple[Hit, ...] = ()
     overlay: Overlay | None = None
     """None: there is no kustomization beside the manifest."""
@@ -34,6 +37,11 @@ class Impact(NamedTuple):
     """The releases at which `flux migrate` ran in the cluster, as people said; tags."""
 
     @property
+    def has_to_migrate(self) -> bool:
+        """Whether `flux migrate` has to run before the merge, because of managed fields."""
+        return self.managed is not None and not self.managed.is_after and not self.managed.is_done
+
+    @property
     def moves(self) -> tuple[Move, ...]:
         """Uses that go to another version by themselves."""
         return tuple(move for file in self.files for move in file.moves)
@@ -42,6 +50,13 @@ class Impact(NamedTuple):
     def lefts(self) -> tuple[Left, ...]:
         """Uses that stay as they are."""
         return tuple(left for file in self.files for left in file.lefts)
+
+    @property
+    def in_use(self) -> tuple[Use, ...]:
+        """Uses that a cluster may serve today: objects are written in these versions."""
+        moved = (each.use for each in self.moves if each.was_served)
+        left = (each.use for each in self.lefts if each.reason not in HARMLESS and not each.is_broken_already)
+        return (*moved, *left)
 
     @property
     def blocking(self) -> tuple[Left, ...]:

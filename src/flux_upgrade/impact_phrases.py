@@ -12,6 +12,7 @@ from flux_upgrade.markdown import counted
 from flux_upgrade.migration.values import Left, Migrated, Move, Reason
 from flux_upgrade.overlay.values import Finding
 from flux_upgrade.resources.use import Place, Use
+from flux_upgrade.stored.managed import Evidence, Managed
 from flux_upgrade.stored.values import Ran, Refused
 from flux_upgrade.values import NamedTuple
 
@@ -144,6 +145,28 @@ def stored_lines(refused: Iterable[Refused], target: str, style: Style) -> list[
 def _ran(ran: Ran, style: Style) -> str:
     since = f" from {style.plain(ran.since[:10])}" if ran.since else ""
     return f"{style.plain(ran.tag) or 'An earlier release'} ran here{since}"
+
+
+def managed_line(managed: Managed, target: str, style: Style) -> str:
+    """How it is known that objects may have been written in a version that the target drops."""
+    match managed.evidence:
+        case Evidence.USED:
+            versions = listed(map(style.code, managed.versions))
+            first = (
+                "" if managed.is_after else " Migrate the manifests and wait until Flux has reconciled them."
+            )
+            return f"This repository uses {versions}, which {target} no longer serves.{first}"
+        case Evidence.MIGRATED:
+            wait = "" if managed.is_after else " Wait until Flux has reconciled them."
+            served = f"API versions that {target} no longer serves"
+            return f"A merged pull request migrated manifests from {served}.{wait}"
+        case Evidence.HISTORY:
+            path = style.code(managed.detail)
+            return f"{path} used an API version that {target} no longer serves, in an earlier commit."
+    return (
+        f"This repository may have used API versions that {target} no longer serves. Its history is unknown: "
+        f"{style.plain(managed.detail)}."
+    )
 
 
 def hops_line(hops: Sequence[str]) -> str:

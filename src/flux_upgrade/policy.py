@@ -92,6 +92,8 @@ class Answers(NamedTuple):
     moved: tuple[str, ...] = ()
     """What was moved by merged pull requests, ``markers.content_entry``: if it is there again, it was
     reverted."""
+    moved_for: tuple[str, ...] = ()
+    """The releases that merged pull requests moved manifests for, tags."""
 
 
 def decide(

@@ -203,8 +203,24 @@ class Pasts(NamedTuple):
     """Why there may be older ones: a shallow checkout, no repository; empty: these are all."""
 
 
+class Mentions(NamedTuple):
+    """Which manifests named a version of an API, in any commit."""
+
+    paths: tuple[str, ...] = ()
+    """Of YAML and JSON files, as they were called then; sorted."""
+    missing: str = ""
+    """Why there may be others: a shallow checkout, no repository; empty: these are all."""
+
+
 class FileHistory(Protocol):
     """What the files of the repository were."""
+
+    def mentions(self, versions: Sequence[str]) -> Mentions:
+        """Files that had ``apiVersion:`` with one of ``versions``, such as ``helm.toolkit.fluxcd.io/v2``.
+
+        Raises nothing: what cannot be searched is said in ``missing``.
+        """
+        ...
 
     def of(self, path: str) -> Pasts:
         """One file, renames followed where that can be done. ``path``: relative to the repository's root.

@@ -70,7 +70,9 @@ class Proposal(NamedTuple):
             impact, current = upgrade.impact, plan.installation.version
             if impact is not None and impact.hops:
                 yield upgrade.target, impact
-            elif impact is not None and (impact.stored.refused or current in impact.migrated):
+            elif impact is not None and (
+                impact.stored.refused or impact.has_to_migrate or current in impact.migrated
+            ):
                 yield current, impact  # the box stays once it is ticked
 
     @property

@@ -14,9 +14,10 @@ from flux_upgrade.edges.checkout import Checkout
 from flux_upgrade.edges.git_command import rfc3339
 from flux_upgrade.edges.plain import one_line
 from flux_upgrade.errors import UsageError
-from flux_upgrade.ports import Past, Pasts
+from flux_upgrade.ports import Mentions, Past, Pasts
 from flux_upgrade.values import NamedTuple
 
+_NO_COMMIT = "it is in no Git checkout, or nothing was committed there yet"
 DEEPER = "check it out with `fetch-depth: 0` (actions/checkout), or run `git fetch --unshallow`"
 _PARTIAL = (
     "it is a partial clone, without the contents of older commits: run `git fetch --refetch --no-filter`"
@@ -24,6 +25,13 @@ _PARTIAL = (
 _MOST = 200
 """Contents that are looked at: they are half a megabyte each."""
 _AT_ONCE = 20
+_MOST_SEARCHED = 10_000
+"""Commits that are searched for a version: some three seconds."""
+_SEARCHED = ("*.yaml", "*.yml", "*.json", ":(exclude,glob)**/gotk-components.yaml")
+_SEARCH = (
+    *("-c", "log.showRoot=true", "-c", "log.follow=false"),
+    *("log", "--full-history", "--no-renames", "--format=", "--name-only", "-z", "--pickaxe-regex"),
+)
 _MOST_RENAMES = 10
 _LOG = (
     *("-c", "log.showRoot=true", "-c", "log.follow=false"),
@@ -59,6 +67,7 @@ class GitHistory:
     def __init__(self, checkout: Checkout) -> None:
         self._checkout = checkout
         self._contents: dict[str, bytes] = {}
+        self._mentions: dict[tuple[str, ...], Mentions] = {}
 
     def of(self, path: str) -> Pasts:
         """See the port."""
@@ -67,9 +76,34 @@ class GitHistory:
         except (_Untold, UsageError) as error:
             return Pasts(missing=str(error))
 
+    def mentions(self, versions: Sequence[str]) -> Mentions:
+        """See the port. What only a merge commit itself brought is not found."""
+        key = tuple(versions)
+        if key not in self._mentions:
+            try:
+                self._mentions[key] = self._searched(key)
+            except (_Untold, UsageError) as error:
+                self._mentions[key] = Mentions(missing=str(error))
+        return self._mentions[key]
+
+    def _searched(self, versions: Sequence[str]) -> Mentions:
+        if not self._checkout.head():
+            raise _Untold(_NO_COMMIT)
+        if self._checkout.is_partial():
+            raise _Untold(_PARTIAL)
+        oldest = self._told("rev-list", f"--skip={_MOST_SEARCHED}", "-n", "1", "HEAD").decode("ascii").split()
+        any_of = "|".join(map(re.escape, versions))
+        named = rf"""-SapiVersion["']?:[[:space:]]*["']?({any_of})"""
+        range_ = ("HEAD", *(f"^{each}" for each in oldest))
+        found = self._told(*_SEARCH, named, *range_, "--", *_SEARCHED).decode("utf-8", "surrogateescape")
+        missing = f"only the last {_MOST_SEARCHED} commits were searched" if oldest else ""
+        if self._checkout.is_shallow():
+            missing = f"the checkout is shallow: {DEEPER}"
+        return Mentions(tuple(sorted(set(found.split("\0")) - {""})), missing)
+
     def _of(self, path: str) -> Pasts:
         if not self._checkout.head():
-            raise _Untold("it is in no Git checkout, or nothing was committed there yet")
+            raise _Untold(_NO_COMMIT)
         seen = [each for each in self._entries("HEAD", path, _MOST_RENAMES) if each.mode.startswith(_FILE)]
         wanted = list(dict.fromkeys(each.oid for each in reversed(seen)))
         self._read(wanted[:_MOST])

@@ -9,7 +9,7 @@ from flux_upgrade.answers import APPROVED
 from flux_upgrade.markdown import bullets, code, counted, fold, numbered, plain
 from flux_upgrade.markers import State
 from flux_upgrade.proposal import Proposal, Surroundings
-from flux_upgrade.pull_request import dangers, facts, meaning, migration
+from flux_upgrade.pull_request import facts, flux_migrate, meaning, migration
 from flux_upgrade.pull_request.headline import title
 from flux_upgrade.pull_request.notes import notes
 from flux_upgrade.pull_request.todo import things
@@ -74,10 +74,13 @@ def _beginning(view: View, approval: str) -> Iterator[str]:
     yield from facts.drift(view)
     if view.proposal.is_pending:
         yield approval
+    after = flux_migrate.right_after_merging(view)
+    if after:
+        yield f"**Right after merging**\n{numbered(after)}"
     if todo:
         yield f"**Before merging**\n{numbered(todo)}"
-    yield from dangers.kept_box(view)
-    yield from dangers.after_merging(view)
+    yield from flux_migrate.kept_box(view)
+    yield from flux_migrate.after_merging(view)
 
 
 def _first(view: View, todo: list[str]) -> str:
@@ -85,6 +88,8 @@ def _first(view: View, todo: list[str]) -> str:
     size = view.proposal.subject.capitalize() if is_step else _at_rest(view)
     waits = ["waits for approval"] if view.proposal.is_pending else []
     needs = f"{counted(len(todo), 'thing')} to do before merging" if todo else "nothing to do before merging"
+    after = len(flux_migrate.right_after_merging(view))
+    needs += f" · {counted(after, 'thing')} to do right after merging" if after else ""
     about = [*_where(view), migration.size(view) if view.is_migration else _from_to(view)]
     return " · ".join([f"**{size}**", *about, *waits, needs])
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from flux_upgrade import markers
-from flux_upgrade.answers import minor_of
 from flux_upgrade.breaks.values import Hit
-from flux_upgrade.cluster_phrases import (
-    unserved,
-)
 from flux_upgrade.impact_phrases import (
     Style,
     by_rule,
@@ -19,13 +14,11 @@ from flux_upgrade.impact_phrases import (
     left_line,
     place,
     sentences,
-    stored_lines,
     who,
 )
-from flux_upgrade.markdown import bullets, code, defused, numbered, plain, prose
+from flux_upgrade.markdown import bullets, code, defused, plain, prose
 from flux_upgrade.overlay.values import Verdict
-from flux_upgrade.pull_request.view import Known, View
-from flux_upgrade.stored.values import Refused
+from flux_upgrade.pull_request.view import View
 
 MARKDOWN = Style(code, prose)
 _FEW = 3
@@ -33,113 +26,12 @@ _FEW = 3
 
 def dangers(view: View) -> Iterator[str]:
     """Markdown, one thing each."""
-    yield from _migrate(view)
-    yield from _not_enough(view)
-    yield from _past(view)
     yield from _used(view)
     yield from _patches(view, Verdict.BREAKS)
     for hits in by_rule(hit for each in view.known for hit in each.impact.breaks).values():
         yield _break(view, hits)
     yield from _patches(view, Verdict.FROZEN)
     yield from _kubernetes(view)
-
-
-def after_merging(view: View) -> Iterator[str]:
-    """What is to be done then, so that the next step can be proposed; with the box that says so."""
-    found = [each for each in view.known if each.impact.hops]
-    if found:
-        hops = " or ".join(view.proposal.migrates_at)
-        told = f"Once {hops} runs in {_clusters(view, found)}, run `flux migrate` there "
-        told += f"with {_cli(minor_of(each.upgrade.target) for each in found)}"
-        yield f"**After merging**\n{numbered([f'{told}.{_box(view)}'])}"
-
-
-def kept_box(view: View) -> Iterator[str]:
-    """The box that somebody has ticked: it stays, for the next run looks at it again."""
-    is_elsewhere = any(each.impact.hops or _helped(each) for each in view.known)
-    is_said = any(each.impact.stored.said for each in view.known)
-    if view.has_boxes and is_said and not is_elsewhere:
-        yield f"**Ticked already**{_box(view)}"
-
-
-def _box(view: View) -> str:
-    if not view.has_boxes:
-        return ""
-    found = [each for each in view.known if each.impact.hops or _helped(each) or each.impact.stored.said]
-    told = f"`flux migrate` ran in {_clusters(view, found)}, at {', '.join(view.proposal.migrates_at)}"
-    return f"\n{markers.checkbox(markers.MIGRATED, told, is_ticked=view.proposal.is_migrated)}"
-
-
-def _cli(minors: Iterable[str]) -> str:
-    told = sorted({plain(minor) for minor in minors if minor})
-    return f"the Flux CLI {told[0]}" if len(told) == 1 else "the Flux CLI of the minor that runs there"
-
-
-def _clusters(view: View, found: Sequence[Known]) -> str:
-    if view.is_one:
-        return "this cluster"
-    return f"the cluster{'s' if len(found) > 1 else ''} of {view.places(each.plan for each in found)}"
-
-
-def _migrate(view: View) -> Iterator[str]:
-    """The API server refuses a CRD that lacks a stored version, whoever uses it."""
-    found = [each for each in view.known if _helped(each)]
-    if not found:
-        return
-    told = (
-        f"Run `flux migrate` in {_clusters(view, found)}, with "
-        f"{_cli(each.impact.stored.cli for each in found)}. The API server refuses the new CRDs otherwise, "
-        "whether or not there are such objects:\n"
-    )
-    told += bullets(view.limited(_who_stored(view, {each.plan.path: _helped(each) for each in found})))
-    is_later = any(each.impact.hops for each in view.known)
-    yield told if is_later else f"{told}{_box(view)}"
-
-
-def _helped(each: Known) -> tuple[Refused, ...]:
-    """What `flux migrate` at the current release puts right."""
-    stored = each.impact.stored
-    return tuple(refused for refused in stored.refused if refused not in stored.after_migrate)
-
-
-def _who_stored(view: View, refused: dict[str, tuple[Refused, ...]]) -> list[str]:
-    return view.gathered(
-        (
-            (each.plan, line)
-            for each in view.known
-            for line in stored_lines(refused.get(each.plan.path, ()), each.upgrade.target, MARKDOWN)
-        ),
-        len(refused),
-    )
-
-
-def _not_enough(view: View) -> Iterator[str]:
-    found = {
-        each.plan.path: each.impact.stored.after_migrate
-        for each in view.known
-        if each.impact.stored.after_migrate and not each.impact.hops
-    }
-    if found:
-        yield (
-            "Stop at a release in between, and run `flux migrate` there: what it does at the current one is "
-            "not enough. Without `--to`, and with `ladder: true` in the config file, the steps are proposed "
-            f"one by one.\n{bullets(view.limited(_who_stored(view, found)))}"
-        )
-
-
-def _past(view: View) -> Iterator[str]:
-    """Nobody knows which releases ran, and some version goes."""
-    told: dict[str, list[Known]] = {}
-    for each in view.known:
-        stored, changes = each.impact.stored, each.impact.changes
-        if stored.unknown and not stored.said and (changes is None or unserved(changes)):
-            told.setdefault(stored.unknown, []).append(each)
-    for why, found in told.items():
-        targets = ", ".join(sorted({each.upgrade.target for each in found}))
-        yield (
-            f"Make sure that `flux migrate` has run in {_clusters(view, found)}: which releases ran there "
-            f"before is not known ({plain(why)}), and {targets} lacks API versions that older ones stored."
-        )
 
 
 def _used(view: View) -> Iterator[str]:

@@ -11,6 +11,7 @@ from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.markdown import bullets, code, plain
 from flux_upgrade.plan import Plan
 from flux_upgrade.proposal import Proposal, Surroundings
+from flux_upgrade.pull_request import flux_migrate
 from flux_upgrade.pull_request.dangers import MARKDOWN, dangers
 from flux_upgrade.pull_request.facts import conflict_line, edits
 from flux_upgrade.pull_request.notes import link, passed
@@ -24,6 +25,7 @@ def things(view: View) -> list[str]:
     if view.is_migration:
         return [*_checks(view)]
     return [
+        *flux_migrate.steps(view),
         *dangers(view),
         *_api_versions(view),
         *_of_pins(view),
@@ -38,9 +40,12 @@ def things(view: View) -> list[str]:
 
 
 def has_to_do(proposal: Proposal) -> bool:
-    """Whether merging waits for something that is done elsewhere, such as a signature or `flux migrate`."""
+    """Whether a merge takes something that is done elsewhere, such as a signature or `flux migrate`."""
     view = View(proposal, Surroundings(()))
-    return any(True for _ in chain(dangers(view), _of_pins(view)))
+    found = chain(
+        flux_migrate.right_after_merging(view), flux_migrate.steps(view), dangers(view), _of_pins(view)
+    )
+    return any(True for _ in found)
 
 
 def _api_versions(view: View) -> Iterator[str]:

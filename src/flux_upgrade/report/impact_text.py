@@ -26,6 +26,7 @@ from flux_upgrade.impact_phrases import (
     in_the_way,
     left_line,
     listed,
+    managed_line,
     move_line,
     sentences,
     stored_lines,
@@ -85,16 +86,23 @@ def hold_lines(plan: Plan, hold: Hold) -> Iterator[str]:
 
 
 def _in_the_cluster(impact: Impact, target: str) -> Iterator[str]:
-    stored = impact.stored
-    if stored.refused:
-        yield f"before merging: run `flux migrate` with the Flux CLI {stored.cli} in the cluster"
-        yield from _limited(stored_lines(stored.refused, target, TEXT))
+    stored, managed = impact.stored, impact.managed
+    is_said = bool(stored.said) or (managed is not None and managed.is_done)
+    why = [managed_line(managed, target, TEXT)] if managed is not None and not managed.is_done else []
+    if managed is not None and managed.is_after:
+        yield f"right after merging: run `flux migrate` with the Flux CLI {managed.cli} in the cluster"
+        yield from _limited(why)
+        why = []
+    if stored.refused or why:
+        cli = stored.cli or (managed.cli if managed is not None else "")
+        yield f"before merging: run `flux migrate` with the Flux CLI {cli} in the cluster"
+        yield from _limited([*stored_lines(stored.refused, target, TEXT), *why])
     if stored.after_migrate and not impact.hops:
         yield "before merging: stop at a release in between, and run `flux migrate` there as well"
         yield from _limited(stored_lines(stored.after_migrate, target, TEXT))
-    if stored.said:
+    if is_said:
         yield "`flux migrate` ran in the cluster, as people said"
-    elif stored.unknown and (impact.changes is None or unserved(impact.changes)):
+    elif stored.unknown and not why and (impact.changes is None or unserved(impact.changes)):
         yield "before merging: make sure that `flux migrate` has run in the cluster"
         told = f"{target} lacks API versions that older releases stored; which of them ran there is not known"
         yield f"{_AT}{told}: {stored.unknown}"

@@ -13,6 +13,7 @@ from flux_upgrade.manifests.changes.values import Change, Changes, CrdChange
 from flux_upgrade.migration.values import Left, Migrated, Move
 from flux_upgrade.overlay.values import Finding, Overlay
 from flux_upgrade.resources.use import Use
+from flux_upgrade.stored.managed import Managed
 from flux_upgrade.stored.values import Refused, Stored
 
 
@@ -21,6 +22,7 @@ def impact_value(impact: Impact) -> dict[str, Any]:
     return {
         "uses": uses_value(impact.files),
         "stored": _stored(impact.stored),
+        "managed-fields": _managed(impact.managed) if impact.managed is not None else None,
         "breaks": [_hit(each) for each in impact.breaks],
         "overlay": _overlay(impact.overlay) if impact.overlay is not None else None,
         "kubernetes": _fit(impact.kubernetes) if impact.kubernetes is not None else None,
@@ -70,6 +72,17 @@ def _stored(stored: Stored) -> dict[str, Any]:
         "refused-after-migrate": [_refused(each) for each in stored.after_migrate],
         "migrated": [_refused(each) for each in stored.said],
         "unknown": stored.unknown or None,
+    }
+
+
+def _managed(managed: Managed) -> dict[str, Any]:
+    return {
+        "when": "after-merging" if managed.is_after else "before-merging",
+        "cli": managed.cli,
+        "versions": list(managed.versions),
+        "evidence": str(managed.evidence),
+        "detail": managed.detail or None,
+        "migrated": managed.is_done,
     }
 
 

@@ -61,7 +61,7 @@ def weighed(
 ) -> Stored:
     """What the history told, and whether `flux migrate` ran since. ``after``: those that it cannot help."""
     refused, said = (after, every) if current in migrated else (every, ())
-    return Stored(refused, after, _cli(current) if refused else "", "", said)
+    return Stored(refused, after, cli_for(current) if refused else "", "", said)
 
 
 def _dropped(now: Installed, wanted: dict[str, Crd]) -> dict[str, frozenset[str]]:
@@ -102,7 +102,7 @@ def _held(states: Iterable[_State], migrated: Collection[str], current: str) -> 
     return held
 
 
-def _cli(current: str) -> str:
-    """The CLI is supported within one minor of the controllers."""
-    minor = precedence(current)[:2] if is_tag(current) else _FIRST_CLI
+def cli_for(tag: str) -> str:
+    """The minor of the CLI to run `flux migrate` with at a release: within one minor of the controllers."""
+    minor = precedence(tag)[:2] if is_tag(tag) else _FIRST_CLI
     return ".".join(map(str, max(minor, _FIRST_CLI)))

@@ -7,17 +7,19 @@ it, and one more tells whether the oldest commit renamed it.
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 
 from flux_upgrade.edges.forges.github_hosting_reads import GitHubReads, sensible, told
 from flux_upgrade.edges.forges.github_query import Json, Query, Who
 from flux_upgrade.edges.forges.github_trouble import Attempt
 from flux_upgrade.edges.plain import one_line
 from flux_upgrade.errors import FluxUpgradeError
-from flux_upgrade.ports import Past, Pasts
+from flux_upgrade.ports import Mentions, Past, Pasts
 
 MOST = 100
 """Commits of a file: as many as one query gives. A workflow may make a thousand calls an hour."""
 _MOST_RENAMES = 5
+_DEEPER = "check it out with `fetch-depth: 0` (actions/checkout)"
 _HISTORY = """query($owner: String!, $name: String!, $head: GitObjectID!, $path: String!, $most: Int!) {
   repository(owner: $owner, name: $name) {
     object(oid: $head) { ... on Commit {
@@ -59,10 +61,13 @@ class GitHubHistory:
                         versions.append(Past(each["oid"], each["committedDate"], content))
         except FluxUpgradeError as error:
             why = error.message
-        deeper = "check it out with `fetch-depth: 0` (actions/checkout)"
         return Pasts(
-            tuple(versions), f"the checkout has not the whole history, and {why}: {deeper}" if why else ""
+            tuple(versions), f"the checkout has not the whole history, and {why}: {_DEEPER}" if why else ""
         )
+
+    def mentions(self, versions: Sequence[str]) -> Mentions:  # noqa: ARG002 GitHub searches no history
+        """See the port."""
+        return Mentions(missing=f"the checkout does not have the whole history: {_DEEPER}")
 
     def _list(self, commits: list[Json], path: str, attempt: Attempt) -> str:
         """Put the commits of a file, newest first, into ``commits``; why there may be more."""

@@ -1,0 +1,185 @@
+"""When to run `flux migrate` in a cluster: before merging, right after it, or after a hop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from flux_upgrade import markers
+from flux_upgrade.answers import minor_of
+from flux_upgrade.cluster_phrases import unserved
+from flux_upgrade.impact_phrases import managed_line, stored_lines
+from flux_upgrade.markdown import bullets, numbered, plain
+from flux_upgrade.pull_request.dangers import MARKDOWN
+from flux_upgrade.pull_request.view import Known, View, in_order
+from flux_upgrade.stored.values import Refused
+
+_MANAGED = (
+    "Flux fails to apply objects whose `metadata.managedFields` name a removed API version: `request to "
+    "convert CR to an invalid group/version`."
+)
+
+
+def right_after_merging(view: View) -> list[str]:
+    """What is to be done then, because manifests are moved in the upgrade's own commit."""
+    found = [each for each in view.known if _is_after(each)]
+    if not found:
+        return []
+    targets = " or ".join(in_order(each.upgrade.target for each in found))
+    told = (
+        f"Run `flux migrate` in {_clusters(view, found)} ({_cli_of(found)}) as soon as {targets} runs there. "
+        f"Until then, {_MANAGED}\n{bullets(view.limited(_who_used(view, found, len(found))))}"
+    )
+    return [f"{told}{_box(view)}" if any(each.impact.hops for each in view.known) else told]
+
+
+def after_merging(view: View) -> Iterator[str]:
+    """What is to be done then, so that the next step can be proposed; with the box that says so."""
+    found = [each for each in view.known if each.impact.hops]
+    if found and not right_after_merging(view):
+        hops = " or ".join(view.proposal.migrates_at)
+        told = f"Once {hops} runs in {_clusters(view, found)}, run `flux migrate` there "
+        told += f"with {_cli(minor_of(each.upgrade.target) for each in found)}"
+        yield f"**After merging**\n{numbered([f'{told}.{_box(view)}'])}"
+
+
+def kept_box(view: View) -> Iterator[str]:
+    """The box that somebody has ticked: it stays, for the next run looks at it again."""
+    is_elsewhere = any(each.impact.hops or _is_before(each) for each in view.known)
+    is_said = any(map(_is_said, view.known))
+    if view.has_boxes and is_said and not is_elsewhere:
+        yield f"**Ticked already**{_box(view)}"
+
+
+def _box(view: View) -> str:
+    if not view.has_boxes:
+        return ""
+    found = [each for each in view.known if each.impact.hops or _is_before(each) or _is_said(each)]
+    told = f"`flux migrate` ran in {_clusters(view, found)}, at {', '.join(view.proposal.migrates_at)}"
+    return f"\n{markers.checkbox(markers.MIGRATED, told, is_ticked=view.proposal.is_migrated)}"
+
+
+def _cli(minors: Iterable[str]) -> str:
+    told = sorted({plain(minor) for minor in minors if minor})
+    return f"the Flux CLI {told[0]}" if len(told) == 1 else "the Flux CLI of the minor that runs there"
+
+
+def _clusters(view: View, found: Sequence[Known]) -> str:
+    if view.is_one:
+        return "this cluster"
+    return f"the cluster{'s' if len(found) > 1 else ''} of {view.places(each.plan for each in found)}"
+
+
+def steps(view: View) -> Iterator[str]:
+    """What is to be done before merging: Markdown, one thing each."""
+    yield from _migrate(view)
+    yield from _not_enough(view)
+    yield from _past(view)
+
+
+def _migrate(view: View) -> Iterator[str]:
+    """The API server refuses a CRD that lacks a stored version, and objects with a removed one."""
+    found = [each for each in view.known if _is_before(each)]
+    if not found:
+        return
+    used = [each for each in found if each.impact.has_to_migrate]
+    helped = {each.plan.path: refused for each in found if (refused := _helped(each))}
+    if helped:
+        told = (
+            f"Run `flux migrate` in {_clusters(view, found)}, with "
+            f"{_cli(map(_cli_before, found))}. The API server refuses the new CRDs otherwise, "
+            f"whether or not there are such objects{f'. Also, {_MANAGED}' if used else ':'}\n"
+        )
+    else:
+        told = (
+            f"Run `flux migrate` in {_clusters(view, found)} ({_cli_of(found)}) before merging. "
+            f"Otherwise, {_MANAGED}\n"
+        )
+    told += bullets(
+        view.limited(
+            [*_who_stored(view, helped, len(found) if used else 0), *_who_used(view, used, len(found))]
+        )
+    )
+    is_later = any(each.impact.hops for each in view.known)
+    yield told if is_later else f"{told}{_box(view)}"
+
+
+def _helped(each: Known) -> tuple[Refused, ...]:
+    """What `flux migrate` at the current release puts right."""
+    stored = each.impact.stored
+    return tuple(refused for refused in stored.refused if refused not in stored.after_migrate)
+
+
+def _is_before(each: Known) -> bool:
+    """Whether `flux migrate` has to run before merging, for whatever reason."""
+    return bool(_helped(each)) or each.impact.has_to_migrate
+
+
+def _is_after(each: Known) -> bool:
+    return each.impact.managed is not None and each.impact.managed.is_after
+
+
+def _is_said(each: Known) -> bool:
+    managed = each.impact.managed
+    return bool(each.impact.stored.said) or (managed is not None and managed.is_done)
+
+
+def _cli_before(each: Known) -> str:
+    return each.impact.stored.cli or _cli_managed(each)
+
+
+def _cli_managed(each: Known) -> str:
+    return each.impact.managed.cli if each.impact.managed is not None else ""
+
+
+def _cli_of(found: Sequence[Known]) -> str:
+    return _cli(map(_cli_managed, found)).removeprefix("the ")
+
+
+def _who_used(view: View, found: Sequence[Known], among: int) -> list[str]:
+    said = [
+        (each.plan, managed_line(each.impact.managed, each.upgrade.target, MARKDOWN))
+        for each in found
+        if each.impact.managed is not None
+    ]
+    return view.gathered(said, among)
+
+
+def _who_stored(view: View, refused: dict[str, tuple[Refused, ...]], among: int = 0) -> list[str]:
+    return view.gathered(
+        (
+            (each.plan, line)
+            for each in view.known
+            for line in stored_lines(refused.get(each.plan.path, ()), each.upgrade.target, MARKDOWN)
+        ),
+        among or len(refused),
+    )
+
+
+def _not_enough(view: View) -> Iterator[str]:
+    found = {
+        each.plan.path: each.impact.stored.after_migrate
+        for each in view.known
+        if each.impact.stored.after_migrate and not each.impact.hops
+    }
+    if found:
+        yield (
+            "Stop at a release in between, and run `flux migrate` there: what it does at the current one is "
+            "not enough. Without `--to`, and with `ladder: true` in the config file, the steps are proposed "
+            f"one by one.\n{bullets(view.limited(_who_stored(view, found)))}"
+        )
+
+
+def _past(view: View) -> Iterator[str]:
+    """Nobody knows which releases ran, and some version goes."""
+    told: dict[str, list[Known]] = {}
+    for each in view.known:
+        stored, changes = each.impact.stored, each.impact.changes
+        is_told = stored.said or each.impact.has_to_migrate
+        if stored.unknown and not is_told and (changes is None or unserved(changes)):
+            told.setdefault(stored.unknown, []).append(each)
+    for why, found in told.items():
+        targets = ", ".join(sorted({each.upgrade.target for each in found}))
+        yield (
+            f"Make sure that `flux migrate` has run in {_clusters(view, found)}: which releases ran there "
+            f"before is not known ({plain(why)}), and {targets} lacks API versions that older ones stored."
+        )
