@@ -9,7 +9,7 @@ import pytest
 
 from flux_upgrade.edges.checkout import Checkout
 from flux_upgrade.edges.git_history import GitHistory
-from flux_upgrade.ports import Past, Pasts
+from flux_upgrade.ports import Mentions, Past, Pasts
 from git_servers import PERSON, git
 
 PATH = "clusters/production/flux-system/gotk-components.yaml"
@@ -315,3 +315,69 @@ def test_so_many_contents_that_not_all_are_read(repository: Repository) -> None:
     found = repository.history.of("file.yaml")
     assert [past.content for past in found.versions] == [b"%d" % number for number in range(3, 203)]
     assert found.missing == "only its last 200 contents were looked at, of 203"
+
+
+# -- uses of API versions
+
+BETA, GA = "helm.toolkit.fluxcd.io/v2beta1", "helm.toolkit.fluxcd.io/v2"
+APP = "apps/app.yaml"
+
+
+def test_which_manifests_named_a_version(repository: Repository) -> None:
+    repository.commit(f"apiVersion: {BETA}\nkind: HelmRelease\n", APP)
+    repository.commit(f"apiVersion: {GA}\nkind: HelmRelease\n", APP)
+    repository.commit(f'{{"apiVersion":"{BETA}"}}', "apps/ä b.json")
+    repository.commit(f'apiVersion:   "{BETA}"', "old.yml")
+    (repository.folder / "old.yml").unlink()
+    repository.done()
+    repository.commit(f"apiVersion: {BETA}", "README.md")
+    repository.commit(f"# removes {BETA}", "notes.yaml")
+    repository.commit(f"apiVersion: {BETA}")
+    repository.commit("apiVersion: helmXtoolkit.fluxcd.io/v2beta1", "other.yaml")
+    history = repository.history
+    assert history.mentions([BETA]) == Mentions((APP, "apps/ä b.json", "old.yml"))
+    assert history.mentions(["source.toolkit.fluxcd.io/v1beta1"]) == Mentions()
+    assert history.mentions(["source.toolkit.fluxcd.io/v1beta1", BETA]).paths[0] == APP
+
+
+def test_what_a_merged_branch_named_and_took_back_counts(repository: Repository) -> None:
+    repository.commit("one", APP)
+    repository.git("checkout", "--quiet", "-b", "feature")
+    repository.commit(f"apiVersion: {BETA}", APP)
+    repository.commit("one", APP)
+    repository.git("checkout", "--quiet", "main")
+    repository.merge("feature")
+    assert repository.history.mentions([BETA]) == Mentions((APP,))
+
+
+def test_only_a_whole_history_rules_a_use_out(repository: Repository, tmp_path: Path) -> None:
+    repository.commit(f"apiVersion: {BETA}", APP)
+    repository.commit(f"apiVersion: {GA}", APP)
+    shallow = cloned(repository, "--depth=1").mentions([BETA])
+    assert shallow.paths == ()
+    assert "fetch-depth: 0" in shallow.missing
+    nowhere = GitHistory(Checkout(str(tmp_path), PERSON)).mentions([BETA])
+    assert nowhere == Mentions(missing="it is in no Git checkout, or nothing was committed there yet")
+
+
+def test_contents_that_are_not_there_are_not_fetched(repository: Repository) -> None:
+    repository.commit(f"apiVersion: {BETA}", APP)
+    repository.git("config", "uploadpack.allowFilter", "true")
+    assert "partial clone" in cloned(repository, "--filter=blob:none").mentions([BETA]).missing
+
+
+def test_a_search_is_bounded(repository: Repository) -> None:
+    repository.commit(f"apiVersion: {BETA}", APP)
+    repository.commit(f"apiVersion: {GA}", APP)
+    repository.day += 1
+    text = "".join(
+        f"commit refs/heads/main\ncommitter a <a@example.com> {1_800_000_000 + n} +0000\ndata 1\nx\n"
+        + ("from refs/heads/main^0\n" if not n else "")
+        for n in range(10_001)
+    )
+    file = repository.folder / ".git" / "import"
+    file.write_text(text)
+    with file.open("rb") as stream:
+        Checkout(str(repository.folder), PERSON).git.run("fast-import", "--quiet", stdin=stream)
+    found = repository.history.mentions([BETA])
+    assert found == Mentions(missing="only the last 10000 commits were searched")

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from flows import PATH, World, fleet
+from flux_upgrade import markers
 from flux_upgrade.config import Config, Group, Migrate
 from flux_upgrade.decision import HoldReason
 from flux_upgrade.policy import Bump, Policy
+from flux_upgrade.ports import Mentions
 from memory import MemoryHistory
 from memory_forge import MemoryForge
 from replacing import replace
@@ -36,8 +38,9 @@ class Life:
         # A minor needs nobody, so that each test says by itself who approves.
         group = Group(policy=Policy(bump=Bump.MINOR))._replace(**settings)
         self.config = Config(default=group)
+        self.history = MemoryHistory()
         self.world = World(
-            {**fleet({"clusters/staging": "v2.8.8"}), APPS: OLD, **(files or {})}, history=MemoryHistory()
+            {**fleet({"clusters/staging": "v2.8.8"}), APPS: OLD, **(files or {})}, history=self.history
         )
         self.forge = MemoryForge(dict(self.world.files))
 
@@ -69,6 +72,69 @@ def test_manifests_are_moved_before_and_the_upgrade_waits() -> None:
     assert life.run() == {MINOR: "opened"}
     life.merge(MINOR)
     assert life.run() == {}
+
+
+def first_step(life: Life) -> str:
+    """The first numbered item of the upgrade's pull request."""
+    pull = life.forge.open_pull(MINOR)
+    assert pull is not None
+    return next((line for line in pull.body.splitlines() if line.startswith("1. ")), "")
+
+
+def test_after_a_migration_flux_migrate_is_the_first_thing_to_do_before_merging() -> None:
+    life = Life()
+    life.run()
+    life.merge(MIGRATION)
+    life.run()
+    told = first_step(life)
+    assert told.startswith("1. Run `flux migrate` in this cluster (Flux CLI 2.8) before merging.")
+    assert life.run() == {MINOR: "unchanged"}
+    pull = life.forge.open_pull(MINOR)
+    assert pull is not None
+    life.forge.tick(pull.number, markers.MIGRATED)
+    assert life.run() == {MINOR: "updated"}
+    assert not first_step(life)
+    life.merge(MINOR)
+    assert life.run() == {}
+
+
+def test_moved_with_the_upgrade_flux_migrate_runs_right_after_the_merge() -> None:
+    life = Life(migrate=Migrate.WITH_UPGRADE)
+    assert life.run() == {MINOR: "opened"}
+    told = first_step(life)
+    assert told.startswith(
+        "1. Run `flux migrate` in this cluster (Flux CLI 2.9) as soon as v2.9.4 runs there."
+    )
+    pull = life.forge.open_pull(MINOR)
+    assert pull is not None
+    assert "nothing to do before merging · 1 thing to do right after merging" in pull.body
+
+
+@pytest.mark.parametrize("migrate", [Migrate.BEFORE, Migrate.WITH_UPGRADE, Migrate.OFF])
+def test_what_the_repository_never_used_needs_no_flux_migrate(migrate: Migrate) -> None:
+    life = Life({APPS: NEW}, migrate=migrate)
+    assert life.run() == {MINOR: "opened"}
+    assert not first_step(life)
+    # The versions that v2.9.4 drops were searched for, once.
+    (searched,) = life.history.searched
+    assert "kustomize.toolkit.fluxcd.io/v1beta2" in searched
+
+
+@pytest.mark.parametrize(
+    ("mentions", "first"),
+    [
+        (Mentions((APPS,)), "1. Run `flux migrate`"),
+        (Mentions(missing="the checkout is shallow"), "1. Run `flux migrate`"),
+        (Mentions(("clusters/production/app.yaml",)), ""),
+        (Mentions(("examples/app.yaml",)), ""),
+    ],
+)
+def test_what_the_repository_used_once_is_in_its_history(mentions: Mentions, first: str) -> None:
+    other = fleet({"clusters/production": "v2.9.4"})
+    life = Life({APPS: NEW, **other}, scan=("**", "!examples/**"))
+    life.history = life.world.history = MemoryHistory(mentions=mentions)
+    life.run()
+    assert first_step(life)[:21] == first
 
 
 def test_a_migration_waits_for_the_approval_of_its_upgrade() -> None:

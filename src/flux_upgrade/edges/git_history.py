@@ -8,7 +8,7 @@ turns the two around.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from flux_upgrade.edges.checkout import Checkout
 from flux_upgrade.edges.git_command import rfc3339
@@ -28,6 +28,7 @@ _AT_ONCE = 20
 _MOST_SEARCHED = 10_000
 """Commits that are searched for a version: some three seconds."""
 _SEARCHED = ("*.yaml", "*.yml", "*.json", ":(exclude,glob)**/gotk-components.yaml")
+_PATTERNS = {"GIT_LITERAL_PATHSPECS": "0"}
 _SEARCH = (
     *("-c", "log.showRoot=true", "-c", "log.follow=false"),
     *("log", "--full-history", "--no-renames", "--format=", "--name-only", "-z", "--pickaxe-regex"),
@@ -95,11 +96,13 @@ class GitHistory:
         any_of = "|".join(map(re.escape, versions))
         named = rf"""-SapiVersion["']?:[[:space:]]*["']?({any_of})"""
         range_ = ("HEAD", *(f"^{each}" for each in oldest))
-        found = self._told(*_SEARCH, named, *range_, "--", *_SEARCHED).decode("utf-8", "surrogateescape")
+        found = self._told(*_SEARCH, named, *range_, "--", *_SEARCHED, more=_PATTERNS)
         missing = f"only the last {_MOST_SEARCHED} commits were searched" if oldest else ""
         if self._checkout.is_shallow():
             missing = f"the checkout is shallow: {DEEPER}"
-        return Mentions(tuple(sorted(set(found.split("\0")) - {""})), missing)
+        return Mentions(
+            tuple(sorted(set(found.decode("utf-8", "surrogateescape").split("\0")) - {""})), missing
+        )
 
     def _of(self, path: str) -> Pasts:
         if not self._checkout.head():
@@ -153,8 +156,8 @@ class GitHistory:
         words = iter(() if ran.status else ran.text.split("\0"))
         return {new: old for _, old, new in zip(words, words, words, strict=False)}.get(path, "")
 
-    def _told(self, *arguments: str) -> bytes:
-        ran = self._checkout.git.run(*arguments)
+    def _told(self, *arguments: str, more: Mapping[str, str] | None = None) -> bytes:
+        ran = self._checkout.git.run(*arguments, more=more)
         if ran.status:
             why = one_line(next(iter(ran.err.strip().splitlines()), "git fails").removeprefix("fatal: "))
             raise _Untold(_PARTIAL if self._checkout.is_partial() else why)
