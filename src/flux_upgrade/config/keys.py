@@ -146,7 +146,8 @@ _SHARED = (
         OffChoice(tuple(Migrate)),
         "What moves manifests away from versions of an API that the target does not serve. `before`: a pull "
         "request of their own, which the upgrade waits for; `with-upgrade`: that of the upgrade; `off`: "
-        "people, and the upgrade waits until they have.",
+        "people, and the upgrade waits until they have. With `with-upgrade`, run `flux migrate` right after "
+        "the merge, otherwise before it.",
         "before",
     ),
     Key(
