@@ -209,6 +209,47 @@ def test_the_summary_says_what_is_to_be_done_first() -> None:
     ) in told(team(case("impact-everything").proposal))
     assert "<br>→ first of 2 hops: v2.7.1, then v2.9.4<br>" in told(team(case("ladder").proposal))
     assert "<br>→ 2 manifests to move |" in told(team(case("moved-with-the-upgrade").proposal))
+
+
+@pytest.mark.parametrize(
+    ("name", "in_text", "in_summary", "in_json"),
+    [
+        (
+            "moved-with-the-upgrade",
+            "right after merging: run `flux migrate` with the Flux CLI 2.9 in the cluster",
+            "→ run `flux migrate` with the Flux CLI 2.9 right after merging",
+            {"when": "after-merging", "cli": "2.9", "evidence": "used", "migrated": False},
+        ),
+        (
+            "flux-migrate-before-migrated",
+            "before merging: run `flux migrate` with the Flux CLI 2.8 in the cluster",
+            "→ run `flux migrate` with the Flux CLI 2.8 first",
+            {"when": "before-merging", "cli": "2.8", "evidence": "migrated", "migrated": False},
+        ),
+        (
+            "flux-migrate-before-ticked",
+            "`flux migrate` ran in the cluster, as people said",
+            "",
+            {"when": "before-merging", "cli": "2.8", "evidence": "migrated", "migrated": True},
+        ),
+        ("flux-migrate-before-never", "", "", None),
+    ],
+)
+def test_every_report_says_when_flux_migrate_has_to_run(
+    name: str, in_text: str, in_summary: str, in_json: dict[str, Any] | None
+) -> None:
+    of = team(case(name).proposal)
+    text, table = plans_text([of]), told(of)
+    assert in_text in text
+    assert ("flux migrate" in text) is bool(in_text)
+    assert in_summary in table
+    assert ("flux migrate" in table) is bool(in_summary)
+    value = json.loads(plans_json([of]))
+    ((found,),) = [
+        [each["impact"]["managed-fields"] for each in plan["decisions"]] for plan in value["installations"]
+    ]
+    assert in_json is None or found is not None
+    assert in_json == (None if found is None else {key: found[key] for key in in_json or {}})
     assert "<br>→ 1 place to change by hand |" in told(stated({"lefts": [LEFT]}))
 
 
