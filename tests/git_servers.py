@@ -11,14 +11,15 @@ import socket
 import ssl
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from loopback_server import LoopbackServer
 
 from real_parts import missing, require_program
 
@@ -144,7 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._serve()
 
     def _serve(self) -> None:
-        host = self.server.host
+        host = self.server.site
         header = self.headers.get("Authorization", "")
         host.seen.append((self.path, header))
         body = self._body()
@@ -179,7 +180,7 @@ class _Handler(BaseHTTPRequestHandler):
             [require_program("git"), "http-backend"],
             env={
                 **PERSON,
-                "GIT_PROJECT_ROOT": str(self.server.host.root),
+                "GIT_PROJECT_ROOT": str(self.server.site.root),
                 "GIT_HTTP_EXPORT_ALL": "1",
                 "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
                 "PATH_INFO": path,
@@ -200,7 +201,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(int(headers.pop("Status", "200").split()[0]), headers, content)
 
     def _answer(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        self.server.host.sent += len(body)
+        self.server.site.sent += len(body)
         self.send_response(status)
         for name, value in {**headers, "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
@@ -211,15 +212,10 @@ class _Handler(BaseHTTPRequestHandler):
         del format, args
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self, host: HttpHost) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.host = host
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Clients that hang up are their own affair."""
+class _Server(LoopbackServer):
+    def __init__(self, site: HttpHost) -> None:
+        super().__init__(_Handler, site.tls)
+        self.site = site
 
 
 @dataclass
@@ -240,19 +236,14 @@ class HttpHost:
         if not (Path(git("--exec-path")) / "git-http-backend").exists():
             missing("there is no git http-backend")
         self._server = _Server(self)
-        if self.tls is not None:
-            self._server.socket = self.tls.wrap_socket(self._server.socket, server_side=True)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-        self._thread.start()
-        self.url = f"http{'s' if self.tls else ''}://127.0.0.1:{self._server.server_port}"
+        self._server.start()
+        self.url = self._server.url
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.stop()
 
 
 class SshHost:

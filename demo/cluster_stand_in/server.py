@@ -6,16 +6,16 @@ Source: kubernetes.io, "Kubernetes API Concepts" and "Server-Side Apply".
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import yaml
+from loopback_server import LoopbackServer
 
 from cluster_stand_in.kinds import Kind
 from cluster_stand_in.store import Event, Key, Object, Refusal, Store
@@ -57,17 +57,12 @@ class ApiServer:
     @contextmanager
     def running(self) -> Iterator[ApiServer]:
         """Listen on loopback."""
-        server = _Server(("127.0.0.1", 0), _Handler)
-        server.cluster = self
-        self.url = f"http://127.0.0.1:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
-        try:
-            yield self
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
+        with _Server(self) as server:
+            self.url = server.url
+            try:
+                yield self
+            finally:
+                self.store.close()
 
 
 def write_kubeconfig(
@@ -88,12 +83,10 @@ def write_kubeconfig(
     return path
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    cluster: ApiServer
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Clients that hang up are no news."""
+class _Server(LoopbackServer):
+    def __init__(self, cluster: ApiServer) -> None:
+        super().__init__(_Handler)
+        self.cluster = cluster
 
 
 class _Handler(BaseHTTPRequestHandler):

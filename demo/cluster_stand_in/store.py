@@ -66,6 +66,17 @@ class Store:
         self._oldest = 0
         self._kinds = list(kinds.BUILT_IN)
         self._young: dict[Kind, float] = {}
+        self._establishing: list[threading.Timer] = []
+        self._closed = False
+
+    def close(self) -> None:
+        """End what goes on by itself: the watches, and kinds that are being established."""
+        with self.changed:
+            self._closed = True
+            self.changed.notify_all()
+        for each in self._establishing:
+            each.cancel()
+            each.join()
 
     def kinds(self) -> tuple[Kind, ...]:
         """All that are served now."""
@@ -147,7 +158,9 @@ class Store:
                 self._objects[key] = stored
                 self._record("ADDED" if is_new else "MODIFIED", key, after)
             if is_new and key.kind.plural == kinds.CRDS:
-                threading.Timer(ESTABLISHING, self._establish, [key]).start()
+                timer = threading.Timer(ESTABLISHING, self._establish, [key])
+                self._establishing.append(timer)
+                timer.start()
             return deepcopy(stored.object)
 
     def _record(self, event: str, key: Key, obj: Object) -> None:
@@ -179,6 +192,8 @@ class Store:
         until = time.monotonic() + seconds
         while True:
             with self.changed:
+                if self._closed:
+                    return
                 if since < self._oldest:
                     raise Refusal(410, "Expired", f"too old resource version: {since} ({self._oldest})")
                 found = [each for each in self._history if each.version > since and each.key.kind == kind]

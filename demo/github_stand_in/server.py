@@ -5,10 +5,10 @@ from __future__ import annotations
 import socket
 import ssl
 import struct
-import threading
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Protocol
+from http.server import BaseHTTPRequestHandler
+from typing import Protocol
+
+from loopback_server import LoopbackServer
 
 from github_stand_in.exchange import Fault, Request, Response
 
@@ -26,48 +26,12 @@ class Answers(Protocol):
         ...
 
 
-class Server(ThreadingHTTPServer):
+class Server(LoopbackServer):
     """Listens on loopback, on a port of its own."""
 
-    daemon_threads = True
-    request_queue_size = 64
-
     def __init__(self, answers: Answers, tls: ssl.SSLContext | None) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler, tls)
         self.answers = answers
-        self.scheme = "http"
-        if tls is not None:
-            self.scheme = "https"
-            self.socket = tls.wrap_socket(self.socket, server_side=True)
-        self.closing = threading.Event()
-        self.open: set[socket.socket] = set()
-        self._thread = threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True)
-
-    @property
-    def url(self) -> str:
-        """Without a slash at the end."""
-        return f"{self.scheme}://127.0.0.1:{self.server_port}"
-
-    def start(self) -> None:
-        """Answer from now on."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Answer no more."""
-        self.closing.set()
-        self.shutdown()
-        self.server_close()
-        self._thread.join()
-        for connection in list(self.open):
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Leave it out of the output, if a client hung up; everything else is a defect of ours."""
-        import sys
-
-        if not isinstance(sys.exc_info()[1], OSError):
-            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -76,10 +40,6 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1
     disable_nagle_algorithm = True
     timeout = 60
-
-    def setup(self) -> None:
-        super().setup()
-        self.server.open.add(self.connection)
 
     def _handle(self) -> None:
         request = Request(
@@ -141,7 +101,6 @@ class _Handler(BaseHTTPRequestHandler):
         del format, args
 
     def finish(self) -> None:
-        self.server.open.discard(self.connection)
         try:
             super().finish()
         except OSError:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import base64
 import os
 import stat
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
+from loopback_server import LoopbackServer
 
 from bootstrap.cli_runs import Laptop, clone_with, files_of
 from bootstrap.test_access_end_to_end import secret_of
@@ -64,15 +64,8 @@ class Counting(SimpleHTTPRequestHandler):
 def counting(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
     asked = Counter[str]()
     handler = partial(Counting, asked=asked, directory=str(folder))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with LoopbackServer(handler) as server:
+        yield server.url, asked
 
 
 @pytest.fixture

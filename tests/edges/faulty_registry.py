@@ -7,8 +7,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http.server import ThreadingHTTPServer
 from urllib.parse import urlsplit
+
+from loopback_server import LoopbackServer
 
 from edges.loopback import Handler, Served
 
@@ -65,17 +66,7 @@ class FaultyRegistry(Served):
         self.passed: list[Passed] = []
         self._rules: list[_Rule] = []
         self._lock = threading.Lock()
-        self.closing = threading.Event()
         self._server = _Server(self)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-
-    @property
-    def host(self) -> str:
-        return f"127.0.0.1:{self._server.server_port}"
-
-    @property
-    def url(self) -> str:
-        return f"http://{self.host}"
 
     def spoil(self, method: str, part: str, fault: Fault, times: int = 1, skip: int = 0) -> None:
         """Spoil requests with ``part`` in their path: ``times`` of them (-1: all), after ``skip``."""
@@ -102,15 +93,10 @@ class FaultyRegistry(Served):
         return Fault()
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
+class _Server(LoopbackServer):
     def __init__(self, registry: FaultyRegistry) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.registry = registry
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Connections that break off are what is tested here."""
 
 
 class _Handler(Handler):
@@ -128,7 +114,7 @@ class _Handler(Handler):
 
     def _spoil(self, fault: Fault) -> None:
         if fault.delay:
-            self.server.registry.closing.wait(fault.delay)
+            self.server.closing.wait(fault.delay)
         if fault.first is not None:
             fault.first()
         if fault.drop == "request":

@@ -5,12 +5,13 @@ from __future__ import annotations
 import socket
 import ssl
 import struct
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from types import TracebackType
 from typing import Self
+
+from loopback_server import LoopbackServer
 
 
 @dataclass(frozen=True)
@@ -31,14 +32,9 @@ class Seen:
     body: bytes = b""
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Clients that hang up are what is tested here."""
-
-    def __init__(self, loopback: Loopback, address: str) -> None:
-        super().__init__((address, 0), _Handler)
+class _Server(LoopbackServer):
+    def __init__(self, loopback: Loopback, tls: ssl.SSLContext | None, address: str) -> None:
+        super().__init__(_Handler, tls, address)
         self.loopback = loopback
 
 
@@ -69,7 +65,7 @@ class _Handler(Handler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         answer = self.server.loopback.answer(Seen(self.path, headers, self.command, body))
         if answer.fault == "silent":
-            self.server.loopback.closing.wait(5)
+            self.server.closing.wait(5)
             return
         told = {"Content-Length": str(len(answer.body)), **answer.headers}
         if answer.fault == "cut chunk":
@@ -96,24 +92,26 @@ class _Handler(Handler):
 
 
 class Served:
-    """A server in a thread of its own, for as long as a block."""
+    """A server, for as long as a block."""
 
-    closing: threading.Event
-    """Set when it ends: whoever waits in it goes on."""
-    _server: ThreadingHTTPServer
-    _thread: threading.Thread
+    _server: LoopbackServer
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._server.start()
         return self
+
+    @property
+    def url(self) -> str:
+        return self._server.url
+
+    @property
+    def host(self) -> str:
+        return self._server.host
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.closing.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.stop()
 
 
 class Loopback(Served):
@@ -132,25 +130,10 @@ class Loopback(Served):
         for path, answers in (routes or {}).items():
             self.route(path, *([answers] if isinstance(answers, Answer) else answers))
         self.seen: list[Seen] = []
-        self.closing = threading.Event()
-        self._address = address
-        self._server = _Server(self, address)
-        self._scheme = "http"
-        if tls is not None:
-            self._scheme = "https"
-            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        self._server = _Server(self, tls, address)
 
     def route(self, path: str, *answers: Answer) -> None:
         self.routes[path] = list(answers)
-
-    @property
-    def url(self) -> str:
-        return f"{self._scheme}://{self.host}"
-
-    @property
-    def host(self) -> str:
-        return f"{self._address}:{self._server.server_port}"
 
     def answer(self, seen: Seen) -> Answer:
         self.seen.append(seen)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import base64
 import json
 import ssl
-import threading
 import time
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import jwt
+from loopback_server import LoopbackServer
 
 from edges.loopback import Handler
 from edges.registries import PASSWORD, USERNAME, own_certificate
@@ -114,11 +113,9 @@ class _Handler(Handler):
         self.wfile.write(body)
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
+class _Server(LoopbackServer):
     def __init__(self, service: TokenService) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.service = service
 
 
@@ -126,13 +123,6 @@ class _Server(ThreadingHTTPServer):
 def run_token_service(folder: Path) -> Iterator[TokenService]:
     """It, listening; its certificate is made in ``folder``."""
     service = TokenService(*own_certificate(folder, "rsa:2048"))
-    server = _Server(service)
-    service.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
+    with _Server(service) as server:
+        service.url = server.url
         yield service
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
