@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from signal import SIGKILL
 from typing import IO, TypeVar
@@ -20,7 +20,7 @@ MOST = 2
 
 def spread(
     work: Callable[[Sequence[T]], R], things: Sequence[T], chunk: int, processes: int | None = None
-) -> Iterator[R]:
+) -> Generator[R]:
     """See the port. Helpers are forked from this process, so that ``work`` may be any function.
 
     None of them is left once ``work`` has raised something, or the caller has stopped asking.
