@@ -5,6 +5,12 @@ from pathlib import Path
 import pytest
 import written_release
 
+from left_behind import LeftBehind
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(LeftBehind())
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(

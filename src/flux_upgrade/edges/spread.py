@@ -1,13 +1,20 @@
-"""Work on many things at once: by several processes, on the processors that this one may use."""
+"""Work on many things at once: by several processes, on the processors that this one may use.
+
+The standard library's pools do not do: concurrent.futures cannot end what is running before Python
+3.14, and multiprocessing.Pool waits for ever for the results of a process that was killed.
+"""
 
 from __future__ import annotations
 
 import os
-import pickle
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
-from signal import SIGKILL
-from typing import IO, TypeVar
+from signal import SIG_IGN, SIGINT, signal
+from typing import TypeVar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -56,7 +63,7 @@ def _begin(
     if wanted > 1 and threading.active_count() == 1:
         try:
             for share in range(1, wanted):
-                helpers.append(_Helper(work, chunks[share::wanted], helpers))
+                helpers.append(_Helper(work, chunks[share::wanted]))  # noqa: PERF401 one may fail
         except OSError:  # no more processes or files are allowed: it can be done without
             while helpers:
                 helpers.pop().end()
@@ -66,38 +73,27 @@ def _begin(
 class _Helper:
     """A process that works on its share of the chunks, one after the other."""
 
-    def __init__(
-        self, work: Callable[[Sequence[T]], R], chunks: Sequence[Sequence[T]], others: Sequence[_Helper]
-    ) -> None:
-        reading, writing = os.pipe()
+    def __init__(self, work: Callable[[Sequence[T]], R], chunks: Sequence[Sequence[T]]) -> None:
+        from multiprocessing import get_context
+
+        context = get_context("fork")
+        self._results, results = context.Pipe(duplex=False)
         try:
-            self._process = os.fork()
+            # A daemon: should this program end while the caller still holds the iterator, it ends, too.
+            self._process = context.Process(target=_share, args=(results, work, chunks), daemon=True)
+            self._process.start()
         except OSError:
-            os.close(reading)
-            os.close(writing)
+            self._results.close()
             raise
-        if self._process:
-            os.close(writing)
-            self._results: IO[bytes] = os.fdopen(reading, "rb")
-            return
-        # From here on it is the copy. It must never come back to the code of its caller.
-        try:
-            os.close(reading)
-            for each in others:
-                each._results.close()  # noqa: SLF001 of the same class
-            with os.fdopen(writing, "wb") as results:
-                for chunk in chunks:
-                    results.write(_outcome(work, chunk))
-                    results.flush()
         finally:
-            os._exit(0)  # nothing of the caller's is flushed or cleaned up twice
+            results.close()
 
     def given(self, work: Callable[[Sequence[T]], R], chunk: Sequence[T]) -> R:
         """What it has for its next chunk, which is this one."""
         try:
-            error, result = pickle.load(self._results)  # noqa: S301 it comes from a copy of this process
-        except (EOFError, pickle.UnpicklingError):
-            # The process is gone: it was killed, by whomever. There is this one.
+            error, result = self._results.recv()
+        except (EOFError, OSError):
+            # The process is gone, perhaps in the middle of a result: it was killed. There is this one.
             return work(chunk)
         if error is not None:
             raise error
@@ -107,27 +103,33 @@ class _Helper:
     def end(self) -> None:
         """Stop it, unless it has ended."""
         self._results.close()
-        with suppress(ProcessLookupError):
-            os.kill(self._process, SIGKILL)  # it has not been waited for: the number is still its own
-        os.waitpid(self._process, 0)
+        self._process.kill()
+        self._process.join()
+        self._process.close()
 
 
-def _outcome(work: Callable[[Sequence[T]], R], chunk: Sequence[T]) -> bytes:
-    """What came of a chunk: an error or None, and the result."""
-    try:
-        return pickle.dumps((None, work(chunk)))
-    except Exception as error:  # noqa: BLE001 the caller's, whatever it is
-        return _told(error)
+def _share(results: Connection, work: Callable[[Sequence[T]], R], chunks: Sequence[Sequence[T]]) -> None:
+    """What a helper does: for each chunk it sends an error or None, and the result."""
+    # Whoever interrupts this program interrupts the process that ends the helpers.
+    signal(SIGINT, SIG_IGN)
+    with suppress(BrokenPipeError):
+        for chunk in chunks:
+            try:
+                results.send((None, work(chunk)))
+            except BrokenPipeError:
+                raise
+            except Exception as error:  # noqa: BLE001 the caller's, whatever it is
+                results.send((_told(error), None))
 
 
-def _told(error: Exception) -> bytes:
+def _told(error: Exception) -> Exception:
     """An error as the caller will meet it, with the place that it comes from."""
+    import pickle
     import traceback
 
     error.add_note("".join(traceback.format_exception(error)))
     try:
-        told = pickle.dumps((error, None))
-        pickle.loads(told)  # noqa: S301 our own
+        pickle.loads(pickle.dumps(error))  # noqa: S301 our own
     except Exception:  # noqa: BLE001 errors can be made such that they cannot be made again
-        return pickle.dumps((RuntimeError(f"{type(error).__name__}: {error}"), None))
-    return told
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
