@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 from yaml.composer import Composer
+from yaml.resolver import Resolver
 
 from flux_upgrade.errors import Unreadable
 
@@ -27,16 +28,21 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
-# Events from libyaml, nodes from Python.
-_Composer: Any = _Loader if issubclass(_Loader, Composer) else type("_Composer", (Composer, _Loader), {})
+class _AnchorsAnew(Composer, Resolver):
+    """Takes an anchor that is set a second time, as YAML has it (https://yaml.org/spec/1.2.2/#71-alias-nodes).
 
-
-class _AnchorsAnew(_Composer):  # type: ignore[misc] # its base is one of two
-    """Takes an anchor that is set a second time, as YAML has it (https://yaml.org/spec/1.2.2/#71-alias-nodes)."""
+    The nodes are made by PyYAML's own composer, of libyaml's events.
+    """
 
     def __init__(self, text: str) -> None:
-        _Loader.__init__(self, text)
         Composer.__init__(self)
+        Resolver.__init__(self)
+        events = _Loader(text)
+        self.check_event, self.peek_event, self.get_event = (
+            events.check_event,
+            events.peek_event,
+            events.get_event,
+        )
 
     def compose_node(self, parent: Node | None, index: Any) -> Node | None:
         """As its base, which refuses such an anchor; so does libyaml's own composer, which is much faster."""
@@ -90,7 +96,7 @@ def _composed(text: str) -> Node | None:
     except yaml.MarkedYAMLError as error:
         if error.problem != "second occurrence":
             raise
-    return yaml.compose(text, Loader=_AnchorsAnew)
+    return _AnchorsAnew(text).get_single_node()
 
 
 def _refuse_depth(text: str) -> None:
