@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -110,16 +111,17 @@ def test_nothing_goes_on_once_this_process_was_interrupted(alone: Alone) -> None
     assert time.monotonic() - begin < 30
 
 
-def run(program: str) -> str:
-    """What a program prints, in a Python of its own."""
+def run(program: str, code: int = 0) -> str:
+    """What a program prints, in a Python of its own, until neither it nor a helper of it is left."""
     ran = subprocess.run(  # noqa: S603 this Python, and a program of ours
         [sys.executable, "-c", program],
         stdout=subprocess.PIPE,
         env={"PYTHONPATH": str(Path(__file__).resolve().parents[2] / "src")},
-        check=True,
+        check=False,
         text=True,
         timeout=30,
     )
+    assert ran.returncode == code
     return ran.stdout
 
 
@@ -137,13 +139,21 @@ finally:
     assert run(program) == "begun\n1000\nleft\ncleaned up\n"
 
 
-def test_a_helper_does_not_outlive_a_program_that_never_stopped_asking() -> None:
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [("builtins.kept = results", 0), ("os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL)],
+    ids=["ends", "is-killed"],
+)
+@pytest.mark.parametrize("processes", [2, 3])
+def test_a_helper_does_not_outlive_a_program_that_never_stopped_asking(
+    end: str, code: int, processes: int
+) -> None:
     """It waits for its large results to be taken."""
-    program = """
+    program = f"""
+import builtins, os, signal, sys
 from flux_upgrade.edges.spread import spread
-results = spread(lambda some: bytes(1_000_000), range(1000), 10, 2)
-print(len(next(results)))
-import builtins
-builtins.kept = results
+results = spread(lambda some: bytes(1_000_000), range(1000), 10, {processes})
+print(len(next(results)), flush=True)
+{end}
 """
-    assert run(program) == "1000000\n"
+    assert run(program, code) == "1000000\n"

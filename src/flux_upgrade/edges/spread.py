@@ -79,8 +79,10 @@ class _Helper:
         context = get_context("fork")
         self._results, results = context.Pipe(duplex=False)
         try:
-            # A daemon: should this program end while the caller still holds the iterator, it ends, too.
-            self._process = context.Process(target=_share, args=(results, work, chunks), daemon=True)
+            # A daemon ends with this program, even if the caller still holds the iterator.
+            self._process = context.Process(
+                target=_share, args=(self._results, results, work, chunks), daemon=True
+            )
             self._process.start()
         except OSError:
             self._results.close()
@@ -108,8 +110,11 @@ class _Helper:
         self._process.close()
 
 
-def _share(results: Connection, work: Callable[[Sequence[T]], R], chunks: Sequence[Sequence[T]]) -> None:
+def _share(
+    callers: Connection, results: Connection, work: Callable[[Sequence[T]], R], chunks: Sequence[Sequence[T]]
+) -> None:
     """What a helper does: for each chunk it sends an error or None, and the result."""
+    callers.close()  # else sending would not fail once the caller is gone
     # Whoever interrupts this program interrupts the process that ends the helpers.
     signal(SIGINT, SIG_IGN)
     with suppress(BrokenPipeError):
