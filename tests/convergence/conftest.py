@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import ExitStack
@@ -29,6 +30,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 def processes() -> Iterator[Executor]:
     """Of their own, for a run changes the working folder."""
     with ProcessPoolExecutor(_PROCESSES, get_context("spawn")) as pool:
+        # All of them are started here, not by a test (tests/left_behind.py).
+        for begun in [pool.submit(time.sleep, 0.1) for _ in range(_PROCESSES)]:
+            begun.result()
         yield pool
 
 
