@@ -26,7 +26,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
             terminalreporter.write_line(line)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def processes() -> Iterator[Executor]:
     """Of their own, for a run changes the working folder."""
     with ProcessPoolExecutor(_PROCESSES, get_context("spawn")) as pool:
