@@ -23,7 +23,7 @@ COPY src/flux_upgrade flux_upgrade
 RUN python3 -m compileall -q -b --invalidation-mode unchecked-hash flux_upgrade \
  && find flux_upgrade -name '*.py' -delete \
  && mkdir -p /out/usr/local/bin \
- && printf '%s\n' '#!/usr/bin/env python3' 'import sys' 'from flux_upgrade.cli import main' 'sys.exit(main())' \
+ && printf '%s\n' '#!/usr/bin/env python3' 'import sys' 'from flux_upgrade.main import main' 'sys.exit(main())' \
       > /out/usr/local/bin/flux-upgrade \
  && chmod 755 /out/usr/local/bin/flux-upgrade
 

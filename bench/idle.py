@@ -12,14 +12,14 @@ from pathlib import Path
 
 from github_stand_in import StandIn
 
-from flux_upgrade.edges.directory import DirectoryReleases
+from flux_upgrade.adapters.releases.directory import DirectoryReleases
 from flux_upgrade.manifests.generators import GENERATORS
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.render import render
 
 RUNS = 15
 PEER = (sys.executable, "-c", "import requests")
-OURS = (sys.executable, "-c", "import sys; from flux_upgrade.cli import main; sys.exit(main())", "action")
+OURS = (sys.executable, "-c", "import sys; from flux_upgrade.main import main; sys.exit(main())", "action")
 FOLDER = "clusters/production/flux-system"
 
 

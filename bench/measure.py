@@ -32,9 +32,9 @@ from promote import promote  # noqa: E402
 from rebase import LAYER, rebase  # noqa: E402
 from scan import scan  # noqa: E402
 
-from flux_upgrade import cli  # noqa: E402
-from flux_upgrade.edges.directory import DirectoryReleases  # noqa: E402
-from flux_upgrade.edges.flux_cli import FluxCli  # noqa: E402
+from flux_upgrade import main as cli  # noqa: E402
+from flux_upgrade.adapters.releases.directory import DirectoryReleases  # noqa: E402
+from flux_upgrade.adapters.releases.flux_cli import FluxCli  # noqa: E402
 from flux_upgrade.manifests.documents import parse  # noqa: E402
 from flux_upgrade.manifests.generators import GENERATORS  # noqa: E402
 from flux_upgrade.manifests.infer import infer  # noqa: E402
@@ -42,7 +42,7 @@ from flux_upgrade.manifests.options import InstallOptions  # noqa: E402
 from flux_upgrade.manifests.proof import Verdict, prove  # noqa: E402
 from flux_upgrade.manifests.regenerate import Regenerator  # noqa: E402
 from flux_upgrade.manifests.render import render  # noqa: E402
-from flux_upgrade.model import Release, ReleaseManifests  # noqa: E402
+from flux_upgrade.model.versions import Release, ReleaseManifests  # noqa: E402
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 REAL = ROOT.parent / "shared" / "conformance" / "releases"
@@ -113,7 +113,7 @@ def _processes(work: Path, source: Path, releases: DirectoryReleases, options: I
     ours = [
         sys.executable,
         "-c",
-        "import sys; from flux_upgrade.cli import main; sys.exit(main())",
+        "import sys; from flux_upgrade.main import main; sys.exit(main())",
         "render",
         f"--version={TAG}",
         f"--components={','.join(options.components)}",

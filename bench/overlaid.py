@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flux_upgrade.edges.directory import DirectoryReleases
+from flux_upgrade.adapters.releases.directory import DirectoryReleases
 from flux_upgrade.manifests.options import InstallOptions
 
 

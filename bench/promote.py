@@ -17,7 +17,7 @@ import requests
 
 MOST = 80  # MB
 REPOSITORY = "bench/flux"
-PROGRAM = "import sys; from flux_upgrade.cli import main; sys.exit(main())"
+PROGRAM = "import sys; from flux_upgrade.main import main; sys.exit(main())"
 
 
 def promote(work: Path, blob: Path, source: Path, code: Path, peak: Callable[[Sequence[str]], float]) -> str:

@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from flux_upgrade.edges.directory import DirectoryReleases
-from flux_upgrade.edges.flux_cli import FluxCli
+from flux_upgrade.adapters.releases.directory import DirectoryReleases
+from flux_upgrade.adapters.releases.flux_cli import FluxCli
 from flux_upgrade.manifests.crds import served_by
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
@@ -32,7 +32,7 @@ BEFORE = "v2.6.4"
 RUNS = 5
 MOST = 20  # times git grep
 MOST_MEMORY = 150  # MB
-PROGRAM = "import sys; from flux_upgrade.cli import main; sys.exit(main())"
+PROGRAM = "import sys; from flux_upgrade.main import main; sys.exit(main())"
 GREP = ("git", "grep", "-c", "apiVersion")
 
 

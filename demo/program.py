@@ -11,8 +11,8 @@ import random
 import sys
 import time
 
-from flux_upgrade import cli
-from flux_upgrade.ports import Timing
+from flux_upgrade import main as cli
+from flux_upgrade.model.ports import Timing
 
 
 class Clock:

@@ -7,12 +7,13 @@ from typing import Any
 
 import yaml
 
-from flux_upgrade.bootstrap.flag import Flag
+from flux_upgrade.bootstrap.config_flags import KEYS as BOOTSTRAP_KEYS
+from flux_upgrade.bootstrap.config_flags import BootstrapFlags
+from flux_upgrade.bootstrap.config_keys import TOP as BOOTSTRAP
+from flux_upgrade.bootstrap.config_keys import schema as bootstrap_schema
 from flux_upgrade.bootstrap.flag_table import FLAGS as BOOTSTRAP_FLAGS
+from flux_upgrade.bootstrap.flag_table import Flag
 from flux_upgrade.bootstrap.options import Provider, Source
-from flux_upgrade.config.bootstrap_flags import KEYS as BOOTSTRAP_KEYS
-from flux_upgrade.config.bootstrap_flags import BootstrapFlags
-from flux_upgrade.config.bootstrap_keys import TOP as BOOTSTRAP
 from flux_upgrade.config.flags import EXTRA, default
 from flux_upgrade.config.install_flags import FLAGS
 from flux_upgrade.config.keys import GROUP, TOP
@@ -65,6 +66,7 @@ def schema() -> dict[str, Any]:
             top["properties"][key.name] = {"$ref": f"#/$defs/{key.name}"}
         if key.default:
             top["properties"][key.name]["default"] = yaml.safe_load(key.default)
+    top["properties"]["bootstrap"] |= bootstrap_schema()
     top["properties"]["groups"]["additionalProperties"] = {"$ref": "#/$defs/group"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -19,15 +19,18 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
-from flux_upgrade import action_yml, cli, config, errors
-from flux_upgrade.arguments import build_parser
-from flux_upgrade.arguments_shared import BOOL
-from flux_upgrade.breaks.row import Span
-from flux_upgrade.breaks.table import ROWS
-from flux_upgrade.decision import HoldReason
-from flux_upgrade.manifests.changes.values import Content
+from config_reference import reference, schema
+
+from flux_upgrade import main as cli
+from flux_upgrade.action import action_yml
+from flux_upgrade.cli.flags import build_parser
+from flux_upgrade.cli.flags_shared import BOOL
+from flux_upgrade.impact.behaviour.row import Span
+from flux_upgrade.impact.behaviour.table import ROWS
 from flux_upgrade.manifests.proof import Verdict
-from flux_upgrade.markdown import code, plain
+from flux_upgrade.model import errors
+from flux_upgrade.model.markdown import code, plain
+from flux_upgrade.policy.decision import Content, HoldReason
 
 ROOT = Path(__file__).resolve().parent.parent
 _REPORT = re.compile(r"(?<=<!-- report: )([a-z0-9-]+)( -->\n```\n)(?:.*?)(?=^```$)", re.DOTALL | re.MULTILINE)
@@ -532,7 +535,7 @@ def config_page() -> str:
     told = docstrings(Content)
     return _page(
         [
-            config.reference(),
+            reference(),
             "## Changes",
             "What `needs-approval` can name.",
             _table(("Change", "What a release does"), [(f"`{each}`", told[each]) for each in Content]),
@@ -575,7 +578,7 @@ def _releases(span: Span) -> str:
 
 def config_schema() -> str:
     """For editors."""
-    return json.dumps(config.schema(), indent=2) + "\n"
+    return json.dumps(schema(), indent=2) + "\n"
 
 
 def filled(text: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flux_upgrade import cli
+from flux_upgrade import main
 from flux_upgrade.manifests.options import InstallOptions
 from memory import rendered
 
@@ -62,7 +62,7 @@ def run(folder: Path, source: Path, *argv: str, env: Mapping[str, str] = NOTHING
     """As a user does in the folder."""
     out, err = io.BytesIO(), io.StringIO()
     with contextlib.chdir(folder):
-        code = cli.run([*argv, f"--release-source={source}"], env, out, err)
+        code = main.run([*argv, f"--release-source={source}"], env, out, err)
     return Ran(code, out.getvalue().decode(), err.getvalue())
 
 

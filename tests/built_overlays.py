@@ -12,9 +12,9 @@ from typing import Any
 
 import yaml
 
-from flux_upgrade.overlay import kustomization
-from flux_upgrade.overlay.evaluation import Evaluation, Sides
-from flux_upgrade.overlay.items import Item, items_of
+from flux_upgrade.impact.overlay import kustomization
+from flux_upgrade.impact.overlay.evaluation import Evaluation, Sides
+from flux_upgrade.impact.overlay.items import Item, items_of
 from memory import MemoryTree
 
 Objects = dict[tuple[str, ...], Any]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from edges.loopback import Answer, Loopback, Seen
-from flux_upgrade import cli
+from flux_upgrade import main
 from real_parts import require_program
 
 CASES = Path(__file__).resolve().parent / "cases"
@@ -189,7 +189,7 @@ def run_in(tree: Path, source: Path, args: Sequence[str], *, path: str = "") -> 
     argv = [*args, *(() if args[0] == "config" else ("--release-source", str(source)))]
     with contextlib.chdir(tree):
         # No cache, no token, no flux on PATH.
-        code = cli.run(argv, {"PATH": path} if path else {}, out, err)
+        code = main.run(argv, {"PATH": path} if path else {}, out, err)
     told = (text.replace(str(source), "<source>") for text in (out.getvalue().decode(), err.getvalue()))
     return Run(tuple(args), code, *told)
 

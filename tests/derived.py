@@ -8,8 +8,7 @@ from typing import Any
 from flux_upgrade.manifests.generators import Generator, known_generator
 from flux_upgrade.manifests.options import COMPONENTS, InstallOptions
 from flux_upgrade.manifests.render import render
-from flux_upgrade.model import ReleaseManifests
-from flux_upgrade.versions import precedence
+from flux_upgrade.model.versions import ReleaseManifests, precedence
 
 
 def published_components(manifests: ReleaseManifests) -> tuple[str, ...]:

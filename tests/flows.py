@@ -7,25 +7,25 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 
-from flux_upgrade import kinds
-from flux_upgrade.around import Around
-from flux_upgrade.clusters import Member, is_named
-from flux_upgrade.config import Config
-from flux_upgrade.contents import Contents, Sources
-from flux_upgrade.errors import CheckoutDiffers
-from flux_upgrade.groups import assign, of_artifact
-from flux_upgrade.kinds import Installation, Pin, artifact, gotk
+from flux_upgrade.clusters.clusters import Member, is_named
+from flux_upgrade.clusters.groups import assign, of_artifact
+from flux_upgrade.clusters.ownership.artifact_references import references
+from flux_upgrade.clusters.ownership.flux_syncs import syncs
+from flux_upgrade.clusters.ownership.ownership import Around
+from flux_upgrade.config.values import Config
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.model import Release
-from flux_upgrade.plan import Found
-from flux_upgrade.planning import Asked, Gathered
-from flux_upgrade.ports import Forge
-from flux_upgrade.proposal import Proposal, Surroundings
-from flux_upgrade.pull_requests import run_rounds
-from flux_upgrade.results import Round
-from flux_upgrade.surroundings.artifact_references import references
-from flux_upgrade.surroundings.syncs import syncs
+from flux_upgrade.model.errors import CheckoutDiffers
+from flux_upgrade.model.ports import Forge
+from flux_upgrade.model.versions import Release
+from flux_upgrade.pins import discover
+from flux_upgrade.pins.gotk_components import pin as gotk_components
+from flux_upgrade.pins.own_artifact import pin as own_artifact
+from flux_upgrade.pins.pin import Found, Installation, Pin
+from flux_upgrade.planning.impact_analyzer import Contents, Sources
+from flux_upgrade.planning.planner import Asked, Gathered
+from flux_upgrade.planning.proposal import Proposal, Round, Surroundings
+from flux_upgrade.pullrequests.apply import run_rounds
 from memory import (
     MemoryArtifacts,
     MemoryCharts,
@@ -93,10 +93,10 @@ class World:
         """Everything that was read."""
         tree = MemoryTree(self.files)
         moves = self.config.moves_operator
-        world = kinds.World(tree, self.using, self.artifacts, MemoryCharts(), moves, self.own)
-        found: list[Found] = [*_installations(tree, self.using), *kinds.discover_pins(world)]
+        world = discover.World(tree, self.using, self.artifacts, MemoryCharts(), moves, self.own)
+        found: list[Found] = [*_installations(tree, self.using), *discover.discover_pins(world)]
         if self.own is not None:
-            found = [*artifact.pins_of(references(tree, self.own.address), self.own)]
+            found = [*own_artifact.pins_of(references(tree, self.own.address), self.own)]
         teams = assign((each for each in found if not is_named(each)), "", self.config, lambda: syncs(tree))
         if self.own is not None:
             teams = tuple(of_artifact(team, self.own.address.repository) for team in teams)
@@ -132,7 +132,7 @@ class World:
     def _prepare(self, proposal: Proposal) -> None:
         for plan, upgrade in proposal.upgrades:
             if self.own is not None and isinstance(plan.installation, Pin):
-                self.own.push(artifact.reference_of(plan.installation), upgrade.target, plan.path)
+                self.own.push(own_artifact.reference_of(plan.installation), upgrade.target, plan.path)
 
 
 def counting() -> tuple[Regenerator, WrittenReleases]:
@@ -148,7 +148,7 @@ def _installations(tree: MemoryTree, using: Regenerator) -> list[Installation]:
     """Proofs depend on the files alone: a walk over many runs looks at each but once."""
     key = (id(using), tuple((path, tree.read(path)) for path in tree.candidates()))
     if using is not _USING:
-        return list(gotk.find(tree, using))
+        return list(gotk_components.find(tree, using))
     if key not in _FOUND:
-        _FOUND[key] = list(gotk.find(tree, using))
+        _FOUND[key] = list(gotk_components.find(tree, using))
     return _FOUND[key]

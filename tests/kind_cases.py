@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flux_upgrade.errors import FluxUpgradeError, ReleaseNotFound
-from flux_upgrade.kinds import PIN_KINDS, Pin, PinChange, World, artifact, discover_pins, kind_of
+from flux_upgrade.clusters.ownership.artifact_references import references
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.model import Release, ReleaseManifests
-from flux_upgrade.surroundings.artifact_references import references
-from flux_upgrade.textedit import edited
+from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
+from flux_upgrade.model.text_edit import edited
+from flux_upgrade.model.versions import Release, ReleaseManifests
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.discover import discover_pins, kind_of
+from flux_upgrade.pins.own_artifact import pin as artifact
+from flux_upgrade.pins.pin import Pin, PinChange
+from flux_upgrade.pins.registry import PIN_KINDS
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 from own_artifacts import of_case
 

@@ -7,11 +7,11 @@ from hashlib import sha256
 
 import written_release
 
-from flux_upgrade.errors import FluxUpgradeError, ReleaseNotFound, SourceUnavailable, Unreadable
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.model import Release, ReleaseManifests
-from flux_upgrade.ports import Mentions, Pasts
+from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound, SourceUnavailable, Unreadable
+from flux_upgrade.model.ports import Mentions, Pasts
+from flux_upgrade.model.versions import Release, ReleaseManifests
 
 
 class MemoryTree:

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from flux_upgrade import markers
-from flux_upgrade.errors import DraftsUnavailable, Overtaken
-from flux_upgrade.forge import (
+from flux_upgrade.model import markers
+from flux_upgrade.model.errors import DraftsUnavailable, Overtaken
+from flux_upgrade.model.forge import (
     BaseFile,
     Branch,
     ClosePull,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import BinaryIO
 
-from flux_upgrade.artifact.manifest import (
+from flux_upgrade.model.oci.manifest import (
     CONFIG_TYPE,
     CONTENT_TYPE,
     MANIFEST_TYPE,

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from flux_upgrade.impact.api_uses.flux_file import FluxFile, Use
+from flux_upgrade.impact.api_uses.scan import find
+from flux_upgrade.impact.migrate.apis import Apis
+from flux_upgrade.impact.migrate.migrate import migrate
+from flux_upgrade.impact.migrate.result import Migrated
+from flux_upgrade.impact.migrate.schema import Schema
 from flux_upgrade.manifests.crds import Served
-from flux_upgrade.migration.apis import Apis
-from flux_upgrade.migration.migrate import migrate
-from flux_upgrade.migration.schema import Schema
-from flux_upgrade.migration.values import Migrated
-from flux_upgrade.resources.flux_file import FluxFile
-from flux_upgrade.resources.scan import find
-from flux_upgrade.resources.use import Use
 from written_apis import FOLDER
 
 SchemaOf = Callable[[str, str, str], Schema | None]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from contextlib import suppress
 
-from flux_upgrade.errors import FluxUpgradeError
-from flux_upgrade.kinds import gotk
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.proof import prove
 from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.pins.gotk_components import pin
 from memory import MemoryTree
 from planned import change_of, plans_of
 
@@ -56,7 +56,7 @@ def survive(text: str, using: Regenerator) -> None:
     """A verdict, and an upgrade that keeps its word: never a traceback, never a silent loss."""
     tree = MemoryTree({PATH: text.encode("utf-8", "surrogatepass")})
     with suppress(FluxUpgradeError):
-        found = list(gotk.find(tree, using))
+        found = list(pin.find(tree, using))
         for plan in plans_of(found, using, to="v2.9.4"):
             if plan.approved is not None:
                 change = change_of(plan.approved)

@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from flux_upgrade.impact.overlay.result import Finding, Verdict
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.overlay.values import Finding, Verdict
 from memory import rendered
 
 FOLDER = Path(__file__).resolve().parent / "overlay"

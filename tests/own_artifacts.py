@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from flux_upgrade.artifact.address import Address, parse_address
-from flux_upgrade.artifact.names import immutable
-from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.errors import FluxUpgradeError, RegistryUnavailable
-from flux_upgrade.kinds.own_artifacts import Held, Successor
+from flux_upgrade.model.errors import FluxUpgradeError, RegistryUnavailable
+from flux_upgrade.model.oci.reference import Address, immutable, parse_address
+from flux_upgrade.pins.context import Held, Successor
+from flux_upgrade.policy.decision import Hold, HoldReason
 
 ADDRESS = "oci://ghcr.io/acme/flux:production"
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flux_upgrade.bootstrap.flags import Value, examine
+from flux_upgrade.bootstrap.flags import examine
 from flux_upgrade.bootstrap.options import BootstrapOptions, Provider, Source
-from flux_upgrade.errors import UsageError
+from flux_upgrade.config.values import FlagValue
+from flux_upgrade.model.errors import UsageError
 
 
 def parse_flags(
     provider: Provider,
     source: Source,
-    given: Mapping[str, Value],
+    given: Mapping[str, FlagValue],
     version: str = "",
     known: Mapping[str, str] | None = None,
 ) -> BootstrapOptions:

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from flux_upgrade.decision import Hold
-from flux_upgrade.kinds import Change, Installation
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.plan import Plan, Subjected, Terms, Upgrade
-from flux_upgrade.policy import Bump, Policy
-from flux_upgrade.ports import Artifacts, Releases
-from flux_upgrade.upgrade import ManifestPlanner
+from flux_upgrade.model.ports import Artifacts, Releases
+from flux_upgrade.pins.pin import Change, Installation
+from flux_upgrade.planning.manifest_planner import ManifestPlanner
+from flux_upgrade.planning.plan import Plan, Subjected, Terms, Upgrade
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.policy import Bump, Policy
 from memory import MemoryArtifacts
 
 NOW = datetime(2026, 9, 1, tzinfo=UTC)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from flux_upgrade import markers
-from flux_upgrade.forge import Branch, Commit, Issue, PullRequest, PullState
-from flux_upgrade.markers import State
+from flux_upgrade.model import markers
+from flux_upgrade.model.forge import Branch, Commit, Issue, PullRequest, PullState
+from flux_upgrade.model.markers import State
 
 TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 CREATED = "2026-03-01T06:00:00Z"

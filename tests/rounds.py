@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from flows import World, fleet
-from flux_upgrade.clusters import Cluster, Member
-from flux_upgrade.config import Group
-from flux_upgrade.decision import Hold, Subject
-from flux_upgrade.errors import FluxUpgradeError
-from flux_upgrade.forge import Repository
-from flux_upgrade.groups import Team
-from flux_upgrade.plan import Plan, Resources
-from flux_upgrade.planning import Asked, TeamPlan, plan_teams
-from flux_upgrade.proposal import Proposal
-from flux_upgrade.proposals import proposals_of
-from flux_upgrade.results import Action, Result, Round
+from flux_upgrade.clusters.clusters import Cluster, Member
+from flux_upgrade.clusters.groups import Team
+from flux_upgrade.config.values import Group
+from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.forge import Repository
+from flux_upgrade.pins.pin import Resources
+from flux_upgrade.planning.plan import Plan
+from flux_upgrade.planning.planner import Asked, TeamPlan, plan_teams
+from flux_upgrade.planning.proposal import Action, Proposal, Result, Round
+from flux_upgrade.policy.decision import Hold, Subject
+from flux_upgrade.pullrequests.propose import proposals_of
 from replacing import replace
 
 REPOSITORY = Repository("acme/fleet", "https://github.com/acme/fleet", "main", "0" * 40, "1" * 40, {}, {})

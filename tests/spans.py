@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flux_upgrade.textedit import Replacement, decoded
+from flux_upgrade.model.text_edit import Replacement, decoded
 
 
 def assert_kept_outside(before: bytes, after: bytes, replacements: Iterable[Replacement]) -> None:

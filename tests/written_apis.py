@@ -11,7 +11,7 @@ import yaml
 
 from flux_upgrade.manifests.crds import Served, crds_of
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.versions import precedence
+from flux_upgrade.model.versions import precedence
 
 FOLDER = Path(__file__).resolve().parent / "migration"
 _DURATION = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"

@@ -6,23 +6,22 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from flux_upgrade.breaks.values import Hit
-from flux_upgrade.config import Migrate
-from flux_upgrade.decision import Candidate, Subject
-from flux_upgrade.impact import Impact
-from flux_upgrade.kubernetes_versions import fit
-from flux_upgrade.manifests.changes.compare import changes
-from flux_upgrade.manifests.changes.values import Changes
+from flux_upgrade.config.values import Migrate
+from flux_upgrade.impact.api_uses.flux_file import Place, Use
+from flux_upgrade.impact.diff.changes import Changes
+from flux_upgrade.impact.diff.compare import changes
+from flux_upgrade.impact.impact import Hit, Impact, Managed, Ran, Refused, Stored
+from flux_upgrade.impact.kubernetes_versions import fit
+from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
+from flux_upgrade.impact.overlay.result import Finding, Overlay, Verdict
+from flux_upgrade.impact.stored_versions.managed_fields import Asked, managed, versions_dropped
 from flux_upgrade.manifests.crds import Served, crds_of
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.migration.values import Left, Migrated, Move, Reason
-from flux_upgrade.overlay.values import Finding, Overlay, Verdict
-from flux_upgrade.plan import Migration, Plan, Resources, Upgrade
-from flux_upgrade.ports import Mentions
-from flux_upgrade.resources.use import Place, Use
-from flux_upgrade.stored.managed import Asked, Managed, managed, versions_dropped
-from flux_upgrade.stored.values import Ran, Refused, Stored
-from flux_upgrade.textedit import Replacement
+from flux_upgrade.model.ports import Mentions
+from flux_upgrade.model.text_edit import Replacement
+from flux_upgrade.pins.pin import Resources
+from flux_upgrade.planning.plan import Migration, Plan, Upgrade
+from flux_upgrade.policy.decision import Candidate, Subject
 
 Stated = Mapping[str, Any]
 Release = tuple[str, bytes]

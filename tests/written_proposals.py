@@ -11,18 +11,19 @@ from typing import Any
 import written_release
 
 import written_impacts
-from flux_upgrade.config import Group, applied
-from flux_upgrade.decision import Candidate, Hold, HoldReason, Subject
-from flux_upgrade.kinds import gotk
+from flux_upgrade.config.flags import applied
+from flux_upgrade.config.values import Group
 from flux_upgrade.manifests.generators import GENERATORS
 from flux_upgrade.manifests.options import InstallOptions, spell
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.manifests.render import render
-from flux_upgrade.markers import State
-from flux_upgrade.model import Release, ReleaseManifests
-from flux_upgrade.plan import Plan, Upgrade
-from flux_upgrade.proposal import Proposal, Surroundings
-from flux_upgrade.target_images import settled
+from flux_upgrade.model.markers import State
+from flux_upgrade.model.versions import Release, ReleaseManifests
+from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.planning.plan import Plan, Upgrade
+from flux_upgrade.planning.proposal import Proposal, Surroundings
+from flux_upgrade.planning.target_images import settled
+from flux_upgrade.policy.decision import Candidate, Hold, HoldReason, Subject
 from memory import EveryImage, MemoryTree, NoFlux, WrittenReleases
 from replacing import replace
 from written_sets import Repository
@@ -135,11 +136,11 @@ def _plans(
         text = _edited(text, *edit)
     paths = [stated.path.replace("{n}", f"{number:03}") for number in range(1, stated.count + 1)]
     tree = MemoryTree({path: text.encode() for path in paths})
-    for installation in gotk.find(tree, using):
+    for installation in pin.find(tree, using):
         options = installation.proof.options
         assert options is not None
         wanted = applied(stated.flags, options)._replace(version=candidate.target)
-        change = gotk.change(installation, wanted, using, take_release=stated.take_release)
+        change = pin.change(installation, wanted, using, take_release=stated.take_release)
         known = None
         if stated.impact is not None:
             old = installation.content

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from config_files import load
 from flows import World, fleet
-from flux_upgrade.config import Config, load
-from flux_upgrade.decision import Subject
-from flux_upgrade.planning import plan_teams
-from flux_upgrade.proposal import Proposal
-from flux_upgrade.proposals import proposals_of
+from flux_upgrade.config.values import Config
+from flux_upgrade.planning.planner import plan_teams
+from flux_upgrade.planning.proposal import Proposal
+from flux_upgrade.policy.decision import Subject
+from flux_upgrade.pullrequests.propose import proposals_of
 from memory import MemoryArtifacts
 
 

@@ -1,5 +1,5 @@
 """``python -m flux_upgrade``."""
 
-from flux_upgrade.cli import main
+from flux_upgrade.main import main
 
 raise SystemExit(main())

@@ -11,17 +11,17 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
-from flux_upgrade.access import masked, secrets_of
-from flux_upgrade.errors import FluxUpgradeError, UsageError
-from flux_upgrade.settings import parse_settings
+from flux_upgrade.cli.options import parse_settings
+from flux_upgrade.config.credentials import masked, secrets_of
+from flux_upgrade.model.errors import FluxUpgradeError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import IO
 
-    from flux_upgrade.ports import Timing
-    from flux_upgrade.settings import Settings
+    from flux_upgrade.cli.options import Settings
+    from flux_upgrade.model.ports import Timing
 
     Command = Callable[[Settings, IO[bytes], IO[str]], int]
 

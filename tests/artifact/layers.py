@@ -10,9 +10,9 @@ from hashlib import sha256
 
 import pytest
 
-from flux_upgrade.artifact.layer import Layer, inflate
-from flux_upgrade.artifact.tar import Entry
-from flux_upgrade.errors import UntrustedArchive
+from flux_upgrade.model.errors import UntrustedArchive
+from flux_upgrade.model.oci.layer import Layer, inflate
+from flux_upgrade.model.oci.tar import Entry
 
 TARGET = "flux-system/gotk-components.yaml"
 OLD = b"kind: Deployment\n" * 40

@@ -30,10 +30,10 @@ from artifact.layers import (
     target,
     told,
 )
-from flux_upgrade.artifact.layer import deflate, inflate
-from flux_upgrade.artifact.manifest import CONTENT_TYPE
-from flux_upgrade.artifact.tar import BLOCK, Kind, walk
-from flux_upgrade.errors import UntrustedArchive
+from flux_upgrade.model.errors import UntrustedArchive
+from flux_upgrade.model.oci.layer import deflate, inflate
+from flux_upgrade.model.oci.manifest import CONTENT_TYPE
+from flux_upgrade.model.oci.tar import BLOCK, Kind, walk
 
 
 @pytest.mark.parametrize("name", ARCHIVES)

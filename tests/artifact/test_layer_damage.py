@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from artifact.layers import ARCHIVES, NEW, layer_of, member, refusal_to_replace, tar_of, usual
-from flux_upgrade.artifact.layer import inflate
-from flux_upgrade.artifact.tar import BLOCK, walk
-from flux_upgrade.errors import UntrustedArchive
+from flux_upgrade.model.errors import UntrustedArchive
+from flux_upgrade.model.oci.layer import inflate
+from flux_upgrade.model.oci.tar import BLOCK, walk
 
 SIZE = slice(124, 136)
 

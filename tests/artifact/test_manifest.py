@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flux_upgrade.artifact.manifest import (
+from flux_upgrade.model.errors import UntrustedArchive
+from flux_upgrade.model.oci.manifest import (
     CONFIG,
     CONFIG_TYPE,
     CONTENT_TYPE,
@@ -24,7 +25,6 @@ from flux_upgrade.artifact.manifest import (
     parse,
     successor,
 )
-from flux_upgrade.errors import UntrustedArchive
 
 DOCKER_TYPE = "application/vnd.docker.distribution.manifest.v2+json"
 DOCKER_LAYER = "application/vnd.docker.image.rootfs.diff.tar.gzip"

@@ -10,7 +10,7 @@ from hashlib import sha256
 import pytest
 
 from artifact.layers import OLD, TARGET, layer_of, target, told
-from flux_upgrade.artifact.packing import is_packable, pack
+from flux_upgrade.model.oci.packing import is_packable, pack
 from real_parts import require_program
 
 FILES = {

@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from bootstrap.registered_keys import RegisteredKeys
+from flux_upgrade.adapters.local.secret_file import SecretFile
+from flux_upgrade.adapters.local.ssh_keys import generate
+from flux_upgrade.bootstrap.access import Access, Given, Means, carry_out
+from flux_upgrade.bootstrap.access_plan import plan_access
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
-from flux_upgrade.bootstrap.secret_manifest import parse
-from flux_upgrade.bootstrapping.access import Access, Given, Means, carry_out
-from flux_upgrade.bootstrapping.access_plan import plan_access
-from flux_upgrade.bootstrapping.places import Place
-from flux_upgrade.edges.secret_file import SecretFile
-from flux_upgrade.edges.ssh_keys import generate
-from flux_upgrade.hosting import DeployKey
+from flux_upgrade.bootstrap.places import Place
 from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.model.hosting import DeployKey
+from flux_upgrade.model.kubernetes_objects import parse
 
 TITLE = "flux-system-main-flux-system-./clusters/staging"
 INSTALL = InstallOptions("v2.9.4", image_pull_secret="pull")

@@ -17,8 +17,8 @@ from jsonschema import Draft202012Validator
 
 import flux_upgrade
 from edges.conftest import NOW, Clock
-from flux_upgrade import cli
-from flux_upgrade.ports import Timing
+from flux_upgrade import main
+from flux_upgrade.model.ports import Timing
 from git_servers import PERSON, git
 
 FOLDER = "clusters/staging/flux-system"
@@ -88,7 +88,7 @@ class Laptop:
         out, err = io.BytesIO(), io.StringIO()
         words = [str(each) for each in argv]
         asked = self.environment(env)
-        code = cli.run(words, asked, out, err, self.timing, stdin=io.StringIO(stdin))
+        code = main.run(words, asked, out, err, self.timing, stdin=io.StringIO(stdin))
         return Done(code, out.getvalue().decode(), err.getvalue())
 
     def bootstrap(self, *argv: str | Path, env: Mapping[str, str] = {}, stdin: str = "") -> Done:

@@ -10,9 +10,9 @@ from typing import Any
 
 from flux_upgrade.bootstrap.changes import FileChange, FilesPlan, Shown
 from flux_upgrade.bootstrap.options import BootstrapOptions, Provider, Source
-from flux_upgrade.bootstrapping.proposed import Bootstrap, Cluster, Handover, Place, bootstrap_of, cluster_of
-from flux_upgrade.bootstrapping.workflow_file import to_be_added
-from flux_upgrade.proposal import Surroundings
+from flux_upgrade.bootstrap.proposed import Bootstrap, Cluster, Handover, Place, bootstrap_of, cluster_of
+from flux_upgrade.bootstrap.workflow_file import to_be_added
+from flux_upgrade.planning.proposal import Surroundings
 from parsed_flags import parse_flags
 
 CASES = Path(__file__).resolve().parent / "pull_requests"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from flux_upgrade.errors import ForbiddenByForge, ForgeUnavailable
-from flux_upgrade.hosting import DeployKey, Hosted, NewRepository
+from flux_upgrade.model.errors import ForbiddenByForge, ForgeUnavailable
+from flux_upgrade.model.hosting import DeployKey, Hosted, NewRepository
 
 
 @dataclass

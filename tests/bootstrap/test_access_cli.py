@@ -14,7 +14,7 @@ from bootstrap.test_access_end_to_end import secret_of
 from cluster import api_servers
 from cluster.driving import TIMING
 from edges.registries import running_registry
-from flux_upgrade.edges.ssh_keys import generate
+from flux_upgrade.adapters.local.ssh_keys import generate
 from real_parts import require_program
 
 PATH = "--path=clusters/staging"

@@ -6,12 +6,12 @@ import pytest
 
 from bootstrap.arranged import OTHERS, PEM, arrange
 from bootstrap.registered_keys import RegisteredKeys
+from flux_upgrade.bootstrap.access import Given
+from flux_upgrade.bootstrap.access_plan import require_sound
 from flux_upgrade.bootstrap.options import Auth
-from flux_upgrade.bootstrapping.access import Given
-from flux_upgrade.bootstrapping.credentials import require_sound
-from flux_upgrade.bootstrapping.places import ActionsSecret
-from flux_upgrade.errors import UsageError
-from flux_upgrade.hosting import AppCredentials
+from flux_upgrade.bootstrap.places import ActionsSecret
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.hosting import AppCredentials
 
 KEYS = {
     "a path": "/home/ann/app.pem",

@@ -11,19 +11,18 @@ from bootstrap.arranged import OTHERS, TITLE, arrange, file_at, handed_over, opt
 from bootstrap.proposed_bootstraps import cluster as proposed
 from bootstrap.registered_keys import RegisteredKeys
 from cluster.memory_cluster import MemoryCluster
-from flux_upgrade.bootstrap.secret_manifest import parse
-from flux_upgrade.bootstrapping.access import Access, Given, Means, carry_out, foresee, retire
-from flux_upgrade.bootstrapping.access_notes import access_lines
-from flux_upgrade.bootstrapping.access_plan import plan_access
-from flux_upgrade.bootstrapping.cluster_place import ClusterPlace
-from flux_upgrade.bootstrapping.places import ActionsSecret, Place
-from flux_upgrade.bootstrapping.proposed import Place as Told
-from flux_upgrade.bootstrapping.proposed import handover_of
-from flux_upgrade.bootstrapping.todo import left_to_do
-from flux_upgrade.cluster_objects import SECRET
-from flux_upgrade.edges.ssh_keys import generate
-from flux_upgrade.errors import UsageError
-from flux_upgrade.hosting import DeployKey
+from flux_upgrade.adapters.local.ssh_keys import generate
+from flux_upgrade.bootstrap.access import Access, Given, Means, carry_out, foresee, retire
+from flux_upgrade.bootstrap.access_notes import access_lines
+from flux_upgrade.bootstrap.access_plan import plan_access
+from flux_upgrade.bootstrap.cluster.objects import ClusterPlace
+from flux_upgrade.bootstrap.places import ActionsSecret, Place
+from flux_upgrade.bootstrap.proposed import Place as Told
+from flux_upgrade.bootstrap.proposed import handover_of
+from flux_upgrade.bootstrap.todo import left_to_do
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.hosting import DeployKey
+from flux_upgrade.model.kubernetes_objects import SECRET, parse
 
 CREDS = "ann:s3cret"
 

@@ -10,10 +10,10 @@ import pytest
 
 from bootstrap.arranged import arrange, file_at, ours
 from bootstrap.registered_keys import RegisteredKeys
-from flux_upgrade.bootstrap.secret_manifest import parse
-from flux_upgrade.bootstrapping.access import Given
-from flux_upgrade.edges.ssh_keys import read
-from flux_upgrade.hosting import DeployKey
+from flux_upgrade.adapters.local.ssh_keys import read
+from flux_upgrade.bootstrap.access import Given
+from flux_upgrade.model.hosting import DeployKey
+from flux_upgrade.model.kubernetes_objects import parse
 from git_servers import PERSON, Bare, SshHost, git
 from process_arguments import seen_arguments
 from real_parts import require_program

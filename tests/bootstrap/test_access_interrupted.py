@@ -9,10 +9,10 @@ import pytest
 
 from bootstrap.arranged import OTHERS, TITLE, arrange, file_at, handed_over, ours
 from bootstrap.registered_keys import RegisteredKeys
-from flux_upgrade.bootstrapping.access import Given
-from flux_upgrade.bootstrapping.places import ActionsSecret, Place
-from flux_upgrade.errors import ForgeUnavailable
-from flux_upgrade.hosting import Secret
+from flux_upgrade.bootstrap.access import Given
+from flux_upgrade.bootstrap.places import ActionsSecret, Place
+from flux_upgrade.model.errors import ForgeUnavailable
+from flux_upgrade.model.hosting import Secret
 
 FIRST, ROTATED, WIDENED = "first", "rotated", "widened"
 

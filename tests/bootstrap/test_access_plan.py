@@ -7,13 +7,13 @@ import pytest
 
 from bootstrap.arranged import OTHERS, PEM, TITLE, arrange, file_at, handed_over, options, ours
 from bootstrap.registered_keys import RegisteredKeys
+from flux_upgrade.adapters.local.ssh_keys import generate
+from flux_upgrade.bootstrap.access import Access, Given, Means, ToDo
+from flux_upgrade.bootstrap.access_plan import plan_access
 from flux_upgrade.bootstrap.options import Auth, OciOptions, Provider
-from flux_upgrade.bootstrapping.access import Access, Given, Means, ToDo
-from flux_upgrade.bootstrapping.access_plan import plan_access
-from flux_upgrade.bootstrapping.places import ActionsSecret, Place
-from flux_upgrade.edges.ssh_keys import generate
-from flux_upgrade.errors import UsageError
-from flux_upgrade.hosting import AppCredentials, DeployKey, Secret
+from flux_upgrade.bootstrap.places import ActionsSecret, Place
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.hosting import AppCredentials, DeployKey, Secret
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from bootstrap.bootstraps import options
 from flux_upgrade.bootstrap.addresses import host_of, url_of
 from flux_upgrade.bootstrap.options import Auth, Provider
-from flux_upgrade.errors import UsageError
+from flux_upgrade.model.errors import UsageError
 
 GITHUB, GITLAB, GITEA = Provider.GITHUB, Provider.GITLAB, Provider.GITEA
 BITBUCKET, GIT = Provider.BITBUCKET_SERVER, Provider.GIT

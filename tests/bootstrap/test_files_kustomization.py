@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from flux_upgrade.bootstrap.kustomization import render_kustomization, unlisted
-from flux_upgrade.errors import UsageError
+from flux_upgrade.model.errors import UsageError
 from memory import MemoryTree
 
 FOLDER = "clusters/staging/flux-system"

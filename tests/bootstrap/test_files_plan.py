@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from bootstrap.bootstraps import options
+from flux_upgrade.adapters.local.files import DirectoryTree
 from flux_upgrade.bootstrap.changes import FilesPlan, Shown
+from flux_upgrade.bootstrap.existing import RenderedComponents
 from flux_upgrade.bootstrap.files import RootSync, plan_files, root_syncs
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions
-from flux_upgrade.bootstrapping.existing import RenderedComponents
-from flux_upgrade.edges.files import DirectoryTree
-from flux_upgrade.errors import (
+from flux_upgrade.model.errors import (
     AlreadyBootstrapped,
     Downgrade,
     FluxUpgradeError,

@@ -12,10 +12,10 @@ import pytest
 
 from bootstrap.cli_runs import COMPONENTS, Laptop, clone_with, files_of
 from edges.registries import own_certificate
+from flux_upgrade.bootstrap.existing import RenderedComponents
 from flux_upgrade.bootstrap.options import Provider, Source
-from flux_upgrade.bootstrapping.existing import RenderedComponents
-from flux_upgrade.build import build_regenerator
-from flux_upgrade.settings import parse_settings
+from flux_upgrade.cli.options import parse_settings
+from flux_upgrade.commands.wiring import build_regenerator
 from git_servers import WRITE, Bare, HttpHost
 from parsed_flags import parse_flags
 

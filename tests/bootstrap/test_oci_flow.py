@@ -10,16 +10,16 @@ import pytest
 
 from bootstrap.oci_bootstraps import CLUSTER, FILE, TAG, URL, Site, components, options
 from flows import manifest
-from flux_upgrade.artifact import names
-from flux_upgrade.artifact.address import parse_address
+from flux_upgrade.adapters.oci.registry_writes import RecordingRegistry
+from flux_upgrade.artifacts.rollback import plan_rollback, roll_back
 from flux_upgrade.bootstrap.changes import Shown
+from flux_upgrade.bootstrap.cluster.objects import manifests_of
+from flux_upgrade.bootstrap.oci_clusters import commands, handover
 from flux_upgrade.bootstrap.oci_kustomization import DEFAULT, EMPTY
+from flux_upgrade.bootstrap.oci_plan import plan_oci, push_oci
 from flux_upgrade.bootstrap.options import BootstrapOptions, OciOptions
-from flux_upgrade.bootstrapping.folder import manifests_of
-from flux_upgrade.bootstrapping.oci import plan_oci, push_oci
-from flux_upgrade.bootstrapping.oci_handover import commands, handover
-from flux_upgrade.edges.recording_registry import RecordingRegistry
-from flux_upgrade.errors import (
+from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.model.errors import (
     AlreadyBootstrapped,
     Downgrade,
     FluxUpgradeError,
@@ -32,8 +32,8 @@ from flux_upgrade.errors import (
     UntrustedArchive,
     UsageError,
 )
-from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.promotion.rollback import plan_rollback, roll_back
+from flux_upgrade.model.oci import reference as names
+from flux_upgrade.model.oci.reference import parse_address
 from memory import rendered
 from memory_registry import MemoryRegistry
 from promotion.promoting import means, run

@@ -6,8 +6,8 @@ import pytest
 
 from bootstrap.oci_bootstraps import FILE
 from flux_upgrade.bootstrap.oci_kustomization import DEFAULT, EMPTY, local_files
-from flux_upgrade.bootstrapping.oci import kustomization_of
-from flux_upgrade.errors import Unreadable, UsageError
+from flux_upgrade.bootstrap.oci_plan import kustomization_of
+from flux_upgrade.model.errors import Unreadable, UsageError
 from memory import MemoryTree
 
 HEAD = "resources:\n- gotk-components.yaml\n"

@@ -7,7 +7,7 @@ import pytest
 from bootstrap.oci_bootstraps import CLUSTER, URL, options
 from flux_upgrade.bootstrap.oci_names import overlay_tag, places
 from flux_upgrade.bootstrap.options import OciOptions
-from flux_upgrade.errors import UsageError
+from flux_upgrade.model.errors import UsageError
 
 
 @pytest.mark.parametrize(

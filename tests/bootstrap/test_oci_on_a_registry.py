@@ -19,18 +19,18 @@ from bootstrap.oci_bootstraps import FILE, TAG, options
 from edges.faulty_registry import Fault, FaultyRegistry
 from edges.registries import run_registry
 from flows import manifest
+from flux_upgrade.adapters.http.client import Client
+from flux_upgrade.adapters.local.worktree import Spool
+from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry, open_artifact_registry
+from flux_upgrade.adapters.oci.registry_credentials import NoCredentials
+from flux_upgrade.artifacts.pull import Means
+from flux_upgrade.bootstrap.existing import RenderedComponents
 from flux_upgrade.bootstrap.oci_kustomization import DEFAULT, EMPTY
+from flux_upgrade.bootstrap.oci_plan import OciOutcome, plan_oci, push_oci
 from flux_upgrade.bootstrap.options import BootstrapOptions, OciOptions
-from flux_upgrade.bootstrapping.existing import RenderedComponents
-from flux_upgrade.bootstrapping.oci import OciOutcome, plan_oci, push_oci
-from flux_upgrade.edges.artifact_registry import OciArtifactRegistry, open_artifact_registry
-from flux_upgrade.edges.http import Client
-from flux_upgrade.edges.registry_credentials import NoCredentials
-from flux_upgrade.edges.spool import Spool
-from flux_upgrade.errors import FluxUpgradeError
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.ports import Timing
-from flux_upgrade.promotion.pulled import Means
+from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.ports import Timing
 from memory import regenerator
 from promotion.program import NOW, Seen, entries, skopeo
 from promotion.program import Site as Program

@@ -10,7 +10,7 @@ import pytest
 from bootstrap.oci_bootstraps import CLUSTER, URL, options
 from flux_upgrade.bootstrap.oci_sync import ClusterCredentials, oci_api, render_oci_sync, source_secrets
 from flux_upgrade.bootstrap.options import OciOptions
-from flux_upgrade.errors import UnsupportedRelease, UsageError
+from flux_upgrade.model.errors import UnsupportedRelease, UsageError
 
 READER = ClusterCredentials("reader", "pull-only")
 BOTH = """\

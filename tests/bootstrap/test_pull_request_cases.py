@@ -7,18 +7,20 @@ from collections.abc import Callable
 import pytest
 
 from bootstrap.proposed_bootstraps import Case, case, names
-from flux_upgrade import markers
-from flux_upgrade.bootstrapping import headline
-from flux_upgrade.bootstrapping.pull_request import body
+from flux_upgrade.bootstrap import pull_request_title
+from flux_upgrade.bootstrap.pull_request_body import body
+from flux_upgrade.model import markers
 
 GOLDEN: dict[str, Callable[[Case], str]] = {
-    "pull_request.md": lambda each: f"<!-- {headline.title(each.proposal, each.around)} -->\n{_body(each)}",
-    "commit_message.txt": lambda each: headline.commit_message(each.proposal, each.around),
+    "pull_request.md": lambda each: (
+        f"<!-- {pull_request_title.title(each.proposal, each.around)} -->\n{_body(each)}"
+    ),
+    "commit_message.txt": lambda each: pull_request_title.commit_message(each.proposal, each.around),
 }
 
 
 def _body(each: Case) -> str:
-    return body(each.proposal, each.around, headline.state(each.proposal, each.around))
+    return body(each.proposal, each.around, pull_request_title.state(each.proposal, each.around))
 
 
 @pytest.fixture(scope="module", params=names())
@@ -37,4 +39,4 @@ def test_a_case_gives_its_text(written: Case, file: str, request: pytest.Fixture
 
 def test_it_fits_the_forge_and_its_marker_is_read_again(written: Case) -> None:
     assert len(_body(written)) <= written.around.limit
-    assert markers.state_of(_body(written)) == headline.state(written.proposal, written.around)
+    assert markers.state_of(_body(written)) == pull_request_title.state(written.proposal, written.around)

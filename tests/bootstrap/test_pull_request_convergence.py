@@ -7,15 +7,23 @@ from dataclasses import dataclass, field
 import pytest
 
 from bootstrap.proposed_bootstraps import bootstrap, cluster
-from flux_upgrade import markers
-from flux_upgrade.answers import REBASE
-from flux_upgrade.bootstrapping.proposed import Bootstrap, Handover, Place
-from flux_upgrade.bootstrapping.publishing import Published, run_bootstrap
-from flux_upgrade.decision import HoldReason
-from flux_upgrade.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken
-from flux_upgrade.forge import ClosePull, Done, Extras, OpenPull, Question, Repository, Step, UpdatePull
-from flux_upgrade.proposal import Surroundings
-from flux_upgrade.results import Action
+from flux_upgrade.bootstrap.apply import Published, run_bootstrap
+from flux_upgrade.bootstrap.proposed import Bootstrap, Handover, Place
+from flux_upgrade.model import markers
+from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken
+from flux_upgrade.model.forge import (
+    ClosePull,
+    Done,
+    Extras,
+    OpenPull,
+    Question,
+    Repository,
+    Step,
+    UpdatePull,
+)
+from flux_upgrade.planning.proposal import Action, Surroundings
+from flux_upgrade.policy.decision import HoldReason
+from flux_upgrade.policy.feedback import REBASE
 from memory_forge import MemoryForge
 
 AROUND = Surroundings(())

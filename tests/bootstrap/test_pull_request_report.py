@@ -10,17 +10,20 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from bootstrap.proposed_bootstraps import bootstrap, case, cluster, names
-from flux_upgrade.action_yml import OUTPUTS
-from flux_upgrade.bootstrapping.outcome import Ran
-from flux_upgrade.bootstrapping.proposed import Handover, Place
-from flux_upgrade.bootstrapping.publishing import Published
-from flux_upgrade.bootstrapping.workflow_file import to_be_added
-from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.errors import NotReady, Overtaken
-from flux_upgrade.report.bootstrap import bootstrap_text
-from flux_upgrade.report.bootstrap_run import bootstrap_outputs, bootstrap_value, outcome_of
-from flux_upgrade.report.bootstrap_summary import bootstrap_summary
-from flux_upgrade.results import Action
+from flux_upgrade.action.action_yml import OUTPUTS
+from flux_upgrade.action.bootstrap_report import (
+    bootstrap_outputs,
+    bootstrap_summary,
+    bootstrap_value,
+    outcome_of,
+)
+from flux_upgrade.bootstrap.apply import Published, Ran
+from flux_upgrade.bootstrap.proposed import Handover, Place
+from flux_upgrade.bootstrap.report_text import bootstrap_text
+from flux_upgrade.bootstrap.workflow_file import to_be_added
+from flux_upgrade.model.errors import NotReady, Overtaken
+from flux_upgrade.planning.proposal import Action
+from flux_upgrade.policy.decision import Hold, HoldReason
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 VALIDATOR = Draft202012Validator(json.loads((REFERENCE / "bootstrap.schema.json").read_text()))

@@ -5,17 +5,16 @@ import json
 import pytest
 
 from bootstrap.proposed_bootstraps import bootstrap, cluster
-from flux_upgrade import markers
-from flux_upgrade.bootstrapping import headline
-from flux_upgrade.bootstrapping.access import Access
-from flux_upgrade.bootstrapping.outcome import Ran
-from flux_upgrade.bootstrapping.proposed import Bootstrap, Handover, Place, bootstrap_of, handover_of
-from flux_upgrade.bootstrapping.pull_request import body
-from flux_upgrade.markers import State
-from flux_upgrade.proposal import Surroundings
-from flux_upgrade.report.bootstrap import bootstrap_text
-from flux_upgrade.report.bootstrap_run import bootstrap_value
-from flux_upgrade.report.bootstrap_summary import bootstrap_summary
+from flux_upgrade.action.bootstrap_report import bootstrap_summary, bootstrap_value
+from flux_upgrade.bootstrap import pull_request_title
+from flux_upgrade.bootstrap.access import Access
+from flux_upgrade.bootstrap.apply import Ran
+from flux_upgrade.bootstrap.proposed import Bootstrap, Handover, Place, bootstrap_of, handover_of
+from flux_upgrade.bootstrap.pull_request_body import body
+from flux_upgrade.bootstrap.report_text import bootstrap_text
+from flux_upgrade.model import markers
+from flux_upgrade.model.markers import State
+from flux_upgrade.planning.proposal import Surroundings
 
 AROUND = Surroundings(())
 STAGING = cluster(path="clusters/staging")
@@ -23,7 +22,7 @@ THERE = ("flux-system",)
 
 
 def written(proposal: Bootstrap, around: Surroundings = AROUND) -> str:
-    return body(proposal, around, headline.state(proposal, around))
+    return body(proposal, around, pull_request_title.state(proposal, around))
 
 
 @pytest.mark.parametrize(
@@ -76,25 +75,26 @@ def test_a_second_run_that_finds_its_key_says_the_same() -> None:
 
 
 def test_a_commit_that_is_pushed_straight_says_what_it_adds() -> None:
-    assert headline.direct_message(bootstrap(STAGING)) == "Add Flux v2.9.4 manifests"
+    assert pull_request_title.direct_message(bootstrap(STAGING)) == "Add Flux v2.9.4 manifests"
     flags = {"path": "a", "commit-message-appendix": "[ci skip]\n\nSee #1"}
     changing = cluster({"changed": ["gotk-sync.yaml"], "flags": flags})
     assert (
-        headline.direct_message(bootstrap(changing)) == "Change Flux v2.9.4 manifests\n\n[ci skip]\n\nSee #1"
+        pull_request_title.direct_message(bootstrap(changing))
+        == "Change Flux v2.9.4 manifests\n\n[ci skip]\n\nSee #1"
     )
 
 
 def test_a_long_name_stands_below_the_subject() -> None:
     name = "a-very-long-name-of-a-cluster-that-nobody-can-read-in-one-line"
-    message = headline.commit_message(bootstrap(STAGING._replace(name=name)), AROUND)
+    message = pull_request_title.commit_message(bootstrap(STAGING._replace(name=name)), AROUND)
     assert message.startswith(f"Bootstrap Flux v2.9.4\n\nIn {name}.\n\n")
 
 
 def test_the_appendix_does_not_take_the_trailers_place() -> None:
     flags = {"path": "a", "commit-message-appendix": "Flux-Upgrade-Plan: sha256:0"}
     forged = cluster({"flags": flags})
-    message = headline.commit_message(bootstrap(forged), AROUND)
-    assert markers.trailers(message)["Flux-Upgrade-Plan"] == headline.plan_digest(bootstrap(forged))
+    message = pull_request_title.commit_message(bootstrap(forged), AROUND)
+    assert markers.trailers(message)["Flux-Upgrade-Plan"] == pull_request_title.plan_digest(bootstrap(forged))
 
 
 @pytest.mark.parametrize("limit", [65_536, 20_000, 6_000, 1_000])
@@ -102,18 +102,18 @@ def test_it_fits_whatever_the_forge_takes(limit: int) -> None:
     several = bootstrap(*(cluster(path=f"shoots/{number}") for number in range(30)))
     text = written(several, Surroundings((), limit=limit))
     assert len(text) <= limit
-    assert markers.state_of(text) == headline.state(several, AROUND)
+    assert markers.state_of(text) == pull_request_title.state(several, AROUND)
     assert text.startswith("<!-- flux-upgrade {")
 
 
 def test_the_plan_is_about_files_alone() -> None:
     known = Handover(Place.FILE, public_key="ssh-ed25519 AAAA")
-    assert headline.plan_digest(bootstrap(STAGING)) == headline.plan_digest(
+    assert pull_request_title.plan_digest(bootstrap(STAGING)) == pull_request_title.plan_digest(
         bootstrap(STAGING._replace(handover=known))
     )
     other = tuple(each._replace(before=b"") for each in STAGING.changes)
     emptied = bootstrap(STAGING._replace(files=STAGING.files._replace(changes=other)))
-    assert headline.plan_digest(bootstrap(STAGING)) != headline.plan_digest(emptied)
+    assert pull_request_title.plan_digest(bootstrap(STAGING)) != pull_request_title.plan_digest(emptied)
 
 
 def test_what_is_secret_is_told_nowhere() -> None:
@@ -128,7 +128,7 @@ def test_what_is_secret_is_told_nowhere() -> None:
     ran = Ran(proposal)
     told = [
         written(proposal),
-        headline.commit_message(proposal, AROUND),
+        pull_request_title.commit_message(proposal, AROUND),
         bootstrap_text(ran),
         bootstrap_summary(ran),
         json.dumps(bootstrap_value(ran)),
@@ -139,7 +139,7 @@ def test_what_is_secret_is_told_nowhere() -> None:
 
 
 def test_the_state_is_read_by_whoever_closes_it() -> None:
-    assert headline.state(bootstrap(STAGING), AROUND) == State(
+    assert pull_request_title.state(bootstrap(STAGING), AROUND) == State(
         "clusters.staging",
         "bootstrap",
         "v2.9.4",

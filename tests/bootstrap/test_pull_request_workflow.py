@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from bootstrap.proposed_bootstraps import bootstrap, cluster
-from flux_upgrade.bootstrapping import headline
-from flux_upgrade.bootstrapping.pull_request import body
-from flux_upgrade.bootstrapping.workflow_file import (
+from flux_upgrade.bootstrap import pull_request_title
+from flux_upgrade.bootstrap.pull_request_body import body
+from flux_upgrade.bootstrap.workflow_file import (
     ACTION,
     PATH,
     action_of,
@@ -18,8 +18,8 @@ from flux_upgrade.bootstrapping.workflow_file import (
     upgrades,
     workflow_text,
 )
-from flux_upgrade.errors import ForbiddenByForge, UsageError
-from flux_upgrade.proposal import Surroundings
+from flux_upgrade.model.errors import ForbiddenByForge, UsageError
+from flux_upgrade.planning.proposal import Surroundings
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 UPGRADING = b"jobs:\n  a:\n    steps:\n      - uses: acme/flux-upgrade@v0\n"
@@ -102,8 +102,8 @@ def test_it_alone_is_a_pull_request_too() -> None:
     proposal = bootstrap(done, workflow=to_be_added(()))
     around = Surroundings(())
     assert [each.path for each in proposal.changes] == [PATH]
-    assert headline.title(proposal, around) == "Add a workflow that upgrades Flux"
-    assert headline.direct_message(proposal) == "Add the workflow that upgrades Flux"
-    text = body(proposal, around, headline.state(proposal, around))
+    assert pull_request_title.title(proposal, around) == "Add a workflow that upgrades Flux"
+    assert pull_request_title.direct_message(proposal) == "Add the workflow that upgrades Flux"
+    text = body(proposal, around, pull_request_title.state(proposal, around))
     assert "**Upgrade workflow** · 1 file\n" in text
     assert "Settings → Actions → General" in text

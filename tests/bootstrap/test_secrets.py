@@ -9,12 +9,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flux_upgrade.bootstrap import names, secrets
+from flux_upgrade.bootstrap import options as names
+from flux_upgrade.bootstrap import secrets
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
-from flux_upgrade.bootstrap.secret_manifest import manifest, parse
-from flux_upgrade.errors import UsageError
-from flux_upgrade.hosting import AppCredentials, KeyPair, Secret
 from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.hosting import AppCredentials, KeyPair, Secret
+from flux_upgrade.model.kubernetes_objects import manifest, parse
 
 KEY = KeyPair("-----BEGIN\nprivate-part\n", "ssh-ed25519 AAAA")
 INSTALL = InstallOptions("v2.9.4", registry="ghcr.io/own", image_pull_secret="pull")

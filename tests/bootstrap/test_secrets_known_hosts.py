@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from flux_upgrade.bootstrap.known_hosts import Host, fingerprint, host_of, known_hosts
-from flux_upgrade.errors import UsageError
+from flux_upgrade.model.errors import UsageError
 from real_parts import require_program
 
 ED = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIRXDLWxVNgdlxfRe2nAU0NzxPZs4pjRVyTZ3mdx0Z4K"

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bootstrap.bootstraps import options
-from flux_upgrade.bootstrap.go_yaml import line
+from flux_upgrade.bootstrap.existing_sync import recover_sync
+from flux_upgrade.bootstrap.go_formats import line
 from flux_upgrade.bootstrap.options import Auth, Provider
-from flux_upgrade.bootstrap.recover import recover_sync
 from flux_upgrade.bootstrap.sync import Sync, sync_of, written
-from flux_upgrade.errors import Unreadable, UsageError
+from flux_upgrade.model.errors import Unreadable, UsageError
 
 PLAIN = ["main", "release/1.0", "feature#1", "a,b", "a{b", "-x", "1.5.6", "v1", "1__x", "0x", "0b", "0o", "1e999", "2026-13-01", "2026-02-30", "0_8x", "e1", "1d", "NoNe", "tRue"]  # fmt: skip
 QUOTED = ["1.0", "1", "0", "true", "yes", "on", "off", "y", "N", "~", "null", "NULL", "1e3", "1E5", "0x1F", "0b1", "0o7", "010", "08", "1_000", "+1", "-1.5", ".5", ".inf", "-.INF", ".NaN", "2026-01-01", "2026-1-2", "0000-01-01", "12:30:45", "18446744073709551616", "99999999999999999999999"]  # fmt: skip

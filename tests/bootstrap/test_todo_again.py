@@ -10,13 +10,13 @@ import pytest
 
 from bootstrap.proposed_bootstraps import Case, case, cluster, names
 from flux_upgrade.bootstrap.addresses import url_of
+from flux_upgrade.bootstrap.clusters import clusters_of
 from flux_upgrade.bootstrap.options import BootstrapOptions, Provider
-from flux_upgrade.bootstrap_clusters import clusters_of
-from flux_upgrade.bootstrapping.proposed import Cluster
-from flux_upgrade.bootstrapping.todo import at_once, left_to_do
-from flux_upgrade.config import BootstrapConfig
-from flux_upgrade.settings import parse_settings
-from flux_upgrade.settings_bootstrap import BootstrapAsked, BootstrapCluster
+from flux_upgrade.bootstrap.proposed import Cluster
+from flux_upgrade.bootstrap.request import BootstrapAsked, BootstrapCluster
+from flux_upgrade.bootstrap.todo import at_once, left_to_do
+from flux_upgrade.cli.options import parse_settings
+from flux_upgrade.config.values import BootstrapConfig
 
 URL = "oci://registry.example.com/flux:production"
 OCI: dict[str, Any] = {"source": "oci", "commands": ["kubectl apply"], "flags": {"url": URL}}

@@ -17,9 +17,9 @@ import pytest
 from bootstrap.proposed_bootstraps import Case, case, cluster, names
 from flux_upgrade.bootstrap.flag_table import FLAGS
 from flux_upgrade.bootstrap.options import Provider, Source
-from flux_upgrade.bootstrapping.proposed import Cluster, Handover, Place
-from flux_upgrade.bootstrapping.shell import bootstrap_command
-from flux_upgrade.bootstrapping.todo import at_once, left_to_do, with_new_secret
+from flux_upgrade.bootstrap.proposed import Cluster, Handover, Place
+from flux_upgrade.bootstrap.shell import bootstrap_command
+from flux_upgrade.bootstrap.todo import at_once, left_to_do, with_new_secret
 from parsed_flags import parse_flags
 
 TOKEN = "s3cr3t $(id)'\""

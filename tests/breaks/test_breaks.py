@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.breaks.find import find
-from flux_upgrade.breaks.table import ROWS
-from flux_upgrade.breaks.values import Hit
-from flux_upgrade.resources import scan
-from flux_upgrade.resources.flux_file import FluxFile
-from flux_upgrade.versions import is_tag
+from flux_upgrade.impact.api_uses import scan
+from flux_upgrade.impact.api_uses.flux_file import FluxFile
+from flux_upgrade.impact.behaviour.find import find
+from flux_upgrade.impact.behaviour.table import ROWS
+from flux_upgrade.impact.impact import Hit
+from flux_upgrade.model.versions import is_tag
 
 FOLDER = Path(__file__).resolve().parent
 GROUPS = tuple(

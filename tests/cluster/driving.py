@@ -14,12 +14,12 @@ from cluster_stand_in.controllers import Artifact, Controllers
 
 from cluster import small_flux
 from cluster.api_servers import Server
-from flux_upgrade.bootstrapping.folder import Builder, manifests_of
-from flux_upgrade.bootstrapping.into_cluster import Desired
-from flux_upgrade.bootstrapping.waiting import Run
-from flux_upgrade.edges.kubernetes.connect import connect
-from flux_upgrade.hosting import Secret
-from flux_upgrade.ports import Cluster, Timing
+from flux_upgrade.adapters.kubernetes.connect import connect
+from flux_upgrade.bootstrap.cluster.install import Desired
+from flux_upgrade.bootstrap.cluster.objects import Builder, manifests_of
+from flux_upgrade.bootstrap.cluster.wait import Run
+from flux_upgrade.model.hosting import Secret
+from flux_upgrade.model.ports import Cluster, Timing
 
 HASTE = 20.0
 TIMING = Timing(time.time, lambda seconds: time.sleep(seconds / HASTE), random.random)

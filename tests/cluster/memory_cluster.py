@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flux_upgrade.cluster_objects import Kind, Object, Reference, reference
-from flux_upgrade.ports import Cluster
+from flux_upgrade.model.kubernetes_objects import Kind, Object, Reference, reference
+from flux_upgrade.model.ports import Cluster
 
 
 class MemoryCluster:

@@ -6,8 +6,8 @@ from base64 import b64decode
 
 from cluster.driving import PRIVATE, Driven, desired
 from cluster.small_flux import REVISION
-from flux_upgrade.bootstrapping.into_cluster import bootstrap_cluster
-from flux_upgrade.bootstrapping.preflight import check_cluster
+from flux_upgrade.bootstrap.cluster.install import bootstrap_cluster
+from flux_upgrade.bootstrap.cluster.preflight import check_cluster
 
 
 def test_a_cluster_is_bootstrapped_and_ready(driven: Driven) -> None:

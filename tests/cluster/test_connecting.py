@@ -18,11 +18,11 @@ import flux_upgrade
 from cluster.api_servers import Server
 from cluster.driving import PRIVATE, TIMING, Driven, desired
 from edges.loopback import Answer, Loopback, closed_port
-from flux_upgrade.bootstrapping.into_cluster import bootstrap_cluster
-from flux_upgrade.cluster_objects import CRD, DEPLOYMENT, Kind, Reference
-from flux_upgrade.edges.kubernetes.connect import connect
-from flux_upgrade.errors import ClusterUnavailable, FluxUpgradeError, UsageError
-from flux_upgrade.ports import Timing
+from flux_upgrade.adapters.kubernetes.connect import connect
+from flux_upgrade.bootstrap.cluster.install import bootstrap_cluster
+from flux_upgrade.model.errors import ClusterUnavailable, FluxUpgradeError, UsageError
+from flux_upgrade.model.kubernetes_objects import CRD, DEPLOYMENT, Kind, Reference
+from flux_upgrade.model.ports import Timing
 
 NAMESPACE = Reference(Kind("", "Namespace"), "", "flux-system")
 

@@ -9,9 +9,9 @@ import yaml
 
 from cluster import small_flux
 from cluster.small_flux import FOLDER, KUSTOMIZATION
-from flux_upgrade.bootstrapping.folder import manifests_of
-from flux_upgrade.cluster_objects import reference
-from flux_upgrade.errors import ClusterUnfit, FluxUpgradeError, Unreadable
+from flux_upgrade.bootstrap.cluster.objects import manifests_of
+from flux_upgrade.model.errors import ClusterUnfit, FluxUpgradeError, Unreadable
+from flux_upgrade.model.kubernetes_objects import reference
 
 PATCHED = KUSTOMIZATION + "patches:\n- path: more.yaml\n"
 SYNC = ["GitRepository flux-system/flux-system", "Kustomization flux-system/flux-system"]

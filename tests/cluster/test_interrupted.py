@@ -8,7 +8,7 @@ import pytest
 
 from cluster.driving import Driven, desired
 from cluster.memory_cluster import Dying, Killed
-from flux_upgrade.bootstrapping.into_cluster import bootstrap_cluster
+from flux_upgrade.bootstrap.cluster.install import bootstrap_cluster
 
 WRITES = 10
 """Namespace, three CRDs, an account, two Deployments; the Secret; source and Kustomization."""

@@ -9,10 +9,10 @@ import pytest
 from cluster.driving import desired
 from cluster.memory_cluster import MemoryCluster
 from cluster.small_flux import crd, git_sync
-from flux_upgrade.bootstrapping.preflight import Wanted, check_cluster
-from flux_upgrade.cluster_objects import Object
-from flux_upgrade.errors import AlreadyBootstrapped, ClusterUnfit, Downgrade
-from flux_upgrade.kubernetes_versions import SUPPORT, support
+from flux_upgrade.bootstrap.cluster.preflight import Wanted, check_cluster
+from flux_upgrade.impact.kubernetes_versions import SUPPORT, support
+from flux_upgrade.model.errors import AlreadyBootstrapped, ClusterUnfit, Downgrade
+from flux_upgrade.model.kubernetes_objects import Object
 
 WANTED = desired().wanted
 

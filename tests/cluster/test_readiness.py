@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from flux_upgrade.bootstrapping.readiness import Awaited, State, judge
-from flux_upgrade.bootstrapping.told import plain
-from flux_upgrade.cluster_objects import CRD, DEPLOYMENT, KUSTOMIZATION, SOURCES, Kind, Reference
+from flux_upgrade.bootstrap.cluster.diagnosis import plain
+from flux_upgrade.bootstrap.cluster.wait import Awaited, State, judge
+from flux_upgrade.model.kubernetes_objects import CRD, DEPLOYMENT, KUSTOMIZATION, SOURCES, Kind, Reference
 
 GIT = Kind(SOURCES, "GitRepository")
 OCI = Kind(SOURCES, "OCIRepository")

@@ -10,9 +10,9 @@ from cluster_stand_in.sources import GitSources
 from cluster import small_flux
 from cluster.driving import Driven, desired
 from cluster.memory_cluster import Polled
-from flux_upgrade.bootstrapping.into_cluster import bootstrap_cluster
-from flux_upgrade.errors import NotReady
-from flux_upgrade.hosting import Secret
+from flux_upgrade.bootstrap.cluster.install import bootstrap_cluster
+from flux_upgrade.model.errors import NotReady
+from flux_upgrade.model.hosting import Secret
 from git_servers import PERSON, READ, Bare, HttpHost, SshHost, git
 from real_parts import require_shared
 

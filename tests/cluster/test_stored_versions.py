@@ -12,9 +12,9 @@ from cluster_stand_in.api import Api
 
 from cluster.api_servers import Server
 from conformance.real_releases import ALL, DEFAULT, Minor, Pair, Real, minor_of, pairs
+from flux_upgrade.impact.stored_versions.refused import stored
 from flux_upgrade.manifests.crds import Crd
-from flux_upgrade.ports import Past, Pasts
-from flux_upgrade.stored.refused import stored
+from flux_upgrade.model.ports import Past, Pasts
 from real_parts import require_shared
 
 pytestmark = [pytest.mark.real_part("shared data"), pytest.mark.cluster]

@@ -13,9 +13,8 @@ from cluster import small_flux
 from cluster.driving import PRIVATE, Driven, desired
 from cluster.memory_cluster import Polled
 from cluster.small_flux import REVISION
-from flux_upgrade.bootstrapping.applying import apply_all
-from flux_upgrade.bootstrapping.into_cluster import bootstrap_cluster
-from flux_upgrade.errors import ClusterUnavailable, NotReady
+from flux_upgrade.bootstrap.cluster.install import apply_all, bootstrap_cluster
+from flux_upgrade.model.errors import ClusterUnavailable, NotReady
 
 ENCODED = b64encode(PRIVATE.encode()).decode()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flux_upgrade.kinds import Pin
+from flux_upgrade.pins.pin import Pin
 
 FLOATS = "the CLI of the newest release: the action's own version, or commit, decides nothing"
 ALERT = "an Alert about FluxInstances, which installs nothing"

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from conformance.judged_pins import brief
-from flux_upgrade.decision import Hold
-from flux_upgrade.edges.directory import DirectoryReleases
-from flux_upgrade.kinds import World, discover_pins, gotk
+from flux_upgrade.adapters.releases.directory import DirectoryReleases
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.plan import Upgrade
-from flux_upgrade.publish import publish
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.discover import discover_pins
+from flux_upgrade.pins.gotk_components import pin as gotk
+from flux_upgrade.planning.plan import Upgrade
+from flux_upgrade.planning.write_tree import publish
+from flux_upgrade.policy.decision import Hold
 from memory import EveryImage, MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 from planned import change_of, decision_of, plans_of
 

@@ -16,12 +16,12 @@ from typing import Any
 import yaml
 
 from conformance.real_files import TARGET, members, regenerator_of, rows
-from flux_upgrade.kinds import gotk
-from flux_upgrade.kinds.formats.kustomize_files import NAMES
+from flux_upgrade.impact.overlay import kustomization
+from flux_upgrade.impact.overlay.kustomization import TAKES_IN, Kustomization, is_remote
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.overlay import kustomization
-from flux_upgrade.overlay.kustomization import TAKES_IN, Kustomization, is_remote
+from flux_upgrade.pins.formats.kustomize_files import NAMES
+from flux_upgrade.pins.gotk_components import pin
 from memory import MemoryTree
 
 RENDERED = "v2.2.3"
@@ -118,11 +118,11 @@ def _sides(content: bytes | None, regenerator: Regenerator) -> tuple[str, bytes,
     wanted = regenerator.regenerate(options._replace(version=TARGET)).text.encode()
     if content is None:
         return f"{RENDERED}, rendered", regenerator.regenerate(options).text.encode(), wanted
-    (installation,) = gotk.find(MemoryTree({"gotk-components.yaml": content}), regenerator)
+    (installation,) = pin.find(MemoryTree({"gotk-components.yaml": content}), regenerator)
     proof = installation.proof
     if proof.options is None or proof.base is None:
         return proof.version or "unknown", content, wanted
-    changed = gotk.change(installation, proof.options._replace(version=TARGET), regenerator)
+    changed = pin.change(installation, proof.options._replace(version=TARGET), regenerator)
     return proof.version, content, changed.new
 
 

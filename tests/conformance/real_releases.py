@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from flux_upgrade.edges.directory import DirectoryReleases
-from flux_upgrade.ladder import hops
+from flux_upgrade.adapters.releases.directory import DirectoryReleases
+from flux_upgrade.impact.impact import Refused, Stored
+from flux_upgrade.impact.stored_versions.refused import stored
+from flux_upgrade.impact.upgrade_path import hops
 from flux_upgrade.manifests.crds import Crd, Served, crds_of, served_by
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.model import ReleaseManifests
-from flux_upgrade.ports import Past, Pasts
-from flux_upgrade.stored.refused import stored
-from flux_upgrade.stored.values import Refused, Stored
-from flux_upgrade.versions import precedence
+from flux_upgrade.model.ports import Past, Pasts
+from flux_upgrade.model.versions import ReleaseManifests, precedence
 
 DEFAULT = ("source-controller", "kustomize-controller", "helm-controller", "notification-controller")
 IMAGE = ("image-reflector-controller", "image-automation-controller")

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from conformance.real_files import members, regenerator_of, rows, tell
-from flux_upgrade.config import Config
-from flux_upgrade.edges.spread import spread
-from flux_upgrade.glance import searched, suspects
-from flux_upgrade.migration.apis import Apis
-from flux_upgrade.resources.scan import find
-from flux_upgrade.served_apis import ServedApis
+from flux_upgrade.adapters.local.spread import spread
+from flux_upgrade.config.values import Config
+from flux_upgrade.impact.api_scan import searched, suspects
+from flux_upgrade.impact.api_uses.scan import find
+from flux_upgrade.impact.migrate.apis import Apis
+from flux_upgrade.impact.served_apis import ServedApis
 from memory import MemoryTree
 
 pytestmark = pytest.mark.real_part("shared data")

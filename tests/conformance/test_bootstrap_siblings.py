@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from conformance.real_files import members, tell
-from flux_upgrade.bootstrap import resync
+from flux_upgrade.bootstrap import existing_sync
+from flux_upgrade.bootstrap.existing_sync import Recovered, recover_sync
 from flux_upgrade.bootstrap.kustomization import render_kustomization
-from flux_upgrade.bootstrap.recover import Recovered, recover_sync
 from flux_upgrade.bootstrap.sync import GENERATED, SOURCE_API, SYNC_API, written
-from flux_upgrade.errors import Unreadable
+from flux_upgrade.model.errors import Unreadable
 from memory import MemoryTree
 
 FOLDER = "clusters/one/flux-system"
@@ -77,7 +77,9 @@ def explanation(content: bytes) -> str:
     if is_old and text == as_flux_0(found):
         return "byte for byte, as Flux 0 wrote it"
     return (
-        "edited by hand, all of it kept and told" if resync.edits(found) else "another form of the same data"
+        "edited by hand, all of it kept and told"
+        if existing_sync.edits(found)
+        else "another form of the same data"
     )
 
 
@@ -101,12 +103,12 @@ def test_every_sync_is_left_alone_by_the_same_flags(siblings: Files) -> None:
             continue
         same = found.sync._replace(source_api=SOURCE_API, sync_api=SYNC_API)
         old_api = same != found.sync
-        assert old_api == bool(resync.shown(found, same)), path
+        assert old_api == bool(existing_sync.shown(found, same)), path
         other = same._replace(interval="7m0s", secret_name=same.secret_name and "another")
-        there = recover_sync(resync.resynced(found, other))
-        assert resync.shown(there, other) == (), path
-        back = recover_sync(resync.resynced(there, same))
-        assert sorted(resync.edits(back)) == sorted(resync.edits(found)), path
+        there = recover_sync(existing_sync.resynced(found, other))
+        assert existing_sync.shown(there, other) == (), path
+        back = recover_sync(existing_sync.resynced(there, same))
+        assert sorted(existing_sync.edits(back)) == sorted(existing_sync.edits(found)), path
         moved += 1
     tell(f"{moved} of them taken to other flags and back, with every edit")
 

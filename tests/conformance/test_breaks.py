@@ -12,13 +12,13 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from conformance.real_files import TARGET, members, rows, tell
-from flux_upgrade.breaks.find import find
-from flux_upgrade.breaks.table import ROWS
-from flux_upgrade.breaks.values import Hit
-from flux_upgrade.edges.directory import DirectoryReleases
+from flux_upgrade.adapters.releases.directory import DirectoryReleases
+from flux_upgrade.impact.api_uses import scan
+from flux_upgrade.impact.api_uses.flux_file import FluxFile
+from flux_upgrade.impact.behaviour.find import find
+from flux_upgrade.impact.behaviour.table import ROWS
+from flux_upgrade.impact.impact import Hit
 from flux_upgrade.manifests.crds import served_by
-from flux_upgrade.resources import scan
-from flux_upgrade.resources.flux_file import FluxFile
 
 pytestmark = pytest.mark.real_part("shared data")
 

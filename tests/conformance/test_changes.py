@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from conformance.real_files import members, regenerator_of, rows, tell
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.manifests.changes.compare import changes
-from flux_upgrade.manifests.changes.told import lines
-from flux_upgrade.manifests.changes.values import Changes, Content
+from flux_upgrade.impact.diff.changes import Changes
+from flux_upgrade.impact.diff.compare import changes
+from flux_upgrade.impact.diff.sentences import lines
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.manifests.options import COMPONENTS, InstallOptions
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.policy.decision import Content
 
 pytestmark = pytest.mark.real_part("shared data")
 

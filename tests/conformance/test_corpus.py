@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from conformance.real_files import tell
-from flux_upgrade.kinds import PIN_KINDS
+from flux_upgrade.pins.registry import PIN_KINDS
 from kind_cases import all_cases
 
 

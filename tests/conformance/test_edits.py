@@ -17,10 +17,10 @@ import pytest
 import yaml
 
 from conformance.real_files import PATH, TARGET, regenerator_of, tell
-from flux_upgrade.kinds import gotk
 from flux_upgrade.manifests.options import COMPONENTS, InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.plan import Upgrade
+from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.planning.plan import Upgrade
 from memory import EveryImage, MemoryTree
 from planned import change_of, decision_of, plans_of
 
@@ -192,7 +192,7 @@ def test_every_edit_finds_its_own_object(edit: Edit, version: str, regenerator: 
     target = regenerator.regenerate(InstallOptions(TARGET, components=SIX)).text
     edited = edit.text(base)
     assert edited != base
-    (installation,) = gotk.find(MemoryTree({PATH: edited.encode()}), regenerator)
+    (installation,) = pin.find(MemoryTree({PATH: edited.encode()}), regenerator)
     (plan,) = plans_of([installation], regenerator, to=TARGET, artifacts=EveryImage())
     decision = decision_of(plan)
     # No release since changed any of these paths, so that none of them may be held.

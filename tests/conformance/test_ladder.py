@@ -15,8 +15,8 @@ import yaml
 from conformance.real_files import regenerator_of, tell
 from conformance.real_releases import Real
 from convergence.fleet import Fleet, fleet_at
-from flux_upgrade import markers
 from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.model import markers
 from real_parts import require_program
 from small_api_server import RefusedError, SmallApiServer
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from conformance.real_files import members, regenerator_of, rows, tell
+from flux_upgrade.cli.options import parse_settings
 from flux_upgrade.manifests.generators import known_generator
 from flux_upgrade.manifests.nodes import compose, serialize
 from flux_upgrade.manifests.options import InstallOptions, validate
-from flux_upgrade.settings import parse_settings
 
 pytestmark = pytest.mark.real_part("shared data")
 

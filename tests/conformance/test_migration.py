@@ -13,17 +13,16 @@ import pytest
 
 from conformance.real_files import TARGET, members, rows, tell
 from conformance.real_releases import Real
-from flux_upgrade.kinds.formats.yaml_places import is_variable
-from flux_upgrade.migration.apis import Apis, age
-from flux_upgrade.migration.migrate import migrate
-from flux_upgrade.migration.rules import rule_of
-from flux_upgrade.migration.schema import Path as Steps
-from flux_upgrade.migration.schema import Schema, dotted
-from flux_upgrade.migration.values import Migrated
-from flux_upgrade.resources.flux_file import FluxFile, FluxObject
-from flux_upgrade.resources.scan import find
-from flux_upgrade.resources.use import Place
-from flux_upgrade.versions import precedence
+from flux_upgrade.impact.api_uses.flux_file import FluxFile, FluxObject, Place
+from flux_upgrade.impact.api_uses.scan import find
+from flux_upgrade.impact.migrate.apis import Apis, age
+from flux_upgrade.impact.migrate.migrate import migrate
+from flux_upgrade.impact.migrate.result import Migrated
+from flux_upgrade.impact.migrate.rules import rule_of
+from flux_upgrade.impact.migrate.schema import Path as Steps
+from flux_upgrade.impact.migrate.schema import Schema, dotted
+from flux_upgrade.model.versions import precedence
+from flux_upgrade.pins.formats.yaml_places import is_variable
 from migration_cases import MigrationCase, all_cases, migrated, told
 from spans import assert_kept_outside
 from structural import validator

@@ -12,9 +12,9 @@ import pytest
 from built_overlays import Kustomize, evaluated, objects
 from conformance.real_files import TARGET, regenerator_of, tell
 from conformance.real_overlays import RealOverlay, real_overlays, siblings_of
+from flux_upgrade.impact.overlay.proof import proof
+from flux_upgrade.impact.overlay.result import Finding, Overlay, Verdict
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
-from flux_upgrade.overlay.proof import proof
-from flux_upgrade.overlay.values import Finding, Overlay, Verdict
 from memory import MemoryTree
 from real_parts import require_program
 

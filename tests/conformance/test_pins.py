@@ -11,14 +11,17 @@ import pytest
 
 from conformance.judged_pins import CLUSTERS, JUDGED, brief
 from conformance.real_files import members, regenerator_of, rows, tell
-from flux_upgrade.artifact.address import parse_address
-from flux_upgrade.clusters import Cluster, Member, clusters_of, is_named
-from flux_upgrade.drift import drift_of
-from flux_upgrade.kinds import PIN_KINDS, Pin, World, discover_pins, kind_of
+from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of, is_named
+from flux_upgrade.clusters.groups import drift_of
+from flux_upgrade.clusters.ownership.artifact_references import references
+from flux_upgrade.clusters.ownership.flux_syncs import syncs
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.surroundings.artifact_references import references
-from flux_upgrade.surroundings.syncs import syncs
-from flux_upgrade.textedit import edited
+from flux_upgrade.model.oci.reference import parse_address
+from flux_upgrade.model.text_edit import edited
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.discover import discover_pins, kind_of
+from flux_upgrade.pins.pin import Pin
+from flux_upgrade.pins.registry import PIN_KINDS
 from kind_cases import ListedReleases
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 from spans import assert_kept_outside

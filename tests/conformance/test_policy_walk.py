@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from conformance.real_files import tell
-from flux_upgrade.constraint import Constraint
-from flux_upgrade.decision import Candidate, Hold, HoldReason, Subject
-from flux_upgrade.edges.listing import parse_releases
-from flux_upgrade.model import Release
-from flux_upgrade.policy import Answers, Bump, Policy, decide
+from flux_upgrade.adapters.releases.listing import parse_releases
+from flux_upgrade.model.versions import Release
+from flux_upgrade.policy.decision import Candidate, Hold, HoldReason, Subject
+from flux_upgrade.policy.policy import Answers, Bump, Policy, decide
+from flux_upgrade.policy.semver_range import Constraint
 from real_parts import require_shared
 
 pytestmark = pytest.mark.real_part("shared data")

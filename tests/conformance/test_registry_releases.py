@@ -8,11 +8,11 @@ import pytest
 
 from conformance.real_files import members, rows, tell
 from derived import differences, generator_of, published, published_components
-from flux_upgrade.edges.directory import DirectoryReleases
+from flux_upgrade.adapters.releases.directory import DirectoryReleases
+from flux_upgrade.cli.options import parse_settings
 from flux_upgrade.manifests.derive import derive
 from flux_upgrade.manifests.generators import GENERATORS, known_generator
 from flux_upgrade.manifests.render import render
-from flux_upgrade.settings import parse_settings
 
 pytestmark = pytest.mark.real_part("shared data")
 

@@ -12,11 +12,10 @@ import pytest
 
 from conformance.real_files import members, rows, tell
 from conformance.real_releases import ALL, DEFAULT, IMAGE, Minor, Pair, Real, pairs
-from flux_upgrade.ports import Past, Pasts
-from flux_upgrade.stored.installed import installed
-from flux_upgrade.stored.refused import stored
-from flux_upgrade.stored.values import Stored
-from flux_upgrade.versions import precedence
+from flux_upgrade.impact.impact import Stored
+from flux_upgrade.impact.stored_versions.refused import installed, stored
+from flux_upgrade.model.ports import Past, Pasts
+from flux_upgrade.model.versions import precedence
 
 pytestmark = pytest.mark.real_part("shared data")
 

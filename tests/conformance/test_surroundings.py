@@ -6,9 +6,9 @@ from collections import defaultdict
 from pathlib import Path
 
 from conformance.real_files import members, rows, tell
-from flux_upgrade.surroundings.bots import remarks
-from flux_upgrade.surroundings.orphans import References
-from flux_upgrade.surroundings.terraform import owner_of, owners
+from flux_upgrade.clusters.ownership.bots import remarks
+from flux_upgrade.clusters.ownership.orphans import References
+from flux_upgrade.clusters.ownership.terraform import owner_of, owners
 from memory import MemoryTree
 
 

@@ -11,10 +11,9 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from conformance.real_files import members, rows, tell
-from flux_upgrade.resources.flux_file import FluxFile
-from flux_upgrade.resources.scan import files, find
-from flux_upgrade.resources.use import Place
-from flux_upgrade.textedit import decoded
+from flux_upgrade.impact.api_uses.flux_file import FluxFile, Place
+from flux_upgrade.impact.api_uses.scan import files, find
+from flux_upgrade.model.text_edit import decoded
 from memory import MemoryTree
 
 pytestmark = pytest.mark.real_part("shared data")

@@ -9,8 +9,8 @@ import pytest
 
 from conformance.judged_pins import NOT_VENDORED
 from conformance.real_files import PATH, Record, members, regenerator_of, rows, tell
-from flux_upgrade.kinds import gotk
 from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.pins.gotk_components import pin as gotk
 from memory import MemoryTree
 
 pytestmark = pytest.mark.real_part("shared data")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from convergence.fleet import PATH, Fleet, installation
-from flux_upgrade import markers
-from flux_upgrade.markers import State
+from flux_upgrade.model import markers
+from flux_upgrade.model.markers import State
 
 OLD = ("v2.8.6", "v2.8.7", "v2.9.3")
 NEW = ("v2.8.6", "v2.8.7", "v2.8.8", "v2.9.3", "v2.9.4")

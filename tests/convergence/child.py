@@ -7,8 +7,8 @@ import json
 import sys
 from collections.abc import Mapping
 
-from flux_upgrade import cli
-from flux_upgrade.ports import Timing
+from flux_upgrade import main as cli
+from flux_upgrade.model.ports import Timing
 
 
 def main(variables: Mapping[str, str]) -> int:

@@ -9,8 +9,8 @@ from convergence.fleet import PATH, manifest
 from convergence.pictures import Picture, difference
 from convergence.runs import Ran
 from convergence.scenarios import Staged
-from flux_upgrade import markers
-from flux_upgrade.answers import minor_of
+from flux_upgrade.model import markers
+from flux_upgrade.model.versions import minor_of
 
 _MINE: dict[str, bytes | None] = {"NOTES.md": b"Mine.\n"}
 _MESSAGE = "Add notes\n"

@@ -21,9 +21,9 @@ from convergence import pictures
 from convergence.pictures import Picture, Snapshot
 from convergence.runs import NAME, Ran, kept_by, name_of, require_no_secret, validation
 from e2e.runner import pairs
-from flux_upgrade import cli
+from flux_upgrade import main
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.ports import Timing
+from flux_upgrade.model.ports import Timing
 from memory import WrittenReleases, regenerator
 
 PATH = "clusters/production/flux-system/gotk-components.yaml"
@@ -181,7 +181,7 @@ class Fleet:
     def _ran(self, argv: Sequence[str], variables: Mapping[str, str], temp: Path) -> Ran:
         first = len(self.hub.log)
         out, err = io.BytesIO(), io.StringIO()
-        code = cli.run(argv, variables, out, err, self.timing)
+        code = main.run(argv, variables, out, err, self.timing)
         log = out.getvalue().decode()
         written = {path.name: path.read_text() for path in temp.iterdir()}
         made = [call for call in self.hub.log[first:] if call.is_api]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from convergence.pictures import difference, without_extras
 from convergence.runs import Ran
 from convergence.scenarios import Staged
-from flux_upgrade import markers
+from flux_upgrade.model import markers
 
 _TOLD = ("outcome", "installations", "pull-requests", "failures")
 

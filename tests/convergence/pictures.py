@@ -9,8 +9,8 @@ from typing import Any
 
 from github_stand_in import Repository, StandIn
 
-from flux_upgrade import markers
-from flux_upgrade.forge import Commit
+from flux_upgrade.model import markers
+from flux_upgrade.model.forge import Commit
 
 Picture = Mapping[str, Any]
 _RECORDS = ("pulls", "issues", "statuses", "labels", "settings")

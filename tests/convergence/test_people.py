@@ -7,7 +7,7 @@ from github_stand_in import FAULTS, to
 
 from convergence.asking import SUMMARY, Opens, held_by, newer, open_in, reasons, require_rest, state_of
 from convergence.fleet import CONFIG, MINOR, PATCH, PATH, Fleet, manifest
-from flux_upgrade import markers
+from flux_upgrade.model import markers
 
 # Approval
 

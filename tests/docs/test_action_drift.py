@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flux_upgrade import action
-from flux_upgrade.action_yml import INPUTS, OUTCOMES, OUTPUTS, Outcome, reference
-from flux_upgrade.arguments import build_parser
+from flux_upgrade.action import inputs
+from flux_upgrade.action.action_yml import INPUTS, OUTCOMES, OUTPUTS, Outcome, reference
+from flux_upgrade.cli.flags import build_parser
 
 ROOT = Path(__file__).resolve().parents[2]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -81,5 +81,5 @@ def test_what_the_inputs_become_is_understood(mode: str) -> None:
     }
     for name in NOT_OF_BOOTSTRAPS if mode == "bootstrap" else OF_BOOTSTRAPS:
         env[f"INPUT_{name.upper()}"] = ""
-    _, unknown = build_parser().parse_known_args(action.arguments(env))
+    _, unknown = build_parser().parse_known_args(inputs.arguments(env))
     assert unknown == []

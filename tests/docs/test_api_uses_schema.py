@@ -13,8 +13,8 @@ from jsonschema import Draft202012Validator
 
 from api_use_runs import left, plant, resource, run
 from cases_on_disk import Case, all_cases, ground_of
-from flux_upgrade.migration.values import Reason
-from flux_upgrade.resources.use import Place
+from flux_upgrade.impact.api_uses.flux_file import Place
+from flux_upgrade.impact.migrate.result import Reason
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 SCHEMA = json.loads((REFERENCE / "api-uses.schema.json").read_text())

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.config import Migrate
-from flux_upgrade.decision import HoldReason
-from flux_upgrade.manifests.changes.values import Content
-from flux_upgrade.migration.values import Reason
+from flux_upgrade.config.values import Migrate
+from flux_upgrade.impact.migrate.result import Reason
+from flux_upgrade.policy.decision import Content, HoldReason
 
 ROOT = Path(__file__).resolve().parents[2]
 HOW_TO = ROOT / "docs" / "how-to"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from flux_upgrade.kinds import PIN_KINDS, gotk
-from flux_upgrade.kinds.pin import Standing
+from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.pins.pin import Standing
+from flux_upgrade.pins.registry import PIN_KINDS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "pins.md"
 
@@ -19,7 +20,7 @@ def column(heading: str, index: int) -> list[str]:
 
 
 def test_every_style_has_one_row() -> None:
-    assert sorted(column("Styles", 1)) == sorted([gotk.NAME, *(kind.name for kind in PIN_KINDS)])
+    assert sorted(column("Styles", 1)) == sorted([pin.NAME, *(kind.name for kind in PIN_KINDS)])
 
 
 def test_every_standing_has_one_row() -> None:

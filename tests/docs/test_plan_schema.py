@@ -14,15 +14,15 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from cases_on_disk import Case, Run, all_cases, ground_of, run_in
-from flux_upgrade.decision import Hold, HoldReason, Subject
-from flux_upgrade.kinds import PIN_KINDS, gotk
-from flux_upgrade.manifests.changes.values import Content
+from flux_upgrade.artifacts.report_text import artifact_plan_json
+from flux_upgrade.impact.api_uses.flux_file import Place
+from flux_upgrade.impact.overlay.result import Verdict
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.overlay.values import Verdict
-from flux_upgrade.plan import Plan
-from flux_upgrade.report.artifacts import artifact_plan_json
+from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.pins.registry import PIN_KINDS
+from flux_upgrade.planning.plan import Plan
+from flux_upgrade.policy.decision import Content, Hold, HoldReason, Subject
 from flux_upgrade.report.plans import plan_value
-from flux_upgrade.resources.use import Place
 from memory import MemoryTree, regenerator, rendered
 from promotion.promoting import VERIFYING, registry, run
 
@@ -108,7 +108,7 @@ def test_a_plan_says_what_the_policy_says(
 @pytest.mark.parametrize("reason", HoldReason)
 def test_every_hold_is_valid(reason: HoldReason) -> None:
     tree = MemoryTree({"gotk-components.yaml": rendered(InstallOptions("v2.8.8")).encode()})
-    (found,) = gotk.find(tree, regenerator())
+    (found,) = pin.find(tree, regenerator())
     day = "2026-09-01T00:00:00Z"
     holds = (
         Hold(reason, "why", "what to do", subject=Subject.MAJOR, target="v3.0.0", since=day, until=day),
@@ -157,7 +157,7 @@ def test_a_mutated_plan_of_an_artifact_is_refused(mutate: Callable[[Any], Any]) 
 
 
 def test_every_enumeration_is_the_programs() -> None:
-    for name in (gotk.NAME, gotk.INSTALL, *(kind.name for kind in PIN_KINDS)):
+    for name in (pin.NAME, pin.INSTALL, *(kind.name for kind in PIN_KINDS)):
         assert re.fullmatch(DEFINITIONS["kind"]["pattern"], name)
     assert DEFINITIONS["subject"]["enum"] == list(Subject)
     assert DEFINITIONS["reason"]["enum"] == list(HoldReason)

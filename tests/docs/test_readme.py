@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flux_upgrade.config import load
+from config_files import load
+from flux_upgrade.clusters.ownership import bots
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.surroundings import bots
 from memory import MemoryTree, rendered
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,11 +17,17 @@ from github_stand_in import Repository, StandIn
 from jsonschema import Draft202012Validator
 
 from cases_on_disk import all_cases, contents
-from flux_upgrade import cli
-from flux_upgrade.action_yml import REPORT_FILE, Outcome
-from flux_upgrade.errors import FluxUpgradeError, ForbiddenByForge, Overtaken, ResidueConflict, Unproved
-from flux_upgrade.report.artifact_run import artifact_run_value
-from flux_upgrade.results import Action
+from flux_upgrade import main
+from flux_upgrade.action.action_yml import REPORT_FILE, Outcome
+from flux_upgrade.action.artifact_report import artifact_run_value
+from flux_upgrade.model.errors import (
+    FluxUpgradeError,
+    ForbiddenByForge,
+    Overtaken,
+    ResidueConflict,
+    Unproved,
+)
+from flux_upgrade.planning.proposal import Action
 from promotion.promoting import NOBODY, VERIFYING, registry, run
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
@@ -66,7 +72,7 @@ class Fleet:
             **{f"INPUT_{name.upper()}": value for name, value in inputs.items()},
         }
         with contextlib.chdir(workspace):
-            code = cli.run(["action"], env, io.BytesIO(), io.StringIO())
+            code = main.run(["action"], env, io.BytesIO(), io.StringIO())
         return code, json.loads((temp / REPORT_FILE).read_text())
 
 

@@ -12,12 +12,12 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from cases_on_disk import Case, all_cases, run_in
-from flux_upgrade.kinds import gotk
-from flux_upgrade.kinds.pin import Role, Standing
 from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.manifests.residue import Op
+from flux_upgrade.pins.gotk_components import pin as gotk
+from flux_upgrade.pins.pin import Role, Standing
 
 SCHEMA = json.loads(
     (Path(__file__).resolve().parents[2] / "docs" / "reference" / "inspect.schema.json").read_text()

@@ -15,7 +15,7 @@ from github_stand_in.hosting import DeployKey
 
 from e2e.fleet import DATES, PERMISSIONS, git
 from e2e.runner import Job, Result, run
-from flux_upgrade.bootstrap.secret_manifest import parse
+from flux_upgrade.model.kubernetes_objects import parse
 from real_parts import require_program
 from stand_in.checked import checked
 

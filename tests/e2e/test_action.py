@@ -15,8 +15,8 @@ from e2e.fleet import PERMISSIONS, WHERE, Fleet, everything, git, image_of, plai
 from e2e.runner import Result
 from edges.registries import running_registry
 from flows import fleet, manifest, path_in
-from flux_upgrade.action_yml import OUTPUTS, REPORT_FILE
-from flux_upgrade.errors import (
+from flux_upgrade.action.action_yml import OUTPUTS, REPORT_FILE
+from flux_upgrade.model.errors import (
     CheckoutDiffers,
     FluxUpgradeError,
     ForbiddenByForge,

@@ -10,7 +10,7 @@ import pytest
 
 from e2e.bootstraps import BRANCH, FILES, FOLDER, NAME, Site, opened, pushed
 from e2e.fleet import WHERE, everything, git, image_of
-from flux_upgrade.action_yml import OUTPUTS
+from flux_upgrade.action.action_yml import OUTPUTS
 
 README = {"README.md": b"Fleet\n"}
 CONFIG = b"""\

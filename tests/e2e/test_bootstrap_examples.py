@@ -22,7 +22,7 @@ from e2e.bootstraps import (
 from e2e.example_jobs import ROOT, app_permissions, given, permissions
 from e2e.fleet import WHERE, everything, git, image_of
 from e2e.runner import Result
-from flux_upgrade.errors import UsageError
+from flux_upgrade.model.errors import UsageError
 from process_arguments import seen_arguments
 
 FROM_TEMPLATE, NEW = "bootstrap-from-template.yml", "bootstrap-new-repository.yml"

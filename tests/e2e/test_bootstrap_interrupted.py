@@ -25,7 +25,7 @@ from e2e.bootstraps import (
 )
 from e2e.fleet import git
 from e2e.runner import Result
-from flux_upgrade.errors import ForgeUnavailable
+from flux_upgrade.model.errors import ForgeUnavailable
 
 NEW = {"repository": NAME, "create-repository": "true", "description": "The state of a cluster"}
 FULL = {**NEW, "add-workflow": "true", "actions-secret": "FLUX", "flags": "team: [platform]\n"}

@@ -9,9 +9,9 @@ import pytest
 
 from e2e.bootstraps import FOLDER, NAME, Site, opened
 from e2e.fleet import everything
-from flux_upgrade.bootstrapping.workflow_file import PATH as WORKFLOW
-from flux_upgrade.bootstrapping.workflow_file import workflow_text
-from flux_upgrade.errors import (
+from flux_upgrade.bootstrap.workflow_file import PATH as WORKFLOW
+from flux_upgrade.bootstrap.workflow_file import workflow_text
+from flux_upgrade.model.errors import (
     AlreadyBootstrapped,
     FluxUpgradeError,
     ForbiddenByForge,

@@ -10,9 +10,9 @@ import pytest
 
 from edges.loopback import Loopback
 from edges.registries import own_certificate, run_registry
-from flux_upgrade.edges.cache import EtagCache
-from flux_upgrade.edges.http import Client, Credential
-from flux_upgrade.ports import Timing
+from flux_upgrade.adapters.http.cache import EtagCache
+from flux_upgrade.adapters.http.client import Client, Credential
+from flux_upgrade.model.ports import Timing
 
 NOW = 1_700_000_000.0
 

@@ -12,9 +12,9 @@ from github_stand_in import Repository as Hosted
 from github_stand_in import Request, StandIn, Token
 
 from edges.conftest import Clock
-from flux_upgrade.edges.forges.github import GitHubForge
-from flux_upgrade.edges.http import Client, Credential
-from flux_upgrade.forge import (
+from flux_upgrade.adapters.github.forge import GitHubForge
+from flux_upgrade.adapters.http.client import Client, Credential
+from flux_upgrade.model.forge import (
     Done,
     NewCommit,
     OpenPull,

@@ -11,10 +11,10 @@ from typing import Any
 from github_stand_in import Request, StandIn, Token
 
 from edges.conftest import Clock
-from flux_upgrade.edges.forges.github_hosting import GitHubHosting
-from flux_upgrade.edges.http import Client, Credential
-from flux_upgrade.errors import FluxUpgradeError
-from flux_upgrade.hosting import DeployKey, NewRepository
+from flux_upgrade.adapters.github.hosting import GitHubHosting
+from flux_upgrade.adapters.http.client import Client, Credential
+from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.hosting import DeployKey, NewRepository
 from stand_in.checked import checked
 
 NAME = "acme/fleet"

@@ -14,7 +14,7 @@ from pathlib import Path
 import requests
 
 from edges.loopback import closed_port
-from flux_upgrade.artifact.manifest import CONTENT_TYPE, MANIFEST_TYPE
+from flux_upgrade.model.oci.manifest import CONTENT_TYPE, MANIFEST_TYPE
 from real_parts import require_program
 
 USERNAME, PASSWORD = "ci", "right-horse"

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flux_upgrade.edges.spread import spread
-from flux_upgrade.errors import Unreadable
+from flux_upgrade.adapters.local.spread import spread
+from flux_upgrade.model.errors import Unreadable
 
 HERE = os.getpid()
 CHUNK = 64

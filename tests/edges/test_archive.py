@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edges.small_release import FILES, archive, member, pack
-from flux_upgrade.edges import archive as reader
-from flux_upgrade.errors import UntrustedArchive
+from flux_upgrade.adapters.http import archive as reader
+from flux_upgrade.model.errors import UntrustedArchive
 
 WHAT = "manifests.tar.gz of v2.9.4"
 

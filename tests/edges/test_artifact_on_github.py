@@ -9,7 +9,7 @@ import pytest
 
 from edges.on_github import World, world
 from flows import World as Run
-from flux_upgrade.groups import is_seen_to
+from flux_upgrade.clusters.groups import is_seen_to
 from own_artifacts import MemoryOwnArtifacts
 from pinned import tools
 

@@ -18,16 +18,16 @@ from edges.faulty_registry import FaultyRegistry
 from edges.loopback import Answer, Loopback, closed_port
 from edges.registries import own_certificate, running_registry
 from edges.small_release import member, pack
-from flux_upgrade.artifact.manifest import (
+from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry, open_artifact_registry
+from flux_upgrade.adapters.oci.registry_credentials import NoCredentials
+from flux_upgrade.model.errors import RegistryUnavailable, UntrustedArchive
+from flux_upgrade.model.oci.manifest import (
     CONFIG_TYPE,
     CONTENT_TYPE,
     MANIFEST_TYPE,
     Descriptor,
     StoredManifest,
 )
-from flux_upgrade.edges.artifact_registry import OciArtifactRegistry, open_artifact_registry
-from flux_upgrade.edges.registry_credentials import NoCredentials
-from flux_upgrade.errors import RegistryUnavailable, UntrustedArchive
 from real_parts import require_program
 
 PATH = "org/flux-manifests"

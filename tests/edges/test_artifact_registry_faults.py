@@ -14,9 +14,14 @@ from edges.faulty_registry import Fault, FaultyRegistry
 from edges.registries import running_registry
 from edges.small_release import member, pack
 from edges.test_artifact_registry import LAYER, PATH, described, opened, push, stored
-from flux_upgrade.edges.artifact_registry import OciArtifactRegistry, open_artifact_registry
-from flux_upgrade.edges.registry_credentials import NoCredentials
-from flux_upgrade.errors import FluxUpgradeError, ForbiddenByRegistry, RegistryUnavailable, UntrustedArchive
+from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry, open_artifact_registry
+from flux_upgrade.adapters.oci.registry_credentials import NoCredentials
+from flux_upgrade.model.errors import (
+    FluxUpgradeError,
+    ForbiddenByRegistry,
+    RegistryUnavailable,
+    UntrustedArchive,
+)
 
 pytestmark = pytest.mark.real_part("docker-registry")
 TAG = "production"

@@ -16,11 +16,11 @@ from edges.faulty_registry import Fault, FaultyRegistry
 from edges.registries import PASSWORD, USERNAME, htpasswd, running_registry
 from edges.test_artifact_registry import LAYER, PATH, described, push, skopeo
 from edges.token_service import IDENTITY_TOKEN, TokenService, run_token_service
-from flux_upgrade.edges.artifact_registry import OciArtifactRegistry, open_artifact_registry
-from flux_upgrade.edges.docker_config import DockerConfig
-from flux_upgrade.edges.oci import open_repository
-from flux_upgrade.edges.registry_credentials import CredentialSource, GivenCredentials, NoCredentials
-from flux_upgrade.errors import ForbiddenByRegistry, SourceUnavailable
+from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry, open_artifact_registry
+from flux_upgrade.adapters.oci.docker_config import DockerConfig
+from flux_upgrade.adapters.oci.registry_credentials import CredentialSource, GivenCredentials, NoCredentials
+from flux_upgrade.adapters.oci.repository import open_repository
+from flux_upgrade.model.errors import ForbiddenByRegistry, SourceUnavailable
 
 pytestmark = pytest.mark.real_part("docker-registry")
 GIVEN = "--username and --password-stdin"

@@ -15,12 +15,12 @@ from edges.conftest import Clients
 from edges.loopback import Answer, Loopback, closed_port
 from edges.small_release import member, pack
 from edges.worlds import serve_artifact
-from flux_upgrade.artifact.manifest import CONTENT_TYPE, MANIFEST_TYPE
-from flux_upgrade.build import build_artifacts
-from flux_upgrade.edges.artifacts import RegistryArtifacts
-from flux_upgrade.errors import SourceUnavailable, UntrustedArchive
-from flux_upgrade.ports import Artifacts
-from flux_upgrade.settings import Settings
+from flux_upgrade.adapters.oci.artifacts import RegistryArtifacts
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.commands.wiring import build_artifacts
+from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
+from flux_upgrade.model.oci.manifest import CONTENT_TYPE, MANIFEST_TYPE
+from flux_upgrade.model.ports import Artifacts
 from memory import MemoryArtifacts
 
 PATH = "fluxcd/flux-manifests"

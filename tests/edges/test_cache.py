@@ -8,8 +8,8 @@ import pytest
 
 from edges.conftest import Clients
 from edges.loopback import Answer, Loopback
-from flux_upgrade.edges.cache import DownloadCache, EtagCache, Kept
-from flux_upgrade.edges.http import CONDITIONAL, Credential
+from flux_upgrade.adapters.http.cache import DownloadCache, EtagCache, Kept
+from flux_upgrade.adapters.http.client import CONDITIONAL, Credential
 
 CONTENT = b"an archive"
 DIGEST = sha256(CONTENT).hexdigest()

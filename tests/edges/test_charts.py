@@ -12,13 +12,13 @@ import pytest
 from edges import registries
 from edges.conftest import Clients
 from edges.loopback import Answer, Loopback, closed_port
-from flux_upgrade.artifact.manifest import MANIFEST_TYPE
-from flux_upgrade.build import build_charts
-from flux_upgrade.edges.charts import CONFIG_TYPE, MAX_INDEX, HelmCharts, read_index
-from flux_upgrade.edges.http import Client, Credential
-from flux_upgrade.errors import SourceUnavailable, UntrustedArchive
-from flux_upgrade.ports import Charts
-from flux_upgrade.settings import Settings
+from flux_upgrade.adapters.http.client import Client, Credential
+from flux_upgrade.adapters.oci.charts import CONFIG_TYPE, MAX_INDEX, HelmCharts, read_index
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.commands.wiring import build_charts
+from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
+from flux_upgrade.model.oci.manifest import MANIFEST_TYPE
+from flux_upgrade.model.ports import Charts
 from memory import MemoryCharts
 
 VERSIONS = {"2.18.3": "2.8.8", "2.17.2": "v2.7.5", "2.16.0-beta.1+build.5": "2.6.0", "0.1.0": ""}

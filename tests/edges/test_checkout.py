@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import flux_upgrade
-from flux_upgrade.edges import checkout as edge
-from flux_upgrade.edges.checkout import Checkout, Place, find
-from flux_upgrade.edges.git_command import GitCommand
-from flux_upgrade.errors import UsageError
-from flux_upgrade.forge import blob_id
+from flux_upgrade.adapters.git import checkout as edge
+from flux_upgrade.adapters.git.checkout import Checkout, Place, find
+from flux_upgrade.adapters.git.git_command import GitCommand
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.forge import blob_id
 from git_servers import PERSON, git, give_away
 
 PATH = "clusters/a.yaml"

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.edges.docker_config import DockerConfig
-from flux_upgrade.edges.registry_credentials import (
+from flux_upgrade.adapters.oci.docker_config import DockerConfig
+from flux_upgrade.adapters.oci.registry_credentials import (
     ForgivingCredentials,
     GivenCredentials,
     NoCredentials,
     RegistryCredential,
 )
-from flux_upgrade.errors import UsageError
+from flux_upgrade.model.errors import UsageError
 
 SECRET = "right-horse"
 HUB = "https://index.docker.io/v1/"

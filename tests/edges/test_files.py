@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.edges.files import MAX_FILE, DirectoryTree
-from flux_upgrade.edges.worktree import DirectoryWorktree, RecordingWorktree
-from flux_upgrade.errors import Unreadable, UsageError, WriteFailed
-from flux_upgrade.ports import Tree, Worktree
+from flux_upgrade.adapters.local.files import MAX_FILE, DirectoryTree
+from flux_upgrade.adapters.local.worktree import DirectoryWorktree, RecordingWorktree
+from flux_upgrade.model.errors import Unreadable, UsageError, WriteFailed
+from flux_upgrade.model.ports import Tree, Worktree
 
 
 @pytest.fixture

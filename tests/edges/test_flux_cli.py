@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade import ports
-from flux_upgrade.edges.flux_cli import FluxCli
-from flux_upgrade.errors import SourceUnavailable
+from flux_upgrade.adapters.releases.flux_cli import FluxCli
+from flux_upgrade.model import ports
+from flux_upgrade.model.errors import SourceUnavailable
 
 MODERN = 'if [ "$1" = version ]; then echo \'{"flux": "v2.9.4"}\'; else echo "$@"; env; fi'
 OLD = 'if [ "$1" = --version ]; then echo "flux version 0.41.2"; else echo "unknown flag" >&2; exit 1; fi'

@@ -12,14 +12,14 @@ import pytest
 from edges.conftest import Clients, Clock
 from edges.loopback import Answer, Loopback, Seen
 from edges.odd_addresses import API, ELSEWHERE, REFUSED, ROWS, Row
-from flux_upgrade.artifact.manifest import Descriptor
-from flux_upgrade.edges.forges.github_transport import Transport
-from flux_upgrade.edges.github import asset_url
-from flux_upgrade.edges.http import Ask, Credential
-from flux_upgrade.edges.oci import Repository
-from flux_upgrade.edges.registry_credentials import GivenCredentials
-from flux_upgrade.edges.registry_writes import RegistryWrites
-from flux_upgrade.errors import SourceUnavailable
+from flux_upgrade.adapters.github.transport import Transport
+from flux_upgrade.adapters.http.client import Ask, Credential
+from flux_upgrade.adapters.oci.registry_credentials import GivenCredentials
+from flux_upgrade.adapters.oci.registry_writes import RegistryWrites
+from flux_upgrade.adapters.oci.repository import Repository
+from flux_upgrade.adapters.releases.github import asset_url
+from flux_upgrade.model.errors import SourceUnavailable
+from flux_upgrade.model.oci.manifest import Descriptor
 
 SECRET = "ghp_notARealToken0123456789"
 SECRETS = (SECRET, b64encode(f"me:{SECRET}".encode()).decode())

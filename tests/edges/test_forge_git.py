@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade import markers
-from flux_upgrade.edges.checkout import Checkout
-from flux_upgrade.edges.forges.git import GitForge
-from flux_upgrade.edges.forges.remotes import Remote
-from flux_upgrade.errors import (
+from flux_upgrade.adapters.git.checkout import Checkout
+from flux_upgrade.adapters.git.forge import GitForge
+from flux_upgrade.adapters.git.remotes import Remote
+from flux_upgrade.model import markers
+from flux_upgrade.model.errors import (
     DraftsUnavailable,
     FluxUpgradeError,
     ForbiddenByForge,
@@ -24,7 +24,7 @@ from flux_upgrade.errors import (
     RepositoryUnfit,
     UsageError,
 )
-from flux_upgrade.forge import (
+from flux_upgrade.model.forge import (
     ClosePull,
     Done,
     Extras,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade import markers
-from flux_upgrade.edges.forges import pull_memory, push_answer, push_options, remotes
-from flux_upgrade.edges.forges.pull_memory import Memory
-from flux_upgrade.edges.forges.push_options import Asked
-from flux_upgrade.errors import (
+from flux_upgrade.adapters.git import pull_requests_by_push, push_answer, remotes
+from flux_upgrade.adapters.git.pull_requests_by_push import Asked, Memory
+from flux_upgrade.model import markers
+from flux_upgrade.model.errors import (
     FluxUpgradeError,
     ForbiddenByForge,
     ForgeUnavailable,
@@ -16,7 +15,7 @@ from flux_upgrade.errors import (
     RepositoryUnfit,
     UsageError,
 )
-from flux_upgrade.forge import Extras, NewCommit
+from flux_upgrade.model.forge import Extras, NewCommit
 
 URL = "https://git.example/fleet/infra.git"
 
@@ -188,27 +187,29 @@ def test_every_option_is_one_line_that_fits_the_protocol(flavour: str) -> None:
     asked = Asked(
         "main", "topic", "a\nb\r\n" + "é" * 300, "line\r\n" * 30_000 + "\0", extras=Extras(("a\nb",))
     )
-    for option in push_options.options(flavour, asked):
+    for option in pull_requests_by_push.options(flavour, asked):
         assert not set("\n\r\0") & set(option)
         assert len(option.encode()) < 65_516
 
 
 def test_what_is_not_asked_for_stays_as_it_is() -> None:
     asked = Asked("main", "topic")
-    assert push_options.options("gitlab", asked) == (
+    assert pull_requests_by_push.options("gitlab", asked) == (
         "merge_request.create",
         "merge_request.target=main",
         "merge_request.remove_source_branch",
     )
-    assert push_options.options("gitea", asked) == ("topic=topic",)
-    assert push_options.options("git", asked) == ()
+    assert pull_requests_by_push.options("gitea", asked) == ("topic=topic",)
+    assert pull_requests_by_push.options("git", asked) == ()
 
 
 def test_names_what_a_push_cannot_ask_for() -> None:
     every = Extras(("a",), ("b",), ("c",), auto_merge=True)
-    assert push_options.ignored("git", every)[0].startswith("labels, assignees, reviewers, auto-merge: ")
-    assert push_options.ignored("gitlab", every)[0].startswith("reviewers: ")
-    assert push_options.ignored("gitlab", Extras()) == ()
+    assert pull_requests_by_push.ignored("git", every)[0].startswith(
+        "labels, assignees, reviewers, auto-merge: "
+    )
+    assert pull_requests_by_push.ignored("gitlab", every)[0].startswith("reviewers: ")
+    assert pull_requests_by_push.ignored("gitlab", Extras()) == ()
 
 
 @pytest.mark.parametrize(
@@ -337,14 +338,14 @@ def test_a_commit_remembers_what_a_server_does_not_tell() -> None:
         state="<!-- flux-upgrade {} -->",
         statuses={"proof": "x"},
     )
-    message = pull_memory.written("Title\n\nText\n\nFlux-Upgrade-Target: v2.9.4", memory)
-    assert pull_memory.read(markers.sealed(message, "tree")) == memory
+    message = pull_requests_by_push.written("Title\n\nText\n\nFlux-Upgrade-Target: v2.9.4", memory)
+    assert pull_requests_by_push.read(markers.sealed(message, "tree")) == memory
     assert (
-        pull_memory.without(markers.sealed(message, "tree"))
+        pull_requests_by_push.without(markers.sealed(message, "tree"))
         == "Title\n\nText\n\nFlux-Upgrade-Target: v2.9.4\n"
     )
-    again = pull_memory.written(markers.sealed(message, "tree"), Memory("topic"))
-    assert pull_memory.read(again) == Memory("topic")
+    again = pull_requests_by_push.written(markers.sealed(message, "tree"), Memory("topic"))
+    assert pull_requests_by_push.read(again) == Memory("topic")
 
 
 @pytest.mark.parametrize(
@@ -352,13 +353,15 @@ def test_a_commit_remembers_what_a_server_does_not_tell() -> None:
     ["", "x", "[]", "7", '{"title": 7}', '{"statuses": [1]}', '{"statuses": {"a": 1}}', '{"draft": "yes"}'],
 )
 def test_a_memory_that_somebody_spoiled_is_no_trouble(told: str) -> None:
-    assert pull_memory.read(f"Title\n\nFlux-Upgrade-Pull: {told}\n") in (None, Memory())
+    assert pull_requests_by_push.read(f"Title\n\nFlux-Upgrade-Pull: {told}\n") in (None, Memory())
 
 
 def test_the_state_follows_a_new_commit() -> None:
-    state = pull_memory.comment_of(markers.block("", markers.State("a", "patch", "v2.9.3", approval="2.9")))
+    state = pull_requests_by_push.comment_of(
+        markers.block("", markers.State("a", "patch", "v2.9.3", approval="2.9"))
+    )
     commit = NewCommit("T\n\nFlux-Upgrade-Target: v2.9.4", "", "", {"a.yaml": ("100644", b"")})
-    known = markers.state_of(pull_memory.updated(state, commit) + "\n")
+    known = markers.state_of(pull_requests_by_push.updated(state, commit) + "\n")
     assert known is not None
     assert (known.target, known.approval, known.paths) == ("v2.9.4", "2.9", (markers.digest_of("a.yaml"),))
-    assert pull_memory.updated("", commit) == ""
+    assert pull_requests_by_push.updated("", commit) == ""

@@ -11,11 +11,11 @@ from github_stand_in import FAULTS, Request, Rule
 
 from edges.loopback import Answer, Loopback
 from edges.on_github import ASKED, BRANCH, MANIFEST, PATH, World, world
-from flux_upgrade import markers
-from flux_upgrade.edges.forges import github_query as queries
-from flux_upgrade.edges.forges.github_query import MAX_BRANCHES, MAX_PATHS, Parts
-from flux_upgrade.errors import ForbiddenByForge, ForgeUnavailable, RepositoryUnfit
-from flux_upgrade.forge import PullState, Question
+from flux_upgrade.adapters.github import query as queries
+from flux_upgrade.adapters.github.query import MAX_BRANCHES, MAX_PATHS, Parts
+from flux_upgrade.model import markers
+from flux_upgrade.model.errors import ForbiddenByForge, ForgeUnavailable, RepositoryUnfit
+from flux_upgrade.model.forge import PullState, Question
 
 NOTHING = Question((), ())
 

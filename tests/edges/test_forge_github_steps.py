@@ -10,11 +10,17 @@ from github_stand_in import FAULTS, Fault, Request, Rule, to
 
 from edges.loopback import Loopback
 from edges.on_github import BODY, BRANCH, MANIFEST, PATH, STATUS, TITLE, UPGRADED, World, world
-from flux_upgrade import markers
-from flux_upgrade.edges.forges.github_commit import split
-from flux_upgrade.edges.forges.recording import RecordingForge
-from flux_upgrade.errors import DraftsUnavailable, ForbiddenByForge, ForgeUnavailable, Overtaken, UsageError
-from flux_upgrade.forge import (
+from flux_upgrade.adapters.git.recording import RecordingForge
+from flux_upgrade.adapters.github.commit import split
+from flux_upgrade.model import markers
+from flux_upgrade.model.errors import (
+    DraftsUnavailable,
+    ForbiddenByForge,
+    ForgeUnavailable,
+    Overtaken,
+    UsageError,
+)
+from flux_upgrade.model.forge import (
     ClosePull,
     Done,
     Extras,

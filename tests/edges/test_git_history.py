@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.edges.checkout import Checkout
-from flux_upgrade.edges.git_history import GitHistory
-from flux_upgrade.ports import Mentions, Past, Pasts
+from flux_upgrade.adapters.git.checkout import Checkout
+from flux_upgrade.adapters.git.git_history import GitHistory
+from flux_upgrade.model.ports import Mentions, Past, Pasts
 from git_servers import PERSON, git
 
 PATH = "clusters/production/flux-system/gotk-components.yaml"

@@ -12,15 +12,15 @@ from github_stand_in import StandIn, Token
 from github_stand_in.faults import FAULTS, to
 
 from edges.conftest import Clock
-from flux_upgrade.access import GitHub, Tokens
-from flux_upgrade.build_forge import build_history
-from flux_upgrade.config import Config
-from flux_upgrade.edges.forges.github_history import MOST, GitHubHistory
-from flux_upgrade.edges.forges.github_hosting_reads import GitHubReads
-from flux_upgrade.edges.git_history import GitHistory
-from flux_upgrade.edges.http import Client, Credential
-from flux_upgrade.ports import Past, Pasts
-from flux_upgrade.settings import Settings
+from flux_upgrade.adapters.git.git_history import GitHistory
+from flux_upgrade.adapters.github.history import MOST, GitHubHistory
+from flux_upgrade.adapters.github.hosting_reads import GitHubReads
+from flux_upgrade.adapters.http.client import Client, Credential
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.commands.wiring_repository import build_history
+from flux_upgrade.config.credentials import GitHub, Tokens
+from flux_upgrade.config.values import Config
+from flux_upgrade.model.ports import Past, Pasts
 from git_servers import PERSON, git
 from replacing import replace
 from stand_in.checked import checked

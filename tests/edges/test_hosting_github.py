@@ -11,11 +11,11 @@ import pytest
 from github_stand_in import FAULTS, StandIn, to
 
 from edges.on_hosting import ADMIN, KEY, NAME, NEW, OTHER, SECRET, World, said, world
-from flux_upgrade.edges.forges.github import GitHubForge
-from flux_upgrade.edges.http import Client, Credential
-from flux_upgrade.errors import ForbiddenByForge, ForgeUnavailable, RepositoryUnfit, UsageError
-from flux_upgrade.forge import Question
-from flux_upgrade.hosting import Hosted, NewRepository
+from flux_upgrade.adapters.github.forge import GitHubForge
+from flux_upgrade.adapters.http.client import Client, Credential
+from flux_upgrade.model.errors import ForbiddenByForge, ForgeUnavailable, RepositoryUnfit, UsageError
+from flux_upgrade.model.forge import Question
+from flux_upgrade.model.hosting import Hosted, NewRepository
 from git_servers import git
 from replacing import replace
 

@@ -10,8 +10,8 @@ from github_stand_in import FAULTS, Fault
 from github_stand_in.hosting import Vault
 
 from edges.on_hosting import KEY, NAME, NEW, OTHER, SECRET, World, said, world
-from flux_upgrade.edges.forges.github_hosting import GitHubHosting
-from flux_upgrade.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, UsageError
+from flux_upgrade.adapters.github.hosting import GitHubHosting
+from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, UsageError
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from edges.on_hosting import ADMIN, KEY, NAME, NEW, SECRET, World, said, world
-from flux_upgrade.edges.forges.github_hosting import GitHubHosting
-from flux_upgrade.errors import ForbiddenByForge, RepositoryUnfit, UsageError
-from flux_upgrade.hosting import NewRepository
+from flux_upgrade.adapters.github.hosting import GitHubHosting
+from flux_upgrade.model.errors import ForbiddenByForge, RepositoryUnfit, UsageError
+from flux_upgrade.model.hosting import NewRepository
 from replacing import replace
 
 

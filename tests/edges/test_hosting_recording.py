@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from edges.on_hosting import KEY, NAME, NEW, OTHER, SECRET, World, world
-from flux_upgrade.edges.recording_hosting import RecordingHosting
-from flux_upgrade.hosting import Hosted
-from flux_upgrade.ports import Hosting
+from flux_upgrade.adapters.github.recording_hosting import RecordingHosting
+from flux_upgrade.model.hosting import Hosted
+from flux_upgrade.model.ports import Hosting
 from replacing import replace
 
 

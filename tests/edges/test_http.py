@@ -10,9 +10,9 @@ import pytest
 
 from edges.conftest import Clients, Clock, own_authority
 from edges.loopback import Answer, Loopback, closed_port
-from flux_upgrade.edges.http import Ask, BodyTooLarge, Credential, Response
-from flux_upgrade.edges.trouble import Trouble
-from flux_upgrade.errors import SourceUnavailable, UsageError
+from flux_upgrade.adapters.http.client import Ask, BodyTooLarge, Credential, Response
+from flux_upgrade.adapters.http.trouble import Trouble
+from flux_upgrade.model.errors import SourceUnavailable, UsageError
 
 BODY = b"content " * 5000
 OK = Answer(BODY)

@@ -14,18 +14,18 @@ import pytest
 from edges import registries
 from edges.conftest import Clients
 from edges.loopback import Answer, Loopback, Seen, closed_port
-from flux_upgrade.access import RegistryAccess
-from flux_upgrade.artifact.manifest import MANIFEST_TYPE
-from flux_upgrade.build import build_artifacts
-from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.edges.artifacts import RegistryArtifacts
-from flux_upgrade.edges.oci import INDEX_TYPE
-from flux_upgrade.errors import SourceUnavailable, UntrustedArchive, UsageError
-from flux_upgrade.kinds import gotk
+from flux_upgrade.adapters.oci.artifacts import RegistryArtifacts
+from flux_upgrade.adapters.oci.repository import INDEX_TYPE
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.commands.wiring import build_artifacts
+from flux_upgrade.config.credentials import RegistryAccess
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
-from flux_upgrade.plan import Plan, Upgrade
-from flux_upgrade.ports import Artifacts
-from flux_upgrade.settings import Settings
+from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive, UsageError
+from flux_upgrade.model.oci.manifest import MANIFEST_TYPE
+from flux_upgrade.model.ports import Artifacts
+from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.planning.plan import Plan, Upgrade
+from flux_upgrade.policy.decision import Hold, HoldReason
 from memory import MemoryArtifacts, MemoryTree, digest_of, regenerator, rendered
 from planned import change_of, plans_of
 from real_parts import require_program
@@ -59,7 +59,7 @@ def plan_of(artifacts: Artifacts, host: str, edit: Callable[[str], str] = str) -
     """To v2.9.4, of a manifest with its images below ``host``."""
     using = regenerator()
     text = edit(rendered(InstallOptions("v2.8.8", registry=f"{host}/mirror")))
-    found = gotk.find(MemoryTree({PATH: text.encode()}), using)
+    found = pin.find(MemoryTree({PATH: text.encode()}), using)
     (plan,) = plans_of(found, using, to="v2.9.4", artifacts=artifacts)
     return plan
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import flux_upgrade
-from flux_upgrade.edges.directory import DirectoryReleases
+from flux_upgrade.adapters.releases.directory import DirectoryReleases
 from real_parts import require_shared
 
 SOURCE = str(Path(flux_upgrade.__file__).parent.parent)

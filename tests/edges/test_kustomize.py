@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flux_upgrade.edges import kustomize
-from flux_upgrade.edges.kustomize import Kustomize
-from flux_upgrade.errors import ClusterUnfit
+from flux_upgrade.adapters.local import kustomize
+from flux_upgrade.adapters.local.kustomize import Kustomize
+from flux_upgrade.model.errors import ClusterUnfit
 from real_parts import require_program
 
 FILES = {

@@ -8,9 +8,9 @@ import pytest
 from edges.conftest import Clients
 from edges.loopback import Answer, Loopback
 from edges.worlds import REGISTRY
-from flux_upgrade.edges.http import Credential
-from flux_upgrade.edges.oci import Repository, open_repository
-from flux_upgrade.errors import SourceUnavailable, UntrustedArchive
+from flux_upgrade.adapters.http.client import Credential
+from flux_upgrade.adapters.oci.repository import Repository, open_repository
+from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
 
 PATH = "fluxcd/flux-manifests"
 BODY = b'{"schemaVersion": 2, "layers": []}'

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.edges.offline import NoArtifacts, NoCharts, NoReleases
-from flux_upgrade.errors import ReleaseNotFound
-from flux_upgrade.ports import Artifacts, Charts, Releases
+from flux_upgrade.adapters.releases.offline import NoArtifacts, NoCharts, NoReleases
+from flux_upgrade.model.errors import ReleaseNotFound
+from flux_upgrade.model.ports import Artifacts, Charts, Releases
 
 
 def test_nothing_is_known() -> None:

@@ -9,9 +9,17 @@ from hypothesis import strategies as st
 from urllib3.util import parse_url
 
 from edges.odd_addresses import REFUSED, ROWS, Row
-from flux_upgrade.edges.origins import NotFollowed, Origin, followed, odd_authority, oddity, origin, shown
-from flux_upgrade.edges.trouble import redirected
-from flux_upgrade.errors import SourceUnavailable
+from flux_upgrade.adapters.http.origins import (
+    NotFollowed,
+    Origin,
+    followed,
+    odd_authority,
+    oddity,
+    origin,
+    shown,
+)
+from flux_upgrade.adapters.http.trouble import redirected
+from flux_upgrade.model.errors import SourceUnavailable
 
 API = "http://api.test:8080"
 OWN = Origin("http", "api.test", 8080)

@@ -12,12 +12,12 @@ from edges.loopback import Answer, Loopback
 from edges.registries import push
 from edges.small_release import member, pack
 from edges.worlds import REGISTRY, serve_artifact
-from flux_upgrade.artifact.manifest import CONTENT_TYPE
-from flux_upgrade.edges.archive import MAX_COMPRESSED
-from flux_upgrade.edges.http import Credential
-from flux_upgrade.edges.registry import FluxManifestsRegistry, layer_digest
-from flux_upgrade.edges.registry_login import bearer_challenge
-from flux_upgrade.errors import SourceUnavailable, UntrustedArchive
+from flux_upgrade.adapters.http.archive import MAX_COMPRESSED
+from flux_upgrade.adapters.http.client import Credential
+from flux_upgrade.adapters.oci.registry_login import bearer_challenge
+from flux_upgrade.adapters.releases.registry import FluxManifestsRegistry, layer_digest
+from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
+from flux_upgrade.model.oci.manifest import CONTENT_TYPE
 
 TEXT = "# Flux Version: v2.9.4\n"
 LAYER = pack([member("./gotk-components.yaml", TEXT.encode())])

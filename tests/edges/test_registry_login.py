@@ -13,10 +13,14 @@ import pytest
 
 from edges.conftest import Clients
 from edges.loopback import Answer, Loopback
-from flux_upgrade.edges.http import Ask, Client, Response
-from flux_upgrade.edges.registry_credentials import GivenCredentials, NoCredentials, RegistryCredential
-from flux_upgrade.edges.registry_login import RegistryLogin, bearer_challenge
-from flux_upgrade.errors import ForbiddenByRegistry, SourceUnavailable
+from flux_upgrade.adapters.http.client import Ask, Client, Response
+from flux_upgrade.adapters.oci.registry_credentials import (
+    GivenCredentials,
+    NoCredentials,
+    RegistryCredential,
+)
+from flux_upgrade.adapters.oci.registry_login import RegistryLogin, bearer_challenge
+from flux_upgrade.model.errors import ForbiddenByRegistry, SourceUnavailable
 
 SECRET = "right-horse"
 BASIC = f"Basic {b64encode(f'me:{SECRET}'.encode()).decode()}"

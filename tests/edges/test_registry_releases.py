@@ -18,23 +18,23 @@ from edges.conftest import NOW, Clients
 from edges.loopback import closed_port
 from edges.registries import PASSWORD, USERNAME, htpasswd, push, push_blob, push_manifest, running_registry
 from edges.small_release import member, pack
-from flux_upgrade import cli
-from flux_upgrade.artifact.manifest import MANIFEST_TYPE
-from flux_upgrade.build import build_releases
-from flux_upgrade.edges.cache import DownloadCache
-from flux_upgrade.edges.http import Client
-from flux_upgrade.edges.oci import Repository, open_repository
-from flux_upgrade.edges.registry_releases import Derivation, RegistryReleases
-from flux_upgrade.errors import (
+from flux_upgrade import main
+from flux_upgrade.adapters.http.cache import DownloadCache
+from flux_upgrade.adapters.http.client import Client
+from flux_upgrade.adapters.oci.repository import Repository, open_repository
+from flux_upgrade.adapters.releases.registry import Derivation, RegistryReleases
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.commands.wiring import build_releases
+from flux_upgrade.manifests.derive import at_default_registry, derive
+from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.model.errors import (
     ReleaseNotFound,
     SourceUnavailable,
     UnsupportedRelease,
     UntrustedArchive,
     UsageError,
 )
-from flux_upgrade.manifests.derive import at_default_registry, derive
-from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.settings import Settings
+from flux_upgrade.model.oci.manifest import MANIFEST_TYPE
 from memory import WrittenReleases, rendered
 
 pytestmark = pytest.mark.real_part("docker-registry")
@@ -307,7 +307,7 @@ def test_an_address_that_is_no_repository_s_is_refused_and_not_shown(address: st
 def run(tmp_path: Path, *argv: str) -> tuple[int, str, str]:
     out, err = io.BytesIO(), io.StringIO()
     env = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "PATH": ""}
-    return cli.run(argv, env, out, err), out.getvalue().decode(), err.getvalue()
+    return main.run(argv, env, out, err), out.getvalue().decode(), err.getvalue()
 
 
 def at(registry: str) -> str:

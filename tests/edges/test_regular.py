@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.edges.regular import read_regular
+from flux_upgrade.adapters.local.files import read_regular
 
 
 @pytest.mark.parametrize("length", [0, 1, 99, 100])

@@ -14,15 +14,15 @@ from edges.conftest import Clients
 from edges.loopback import Answer, Loopback, closed_port
 from edges.small_release import FILES, archive, checksums, member
 from edges.test_tags import NO_TAGS
-from flux_upgrade.edges.archive import MAX_COMPRESSED
-from flux_upgrade.edges.cache import DownloadCache
-from flux_upgrade.edges.directory import DirectoryReleases
-from flux_upgrade.edges.github import GitHubReleases, asset_url
-from flux_upgrade.edges.mirror import HttpReleases
-from flux_upgrade.edges.paging import next_page
-from flux_upgrade.edges.registry import FluxManifestsRegistry
-from flux_upgrade.errors import ReleaseNotFound, SourceUnavailable, UntrustedArchive, UsageError
-from flux_upgrade.model import Release
+from flux_upgrade.adapters.http.answers import next_page
+from flux_upgrade.adapters.http.archive import MAX_COMPRESSED
+from flux_upgrade.adapters.http.cache import DownloadCache
+from flux_upgrade.adapters.releases.directory import DirectoryReleases
+from flux_upgrade.adapters.releases.github import GitHubReleases, asset_url
+from flux_upgrade.adapters.releases.mirror import HttpReleases
+from flux_upgrade.adapters.releases.registry import FluxManifestsRegistry
+from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UntrustedArchive, UsageError
+from flux_upgrade.model.versions import Release
 
 
 class Serve(Protocol):

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.edges.files import DirectoryTree
-from flux_upgrade.edges.forges.remotes import Remote
-from flux_upgrade.edges.remote import Author, GitRemote, open_remote
-from flux_upgrade.errors import (
+from flux_upgrade.adapters.git.remote import Author, GitRemote, open_remote
+from flux_upgrade.adapters.git.remotes import Remote
+from flux_upgrade.adapters.local.files import DirectoryTree
+from flux_upgrade.model.errors import (
     FluxUpgradeError,
     ForbiddenByForge,
     ForgeUnavailable,

@@ -4,7 +4,7 @@ from email.utils import formatdate
 
 import pytest
 
-from flux_upgrade.edges import retry
+from flux_upgrade.adapters.http import trouble
 
 NOW = 1_700_000_000.0
 
@@ -30,12 +30,12 @@ NOW = 1_700_000_000.0
     ],
 )
 def test_waits_as_long_as_is_asked(headers: dict[str, str], seconds: float | None) -> None:
-    assert retry.asked_wait(headers, NOW) == seconds
+    assert trouble.asked_wait(headers, NOW) == seconds
 
 
 def test_backs_off_exponentially_with_jitter() -> None:
-    assert [retry.backoff(n, 0.5) for n in (1, 2, 3, 4)] == [0.5, 1.0, 2.0, 4.0]
-    assert retry.backoff(1, 0.0) == 0.25
+    assert [trouble.backoff(n, 0.5) for n in (1, 2, 3, 4)] == [0.5, 1.0, 2.0, 4.0]
+    assert trouble.backoff(1, 0.0) == 0.25
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,9 @@ def test_backs_off_exponentially_with_jitter() -> None:
     ],
 )
 def test_knows_what_is_worth_another_try(status: int, headers: dict[str, str], again: bool) -> None:  # noqa: FBT001
-    assert retry.is_worth_retrying(status, headers) is again
+    assert trouble.is_worth_retrying(status, headers) is again
 
 
 def test_tells_the_time_in_utc() -> None:
-    assert retry.utc(NOW) == "2023-11-14 22:13:20 UTC"
-    assert retry.utc(1e20) == "a time that is no date"
+    assert trouble.utc(NOW) == "2023-11-14 22:13:20 UTC"
+    assert trouble.utc(1e20) == "a time that is no date"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.edges.secret_file import SecretFile
-from flux_upgrade.errors import UsageError, WriteFailed
-from flux_upgrade.hosting import Secret
+from flux_upgrade.adapters.local.secret_file import SecretFile
+from flux_upgrade.model.errors import UsageError, WriteFailed
+from flux_upgrade.model.hosting import Secret
 from git_servers import git, give_away
 
 SECRET = Secret("flux-system", "flux-system", {"password": "pässword\n🔑: 'x' \"y\""})

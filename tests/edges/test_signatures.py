@@ -13,9 +13,9 @@ from edges.conftest import Clients
 from edges.loopback import Answer, Loopback
 from edges.registries import push_manifest
 from edges.test_artifact_registry import PATH, described, opened, push
-from flux_upgrade.artifact.manifest import MANIFEST_TYPE
-from flux_upgrade.edges.oci import INDEX_TYPE
-from flux_upgrade.errors import ForbiddenByRegistry, RegistryUnavailable
+from flux_upgrade.adapters.oci.repository import INDEX_TYPE
+from flux_upgrade.model.errors import ForbiddenByRegistry, RegistryUnavailable
+from flux_upgrade.model.oci.manifest import MANIFEST_TYPE
 
 DIGEST = f"sha256:{'1' * 64}"
 NAME = DIGEST.replace(":", "-")

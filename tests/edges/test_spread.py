@@ -15,8 +15,8 @@ import pytest
 
 from edges import spreading
 from edges.spreading import CHUNK, THINGS, spread_all
-from flux_upgrade.edges.spread import FEWEST, MOST
-from flux_upgrade.errors import Unreadable
+from flux_upgrade.adapters.local.spread import FEWEST, MOST
+from flux_upgrade.model.errors import Unreadable
 
 Alone = Callable[..., Any]
 

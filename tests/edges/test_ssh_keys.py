@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import flux_upgrade
+from flux_upgrade.adapters.local.ssh_keys import generate, read
 from flux_upgrade.bootstrap.known_hosts import fingerprint
-from flux_upgrade.edges.ssh_keys import generate, read
-from flux_upgrade.errors import UsageError
+from flux_upgrade.model.errors import UsageError
 from real_parts import require_program
 
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.edges.tags import not_found, require_tag
-from flux_upgrade.errors import ReleaseNotFound
-from flux_upgrade.versions import is_tag, precedence
+from flux_upgrade.adapters.releases.listing import not_found, require_tag
+from flux_upgrade.model.errors import ReleaseNotFound
+from flux_upgrade.model.text import one_line
+from flux_upgrade.model.versions import is_tag, precedence
 
 ORDERED = [
     "v0.25.2",

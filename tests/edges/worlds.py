@@ -9,14 +9,14 @@ from pathlib import Path
 
 from edges.loopback import Answer, Loopback
 from edges.small_release import archive, checksums, member, pack
-from flux_upgrade.artifact.manifest import CONTENT_TYPE, MANIFEST_TYPE
-from flux_upgrade.edges.cache import DownloadCache
-from flux_upgrade.edges.directory import DirectoryReleases
-from flux_upgrade.edges.github import GitHubReleases
-from flux_upgrade.edges.http import Client
-from flux_upgrade.edges.mirror import HttpReleases
-from flux_upgrade.edges.registry import FluxManifestsRegistry
-from flux_upgrade.ports import Releases
+from flux_upgrade.adapters.http.cache import DownloadCache
+from flux_upgrade.adapters.http.client import Client
+from flux_upgrade.adapters.releases.directory import DirectoryReleases
+from flux_upgrade.adapters.releases.github import GitHubReleases
+from flux_upgrade.adapters.releases.mirror import HttpReleases
+from flux_upgrade.adapters.releases.registry import FluxManifestsRegistry
+from flux_upgrade.model.oci.manifest import CONTENT_TYPE, MANIFEST_TYPE
+from flux_upgrade.model.ports import Releases
 
 GENERATOR = ("pkg/manifestgen/install/install.go", "pkg/manifestgen/install/options.go")
 ASSETS = ("manifests.tar.gz", "checksums")

@@ -8,27 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.kinds import (
-    PIN_KINDS,
-    PinKind,
-    artifact,
-    cli_image,
-    commands,
-    devbox,
-    eksctl,
-    flux_instance,
-    flux_manifests,
-    flux_operator,
-    flux_v1,
-    gardener,
-    helm_chart,
-    other_installers,
-    remote_base,
-    single_controllers,
-    terraform,
-    tool_versions,
-    workflow,
-)
+from flux_upgrade.pins.cli import cli_image, devbox, tool_versions, workflow
+from flux_upgrade.pins.eksctl import pin as eksctl
+from flux_upgrade.pins.flux_instance import pin as flux_instance
+from flux_upgrade.pins.flux_manifests import pin as flux_manifests
+from flux_upgrade.pins.flux_operator import pin as flux_operator
+from flux_upgrade.pins.gardener import pin as gardener
+from flux_upgrade.pins.helm_chart import pin as helm_chart
+from flux_upgrade.pins.own_artifact import pin as artifact
+from flux_upgrade.pins.registry import PIN_KINDS, PinKind
+from flux_upgrade.pins.remote_base import pin as remote_base
+from flux_upgrade.pins.reported import commands, flux_v1, other_installers, single_controllers
+from flux_upgrade.pins.terraform import pin as terraform
 from kind_cases import KindCase, all_cases, carry_out
 from spans import assert_kept_outside
 

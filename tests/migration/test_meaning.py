@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from flux_upgrade.migration.values import Migrated, Move
-from flux_upgrade.resources.use import Place
+from flux_upgrade.impact.api_uses.flux_file import Place
+from flux_upgrade.impact.migrate.result import Migrated, Move
 from migration_cases import MigrationCase, all_cases, migrated
 from written_apis import schema, served
 

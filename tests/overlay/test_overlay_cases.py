@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from built_overlays import Kustomize, evaluated, objects
-from flux_upgrade.overlay.proof import proof
-from flux_upgrade.overlay.values import Verdict
+from flux_upgrade.impact.overlay.proof import proof
+from flux_upgrade.impact.overlay.result import Verdict
 from memory import MemoryTree
 from overlay_cases import OverlayCase, all_cases, write
 from real_parts import require_program

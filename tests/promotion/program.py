@@ -17,8 +17,8 @@ import requests
 
 from edges.registries import push
 from flows import KUSTOMIZATION, manifest
-from flux_upgrade import cli
-from flux_upgrade.ports import Timing
+from flux_upgrade import main
+from flux_upgrade.model.ports import Timing
 from memory_registry import FILE, tar_of
 from real_parts import require_program
 
@@ -76,7 +76,7 @@ class Site:
         """``flux-upgrade COMMAND ADDRESS``."""
         own = () if command == "rollback" else (f"--release-source={self.source}",)
         out, err = io.BytesIO(), io.StringIO()
-        code = cli.run(
+        code = main.run(
             [command, self.address, *self.flags, *own, *more],
             self.env,
             out,

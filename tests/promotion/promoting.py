@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from flows import KUSTOMIZATION, listed, manifest
-from flux_upgrade.artifact.address import Address, parse_address
-from flux_upgrade.plan import Terms
-from flux_upgrade.policy import Answers, Bump, Policy
-from flux_upgrade.promotion.carry_out import ArtifactOutcome, carry_out
-from flux_upgrade.promotion.plan import Clusters, plan_artifact
-from flux_upgrade.promotion.pulled import Means, pull
-from flux_upgrade.upgrade import ManifestPlanner
+from flux_upgrade.artifacts.promote import ArtifactOutcome, carry_out
+from flux_upgrade.artifacts.promotion_plan import Clusters, plan_artifact
+from flux_upgrade.artifacts.pull import Means, pull
+from flux_upgrade.model.oci.reference import Address, parse_address
+from flux_upgrade.planning.manifest_planner import ManifestPlanner
+from flux_upgrade.planning.plan import Terms
+from flux_upgrade.policy.policy import Answers, Bump, Policy
 from memory import MemoryArtifacts, WrittenReleases, regenerator
 from memory_registry import FILE, MemoryRegistry
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from edges.registries import PASSWORD, USERNAME
-from flux_upgrade import cli
-from flux_upgrade.action_yml import OUTPUTS, REPORT_FILE
-from flux_upgrade.errors import NoWayBack
-from flux_upgrade.ports import Timing
+from flux_upgrade import main
+from flux_upgrade.action.action_yml import OUTPUTS, REPORT_FILE
+from flux_upgrade.model.errors import NoWayBack
+from flux_upgrade.model.ports import Timing
 from promotion.program import NOW, Site
 from promotion.protected import filled, protected
 
@@ -68,7 +68,7 @@ def step(site: Site, *, command: str = "upgrade", **inputs: str) -> Step:
         **{f"INPUT_{name.upper().replace('_', '-')}": value for name, value in inputs.items()},
     }
     out, err = io.BytesIO(), io.StringIO()
-    code = cli.run(["action"], env, out, err, Timing(lambda: NOW, lambda _: None, lambda: 0.5))
+    code = main.run(["action"], env, out, err, Timing(lambda: NOW, lambda _: None, lambda: 0.5))
     told = re.findall(r"^(\S+)<<(\S+)\n(.*?)\n?^\2$", (work / "output").read_text(), re.MULTILINE | re.DOTALL)
     report = (work / REPORT_FILE).read_text()
     return Step(

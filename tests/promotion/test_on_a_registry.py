@@ -13,7 +13,7 @@ import pytest
 from edges.faulty_registry import Fault, FaultyRegistry
 from edges.registries import PASSWORD, USERNAME, push_manifest
 from flows import manifest
-from flux_upgrade.errors import (
+from flux_upgrade.model.errors import (
     ForbiddenByRegistry,
     NothingFound,
     NoWayBack,

@@ -7,12 +7,12 @@ from datetime import timedelta
 import pytest
 
 from flows import listed, manifest
-from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.errors import Overtaken, RegistryUnavailable, UntrustedArchive
-from flux_upgrade.kinds.own_artifacts import Successor
-from flux_upgrade.plan import Terms
-from flux_upgrade.promotion.own import PinnedArtifacts
-from flux_upgrade.upgrade import ManifestPlanner
+from flux_upgrade.artifacts.pinned_artifacts import PinnedArtifacts
+from flux_upgrade.model.errors import Overtaken, RegistryUnavailable, UntrustedArchive
+from flux_upgrade.pins.context import Successor
+from flux_upgrade.planning.manifest_planner import ManifestPlanner
+from flux_upgrade.planning.plan import Terms
+from flux_upgrade.policy.decision import Hold, HoldReason
 from memory import MemoryArtifacts
 from memory_registry import FILE, MemoryRegistry
 from promotion.promoting import ADDRESS, NOW, TAGS, files, means, registry

@@ -12,11 +12,11 @@ from datetime import timedelta
 import pytest
 
 from flows import manifest
-from flux_upgrade.artifact import names
-from flux_upgrade.artifact.address import parse_address
-from flux_upgrade.artifact.manifest import CONTENT_TYPE
-from flux_upgrade.decision import HoldReason
-from flux_upgrade.errors import (
+from flux_upgrade.artifacts.promote import ArtifactOutcome
+from flux_upgrade.artifacts.promotion_plan import Clusters
+from flux_upgrade.artifacts.pull import pull
+from flux_upgrade.artifacts.report_text import artifact_text
+from flux_upgrade.model.errors import (
     NothingFound,
     Overtaken,
     RegistryUnavailable,
@@ -25,11 +25,11 @@ from flux_upgrade.errors import (
     UsageError,
     WriteFailed,
 )
-from flux_upgrade.policy import Bump
-from flux_upgrade.promotion.carry_out import ArtifactOutcome
-from flux_upgrade.promotion.plan import Clusters
-from flux_upgrade.promotion.pulled import pull
-from flux_upgrade.report.artifacts import artifact_text
+from flux_upgrade.model.oci import reference as names
+from flux_upgrade.model.oci.manifest import CONTENT_TYPE
+from flux_upgrade.model.oci.reference import parse_address
+from flux_upgrade.policy.decision import HoldReason
+from flux_upgrade.policy.policy import Bump
 from memory_registry import FILE, MemoryRegistry
 from promotion.promoting import ADDRESS, NOW, VERIFYING, files, means, registry, run
 

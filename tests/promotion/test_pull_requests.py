@@ -11,7 +11,7 @@ import pytest
 from convergence.fleet import Fleet, fleet_at, installation
 from convergence.runs import Ran
 from edges.faulty_registry import Fault, FaultyRegistry
-from flux_upgrade.errors import ForbiddenByRegistry
+from flux_upgrade.model.errors import ForbiddenByRegistry
 from promotion.program import Seen, Site
 
 PATH = "clusters/production/flux-source.yaml"

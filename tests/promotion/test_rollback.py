@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from flows import manifest
-from flux_upgrade.decision import HoldReason
-from flux_upgrade.errors import NothingFound, NoWayBack, Overtaken, UsageError
-from flux_upgrade.policy import Bump
-from flux_upgrade.promotion.rollback import Rollback, plan_rollback, roll_back
+from flux_upgrade.artifacts.rollback import Rollback, plan_rollback, roll_back
+from flux_upgrade.model.errors import NothingFound, NoWayBack, Overtaken, UsageError
+from flux_upgrade.policy.decision import HoldReason
+from flux_upgrade.policy.policy import Bump
 from memory_registry import FILE, MemoryRegistry
 from promotion.promoting import ADDRESS, files, registry, run
 

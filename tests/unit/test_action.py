@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from flux_upgrade import action, action_yml
-from flux_upgrade.action_yml import Outcome, gravest
-from flux_upgrade.errors import UsageError
-from flux_upgrade.runner import Runner, runner_of
+from flux_upgrade.action import action_yml, inputs
+from flux_upgrade.action.action_yml import Outcome, gravest
+from flux_upgrade.action.runner import Runner, runner_of
+from flux_upgrade.model.errors import UsageError
 
 RUNNER = runner_of({"GITHUB_WORKSPACE": "/github/workspace", "GITHUB_EVENT_NAME": "schedule"})
 DEFAULTS = {f"INPUT_{each.name.upper()}": each.default for each in action_yml.INPUTS}
@@ -15,8 +15,8 @@ GIVEN = {"INPUT_TOKEN": "t"}
 
 
 def test_the_defaults_are_a_plain_upgrade() -> None:
-    assert action.arguments(DEFAULTS) == ["upgrade", ".", "--pull-request", "--release-source=github"]
-    assert action.arguments({}) == ["upgrade", ".", "--pull-request"]
+    assert inputs.arguments(DEFAULTS) == ["upgrade", ".", "--pull-request", "--release-source=github"]
+    assert inputs.arguments({}) == ["upgrade", ".", "--pull-request"]
 
 
 def test_every_input_becomes_its_argument() -> None:
@@ -50,7 +50,7 @@ def test_every_input_becomes_its_argument() -> None:
         "INPUT_KNOWN-HOSTS": "",
     }
     assert set(env) == set(DEFAULTS)
-    assert action.arguments(env) == [
+    assert inputs.arguments(env) == [
         "upgrade",
         "clusters/a b",
         "--pull-request",
@@ -86,7 +86,7 @@ def test_a_bootstrap_has_inputs_of_its_own() -> None:
         "INPUT_KNOWN-HOSTS": "known_hosts",
         "INPUT_DRY-RUN": "true",
     }
-    assert action.arguments(env) == [
+    assert inputs.arguments(env) == [
         "bootstrap",
         ".",
         "--create-repository",
@@ -108,20 +108,20 @@ def test_a_bootstrap_of_an_artifact_opens_no_pull_request() -> None:
     address = "oci://ghcr.io/octo-org/flux:production"
     env = {"INPUT_MODE": "bootstrap", "INPUT_PATH": address, "INPUT_REGISTRY-USERNAME": "octocat"}
     told = ["bootstrap", ".", "--source=oci", f"--url={address}", "--username=octocat"]
-    assert action.arguments(env) == told
+    assert inputs.arguments(env) == told
 
 
 @pytest.mark.parametrize("name", ["policy", "range", "approve", "promote", "to"])
 def test_what_is_no_input_of_a_bootstrap_is_refused(name: str) -> None:
     value = {"policy": "minor", "promote": "tag"}.get(name, "2.9")
     with pytest.raises(UsageError, match=f"the input {name} is not for mode: bootstrap"):
-        action.arguments({"INPUT_MODE": "bootstrap", f"INPUT_{name.upper()}": value})
+        inputs.arguments({"INPUT_MODE": "bootstrap", f"INPUT_{name.upper()}": value})
 
 
 @pytest.mark.parametrize("name", ["create-repository", "add-workflow", "description", "known-hosts"])
 def test_what_is_for_a_bootstrap_alone_is_refused_elsewhere(name: str) -> None:
     with pytest.raises(UsageError, match=f"the input {name} is for mode: bootstrap alone"):
-        action.arguments({f"INPUT_{name.upper()}": "true"})
+        inputs.arguments({f"INPUT_{name.upper()}": "true"})
 
 
 def test_a_rollback_is_told_about_its_registry_alone() -> None:
@@ -136,7 +136,7 @@ def test_a_rollback_is_told_about_its_registry_alone() -> None:
         "INPUT_RELEASE-SOURCE": "github",
         "INPUT_TO": "v2.8.7-0123456789ab",
     }
-    assert action.arguments(env) == [
+    assert inputs.arguments(env) == [
         "rollback",
         "oci://ghcr.io/octo-org/flux:production",
         "--dry-run",
@@ -162,16 +162,16 @@ def test_a_rollback_is_told_about_its_registry_alone() -> None:
     ],
 )
 def test_what_a_message_says_of_flags_is_said_of_inputs(told: str, shown: str) -> None:
-    assert action.in_inputs(told) == shown
+    assert inputs.in_inputs(told) == shown
 
 
 def test_a_way_back_is_for_a_rollback_alone() -> None:
     with pytest.raises(UsageError, match="for mode: rollback alone"):
-        action.arguments({"INPUT_TO": "v2.8.7-0123456789ab"})
+        inputs.arguments({"INPUT_TO": "v2.8.7-0123456789ab"})
 
 
 def test_plan_is_dry_anyway() -> None:
-    assert action.arguments({"INPUT_MODE": "plan", "INPUT_DRY-RUN": "true"}) == [
+    assert inputs.arguments({"INPUT_MODE": "plan", "INPUT_DRY-RUN": "true"}) == [
         "plan",
         ".",
         "--pull-request",
@@ -190,17 +190,17 @@ def test_plan_is_dry_anyway() -> None:
     ],
 )
 def test_spelling(env: dict[str, str], argument: str) -> None:
-    assert argument in action.arguments(env)
+    assert argument in inputs.arguments(env)
 
 
 @pytest.mark.parametrize("name", [each.name for each in action_yml.INPUTS])
 def test_an_empty_input_is_not_given(name: str) -> None:
-    assert action.arguments({f"INPUT_{name.upper()}": " "}) == ["upgrade", ".", "--pull-request"]
+    assert inputs.arguments({f"INPUT_{name.upper()}": " "}) == ["upgrade", ".", "--pull-request"]
 
 
 @pytest.mark.parametrize("text", ["false", "False", "FALSE", ""])
 def test_what_is_false(text: str) -> None:
-    assert "--dry-run" not in action.arguments({"INPUT_DRY-RUN": text})
+    assert "--dry-run" not in inputs.arguments({"INPUT_DRY-RUN": text})
 
 
 @pytest.mark.parametrize(
@@ -216,14 +216,14 @@ def test_what_is_false(text: str) -> None:
 )
 def test_bad_values_name_the_input(env: dict[str, str], told: str) -> None:
     with pytest.raises(UsageError, match=re.escape(told)) as caught:
-        action.arguments(env)
+        inputs.arguments(env)
     assert caught.value.hint
 
 
 def test_tokens_are_in_no_argument_and_are_not_shown() -> None:
     env = {"INPUT_TOKEN": "ghs_one\n", "INPUT_RELEASE-TOKEN": "ghp_two"}
-    assert not [each for each in action.arguments(env) if "ghs_one" in each or "ghp_two" in each]
-    given = action.secrets(env, RUNNER)
+    assert not [each for each in inputs.arguments(env) if "ghs_one" in each or "ghp_two" in each]
+    given = inputs.secrets(env, RUNNER)
     assert (given.token, given.release_token) == ("ghs_one", "ghp_two")
     assert repr(given) == "Secrets()"
 
@@ -233,17 +233,17 @@ def test_tokens_are_in_no_argument_and_are_not_shown() -> None:
 )
 def test_the_token_of_an_enterprise_server_stays_there(server: str, release_token: str) -> None:
     runner = runner_of({"GITHUB_SERVER_URL": server})
-    assert action.secrets(GIVEN, runner).release_token == release_token
-    assert action.secrets({**GIVEN, "INPUT_RELEASE-TOKEN": "r"}, runner).release_token == "r"
+    assert inputs.secrets(GIVEN, runner).release_token == release_token
+    assert inputs.secrets({**GIVEN, "INPUT_RELEASE-TOKEN": "r"}, runner).release_token == "r"
 
 
 def test_an_unknown_input_is_named_with_the_nearest() -> None:
-    assert action.unknown({**DEFAULTS, "HOME": "/", "INPUT_DRY_RUN": "true"}) == ()
-    assert action.unknown({"INPUT_POLICI": "x", "INPUT_ZZZ": ""}) == (
+    assert inputs.unknown({**DEFAULTS, "HOME": "/", "INPUT_DRY_RUN": "true"}) == ()
+    assert inputs.unknown({"INPUT_POLICI": "x", "INPUT_ZZZ": ""}) == (
         "there is no input 'polici', did you mean 'policy'?",
         "there is no input 'zzz'",
     )
-    assert action.arguments({"INPUT_POLICI": "x"}) == action.arguments({})
+    assert inputs.arguments({"INPUT_POLICI": "x"}) == inputs.arguments({})
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_an_unknown_input_is_named_with_the_nearest() -> None:
     ],
 )
 def test_what_goes_well(event: str, env: dict[str, str]) -> None:
-    action.check({**GIVEN, **env}, RUNNER._replace(event=event), has_checkout=True)
+    inputs.check({**GIVEN, **env}, RUNNER._replace(event=event), has_checkout=True)
 
 
 @pytest.mark.parametrize(
@@ -287,27 +287,27 @@ def test_what_goes_well(event: str, env: dict[str, str]) -> None:
 )
 def test_what_cannot_go_well(env: dict[str, str], runner: Runner, told: str, hint: str) -> None:
     with pytest.raises(UsageError, match=re.escape(told)) as caught:
-        action.check({**GIVEN, **env}, runner, has_checkout=True)
+        inputs.check({**GIVEN, **env}, runner, has_checkout=True)
     assert hint in caught.value.hint
 
 
 def test_a_missing_checkout_is_answered_with_the_lines_to_add() -> None:
     with pytest.raises(UsageError, match="no checkout") as caught:
-        action.check(GIVEN, RUNNER, has_checkout=False)
+        inputs.check(GIVEN, RUNNER, has_checkout=False)
     assert "- uses: actions/checkout@v7" in caught.value.hint
     assert "persist-credentials: false" in caught.value.hint
 
 
 def test_the_workspace_may_be_the_root() -> None:
-    assert action.inside("/", "clusters") == "/clusters"
+    assert inputs.inside("/", "clusters") == "/clusters"
 
 
 def test_a_message_speaks_of_inputs() -> None:
-    assert action.in_inputs("--policy 'x' is not one of; see --release-source=y, --dry-run") == (
+    assert inputs.in_inputs("--policy 'x' is not one of; see --release-source=y, --dry-run") == (
         "input `policy` 'x' is not one of; see input `release-source`=y, input `dry-run`"
     )
-    assert action.in_inputs("leave out `--create-repository`") == "leave out input `create-repository`"
-    assert action.in_inputs("--path-x --base64 --on-conflict --configure") == (
+    assert inputs.in_inputs("leave out `--create-repository`") == "leave out input `create-repository`"
+    assert inputs.in_inputs("--path-x --base64 --on-conflict --configure") == (
         "--path-x --base64 --on-conflict --configure"
     )
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from e2e.runner import pairs
 from flows import fleet
-from flux_upgrade import cli
-from flux_upgrade.ports import Timing
+from flux_upgrade import main
+from flux_upgrade.model.ports import Timing
 
 TOKEN = "ghs_notARealToken"
 
@@ -31,7 +31,7 @@ def test_a_defect_is_a_failure_for_later_steps_too(tmp_path: Path, written_sourc
     }
     out, err = io.BytesIO(), io.StringIO()
     with contextlib.chdir(workspace):
-        code = cli.run(["action"], env, out, err, Timing(_broken, _slept, _broken))
+        code = main.run(["action"], env, out, err, Timing(_broken, _slept, _broken))
     assert code == 1
     assert dict(pairs((tmp_path / "output").read_text())) == {"outcome": "failed"}
     log = out.getvalue().decode()

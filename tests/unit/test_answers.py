@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from flux_upgrade import markers
-from flux_upgrade.answers import APPROVED, REBASE, answers_of, state_of
-from flux_upgrade.decision import HoldReason, Subject
-from flux_upgrade.forge import Branch, Issue, PullRequest, PullState
-from flux_upgrade.policy import Answers, Muted
+from flux_upgrade.model import markers
+from flux_upgrade.model.forge import Branch, Issue, PullRequest, PullState
+from flux_upgrade.policy.decision import HoldReason, Subject
+from flux_upgrade.policy.feedback import APPROVED, REBASE, answers_of, state_of
+from flux_upgrade.policy.policy import Answers, Muted
 from pulls import CLOSED, branch, issue, our_commit, pull, their_commit, told
 
 PATH = "clusters/staging/flux-system/gotk-components.yaml"

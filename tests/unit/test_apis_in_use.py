@@ -8,15 +8,14 @@ from typing import TypeVar
 
 import pytest
 
-from flux_upgrade.apis_in_use import in_use
-from flux_upgrade.config import Config, Group
-from flux_upgrade.edges.spread import spread
-from flux_upgrade.glance import Searched, searched, suspects
+from flux_upgrade.adapters.local.spread import spread
+from flux_upgrade.config.values import Config, Group
+from flux_upgrade.impact.api_scan import Searched, in_use, searched, suspects
+from flux_upgrade.impact.migrate.apis import Apis
+from flux_upgrade.impact.migrate.migrate import migrate
+from flux_upgrade.impact.migrate.schema import Schema
 from flux_upgrade.manifests.crds import Served
-from flux_upgrade.migration.apis import Apis
-from flux_upgrade.migration.migrate import migrate
-from flux_upgrade.migration.schema import Schema
-from flux_upgrade.ports import Spread
+from flux_upgrade.model.ports import Spread
 from memory import MemoryTree
 from migration_cases import MigrationCase, all_cases
 from written_apis import schema, served

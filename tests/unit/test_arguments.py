@@ -4,10 +4,10 @@ import argparse
 
 import pytest
 
-from flux_upgrade.arguments import COMMANDS, build_parser, parse
-from flux_upgrade.arguments_shared import CONFIG, DEFAULT_SOURCE, boolean
-from flux_upgrade.config import PATH
-from flux_upgrade.errors import UsageError
+from flux_upgrade.cli.flags import COMMANDS, build_parser, parse
+from flux_upgrade.cli.flags_shared import CONFIG, DEFAULT_SOURCE, boolean
+from flux_upgrade.config.values import PATH
+from flux_upgrade.model.errors import UsageError
 
 
 def test_every_command_is_declared_and_has_a_line_of_help() -> None:

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from flows import World, listed
-from flux_upgrade.artifact.address import parse_address
-from flux_upgrade.config import Config, Group
-from flux_upgrade.decision import Hold
-from flux_upgrade.errors import (
+from flux_upgrade.clusters.groups import is_seen_to
+from flux_upgrade.config.values import Config, Group
+from flux_upgrade.model.errors import (
     FluxUpgradeError,
     ForbiddenByRegistry,
     Overtaken,
@@ -23,11 +22,12 @@ from flux_upgrade.errors import (
     UnsupportedRelease,
     UntrustedArchive,
 )
-from flux_upgrade.forge import Done, OpenPull, Step
-from flux_upgrade.groups import is_seen_to
-from flux_upgrade.kinds.own_artifacts import Successor
-from flux_upgrade.planning import plan_teams
-from flux_upgrade.results import Action, Result, Round
+from flux_upgrade.model.forge import Done, OpenPull, Step
+from flux_upgrade.model.oci.reference import parse_address
+from flux_upgrade.pins.context import Successor
+from flux_upgrade.planning.planner import plan_teams
+from flux_upgrade.planning.proposal import Action, Result, Round
+from flux_upgrade.policy.decision import Hold
 from memory_forge import MemoryForge
 from own_artifacts import MemoryOwnArtifacts
 

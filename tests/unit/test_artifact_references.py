@@ -2,10 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.artifact.address import Address, parse_address
-from flux_upgrade.errors import UsageError
-from flux_upgrade.kinds.parts.artifact_reference import Reference, names_one
-from flux_upgrade.surroundings.artifact_references import (
+from flux_upgrade.clusters.ownership.artifact_references import (
     Promotion,
     is_verified,
     promotion_of,
@@ -13,6 +10,9 @@ from flux_upgrade.surroundings.artifact_references import (
     remarks_of,
     takes_what_waits,
 )
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.oci.reference import Address, parse_address
+from flux_upgrade.pins.own_artifact.artifact_reference import Reference, names_one
 from memory import MemoryTree
 
 URL = "oci://ghcr.io/acme/flux"

@@ -8,13 +8,14 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from config_reference import BOOTSTRAP_EXAMPLE, schema
 
-from flux_upgrade import config
-from flux_upgrade.bootstrap.flag import Use
-from flux_upgrade.bootstrap.flag_table import FLAGS
-from flux_upgrade.config import BootstrapConfig
-from flux_upgrade.config.documents import BOOTSTRAP_EXAMPLE
-from flux_upgrade.errors import InvalidConfig, UsageError
+from config_files import load
+from flux_upgrade.bootstrap.config_flags import parse_bootstrap_flags
+from flux_upgrade.bootstrap.flag_table import FLAGS, Use
+from flux_upgrade.config.summary import check_report
+from flux_upgrade.config.values import BootstrapConfig
+from flux_upgrade.model.errors import InvalidConfig, UsageError
 
 PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "bootstrap: []": [(1, "bootstrap wants a mapping, not a list")],
@@ -83,13 +84,13 @@ VALID = (
 
 def problems(text: str) -> list[tuple[int, str]]:
     with pytest.raises(InvalidConfig) as caught:
-        config.load(text, "x")
+        load(text, "x")
     lines = [each.split(":", 2) for each in caught.value.message.split("\n")]
     return [(int(line), told.removeprefix(" ")) for _, line, told in lines]
 
 
 def validator() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(config.schema())
+    return jsonschema.Draft202012Validator(schema())
 
 
 def plain(text: str) -> Any:
@@ -109,12 +110,12 @@ def test_what_a_schema_cannot_tell_is_told_too(text: str, told: list[tuple[int, 
 
 @pytest.mark.parametrize("text", VALID)
 def test_the_schema_takes_what_the_loader_takes(text: str) -> None:
-    config.load(text, "x")
+    load(text, "x")
     validator().validate(plain(text))
 
 
 def test_the_file_becomes_values() -> None:
-    loaded = config.load(BOOTSTRAP_EXAMPLE, "x").bootstrap
+    loaded = load(BOOTSTRAP_EXAMPLE, "x").bootstrap
     assert loaded == BootstrapConfig(
         "github",
         "",
@@ -124,29 +125,25 @@ def test_the_file_becomes_values() -> None:
             ("production", {"path": "clusters/production", "network-policy": True}),
         ),
     )
-    assert config.load("", "x").bootstrap is None
+    assert load("", "x").bootstrap is None
 
 
 def test_text_in_quotes_is_no_truth() -> None:
-    loaded = config.load("bootstrap: {flags: {private: 'false'}}", "x").bootstrap
+    loaded = load("bootstrap: {flags: {private: 'false'}}", "x").bootstrap
     assert loaded is not None
     assert loaded.flags == {"private": False}
 
 
 def test_every_flag_is_in_the_schema_or_has_no_place_in_a_file() -> None:
-    properties = config.schema()["$defs"]["bootstrap-flags"]["properties"]
+    properties = schema()["$defs"]["bootstrap-flags"]["properties"]
     left = {flag.name for flag in FLAGS.values() if flag.use is Use.REFUSED or flag.is_secret}
     assert {*properties} | left == {*FLAGS}
     assert not {*properties} & left
 
 
 def test_the_summary_names_the_clusters() -> None:
-    assert config.check_report(config.load(BOOTSTRAP_EXAMPLE, "x"), "x", {}).endswith(
-        "bootstrap: staging, production\n"
-    )
-    assert config.check_report(config.load("bootstrap: {}", "x"), "x", {}).endswith(
-        "bootstrap: one cluster\n"
-    )
+    assert check_report(load(BOOTSTRAP_EXAMPLE, "x"), "x", {}).endswith("bootstrap: staging, production\n")
+    assert check_report(load("bootstrap: {}", "x"), "x", {}).endswith("bootstrap: one cluster\n")
 
 
 @pytest.mark.parametrize(
@@ -162,7 +159,7 @@ def test_the_summary_names_the_clusters() -> None:
     ],
 )
 def test_flags_in_one_text_are_a_mapping_or_words(text: str, flags: dict[str, Any]) -> None:
-    assert config.parse_bootstrap_flags(text, "--flags") == flags
+    assert parse_bootstrap_flags(text, "--flags") == flags
 
 
 @pytest.mark.parametrize(
@@ -182,7 +179,7 @@ def test_flags_in_one_text_are_a_mapping_or_words(text: str, flags: dict[str, An
 )  # fmt: skip
 def test_bad_text_is_refused(text: str, told: str) -> None:
     with pytest.raises(UsageError) as caught:
-        config.parse_bootstrap_flags(text, "--flags")
+        parse_bootstrap_flags(text, "--flags")
     assert caught.value.message.startswith(told)
     assert "hush" not in caught.value.message
 
@@ -190,8 +187,10 @@ def test_bad_text_is_refused(text: str, told: str) -> None:
 def test_a_file_without_the_key_imports_nothing_of_it() -> None:
     program = """
 import sys
-from flux_upgrade import config
-assert config.load("forge: git", "x") == config.Config(forge="git")
+from flux_upgrade.commands.wiring import KEY_READERS
+from flux_upgrade.config.reader import load
+from flux_upgrade.config.values import Config
+assert load("forge: git", "x", KEY_READERS) == Config(forge="git")
 print(*sorted(name for name in sys.modules if name.startswith("flux_upgrade") and "bootstrap" in name), end="")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603 our own program

@@ -8,37 +8,35 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flux_upgrade import config
-from flux_upgrade.arguments import parse
-from flux_upgrade.arguments_bootstrap import given as given_words
-from flux_upgrade.bootstrap.flag import Flag, Kind, Use
-from flux_upgrade.bootstrap.flag_fit import check_version
-from flux_upgrade.bootstrap.flag_table import ELSEWHERE, FLAGS
-from flux_upgrade.bootstrap.flags import Value
+from flux_upgrade.bootstrap.config_flags import parse_bootstrap_flags
+from flux_upgrade.bootstrap.flag_table import ELSEWHERE, FLAGS, Flag, Kind, Use
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, OciOptions, Provider, Source, Team
-from flux_upgrade.bootstrap.validation import FORMS
-from flux_upgrade.errors import UsageError
+from flux_upgrade.bootstrap.validation import FORMS, check_version
+from flux_upgrade.cli.bootstrap_flags import given as given_words
+from flux_upgrade.cli.flags import parse
+from flux_upgrade.config.values import FlagValue
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
-from flux_upgrade.versions import is_tag
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.versions import is_tag
 from parsed_flags import parse_flags
 
-WHOLE: dict[Provider, dict[str, Value]] = {
+WHOLE: dict[Provider, dict[str, FlagValue]] = {
     Provider.GITHUB: {"owner": "o", "repository": "r"},
     Provider.GITLAB: {"owner": "g/s", "repository": "r"},
     Provider.GITEA: {"owner": "o", "repository": "r"},
     Provider.BITBUCKET_SERVER: {"owner": "o", "repository": "r", "hostname": "git.example.com"},
     Provider.GIT: {"url": "ssh://git@example.com/o/r"},
 }
-ARTIFACT: dict[str, Value] = {"url": "oci://registry.example.com/flux:production"}
+ARTIFACT: dict[str, FlagValue] = {"url": "oci://registry.example.com/flux:production"}
 PLAIN = parse_flags(Provider.GITHUB, Source.GIT, WHOLE[Provider.GITHUB])
 
 
-def parsed(flags: dict[str, Value], provider: Provider = Provider.GITHUB) -> BootstrapOptions:
+def parsed(flags: dict[str, FlagValue], provider: Provider = Provider.GITHUB) -> BootstrapOptions:
     return parse_flags(provider, Source.GIT, {**WHOLE[provider], **flags})
 
 
 def problems(
-    flags: dict[str, Value], provider: Provider = Provider.GITHUB, source: Source = Source.GIT
+    flags: dict[str, FlagValue], provider: Provider = Provider.GITHUB, source: Source = Source.GIT
 ) -> list[str]:
     base = WHOLE[provider] if source is Source.GIT else ARTIFACT
     with pytest.raises(UsageError) as caught:
@@ -146,7 +144,7 @@ def test_every_option_can_be_given() -> None:
         ({"components": ["source-controller", "kustomize-controller"]}, {"install": InstallOptions("", components=("source-controller", "kustomize-controller"))}),
     ],
 )  # fmt: skip
-def test_flags_become_options(flags: dict[str, Value], changes: dict[str, Any]) -> None:
+def test_flags_become_options(flags: dict[str, FlagValue], changes: dict[str, Any]) -> None:
     assert parsed(flags) == PLAIN._replace(**changes)
 
 
@@ -217,7 +215,7 @@ def test_an_artifact_has_flags_of_its_own() -> None:
         ("bitbucket-server", {"hostname": ""}, ["bitbucket-server needs --hostname"]),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_told(provider: str, flags: dict[str, Value], told: list[str]) -> None:
+def test_what_cannot_be_is_told(provider: str, flags: dict[str, FlagValue], told: list[str]) -> None:
     assert problems(flags, Provider(provider)) == told
 
 
@@ -300,7 +298,7 @@ def test_the_version_may_be_known_otherwise() -> None:
         ({}, "github", "v0.41.2", "Flux v0.41.2 is older"),
     ],
 )
-def test_a_release_has_what_it_has(flags: dict[str, Value], provider: str, tag: str, told: str) -> None:
+def test_a_release_has_what_it_has(flags: dict[str, FlagValue], provider: str, tag: str, told: str) -> None:
     options = parsed(flags, Provider(provider))
     if not told:
         check_version(options, tag)
@@ -321,7 +319,7 @@ SAME = (
 
 
 @pytest.mark.parametrize(("flags", "provider"), SAME)
-def test_a_mapping_words_and_arguments_give_the_same(flags: dict[str, Value], provider: str) -> None:
+def test_a_mapping_words_and_arguments_give_the_same(flags: dict[str, FlagValue], provider: str) -> None:
     import yaml
 
     texts = {
@@ -329,11 +327,11 @@ def test_a_mapping_words_and_arguments_give_the_same(flags: dict[str, Value], pr
     }
     texts = {name: text.lower() if text in ("True", "False") else text for name, text in texts.items()}
     words = [f"--{name}={text}" for name, text in texts.items()]
-    ways: list[dict[str, Value]] = [
+    ways: list[dict[str, FlagValue]] = [
         flags,
-        dict(config.parse_bootstrap_flags(yaml.safe_dump(flags), "flags")),
-        dict(config.parse_bootstrap_flags(" ".join(words), "flags")),
-        dict(config.parse_bootstrap_flags("\n".join(word.removeprefix("--") for word in words), "flags")),
+        dict(parse_bootstrap_flags(yaml.safe_dump(flags), "flags")),
+        dict(parse_bootstrap_flags(" ".join(words), "flags")),
+        dict(parse_bootstrap_flags("\n".join(word.removeprefix("--") for word in words), "flags")),
         dict(given_words(vars(parse("bootstrap", words)))),
     ]
     first, *others = [parsed(each, Provider(provider)) for each in ways]
@@ -352,7 +350,7 @@ def test_a_mapping_words_and_arguments_give_the_same(flags: dict[str, Value], pr
         (["--provider=git", "--source=oci"], {}),
     ],
 )  # fmt: skip
-def test_arguments_are_taken_as_flux_takes_them(words: list[str], flags: dict[str, Value]) -> None:
+def test_arguments_are_taken_as_flux_takes_them(words: list[str], flags: dict[str, FlagValue]) -> None:
     assert given_words(vars(parse("bootstrap", words))) == flags
 
 
@@ -389,7 +387,9 @@ VALUES = st.one_of(
     st.sampled_from(Provider),
     st.sampled_from(Source),
 )
-def test_any_map_is_options_or_problems(flags: dict[str, Value], provider: Provider, source: Source) -> None:
+def test_any_map_is_options_or_problems(
+    flags: dict[str, FlagValue], provider: Provider, source: Source
+) -> None:
     base = WHOLE[provider] if source is Source.GIT else ARTIFACT
     try:
         options = parse_flags(provider, source, {**base, **flags})

@@ -6,12 +6,12 @@ import base64
 
 import pytest
 
-from flux_upgrade.access import GitHub
-from flux_upgrade.bootstrap_clusters import clusters_of
-from flux_upgrade.build_servers import at_host, known_of_url, servers_of
-from flux_upgrade.edges.forges import remotes
-from flux_upgrade.errors import UsageError
-from flux_upgrade.settings import Settings, parse_settings
+from flux_upgrade.adapters.git import remotes
+from flux_upgrade.bootstrap.clusters import clusters_of
+from flux_upgrade.cli.options import Settings, parse_settings
+from flux_upgrade.commands.wiring_servers import at_host, known_of_url, servers_of
+from flux_upgrade.config.credentials import GitHub
+from flux_upgrade.model.errors import UsageError
 
 ON_A_LAPTOP = {"HOME": "/home/me", "GITHUB_TOKEN": "hush"}
 AT_AN_ENTERPRISE = {

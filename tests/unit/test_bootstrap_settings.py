@@ -2,16 +2,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import config_reference
 import pytest
 
-from flux_upgrade import config
-from flux_upgrade.access import BootstrapSecrets, bootstrap_secrets_of, masked, secrets_of
+from config_files import load
+from flux_upgrade.bootstrap.clusters import clusters_of
 from flux_upgrade.bootstrap.options import Provider, Source
-from flux_upgrade.bootstrap_clusters import clusters_of
-from flux_upgrade.config import BootstrapConfig, documents
-from flux_upgrade.errors import UsageError
-from flux_upgrade.settings import Settings, parse_settings
-from flux_upgrade.settings_bootstrap import BootstrapAsked, BootstrapCluster
+from flux_upgrade.bootstrap.request import BootstrapAsked, BootstrapCluster
+from flux_upgrade.cli.options import Settings, parse_settings
+from flux_upgrade.config.credentials import BootstrapSecrets, bootstrap_secrets_of, masked, secrets_of
+from flux_upgrade.config.values import BootstrapConfig
+from flux_upgrade.model.errors import UsageError
 
 ENV = {"HOME": "/home/me", "PATH": "/bin"}
 REPOSITORY = "--repository=o/r"
@@ -282,7 +283,7 @@ def test_a_cluster_beats_what_is_for_all_and_arguments_beat_both() -> None:
     (alone,) = clusters(found=BootstrapConfig(source="oci", flags={"url": "oci://r.example.com/a:b"}))
     assert (alone.name, alone.options.source) == ("", Source.OCI)
     assert [
-        each.name for each in clusters(found=config.load(documents.BOOTSTRAP_EXAMPLE, "x").bootstrap)
+        each.name for each in clusters(found=load(config_reference.BOOTSTRAP_EXAMPLE, "x").bootstrap)
     ] == ["staging", "production"]
 
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import yaml
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.surroundings import json5
-from flux_upgrade.surroundings.bots import remarks
-from flux_upgrade.surroundings.globs import matches
-from flux_upgrade.surroundings.writers import Writer, hold, remark, writer_in
+from flux_upgrade.clusters.ownership import bot_config
+from flux_upgrade.clusters.ownership.bot_config import matches
+from flux_upgrade.clusters.ownership.bots import remarks
+from flux_upgrade.clusters.ownership.ownership import Writer, hold, remark, writer_in
+from flux_upgrade.model.errors import Unreadable
 from memory import MemoryTree
 
 PATH = "clusters/a/flux-system/gotk-components.yaml"
@@ -330,7 +330,7 @@ y"}""", {"a": 'it\'s "so"', "b": "xy"}),
     ],
 )  # fmt: skip
 def test_json5(text: str, value: object) -> None:
-    assert json5.loads(text) == value
+    assert bot_config.loads(text) == value
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_json5(text: str, value: object) -> None:
 )
 def test_what_is_no_json5(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        json5.loads(text)
+        bot_config.loads(text)
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import pytest
 
-from flux_upgrade.breaks.find import find, gates_in
-from flux_upgrade.breaks.row import Found, Row, Span, has_reached
-from flux_upgrade.breaks.table import ROWS
-from flux_upgrade.resources import scan
-from flux_upgrade.versions import is_tag
+from flux_upgrade.impact.api_uses import scan
+from flux_upgrade.impact.behaviour.find import find, gates_in
+from flux_upgrade.impact.behaviour.row import Found, Row, Span, has_reached
+from flux_upgrade.impact.behaviour.table import ROWS
+from flux_upgrade.model.versions import is_tag
 
 PARAMETERS = [pytest.param(row, id=row.slug) for row in ROWS]
 GROUPS = ("helm.toolkit.fluxcd.io",)

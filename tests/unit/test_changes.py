@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 import written_release
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.manifests.changes.compare import changes
-from flux_upgrade.manifests.changes.told import lines
-from flux_upgrade.manifests.changes.values import Changes, Content
+from flux_upgrade.impact.diff.changes import Changes
+from flux_upgrade.impact.diff.compare import changes
+from flux_upgrade.impact.diff.sentences import lines
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.markdown import bullets, code
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.markdown import bullets, code
+from flux_upgrade.policy.decision import Content
 from memory import rendered
 
 CASES = sorted(Path(__file__).resolve().parent.parent.joinpath("changes").iterdir())

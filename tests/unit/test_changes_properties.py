@@ -15,13 +15,13 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.manifests.changes.compare import changes
-from flux_upgrade.manifests.changes.schemas import fields
-from flux_upgrade.manifests.changes.told import lines
-from flux_upgrade.manifests.changes.values import TIGHTENED, Changes
+from flux_upgrade.impact.diff.changes import TIGHTENED, Changes
+from flux_upgrade.impact.diff.compare import changes
+from flux_upgrade.impact.diff.crds import fields
+from flux_upgrade.impact.diff.sentences import lines
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.model.errors import Unreadable
 from memory import rendered
 from mutation import mutate
 

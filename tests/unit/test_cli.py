@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import written_release
 
-from flux_upgrade import cli
+from flux_upgrade import main
 from flux_upgrade.manifests.options import InstallOptions
 from memory import rendered
 
@@ -19,7 +19,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def run(*argv: str, env: dict[str, str] | None = None) -> tuple[int, str, str]:
     out, err = io.BytesIO(), io.StringIO()
-    code = cli.run(argv, {"PATH": "", **(env or {})}, out, err)
+    code = main.run(argv, {"PATH": "", **(env or {})}, out, err)
     return code, out.getvalue().decode(), err.getvalue()
 
 
@@ -102,13 +102,13 @@ def test_an_unexpected_error_is_one_line_without_the_token(tmp_path: Path) -> No
             return super().get(key, "") or default
 
     out, err = io.BytesIO(), io.StringIO()
-    assert cli.run(["inspect", str(tmp_path)], Broken(GITHUB_TOKEN="sesame"), out, err) == 1
+    assert main.run(["inspect", str(tmp_path)], Broken(GITHUB_TOKEN="sesame"), out, err) == 1
     assert "unexpected: RuntimeError" in err.getvalue()
     assert "sesame" not in err.getvalue()
     assert "Traceback" not in err.getvalue()
     err = io.StringIO()
     broken = Broken(GITHUB_TOKEN="sesame", FLUX_UPGRADE_DEBUG="1")
-    assert cli.run(["inspect", str(tmp_path)], broken, out, err) == 1
+    assert main.run(["inspect", str(tmp_path)], broken, out, err) == 1
     assert "Traceback" in err.getvalue()
     assert "sesame" not in err.getvalue()
 

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from flux_upgrade.clusters import Cluster, Member, clusters_of, is_named
-from flux_upgrade.drift import drift_of
-from flux_upgrade.kinds import World, discover_pins, gotk
-from flux_upgrade.plan import Found
-from flux_upgrade.surroundings.syncs import syncs
+from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of, is_named
+from flux_upgrade.clusters.groups import drift_of
+from flux_upgrade.clusters.ownership.flux_syncs import syncs
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.discover import discover_pins
+from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.pins.pin import Found
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, regenerator
 from pinned import artifact, base, instance, sync, terraform, tools, vendored, workflow
 
@@ -20,7 +22,7 @@ USING = regenerator()
 def clusters(files: Mapping[str, str]) -> tuple[Cluster, ...]:
     tree = MemoryTree({path: text.encode() for path, text in files.items()})
     world = World(tree, USING, MemoryArtifacts(), MemoryCharts())
-    found: list[Found] = [*gotk.find(tree, USING), *discover_pins(world)]
+    found: list[Found] = [*pin.find(tree, USING), *discover_pins(world)]
     return clusters_of((Member(each, each.path) for each in found if not is_named(each)), lambda: syncs(tree))
 
 

@@ -4,11 +4,12 @@ import time
 
 import pytest
 
-from flux_upgrade.errors import UnsupportedPin
-from flux_upgrade.kinds import PinKind, commands, flux_v1, other_installers, single_controllers
-from flux_upgrade.kinds.pin import Pin, SourceFile
-from flux_upgrade.kinds.world import World
 from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.model.errors import UnsupportedPin
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.pin import Pin, SourceFile
+from flux_upgrade.pins.registry import PinKind
+from flux_upgrade.pins.reported import commands, flux_v1, other_installers, single_controllers
 from kind_cases import ListedReleases
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 

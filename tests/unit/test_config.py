@@ -8,17 +8,20 @@ from typing import Any
 
 import pytest
 import yaml
+from config_reference import EXAMPLE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flux_upgrade import config
-from flux_upgrade.config import Config, Group, Migrate, Overrides
-from flux_upgrade.config.documents import EXAMPLE
+import config_files
+from flux_upgrade.config import reader
 from flux_upgrade.config.keys import TOP
-from flux_upgrade.constraint import Constraint
-from flux_upgrade.errors import InvalidConfig
-from flux_upgrade.manifests.changes.values import Content
-from flux_upgrade.policy import Bump, Pending
+from flux_upgrade.config.summary import check_report
+from flux_upgrade.config.values import PATH, Config, Group, Migrate, Overrides, overridden
+from flux_upgrade.config.values import slug as slug_of
+from flux_upgrade.model.errors import InvalidConfig
+from flux_upgrade.policy.decision import Content
+from flux_upgrade.policy.policy import Bump, Pending
+from flux_upgrade.policy.semver_range import Constraint
 
 WHOLE = """\
 policy: minor
@@ -59,7 +62,7 @@ groups:
 
 
 def load(text: str) -> Config:
-    return config.load(text, config.PATH)
+    return config_files.load(text, PATH)
 
 
 def test_every_key_is_read() -> None:
@@ -186,7 +189,7 @@ RANGE = Constraint("2.x")
     ],
 )
 def test_explicit_inputs_beat_the_file(text: str, asked: dict[str, Any], expected: tuple[Bump, str]) -> None:
-    changed = config.overridden(load(f"{text}\ngroups: {{a: {{paths: [a]}}}}"), Overrides(**asked))
+    changed = overridden(load(f"{text}\ngroups: {{a: {{paths: [a]}}}}"), Overrides(**asked))
     for group in (changed.default, *changed.groups):
         policy = group.policy
         assert (policy.bump, policy.range.text if policy.range else "") == expected
@@ -196,7 +199,7 @@ def test_explicit_flags_are_added_to_those_of_the_file() -> None:
     loaded = load(
         "flags: {log-level: debug, network-policy: false}\ngroups: {a: {paths: [a], flags: {log-level: error}}}"
     )
-    changed = config.overridden(loaded, Overrides(flags={"network-policy": "true"}))
+    changed = overridden(loaded, Overrides(flags={"network-policy": "true"}))
     assert changed.default.flags == {"log-level": "debug", "network-policy": "true"}
     assert changed.groups[0].flags == {"log-level": "error", "network-policy": "true"}
     assert changed.groups[0].paths == ("a",)
@@ -204,16 +207,16 @@ def test_explicit_flags_are_added_to_those_of_the_file() -> None:
 
 @pytest.mark.parametrize("asked", [True, False])
 def test_whether_images_are_looked_for_is_asked_for_everywhere(*, asked: bool) -> None:
-    changed = config.overridden(load(WHOLE), Overrides(check_images=asked))
+    changed = overridden(load(WHOLE), Overrides(check_images=asked))
     assert {each.check_images for each in (changed.default, *changed.groups)} == {asked}
 
 
 def test_what_an_upgrade_means_is_asked_for_everywhere() -> None:
     asked = Overrides(migrate=Migrate.BEFORE, ladder=True, scan=("infra",), kubernetes="1.35")
-    changed = config.overridden(load(WHOLE), asked)
+    changed = overridden(load(WHOLE), asked)
     for each in (changed.default, *changed.groups):
         assert (each.migrate, each.ladder, each.scan, each.kubernetes) == asked[4:]
-    staging = config.overridden(load(WHOLE), Overrides(ladder=False)).groups[0]
+    staging = overridden(load(WHOLE), Overrides(ladder=False)).groups[0]
     assert (staging.migrate, staging.ladder, staging.kubernetes) == (Migrate.OFF, False, "v1.33.4")
 
 
@@ -245,7 +248,7 @@ def test_a_version_of_kubernetes_is_taken_as_it_is_written(version: str, quote: 
 
 def test_nothing_asked_changes_nothing() -> None:
     loaded = load(WHOLE)
-    assert config.overridden(loaded, Overrides()) is loaded
+    assert overridden(loaded, Overrides()) is loaded
 
 
 @pytest.mark.parametrize(
@@ -253,12 +256,12 @@ def test_nothing_asked_changes_nothing() -> None:
     [("staging", "staging"), ("Team.A_x", "team-a-x"), ("clusters/a b", "clusters-a-b"), ("-.x..", "x")],
 )
 def test_a_slug_can_stand_in_a_branch(name: str, slug: str) -> None:
-    assert config.slug(name) == slug
+    assert slug_of(name) == slug
 
 
 def test_the_summary_says_what_the_file_means() -> None:
     assert (
-        config.check_report(load(WHOLE), config.PATH, {})
+        check_report(load(WHOLE), PATH, {})
         == """\
 .github/flux-upgrade.yaml: no problem
 group staging: one pull request for clusters/staging-*/**
@@ -308,7 +311,7 @@ forge: gitea
 """
     )
     assert (
-        config.check_report(load(""), "x", {})
+        check_report(load(""), "x", {})
         == """\
 x: no problem
 all installations: a pull request each
@@ -322,7 +325,7 @@ branches: flux-upgrade/…
 
 def test_the_summary_says_what_each_group_matches() -> None:
     matches = {"staging": ["  matches:", "    clusters/staging-1"], "": ["  matches:", "    lab"]}
-    lines = config.check_report(load(WHOLE), "x", matches, verdict="fine").splitlines()
+    lines = check_report(load(WHOLE), "x", matches, verdict="fine").splitlines()
     assert lines[:5] == [
         "x: fine",
         "group staging: one pull request for clusters/staging-*/**",
@@ -336,11 +339,11 @@ def test_the_summary_says_what_each_group_matches() -> None:
 
 @pytest.mark.parametrize("text", ["", "policy: patch\n", "groups:\n", "groups: {}\n"])
 def test_a_file_without_groups_has_no_lines_of_them(text: str) -> None:
-    assert config.lines_of_groups(text) == {}
+    assert reader.lines_of_groups(text) == {}
 
 
 def test_every_group_has_a_line() -> None:
-    assert config.lines_of_groups(WHOLE) == {
+    assert reader.lines_of_groups(WHOLE) == {
         name: WHOLE.splitlines().index(f"  {name}:") + 1 for name in ("staging", "production")
     }
 
@@ -348,7 +351,8 @@ def test_every_group_has_a_line() -> None:
 def test_a_run_without_a_config_file_reads_no_yaml_and_no_patterns() -> None:
     program = """
 import sys
-from flux_upgrade.config import Config, Overrides, applied, overridden
+from flux_upgrade.config.flags import applied
+from flux_upgrade.config.values import Config, Overrides, overridden
 config = Config()
 assert config.group_of("a") is None and not config.is_ignored("a")
 overridden(config, Overrides())
@@ -388,7 +392,7 @@ def test_any_text_is_a_config_or_a_list_of_problems(text: str) -> None:
     except InvalidConfig as error:
         for problem in error.message.split("\n"):
             path, line, told = problem.split(":", 2)
-            assert path == config.PATH
+            assert path == PATH
             # YAML ends lines at these characters, too.
             assert 1 <= int(line) <= len(re.findall("[\n\r\x85\u2028\u2029]", text)) + 2
             assert told.isprintable()

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from flows import fleet
-from flux_upgrade import cli
-from flux_upgrade.errors import InvalidConfig
+from flux_upgrade import main
+from flux_upgrade.model.errors import InvalidConfig
 
 CONFIG = b"groups:\n  production: {paths: ['clusters/prod/**']}\n"
 FLEET = fleet({"clusters/production": "v2.8.8"})
@@ -22,7 +22,7 @@ def check(
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_bytes(content)
     out, err = io.BytesIO(), io.StringIO()
-    code = cli.run(["config", "check", str(root / file)], {}, out, err)
+    code = main.run(["config", "check", str(root / file)], {}, out, err)
     return code, out.getvalue().decode(), err.getvalue()
 
 

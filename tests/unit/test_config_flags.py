@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade import config
-from flux_upgrade.config.flags import MEANINGS, REFUSED
-from flux_upgrade.errors import UsageError
+from flux_upgrade.config.flags import MEANINGS, REFUSED, applied
+from flux_upgrade.config.reader import parse_flags
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
+from flux_upgrade.model.errors import UsageError
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
     ],
 )
 def test_flags_are_a_mapping_or_words(text: str, flags: dict[str, str]) -> None:
-    assert config.parse_flags(text, "--flags") == flags
+    assert parse_flags(text, "--flags") == flags
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_flags_are_a_mapping_or_words(text: str, flags: dict[str, str]) -> None:
 )
 def test_bad_flags_are_refused(text: str, told: str) -> None:
     with pytest.raises(UsageError) as caught:
-        config.parse_flags(text, "--flags")
+        parse_flags(text, "--flags")
     assert caught.value.message.startswith(told)
     assert "docs/reference/config.md" in caught.value.hint
 
@@ -106,4 +106,4 @@ BEFORE = InstallOptions(
     ],
 )
 def test_flags_change_what_was_recovered_and_nothing_else(text: str, after: InstallOptions) -> None:
-    assert config.applied(config.parse_flags(text, "x"), BEFORE) == after
+    assert applied(parse_flags(text, "x"), BEFORE) == after

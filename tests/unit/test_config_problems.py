@@ -10,10 +10,10 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from config_reference import EXAMPLE, reference, schema
 
-from flux_upgrade import config
-from flux_upgrade.config.documents import EXAMPLE
-from flux_upgrade.errors import InvalidConfig
+from config_files import load
+from flux_upgrade.model.errors import InvalidConfig
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 EMPTY_GROUP = "groups:\n  a: {paths: [a]}\n"
@@ -304,7 +304,7 @@ VALID = (
 
 def problems(text: str) -> list[tuple[int, str]]:
     with pytest.raises(InvalidConfig) as caught:
-        config.load(text, "x.yaml")
+        load(text, "x.yaml")
     lines = [each.split(":", 2) for each in caught.value.message.split("\n")]
     assert {path for path, _, _ in lines} == {"x.yaml"}
     assert "docs/reference/config.md" in caught.value.hint
@@ -328,11 +328,11 @@ def test_every_problem_beyond_the_schema_is_told_too(text: str, expected: list[t
 
 @pytest.mark.parametrize("text", VALID)
 def test_a_valid_file_is_read(text: str) -> None:
-    config.load(text, "x.yaml")
+    load(text, "x.yaml")
 
 
 def validator() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(config.schema())
+    return jsonschema.Draft202012Validator(schema())
 
 
 def plain(text: str) -> Any:
@@ -357,8 +357,8 @@ def test_the_schema_refuses_what_the_loader_refuses(text: str) -> None:
 
 
 def test_the_schema_is_one() -> None:
-    jsonschema.Draft202012Validator.check_schema(config.schema())
-    assert "$id" not in config.schema()
+    jsonschema.Draft202012Validator.check_schema(schema())
+    assert "$id" not in schema()
 
 
 PREFIXES = (
@@ -386,13 +386,13 @@ def test_a_branch_prefix_is_one_that_git_takes(prefix: str) -> None:
         ]
         assert not validator().is_valid(plain(text))
     else:
-        assert config.load(text, "x").branch_prefix == prefix
+        assert load(text, "x").branch_prefix == prefix
         validator().validate(plain(text))
 
 
 def test_merging_aliases_again_and_again_takes_no_time() -> None:
     levels = "".join(f"  g{n + 1}: &g{n + 1} {{<<: [{', '.join([f'*g{n}'] * 9)}]}}\n" for n in range(40))
-    loaded = config.load(f"groups:\n  g0: &g0 {{paths: [a]}}\n{levels}", "x")
+    loaded = load(f"groups:\n  g0: &g0 {{paths: [a]}}\n{levels}", "x")
     assert {group.paths for group in loaded.groups} == {("a",)}
 
 
@@ -402,6 +402,6 @@ def test_a_message_is_no_longer_than_a_person_reads() -> None:
 
 
 def test_the_published_documents_are_current() -> None:
-    assert json.loads((REFERENCE / "config.schema.json").read_text(encoding="utf-8")) == config.schema()
-    assert config.reference() in (REFERENCE / "config.md").read_text(encoding="utf-8")
-    assert EXAMPLE in config.reference()
+    assert json.loads((REFERENCE / "config.schema.json").read_text(encoding="utf-8")) == schema()
+    assert reference() in (REFERENCE / "config.md").read_text(encoding="utf-8")
+    assert EXAMPLE in reference()

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flux_upgrade.constraint import Constraint
-from flux_upgrade.errors import UsageError
-from flux_upgrade.versions import Version
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.versions import Version
+from flux_upgrade.policy.semver_range import Constraint
 
 LISTED = (
     "0.2.9 0.3.0 0.3.9 0.41.2 1.0.0 2.0.0-rc.1 2.0.0 2.5.1 2.6.0 2.6.4 2.7.0-rc.2 2.7.0 2.7.5 2.8.0-rc.1 "

@@ -4,12 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from flux_upgrade import markers, pull_request
-from flux_upgrade.answers import APPROVED, REBASE, issue_of
-from flux_upgrade.config import Group
-from flux_upgrade.converge import Convergence, converge, converge_without, instead_of_draft
-from flux_upgrade.decision import Subject
-from flux_upgrade.forge import (
+from flux_upgrade.config.values import Group
+from flux_upgrade.model import markers
+from flux_upgrade.model.forge import (
     ClosePull,
     Extras,
     OpenIssue,
@@ -20,7 +17,11 @@ from flux_upgrade.forge import (
     UpdateIssue,
     UpdatePull,
 )
-from flux_upgrade.proposal import Proposal, Surroundings
+from flux_upgrade.planning.proposal import Proposal, Surroundings
+from flux_upgrade.policy.decision import Subject
+from flux_upgrade.policy.feedback import APPROVED, REBASE, issue_of
+from flux_upgrade.pullrequests import text
+from flux_upgrade.pullrequests.reconcile import Convergence, converge, converge_without, instead_of_draft
 from memory_forge import MemoryForge
 from planned import change_of
 from replacing import replace
@@ -269,9 +270,7 @@ def _status_lost(forge: MemoryForge) -> None:
 
 def _status_red(forge: MemoryForge) -> None:
     head = forge.heads[BRANCH]
-    forge.commits[head] = replace(
-        forge.commits[head], statuses={pull_request.status(DRAFT).context: "failure"}
-    )
+    forge.commits[head] = replace(forge.commits[head], statuses={text.status(DRAFT).context: "failure"})
 
 
 def _branch_gone(forge: MemoryForge) -> None:
@@ -340,7 +339,7 @@ def test_another_target_makes_the_commit_anew() -> None:
     found = to(forge, NEXT)
     assert told(found) == "update commit title body status"
     take(forge, found)
-    assert forge.pulls[1][1].title == pull_request.title(NEXT, AROUND)
+    assert forge.pulls[1][1].title == text.title(NEXT, AROUND)
     assert forge.trees[forge.heads[BRANCH]][PATH] == change_of(NEXT.upgrades[0][1]).new
 
 
@@ -481,9 +480,7 @@ def test_a_pull_request_that_is_not_ours_is_not_closed() -> None:
     forge = forge_for()
     head = forge.push(BRANCH, {"a.txt": b"mine\n"})
     forge.take(
-        OpenPull(
-            BRANCH, "main", head, None, "Mine", "By hand.", is_draft=False, status=pull_request.status(DRAFT)
-        )
+        OpenPull(BRANCH, "main", head, None, "Mine", "By hand.", is_draft=False, status=text.status(DRAFT))
     )
     found = without(forge)
     assert (found.steps, found.pull is not None) == ((), True)

@@ -9,7 +9,6 @@ import pytest
 import written_release
 
 from derived import differences, generator_of, option_sets, published, published_components
-from flux_upgrade.errors import UnsupportedRelease, UntrustedArchive
 from flux_upgrade.manifests.derive import at_default_registry, derive
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.evidence import rules_for
@@ -17,7 +16,8 @@ from flux_upgrade.manifests.generators import GENERATORS, Generator
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Verdict, prove
 from flux_upgrade.manifests.render import render
-from flux_upgrade.model import ReleaseManifests
+from flux_upgrade.model.errors import UnsupportedRelease, UntrustedArchive
+from flux_upgrade.model.versions import ReleaseManifests
 from memory import NoFlux, WrittenReleases, regenerator
 
 TAG = "v2.9.4"

@@ -3,17 +3,18 @@ from __future__ import annotations
 import pytest
 
 from flows import manifest
-from flux_upgrade import fitness
-from flux_upgrade.decision import HoldReason
-from flux_upgrade.errors import Downgrade, Unproved, Unreadable
-from flux_upgrade.kinds import Installation, gotk
+from flux_upgrade.model.errors import Downgrade, Unproved, Unreadable
+from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.pins.pin import Installation
+from flux_upgrade.planning import eligibility
+from flux_upgrade.policy.decision import HoldReason
 from memory import MemoryTree, regenerator
 
 IMAGE = b"ghcr.io/fluxcd/source-controller:v1.8.7"
 
 
 def installation(content: bytes) -> Installation:
-    (found,) = gotk.find(MemoryTree({"gotk-components.yaml": content}), regenerator())
+    (found,) = pin.find(MemoryTree({"gotk-components.yaml": content}), regenerator())
     return found
 
 
@@ -36,7 +37,7 @@ def bumped(image: bytes) -> Installation:
     ids=["broken", "of a release that is not there", "exact", "edited"],
 )
 def test_what_cannot_be_proved_can_go_nowhere(content: bytes, reason: HoldReason | None) -> None:
-    hold = fitness.unfit(installation(content))
+    hold = eligibility.unfit(installation(content))
     assert (hold.reason if hold else None) is reason
     if hold is not None:
         assert hold.error in (Unreadable, Unproved)
@@ -58,7 +59,7 @@ def test_what_cannot_be_proved_can_go_nowhere(content: bytes, reason: HoldReason
     ids=["as released", "header", "no header", "labels", "image behind", "image ahead", "own image"],
 )
 def test_what_stands_around_a_body_may_be_behind_it(content: bytes, *, is_behind: bool) -> None:
-    assert fitness.is_behind(installation(content), "v2.8.7") is is_behind
+    assert eligibility.is_behind(installation(content), "v2.8.7") is is_behind
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_what_stands_around_a_body_may_be_behind_it(content: bytes, *, is_behind
 def test_no_controller_goes_backwards(image: bytes, target: str, told: str, remedy: str) -> None:
     found = bumped(image)
     for asked in (False, True):
-        hold = fitness.ahead(found, target, regenerator(), asked=asked)
+        hold = eligibility.ahead(found, target, regenerator(), asked=asked)
         if not told:
             assert hold is None
             continue
@@ -102,14 +103,14 @@ def test_no_controller_goes_backwards(image: bytes, target: str, told: str, reme
 
 
 def test_a_controller_that_is_ahead_is_named() -> None:
-    assert fitness.ahead_controllers(installation(PLAIN)) == []
-    assert fitness.ahead_controllers(bumped(b"ghcr.io/fluxcd/source-controller:v1.9.3")) == [
+    assert eligibility.ahead_controllers(installation(PLAIN)) == []
+    assert eligibility.ahead_controllers(bumped(b"ghcr.io/fluxcd/source-controller:v1.9.3")) == [
         "source-controller runs v1.9.3, newer than v1.8.7 of the release"
     ]
 
 
 def test_an_older_release_is_a_downgrade() -> None:
-    hold = fitness.downgrade("v2.9.4", "v2.8.8")
+    hold = eligibility.downgrade("v2.9.4", "v2.8.8")
     assert (hold.reason, hold.error) == (HoldReason.DOWNGRADE, Downgrade)
     assert "v2.9.4" in hold.detail
     assert "v2.8.8" in hold.detail

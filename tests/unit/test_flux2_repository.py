@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flux_upgrade.kinds.parts.flux2_repository import is_installation, judge, parse
-from flux_upgrade.kinds.pin import Standing
+from flux_upgrade.pins.formats.flux2_repository import is_installation, judge, parse
+from flux_upgrade.pins.pin import Standing
 
 TAGGED = (
     "github.com/fluxcd/flux2/manifests/install?ref=v2.9.4",

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from flux_upgrade.errors import SourceUnavailable
-from flux_upgrade.kinds import remote_base
-from flux_upgrade.kinds.pin import SourceFile, Standing
-from flux_upgrade.kinds.world import World
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.model import Release
+from flux_upgrade.model.errors import SourceUnavailable
+from flux_upgrade.model.versions import Release
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.pin import SourceFile, Standing
+from flux_upgrade.pins.remote_base import pin as remote_base
 from kind_cases import ListedReleases
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 

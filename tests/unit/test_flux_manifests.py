@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from flux_upgrade.errors import SourceUnavailable, UntrustedArchive
-from flux_upgrade.kinds import flux_manifests
-from flux_upgrade.kinds.parts.flux_manifests_reading import lets_through
-from flux_upgrade.kinds.pin import Pin, SourceFile, Standing
-from flux_upgrade.kinds.world import World
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.model import Release
+from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
+from flux_upgrade.model.versions import Release
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.flux_manifests import pin as flux_manifests
+from flux_upgrade.pins.flux_manifests.registry_contents import lets_through
+from flux_upgrade.pins.pin import Pin, SourceFile, Standing
 from kind_cases import TAGS, ListedReleases
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 

@@ -7,13 +7,19 @@ from pathlib import Path
 import pytest
 
 from flows import fleet, manifest, path_in
-from flux_upgrade.commands.gathering import gather
-from flux_upgrade.config import PATH as CONFIG
-from flux_upgrade.config import Migrate
-from flux_upgrade.errors import FluxUpgradeError, InvalidConfig, NothingFound, SourceUnavailable, UsageError
-from flux_upgrade.planning import Gathered, plan_teams
-from flux_upgrade.policy import Bump
-from flux_upgrade.settings import parse_settings
+from flux_upgrade.cli.options import parse_settings
+from flux_upgrade.commands.read import gather
+from flux_upgrade.config.values import PATH as CONFIG
+from flux_upgrade.config.values import Migrate
+from flux_upgrade.model.errors import (
+    FluxUpgradeError,
+    InvalidConfig,
+    NothingFound,
+    SourceUnavailable,
+    UsageError,
+)
+from flux_upgrade.planning.planner import Gathered, plan_teams
+from flux_upgrade.policy.policy import Bump
 
 TERRAFORM = b'resource "flux_bootstrap_git" "x" {\n  path    = "clusters/a"\n  version = var.flux\n}\n'
 

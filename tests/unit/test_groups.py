@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flux_upgrade.config import Config, Group, slug
-from flux_upgrade.groups import Team, assign, branch_name
-from flux_upgrade.kinds import Installation
+from flux_upgrade.clusters.groups import Team, assign, branch_name
+from flux_upgrade.config.values import Config, Group, slug
 from flux_upgrade.manifests.proof import Proof, Verdict
+from flux_upgrade.pins.pin import Installation
 from real_parts import require_program
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from flux_upgrade.kinds.formats import hcl, hcl_json
-from flux_upgrade.kinds.formats.hcl import Attribute, Block
-from flux_upgrade.textedit import decoded
+from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.pins.formats import hcl, hcl_json
+from flux_upgrade.pins.formats.hcl import Attribute, Block
 
 TEXT = """\ufeff# a comment, "quoted"
 terraform {

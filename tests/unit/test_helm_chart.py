@@ -6,14 +6,14 @@ from contextlib import suppress
 
 import pytest
 
-from flux_upgrade.errors import FluxUpgradeError, ReleaseNotFound, SourceUnavailable, UnsupportedPin
-from flux_upgrade.kinds import helm_chart
-from flux_upgrade.kinds.parts import chart_index
-from flux_upgrade.kinds.parts.chart_place import joined
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing
-from flux_upgrade.kinds.world import World
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.textedit import decoded, edited, encoded
+from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound, SourceUnavailable, UnsupportedPin
+from flux_upgrade.model.text_edit import decoded, edited, encoded
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.helm_chart import index
+from flux_upgrade.pins.helm_chart import pin as helm_chart
+from flux_upgrade.pins.objects.chart_place import joined
+from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, Standing
 from kind_cases import KindCase, ListedReleases, all_cases
 from memory import MemoryArtifacts, MemoryTree, NoFlux
 from mutation import mutate
@@ -137,7 +137,7 @@ def test_a_pin_that_states_nothing_is_not_changed() -> None:
     ],
 )
 def test_a_version_is_spelled_like_the_one_before(text: str, chart: str, written: str) -> None:
-    assert chart_index.exactly(text, chart) == written
+    assert index.exactly(text, chart) == written
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_version_is_spelled_like_the_one_before(text: str, chart: str, written
     [("2.9.4", "v2.9.4"), ("v2.9.4", "v2.9.4"), ("0.41.2", "v0.41.2"), ("2.9", ""), ("", ""), ("main", "")],
 )
 def test_which_release_an_app_version_names(app: str, release: str) -> None:
-    assert chart_index.flux_of(app) == release
+    assert index.flux_of(app) == release
 
 
 @pytest.mark.parametrize(

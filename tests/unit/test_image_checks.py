@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 
 from flows import KUSTOMIZATION, World, path_in
-from flux_upgrade.config import Config, Group
-from flux_upgrade.decision import HoldReason, Subject
-from flux_upgrade.kinds import single_controllers
+from flux_upgrade.clusters.ownership import remarks
+from flux_upgrade.config.values import Config, Group
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
-from flux_upgrade.plan import Plan
-from flux_upgrade.planning import plan_teams
-from flux_upgrade.policy import Bump, Pending, Policy
-from flux_upgrade.surroundings import controllers
+from flux_upgrade.pins.reported import single_controllers
+from flux_upgrade.planning.plan import Plan
+from flux_upgrade.planning.planner import plan_teams
+from flux_upgrade.policy.decision import HoldReason, Subject
+from flux_upgrade.policy.policy import Bump, Pending, Policy
 from memory import EveryImage, MemoryArtifacts, rendered
 from memory_forge import MemoryForge
 from pinned import sync, workflow
@@ -116,13 +116,13 @@ def test_controllers_that_are_pinned_beside_a_manifest_are_named() -> None:
     }
     named = World(files).gathered().named
     assert {member.installation.kind for member in named} == {single_controllers.NAME}
-    (remark,) = controllers.remarks([path_in(FOLDER), path_in(FOLDER)], named)
+    (remark,) = remarks.remarks([path_in(FOLDER), path_in(FOLDER)], named)
     assert remark.endswith(
         "`clusters/a/flux-system/kustomization.yaml:5` (`images, source-controller, newTag: v1.8.7`); "
         "`clusters/a/flux-system/kustomization.yaml:7` (`images, helm-controller, digest: sha256:12`)."
     )
-    assert controllers.remarks([path_in("clusters/b")], named) == ()
-    assert controllers.remarks([], named) == ()
+    assert remarks.remarks([path_in("clusters/b")], named) == ()
+    assert remarks.remarks([], named) == ()
 
 
 def test_the_pins_of_a_cluster_wait_for_its_images() -> None:

@@ -12,16 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from flux_upgrade import markers, pull_request
-from flux_upgrade.breaks.values import Hit
-from flux_upgrade.decision import HoldReason, Subject
-from flux_upgrade.impact import Impact
-from flux_upgrade.manifests.changes.values import Change, Changes, Content, CrdChange, RuleChange
-from flux_upgrade.markdown import prose
-from flux_upgrade.overlay.values import Finding, Overlay, Verdict
-from flux_upgrade.plan import Plan, Upgrade
-from flux_upgrade.proposal import Proposal
-from flux_upgrade.stored.values import Ran, Refused, Stored
+from flux_upgrade.impact.diff.changes import Change, Changes, CrdChange, RuleChange
+from flux_upgrade.impact.impact import Hit, Impact, Ran, Refused, Stored
+from flux_upgrade.impact.overlay.result import Finding, Overlay, Verdict
+from flux_upgrade.model import markers
+from flux_upgrade.model.markdown import prose
+from flux_upgrade.planning.plan import Plan, Upgrade
+from flux_upgrade.planning.proposal import Proposal
+from flux_upgrade.policy.decision import Content, HoldReason, Subject
+from flux_upgrade.pullrequests import text as pull_request
 from replacing import replace
 from written_proposals import Stated, around, case, migration, proposal, state
 

@@ -15,9 +15,9 @@ HEAVY = {"github", "git", "requests", "urllib3", "yaml", "semver", "subprocess",
 PROGRAM = """
 import sys, io
 sys.path[:0] = sys.argv[1].split(":")
-import flux_upgrade.cli
+import flux_upgrade.main
 if len(sys.argv) > 2:
-    code = flux_upgrade.cli.run(sys.argv[2:], {"PATH": "", "HOME": ""}, io.BytesIO(), sys.stderr)
+    code = flux_upgrade.main.run(sys.argv[2:], {"PATH": "", "HOME": ""}, io.BytesIO(), sys.stderr)
     assert code == 0, code
 loaded = set(sys.modules)
 import json

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from flux_upgrade.errors import Unreadable
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.infer import infer
 from flux_upgrade.manifests.options import COMPONENTS, InstallOptions
+from flux_upgrade.model.errors import Unreadable
 from memory import rendered
 
 PLAIN = InstallOptions("v2.9.4")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
+from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from memory import MemoryTree
 
 _GENERATOR = b"""\

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.kinds.formats.kustomize_patches import inline, operations, touches
-from flux_upgrade.kinds.formats.yaml_places import readable
+from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
+from flux_upgrade.pins.formats.yaml_places import readable
 
 PIN = ("spec", "extensions", None, "flux", "version")
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flux_upgrade.ladder import hops
+from flux_upgrade.impact.api_uses.flux_file import Place, Use
+from flux_upgrade.impact.upgrade_path import hops
 from flux_upgrade.manifests.crds import Served, crds_of
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.resources.use import Place, Use
 from written_crds import manifest
 
 OCI = "ocirepositories.source.toolkit.fluxcd.io"

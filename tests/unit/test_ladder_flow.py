@@ -9,17 +9,17 @@ import pytest
 import yaml
 
 from flows import PATH, World, listed
-from flux_upgrade import markers
-from flux_upgrade.config import Config, Group, Migrate
-from flux_upgrade.decision import Hold, HoldReason, Subject
-from flux_upgrade.errors import ApiRemoved
-from flux_upgrade.forge import PullRequest, PullState
-from flux_upgrade.impact import Impact
+from flux_upgrade.config.values import Config, Group, Migrate
+from flux_upgrade.impact.impact import Impact
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.plan import Plan
-from flux_upgrade.planning import Asked
-from flux_upgrade.policy import Bump, Policy
-from flux_upgrade.ports import Past, Pasts
+from flux_upgrade.model import markers
+from flux_upgrade.model.errors import ApiRemoved
+from flux_upgrade.model.forge import PullRequest, PullState
+from flux_upgrade.model.ports import Past, Pasts
+from flux_upgrade.planning.plan import Plan
+from flux_upgrade.planning.planner import Asked
+from flux_upgrade.policy.decision import Hold, HoldReason, Subject
+from flux_upgrade.policy.policy import Bump, Policy
 from memory import MemoryHistory, NoFlux
 from memory_forge import MemoryForge
 from small_api_server import RefusedError, SmallApiServer

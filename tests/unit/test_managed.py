@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from flux_upgrade.impact.impact import Evidence, Managed
+from flux_upgrade.impact.stored_versions.managed_fields import Asked, managed, versions_dropped
 from flux_upgrade.manifests.crds import Served, crds_of
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.ports import Mentions
-from flux_upgrade.stored.managed import Asked, Evidence, Managed, managed, versions_dropped
+from flux_upgrade.model.ports import Mentions
 from memory import MemoryHistory
 
 HELM, ALERT = "helm.toolkit.fluxcd.io/v2beta1", "notification.toolkit.fluxcd.io/v1beta2"

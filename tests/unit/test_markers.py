@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flux_upgrade import markers, pull_request
-from flux_upgrade.forge import Commit
-from flux_upgrade.markers import State
+from flux_upgrade.model import markers
+from flux_upgrade.model.forge import Commit
+from flux_upgrade.model.markers import State
+from flux_upgrade.pullrequests import text as pull_request
 from replacing import replace
 from written_proposals import around, proposal, state
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from flux_upgrade.impact.api_uses.flux_file import Place, Use
+from flux_upgrade.impact.migrate.apis import Apis, age
+from flux_upgrade.impact.migrate.result import Left, Reason
 from flux_upgrade.manifests.crds import Served
-from flux_upgrade.migration.apis import Apis, age
-from flux_upgrade.migration.values import Left, Reason
-from flux_upgrade.resources.use import Place, Use
 from written_apis import served
 
 USE = Use("a.yaml", 1, "helm.toolkit.fluxcd.io", "v2beta1", "HelmRelease", "", "", Place.RESOURCE, 0, 7)

@@ -6,10 +6,10 @@ import pytest
 import yaml
 
 from flux_upgrade.config.patterns import match
-from flux_upgrade.migration.apis import Apis
-from flux_upgrade.migration.migrate import migrate
-from flux_upgrade.migration.values import Reason
-from flux_upgrade.resources.scan import find
+from flux_upgrade.impact.api_uses.scan import find
+from flux_upgrade.impact.migrate.apis import Apis
+from flux_upgrade.impact.migrate.migrate import migrate
+from flux_upgrade.impact.migrate.result import Reason
 from written_apis import served
 
 MANIFEST = "apiVersion: helm.toolkit.fluxcd.io/v2beta1\nkind: HelmRelease\nmetadata:\n  name: a\nspec:\n  suspend: true\n"

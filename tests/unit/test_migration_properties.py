@@ -10,10 +10,10 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from flux_upgrade.migration.apis import Apis
-from flux_upgrade.migration.migrate import migrate
-from flux_upgrade.migration.values import Migrated
-from flux_upgrade.resources.scan import find
+from flux_upgrade.impact.api_uses.scan import find
+from flux_upgrade.impact.migrate.apis import Apis
+from flux_upgrade.impact.migrate.migrate import migrate
+from flux_upgrade.impact.migrate.result import Migrated
 from migration_cases import MigrationCase, all_cases, migrated
 from spans import assert_kept_outside
 from unit.test_pin_properties import mutated, mutations

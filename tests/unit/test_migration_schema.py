@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flux_upgrade.migration.schema import What, dotted, faults, unknown
+from flux_upgrade.impact.migrate.schema import What, dotted, faults, unknown
 from structural import is_valid
 
 SCHEMA: dict[str, Any] = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.migration.apis import Apis
-from flux_upgrade.migration.migrate import migrate
-from flux_upgrade.migration.together import together
-from flux_upgrade.migration.values import Migrated
-from flux_upgrade.resources.scan import files
+from flux_upgrade.impact.api_uses.scan import files
+from flux_upgrade.impact.migrate.apis import Apis
+from flux_upgrade.impact.migrate.linked import together
+from flux_upgrade.impact.migrate.migrate import migrate
+from flux_upgrade.impact.migrate.result import Migrated
 from memory import MemoryTree
 from written_apis import schema, served
 

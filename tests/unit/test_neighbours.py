@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from flows import World, fleet
-from flux_upgrade.clusters import Cluster
-from flux_upgrade.neighbours import neighbours_of
+from flux_upgrade.clusters.clusters import Cluster
+from flux_upgrade.impact.running import neighbours_of
 
 
 def clusters(*folders: str, version: str = "v2.8.8") -> dict[str, Cluster]:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.errors import Unreadable
 from flux_upgrade.manifests.nodes import compose, construct, same, serialize
+from flux_upgrade.model.errors import Unreadable
 
 
 @pytest.mark.parametrize(

@@ -13,17 +13,17 @@ from pathlib import Path
 import pytest
 import written_release
 
-from flux_upgrade import cli
-from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.edges.worktree import DirectoryWorktree
-from flux_upgrade.errors import WriteFailed
-from flux_upgrade.kinds import gotk
+from flux_upgrade import main
+from flux_upgrade.adapters.local.worktree import DirectoryWorktree
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Proof, Verdict, prove
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.plan import Plan, Upgrade
+from flux_upgrade.model.errors import WriteFailed
+from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.planning.plan import Plan, Upgrade
+from flux_upgrade.policy.decision import Hold, HoldReason
 from memory import EveryImage, MemoryTree, digest_of, regenerator, rendered
 from planned import change_of, decision_of, plans_of
 
@@ -35,7 +35,7 @@ USING = regenerator()
 
 def plan(text: str | bytes, *, take_release: bool = False, using: Regenerator = USING) -> Plan:
     content = text if isinstance(text, bytes) else text.encode()
-    found = list(gotk.find(MemoryTree({PATH: content}), using))
+    found = list(pin.find(MemoryTree({PATH: content}), using))
     (only,) = plans_of(found, using, to="v2.9.4", take_release=take_release, artifacts=EveryImage())
     return only
 
@@ -210,7 +210,7 @@ def test_odd_values_of_added_objects(data: str, tmp_path: Path) -> None:
     source = written_release.write_source(tmp_path / "releases", ("v2.8.8",))
     out = io.BytesIO()
     argv = ["inspect", "--json", str(tmp_path / "gotk-components.yaml"), f"--release-source={source}"]
-    assert cli.run(argv, {}, out, io.StringIO()) == 0
+    assert main.run(argv, {}, out, io.StringIO()) == 0
     json.loads(out.getvalue(), parse_constant=lambda constant: pytest.fail(f"{constant} is no JSON"))
 
 
@@ -241,7 +241,7 @@ def test_a_namesake_is_not_fluxs() -> None:
         "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  labels:\n    app.kubernetes.io/part-of: podinfo\n"
         "  name: helm-controller\n  namespace: a\n"
     )
-    assert list(gotk.find(MemoryTree({"x.yaml": text.encode()}), USING)) == []
+    assert list(pin.find(MemoryTree({"x.yaml": text.encode()}), USING)) == []
 
 
 def test_a_damaged_archive_of_one_installation_does_not_stop_the_others(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_a_damaged_archive_of_one_installation_does_not_stop_the_others(tmp_path
         (tmp_path / "tree" / name / "gotk-components.yaml").write_text(rendered(InstallOptions(tag)))
     out, err = io.BytesIO(), io.StringIO()
     assert (
-        cli.run(
+        main.run(
             ["upgrade", "--policy=minor", str(tmp_path / "tree"), f"--release-source={source}"], {}, out, err
         )
         == 11
@@ -268,9 +268,9 @@ def test_a_release_whose_manifests_are_not_there_yet(tmp_path: Path) -> None:
     (tmp_path / "gotk-components.yaml").write_text(rendered(InstallOptions("v2.8.8")))
     out, err = io.BytesIO(), io.StringIO()
     argv = ["upgrade", str(tmp_path / "gotk-components.yaml"), f"--release-source={source}"]
-    assert cli.run(argv, {}, out, err) == 0
+    assert main.run(argv, {}, out, err) == 0
     assert "run again later" in out.getvalue().decode()
-    assert cli.run([*argv, "--to=v2.9.4"], {}, out, err) == 3
+    assert main.run([*argv, "--to=v2.9.4"], {}, out, err) == 3
 
 
 def test_a_file_that_changed_while_the_run_was_going(tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_a_path_that_is_no_text_and_one_that_steers_a_terminal(tmp_path: Path) -
             file.write(rendered(InstallOptions("v2.8.8")))
     for argv in (["inspect"], ["inspect", "--json"], ["upgrade", "--dry-run"]):
         out, err = io.BytesIO(), io.StringIO()
-        assert cli.run([*argv, str(tree), f"--release-source={source}"], {}, out, err) == 0, err.getvalue()
+        assert main.run([*argv, str(tree), f"--release-source={source}"], {}, out, err) == 0, err.getvalue()
         assert b"\x1b" not in out.getvalue()
         assert b"\n+++ b/" not in out.getvalue().replace(
             b"\n+++ b/" + bytes(str(tree), "utf-8").lstrip(b"/"), b""
@@ -311,7 +311,7 @@ def test_a_deep_tree(tmp_path: Path) -> None:
         (deep.parent / "gotk-components.yaml").write_text(rendered(InstallOptions("v2.9.4")))
         source = written_release.write_source(tmp_path / "releases", ("v2.9.4",))
         out, err = io.BytesIO(), io.StringIO()
-        assert cli.run(["inspect", str(deep.parent), f"--release-source={source}"], {}, out, err) == 0
+        assert main.run(["inspect", str(deep.parent), f"--release-source={source}"], {}, out, err) == 0
         assert err.getvalue() == ""
     finally:
         os.chdir(here)
@@ -326,7 +326,7 @@ def test_releases_outside_the_rules(version: str, told: str, tmp_path: Path) -> 
     source = written_release.write_source(tmp_path / "releases", ("v2.9.4",))
     written_release.write_release(source, version, written_release.files("v2.9.4"))
     out, err = io.BytesIO(), io.StringIO()
-    assert cli.run(["render", f"--version={version}", f"--release-source={source}"], {}, out, err) == 6
+    assert main.run(["render", f"--version={version}", f"--release-source={source}"], {}, out, err) == 6
     assert told in err.getvalue()
 
 
@@ -337,5 +337,5 @@ def test_render_tells_what_its_evidence_does_not_cover(tmp_path: Path) -> None:
     (source / "v2.9.5" / "gotk-components.yaml").write_text(published)
     out, err = io.BytesIO(), io.StringIO()
     argv = ["render", "--version=v2.9.5", f"--release-source={source}", "--log-level=debug"]
-    assert cli.run(argv, {}, out, err) == 0
+    assert main.run(argv, {}, out, err) == 0
     assert "not covered: log-level" in err.getvalue()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.errors import ReleaseNotFound
-from flux_upgrade.kinds.parts.operator_artifact import Artifact, belongs, parsed, release_of, releases_in
+from flux_upgrade.model.errors import ReleaseNotFound
+from flux_upgrade.pins.objects.operator_releases import Artifact, belongs, parsed, release_of, releases_in
 from memory import MemoryArtifacts
 
 _DIGEST = f"sha256:{'0a' * 32}"

@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from flows import World, listed
-from flux_upgrade.config import Config, Group
-from flux_upgrade.decision import HoldReason, Subject
-from flux_upgrade.drift import drift_of
-from flux_upgrade.errors import ReleaseNotFound
-from flux_upgrade.kinds.parts.operator_release import lowest_with
-from flux_upgrade.plan import Plan, files_after
-from flux_upgrade.planning import Asked, TeamPlan, plan_teams
-from flux_upgrade.policy import Bump, Policy
-from flux_upgrade.proposal import Surroundings
-from flux_upgrade.proposals import proposals_of
-from flux_upgrade.pull_request.view import View
+from flux_upgrade.clusters.groups import drift_of
+from flux_upgrade.config.values import Config, Group
+from flux_upgrade.model.errors import ReleaseNotFound
+from flux_upgrade.pins.objects.operator_releases import lowest_with
+from flux_upgrade.planning.plan import Plan, files_after
+from flux_upgrade.planning.planner import Asked, TeamPlan, plan_teams
+from flux_upgrade.planning.proposal import Surroundings
+from flux_upgrade.policy.decision import HoldReason, Subject
+from flux_upgrade.policy.policy import Bump, Policy
+from flux_upgrade.pullrequests.propose import proposals_of
+from flux_upgrade.pullrequests.text.view import View
 from memory import MemoryArtifacts
 from pinned import base, instance, sync, tools, vendored
 from planned import told

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from flux_upgrade.errors import UsageError
 from flux_upgrade.manifests.options import InstallOptions, ambiguous, validate
+from flux_upgrade.model.errors import UsageError
 
 PLAIN = InstallOptions("v2.9.4")
 

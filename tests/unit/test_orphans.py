@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.surroundings.orphans import References
+from flux_upgrade.clusters.ownership.orphans import References
+from flux_upgrade.model.errors import Unreadable
 from memory import MemoryTree
 
 FILE = "clusters/a/flux-system/gotk-components.yaml"

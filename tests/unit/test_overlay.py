@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from flux_upgrade.overlay.proof import proof
-from flux_upgrade.overlay.values import Finding, Overlay, Verdict
+from flux_upgrade.impact.overlay.proof import proof
+from flux_upgrade.impact.overlay.result import Finding, Overlay, Verdict
 from memory import MemoryTree
 from mutation import mutate
 from overlay_cases import OverlayCase, all_cases, manifest

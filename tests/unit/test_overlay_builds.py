@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.edges import kustomize
-from flux_upgrade.errors import ClusterUnfit
-from flux_upgrade.overlay.proof import proof
-from flux_upgrade.overlay.values import Overlay, Verdict
+from flux_upgrade.adapters.local import kustomize
+from flux_upgrade.impact.overlay.proof import proof
+from flux_upgrade.impact.overlay.result import Overlay, Verdict
+from flux_upgrade.model.errors import ClusterUnfit
 from memory import MemoryTree
 from overlay_cases import manifest
 from real_parts import require_program

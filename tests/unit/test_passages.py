@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flux_upgrade.kinds.formats.passages import Passage, whole
-from flux_upgrade.kinds.formats.yaml_places import documents
 from flux_upgrade.manifests.nodes import MappingNode, ScalarNode
+from flux_upgrade.pins.formats.passages import Passage, whole
+from flux_upgrade.pins.formats.yaml_places import documents
 
 FAST = settings(max_examples=300, deadline=None)
 words = st.text(st.sampled_from("ab/:'\"\\#-{}é€😀 \u00a0"), min_size=1, max_size=8)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from flux_upgrade.kinds import PIN_KINDS
-from flux_upgrade.kinds.formats.yaml_places import readable
+from flux_upgrade.pins.formats.yaml_places import readable
+from flux_upgrade.pins.registry import PIN_KINDS
 from kind_cases import Carried, KindCase, all_cases, carry_out
 from spans import assert_kept_outside
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from flux_upgrade.errors import Unreadable
+from flux_upgrade.manifests.carry import with_images
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.pinning import with_images
+from flux_upgrade.model.errors import Unreadable
 from memory import rendered
 
 PLAIN = rendered(InstallOptions("v2.9.4"))

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 import pytest
 
 from flows import World
-from flux_upgrade.config import Config, Group
-from flux_upgrade.decision import HoldReason, Subject
-from flux_upgrade.errors import SourceUnavailable, UnsupportedPin, WriteFailed
-from flux_upgrade.guards import JOBS_OWN
-from flux_upgrade.kinds import Pin
-from flux_upgrade.pins import PinPlanner
-from flux_upgrade.plan import Plan, Subjected, Terms, files_after
-from flux_upgrade.planning import Asked, plan_teams
-from flux_upgrade.policy import Answers, Bump, Muted, Policy
-from flux_upgrade.publish import publish
-from flux_upgrade.pull_requests import question_of
+from flux_upgrade.config.values import Config, Group
+from flux_upgrade.model.errors import SourceUnavailable, UnsupportedPin, WriteFailed
+from flux_upgrade.pins.pin import Pin
+from flux_upgrade.planning.pin_planner import PinPlanner
+from flux_upgrade.planning.plan import Plan, Subjected, Terms, files_after
+from flux_upgrade.planning.planner import Asked, plan_teams
+from flux_upgrade.planning.preflight import JOBS_OWN
+from flux_upgrade.planning.write_tree import publish
+from flux_upgrade.policy.decision import HoldReason, Subject
+from flux_upgrade.policy.policy import Answers, Bump, Muted, Policy
+from flux_upgrade.pullrequests.apply import question_of
 from memory import MemoryArtifacts, MemoryTree
 from memory_forge import MemoryForge
 from pinned import artifact, base, instance, terraform, tools, vendored, workflow

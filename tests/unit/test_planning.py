@@ -5,15 +5,15 @@ from collections.abc import Sequence
 import pytest
 
 from flows import World, counting, fleet, listed, manifest, path_in
-from flux_upgrade.answers import APPROVED
-from flux_upgrade.config import Config, Group
-from flux_upgrade.decision import HoldReason, Subject
-from flux_upgrade.errors import CheckoutDiffers, FluxUpgradeError, ReleaseNotFound
-from flux_upgrade.forge import BaseFile, Repository
-from flux_upgrade.plan import Plan
-from flux_upgrade.planning import Asked, branches_of, plan_teams
-from flux_upgrade.policy import Bump, Policy
-from flux_upgrade.pull_requests import question_of
+from flux_upgrade.config.values import Config, Group
+from flux_upgrade.model.errors import CheckoutDiffers, FluxUpgradeError, ReleaseNotFound
+from flux_upgrade.model.forge import BaseFile, Repository
+from flux_upgrade.planning.plan import Plan
+from flux_upgrade.planning.planner import Asked, branches_of, plan_teams
+from flux_upgrade.policy.decision import HoldReason, Subject
+from flux_upgrade.policy.feedback import APPROVED
+from flux_upgrade.policy.policy import Bump, Policy
+from flux_upgrade.pullrequests.apply import question_of
 from memory_forge import MemoryForge
 from planned import change_of
 from replacing import replace

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flux_upgrade.constraint import Constraint
-from flux_upgrade.decision import Candidate, Hold, HoldReason, Subject
-from flux_upgrade.model import Release
-from flux_upgrade.policy import Answers, Bump, Muted, Pending, Policy, decide
-from flux_upgrade.versions import Version
+from flux_upgrade.model.versions import Release, Version
+from flux_upgrade.policy.decision import Candidate, Hold, HoldReason, Subject
+from flux_upgrade.policy.policy import Answers, Bump, Muted, Pending, Policy, decide
+from flux_upgrade.policy.semver_range import Constraint
 from replacing import replace
 
 # Dates of these releases are made up: the n-th is published n days after the first.

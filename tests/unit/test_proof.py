@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 import written_release
 
-from flux_upgrade.errors import Unreadable
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.generators import GENERATORS, Generator
 from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Proof, Verdict, prove
 from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.model.errors import Unreadable
 from memory import WrittenReleases, regenerator, rendered
 
 EIGHT = InstallOptions("v2.8.8")

@@ -10,13 +10,13 @@ import written_release
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from flux_upgrade.errors import Unreadable, UsageError
-from flux_upgrade.kinds import gotk
 from flux_upgrade.manifests.carry import carry
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.options import COMPONENTS, LOG_LEVELS, InstallOptions, validate
 from flux_upgrade.manifests.proof import Verdict, prove
+from flux_upgrade.model.errors import Unreadable, UsageError
+from flux_upgrade.pins.gotk_components import pin
 from memory import MemoryTree, regenerator, rendered
 from mutation import PATH, mutate, survive
 
@@ -100,7 +100,7 @@ def test_edits_of_any_value_are_carried(values: dict[str, object], where: int) -
 @given(st.binary(max_size=400))
 def test_any_bytes_after_a_header(content: bytes) -> None:
     whole = b"---\n# Flux Version: v2.9.4\n" + content
-    for each in gotk.find(MemoryTree({PATH: whole}), REGENERATOR):
+    for each in pin.find(MemoryTree({PATH: whole}), REGENERATOR):
         assert each.proof.verdict in (Verdict.UNREADABLE, Verdict.UNPROVED, Verdict.EDITED)
 
 

@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from flows import PATH, World, fleet, listed, path_in
-from flux_upgrade.config import Config, Group
-from flux_upgrade.constraint import Constraint
-from flux_upgrade.decision import Candidate, Hold, HoldReason, Subject
-from flux_upgrade.groups import Team
+from flux_upgrade.clusters.groups import Team
+from flux_upgrade.config.values import Config, Group
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.plan import Plan, Upgrade
-from flux_upgrade.planning import Asked, TeamPlan, plan_teams
-from flux_upgrade.policy import Bump, Policy
-from flux_upgrade.proposal import Proposal
-from flux_upgrade.proposals import is_held, no_longer_needed, proposals_of
+from flux_upgrade.planning.plan import Plan, Upgrade
+from flux_upgrade.planning.planner import Asked, TeamPlan, plan_teams
+from flux_upgrade.planning.proposal import Proposal
+from flux_upgrade.policy.decision import Candidate, Hold, HoldReason, Subject
+from flux_upgrade.policy.policy import Bump, Policy
+from flux_upgrade.policy.semver_range import Constraint
+from flux_upgrade.pullrequests.propose import is_held, no_longer_needed, proposals_of
 from memory import rendered
 from pinned import base, tools
 from replacing import replace

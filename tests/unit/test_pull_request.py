@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from flux_upgrade import markers, pull_request
-from flux_upgrade.decision import Subject
-from flux_upgrade.forge import Commit
-from flux_upgrade.markdown import code, fenced, plain, shortened, table
-from flux_upgrade.plan import Plan, Upgrade
-from flux_upgrade.proposal import Proposal
-from flux_upgrade.pull_request.view import labels
+from flux_upgrade.model import markers
+from flux_upgrade.model.forge import Commit
+from flux_upgrade.model.markdown import code, fenced, plain, shortened, table
+from flux_upgrade.planning.plan import Plan, Upgrade
+from flux_upgrade.planning.proposal import Proposal
+from flux_upgrade.policy.decision import Subject
+from flux_upgrade.pullrequests import text as pull_request
+from flux_upgrade.pullrequests.text.view import labels
 from planned import change_of
 from replacing import replace
 from written_proposals import Stated, around, proposal, state

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from flux_upgrade import markers, pull_request
+from flux_upgrade.model import markers
+from flux_upgrade.pullrequests import text as pull_request
 from written_proposals import Case, case, names, state
 
 GOLDEN: dict[str, Callable[[Case], str]] = {

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from flux_upgrade import markers, pull_request
-from flux_upgrade.pull_request.notes import notes, quoted
-from flux_upgrade.pull_request.view import View
+from flux_upgrade.model import markers
+from flux_upgrade.pullrequests import text as pull_request
+from flux_upgrade.pullrequests.text.notes import notes, quoted
+from flux_upgrade.pullrequests.text.view import View
 from written_proposals import around, proposal, state
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")

@@ -8,23 +8,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flows import PATH, World, fleet, listed, manifest, path_in
-from flux_upgrade import markers
-from flux_upgrade.answers import APPROVED, REBASE, state_of
-from flux_upgrade.config import Config, Group
-from flux_upgrade.decision import HoldReason, Subject
-from flux_upgrade.edges.forges.recording import RecordingForge
-from flux_upgrade.errors import (
+from flux_upgrade.adapters.git.recording import RecordingForge
+from flux_upgrade.config.values import Config, Group
+from flux_upgrade.model import markers
+from flux_upgrade.model.errors import (
     CheckoutDiffers,
     FluxUpgradeError,
     ForbiddenByForge,
     ForgeUnavailable,
     Overtaken,
 )
-from flux_upgrade.forge import Done, OpenPull, PullState, Question, Repository, Step, UpdatePull
-from flux_upgrade.planning import Asked
-from flux_upgrade.policy import Bump, Policy
-from flux_upgrade.pull_requests import question_of
-from flux_upgrade.results import Action, Round
+from flux_upgrade.model.forge import Done, OpenPull, PullState, Question, Repository, Step, UpdatePull
+from flux_upgrade.planning.planner import Asked
+from flux_upgrade.planning.proposal import Action, Round
+from flux_upgrade.policy.decision import HoldReason, Subject
+from flux_upgrade.policy.feedback import APPROVED, REBASE, state_of
+from flux_upgrade.policy.policy import Bump, Policy
+from flux_upgrade.pullrequests.apply import question_of
 from memory_forge import MemoryForge
 from replacing import replace
 

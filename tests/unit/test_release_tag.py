@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.kinds.formats.release_tag import folder_of, is_nothing
-from flux_upgrade.kinds.formats.yaml_places import Value
+from flux_upgrade.pins.formats.ranges import folder_of, is_nothing
+from flux_upgrade.pins.formats.yaml_places import Value
 
 
 @pytest.mark.parametrize(

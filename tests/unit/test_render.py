@@ -8,13 +8,18 @@ import pytest
 import written_release
 import yaml
 
-from flux_upgrade.errors import UnsupportedRelease
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.manifests.generators import GENERATORS, KNOWN_PATCHES, generator_of_sources, known_generator
+from flux_upgrade.manifests.generators import (
+    GENERATORS,
+    KNOWN_PATCHES,
+    generator_of_sources,
+    known_generator,
+)
 from flux_upgrade.manifests.nodes import serialize
 from flux_upgrade.manifests.options import COMPONENTS, InstallOptions
 from flux_upgrade.manifests.render import render
-from flux_upgrade.model import ReleaseManifests
+from flux_upgrade.model.errors import UnsupportedRelease
+from flux_upgrade.model.versions import ReleaseManifests
 from memory import rendered
 
 ALL = tuple(COMPONENTS)

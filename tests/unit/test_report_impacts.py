@@ -10,22 +10,21 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from flux_upgrade.decision import Hold, HoldReason, Subject
-from flux_upgrade.impact import Impact
-from flux_upgrade.kubernetes_versions import fit
-from flux_upgrade.migration.values import Reason
-from flux_upgrade.plan import Migration, Plan
-from flux_upgrade.planning import TeamPlan
-from flux_upgrade.proposal import Proposal
-from flux_upgrade.publish import Outcome
-from flux_upgrade.report.annotations import on_lines
-from flux_upgrade.report.impacts import impact_value
+from flux_upgrade.action.job_summary import summary
+from flux_upgrade.action.report import run_value
+from flux_upgrade.action.runner import annotation_command
+from flux_upgrade.impact.impact import Impact
+from flux_upgrade.impact.kubernetes_versions import fit
+from flux_upgrade.impact.migrate.result import Reason
+from flux_upgrade.planning.plan import Migration, Plan
+from flux_upgrade.planning.planner import TeamPlan
+from flux_upgrade.planning.proposal import Action, Proposal, Result
+from flux_upgrade.planning.write_tree import Outcome
+from flux_upgrade.policy.decision import Hold, HoldReason, Subject
+from flux_upgrade.report.annotations import Annotation, Level, on_lines
+from flux_upgrade.report.impact_json import impact_value
 from flux_upgrade.report.outcomes import upgrade_text
 from flux_upgrade.report.plans import plans_json, plans_text
-from flux_upgrade.report.run import run_value
-from flux_upgrade.report.summary import summary
-from flux_upgrade.results import Action, Result
-from flux_upgrade.runner import Annotation, Level
 from replacing import replace
 from rounds import round_of, team_of
 from written_proposals import CASES, Stated, case, proposal
@@ -277,7 +276,7 @@ def test_annotations_stand_on_the_very_lines() -> None:
             1,
         )
     ]
-    assert found[0].command() == (
+    assert annotation_command(found[0]) == (
         "::warning title=v2.9.4 does not serve image.toolkit.fluxcd.io/v1beta2,file=apps/a.yaml,line=1"
         "::ImagePolicy app: spec.x is gone."
     )

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import pytest
 
 from flows import listed
-from flux_upgrade.action_yml import OUTPUTS, REPORT_FILE, Outcome
-from flux_upgrade.decision import Hold, HoldReason, Subject
-from flux_upgrade.errors import (
+from flux_upgrade.action.action_yml import OUTPUTS, REPORT_FILE, Outcome
+from flux_upgrade.action.report import outcome_of, outputs, run_value
+from flux_upgrade.model.errors import (
     CheckoutDiffers,
     ForbiddenByForge,
     ForgeUnavailable,
@@ -16,10 +16,10 @@ from flux_upgrade.errors import (
     ResidueConflict,
     Unreadable,
 )
-from flux_upgrade.publish import exit_code
-from flux_upgrade.report.requests import round_errors
-from flux_upgrade.report.run import outcome_of, outputs, run_value
-from flux_upgrade.results import Action, Round
+from flux_upgrade.planning.proposal import Action, Round
+from flux_upgrade.planning.write_tree import exit_code
+from flux_upgrade.policy.decision import Hold, HoldReason, Subject
+from flux_upgrade.report.pull_requests import round_errors
 from rounds import holding, planned, result, round_of, team_of
 
 PATCH, MINOR, MAJOR, _ = Subject

@@ -5,12 +5,12 @@ import re
 import pytest
 
 from flows import PATH, World, fleet
-from flux_upgrade.decision import Hold, HoldReason, Subject
-from flux_upgrade.errors import ForbiddenByForge, ResidueConflict
-from flux_upgrade.plan import Plan
-from flux_upgrade.planning import TeamPlan, plan_teams
-from flux_upgrade.report.summary import MOST_ROWS, summary
-from flux_upgrade.results import Action, Result, Round
+from flux_upgrade.action.job_summary import MOST_ROWS, summary
+from flux_upgrade.model.errors import ForbiddenByForge, ResidueConflict
+from flux_upgrade.planning.plan import Plan
+from flux_upgrade.planning.planner import TeamPlan, plan_teams
+from flux_upgrade.planning.proposal import Action, Result, Round
+from flux_upgrade.policy.decision import Hold, HoldReason, Subject
 from pinned import base
 from replacing import replace
 from rounds import holding, planned, result, round_of, team_of

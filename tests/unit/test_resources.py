@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.resources.flux_file import FluxFile
-from flux_upgrade.resources.scan import files, find
-from flux_upgrade.resources.use import Place
-from flux_upgrade.textedit import Replacement, decoded, edited
+from flux_upgrade.impact.api_uses.flux_file import FluxFile, Place
+from flux_upgrade.impact.api_uses.scan import files, find
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.text_edit import Replacement, decoded, edited
 from memory import MemoryTree
 
 FOLDER = Path(__file__).resolve().parents[1] / "resources"

@@ -10,10 +10,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flux_upgrade.resources.flux_file import FluxFile
-from flux_upgrade.resources.scan import find
-from flux_upgrade.resources.use import Place
-from flux_upgrade.textedit import Replacement, decoded, edited
+from flux_upgrade.impact.api_uses.flux_file import FluxFile, Place
+from flux_upgrade.impact.api_uses.scan import find
+from flux_upgrade.model.text_edit import Replacement, decoded, edited
 from spans import assert_kept_outside
 
 FOLDER = Path(__file__).resolve().parents[1] / "resources"

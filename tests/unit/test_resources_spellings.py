@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.resources.flux_file import FluxObject
-from flux_upgrade.resources.scan import find
-from flux_upgrade.resources.use import Place, Use
-from flux_upgrade.textedit import Replacement, decoded, edited
+from flux_upgrade.impact.api_uses.flux_file import FluxObject, Place, Use
+from flux_upgrade.impact.api_uses.scan import find
+from flux_upgrade.model.text_edit import Replacement, decoded, edited
 
 GROUPS = ("source.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io")
 API = "source.toolkit.fluxcd.io/v1beta2"

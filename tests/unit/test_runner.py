@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from e2e.runner import pairs, read_commands
-from flux_upgrade import runner
-from flux_upgrade.runner import Annotation, Level, annotate, runner_of
+from flux_upgrade.action import runner
+from flux_upgrade.action.runner import annotate, annotation_command, runner_of
+from flux_upgrade.report.annotations import Annotation, Level
 
 ENV = {
     "GITHUB_WORKSPACE": "/github/workspace",
@@ -69,8 +70,10 @@ def test_the_command_to_approve_names_the_server_where_it_is_another() -> None:
 
 def test_an_annotation_is_one_line() -> None:
     told = Annotation(Level.ERROR, "100 %\r\n::warning::x", title="a: b, c", file="x.yaml", line=7)
-    assert told.command() == "::error title=a%3A b%2C c,file=x.yaml,line=7::100 %25%0D%0A::warning::x"
-    assert Annotation(Level.WARNING, "x").command() == "::warning::x"
+    assert (
+        annotation_command(told) == "::error title=a%3A b%2C c,file=x.yaml,line=7::100 %25%0D%0A::warning::x"
+    )
+    assert annotation_command(Annotation(Level.WARNING, "x")) == "::warning::x"
 
 
 @given(ANY, ANY)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from flows import manifest
-from flux_upgrade.clusters import Member
-from flux_upgrade.kinds import Installation, gotk
+from flux_upgrade.clusters.clusters import Member
+from flux_upgrade.impact.migrate.apis import Apis
+from flux_upgrade.impact.running import ManifestApis, Running, Unverified, running
 from flux_upgrade.manifests.proof import Proof, Verdict
-from flux_upgrade.migration.apis import Apis
-from flux_upgrade.running import ManifestApis, Running, Unverified, running
+from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.pins.pin import Installation
 from memory import MemoryTree, regenerator
 from written_apis import served
 from written_unverified import unverified
@@ -21,7 +22,7 @@ USING = regenerator()
 
 
 def found(files: dict[str, bytes]) -> Running:
-    return running(Member(each, each.path) for each in gotk.find(MemoryTree(files), USING))
+    return running(Member(each, each.path) for each in pin.find(MemoryTree(files), USING))
 
 
 def told(content: bytes, path: str = PATH) -> list[tuple[str, bool]]:
@@ -67,9 +68,7 @@ def test_edited_crds_and_their_release_both_speak() -> None:
 
 
 def test_a_file_that_cannot_be_read_counts_by_its_name() -> None:
-    (each,) = running(
-        [Member(Installation(PATH, gotk.NAME, b"", Proof(Verdict.UNREADABLE)), PATH)]
-    ).unverified
+    (each,) = running([Member(Installation(PATH, pin.NAME, b"", Proof(Verdict.UNREADABLE)), PATH)]).unverified
     assert each == Unverified(PATH, "", None)
 
 

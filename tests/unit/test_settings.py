@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.access import secrets_of
-from flux_upgrade.errors import UsageError
+from flux_upgrade.cli.options import parse_settings, tag
+from flux_upgrade.config.credentials import secrets_of
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.settings import parse_settings, tag
+from flux_upgrade.model.errors import UsageError
 
 ENV = {"HOME": "/home/me", "PATH": "/bin", "GITHUB_TOKEN": "secret"}
 

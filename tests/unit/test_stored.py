@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flux_upgrade.impact.impact import Stored
+from flux_upgrade.impact.stored_versions.refused import stored
 from flux_upgrade.manifests.crds import Crd, crds_of
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.ports import Past, Pasts
-from flux_upgrade.stored.refused import stored
-from flux_upgrade.stored.values import Stored
+from flux_upgrade.model.ports import Past, Pasts
 from written_crds import manifest
 
 OCI = "ocirepositories.source.toolkit.fluxcd.io"

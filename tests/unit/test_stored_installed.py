@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flux_upgrade.stored.installed import Definition, installed
+from flux_upgrade.impact.stored_versions.refused import Definition, installed
 from written_crds import manifest
 
 OCI = "ocirepositories.source.toolkit.fluxcd.io"

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from flux_upgrade.stored.memory import Question, read, written
-from flux_upgrade.stored.values import Ran, Refused, Stored
+from flux_upgrade.impact.impact import Ran, Refused, Stored
+from flux_upgrade.impact.stored_versions.memory import Question, read, written
 from replacing import replace
 
 ASKED = Question("clusters/a/gotk-components.yaml", b"content", "v2.8.8", "v2.9.4", ())

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.errors import SourceUnavailable, UntrustedArchive
-from flux_upgrade.kinds import gotk
 from flux_upgrade.manifests.options import COMPONENTS, DEFAULT_COMPONENTS, InstallOptions
-from flux_upgrade.plan import Plan, Upgrade
-from flux_upgrade.publish import Outcome
+from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
+from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.planning.plan import Plan, Upgrade
+from flux_upgrade.planning.write_tree import Outcome
+from flux_upgrade.policy.decision import Hold, HoldReason
 from flux_upgrade.report.outcomes import upgrade_text
 from memory import EveryImage, MemoryArtifacts, MemoryTree, digest_of, regenerator, rendered
 from planned import change_of, plans_of
@@ -33,7 +33,7 @@ def manifest(registry: str = PUBLISHED, version: str = "v2.8.8", **images: str) 
 
 
 def planned(content: str, artifacts: MemoryArtifacts, *, to: str = "v2.9.4", **asked: Any) -> Plan:
-    found = gotk.find(MemoryTree({PATH: content.encode()}), USING)
+    found = pin.find(MemoryTree({PATH: content.encode()}), USING)
     (plan,) = plans_of(found, USING, artifacts=artifacts, to=to, **asked)
     return plan
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.kinds.formats.template_lines import stated
+from flux_upgrade.pins.formats.passages import stated
 
 KEYS = ("gitops", "flux", "version")
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from flux_upgrade.decision import HoldReason
-from flux_upgrade.kinds import terraform
-from flux_upgrade.kinds.formats.hcl import blocks
-from flux_upgrade.kinds.pin import SourceFile
-from flux_upgrade.kinds.world import World
-from flux_upgrade.surroundings.terraform import TerraformOwner, hold, mover, owner_of, owners
+from flux_upgrade.clusters.ownership.terraform import TerraformOwner, hold, mover, owner_of, owners
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.formats.hcl import blocks
+from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.pins.terraform import pin as terraform
+from flux_upgrade.policy.decision import HoldReason
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, regenerator
 
 FILE = "clusters/a/flux-system/gotk-components.yaml"

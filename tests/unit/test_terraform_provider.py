@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.kinds.parts.terraform_module import cleaned, folder_of, is_flux_source, module
-from flux_upgrade.kinds.parts.terraform_provider import Constraint, constraints, locked
+from flux_upgrade.pins.terraform.module import cleaned, folder_of, is_flux_source, module
+from flux_upgrade.pins.terraform.provider import Constraint, constraints, locked
 from memory import MemoryTree
 
 

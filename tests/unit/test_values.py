@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.values import NamedTuple
 
 
 class Point(NamedTuple):

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.clusters import Member
-from flux_upgrade.config import Config, Group
-from flux_upgrade.kinds import Installation
+from flux_upgrade.clusters.clusters import Member
+from flux_upgrade.clusters.void_groups import Places, Void, places_of, void_groups, void_patterns
+from flux_upgrade.config.values import Config, Group
 from flux_upgrade.manifests.proof import Proof, Verdict
-from flux_upgrade.void_groups import Places, Void, places_of, void_groups, void_patterns
+from flux_upgrade.pins.pin import Installation
 
 FILE = ".github/flux-upgrade.yaml"
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from flows import PATH, World, fleet
-from flux_upgrade import markers
-from flux_upgrade.config import Config, Group, Migrate
-from flux_upgrade.decision import HoldReason
-from flux_upgrade.policy import Bump, Policy
-from flux_upgrade.ports import Mentions
+from flux_upgrade.config.values import Config, Group, Migrate
+from flux_upgrade.model import markers
+from flux_upgrade.model.ports import Mentions
+from flux_upgrade.policy.decision import HoldReason
+from flux_upgrade.policy.policy import Bump, Policy
 from memory import MemoryHistory
 from memory_forge import MemoryForge
 from replacing import replace

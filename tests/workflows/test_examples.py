@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
-from flux_upgrade import action, config
-from flux_upgrade.action_yml import INPUTS, OUTPUTS
-from flux_upgrade.artifact.address import parse_address
-from flux_upgrade.settings import parse_settings
+from config_files import load
+from flux_upgrade.action import inputs as action
+from flux_upgrade.action.action_yml import INPUTS, OUTPUTS
+from flux_upgrade.cli.options import parse_settings
+from flux_upgrade.model.oci.reference import parse_address
 from workflows.linters import CONFIGS, EXAMPLES, WORKFLOWS
 
 USES = re.compile(r"^\s*(?:- )?uses: (\S+)@(\S+)(.*)$", re.MULTILINE)
@@ -170,7 +171,7 @@ def test_what_is_signed_is_a_digest_between_two_equal_steps() -> None:
 
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in CONFIGS])
 def test_a_config_file_is_valid(path: Path) -> None:
-    loaded = config.load(path.read_text(), path.name)
+    loaded = load(path.read_text(), path.name)
     assert [each.name for each in loaded.groups] == ["staging", "production"]
 
 

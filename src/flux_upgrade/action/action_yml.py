@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.values import NamedTuple
 
 REPORT_FILE = "flux-upgrade-report.json"
 """Name of the whole report, in the folder that later steps know as ``runner.temp``."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from flux_upgrade.action_yml import Outcome
-from flux_upgrade.decision import HoldReason
-from flux_upgrade.markdown import code, plain, table
-from flux_upgrade.promotion.carry_out import ArtifactOutcome, Pushed
-from flux_upgrade.promotion.rollback import Rollback
-from flux_upgrade.report.artifacts import artifact_failures, artifact_value
+from flux_upgrade.action.action_yml import Outcome
+from flux_upgrade.action.job_summary import approvals, decision_cell
+from flux_upgrade.action.report import versions_of
+from flux_upgrade.artifacts.promote import ArtifactOutcome, Pushed
+from flux_upgrade.artifacts.report_text import artifact_failures, artifact_value
+from flux_upgrade.artifacts.rollback import Rollback
+from flux_upgrade.model.markdown import code, plain, table
+from flux_upgrade.policy.decision import HoldReason
 from flux_upgrade.report.plans import plan_value
-from flux_upgrade.report.run import versions_of
-from flux_upgrade.report.summary import approvals, decision_cell
 
 
 def artifact_run_value(outcome: ArtifactOutcome, *, written: bool) -> dict[str, Any]:

@@ -9,13 +9,13 @@ import posixpath
 import re
 from collections.abc import Mapping
 
-from flux_upgrade.action_yml import INPUTS
-from flux_upgrade.artifact import SCHEME
-from flux_upgrade.errors import UsageError
+from flux_upgrade.action.action_yml import INPUTS
+from flux_upgrade.action.runner import Runner
 from flux_upgrade.manifests.options import nearest
-from flux_upgrade.policy import Bump
-from flux_upgrade.runner import Runner
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.oci import SCHEME
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.policy.policy import Bump
 
 _PREFIX = "INPUT_"
 _NAMES = tuple(each.name for each in INPUTS)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from flux_upgrade.answers import APPROVED
-from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.markdown import code, counted, plain, table
-from flux_upgrade.plan import Migration, Plan, Upgrade
-from flux_upgrade.planning import TeamPlan
-from flux_upgrade.report.drift import drift_sentences
+from flux_upgrade.model.markdown import code, counted, plain, table
+from flux_upgrade.model.versions import precedence
+from flux_upgrade.planning.plan import Migration, Plan, Upgrade
+from flux_upgrade.planning.planner import TeamPlan
+from flux_upgrade.planning.proposal import Action, Result, Round
+from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.feedback import APPROVED
+from flux_upgrade.report.clusters import drift_sentences
 from flux_upgrade.report.outcomes import step
-from flux_upgrade.report.requests import all_plans, would_be
+from flux_upgrade.report.pull_requests import all_plans, would_be
 from flux_upgrade.report.wording import ALL_IGNORED, approval
-from flux_upgrade.results import Action, Result, Round
-from flux_upgrade.versions import precedence
 
 MOST_ROWS = 500
 """Of installations; the report file has all of them."""
@@ -90,7 +90,7 @@ def _first(upgrade: Upgrade) -> Iterator[str]:
     impact = upgrade.impact
     if impact is None:
         return
-    from flux_upgrade.impact_phrases import hops_line, uses_of  # late: nearly every run has none
+    from flux_upgrade.report.impact_phrases import hops_line, uses_of  # late: nearly every run has none
 
     if impact.hops:
         yield plain(hops_line(impact.hops))

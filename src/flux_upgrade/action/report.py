@@ -6,14 +6,14 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from flux_upgrade.action_yml import Outcome, gravest
-from flux_upgrade.decision import HoldReason
-from flux_upgrade.kinds import PinChange
-from flux_upgrade.plan import Plan
-from flux_upgrade.report.drift import drift_value
+from flux_upgrade.action.action_yml import Outcome, gravest
+from flux_upgrade.pins.pin import PinChange
+from flux_upgrade.planning.plan import Plan
+from flux_upgrade.planning.proposal import Action, Result, Round
+from flux_upgrade.policy.decision import HoldReason
+from flux_upgrade.report.clusters import drift_value
 from flux_upgrade.report.plans import migration_values, plan_values, void_values
-from flux_upgrade.report.requests import all_plans, round_failures
-from flux_upgrade.results import Action, Result, Round
+from flux_upgrade.report.pull_requests import all_plans, round_failures
 
 _OUTCOMES = {
     Action.NONE: Outcome.NONE,

@@ -9,9 +9,9 @@ https://github.com/actions/toolkit/blob/main/docs/problem-matchers.md#limitation
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
 
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.report.annotations import Annotation, Level
 
 GITHUB = "https://github.com"
 SUMMARY_LIMIT = 1024 * 1024
@@ -111,37 +111,6 @@ def runner_of(env: Mapping[str, str]) -> Runner:
     )
 
 
-class Level(StrEnum):
-    """Of an annotation."""
-
-    ERROR = "error"
-    WARNING = "warning"
-
-
-class Annotation(NamedTuple):
-    """A message that GitHub shows on the run's page."""
-
-    level: Level
-    message: str
-    title: str = ""
-    file: str = ""
-    """Relative to the repository's root."""
-    line: int = 0
-    """Counted from 1; 0: the file as a whole."""
-
-    @property
-    def note(self) -> str:
-        """For the summary, which has no lines to stand on."""
-        place = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{place}: {self.title}: {self.message}" if place else self.message
-
-    def command(self) -> str:
-        """The line that makes it."""
-        where = {"title": self.title, "file": self.file, "line": str(self.line or "")}
-        properties = ",".join(f"{key}={_property(text)}" for key, text in where.items() if text)
-        return f"::{self.level}{' ' if properties else ''}{properties}::{_data(self.message)}"
-
-
 def annotate(annotations: Iterable[Annotation]) -> tuple[tuple[str, ...], tuple[Annotation, ...]]:
     """The lines of those that GitHub will show, and the others, which belong into the summary."""
     lines: list[str] = []
@@ -150,7 +119,7 @@ def annotate(annotations: Iterable[Annotation]) -> tuple[tuple[str, ...], tuple[
     for each in annotations:
         if left[each.level]:
             left[each.level] -= 1
-            lines.append(each.command())
+            lines.append(annotation_command(each))
         else:
             others.append(each)
     return tuple(lines), tuple(others)
@@ -200,6 +169,17 @@ def summary_within(text: str, limit: int = SUMMARY_LIMIT) -> str:
     note = "> This summary was too long for GitHub, and is cut off. The report file has everything.\n\n"
     kept = text.encode("utf-8", "replace")[: limit - len(note)]
     return note + kept[: kept.rfind(b"\n") + 1].decode("utf-8", "ignore")
+
+
+def annotation_command(annotation: Annotation) -> str:
+    """The line that makes GitHub show it."""
+    where = {
+        "title": annotation.title,
+        "file": annotation.file,
+        "line": str(annotation.line or ""),
+    }
+    properties = ",".join(f"{key}={_property(text)}" for key, text in where.items() if text)
+    return f"::{annotation.level}{' ' if properties else ''}{properties}::{_data(annotation.message)}"
 
 
 def _data(text: str) -> str:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from flux_upgrade.artifact.address import Address
-from flux_upgrade.decision import Hold
-from flux_upgrade.errors import NothingFound, Overtaken, Unreadable
-from flux_upgrade.fitness import unfit
-from flux_upgrade.kinds import Change
-from flux_upgrade.kinds.own_artifacts import Held
-from flux_upgrade.kinds.own_artifacts import Successor as Named
-from flux_upgrade.markdown import counted
-from flux_upgrade.plan import Subjected, Terms, Upgrade
-from flux_upgrade.promotion.pulled import Means, Pulled, pull
-from flux_upgrade.promotion.pushing import keep, put
-from flux_upgrade.promotion.successor import Made, looked_at, make, successor_of
-from flux_upgrade.upgrade import ManifestPlanner
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.artifacts.promote import keep, put
+from flux_upgrade.artifacts.pull import Means, Pulled, pull
+from flux_upgrade.artifacts.successor import Made, looked_at, make, successor_of
+from flux_upgrade.model.errors import NothingFound, Overtaken, Unreadable
+from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.oci.reference import Address
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.context import Held
+from flux_upgrade.pins.context import Successor as Named
+from flux_upgrade.pins.pin import Change
+from flux_upgrade.planning.eligibility import unfit
+from flux_upgrade.planning.manifest_planner import ManifestPlanner
+from flux_upgrade.planning.plan import Subjected, Terms, Upgrade
+from flux_upgrade.policy.decision import Hold
 
 
 class _Rebased(NamedTuple):

@@ -8,16 +8,86 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from flux_upgrade.artifact.address import Address
-from flux_upgrade.artifact.manifest import StoredManifest, parse
-from flux_upgrade.errors import FluxUpgradeError, Overtaken
-from flux_upgrade.ports import ArtifactRegistry
-from flux_upgrade.promotion.moving import move
-from flux_upgrade.promotion.plan import ArtifactPlan
-from flux_upgrade.promotion.pulled import Means, Pulled
-from flux_upgrade.promotion.pushing import keep, note, put
-from flux_upgrade.promotion.successor import Successor, make
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.artifacts.promotion_plan import ArtifactPlan
+from flux_upgrade.artifacts.pull import Means, Pulled
+from flux_upgrade.artifacts.successor import Made, Successor, make
+from flux_upgrade.model.errors import FluxUpgradeError, Overtaken
+from flux_upgrade.model.oci import reference
+from flux_upgrade.model.oci.manifest import PREVIOUS, StoredManifest, parse
+from flux_upgrade.model.oci.reference import Address
+from flux_upgrade.model.ports import ArtifactRegistry
+from flux_upgrade.model.values import NamedTuple
+
+
+def put(
+    pulled: Pulled, tag: str, made: Made, registry: ArtifactRegistry, *, has_config: bool = False
+) -> None:
+    """Blobs first. ``has_config``: another one was put before, and the config is the same for all.
+
+    Raises what ``ArtifactRegistry`` raises; then the tag stands for nothing, or for the whole artifact.
+    """
+    # Flux has written the same one since v2.9.
+    if not has_config and made.config_descriptor != pulled.manifest.config:
+        registry.put_blob(made.config, made.config_descriptor)
+    if made.layer is not None:
+        registry.put_blob(made.layer, made.layer_descriptor)
+    registry.put_manifest(made.stored, tag)
+
+
+def keep(pulled: Pulled, registry: ArtifactRegistry) -> str:
+    """A way back to what was pulled: a tag that is not moved. Empty where it has one, or needs none."""
+    tag = pulled.immutable_tag
+    if not tag:
+        return ""
+    if tag in pulled.tags:
+        # It may be of another manifest with the same content.
+        if registry.digest(tag) == pulled.stored.digest:
+            return ""
+        tag = reference.another(tag, pulled.stored.digest)
+        if tag in pulled.tags:
+            return ""
+    registry.put_manifest(pulled.stored, tag)
+    return tag
+
+
+def note(pulled: Pulled, wanted: StoredManifest, registry: ArtifactRegistry) -> None:
+    """Have a rollback find what was pulled, where ``wanted``, which is to take its place, does not tell."""
+    before = reference.before(pulled.address.tag, wanted.digest)
+    # One that waited for its approval was made from what was promoted then. A note that there is may be
+    # about an earlier promotion.
+    if parse(wanted).annotations.get(PREVIOUS) != pulled.stored.digest or before in pulled.tags:
+        registry.put_manifest(pulled.stored, before)
+
+
+def move(address: Address, expected: str | None, wanted: StoredManifest, registry: ArtifactRegistry) -> None:
+    """``expected``: the digest that the tag of ``address`` stands for so far; None: it is not there.
+
+    Raises Overtaken where somebody else moved it, and what ``ArtifactRegistry`` raises; then nobody knows
+    whether it was moved.
+    """
+    found = registry.digest(address.tag)
+    if found != expected:
+        raise Overtaken(
+            f"{address} was moved by somebody else in the meantime, and was left alone: {_told(found)}",
+            hint="run again: it is looked at anew",
+        )
+    try:
+        registry.put_manifest(wanted, address.tag)
+        found = registry.digest(address.tag)
+    except FluxUpgradeError:
+        # The answer may have been lost on its way back.
+        found = registry.digest(address.tag)
+        if found == expected:
+            raise
+    if found != wanted.digest:
+        raise Overtaken(
+            f"{address} was moved to {wanted.digest}, and then by somebody else: {_told(found)}",
+            hint="see which of the two it should be; `flux-upgrade rollback --to` takes any digest",
+        )
+
+
+def _told(digest: str | None) -> str:
+    return f"it stands for {digest}" if digest else "it is gone"
 
 
 class Pushed(NamedTuple):

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flux_upgrade.artifact import names
-from flux_upgrade.decision import Hold, HoldReason, Subject
-from flux_upgrade.errors import UntrustedArchive
-from flux_upgrade.plan import Plan, Subjected, Terms
-from flux_upgrade.policy import Answers, Muted
-from flux_upgrade.promotion.pulled import Means, Pulled
-from flux_upgrade.promotion.successor import Successor, looked_at, successor_of
-from flux_upgrade.timeline import size
-from flux_upgrade.upgrade import ManifestPlanner
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.artifacts.pull import Means, Pulled
+from flux_upgrade.artifacts.successor import Successor, looked_at, successor_of
+from flux_upgrade.model.errors import UntrustedArchive
+from flux_upgrade.model.oci import reference
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.planning.manifest_planner import ManifestPlanner
+from flux_upgrade.planning.plan import Plan, Subjected, Terms
+from flux_upgrade.policy.decision import Hold, HoldReason, Subject
+from flux_upgrade.policy.policy import Answers, Muted
+from flux_upgrade.policy.timeline import size
 
 
 class ArtifactPlan(NamedTuple):
@@ -74,8 +74,8 @@ def _answered(terms: Terms, pulled: Pulled, means: Means) -> Terms:
 
 def _muted(pulled: Pulled, means: Means) -> Iterator[Muted]:
     current = pulled.installation.version
-    for version in names.rejected_versions(pulled.tags, pulled.address.tag):
-        noted = names.rejected(pulled.address.tag, version)
+    for version in reference.rejected_versions(pulled.tags, pulled.address.tag):
+        noted = reference.rejected(pulled.address.tag, version)
         # Who had it after all, by an approval, has taken back what was said of it.
         if version == current and means.registry.digest(noted) == pulled.stored.digest:
             continue

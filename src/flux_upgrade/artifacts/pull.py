@@ -6,18 +6,17 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import BinaryIO
 
-from flux_upgrade.artifact import names
-from flux_upgrade.artifact.address import Address
-from flux_upgrade.artifact.layer import Layer, inflate
-from flux_upgrade.artifact.manifest import Manifest, StoredManifest, parse
-from flux_upgrade.artifact.room import room
-from flux_upgrade.artifact.tar import Entry
-from flux_upgrade.errors import NothingFound, Overtaken, Unreadable, UsageError
-from flux_upgrade.kinds import Installation
-from flux_upgrade.kinds.gotk import Manifests
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.ports import ArtifactRegistry
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import NothingFound, Overtaken, Unreadable, UsageError
+from flux_upgrade.model.oci import reference
+from flux_upgrade.model.oci.layer import Layer, inflate
+from flux_upgrade.model.oci.manifest import Manifest, StoredManifest, parse
+from flux_upgrade.model.oci.reference import Address
+from flux_upgrade.model.oci.tar import Entry, room
+from flux_upgrade.model.ports import ArtifactRegistry
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.gotk_components.pin import Manifests
+from flux_upgrade.pins.pin import Installation
 
 _MAX_FILE = 16 * 1024 * 1024
 """Bytes of a YAML file that is looked into. Flux's own manifest has below 1 MB."""
@@ -54,7 +53,7 @@ class Pulled(NamedTuple):
     def immutable_tag(self) -> str:
         """The tag that its content has, or would have; empty where its release is not known."""
         version = self.installation.version
-        return names.immutable(version, self.layer.diff_id) if version else ""
+        return reference.immutable(version, self.layer.diff_id) if version else ""
 
 
 def pull(address: Address, means: Means) -> Pulled:

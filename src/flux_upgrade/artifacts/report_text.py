@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from flux_upgrade.kinds import Change
-from flux_upgrade.promotion.carry_out import ArtifactOutcome, Pushed
-from flux_upgrade.promotion.plan import ArtifactPlan
-from flux_upgrade.promotion.rollback import Rollback
-from flux_upgrade.promotion.successor import Successor
+from flux_upgrade.artifacts.promote import ArtifactOutcome, Pushed
+from flux_upgrade.artifacts.promotion_plan import ArtifactPlan
+from flux_upgrade.artifacts.rollback import Rollback
+from flux_upgrade.artifacts.successor import Successor
+from flux_upgrade.pins.pin import Change
 from flux_upgrade.report.outcomes import change_lines, hold_lines, step, waiting_lines
 from flux_upgrade.report.plans import plan_lines, plan_value
 from flux_upgrade.report.wording import printable

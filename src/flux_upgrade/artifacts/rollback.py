@@ -5,14 +5,14 @@ Nothing is asked but the registry: it has to work on a bad day.
 
 from __future__ import annotations
 
-from flux_upgrade.artifact import names
-from flux_upgrade.artifact.address import Address
-from flux_upgrade.artifact.manifest import PREVIOUS, REVISION, StoredManifest, parse
-from flux_upgrade.errors import NothingFound, NoWayBack, UsageError
-from flux_upgrade.ports import ArtifactRegistry
-from flux_upgrade.promotion.moving import move
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import is_tag, precedence
+from flux_upgrade.artifacts.promote import move
+from flux_upgrade.model.errors import NothingFound, NoWayBack, UsageError
+from flux_upgrade.model.oci import reference as names
+from flux_upgrade.model.oci.manifest import PREVIOUS, REVISION, StoredManifest, parse
+from flux_upgrade.model.oci.reference import Address
+from flux_upgrade.model.ports import ArtifactRegistry
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import is_tag, precedence
 
 _MOST_NAMED = 5
 

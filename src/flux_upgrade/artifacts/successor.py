@@ -5,9 +5,11 @@ from __future__ import annotations
 from io import BytesIO
 from typing import BinaryIO, Self
 
-from flux_upgrade.artifact import names
-from flux_upgrade.artifact.layer import Spliced, deflate, inflate
-from flux_upgrade.artifact.manifest import (
+from flux_upgrade.artifacts.pull import Means, Pulled
+from flux_upgrade.model.errors import UntrustedArchive
+from flux_upgrade.model.oci import reference
+from flux_upgrade.model.oci.layer import Spliced, deflate, inflate
+from flux_upgrade.model.oci.manifest import (
     Descriptor,
     Manifest,
     StoredManifest,
@@ -16,12 +18,10 @@ from flux_upgrade.artifact.manifest import (
     parse,
     successor,
 )
-from flux_upgrade.artifact.room import room
-from flux_upgrade.errors import UntrustedArchive
-from flux_upgrade.kinds import Change
-from flux_upgrade.plan import Upgrade
-from flux_upgrade.promotion.pulled import Means, Pulled
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.oci.tar import room
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.pin import Change
+from flux_upgrade.planning.plan import Upgrade
 
 
 class Successor(NamedTuple):
@@ -72,7 +72,7 @@ def successor_of(pulled: Pulled, upgrade: Upgrade) -> Successor:
     """``upgrade``: of the manifest that ``pulled`` holds."""
     assert isinstance(upgrade.change, Change)  # noqa: S101 it is no pin
     spliced = pulled.layer.replaced(pulled.entry, upgrade.change.new)
-    tag = names.immutable(upgrade.target, spliced.diff_id)
+    tag = reference.immutable(upgrade.target, spliced.diff_id)
     return Successor(upgrade, tag, spliced, tag in pulled.tags)
 
 
@@ -83,7 +83,7 @@ def looked_at(pulled: Pulled, wanted: Successor, means: Means) -> Successor:
     other layers or annotations, as another tag of the repository may have it, is another artifact.
     """
     beside = beside_the_content(pulled.manifest)
-    layer, other = None, names.another(wanted.tag, beside)
+    layer, other = None, reference.another(wanted.tag, beside)
     for tag in (wanted.tag, other):
         stored = means.registry.manifest(tag) if tag in pulled.tags else None
         if stored is None:

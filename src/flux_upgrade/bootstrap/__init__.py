@@ -2,3 +2,5 @@
 
 What is written is what ``flux bootstrap`` of that version writes (fluxcd/flux2, ``pkg/bootstrap``).
 """
+
+from __future__ import annotations

@@ -20,10 +20,10 @@ from enum import StrEnum
 from flux_upgrade.bootstrap import secrets
 from flux_upgrade.bootstrap.known_hosts import fingerprint
 from flux_upgrade.bootstrap.options import BootstrapOptions
-from flux_upgrade.bootstrapping.places import Place
-from flux_upgrade.hosting import AppCredentials, DeployKey, KeyPair, Secret
-from flux_upgrade.ports import Hosting
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.bootstrap.places import Place
+from flux_upgrade.model.hosting import AppCredentials, DeployKey, KeyPair, Secret
+from flux_upgrade.model.ports import Hosting
+from flux_upgrade.model.values import NamedTuple
 
 
 class Given(NamedTuple):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from flux_upgrade.bootstrap.access import Access, ToDo
 from flux_upgrade.bootstrap.known_hosts import fingerprint
-from flux_upgrade.bootstrapping.access import Access, ToDo
-from flux_upgrade.hosting import DeployKey
+from flux_upgrade.model.hosting import DeployKey
 
 _ANEW = "--rotate-key"
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flux_upgrade.bootstrap import registry_todo
 from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS
 from flux_upgrade.bootstrap.known_hosts import host_of
-from flux_upgrade.bootstrap.names import deploy_key_title
-from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
-from flux_upgrade.bootstrapping import registry_todo
-from flux_upgrade.bootstrapping.proposed import Cluster, Place
-from flux_upgrade.bootstrapping.shell import block, broken, namespace, piped, words
-from flux_upgrade.markdown import code
+from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider, deploy_key_title
+from flux_upgrade.bootstrap.proposed import Cluster, Place
+from flux_upgrade.bootstrap.shell import block, broken, namespace, piped, words
+from flux_upgrade.model.markdown import code
 
 _GITHUB = DEFAULT_HOSTS[Provider.GITHUB]
 _KEYS_AT = {

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
-from flux_upgrade.bootstrapping.converging import converge_bootstrap, is_stale, question_of
-from flux_upgrade.bootstrapping.proposed import Bootstrap
-from flux_upgrade.converge import Convergence
-from flux_upgrade.decision import Hold
-from flux_upgrade.errors import FluxUpgradeError, ForgeUnavailable, Overtaken
-from flux_upgrade.forge import ClosePull, Extras, OpenPull, Repository, Step
-from flux_upgrade.ports import Forge
-from flux_upgrade.proposal import Surroundings
-from flux_upgrade.results import Action
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.bootstrap.changes import FileChange
+from flux_upgrade.bootstrap.proposed import Bootstrap
+from flux_upgrade.bootstrap.pull_request_steps import converge_bootstrap, is_stale, question_of
+from flux_upgrade.model.errors import FluxUpgradeError, ForgeUnavailable, Overtaken, WriteFailed
+from flux_upgrade.model.forge import ClosePull, Extras, OpenPull, Repository, Step
+from flux_upgrade.model.ports import Forge, Worktree
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.planning.proposal import Action, Surroundings
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.pullrequests.reconcile import Convergence
 
 _ROUNDS = 3
 """Of looking and acting: somebody who is faster three times in a row is at work on the same branch."""
@@ -124,3 +124,71 @@ def _attempted(result: Published, before: Action) -> Action:
     if not isinstance(result.error, ForgeUnavailable):
         return before
     return Action.UPDATED if result.number else Action.OPENED
+
+
+class Ran(NamedTuple):
+    """One run. What it did not come to is empty."""
+
+    proposal: Bootstrap
+    is_dry: bool = False
+    """Nothing was written: all else is what would have been."""
+    repository: str = ""
+    """``owner/name``, or the remote's address; empty where the local checkout alone was written."""
+    url: str = ""
+    """Of the repository, for a browser."""
+    is_created: bool = False
+    """The run created the repository."""
+    checkout: str = ""
+    """The folder that was written, where it is the local checkout."""
+    is_pushed: bool = False
+    """Files went straight to the branch."""
+    commit: str = ""
+    """Oid of the commit with them."""
+    published: Published | None = None
+    secret_files: tuple[str, ...] = ()
+    """Paths of the files with Secrets, on the machine of the run: for the log alone."""
+    ready: Mapping[str, str] = {}
+    """Name of a cluster that is ready → the revision that it has."""
+    artifact: str = ""
+    """``HOST/REPOSITORY:TAG`` with its immutable tag."""
+    digest: str = ""
+    is_promoted: bool = False
+    """The tag of the artifact was moved."""
+    warnings: tuple[str, ...] = ()
+    error: FluxUpgradeError | None = None
+    """What ended the run after it had done some of it."""
+    calls: int = 0
+    """To the repository's server."""
+
+    @property
+    def errors(self) -> tuple[FluxUpgradeError, ...]:
+        """Everything that the run ends red for."""
+        step = self.published.error if self.published is not None else None
+        return tuple(each for each in (step, self.error) if each is not None)
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether the files are where a person can go on from, or would be."""
+        return self.is_pushed or not self.errors
+
+
+def write_all(changes: Iterable[FileChange], worktree: Worktree) -> None:
+    """Half a bootstrap would be reconciled, too: where a file cannot be written, the others are put back.
+
+    Raises WriteFailed.
+    """
+    done: list[FileChange] = []
+    try:
+        for change in changes:
+            if change.before is None:
+                worktree.make(change.path, change.after)
+            else:
+                worktree.write(change.path, change.after, change.before)
+            done.append(change)
+    except WriteFailed:
+        for change in reversed(done):
+            if change.before is None:
+                worktree.remove(change.path, change.after)
+            else:
+                worktree.write(change.path, change.before, change.after)
+        raise

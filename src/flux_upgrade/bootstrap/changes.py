@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.values import NamedTuple
 
 
 class FileChange(NamedTuple):

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
-from flux_upgrade.bootstrap import hosts
+from flux_upgrade.bootstrap import addresses
 from flux_upgrade.bootstrap.flag_table import FLAGS
-from flux_upgrade.bootstrap.flags import Value, examine
-from flux_upgrade.bootstrap.names import actions_secret_problem
-from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider, Source
-from flux_upgrade.errors import UsageError
+from flux_upgrade.bootstrap.flags import examine
+from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider, Source, actions_secret_problem
+from flux_upgrade.bootstrap.request import BootstrapAsked, BootstrapCluster
+from flux_upgrade.config.values import FlagValue
 from flux_upgrade.manifests.options import nearest, spell
-from flux_upgrade.settings_bootstrap import BootstrapAsked, BootstrapCluster
+from flux_upgrade.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.config import BootstrapConfig
+    from flux_upgrade.config.values import BootstrapConfig
 
 _HINT = "see `flux-upgrade bootstrap --help` for the flags and their values"
 _OF_REMOTE = "without --url, it is the address of the checkout's remote origin; "
@@ -43,11 +43,11 @@ def clusters_of(
     provider: Provider | None = Provider.GIT  # an artifact is nobody's
     if source is Source.GIT:
         named = asked.provider or (config.provider if config else "")
-        provider = hosts.provider_of(named, first, known, servers)
+        provider = addresses.provider_of(named, first, known, servers)
     if provider is None:
         problems.append(f"what {first['hostname']} is cannot be told: give --provider")
         provider = Provider.GITHUB
-    known = hosts.of_remote(known, provider, first)
+    known = addresses.of_remote(known, provider, first)
     problems += _own_problems(asked, provider, source, len(chosen))
     clusters = []
     for name, flags in ways:
@@ -67,7 +67,7 @@ def clusters_of(
 
 def _words(asked: BootstrapAsked, name: str, options: BootstrapOptions) -> Iterator[str]:
     """What the command line had, less what is secret or of one machine or run."""
-    is_other = hosts.is_other_github(options)
+    is_other = addresses.is_other_github(options)
     # Or else no token goes to a server that is not github.com.
     provider = asked.provider or (str(options.provider) if is_other else "")
     own = (("cluster", name), ("provider", provider), ("source", asked.source))
@@ -82,7 +82,7 @@ def _words(asked: BootstrapAsked, name: str, options: BootstrapOptions) -> Itera
 
 def _chosen(
     asked: BootstrapAsked, config: BootstrapConfig | None
-) -> tuple[list[tuple[str, Mapping[str, Value]]], list[str]]:
+) -> tuple[list[tuple[str, Mapping[str, FlagValue]]], list[str]]:
     """Name and own flags of each cluster, and what is wrong."""
     listed = dict(config.clusters) if config else {}
     if not asked.cluster:

@@ -8,16 +8,15 @@ from typing import NamedTuple
 
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
-from flux_upgrade.bootstrap.flag import Flag, Kind, Use
-from flux_upgrade.bootstrap.flag_fit import unknown
-from flux_upgrade.bootstrap.flag_table import FLAGS
-from flux_upgrade.bootstrap.flags import Value, read_value
-from flux_upgrade.bootstrap.validation import FORMS
+from flux_upgrade.bootstrap.flag_table import FLAGS, Flag, Kind, Use
+from flux_upgrade.bootstrap.flags import read_value
+from flux_upgrade.bootstrap.validation import FORMS, unknown
 from flux_upgrade.config.flag_text import FlagText
 from flux_upgrade.config.shapes import Key, Schema, described
 from flux_upgrade.config.source import Source, is_text, kind
-from flux_upgrade.errors import UsageError
+from flux_upgrade.config.values import FlagValue
 from flux_upgrade.manifests.options import COMPONENTS, PATTERNS
+from flux_upgrade.model.errors import UsageError
 
 _NULL = "tag:yaml.org,2002:null"
 _BOOL = "tag:yaml.org,2002:bool"
@@ -74,7 +73,7 @@ class BootstrapFlagValue(NamedTuple):
         remedy = "; put it in quotes" if isinstance(node, ScalarNode) and node.value else ""
         return f"wants {wanted}, not {kind(node)}{remedy}"
 
-    def read(self, name: str, node: Node, source: Source) -> Value | None:
+    def read(self, name: str, node: Node, source: Source) -> FlagValue | None:
         """See Shape."""
         value = _plain(node)
         if value is None or (isinstance(value, list) and self.flag.kind is not Kind.LIST):
@@ -102,7 +101,7 @@ class BootstrapFlags(NamedTuple):
             "properties": {key.name: described(key) for key in KEYS},
         }
 
-    def read(self, name: str, node: Node, source: Source) -> dict[str, Value] | None:
+    def read(self, name: str, node: Node, source: Source) -> dict[str, FlagValue] | None:
         """See Shape. Flags that cannot be given are left out."""
         if node.tag == _NULL:
             return {}
@@ -111,7 +110,7 @@ class BootstrapFlags(NamedTuple):
                 node, f"{name} wants a mapping such as {{path: clusters/staging}}, not {kind(node)}"
             )
             return None
-        values: dict[str, Value] = {}
+        values: dict[str, FlagValue] = {}
         for word, (key, value) in source.entries(node).items():
             told = unknown(word) or _refusal(FLAGS[word], is_committed=self.is_committed)
             read = None if told else BootstrapFlagValue(FLAGS[word]).read(f"--{word}", value, source)
@@ -140,7 +139,7 @@ def _refusal(flag: Flag, *, is_committed: bool) -> str:
     return ""
 
 
-def _plain(node: Node) -> Value | None:
+def _plain(node: Node) -> FlagValue | None:
     """What YAML makes of it, of the types that a flag can have."""
     if isinstance(node, SequenceNode):
         return [str(each.value) for each in node.value] if all(map(is_text, node.value)) else None
@@ -151,7 +150,7 @@ def _plain(node: Node) -> Value | None:
     return str(node.value) if is_text(node) else None
 
 
-def parse_bootstrap_flags(text: str, where: str) -> Mapping[str, Value]:
+def parse_bootstrap_flags(text: str, where: str) -> Mapping[str, FlagValue]:
     """Flags given in one text: Flux's name → value.
 
     Either a YAML mapping (``path: clusters/staging``), or ``name=value`` as on Flux's command
@@ -187,10 +186,10 @@ class _BootstrapWords:
         del word
         return f"word {number}"
 
-    def value(self, name: str, text: str) -> Value:
+    def value(self, name: str, text: str) -> FlagValue:
         """See the protocol."""
         return read_value(FLAGS[name], text)
 
-    def mapping(self, root: Node, source: Source) -> Mapping[str, Value] | None:
+    def mapping(self, root: Node, source: Source) -> Mapping[str, FlagValue] | None:
         """See the protocol."""
         return BootstrapFlags(is_committed=False).read("this", root, source)

@@ -8,15 +8,14 @@ from typing import NamedTuple
 
 from yaml import MappingNode, Node
 
-from flux_upgrade.bootstrap.flag_fit import misfit
+from flux_upgrade.bootstrap.config_flags import BootstrapFlags
 from flux_upgrade.bootstrap.flag_table import FLAGS
-from flux_upgrade.bootstrap.flags import Value
 from flux_upgrade.bootstrap.options import Provider
 from flux_upgrade.bootstrap.options import Source as From
-from flux_upgrade.config.bootstrap_flags import BootstrapFlags
+from flux_upgrade.bootstrap.validation import misfit
 from flux_upgrade.config.shapes import Choice, Key, Mapped, Schema, Text
 from flux_upgrade.config.source import Source, kind, quoted
-from flux_upgrade.config.values import BootstrapConfig
+from flux_upgrade.config.values import BootstrapConfig, FlagValue
 
 _NAME = Text(
     "the name of a cluster (a-z, A-Z, 0-9, and after the first '.', '_' and '-')",
@@ -39,7 +38,7 @@ class _Clusters(NamedTuple):
             "additionalProperties": {"$ref": "#/$defs/bootstrap-flags"},
         }
 
-    def read(self, name: str, node: Node, source: Source) -> dict[str, dict[str, Value]] | None:
+    def read(self, name: str, node: Node, source: Source) -> dict[str, dict[str, FlagValue]] | None:
         """See Shape."""
         if not isinstance(node, MappingNode):
             source.refuse(node, f"{name} wants a mapping, name to flags, not {kind(node)}")

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from flux_upgrade import fitness
 from flux_upgrade.bootstrap.changes import ManifestPlan, Shown
 from flux_upgrade.bootstrap.options import BootstrapOptions
-from flux_upgrade.decision import Hold
-from flux_upgrade.errors import FluxUpgradeError, ResidueConflict, Unproved
-from flux_upgrade.kinds import Installation, gotk
 from flux_upgrade.manifests.options import InstallOptions, spell, validate
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.upgrade import newest_stable
-from flux_upgrade.versions import Version
+from flux_upgrade.model.errors import FluxUpgradeError, ResidueConflict, Unproved
+from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.pins.pin import Installation
+from flux_upgrade.planning import eligibility
+from flux_upgrade.planning.manifest_planner import newest_stable
+from flux_upgrade.policy.decision import Hold
 
 
 class RenderedComponents:
@@ -21,7 +22,7 @@ class RenderedComponents:
 
     def __init__(self, regenerator: Regenerator) -> None:
         self._regenerator = regenerator
-        self._manifests = gotk.Manifests(regenerator)
+        self._manifests = pin.Manifests(regenerator)
 
     @cached_property
     def _newest(self) -> str:
@@ -61,7 +62,7 @@ class RenderedComponents:
             return ManifestPlan(content, proof.version, edits=edits)
         self._refuse_backwards(installation, wanted, path)
         validate(wanted, self._regenerator.manifests(wanted.version).components)
-        change = gotk.change(installation, wanted, self._regenerator)
+        change = pin.change(installation, wanted, self._regenerator)
         if change.carried.conflicts:
             named = ", ".join(f"{each.object} {each.where}".strip() for each in change.carried.conflicts)
             raise ResidueConflict(
@@ -81,7 +82,7 @@ class RenderedComponents:
     def _proved(self, path: str, content: bytes) -> Installation:
         found = self._manifests.at(path, content)
         assert found is not None  # noqa: S101 a file of this name is always spoken of
-        unfit = fitness.unfit(found)
+        unfit = eligibility.unfit(found)
         if unfit is not None:
             raise _error(unfit, path)
         return found
@@ -89,8 +90,8 @@ class RenderedComponents:
     def _refuse_backwards(self, installation: Installation, wanted: InstallOptions, path: str) -> None:
         current, target = Version.parse(installation.version), Version.parse(wanted.version)
         if current is not None and target is not None and target < current:
-            raise _error(fitness.downgrade(installation.version, wanted.version), path)
-        ahead = fitness.ahead(installation, wanted.version, self._regenerator, asked=True)
+            raise _error(eligibility.downgrade(installation.version, wanted.version), path)
+        ahead = eligibility.ahead(installation, wanted.version, self._regenerator, asked=True)
         if ahead is not None:
             raise _error(ahead, path)
 

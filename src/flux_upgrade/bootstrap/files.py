@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from flux_upgrade.bootstrap import kustomization, resync, sync
+from flux_upgrade.bootstrap import existing_sync, kustomization, sync
 from flux_upgrade.bootstrap.changes import FileChange, FilesPlan, ManifestPlan, Shown
+from flux_upgrade.bootstrap.existing_sync import recover_sync
 from flux_upgrade.bootstrap.options import BootstrapOptions
-from flux_upgrade.bootstrap.recover import recover_sync
-from flux_upgrade.errors import AlreadyBootstrapped, ResidueConflict, Unreadable
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.ports import Tree
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import AlreadyBootstrapped, ResidueConflict, Unreadable
+from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.values import NamedTuple
 
 MANIFEST = "gotk-components.yaml"
 _NAMES = (MANIFEST, sync.NAME, kustomization.NAME)
@@ -103,16 +103,16 @@ def _sync(wanted: sync.Sync, path: str, content: bytes | None) -> _Synced:
         return _Synced(sync.written(wanted).encode())
     with _of(path):
         found = recover_sync(content)
-    if not resync.same_path(found.sync.path, wanted.path):
+    if not existing_sync.same_path(found.sync.path, wanted.path):
         raise AlreadyBootstrapped(
             f'{path} reconciles "{found.sync.path}": the path "{wanted.path}" would overwrite that',
             hint="Flux would prune what it applied from there: bootstrap at another --path, or change "
             "spec.path in that file first",
         )
-    shown = resync.shown(found, wanted)
+    shown = existing_sync.shown(found, wanted)
     with _of(path):
-        edits = resync.edits(found)
-        return _Synced(resync.resynced(found, wanted) if shown else content, shown, edits)
+        edits = existing_sync.edits(found)
+        return _Synced(existing_sync.resynced(found, wanted) if shown else content, shown, edits)
 
 
 def root_syncs(tree: Tree) -> tuple[RootSync, ...]:
@@ -127,7 +127,9 @@ def _roots(tree: Tree, path: str) -> Iterator[RootSync]:
         for each in documents:
             if _is_root(each):
                 target = str(each.data["spec"].get("path") or "")
-                yield RootSync(path, target, each.key.name, kustomization.is_in(tree, resync.folder(target)))
+                yield RootSync(
+                    path, target, each.key.name, kustomization.is_in(tree, existing_sync.folder(target))
+                )
     except Unreadable:
         # A template, or a broken file: nobody's Flux.
         return
@@ -136,7 +138,7 @@ def _roots(tree: Tree, path: str) -> Iterator[RootSync]:
 def _refuse_others(options: BootstrapOptions, own: str, roots: Iterable[RootSync], tree: Tree) -> None:
     """Two Fluxes that reconcile one folder undo each other."""
     for root in roots:
-        if root.path != own and resync.same_path(root.target, options.sync_path):
+        if root.path != own and existing_sync.same_path(root.target, options.sync_path):
             raise AlreadyBootstrapped(
                 f'another Flux reconciles "{options.sync_path}": {root.path} says so',
                 hint="take another --path, or the --namespace of the Flux that is there",
@@ -152,10 +154,10 @@ def _refuse_others(options: BootstrapOptions, own: str, roots: Iterable[RootSync
 
 def _is_swallowed(root: RootSync, options: BootstrapOptions, tree: Tree) -> bool:
     """Whether one of two folders is in the other, and nothing there says what of it is applied."""
-    theirs, ours = resync.folder(root.target), resync.folder(options.sync_path)
-    if resync.is_below(ours, theirs):
+    theirs, ours = existing_sync.folder(root.target), existing_sync.folder(options.sync_path)
+    if existing_sync.is_below(ours, theirs):
         return not root.is_listed
-    return resync.is_below(theirs, ours) and not kustomization.is_in(tree, ours)
+    return existing_sync.is_below(theirs, ours) and not kustomization.is_in(tree, ours)
 
 
 def _is_root(document: Document) -> bool:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 
 from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS
-from flux_upgrade.bootstrap.durations import duration
-from flux_upgrade.bootstrap.flag import Flag, Kind
-from flux_upgrade.bootstrap.flag_fit import misfit, unknown, version_problems
-from flux_upgrade.bootstrap.flag_table import FLAGS
+from flux_upgrade.bootstrap.flag_table import FLAGS, Flag, Kind
+from flux_upgrade.bootstrap.go_formats import duration
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, OciOptions, Provider, Source, Team
-from flux_upgrade.bootstrap.validation import form_problem, problems_of
-from flux_upgrade.errors import UsageError
+from flux_upgrade.bootstrap.validation import form_problem, misfit, problems_of, unknown, version_problems
+from flux_upgrade.config.values import FlagValue
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions, nearest, parse_bool
-from flux_upgrade.versions import is_tag
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.versions import is_tag
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-Value = str | bool | int | Sequence[str]
-"""As YAML or a command line has it."""
 Read = str | bool | tuple[str, ...]
 """As its kind has it: a boolean, a list, text for everything else."""
 
@@ -30,7 +27,7 @@ _FROM_THE_CHECKOUT = ("owner", "repository", "hostname", "ssh-hostname", "url")
 def examine(
     provider: Provider,
     source: Source,
-    given: Mapping[str, Value],
+    given: Mapping[str, FlagValue],
     version: str = "",
     known: Mapping[str, str] | None = None,
 ) -> tuple[BootstrapOptions, tuple[str, ...]]:
@@ -53,7 +50,7 @@ def examine(
     return options, tuple(dict.fromkeys(problems))
 
 
-def read_value(flag: Flag, value: Value) -> Read:
+def read_value(flag: Flag, value: FlagValue) -> Read:
     """A value as its kind has it. Raises UsageError, without the value where that is secret."""
     written = value if isinstance(value, (str, bool, int)) else ",".join(value)
     shown = "" if flag.is_secret else f" '{written}'"
@@ -91,7 +88,7 @@ def _formed(flag: Flag, read: Read) -> Read:
     return read
 
 
-def _items(value: Value) -> tuple[str, ...] | None:
+def _items(value: FlagValue) -> tuple[str, ...] | None:
     if isinstance(value, str):
         items = tuple(each.strip() for each in value.split(",")) if value.strip() else ()
         return items if all(items) else None
@@ -101,7 +98,7 @@ def _items(value: Value) -> tuple[str, ...] | None:
     return texts if len(texts) == len(value) else None
 
 
-def version_of(given: Mapping[str, Value]) -> str:
+def version_of(given: Mapping[str, FlagValue]) -> str:
     """The tag that ``given`` asks for; empty: the newest one, or what is no version."""
     text = str(given.get("version", ""))
     tag = f"v{text}" if text[:1].isdigit() else text
@@ -109,7 +106,7 @@ def version_of(given: Mapping[str, Value]) -> str:
 
 
 def _read_all(
-    provider: Provider, source: Source, given: Mapping[str, Value], tag: str
+    provider: Provider, source: Source, given: Mapping[str, FlagValue], tag: str
 ) -> tuple[dict[str, Read], list[tuple[str, str]]]:
     """The values by flag, and the problems with theirs."""
     values: dict[str, Read] = {}

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from flux_upgrade.bootstrap.go_yaml import line
-from flux_upgrade.errors import Unreadable, UsageError
+from flux_upgrade.bootstrap.go_formats import line
 from flux_upgrade.manifests.nodes import compose, construct
-from flux_upgrade.ports import Tree
+from flux_upgrade.model.errors import Unreadable, UsageError
+from flux_upgrade.model.ports import Tree
 
 NAME = "kustomization.yaml"
 _NAMES = (NAME, "kustomization.yml", "Kustomization")

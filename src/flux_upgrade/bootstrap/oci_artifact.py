@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from io import BytesIO
 
-from flux_upgrade.artifact import SCHEME, names
-from flux_upgrade.artifact.address import Address
-from flux_upgrade.artifact.layer import deflate
-from flux_upgrade.artifact.manifest import (
+from flux_upgrade.bootstrap.oci_kustomization import EMPTY
+from flux_upgrade.bootstrap.oci_names import COMPONENTS_FILE, overlay_tag
+from flux_upgrade.model.oci import SCHEME, reference
+from flux_upgrade.model.oci.layer import deflate
+from flux_upgrade.model.oci.manifest import (
     CONTENT_TYPE,
     FLUX_SOURCE,
     Descriptor,
@@ -24,10 +25,9 @@ from flux_upgrade.artifact.manifest import (
     fresh,
     successor,
 )
-from flux_upgrade.artifact.packing import Packed, pack
-from flux_upgrade.bootstrap.oci_kustomization import EMPTY
-from flux_upgrade.bootstrap.oci_names import COMPONENTS_FILE, overlay_tag
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.oci.packing import Packed, pack
+from flux_upgrade.model.oci.reference import Address
+from flux_upgrade.model.values import NamedTuple
 
 CREATED = datetime(1970, 1, 1, tzinfo=UTC)
 """fluxcd/flux2 ``cmd/flux/push_artifact.go``, ``--reproducible``."""
@@ -66,7 +66,7 @@ def flux_artifact(packed: Packed, version: str, commit: str) -> Artifact:
     """``version``: of Flux, a tag; ``commit``: of Flux's repository, empty where it is not known."""
     layer = _compressed(packed, CONTENT_TYPE)
     made = fresh(layer.descriptor, created=CREATED, source=FLUX_SOURCE, revision=_revision(version, commit))
-    return _artifact(names.immutable(version, packed.diff_id), packed, layer, made)
+    return _artifact(reference.immutable(version, packed.diff_id), packed, layer, made)
 
 
 def flux_successor(
@@ -82,7 +82,7 @@ def flux_successor(
         revision=_revision(version, commit),
         previous=stored.digest,
     )
-    return _artifact(names.immutable(version, packed.diff_id), packed, layer, made)
+    return _artifact(reference.immutable(version, packed.diff_id), packed, layer, made)
 
 
 def overlay_artifact(address: Address, *files: str) -> Artifact:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from flux_upgrade.bootstrap.oci_artifact import overlay_artifact
 from flux_upgrade.bootstrap.oci_names import SYNC_FILE
+from flux_upgrade.bootstrap.oci_plan import OciPlan
 from flux_upgrade.bootstrap.oci_sync import render_oci_sync
-from flux_upgrade.bootstrapping.oci import OciPlan
 
 
 def handover(plan: OciPlan, *, is_public: bool = False) -> dict[str, bytes]:
@@ -30,3 +33,20 @@ def commands(plan: OciPlan) -> tuple[str, ...]:
         f"kubectl --namespace={namespace} wait deployment --all --for=condition=Available --timeout=5m",
         f"kubectl apply -f ./{sync_path(plan)}",
     )
+
+
+def with_shared_overlays(plans: Sequence[OciPlan]) -> tuple[OciPlan, ...]:
+    """To be carried out in this order: the first that names an artifact pushes it, for all of them."""
+    files: dict[str, set[str]] = {}
+    for plan in plans:
+        if plan.overlay is not None:
+            files.setdefault(str(plan.places.cluster), set()).add(plan.places.overlay_file)
+    return tuple(_with_its_own(plan, files) for plan in plans)
+
+
+def _with_its_own(plan: OciPlan, files: dict[str, set[str]]) -> OciPlan:
+    """``files``: those of the artifacts that no plan before this one pushes; its own are taken out."""
+    address = plan.places.cluster
+    own = files.pop(str(address), set[str]())
+    overlay = overlay_artifact(address, *sorted(own)) if own and address is not None else None
+    return plan._replace(overlay=overlay)

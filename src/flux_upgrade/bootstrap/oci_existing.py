@@ -5,15 +5,15 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 
-from flux_upgrade.artifact.packing import Packed, is_packable, pack
-from flux_upgrade.artifact.tar import Kind
+from flux_upgrade.artifacts.pull import Pulled
 from flux_upgrade.bootstrap.changes import ManifestPlan
 from flux_upgrade.bootstrap.files import Components
 from flux_upgrade.bootstrap.oci_names import COMPONENTS_FILE
-from flux_upgrade.errors import AlreadyBootstrapped
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.promotion.pulled import Pulled
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import AlreadyBootstrapped
+from flux_upgrade.model.oci.packing import Packed, is_packable, pack
+from flux_upgrade.model.oci.tar import Kind
+from flux_upgrade.model.values import NamedTuple
 
 _MAX_LAYER = 64 * 1024 * 1024
 """Bytes of a layer that is made anew in memory; Flux's own manifest has below 1 MB."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from flux_upgrade.artifact.packing import is_packable
 from flux_upgrade.bootstrap.oci_names import COMPONENTS_FILE, KUSTOMIZATION_FILE, SYNC_FILE
-from flux_upgrade.errors import Unreadable, UsageError
 from flux_upgrade.manifests.nodes import compose, construct
+from flux_upgrade.model.errors import Unreadable, UsageError
+from flux_upgrade.model.oci.packing import is_packable
 
 DEFAULT = (
     f"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n- {COMPONENTS_FILE}\n"

@@ -10,13 +10,13 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
-from flux_upgrade.artifact import names
-from flux_upgrade.artifact.address import Address, parse_address
-from flux_upgrade.artifact.packing import is_packable
 from flux_upgrade.bootstrap.options import BootstrapOptions, OciOptions
-from flux_upgrade.errors import UsageError
 from flux_upgrade.manifests.options import nearest
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.oci import reference
+from flux_upgrade.model.oci.packing import is_packable
+from flux_upgrade.model.oci.reference import Address, parse_address
+from flux_upgrade.model.values import NamedTuple
 
 COMPONENTS = "flux-components"
 """The objects that reconcile Flux itself; those of the cluster are named after the namespace."""
@@ -89,13 +89,13 @@ def _address(flag: str, text: str, problems: list[str]) -> Address:
         return Address("", "")
     try:
         found = parse_address(text)
-        names.require_short(found.tag)
+        reference.require_short(found.tag)
     except UsageError as error:
         problems.append(f"{flag}: {error.message} (like {_LIKE})")
         return Address("", "")
     if not found.tag or found.digest:
         problems.append(f"{flag}: it has to name a tag, and no digest")
-    elif names.is_ours(found.tag):
+    elif reference.is_ours(found.tag):
         problems.append(f"{flag}: the tag {found.tag} is one that never moves; name the one to follow")
     return found
 

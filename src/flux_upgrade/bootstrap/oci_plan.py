@@ -9,21 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from io import BytesIO
 
-from flux_upgrade.artifact.address import Address
-from flux_upgrade.artifact.layer import inflate
-from flux_upgrade.artifact.manifest import StoredManifest, parse
-from flux_upgrade.artifact.packing import pack
-from flux_upgrade.artifact.room import room
+from flux_upgrade.artifacts.promote import keep, move, note
+from flux_upgrade.artifacts.pull import Means, pull
 from flux_upgrade.bootstrap import oci_artifact
 from flux_upgrade.bootstrap.changes import ManifestPlan
 from flux_upgrade.bootstrap.files import Components
 from flux_upgrade.bootstrap.oci_artifact import Artifact
+from flux_upgrade.bootstrap.oci_existing import Existing, Wanted, existing, wanted
 from flux_upgrade.bootstrap.oci_kustomization import DEFAULT, local_files
 from flux_upgrade.bootstrap.oci_names import KUSTOMIZATION_FILE, Places, places
 from flux_upgrade.bootstrap.oci_sync import oci_api
 from flux_upgrade.bootstrap.options import BootstrapOptions
-from flux_upgrade.bootstrapping.oci_existing import Existing, Wanted, existing, wanted
-from flux_upgrade.errors import (
+from flux_upgrade.model.errors import (
     AlreadyBootstrapped,
     FluxUpgradeError,
     NothingFound,
@@ -31,11 +28,13 @@ from flux_upgrade.errors import (
     UntrustedArchive,
     UsageError,
 )
-from flux_upgrade.ports import ArtifactRegistry, Tree
-from flux_upgrade.promotion.moving import move
-from flux_upgrade.promotion.pulled import Means, pull
-from flux_upgrade.promotion.pushing import keep, note
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.oci.layer import inflate
+from flux_upgrade.model.oci.manifest import StoredManifest, parse
+from flux_upgrade.model.oci.packing import pack
+from flux_upgrade.model.oci.reference import Address
+from flux_upgrade.model.oci.tar import room
+from flux_upgrade.model.ports import ArtifactRegistry, Tree
+from flux_upgrade.model.values import NamedTuple
 
 
 class OciPlan(NamedTuple):

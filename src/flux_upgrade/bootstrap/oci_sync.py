@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flux_upgrade.artifact import SCHEME
-from flux_upgrade.artifact.address import Address
-from flux_upgrade.bootstrap.go_yaml import line
+from flux_upgrade.bootstrap.go_formats import line
 from flux_upgrade.bootstrap.oci_names import COMPONENTS, GENERIC, Places, of, places
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.bootstrap.secrets import docker_secret
 from flux_upgrade.bootstrap.sync import GENERATED, SYNC_API
-from flux_upgrade.errors import UnsupportedRelease, UsageError
-from flux_upgrade.hosting import Secret
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import is_tag, precedence
+from flux_upgrade.model.errors import UnsupportedRelease, UsageError
+from flux_upgrade.model.hosting import Secret
+from flux_upgrade.model.oci import SCHEME
+from flux_upgrade.model.oci.reference import Address
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import is_tag, precedence
 
 _GROUP = "source.toolkit.fluxcd.io"
 _V1_SINCE = "v2.6.0"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from flux_upgrade.bootstrap import names, secret_manifest
-from flux_upgrade.errors import UsageError
-from flux_upgrade.hosting import Secret
-from flux_upgrade.ports import Hosting
+from flux_upgrade.bootstrap import options
+from flux_upgrade.model import kubernetes_objects
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.hosting import Secret
+from flux_upgrade.model.ports import Hosting
 
 
 class Place(Protocol):
@@ -57,7 +58,7 @@ class ActionsSecret:
     is_cluster = False
 
     def __init__(self, hosting: Hosting, name: str, environment: str = "") -> None:
-        if problem := names.actions_secret_problem(name):
+        if problem := options.actions_secret_problem(name):
             raise UsageError(
                 f"--actions-secret {problem}", hint="take a name like FLUX_SYSTEM, and mind the letters"
             )
@@ -80,7 +81,7 @@ class ActionsSecret:
 
     def put(self, wanted: tuple[Secret, ...]) -> None:
         """Raises what ``Hosting`` raises."""
-        self._hosting.put_secret(self._name, secret_manifest.manifest(wanted), self._environment)
+        self._hosting.put_secret(self._name, kubernetes_objects.manifest(wanted), self._environment)
 
 
 class OnlyRead:

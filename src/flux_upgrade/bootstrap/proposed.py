@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
+from flux_upgrade.bootstrap.access import Access
 from flux_upgrade.bootstrap.addresses import url_of
 from flux_upgrade.bootstrap.changes import FileChange, FilesPlan
 from flux_upgrade.bootstrap.options import BootstrapOptions
-from flux_upgrade.bootstrapping.access import Access
-from flux_upgrade.groups import branch_name, slug_of
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import precedence
+from flux_upgrade.clusters.groups import branch_name, slug_of
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import precedence
 
 SUBJECT = "bootstrap"
 """The last part of the branch, and the subject in markers: none of ``decision.Subject``, so that runs

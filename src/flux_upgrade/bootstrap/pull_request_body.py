@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade import markers
+from flux_upgrade.bootstrap import todo, workflow_file
 from flux_upgrade.bootstrap.changes import Shown
 from flux_upgrade.bootstrap.flag_table import FLAGS
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions
-from flux_upgrade.bootstrapping import todo, workflow_file
-from flux_upgrade.bootstrapping.proposed import Bootstrap, Cluster
+from flux_upgrade.bootstrap.proposed import Bootstrap, Cluster
 from flux_upgrade.manifests.options import spell
-from flux_upgrade.markdown import (
-    bullets,
-    code,
-    counted,
-    fold,
-    numbered,
-    plain,
-    table,
-)
-from flux_upgrade.markers import State
-from flux_upgrade.proposal import Surroundings
+from flux_upgrade.model import markers
+from flux_upgrade.model.markdown import bullets, code, counted, fold, numbered, plain, table
+from flux_upgrade.model.markers import State
+from flux_upgrade.planning.proposal import Surroundings
 
 _PATH = 200
 _SPARE = 32

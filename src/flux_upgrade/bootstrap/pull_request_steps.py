@@ -8,23 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flux_upgrade import markers
-from flux_upgrade.answers import REBASE, state_of
-from flux_upgrade.bootstrapping import headline
-from flux_upgrade.bootstrapping.proposed import SUBJECT, Bootstrap
-from flux_upgrade.bootstrapping.pull_request import body
-from flux_upgrade.converge import (
-    Convergence,
-    converge_without,
-    edited,
-    is_merged,
-    is_planned,
-    may_replace,
-    new_body,
-    taken,
-)
-from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.forge import (
+from flux_upgrade.bootstrap import pull_request_title
+from flux_upgrade.bootstrap.proposed import SUBJECT, Bootstrap
+from flux_upgrade.bootstrap.pull_request_body import body
+from flux_upgrade.model import markers
+from flux_upgrade.model.forge import (
     Branch,
     Extras,
     NewCommit,
@@ -35,8 +23,20 @@ from flux_upgrade.forge import (
     Repository,
     UpdatePull,
 )
-from flux_upgrade.markers import State
-from flux_upgrade.proposal import Surroundings
+from flux_upgrade.model.markers import State
+from flux_upgrade.planning.proposal import Surroundings
+from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.feedback import REBASE, state_of
+from flux_upgrade.pullrequests.reconcile import (
+    Convergence,
+    converge_without,
+    edited,
+    is_merged,
+    is_planned,
+    may_replace,
+    new_body,
+    taken,
+)
 
 _DONE = ("done", "The base branch has all of it already.")
 _BY_HAND = "run the bootstrap by hand (`workflow_dispatch`, or the command line) to have it proposed again"
@@ -87,7 +87,7 @@ def _open(
     fits = (
         head is not None
         and markers.is_ours(head)
-        and is_planned(head.message, headline.plan_digest(proposal))
+        and is_planned(head.message, pull_request_title.plan_digest(proposal))
         and not is_merged(branch)  # merged and reverted: the same commit once more would change nothing
     )
     return OpenPull(
@@ -95,10 +95,10 @@ def _open(
         base=repository.base,
         before="" if head is None else head.oid,
         commit=None if fits else _commit(proposal, around, repository),
-        title=headline.title(proposal, around),
-        body=body(proposal, around, headline.state(proposal, around)),
+        title=pull_request_title.title(proposal, around),
+        body=body(proposal, around, pull_request_title.state(proposal, around)),
         is_draft=False,
-        status=headline.status(proposal, around),
+        status=pull_request_title.status(proposal, around),
         extras=extras or Extras(),
     )
 
@@ -117,14 +117,16 @@ def _update(
     asked = REBASE in pull.labels or markers.is_ticked(pull.body, markers.REBASE)
     if not markers.is_ours(head) and not asked:
         return Convergence(hold=edited(pull.url), pull=pull)
-    remake = asked or pull.is_conflicting or not is_planned(head.message, headline.plan_digest(proposal))
+    remake = (
+        asked or pull.is_conflicting or not is_planned(head.message, pull_request_title.plan_digest(proposal))
+    )
     before = state_of(pull) or State(proposal.slug, SUBJECT, proposal.target)
-    title, state = headline.title(proposal, around), headline.state(proposal, around)
+    title, state = pull_request_title.title(proposal, around), pull_request_title.state(proposal, around)
     is_ours = before.title == markers.digest_of(pull.title)
     if not is_ours:
         state = state._replace(title=before.title)
     ours = body(proposal, around, state)
-    status = headline.status(proposal, around)
+    status = pull_request_title.status(proposal, around)
     is_bare = repository.sees_statuses and head.statuses.get(status.context) != status.state
     idle = UpdatePull(pull=pull, branch=proposal.branch, before=head.oid)
     step = idle._replace(
@@ -155,7 +157,7 @@ def _answer(proposal: Bootstrap, branch: Branch) -> Hold | None:
             target=state.target,
             since=last.closed_at,
         )
-    digest = headline.plan_digest(proposal)
+    digest = pull_request_title.plan_digest(proposal)
     if last.state is PullState.MERGED and last.head is not None and is_planned(last.head.message, digest):
         told = f"{last.url} was merged, and the branch is as it was before"
         return Hold(HoldReason.REVERTED, told, _BY_HAND, target=state.target)
@@ -164,7 +166,7 @@ def _answer(proposal: Bootstrap, branch: Branch) -> Hold | None:
 
 def _commit(proposal: Bootstrap, around: Surroundings, repository: Repository) -> NewCommit:
     return NewCommit(
-        message=headline.commit_message(proposal, around),
+        message=pull_request_title.commit_message(proposal, around),
         parent=repository.base_oid,
         parent_tree=repository.base_tree,
         files=_files(proposal, repository),

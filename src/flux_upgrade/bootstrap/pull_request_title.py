@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import textwrap
 
-from flux_upgrade import markers, pull_request
-from flux_upgrade.bootstrapping.proposed import SUBJECT, Bootstrap
-from flux_upgrade.forge import Status
-from flux_upgrade.markdown import counted, inert, shortened, visible
-from flux_upgrade.markers import State
-from flux_upgrade.proposal import Surroundings
+from flux_upgrade.bootstrap.proposed import SUBJECT, Bootstrap
+from flux_upgrade.model import markers
+from flux_upgrade.model.forge import Status
+from flux_upgrade.model.markdown import counted, inert, shortened, visible
+from flux_upgrade.model.markers import State
+from flux_upgrade.planning.proposal import Surroundings
+from flux_upgrade.pullrequests import text
 
 _TITLE = 250
 """GitHub takes 256 characters."""
@@ -58,7 +59,7 @@ def direct_message(proposal: Bootstrap) -> str:
 
 def plan_digest(proposal: Bootstrap) -> str:
     """Changes whenever a file that is replaced, or what is written in its place, does."""
-    return pull_request.changes_digest((each.path, each.before, each.after) for each in proposal.changes)
+    return text.changes_digest((each.path, each.before, each.after) for each in proposal.changes)
 
 
 def status(proposal: Bootstrap, around: Surroundings) -> Status:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flux_upgrade.bootstrap.options import BootstrapOptions
-from flux_upgrade.bootstrapping.proposed import Cluster, Place
-from flux_upgrade.bootstrapping.shell import block, broken, namespace, piped, words
-from flux_upgrade.markdown import code, plain
+from flux_upgrade.bootstrap.proposed import Cluster, Place
+from flux_upgrade.bootstrap.shell import block, broken, namespace, piped, words
+from flux_upgrade.model.markdown import code, plain
 
 
 def source(options: BootstrapOptions) -> Iterator[str]:

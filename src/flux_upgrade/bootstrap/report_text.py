@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from flux_upgrade.bootstrapping import workflow_file
-from flux_upgrade.bootstrapping.access_notes import access_lines
-from flux_upgrade.bootstrapping.outcome import Ran
-from flux_upgrade.bootstrapping.proposed import Cluster
-from flux_upgrade.bootstrapping.publishing import Published
-from flux_upgrade.bootstrapping.todo import at_once, left_to_do, with_new_secret
-from flux_upgrade.markdown import BREAK, counted
+from flux_upgrade.bootstrap import workflow_file
+from flux_upgrade.bootstrap.access_notes import access_lines
+from flux_upgrade.bootstrap.apply import Published, Ran
+from flux_upgrade.bootstrap.proposed import Cluster
+from flux_upgrade.bootstrap.todo import at_once, left_to_do, with_new_secret
+from flux_upgrade.model.markdown import BREAK, counted
+from flux_upgrade.planning.proposal import Action
 from flux_upgrade.report.wording import printable
-from flux_upgrade.results import Action
 
 _DONE = (Action.OPENED, Action.UPDATED, Action.CLOSED)
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flux_upgrade.access import BootstrapSecrets, bootstrap_secrets_of, kubeconfig_of
-from flux_upgrade.arguments_bootstrap import given
 from flux_upgrade.bootstrap.flag_table import FLAGS
-from flux_upgrade.bootstrap.flags import Value, read_value
 from flux_upgrade.bootstrap.options import BootstrapOptions, Provider
-from flux_upgrade.errors import UsageError
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.config.credentials import BootstrapSecrets
+from flux_upgrade.config.values import FlagValue
+from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _SHORTEST_SECRET = 4
 """Characters: what is shorter is in many a word."""
@@ -23,7 +19,7 @@ _SHORTEST_SECRET = 4
 class BootstrapAsked(NamedTuple):
     """The arguments of one run; what is not of Flux is ours."""
 
-    flags: Mapping[str, Value] = {}
+    flags: Mapping[str, FlagValue] = {}
     """Flux's name → value, not read yet; those of ``--flags`` among them."""
     provider: str = ""
     """Empty: told by the config file, the flags or the checkout's remote."""
@@ -82,35 +78,3 @@ class BootstrapCluster(NamedTuple):
     options: BootstrapOptions
     configured: tuple[str, ...] | None = None
     """Words of a command line that say it again, beside the config file; None: there is none."""
-
-
-def asked_of(asked: Mapping[str, Any], env: Mapping[str, str]) -> BootstrapAsked:
-    """``asked``: what argparse found. Raises UsageError for ``--flags`` that cannot be read."""
-    flags: dict[str, Value] = {}
-    if asked["flags"]:
-        from flux_upgrade.config import parse_bootstrap_flags
-
-        flags.update(parse_bootstrap_flags(asked["flags"], "--flags"))
-        _refuse_twice(flags, given(asked))
-    flags.update(given(asked))
-    own = {name: asked[name] for name in BootstrapAsked._fields if name in asked and name != "flags"}
-    # A context alone is one of the user's own kubeconfig; without either, no cluster is touched.
-    kubeconfig = asked["kubeconfig"] or (kubeconfig_of(env) if asked["context"] else "")
-    return BootstrapAsked(flags)._replace(
-        **{**own, "kubeconfig": kubeconfig, "secrets": bootstrap_secrets_of(env)}
-    )
-
-
-def _refuse_twice(text: Mapping[str, Value], own: Mapping[str, Value]) -> None:
-    """What is given by itself and in --flags has to be the same. Shows no value: it may be secret."""
-    twice = [name for name in own if name in text and not _is_same(name, text[name], own[name])]
-    if twice:
-        told = "; ".join(f"--{name} is one thing by itself, and another in --flags" for name in twice)
-        raise UsageError(told, hint="give each flag once")
-
-
-def _is_same(name: str, one: Value, other: Value) -> bool:
-    try:
-        return read_value(FLAGS[name], one) == read_value(FLAGS[name], other)
-    except UsageError:  # which is told with all else that is wrong
-        return True

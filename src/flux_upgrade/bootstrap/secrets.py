@@ -9,8 +9,8 @@ import base64
 import json
 
 from flux_upgrade.bootstrap.options import BootstrapOptions
-from flux_upgrade.errors import UsageError
-from flux_upgrade.hosting import AppCredentials, KeyPair, Secret
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.hosting import AppCredentials, KeyPair, Secret
 
 IDENTITY = "identity"
 PUBLIC = "identity.pub"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from flux_upgrade.bootstrap.flag_table import FLAGS
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, OciOptions, Provider
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions, spell
-from flux_upgrade.markdown import BREAK
+from flux_upgrade.model.markdown import BREAK
 
 _BACKTICKS = re.compile(r"`+")
 _FENCE = 3

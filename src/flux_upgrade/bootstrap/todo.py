@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flux_upgrade.bootstrap import access_todo, registry_todo
 from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS
 from flux_upgrade.bootstrap.known_hosts import host_of
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
-from flux_upgrade.bootstrapping import access_todo, registry_todo
-from flux_upgrade.bootstrapping.proposed import Cluster
-from flux_upgrade.bootstrapping.shell import block, bootstrap_command, broken, words
-from flux_upgrade.markdown import code, defused, plain, visible
+from flux_upgrade.bootstrap.proposed import Cluster
+from flux_upgrade.bootstrap.shell import block, bootstrap_command, broken, words
+from flux_upgrade.model.markdown import code, defused, plain, visible
 
 _PATH = 200
 _TOKENS = {

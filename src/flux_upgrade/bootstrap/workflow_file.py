@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from flux_upgrade.bootstrap.changes import FileChange
-from flux_upgrade.errors import ForbiddenByForge, UsageError
+from flux_upgrade.model.errors import ForbiddenByForge, UsageError
 
 FOLDER = ".github/workflows/"
 PATH = f"{FOLDER}flux-upgrade.yaml"

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from flux_upgrade.arguments_shared import (
+from flux_upgrade.bootstrap.flag_table import FLAGS, Flag, Group, Kind
+from flux_upgrade.bootstrap.flags import read_value
+from flux_upgrade.bootstrap.go_formats import nanoseconds
+from flux_upgrade.bootstrap.options import Provider, Source
+from flux_upgrade.bootstrap.request import BootstrapAsked
+from flux_upgrade.cli.flags_shared import (
     BOOL,
     CONFIG,
     boolean_text,
@@ -12,15 +17,47 @@ from flux_upgrade.arguments_shared import (
     declare_releases,
     list_of,
 )
-from flux_upgrade.bootstrap.durations import nanoseconds
-from flux_upgrade.bootstrap.flag import Flag, Group, Kind
-from flux_upgrade.bootstrap.flag_table import FLAGS
-from flux_upgrade.bootstrap.options import Provider, Source
+from flux_upgrade.config.credentials import bootstrap_secrets_of, kubeconfig_of
+from flux_upgrade.config.values import FlagValue
+from flux_upgrade.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+
+def asked_of(asked: Mapping[str, Any], env: Mapping[str, str]) -> BootstrapAsked:
+    """``asked``: what argparse found. Raises UsageError for ``--flags`` that cannot be read."""
+    flags: dict[str, FlagValue] = {}
+    if asked["flags"]:
+        from flux_upgrade.bootstrap.config_flags import parse_bootstrap_flags
+
+        flags.update(parse_bootstrap_flags(asked["flags"], "--flags"))
+        _refuse_twice(flags, given(asked))
+    flags.update(given(asked))
+    own = {name: asked[name] for name in BootstrapAsked._fields if name in asked and name != "flags"}
+    # A context alone is one of the user's own kubeconfig; without either, no cluster is touched.
+    kubeconfig = asked["kubeconfig"] or (kubeconfig_of(env) if asked["context"] else "")
+    return BootstrapAsked(flags)._replace(
+        **{**own, "kubeconfig": kubeconfig, "secrets": bootstrap_secrets_of(env)}
+    )
+
+
+def _refuse_twice(text: Mapping[str, FlagValue], own: Mapping[str, FlagValue]) -> None:
+    """What is given by itself and in --flags has to be the same. Shows no value: it may be secret."""
+    twice = [name for name in own if name in text and not _is_same(name, text[name], own[name])]
+    if twice:
+        told = "; ".join(f"--{name} is one thing by itself, and another in --flags" for name in twice)
+        raise UsageError(told, hint="give each flag once")
+
+
+def _is_same(name: str, one: FlagValue, other: FlagValue) -> bool:
+    try:
+        return read_value(FLAGS[name], one) == read_value(FLAGS[name], other)
+    except UsageError:  # which is told with all else that is wrong
+        return True
+
 
 _DEST = "flag:"
 _SECOND = 10**9

@@ -7,7 +7,7 @@ import re
 from itertools import pairwise
 
 from flux_upgrade import __version__
-from flux_upgrade.arguments_shared import (
+from flux_upgrade.cli.flags_shared import (
     BOOL,
     CONFIG,
     boolean,
@@ -19,7 +19,6 @@ from flux_upgrade.arguments_shared import (
     declare_releases,
     list_of,
 )
-from flux_upgrade.errors import UsageError
 from flux_upgrade.manifests.options import (
     COMPONENTS,
     DEFAULT_COMPONENTS,
@@ -27,6 +26,7 @@ from flux_upgrade.manifests.options import (
     InstallOptions,
     nearest,
 )
+from flux_upgrade.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -233,13 +233,13 @@ def _upgrade(parser: argparse.ArgumentParser) -> None:
 
 
 def _check(parser: argparse.ArgumentParser) -> None:
-    from flux_upgrade.arguments_apis import declare_check
+    from flux_upgrade.cli.flags_shared import declare_check
 
     declare_check(parser)
 
 
 def _migrate(parser: argparse.ArgumentParser) -> None:
-    from flux_upgrade.arguments_apis import declare_migrate
+    from flux_upgrade.cli.flags_shared import declare_migrate
 
     declare_migrate(parser)
 
@@ -261,7 +261,7 @@ def _rollback(parser: argparse.ArgumentParser) -> None:
 
 
 def _bootstrap(parser: argparse.ArgumentParser) -> None:
-    from flux_upgrade.arguments_bootstrap import declare
+    from flux_upgrade.cli.bootstrap_flags import declare
 
     declare(parser)
 

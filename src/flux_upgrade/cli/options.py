@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from flux_upgrade.access import GitHub, RegistryAccess, Tokens, github_of, registry_of, tokens_of
-from flux_upgrade.arguments import COMMANDS, PROGRAM, build_parser, parse
-from flux_upgrade.arguments_shared import DEFAULT_SOURCE
-from flux_upgrade.artifact import SCHEME
-from flux_upgrade.errors import UsageError
+from flux_upgrade.cli.flags import COMMANDS, PROGRAM, build_parser, parse
+from flux_upgrade.cli.flags_shared import DEFAULT_SOURCE
+from flux_upgrade.config.credentials import (
+    GitHub,
+    RegistryAccess,
+    Tokens,
+    github_of,
+    registry_of,
+    tokens_of,
+)
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions, nearest
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.oci import SCHEME
+from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from typing import NoReturn
 
-    from flux_upgrade.artifact.address import Address
-    from flux_upgrade.ports import Timing
-    from flux_upgrade.settings_bootstrap import BootstrapAsked
+    from flux_upgrade.bootstrap.request import BootstrapAsked
+    from flux_upgrade.model.oci.reference import Address
+    from flux_upgrade.model.ports import Timing
 
 _GIT = ("GIT_", "SSH_")
 # What forges' own runners say of themselves.
@@ -203,7 +210,7 @@ def _governed(shared: Settings, asked: Namespace) -> Settings:
 
 
 def _bootstrap(shared: Settings, asked: Namespace, env: Mapping[str, str]) -> Settings:
-    from flux_upgrade.settings_bootstrap import asked_of
+    from flux_upgrade.cli.bootstrap_flags import asked_of
 
     wanted = asked_of(vars(asked), env)
     # With a Git repository as its source, --username is for that; the config file may say the source.
@@ -243,7 +250,7 @@ def _placed(shared: Settings, asked: Namespace) -> Settings:
                     hint="give the artifact as oci://HOST/REPOSITORY:TAG",
                 )
         return shared._replace(path=asked.path, registry=access)
-    from flux_upgrade.artifact.address import parse_address
+    from flux_upgrade.model.oci.reference import parse_address
 
     # The tree is the one around the working folder: it may say how the artifact is promoted.
     return shared._replace(artifact=parse_address(asked.path), registry=access)

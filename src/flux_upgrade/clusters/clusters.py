@@ -13,10 +13,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
-from flux_upgrade.kinds import PIN_KINDS, Installation, Pin
-from flux_upgrade.kinds.pin import Role
-from flux_upgrade.plan import Found, Resources
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.pin import Found, Installation, Pin, Resources, Role
+from flux_upgrade.pins.registry import PIN_KINDS
 
 COPIES = frozenset({"kustomize-remote-base", "terraform", "eksctl"})
 """Kinds that begin or restore a cluster that other files keep running: they stand anywhere."""

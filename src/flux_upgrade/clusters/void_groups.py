@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
-from flux_upgrade.clusters import Member, role_of
-from flux_upgrade.config import Config, Group
+from flux_upgrade.clusters.clusters import Member, role_of
 from flux_upgrade.config.patterns import match
-from flux_upgrade.kinds.pin import Role
-from flux_upgrade.markdown import visible
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.config.values import Config, Group
+from flux_upgrade.model.markdown import visible
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.pin import Role
 
 _USUAL = "/flux-system"
 _GLOB = re.compile(r"[*?\[\]\\]")

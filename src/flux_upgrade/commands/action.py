@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 
-from flux_upgrade import action, runner
-from flux_upgrade.access import masked, secrets_of
-from flux_upgrade.action_yml import REPORT_FILE, Outcome
-from flux_upgrade.artifact import SCHEME
-from flux_upgrade.commands.printing import show
-from flux_upgrade.commands.told import Told, act
-from flux_upgrade.edges.checkout import find
-from flux_upgrade.edges.runner_files import append, write
-from flux_upgrade.errors import FluxUpgradeError, WriteFailed
-from flux_upgrade.markdown import fenced, plain
-from flux_upgrade.publish import exit_code
-from flux_upgrade.runner import Annotation, Level, Runner
-from flux_upgrade.settings import Settings, parse_settings
+from flux_upgrade.action import inputs, runner
+from flux_upgrade.action.action_yml import REPORT_FILE, Outcome
+from flux_upgrade.action.runner import Runner
+from flux_upgrade.adapters.git.checkout import find
+from flux_upgrade.adapters.local.worktree import append, write
+from flux_upgrade.cli.options import Settings, parse_settings
+from flux_upgrade.commands.action_result import Told, by_pull_request
+from flux_upgrade.commands.output import show
+from flux_upgrade.config.credentials import masked, secrets_of
+from flux_upgrade.model.errors import FluxUpgradeError, WriteFailed
+from flux_upgrade.model.markdown import fenced, plain
+from flux_upgrade.model.oci import SCHEME
+from flux_upgrade.planning.write_tree import exit_code
+from flux_upgrade.report.annotations import Annotation, Level
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO
 
-    from flux_upgrade.ports import Timing
+    from flux_upgrade.model.ports import Timing
 
 _LONGEST_NOTE = 1000
 """Characters: of a message and what to do about it."""
@@ -35,17 +36,17 @@ def run(env: Mapping[str, str], out: IO[bytes], err: IO[str], timing: Timing | N
     """One step of a job: log, annotations, outputs, summary, report file; then the exit code."""
     del err  # the runner shows both streams as one
     where = runner.runner_of(env)
-    tokens = action.secrets(env, where)
+    tokens = inputs.secrets(env, where)
     for secret in tokens:
         show(out, "".join(f"{line}\n" for line in runner.mask(secret)))
     say = _Log(out, where, secrets_of(env))
-    for warning in action.unknown(env):
+    for warning in inputs.unknown(env):
         say.annotate(Annotation(Level.WARNING, warning))
     try:
         settings = _settings(env, where, tokens)._replace(timing=timing)
         if settings.bootstrap is not None:
             say.hide(settings.bootstrap.secret_values())
-        told = act(settings, where, say.warn)
+        told = _act(settings, where, say.warn)
     except FluxUpgradeError as error:
         say.failed(error.slug, error.message, error.hint)
         say.finish({"outcome": str(Outcome.FAILED)}, "")
@@ -60,9 +61,9 @@ def run(env: Mapping[str, str], out: IO[bytes], err: IO[str], timing: Timing | N
     return exit_code(told.errors)
 
 
-def _settings(env: Mapping[str, str], where: Runner, tokens: action.Secrets) -> Settings:
-    argv = action.arguments(env)
-    action.check(env, where, has_checkout=_has_checkout(where, argv[1]))
+def _settings(env: Mapping[str, str], where: Runner, tokens: inputs.Secrets) -> Settings:
+    argv = inputs.arguments(env)
+    inputs.check(env, where, has_checkout=_has_checkout(where, argv[1]))
     given = {
         "GITHUB_TOKEN": tokens.token,
         "FLUX_UPGRADE_RELEASE_TOKEN": tokens.release_token,
@@ -76,10 +77,24 @@ def _has_checkout(where: Runner, path: str) -> bool:
     """Whether ``path`` is in a checkout in the workspace, also once links are followed."""
     if not where.workspace:
         return False
-    place = find(action.inside(where.workspace, "." if path.startswith(SCHEME) else path))
+    place = find(inputs.inside(where.workspace, "." if path.startswith(SCHEME) else path))
     workspace = find(where.workspace)
-    action.inside(f"{workspace.root}/{workspace.prefix}".rstrip("/"), f"{place.root}/{place.prefix}")
+    inputs.inside(f"{workspace.root}/{workspace.prefix}".rstrip("/"), f"{place.root}/{place.prefix}")
     return place.is_checkout
+
+
+def _act(settings: Settings, where: Runner, warn: Callable[[str], None]) -> Told:
+    """Do what the inputs ask for. Raises FluxUpgradeError where nothing could be done."""
+    if settings.bootstrap is not None:
+        # Late, as all that most runs are not about.
+        from flux_upgrade.commands import action_bootstrap
+
+        return action_bootstrap.act(settings, where, warn)
+    if settings.artifact is None:
+        return by_pull_request(settings, where, warn)
+    from flux_upgrade.commands import action_artifact
+
+    return action_artifact.act(settings, settings.artifact, where, warn)
 
 
 def _report(told: Told, say: _Log, where: Runner) -> None:
@@ -138,7 +153,7 @@ class _Log:
 
     def failed(self, slug: str, message: str, hint: str) -> None:
         """An error, and what to do about it, in the words of whoever gave inputs."""
-        told = action.in_inputs(f"{message}\n{hint}" if hint else message)
+        told = inputs.in_inputs(f"{message}\n{hint}" if hint else message)
         self.annotate(Annotation(Level.ERROR, told, title=f"flux-upgrade: {slug}"))
 
     def finish(self, outputs: Mapping[str, str], summary: str) -> None:

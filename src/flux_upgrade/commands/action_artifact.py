@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from flux_upgrade.artifact.address import Address
-from flux_upgrade.build import build_registry, build_spool
-from flux_upgrade.commands.artifacts import is_by_pull_request
-from flux_upgrade.commands.gathering_artifact import gather_artifact, references_here
-from flux_upgrade.commands.told import Told, by_pull_request, writes
-from flux_upgrade.kinds.parts.artifact_reference import Reference
-from flux_upgrade.promotion.carry_out import carry_out
-from flux_upgrade.promotion.rollback import plan_rollback, roll_back
-from flux_upgrade.report.artifact_run import (
+from flux_upgrade.action.artifact_report import (
     artifact_outputs,
     artifact_run_value,
     artifact_summary,
     rollback_outputs,
 )
-from flux_upgrade.report.artifacts import artifact_failures, artifact_text, rollback_text
-from flux_upgrade.runner import Runner
-from flux_upgrade.settings import Settings
+from flux_upgrade.action.runner import Runner
+from flux_upgrade.artifacts.promote import carry_out
+from flux_upgrade.artifacts.report_text import artifact_failures, artifact_text, rollback_text
+from flux_upgrade.artifacts.rollback import plan_rollback, roll_back
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.commands.action_result import Told, by_pull_request, writes
+from flux_upgrade.commands.artifacts import is_by_pull_request
+from flux_upgrade.commands.read_artifact import gather_artifact, references_here
+from flux_upgrade.commands.wiring import build_registry, build_spool
+from flux_upgrade.model.oci.reference import Address
+from flux_upgrade.pins.own_artifact.artifact_reference import Reference
 
 
 def act(settings: Settings, address: Address, where: Runner, warn: Callable[[str], None]) -> Told:
-    """As ``told.act``."""
+    """As ``action``: a run about an artifact."""
     if settings.command == "rollback":
         return _rolled_back(settings, address)
     found = references_here(settings, address)

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flux_upgrade.bootstrapping.workflow_file import action_of
+from flux_upgrade.action.bootstrap_report import bootstrap_outputs, bootstrap_summary, bootstrap_value
+from flux_upgrade.action.runner import Runner
+from flux_upgrade.bootstrap.report_text import bootstrap_text, warnings_of
+from flux_upgrade.bootstrap.workflow_file import action_of
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.commands.action_result import Told
 from flux_upgrade.commands.bootstrap import perform
 from flux_upgrade.commands.bootstrap_look import Telling
-from flux_upgrade.commands.told import Told
-from flux_upgrade.report.bootstrap import bootstrap_text, warnings_of
-from flux_upgrade.report.bootstrap_run import bootstrap_outputs, bootstrap_value
-from flux_upgrade.report.bootstrap_summary import bootstrap_summary
-from flux_upgrade.runner import Runner
-from flux_upgrade.settings import Settings
 
 _BY_ITSELF = ("push", "schedule")
 """Events that no person asks for a bootstrap with: what was answered to the last pull request stands."""
 
 
 def act(settings: Settings, where: Runner, warn: Callable[[str], None]) -> Told:
-    """As ``told.act``. ``warn`` is not needed: what a person should know is told at the end."""
+    """As ``action``. ``warn`` is not needed: what a person should know is told at the end."""
     del warn
     telling = Telling(
         _unheard,

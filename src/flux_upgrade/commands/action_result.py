@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from flux_upgrade.action.job_summary import summary
+from flux_upgrade.action.report import outputs, run_value
+from flux_upgrade.action.runner import Runner
+from flux_upgrade.cli.options import Settings
 from flux_upgrade.commands.pull_requests import Telling, perform
-from flux_upgrade.errors import FluxUpgradeError
-from flux_upgrade.report.requests import all_plans, round_errors, round_failures, round_text
-from flux_upgrade.report.run import outputs, run_value
-from flux_upgrade.report.summary import summary
-from flux_upgrade.results import Round
-from flux_upgrade.runner import Annotation, Runner
-from flux_upgrade.settings import Settings
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.planning.proposal import Round
+from flux_upgrade.report.annotations import Annotation
+from flux_upgrade.report.pull_requests import all_plans, round_errors, round_failures, round_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.kinds.parts.artifact_reference import Reference
+    from flux_upgrade.pins.own_artifact.artifact_reference import Reference
 
 
 class Told(NamedTuple):
@@ -35,20 +36,6 @@ class Told(NamedTuple):
     errors: tuple[type[FluxUpgradeError], ...] = ()
     annotations: tuple[Annotation, ...] = ()
     """On lines of the repository's files."""
-
-
-def act(settings: Settings, where: Runner, warn: Callable[[str], None]) -> Told:
-    """Do what the inputs ask for. Raises FluxUpgradeError where nothing could be done."""
-    if settings.bootstrap is not None:
-        # Late, as all that most runs are not about.
-        from flux_upgrade.commands import told_bootstrap
-
-        return told_bootstrap.act(settings, where, warn)
-    if settings.artifact is None:
-        return by_pull_request(settings, where, warn)
-    from flux_upgrade.commands import told_artifact
-
-    return told_artifact.act(settings, settings.artifact, where, warn)
 
 
 def by_pull_request(

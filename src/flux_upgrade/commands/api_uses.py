@@ -5,31 +5,32 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 
-from flux_upgrade import runner
-from flux_upgrade.apis_in_use import in_use
-from flux_upgrade.build import build_regenerator, build_releases, build_world
-from flux_upgrade.clusters import Member
-from flux_upgrade.commands.gathering import Scope, build_config, scope_of
-from flux_upgrade.commands.printing import fail, show
-from flux_upgrade.config import Config
-from flux_upgrade.edges.spread import spread
-from flux_upgrade.errors import ApiRemoved, ReleaseNotFound
-from flux_upgrade.glance import Searched, searched, suspects
-from flux_upgrade.impact import Impact
-from flux_upgrade.kinds import World, discover, looked_at
-from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
+from flux_upgrade.action import runner
+from flux_upgrade.action.runner import annotation_command
+from flux_upgrade.adapters.local.spread import spread
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.clusters.clusters import Member
+from flux_upgrade.commands.output import fail, show
+from flux_upgrade.commands.read import Scope, build_config, scope_of
+from flux_upgrade.commands.wiring import build_regenerator, build_releases, build_world
+from flux_upgrade.config.values import Config
+from flux_upgrade.impact.api_scan import Searched, in_use, searched, suspects
+from flux_upgrade.impact.impact import Impact
+from flux_upgrade.impact.migrate.apis import Apis
+from flux_upgrade.impact.running import ManifestApis, Running
+from flux_upgrade.impact.running import running as find_running
+from flux_upgrade.impact.served_apis import ServedApis
 from flux_upgrade.manifests.crds import Served
-from flux_upgrade.markdown import counted
-from flux_upgrade.migration.apis import Apis
-from flux_upgrade.publish import exit_code
+from flux_upgrade.model.errors import ApiRemoved, ReleaseNotFound
+from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.versions import precedence
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.discover import discover, looked_at
+from flux_upgrade.pins.formats.kustomize_files import Kustomizations
+from flux_upgrade.planning.manifest_planner import newest_stable
+from flux_upgrade.planning.write_tree import exit_code
+from flux_upgrade.report.annotations import Annotation, Level
 from flux_upgrade.report.api_uses import Between, Found, Manifest, api_uses_json, line_annotations, remedy
-from flux_upgrade.runner import Annotation, Level
-from flux_upgrade.running import ManifestApis, Running
-from flux_upgrade.running import running as find_running
-from flux_upgrade.served_apis import ServedApis
-from flux_upgrade.settings import Settings
-from flux_upgrade.upgrade import newest_stable
-from flux_upgrade.versions import precedence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def end(settings: Settings, found: Found, err: IO[str]) -> int:
         lines, others = runner.annotate(line_annotations(found))
         if others:
             more = Annotation(Level.WARNING, f"{counted(len(others), 'more use')}: see the log of this step")
-            lines = (*lines, more.command())
+            lines = (*lines, annotation_command(more))
         err.writelines(f"{line}\n" for line in lines)
     for error in found.failures.values():
         fail(err, error.slug, error.message, error.hint)

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flux_upgrade.artifact.address import Address
-from flux_upgrade.build import build_spool
-from flux_upgrade.clusters import Member, clusters_of
-from flux_upgrade.commands.gathering_artifact import build_means, gather_artifact, references_here
-from flux_upgrade.commands.printing import fail, show
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds.parts.artifact_reference import Reference
-from flux_upgrade.manifests.proof import Verdict
-from flux_upgrade.promotion.carry_out import carry_out
-from flux_upgrade.promotion.pulled import pull
-from flux_upgrade.publish import exit_code
-from flux_upgrade.report.artifacts import (
+from flux_upgrade.artifacts.promote import carry_out
+from flux_upgrade.artifacts.pull import pull
+from flux_upgrade.artifacts.report_text import (
     artifact_failures,
     artifact_plan_json,
     artifact_plan_text,
     artifact_text,
 )
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.clusters.clusters import Member, clusters_of
+from flux_upgrade.clusters.ownership.artifact_references import Promotion, promotion_of
+from flux_upgrade.commands.output import fail, show
+from flux_upgrade.commands.read_artifact import build_means, gather_artifact, references_here
+from flux_upgrade.commands.wiring import build_spool
+from flux_upgrade.manifests.proof import Verdict
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.oci.reference import Address
+from flux_upgrade.pins.own_artifact.artifact_reference import Reference
+from flux_upgrade.planning.write_tree import exit_code
 from flux_upgrade.report.inspection import Inspected, inspection_json, inspection_text
-from flux_upgrade.settings import Settings
-from flux_upgrade.surroundings.artifact_references import Promotion, promotion_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 
+from flux_upgrade.action.bootstrap_report import bootstrap_value
+from flux_upgrade.bootstrap.apply import Ran
 from flux_upgrade.bootstrap.options import Source
-from flux_upgrade.bootstrapping.outcome import Ran
+from flux_upgrade.bootstrap.report_text import bootstrap_text
+from flux_upgrade.cli.options import Settings
 from flux_upgrade.commands.bootstrap_git import bootstrap_git
 from flux_upgrade.commands.bootstrap_look import Telling
-from flux_upgrade.commands.gathering_bootstrap import gather_bootstrap
-from flux_upgrade.commands.printing import fail, show
-from flux_upgrade.publish import exit_code
-from flux_upgrade.report.bootstrap import bootstrap_text
-from flux_upgrade.report.bootstrap_run import bootstrap_value
-from flux_upgrade.settings import Settings
+from flux_upgrade.commands.output import fail, show
+from flux_upgrade.commands.read_bootstrap import gather_bootstrap
+from flux_upgrade.planning.write_tree import exit_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

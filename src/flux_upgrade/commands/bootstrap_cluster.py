@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 
-from flux_upgrade import ports
-from flux_upgrade.bootstrapping.cluster_place import ClusterPlace
-from flux_upgrade.bootstrapping.folder import manifests_of
-from flux_upgrade.bootstrapping.into_cluster import Desired, bootstrap_cluster
-from flux_upgrade.bootstrapping.preflight import check_cluster
-from flux_upgrade.bootstrapping.proposed import Cluster
-from flux_upgrade.bootstrapping.waiting import Run
-from flux_upgrade.build import build_kustomize, build_timing
-from flux_upgrade.build_bootstrap import build_cluster
-from flux_upgrade.cluster_objects import part
-from flux_upgrade.commands.gathering_bootstrap import Gathered
-from flux_upgrade.errors import UsageError
-from flux_upgrade.ports import Timing, Tree
+from flux_upgrade.bootstrap.cluster.install import Desired, bootstrap_cluster
+from flux_upgrade.bootstrap.cluster.objects import ClusterPlace, manifests_of
+from flux_upgrade.bootstrap.cluster.preflight import check_cluster
+from flux_upgrade.bootstrap.cluster.wait import Run
+from flux_upgrade.bootstrap.proposed import Cluster
+from flux_upgrade.commands.read_bootstrap import Gathered
+from flux_upgrade.commands.wiring import build_kustomize, build_timing
+from flux_upgrade.commands.wiring_bootstrap import build_cluster
+from flux_upgrade.model import ports
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.kubernetes_objects import part
+from flux_upgrade.model.ports import Timing, Tree
 
 _OUTSIDE = b".."
 

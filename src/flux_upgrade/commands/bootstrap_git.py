@@ -9,25 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 
-from flux_upgrade import pull_request
-from flux_upgrade.bootstrapping.access import carry_out, foresee, retire
-from flux_upgrade.bootstrapping.headline import direct_message
-from flux_upgrade.bootstrapping.local import write_all
-from flux_upgrade.bootstrapping.outcome import Ran
-from flux_upgrade.bootstrapping.proposed import Bootstrap
-from flux_upgrade.bootstrapping.publishing import Published, run_bootstrap
-from flux_upgrade.build import build_worktree
-from flux_upgrade.build_bootstrap import build_pulls, repository_of
+from flux_upgrade.bootstrap.access import carry_out, foresee, retire
+from flux_upgrade.bootstrap.apply import Published, Ran, run_bootstrap, write_all
+from flux_upgrade.bootstrap.proposed import Bootstrap
+from flux_upgrade.bootstrap.pull_request_title import direct_message
 from flux_upgrade.commands.bootstrap_cluster import files_of
 from flux_upgrade.commands.bootstrap_look import Looked, Telling
-from flux_upgrade.commands.gathering_bootstrap import Gathered
-from flux_upgrade.errors import FluxUpgradeError
-from flux_upgrade.forge import Extras, Repository
-from flux_upgrade.guards import JOBS_OWN
-from flux_upgrade.hosting import NewRepository
-from flux_upgrade.ports import Hosting
-from flux_upgrade.proposal import Surroundings
-from flux_upgrade.results import Action
+from flux_upgrade.commands.read_bootstrap import Gathered
+from flux_upgrade.commands.wiring import build_worktree
+from flux_upgrade.commands.wiring_bootstrap import build_pulls, repository_of
+from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.forge import Extras, Repository
+from flux_upgrade.model.hosting import NewRepository
+from flux_upgrade.model.ports import Hosting
+from flux_upgrade.planning.preflight import JOBS_OWN
+from flux_upgrade.planning.proposal import Action, Surroundings
+from flux_upgrade.pullrequests import text as pull_request
 
 
 def bootstrap_git(gathered: Gathered, telling: Telling) -> Ran:

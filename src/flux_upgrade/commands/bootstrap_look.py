@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 
+from flux_upgrade.bootstrap import workflow_file
+from flux_upgrade.bootstrap.access import Access, AccessPlan, Means
+from flux_upgrade.bootstrap.access_plan import plan_access
 from flux_upgrade.bootstrap.changes import FileChange
 from flux_upgrade.bootstrap.files import RootSync, plan_files, root_syncs
-from flux_upgrade.bootstrap.flag_fit import check_version
 from flux_upgrade.bootstrap.options import BootstrapOptions, Provider
-from flux_upgrade.bootstrapping import workflow_file
-from flux_upgrade.bootstrapping.access import Access, AccessPlan, Means
-from flux_upgrade.bootstrapping.access_plan import plan_access
-from flux_upgrade.bootstrapping.proposed import Bootstrap, Cluster, bootstrap_of, cluster_of, handover_of
-from flux_upgrade.build import build_tree, build_worktree
-from flux_upgrade.build_bootstrap import build_hosting, build_remote, repository_of
+from flux_upgrade.bootstrap.proposed import Bootstrap, Cluster, bootstrap_of, cluster_of, handover_of
+from flux_upgrade.bootstrap.request import BootstrapCluster
+from flux_upgrade.bootstrap.validation import check_version
 from flux_upgrade.commands.bootstrap_cluster import ClusterStep, files_of, open_cluster
-from flux_upgrade.commands.gathering_bootstrap import Gathered, given_of, place_of, require_secret
-from flux_upgrade.errors import ForbiddenByForge, RepositoryUnfit, Unreadable
-from flux_upgrade.hosting import Hosted
-from flux_upgrade.ports import Hosting, Remote, Tree
-from flux_upgrade.settings_bootstrap import BootstrapCluster
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.commands.read_bootstrap import Gathered, given_of, place_of, require_secret
+from flux_upgrade.commands.wiring import build_tree, build_worktree
+from flux_upgrade.commands.wiring_bootstrap import build_hosting, build_remote, repository_of
+from flux_upgrade.model.errors import ForbiddenByForge, RepositoryUnfit, Unreadable
+from flux_upgrade.model.hosting import Hosted
+from flux_upgrade.model.ports import Hosting, Remote, Tree
+from flux_upgrade.model.values import NamedTuple
 
 
 class Telling(NamedTuple):
@@ -167,7 +167,7 @@ class Looked:
         return workflow_file.to_be_added(((path, tree.read(path)) for path in paths), self._telling.action)
 
     def _planned_access(self) -> Iterator[tuple[AccessPlan, Means]]:
-        from flux_upgrade.edges.ssh_keys import generate
+        from flux_upgrade.adapters.local.ssh_keys import generate
 
         for each in self._gathered.clusters:
             place = place_of(self._gathered, each, self.hosting)

@@ -8,21 +8,25 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from itertools import combinations
 
+from flux_upgrade.adapters.local.ssh_keys import generate
+from flux_upgrade.artifacts.pull import Means
+from flux_upgrade.bootstrap import access
+from flux_upgrade.bootstrap.access import AccessPlan, carry_out, foresee
+from flux_upgrade.bootstrap.access_plan import plan_access
+from flux_upgrade.bootstrap.apply import Ran, write_all
 from flux_upgrade.bootstrap.changes import FileChange, FilesPlan
-from flux_upgrade.bootstrap.flag_fit import check_version
+from flux_upgrade.bootstrap.oci_clusters import commands, handover, with_shared_overlays
 from flux_upgrade.bootstrap.oci_names import COMPONENTS, of, places
+from flux_upgrade.bootstrap.oci_plan import OciOutcome, OciPlan, kustomization_of, plan_oci, push_oci
 from flux_upgrade.bootstrap.oci_sync import ClusterCredentials, source_secrets
 from flux_upgrade.bootstrap.options import BootstrapOptions
-from flux_upgrade.bootstrapping import access
-from flux_upgrade.bootstrapping.access import AccessPlan, carry_out, foresee
-from flux_upgrade.bootstrapping.access_plan import plan_access
-from flux_upgrade.bootstrapping.local import write_all
-from flux_upgrade.bootstrapping.oci import OciOutcome, OciPlan, kustomization_of, plan_oci, push_oci
-from flux_upgrade.bootstrapping.oci_handover import commands, handover
-from flux_upgrade.bootstrapping.oci_shared import with_shared_overlays
-from flux_upgrade.bootstrapping.outcome import Ran
-from flux_upgrade.bootstrapping.proposed import Cluster, bootstrap_of, cluster_of, handover_of
-from flux_upgrade.build import (
+from flux_upgrade.bootstrap.proposed import Cluster, bootstrap_of, cluster_of, handover_of
+from flux_upgrade.bootstrap.request import BootstrapCluster
+from flux_upgrade.bootstrap.validation import check_version
+from flux_upgrade.commands.bootstrap_cluster import ClusterStep, open_cluster
+from flux_upgrade.commands.bootstrap_look import Telling
+from flux_upgrade.commands.read_bootstrap import Gathered, given_of, place_of, registry_access
+from flux_upgrade.commands.wiring import (
     build_registry,
     build_releases,
     build_spool,
@@ -31,16 +35,10 @@ from flux_upgrade.build import (
     build_worktree,
     read_text,
 )
-from flux_upgrade.commands.bootstrap_cluster import ClusterStep, open_cluster
-from flux_upgrade.commands.bootstrap_look import Telling
-from flux_upgrade.commands.gathering_bootstrap import Gathered, given_of, place_of, registry_access
-from flux_upgrade.edges.ssh_keys import generate
-from flux_upgrade.errors import FluxUpgradeError, UsageError
-from flux_upgrade.hosting import Secret
-from flux_upgrade.ports import ArtifactRegistry
-from flux_upgrade.promotion.pulled import Means
-from flux_upgrade.settings_bootstrap import BootstrapCluster
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import FluxUpgradeError, UsageError
+from flux_upgrade.model.hosting import Secret
+from flux_upgrade.model.ports import ArtifactRegistry
+from flux_upgrade.model.values import NamedTuple
 
 
 class _Ready(NamedTuple):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from flux_upgrade.cli.options import Settings
 from flux_upgrade.commands.api_uses import end, gather, tell
 from flux_upgrade.report.api_uses import check_text
-from flux_upgrade.settings import Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from flux_upgrade.build import build_flux, build_tree, read_text
-from flux_upgrade.commands.printing import show, warn
-from flux_upgrade.config import Config, check_report, lines_of_groups, load
-from flux_upgrade.edges.checkout import find, is_sparse
-from flux_upgrade.errors import InvalidConfig
-from flux_upgrade.markdown import counted
-from flux_upgrade.settings import Settings
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.adapters.git.checkout import find, is_sparse
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.commands.output import show, warn
+from flux_upgrade.commands.wiring import KEY_READERS, build_flux, build_tree, read_text
+from flux_upgrade.config.reader import lines_of_groups, load
+from flux_upgrade.config.summary import check_report
+from flux_upgrade.config.values import Config
+from flux_upgrade.model.errors import InvalidConfig
+from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import IO
 
-    from flux_upgrade.ports import Tree
-    from flux_upgrade.void_groups import Void
+    from flux_upgrade.clusters.void_groups import Void
+    from flux_upgrade.model.ports import Tree
 
 _NO_FLUX = "the checkout has no Flux installation: the groups match nothing yet"
 _SPARSE = "the checkout is sparse: what the groups match is not known"
@@ -34,7 +36,7 @@ class _Compared(NamedTuple):
 def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     """Say what the config file means, or everything that is wrong with it."""
     text = read_text(settings.path, "name the file: flux-upgrade config check FILE")
-    config = load(text, settings.path)
+    config = load(text, settings.path, KEY_READERS)
     compared = _compared(settings, config)
     void = compared.void
     verdict = f"{counted(len(void), 'group')} without a match" if void else "no problem"
@@ -59,16 +61,17 @@ def _compared(settings: Settings, config: Config) -> _Compared:
 
 
 def _in_tree(settings: Settings, config: Config, tree: Tree) -> _Compared:
-    from flux_upgrade.clusters import Member, is_named, role_of
-    from flux_upgrade.commands.gathering_groups import groups_without_match
-    from flux_upgrade.edges.offline import NoArtifacts, NoCharts, NoReleases
-    from flux_upgrade.groups import assign
-    from flux_upgrade.kinds import World, discover
-    from flux_upgrade.kinds.pin import Role
+    from flux_upgrade.adapters.releases.offline import NoArtifacts, NoCharts, NoReleases
+    from flux_upgrade.clusters.clusters import Member, is_named, role_of
+    from flux_upgrade.clusters.groups import assign
+    from flux_upgrade.clusters.ownership.flux_syncs import syncs
+    from flux_upgrade.clusters.void_groups import places_of
+    from flux_upgrade.commands.read_groups import groups_without_match
     from flux_upgrade.manifests.regenerate import Regenerator
-    from flux_upgrade.report.groups import matches
-    from flux_upgrade.surroundings.syncs import syncs
-    from flux_upgrade.void_groups import places_of
+    from flux_upgrade.pins.context import World
+    from flux_upgrade.pins.discover import discover
+    from flux_upgrade.pins.pin import Role
+    from flux_upgrade.report.clusters import matches
 
     # Which groups there are does not depend on releases: the command needs no network.
     regenerator = Regenerator(NoReleases(), build_flux(settings))

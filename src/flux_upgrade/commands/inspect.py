@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from flux_upgrade.build import build_world
-from flux_upgrade.clusters import Member, clusters_of, is_named
-from flux_upgrade.commands.gathering import scope_of
-from flux_upgrade.commands.printing import fail, require_any, show
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds import Installation, Pin, discover
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.clusters.clusters import Member, clusters_of, is_named
+from flux_upgrade.commands.output import fail, require_any, show
+from flux_upgrade.commands.read import scope_of
+from flux_upgrade.commands.wiring import build_world
 from flux_upgrade.manifests.proof import Verdict
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.pins.discover import discover
+from flux_upgrade.pins.pin import Installation, Pin
 from flux_upgrade.report.inspection import Inspected, inspection_json, inspection_text
 from flux_upgrade.report.wording import located
-from flux_upgrade.settings import Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

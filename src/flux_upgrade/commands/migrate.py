@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flux_upgrade.build import build_worktree
+from flux_upgrade.cli.options import Settings
 from flux_upgrade.commands.api_uses import end, gather, tell
-from flux_upgrade.errors import FluxUpgradeError, WriteFailed
-from flux_upgrade.migration.values import Migrated
+from flux_upgrade.commands.wiring import build_worktree
+from flux_upgrade.impact.migrate.result import Migrated
+from flux_upgrade.model.errors import FluxUpgradeError, WriteFailed
 from flux_upgrade.report.api_uses import Found, migrate_text
 from flux_upgrade.report.outcomes import diff, diff_hunks
-from flux_upgrade.settings import Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

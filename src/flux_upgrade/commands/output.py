@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flux_upgrade.errors import NothingFound
+from flux_upgrade.model.errors import NothingFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

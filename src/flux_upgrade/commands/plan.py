@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from flux_upgrade.commands.gathering import gather
-from flux_upgrade.commands.printing import show, warn
-from flux_upgrade.planning import plan_teams
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.commands.output import show, warn
+from flux_upgrade.commands.read import gather
+from flux_upgrade.planning.planner import plan_teams
 from flux_upgrade.report.plans import plans_json, plans_text
-from flux_upgrade.settings import Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

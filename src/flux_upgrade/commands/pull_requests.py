@@ -5,28 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 
-from flux_upgrade.build import build_spool
-from flux_upgrade.build_forge import build_forge
-from flux_upgrade.commands.gathering import gather
-from flux_upgrade.commands.printing import fail, show, warn
-from flux_upgrade.forge import Repository
-from flux_upgrade.guards import JOBS_OWN
-from flux_upgrade.kinds import Installation
-from flux_upgrade.planning import Gathered, TeamPlan, plan_teams
-from flux_upgrade.ports import Forge
-from flux_upgrade.proposal import Proposal, Surroundings
-from flux_upgrade.publish import exit_code
-from flux_upgrade.pull_requests import looked, nothing, run_rounds
-from flux_upgrade.report.requests import round_errors, round_failures, round_text
-from flux_upgrade.results import Round
-from flux_upgrade.settings import Settings
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.commands.output import fail, show, warn
+from flux_upgrade.commands.read import gather
+from flux_upgrade.commands.wiring import build_spool
+from flux_upgrade.commands.wiring_repository import build_forge
+from flux_upgrade.model.forge import Repository
+from flux_upgrade.model.ports import Forge
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.pin import Installation
+from flux_upgrade.planning.planner import Gathered, TeamPlan, plan_teams
+from flux_upgrade.planning.preflight import JOBS_OWN
+from flux_upgrade.planning.proposal import Proposal, Round, Surroundings
+from flux_upgrade.planning.write_tree import exit_code
+from flux_upgrade.pullrequests.apply import looked, nothing, run_rounds
+from flux_upgrade.report.pull_requests import round_errors, round_failures, round_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO
 
-    from flux_upgrade.kinds.parts.artifact_reference import Reference
+    from flux_upgrade.pins.own_artifact.artifact_reference import Reference
 
 
 class Telling(NamedTuple):
@@ -113,7 +112,7 @@ def _gathered(
     if settings.artifact is None:
         yield gather(settings), nothing
         return
-    from flux_upgrade.commands.gathering_pins import gather_pins
+    from flux_upgrade.commands.read_artifact import gather_pins
 
     with build_spool() as spool:
         found = gather_pins(settings, settings.artifact, references, spool)
@@ -124,7 +123,7 @@ def _forge(settings: Settings, gathered: Gathered) -> Forge:
     forge = build_forge(settings, gathered.config)
     if not settings.dry_run and settings.command != "plan":
         return forge
-    from flux_upgrade.edges.forges.recording import RecordingForge
+    from flux_upgrade.adapters.git.recording import RecordingForge
 
     return RecordingForge(forge)
 
@@ -133,7 +132,7 @@ def _overriding(gathered: Gathered, paths: Iterable[str]) -> tuple[str, ...]:
     """What runs in place of the images of the manifests."""
     if not gathered.named:
         return ()
-    from flux_upgrade.surroundings.controllers import remarks
+    from flux_upgrade.clusters.ownership.remarks import remarks
 
     return remarks(paths, gathered.named)
 
@@ -141,7 +140,7 @@ def _overriding(gathered: Gathered, paths: Iterable[str]) -> tuple[str, ...]:
 def _surroundings(
     gathered: Gathered, telling: Telling, repository: Repository, planned: TeamPlan
 ) -> Surroundings:
-    from flux_upgrade import pull_request
+    from flux_upgrade.pullrequests import text as pull_request
 
     files = {
         plan.path: plan.installation.content

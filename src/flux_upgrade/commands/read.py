@@ -9,8 +9,14 @@ import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from flux_upgrade.around import Around
-from flux_upgrade.build import (
+from flux_upgrade.adapters.git.checkout import Place, find, head_of, is_sparse
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.clusters.clusters import Member, Sync, is_named, role_of
+from flux_upgrade.clusters.groups import assign
+from flux_upgrade.clusters.ownership.ownership import Around
+from flux_upgrade.commands.output import require_any
+from flux_upgrade.commands.wiring import (
+    KEY_READERS,
     build_checkout,
     build_releases,
     build_timing,
@@ -18,28 +24,22 @@ from flux_upgrade.build import (
     build_world,
     read_text,
 )
-from flux_upgrade.clusters import Member, Sync, is_named, role_of
-from flux_upgrade.commands.printing import require_any
-from flux_upgrade.config import PATH, Config, Migrate, Overrides, overridden
-from flux_upgrade.edges.checkout import Place, find, head_of, is_sparse
-from flux_upgrade.errors import UsageError
-from flux_upgrade.groups import assign
-from flux_upgrade.kinds import discover
-from flux_upgrade.kinds.pin import Role
+from flux_upgrade.config.values import PATH, Config, Migrate, Overrides, overridden
 from flux_upgrade.manifests.options import nearest
-from flux_upgrade.plan import Found
-from flux_upgrade.planning import Asked, Gathered
-from flux_upgrade.policy import Bump
-from flux_upgrade.ports import Tree
-from flux_upgrade.settings import Settings
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import is_tag
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import is_tag
+from flux_upgrade.pins.discover import discover
+from flux_upgrade.pins.pin import Found, Role
+from flux_upgrade.planning.planner import Asked, Gathered
+from flux_upgrade.policy.policy import Bump
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.contents import Contents
+    from flux_upgrade.clusters.void_groups import Void
     from flux_upgrade.manifests.regenerate import Regenerator
-    from flux_upgrade.void_groups import Void
+    from flux_upgrade.planning.impact_analyzer import Contents
 
 
 def gather(settings: Settings) -> Gathered:
@@ -81,7 +81,7 @@ def gather(settings: Settings) -> Gathered:
 
 def _void(settings: Settings, scope: Scope, found: Sequence[Found], config: Config) -> tuple[Void, ...]:
     # Late: most repositories have no groups.
-    from flux_upgrade.commands.gathering_groups import void_here
+    from flux_upgrade.commands.read_groups import void_here
 
     members = [Member(each, scope.below + each.path) for each in found]
     return void_here(settings, scope.whole, config, members, is_all=scope.is_whole)
@@ -98,7 +98,7 @@ def _elsewhere(settings: Settings, scope: Scope, found: Sequence[Found], config:
 
 def _runs(member: Member) -> bool:
     """Whether it installs Flux. Which one that is, a manifest need not tell."""
-    from flux_upgrade.running import running
+    from flux_upgrade.impact.running import running
 
     is_known = role_of(member.installation) is Role.INSTALLS and bool(member.installation.version)
     return is_known or bool(running([member]).unverified)
@@ -106,9 +106,9 @@ def _runs(member: Member) -> bool:
 
 def build_contents(settings: Settings, tree: Tree, regenerator: Regenerator, config: Config) -> Contents:
     """What upgrades mean for a repository. ``tree``: all of it."""
-    from flux_upgrade.build import build_kustomize
-    from flux_upgrade.build_forge import build_history
-    from flux_upgrade.contents import Contents, Sources
+    from flux_upgrade.commands.wiring import build_kustomize
+    from flux_upgrade.commands.wiring_repository import build_history
+    from flux_upgrade.planning.impact_analyzer import Contents, Sources
 
     return Contents(
         Sources(
@@ -143,7 +143,7 @@ class Scope(NamedTuple):
 
     def syncs(self) -> Sequence[Sync]:
         """See ``surroundings.syncs``: asked only where there are pins."""
-        from flux_upgrade.surroundings.syncs import syncs
+        from flux_upgrade.clusters.ownership.flux_syncs import syncs
 
         return syncs(self.whole)
 
@@ -165,9 +165,9 @@ def build_config(settings: Settings, place: Place) -> Config:
     if settings.config or os.path.lexists(path):
         shown = settings.config or PATH
         # What reads a config file is imported where there is one: most repositories have none.
-        from flux_upgrade.config import load
+        from flux_upgrade.config.reader import load
 
-        config = load(read_text(path, "check --config, or leave it out"), shown)
+        config = load(read_text(path, "check --config, or leave it out"), shown, KEY_READERS)
     return _asked_for(settings, config)
 
 
@@ -180,20 +180,20 @@ def _asked_for(settings: Settings, config: Config) -> Config:
         ladder=settings.ladder,
     )
     if settings.range:
-        from flux_upgrade.constraint import Constraint
+        from flux_upgrade.policy.semver_range import Constraint
 
         asked = asked._replace(range=Constraint(settings.range))
     # What reads the values of a config file is imported where one is given.
     if settings.flags:
-        from flux_upgrade.config import parse_flags
+        from flux_upgrade.config.reader import parse_flags
 
         asked = asked._replace(flags=parse_flags(settings.flags, "--flags"))
     if settings.scan:
-        from flux_upgrade.config import parse_key
+        from flux_upgrade.config.reader import parse_key
 
         asked = asked._replace(scan=parse_key("scan", settings.scan))
     if settings.kubernetes_version:
-        from flux_upgrade.config import parse_key
+        from flux_upgrade.config.reader import parse_key
 
         asked = asked._replace(kubernetes=parse_key("kubernetes-version", settings.kubernetes_version))
     return overridden(config, asked)

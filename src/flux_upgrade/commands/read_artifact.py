@@ -5,35 +5,48 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from flux_upgrade.artifact import names
-from flux_upgrade.artifact.address import Address
-from flux_upgrade.build import (
-    build_artifacts,
-    build_regenerator,
-    build_registry,
-    build_releases,
-    build_timing,
-    build_tree,
-)
-from flux_upgrade.commands.gathering import asked_of, build_config
-from flux_upgrade.edges.checkout import find
-from flux_upgrade.edges.spool import Spool
-from flux_upgrade.errors import UsageError
-from flux_upgrade.kinds.parts.artifact_reference import Reference
-from flux_upgrade.planning import terms_of
-from flux_upgrade.policy import Answers
-from flux_upgrade.ports import Releases
-from flux_upgrade.promotion.plan import ArtifactPlan, Clusters, plan_artifact
-from flux_upgrade.promotion.pulled import Means, pull
-from flux_upgrade.settings import Settings
-from flux_upgrade.surroundings.artifact_references import (
+from flux_upgrade.adapters.git.checkout import find, head_of, is_sparse
+from flux_upgrade.adapters.local.worktree import Spool
+from flux_upgrade.artifacts.pinned_artifacts import PinnedArtifacts
+from flux_upgrade.artifacts.promotion_plan import ArtifactPlan, Clusters, plan_artifact
+from flux_upgrade.artifacts.pull import Means, pull
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.clusters.clusters import Member
+from flux_upgrade.clusters.groups import assign, of_artifact
+from flux_upgrade.clusters.ownership.artifact_references import (
     is_verified,
     references,
     remarks_of,
     takes_what_waits,
 )
-from flux_upgrade.upgrade import ManifestPlanner
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.clusters.ownership.flux_syncs import syncs
+from flux_upgrade.clusters.ownership.ownership import Around
+from flux_upgrade.commands.read import asked_of, build_config, build_contents
+from flux_upgrade.commands.read_groups import void_here
+from flux_upgrade.commands.wiring import (
+    build_artifacts,
+    build_checkout,
+    build_regenerator,
+    build_registry,
+    build_releases,
+    build_timing,
+    build_tree,
+    build_world,
+)
+from flux_upgrade.config.values import Config, Group
+from flux_upgrade.model.errors import NothingFound, UsageError
+from flux_upgrade.model.oci import reference
+from flux_upgrade.model.oci.reference import Address
+from flux_upgrade.model.ports import Releases
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.own_artifact import pin
+from flux_upgrade.pins.own_artifact.artifact_reference import Reference
+from flux_upgrade.pins.pin import Pin
+from flux_upgrade.planning.manifest_planner import ManifestPlanner
+from flux_upgrade.planning.plan import Terms
+from flux_upgrade.planning.planner import Gathered, terms_of
+from flux_upgrade.planning.proposal import Proposal
+from flux_upgrade.policy.policy import Answers, Pending
 
 
 class GatheredArtifact(NamedTuple):
@@ -50,12 +63,12 @@ def gather_artifact(
 
     Raises UsageError, InvalidConfig, SourceUnavailable, and what ``pull`` and ``plan_artifact`` raise.
     """
-    if not address.tag or names.is_ours(address.tag):
+    if not address.tag or reference.is_ours(address.tag):
         raise UsageError(
             f"{address} names no tag that could be moved",
             hint="give the tag that the cluster's OCIRepository follows, like :production",
         )
-    names.require_short(address.tag)
+    reference.require_short(address.tag)
     asked = asked_of(settings)
     group = build_config(settings, find(settings.path)).default
     source = build_releases(settings)
@@ -84,3 +97,73 @@ def references_here(settings: Settings, address: Address) -> tuple[Reference, ..
     """What refers to the artifact in the checkout around the working folder; without one, nothing."""
     place = find(settings.path)
     return references(build_tree(place.root), address) if place.is_checkout else ()
+
+
+class GatheredPins(NamedTuple):
+    """What is to become of them, and what pushes what they are to name."""
+
+    gathered: Gathered
+    own: PinnedArtifacts
+
+    def prepare(self, proposal: Proposal) -> None:
+        """Push what is about to be proposed. Raises what ``PinnedArtifacts.push`` raises."""
+        for plan, upgrade in proposal.upgrades:
+            if isinstance(plan.installation, Pin):
+                reference = pin.reference_of(plan.installation)
+                self.own.push(reference, upgrade.target, plan.installation.path)
+
+
+def _without_drafts(config: Config) -> Config:
+    """The same, but for what waits for approval: it is shown in the summary."""
+
+    def quiet(group: Group) -> Group:
+        return group._replace(policy=group.policy._replace(pending=Pending.SUMMARY))
+
+    return config._replace(default=quiet(config.default), groups=tuple(map(quiet, config.groups)))
+
+
+def gather_pins(
+    settings: Settings, address: Address, references: Sequence[Reference], spool: Spool
+) -> GatheredPins:
+    """As ``gather``, for what pins the artifact and nothing else. ``references``: as ``references_here``.
+
+    Raises UsageError, InvalidConfig, NothingFound, SourceUnavailable.
+    """
+    asked, place = asked_of(settings), find(settings.path)
+    config, source = build_config(settings, place), build_releases(settings)
+    if takes_what_waits(references):
+        # A draft would be of what is pushed, and what is pushed would run: it is named in the summary alone.
+        config = _without_drafts(config)
+    releases = source.list()
+    means = build_means(settings, address, spool, source)
+    planner = ManifestPlanner(means.regenerator, build_artifacts(settings), releases, means.now)
+
+    def terms(path: str) -> Terms:
+        return terms_of(config.group_of(path) or config.default, Answers(), asked)
+
+    own = PinnedArtifacts(address, planner, terms, means)
+    tree = build_tree(place.root)
+    found = tuple(pin.pins_of(references, own))
+    if not found:
+        raise NothingFound(
+            f"nothing in the checkout refers to {address.repository}",
+            hint="run it in a checkout with the OCIRepository or FluxInstance that does, or move the tag "
+            "with --promote tag",
+        )
+    teams = assign(found, "", config, lambda: syncs(tree))
+    gathered = Gathered(
+        teams=tuple(of_artifact(team, address.repository) for team in teams),
+        config=config,
+        releases=releases,
+        world=build_world(settings, tree, source, own=own),
+        around=Around(tree),
+        named=(),
+        asked=asked,
+        now=datetime.fromtimestamp(build_timing(settings).now(), UTC),
+        head=head_of(place.root),
+        found=None if is_sparse(place.root) else frozenset(each.path for each in found),
+        explain=lambda path, base: build_checkout(settings, place).explain(path, base),
+        contents=build_contents(settings, tree, means.regenerator, config),
+        void=void_here(settings, tree, config, [Member(each, each.path) for each in found], is_all=False),
+    )
+    return GatheredPins(gathered, own)

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from flux_upgrade.access import RegistryAccess
+from flux_upgrade.adapters.git.checkout import Place, find, is_folder
+from flux_upgrade.bootstrap.access import Given
 from flux_upgrade.bootstrap.addresses import host_of, url_of
-from flux_upgrade.bootstrap.names import actions_secret_name, secret_file_name
-from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider, Source
-from flux_upgrade.bootstrap_clusters import clusters_of
-from flux_upgrade.bootstrapping.access import Given
-from flux_upgrade.bootstrapping.existing import RenderedComponents
-from flux_upgrade.build import build_regenerator, read_text
-from flux_upgrade.build_bootstrap import build_place
-from flux_upgrade.build_servers import at_host, known_of, known_of_url, servers_of
-from flux_upgrade.commands.gathering import build_config
-from flux_upgrade.config import Config
-from flux_upgrade.edges.checkout import Place, find, is_folder
-from flux_upgrade.errors import UsageError
-from flux_upgrade.hosting import AppCredentials
+from flux_upgrade.bootstrap.clusters import clusters_of
+from flux_upgrade.bootstrap.existing import RenderedComponents
+from flux_upgrade.bootstrap.options import (
+    Auth,
+    BootstrapOptions,
+    Provider,
+    Source,
+    actions_secret_name,
+    secret_file_name,
+)
+from flux_upgrade.bootstrap.request import BootstrapAsked, BootstrapCluster
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.commands.read import build_config
+from flux_upgrade.commands.wiring import build_regenerator, read_text
+from flux_upgrade.commands.wiring_bootstrap import build_place
+from flux_upgrade.commands.wiring_servers import at_host, known_of, known_of_url, servers_of
+from flux_upgrade.config.credentials import RegistryAccess
+from flux_upgrade.config.values import Config
 from flux_upgrade.manifests.options import parse_bool
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.settings import Settings
-from flux_upgrade.settings_bootstrap import BootstrapAsked, BootstrapCluster
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.hosting import AppCredentials
+from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.bootstrapping.places import Place as SecretPlace
-    from flux_upgrade.ports import Hosting
+    from flux_upgrade.bootstrap.places import Place as SecretPlace
+    from flux_upgrade.model.ports import Hosting
 
 
 class Gathered(NamedTuple):
@@ -146,7 +152,7 @@ def given_of(gathered: Gathered, options: BootstrapOptions) -> Given:
 def _with_own_key(given: Given, asked: BootstrapAsked, options: BootstrapOptions) -> Given:
     if not options.private_key_file:
         return given
-    from flux_upgrade.edges.ssh_keys import read
+    from flux_upgrade.adapters.local.ssh_keys import read
 
     # As flux bootstrap has it, the password for Git is the passphrase of a key, too.
     return given._replace(key=read(options.private_key_file, asked.secrets.own.get(Provider.GIT, "")))
@@ -169,7 +175,7 @@ def place_of(gathered: Gathered, cluster: BootstrapCluster, hosting: Hosting | N
     """Where the Secrets of one cluster go, less the cluster itself; None: nowhere. Raises UsageError."""
     asked, several = gathered.asked, gathered.is_of_several
     if asked.actions_secret:
-        from flux_upgrade.bootstrapping.places import ActionsSecret
+        from flux_upgrade.bootstrap.places import ActionsSecret
 
         if hosting is None:
             raise UsageError(

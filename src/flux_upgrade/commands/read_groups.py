@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.clusters import Member
-from flux_upgrade.config import PATH, Config
-from flux_upgrade.edges.checkout import find, is_sparse
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds import may_pin
-from flux_upgrade.ports import Tree
-from flux_upgrade.settings import Settings
-from flux_upgrade.void_groups import Void, places_of, void_groups
+from flux_upgrade.adapters.git.checkout import find, is_sparse
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.clusters.clusters import Member
+from flux_upgrade.clusters.void_groups import Void, places_of, void_groups
+from flux_upgrade.config.values import PATH, Config
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.ports import Tree
+from flux_upgrade.pins.discover import may_pin
 
 _ANY = ("",)
 _MANIFESTS = ("gotk-components.yaml", "gotk-components.yml")

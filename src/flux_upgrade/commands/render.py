@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from flux_upgrade.build import build_flux, build_releases
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.commands.wiring import build_flux, build_releases
 from flux_upgrade.manifests.evidence import rules_for
 from flux_upgrade.manifests.options import validate
-from flux_upgrade.settings import Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     releases, options = build_releases(settings), settings.options
     if not options.version:
         from flux_upgrade.manifests.regenerate import Regenerator
-        from flux_upgrade.upgrade import newest_stable
+        from flux_upgrade.planning.manifest_planner import newest_stable
 
         options = options._replace(version=newest_stable(Regenerator(releases, build_flux(settings))))
     # What is wrong with the flags is said before anything is downloaded.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from flux_upgrade.build import build_registry
-from flux_upgrade.commands.printing import show
-from flux_upgrade.promotion.rollback import plan_rollback, roll_back
-from flux_upgrade.report.artifacts import rollback_text
-from flux_upgrade.settings import Settings
+from flux_upgrade.artifacts.report_text import rollback_text
+from flux_upgrade.artifacts.rollback import plan_rollback, roll_back
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.commands.output import show
+from flux_upgrade.commands.wiring import build_registry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flux_upgrade.build import build_worktree
-from flux_upgrade.commands.gathering import gather
-from flux_upgrade.commands.printing import show, warn
-from flux_upgrade.edges.checkout import find
-from flux_upgrade.plan import Plan, files_after, files_before
-from flux_upgrade.planning import plan_teams
-from flux_upgrade.publish import exit_code, publish
-from flux_upgrade.report.drift import drift_text
+from flux_upgrade.adapters.git.checkout import find
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.commands.output import show, warn
+from flux_upgrade.commands.read import gather
+from flux_upgrade.commands.wiring import build_worktree
+from flux_upgrade.planning.plan import Plan, files_after, files_before
+from flux_upgrade.planning.planner import plan_teams
+from flux_upgrade.planning.write_tree import exit_code, publish
+from flux_upgrade.report.clusters import drift_text
 from flux_upgrade.report.outcomes import diff, diff_hunks, failures, upgrade_text
 from flux_upgrade.report.wording import located
-from flux_upgrade.settings import Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

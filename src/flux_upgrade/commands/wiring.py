@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from flux_upgrade.access import GITHUB_API
-from flux_upgrade.arguments_shared import DEFAULT_SOURCE
-from flux_upgrade.artifact import SCHEME
-from flux_upgrade.errors import UsageError
-from flux_upgrade.settings import Settings
+from flux_upgrade.cli.flags_shared import DEFAULT_SOURCE
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.config.credentials import GITHUB_API
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.oci import SCHEME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.artifact.address import Address
-    from flux_upgrade.edges.checkout import Checkout, Place
-    from flux_upgrade.edges.http import Client
-    from flux_upgrade.edges.kustomize import Kustomize
-    from flux_upgrade.edges.registry_credentials import CredentialSource
-    from flux_upgrade.edges.spool import Spool
-    from flux_upgrade.kinds import World
-    from flux_upgrade.kinds.own_artifacts import OwnArtifacts
+    from yaml import Node
+
+    from flux_upgrade.adapters.git.checkout import Checkout, Place
+    from flux_upgrade.adapters.http.client import Client
+    from flux_upgrade.adapters.local.kustomize import Kustomize
+    from flux_upgrade.adapters.local.worktree import Spool
+    from flux_upgrade.adapters.oci.registry_credentials import CredentialSource
+    from flux_upgrade.config.source import KeyReader, Source
+    from flux_upgrade.config.values import BootstrapConfig
     from flux_upgrade.manifests.regenerate import Regenerator
-    from flux_upgrade.ports import (
+    from flux_upgrade.model.oci.reference import Address
+    from flux_upgrade.model.ports import (
         ArtifactRegistry,
         Artifacts,
         Charts,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
         Tree,
         Worktree,
     )
+    from flux_upgrade.pins.context import OwnArtifacts, World
 
 _API_REPOSITORY = "/repos/"
 _MAX_CONFIG = 1 << 20
@@ -46,24 +49,24 @@ def build_releases(settings: Settings) -> Releases:
             f"--release-source '{source}' is neither github, a folder, nor an http(s) or oci address",
             hint="see `flux-upgrade render --help`",
         )
-    from flux_upgrade.edges.directory import DirectoryReleases
+    from flux_upgrade.adapters.releases.directory import DirectoryReleases
 
     return DirectoryReleases(source)
 
 
 def _build_remote(settings: Settings) -> Releases:
-    from flux_upgrade.edges.cache import DownloadCache
+    from flux_upgrade.adapters.http.cache import DownloadCache
 
     source, cache = settings.release_source, DownloadCache(settings.cache_dir or None)
     if source == DEFAULT_SOURCE:
         source = f"{GITHUB_API}{_API_REPOSITORY}fluxcd/flux2"
     api, marked, repository = source.rstrip("/").partition(_API_REPOSITORY)
     if not marked or repository.count("/") != 1:
-        from flux_upgrade.edges.mirror import HttpReleases
+        from flux_upgrade.adapters.releases.mirror import HttpReleases
 
         return HttpReleases(source, build_client(settings, "", ""), cache)
-    from flux_upgrade.edges.github import GitHubReleases
-    from flux_upgrade.edges.registry import FluxManifestsRegistry
+    from flux_upgrade.adapters.releases.github import GitHubReleases
+    from flux_upgrade.adapters.releases.registry import FluxManifestsRegistry
 
     # An Enterprise Server has raw files below /raw; github.com has a host for them.
     raw = "https://raw.githubusercontent.com" if api == GITHUB_API else f"{api.removesuffix('/api/v3')}/raw"
@@ -78,11 +81,11 @@ def _build_remote(settings: Settings) -> Releases:
 
 
 def _build_mirrored(settings: Settings) -> Releases:
-    from flux_upgrade.artifact.address import parse_address
-    from flux_upgrade.edges.cache import DownloadCache
-    from flux_upgrade.edges.oci import open_repository
-    from flux_upgrade.edges.registry_releases import Derivation, RegistryReleases
+    from flux_upgrade.adapters.http.cache import DownloadCache
+    from flux_upgrade.adapters.oci.repository import open_repository
+    from flux_upgrade.adapters.releases.registry import Derivation, RegistryReleases
     from flux_upgrade.manifests.derive import at_default_registry, derive
+    from flux_upgrade.model.oci.reference import parse_address
 
     example = "write it like oci://registry.example.com/fluxcd/flux-manifests, without a tag"
     try:
@@ -101,22 +104,22 @@ def _build_mirrored(settings: Settings) -> Releases:
 
 def build_artifacts(settings: Settings) -> Artifacts:
     """OCI artifacts in any registry; connected when something is asked of them."""
-    from flux_upgrade.edges.artifacts import RegistryArtifacts
+    from flux_upgrade.adapters.oci.artifacts import RegistryArtifacts
 
     return RegistryArtifacts(lambda: build_client(settings, "", ""), lambda: build_credentials(settings))
 
 
 def build_charts(settings: Settings) -> Charts:
     """Helm charts in any repository; connected when something is asked of them."""
-    from flux_upgrade.edges.charts import HelmCharts
+    from flux_upgrade.adapters.oci.charts import HelmCharts
 
     return HelmCharts(lambda: build_client(settings, "", ""))
 
 
 def build_registry(settings: Settings, address: Address) -> ArtifactRegistry:
     """The registry of an artifact; for a dry run, a record of what would be written."""
-    from flux_upgrade.edges.artifact_registry import open_artifact_registry
-    from flux_upgrade.edges.recording_registry import RecordingRegistry
+    from flux_upgrade.adapters.oci.artifact_registry import open_artifact_registry
+    from flux_upgrade.adapters.oci.registry_writes import RecordingRegistry
 
     registry = open_artifact_registry(
         build_client(settings, "", ""),
@@ -133,8 +136,8 @@ def build_credentials(settings: Settings, *, is_asked: bool = False) -> Credenti
 
     ``is_asked``: a file that cannot be used is an error, though nobody named it.
     """
-    from flux_upgrade.edges.docker_config import DockerConfig
-    from flux_upgrade.edges.registry_credentials import ForgivingCredentials, GivenCredentials
+    from flux_upgrade.adapters.oci.docker_config import DockerConfig
+    from flux_upgrade.adapters.oci.registry_credentials import ForgivingCredentials, GivenCredentials
 
     access = settings.registry
     found = DockerConfig(
@@ -152,15 +155,15 @@ def build_credentials(settings: Settings, *, is_asked: bool = False) -> Credenti
 
 def build_spool() -> Spool:
     """Temporary files, which are gone when its block ends."""
-    from flux_upgrade.edges.spool import Spool
+    from flux_upgrade.adapters.local.worktree import Spool
 
     return Spool()
 
 
 def build_client(settings: Settings, origin: str, token: str) -> Client:
     """An http client whose token goes to one origin alone."""
-    from flux_upgrade.edges.cache import EtagCache
-    from flux_upgrade.edges.http import Client, Credential
+    from flux_upgrade.adapters.http.cache import EtagCache
+    from flux_upgrade.adapters.http.client import Client, Credential
 
     credential = Credential(origin, token) if token else None
     etags = EtagCache(settings.cache_dir or None)
@@ -176,14 +179,14 @@ def build_timing(settings: Settings) -> Timing:
     import random
     import time
 
-    from flux_upgrade.ports import Timing
+    from flux_upgrade.model.ports import Timing
 
     return Timing(now=time.time, sleep=time.sleep, jitter=random.random)
 
 
 def build_flux(settings: Settings) -> FluxCli:
     """The Flux CLI of this machine, should there be one."""
-    from flux_upgrade.edges.flux_cli import FluxCli
+    from flux_upgrade.adapters.releases.flux_cli import FluxCli
 
     return FluxCli(settings.search_path, {"HOME": settings.home, "PATH": settings.search_path})
 
@@ -204,7 +207,7 @@ def build_world(
     own: OwnArtifacts | None = None,
 ) -> World:
     """Everything that kinds ask about. ``moves_operator``: as the config file has it."""
-    from flux_upgrade.kinds import World
+    from flux_upgrade.pins.context import World
 
     return World(
         tree,
@@ -218,14 +221,14 @@ def build_world(
 
 def build_tree(path: str) -> Tree:
     """The tree to look in. Raises UsageError where there is none."""
-    from flux_upgrade.edges.files import DirectoryTree
+    from flux_upgrade.adapters.local.files import DirectoryTree
 
     return DirectoryTree(path)
 
 
 def build_worktree(settings: Settings) -> Worktree:
     """Where changes go: the tree, or, for a dry run, a record of them."""
-    from flux_upgrade.edges.worktree import DirectoryWorktree, RecordingWorktree
+    from flux_upgrade.adapters.local.worktree import DirectoryWorktree, RecordingWorktree
 
     worktree = DirectoryWorktree(settings.path)
     return RecordingWorktree(worktree) if settings.dry_run else worktree
@@ -233,15 +236,25 @@ def build_worktree(settings: Settings) -> Worktree:
 
 def build_kustomize(settings: Settings) -> Kustomize | None:
     """What builds a kustomization on this machine; None: nothing does."""
-    from flux_upgrade.edges import kustomize
+    from flux_upgrade.adapters.local import kustomize
 
     environment = {"HOME": settings.home, "PATH": settings.search_path, **settings.git}
     return kustomize.find(settings.search_path, environment)
 
 
+def _read_bootstrap_key(name: str, node: Node, source: Source) -> BootstrapConfig | None:
+    from flux_upgrade.bootstrap.config_keys import read
+
+    return read(name, node, source)
+
+
+KEY_READERS: dict[str, KeyReader] = {"bootstrap": _read_bootstrap_key}
+"""Of the config file: what reads the keys that another room owns, imported where a file has them."""
+
+
 def read_text(path: str, hint: str) -> str:
     """A file of the user's that has to be there; bytes that are no UTF-8 as PEP 383. Raises UsageError."""
-    from flux_upgrade.edges.regular import read_regular
+    from flux_upgrade.adapters.local.files import read_regular
 
     try:
         return read_regular(path, _MAX_CONFIG).decode("utf-8", "surrogateescape")
@@ -251,6 +264,6 @@ def read_text(path: str, hint: str) -> str:
 
 def build_checkout(settings: Settings, place: Place) -> Checkout:
     """The user's checkout, as far as Git knows it."""
-    from flux_upgrade.edges.checkout import Checkout
+    from flux_upgrade.adapters.git.checkout import Checkout
 
     return Checkout(place.root, {"HOME": settings.home, "PATH": settings.search_path})

@@ -7,22 +7,22 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
+from flux_upgrade.adapters.git.checkout import Place
 from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS, url_of
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
-from flux_upgrade.build import build_checkout, build_client, build_timing
-from flux_upgrade.build_servers import servers_of, where
-from flux_upgrade.edges.checkout import Place
-from flux_upgrade.errors import UsageError
-from flux_upgrade.settings import Settings
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.commands.wiring import build_checkout, build_client, build_timing
+from flux_upgrade.commands.wiring_servers import servers_of, where
+from flux_upgrade.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from flux_upgrade.bootstrapping.places import Place as SecretPlace
-    from flux_upgrade.config import Config
-    from flux_upgrade.edges.forges.remotes import Remote as Server
-    from flux_upgrade.ports import Cluster, Forge, Hosting, Remote
+    from flux_upgrade.adapters.git.remotes import Remote as Server
+    from flux_upgrade.bootstrap.places import Place as SecretPlace
+    from flux_upgrade.config.values import Config
+    from flux_upgrade.model.ports import Cluster, Forge, Hosting, Remote
 
 _FLAVOURS = {
     Provider.GITHUB: "github",
@@ -39,7 +39,7 @@ def build_hosting(settings: Settings, options: BootstrapOptions) -> Hosting | No
     """GitHub's API; None for a provider whose API is not spoken, and without a token."""
     if options.provider is not Provider.GITHUB or not settings.tokens.repository or options.oci is not None:
         return None
-    from flux_upgrade.edges.forges.github_hosting import GitHubHosting
+    from flux_upgrade.adapters.github.hosting import GitHubHosting
 
     github, token = settings.github, settings.tokens.repository
     hosting = GitHubHosting(
@@ -52,7 +52,7 @@ def build_hosting(settings: Settings, options: BootstrapOptions) -> Hosting | No
     )
     if not settings.dry_run:
         return hosting
-    from flux_upgrade.edges.recording_hosting import RecordingHosting
+    from flux_upgrade.adapters.github.recording_hosting import RecordingHosting
 
     return RecordingHosting(hosting, github.server_url)
 
@@ -64,14 +64,14 @@ def repository_of(options: BootstrapOptions) -> str:
 
 def build_remote(settings: Settings, options: BootstrapOptions, place: Place) -> Remote:
     """The branch as it is on the server now. For a dry run, it is only read."""
-    from flux_upgrade.edges.remote import Author, open_remote
+    from flux_upgrade.adapters.git.remote import Author, open_remote
 
     author = Author(options.author_name, options.author_email, build_timing(settings).now)
     server = _reached(settings, options, place)
     remote = open_remote(server, options.branch, _environment(settings), author)
     if not settings.dry_run:
         return remote
-    from flux_upgrade.edges.recording_remote import RecordingRemote
+    from flux_upgrade.adapters.git.recording import RecordingRemote
 
     return RecordingRemote(remote)
 
@@ -81,17 +81,17 @@ def build_pulls(settings: Settings, options: BootstrapOptions, config: Config, p
     forge = _forge(settings, options, config, place)
     if not settings.dry_run:
         return forge
-    from flux_upgrade.edges.forges.recording import RecordingForge
+    from flux_upgrade.adapters.git.recording import RecordingForge
 
     return RecordingForge(forge)
 
 
 def _forge(settings: Settings, options: BootstrapOptions, config: Config, place: Place) -> Forge:
     if options.provider is Provider.GITHUB:
-        from flux_upgrade.build_forge import github_forge
+        from flux_upgrade.commands.wiring_repository import github_forge
 
         return github_forge(settings, repository_of(options))
-    from flux_upgrade.edges.forges.git import GitForge
+    from flux_upgrade.adapters.git.forge import GitForge
 
     server = _reached(settings, options, place, config.forge)
     return GitForge(server, _environment(settings), build_timing(settings).now)
@@ -99,7 +99,7 @@ def _forge(settings: Settings, options: BootstrapOptions, config: Config, place:
 
 def _reached(settings: Settings, options: BootstrapOptions, place: Place, flavour: str = "") -> Server:
     """Where it is pushed to, and as whom: by the user's own means where a checkout has them."""
-    from flux_upgrade.edges.forges.remotes import Remote, parse
+    from flux_upgrade.adapters.git.remotes import Remote, parse
 
     own = settings.bootstrap.secrets.own if settings.bootstrap is not None else {}
     server = Remote(
@@ -155,18 +155,18 @@ def _environment(settings: Settings) -> Mapping[str, str]:
 
 def build_place(settings: Settings, path: str, checkout: Place) -> SecretPlace:
     """A file for Secrets outside of the checkout; for a dry run, it is only read. Raises UsageError."""
-    from flux_upgrade.edges.secret_file import SecretFile
+    from flux_upgrade.adapters.local.secret_file import SecretFile
 
     found = SecretFile(path, (checkout.root,))
     if not settings.dry_run:
         return found
-    from flux_upgrade.bootstrapping.places import OnlyRead
+    from flux_upgrade.bootstrap.places import OnlyRead
 
     return OnlyRead(found)
 
 
 def build_cluster(settings: Settings, kubeconfig: str, context: str) -> Cluster:
     """The cluster of a kubeconfig. Raises UsageError, ClusterUnavailable."""
-    from flux_upgrade.edges.kubernetes.connect import connect
+    from flux_upgrade.adapters.kubernetes.connect import connect
 
     return connect(kubeconfig, context, build_timing(settings))

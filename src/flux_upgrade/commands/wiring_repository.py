@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from flux_upgrade.build import build_checkout, build_client, build_timing
-from flux_upgrade.config import Config
-from flux_upgrade.edges.checkout import find
-from flux_upgrade.errors import UsageError
-from flux_upgrade.ports import FileHistory, Forge
-from flux_upgrade.settings import Settings
+from flux_upgrade.adapters.git.checkout import find
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.commands.wiring import build_checkout, build_client, build_timing
+from flux_upgrade.config.values import Config
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.ports import FileHistory, Forge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.edges.checkout import Checkout
+    from flux_upgrade.adapters.git.checkout import Checkout
 
 _GITHUB = "github"
 
@@ -22,14 +22,14 @@ def build_forge(settings: Settings, config: Config) -> Forge:
     """The forge of ``--repository``, or of the checkout's remote ``origin``. Raises UsageError."""
     if _is_name(settings.repository, config):
         return github_forge(settings, settings.repository)
-    from flux_upgrade.edges.forges.remotes import Remote, is_at, repository_of
+    from flux_upgrade.adapters.git.remotes import Remote, is_at, repository_of
 
     checkout = build_checkout(settings, find(settings.path))
     url = settings.repository or checkout.remote_url()
     flavour = _flavour(settings, config, url)
     if flavour == _GITHUB:
         return github_forge(settings, repository_of(url))
-    from flux_upgrade.edges.forges.git import GitForge
+    from flux_upgrade.adapters.git.forge import GitForge
 
     environment = {"HOME": settings.home, "PATH": settings.search_path, **settings.git}
     # Gitea's and Forgejo's runners say where they are in GitHub's words, and their token is for that server.
@@ -40,7 +40,7 @@ def build_forge(settings: Settings, config: Config) -> Forge:
 
 def github_forge(settings: Settings, repository: str) -> Forge:
     """The GitHub that the settings name."""
-    from flux_upgrade.edges.forges.github import GitHubForge
+    from flux_upgrade.adapters.github.forge import GitHubForge
 
     token, github = settings.tokens.repository, settings.github
     return GitHubForge(
@@ -55,7 +55,7 @@ def github_forge(settings: Settings, repository: str) -> Forge:
 
 def build_history(settings: Settings, config: Config) -> FileHistory:
     """What files were: as Git has it, or GitHub, where the checkout is shallow. Raises nothing."""
-    from flux_upgrade.edges.git_history import GitHistory
+    from flux_upgrade.adapters.git.git_history import GitHistory
 
     place = find(settings.path)
     checkout = build_checkout(settings, place)
@@ -68,9 +68,9 @@ def build_history(settings: Settings, config: Config) -> FileHistory:
 
 
 def _github_history(settings: Settings, repository: str, head: str) -> FileHistory:
-    from flux_upgrade.edges.forges.github import owner_and_name
-    from flux_upgrade.edges.forges.github_history import GitHubHistory
-    from flux_upgrade.edges.forges.github_hosting_reads import GitHubReads
+    from flux_upgrade.adapters.github.forge import owner_and_name
+    from flux_upgrade.adapters.github.history import GitHubHistory
+    from flux_upgrade.adapters.github.hosting_reads import GitHubReads
 
     github = settings.github
     client = build_client(settings, github.api_url, settings.tokens.repository)
@@ -82,7 +82,7 @@ def _repository_on_github(settings: Settings, config: Config, checkout: Checkout
     """``owner/name``; empty where the forge is another one. Raises UsageError."""
     if _is_name(settings.repository, config):
         return settings.repository
-    from flux_upgrade.edges.forges.remotes import repository_of
+    from flux_upgrade.adapters.git.remotes import repository_of
 
     url = settings.repository or checkout.origin()
     return repository_of(url) if url and _flavour(settings, config, url) == _GITHUB else ""
@@ -94,6 +94,6 @@ def _is_name(asked: str, config: Config) -> bool:
 
 
 def _flavour(settings: Settings, config: Config, url: str) -> str:
-    from flux_upgrade.edges.forges.remotes import flavour_of
+    from flux_upgrade.adapters.git.remotes import flavour_of
 
     return config.forge or flavour_of(url, {**settings.git, "GITHUB_SERVER_URL": settings.github.server_url})

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from flux_upgrade.access import GITHUB_API, GitHub
+from flux_upgrade.adapters.git.checkout import Place
 from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS, host_of
 from flux_upgrade.bootstrap.options import BootstrapOptions, Provider
-from flux_upgrade.build import build_checkout
-from flux_upgrade.edges.checkout import Place
-from flux_upgrade.settings import Settings
+from flux_upgrade.cli.options import Settings
+from flux_upgrade.commands.wiring import build_checkout
+from flux_upgrade.config.credentials import GITHUB_API, GitHub
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def known_of(settings: Settings, place: Place) -> Mapping[str, str]:
 
 def known_of_url(settings: Settings, url: str) -> Mapping[str, str]:
     """What the address of a remote tells; nothing where it is a folder. Each provider takes what it has."""
-    from flux_upgrade.edges.forges.remotes import flavour_of, parse, repository_of, spelled
+    from flux_upgrade.adapters.git.remotes import flavour_of, parse, repository_of, spelled
 
     address = parse(url)
     if not address.host:
@@ -50,7 +50,7 @@ def known_of_url(settings: Settings, url: str) -> Mapping[str, str]:
 
 def servers_of(settings: Settings) -> Mapping[str, str]:
     """Host → provider, of the servers that the environment names."""
-    from flux_upgrade.edges.forges.remotes import flavour_of, parse
+    from flux_upgrade.adapters.git.remotes import flavour_of, parse
 
     runner = {**settings.git, "GITHUB_SERVER_URL": settings.github.server_url}
     gitlab = settings.git.get("CI_SERVER_HOST", "")
@@ -83,7 +83,7 @@ def at_host(settings: Settings, options: BootstrapOptions) -> Settings:
 
 def _is_server(host: str, server: str) -> bool:
     """Whether a host, with or without its port, is that of an address."""
-    from flux_upgrade.edges.forges.remotes import parse
+    from flux_upgrade.adapters.git.remotes import parse
 
     one, other = parse(f"https://{host.lower()}"), parse(server.lower())
     return one.host == other.host and one.port in (None, other.port or _HTTPS)
@@ -101,7 +101,7 @@ def _github_at(host: str) -> GitHub:
 
 def where(url: str) -> tuple[str, str]:
     """The repository at an address, by whichever way it is reached."""
-    from flux_upgrade.edges.forges.remotes import parse
+    from flux_upgrade.adapters.git.remotes import parse
 
     address = parse(url)
     return _OVER_443.get(address.host, address.host), address.path

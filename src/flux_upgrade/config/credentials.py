@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from flux_upgrade.errors import UsageError
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.values import NamedTuple
 
 GITHUB_SERVER = "https://github.com"
 GITHUB_API = "https://api.github.com"

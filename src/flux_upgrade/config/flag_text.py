@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 from yaml import Node
 
 from flux_upgrade.config.source import Source
-from flux_upgrade.errors import UsageError
+from flux_upgrade.model.errors import UsageError
 
 V = TypeVar("V")
 V_co = TypeVar("V_co", covariant=True)

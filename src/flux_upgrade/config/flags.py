@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flux_upgrade.errors import UsageError
 from flux_upgrade.manifests.options import InstallOptions, nearest, parse_bool, spell, validate
+from flux_upgrade.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from yaml import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.config.flags import EXTRA, MEANINGS, canonical, default, unknown
 from flux_upgrade.config.shapes import Boolean, Key, Schema, described
 from flux_upgrade.config.source import Source, is_text, kind, quoted
-from flux_upgrade.errors import UsageError
 from flux_upgrade.manifests.options import COMPONENTS, LOG_LEVELS, PATTERNS
+from flux_upgrade.model.errors import UsageError
 
 
 class FlagValue(NamedTuple):

@@ -9,13 +9,23 @@ from yaml import MappingNode, Node
 from flux_upgrade.config.install_flags import FlagValues
 from flux_upgrade.config.patterns import problem
 from flux_upgrade.config.plain_scalars import KubernetesVersion, OffChoice, Switch
-from flux_upgrade.config.shapes import Boolean, Choice, Duration, Key, Listed, Mapped, Patterns, Schema, Text
+from flux_upgrade.config.shapes import (
+    Boolean,
+    Choice,
+    Duration,
+    Key,
+    Listed,
+    Mapped,
+    Patterns,
+    Schema,
+    Text,
+)
 from flux_upgrade.config.source import Source, kind, quoted
 from flux_upgrade.config.values import BootstrapConfig, Migrate, slug
-from flux_upgrade.constraint import Constraint
-from flux_upgrade.errors import UsageError
-from flux_upgrade.manifests.changes.values import Content
-from flux_upgrade.policy import Bump, Pending
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.policy.decision import Content
+from flux_upgrade.policy.policy import Bump, Pending
+from flux_upgrade.policy.semver_range import Constraint
 
 FORGES = ("github", "gitlab", "gitea", "forgejo", "git")
 # On GitHub letters, digits, hyphens and, for managed users, an underscore; on GitLab dots, too.
@@ -82,21 +92,17 @@ class _Groups(NamedTuple):
 
 
 class _Bootstrap(NamedTuple):
-    """See ``bootstrap_keys``, which no run but a bootstrap's has to import."""
+    """The room ``bootstrap`` owns what is below it: its reader comes with the source."""
 
     told: str = "mapping of `provider`, `source`, `flags` and `clusters`, see [Bootstrap](#bootstrap)"
 
     def schema(self) -> Schema:
-        """See Shape."""
-        from flux_upgrade.config.bootstrap_keys import schema
-
-        return schema()
+        """Any object: ``docs/config_reference.py`` puts the owner's schema here."""
+        return {"type": "object"}
 
     def read(self, name: str, node: Node, source: Source) -> BootstrapConfig | None:
         """See Shape."""
-        from flux_upgrade.config.bootstrap_keys import read
-
-        return read(name, node, source)
+        return source.readers["bootstrap"](name, node, source)
 
 
 _SHARED = (

@@ -11,11 +11,11 @@ from flux_upgrade.config.flag_text import FlagText
 from flux_upgrade.config.flags import canonical, default, unknown
 from flux_upgrade.config.install_flags import FlagValues
 from flux_upgrade.config.keys import TOP
-from flux_upgrade.config.source import Source, quoted
+from flux_upgrade.config.source import KeyReader, Source, quoted
 from flux_upgrade.config.values import Config, Group, Migrate
-from flux_upgrade.constraint import Constraint
-from flux_upgrade.errors import InvalidConfig, UsageError
-from flux_upgrade.policy import Bump, Pending, Policy
+from flux_upgrade.model.errors import InvalidConfig, UsageError
+from flux_upgrade.policy.policy import Bump, Pending, Policy
+from flux_upgrade.policy.semver_range import Constraint
 
 _MAPS = ("cool-down", "flags")
 _STRING = "tag:yaml.org,2002:str"
@@ -23,12 +23,14 @@ _SEQUENCE = "tag:yaml.org,2002:seq"
 _NOWHERE = (Mark("", 0, 0, 0, None, 0),) * 2
 
 
-def load(text: str, path: str) -> Config:
+def load(text: str, path: str, readers: Mapping[str, KeyReader] | None = None) -> Config:
     """The config file ``path`` with the content ``text``; bytes that are no UTF-8 as surrogates (PEP 383).
+
+    ``readers``: of the keys that another room owns; see ``Source``.
 
     Raises InvalidConfig with all problems, a line ``path:line: problem`` for each.
     """
-    source = Source()
+    source = Source(readers)
     root = source.compose(text)
     given = {} if root is None else TOP.read("the file", root, source) or {}
     problems = [f"{path}:{line}: {message}" for line, message in source.problems()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Protocol
 
 import yaml
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
@@ -11,6 +12,8 @@ from yaml import MappingNode, Node, ScalarNode, SequenceNode
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from flux_upgrade.config.values import BootstrapConfig
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _STR = "tag:yaml.org,2002:str"
@@ -33,10 +36,20 @@ Entries = Mapping[str, tuple[Node, Node]]
 """Key → its node and its value's."""
 
 
+class KeyReader(Protocol):
+    """Reads the value of a key that another room owns."""
+
+    def __call__(self, name: str, node: Node, source: Source, /) -> BootstrapConfig | None:
+        """The value; None where it has problems, which are refused in ``source``."""
+        ...
+
+
 class Source:
     """One text, and the problems that were found in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, readers: Mapping[str, KeyReader] | None = None) -> None:
+        """``readers``: key → what reads it, for keys that another room owns."""
+        self.readers = readers or {}
         self._problems: dict[tuple[int, str], None] = {}
         self._entries: dict[int, Entries] = {}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from flux_upgrade.config.values import Config, Group, Migrate
-from flux_upgrade.policy import Bump, Pending, Policy
+from flux_upgrade.policy.policy import Bump, Pending, Policy
 
 _BY_ITSELF = {
     Bump.NONE: "nothing",

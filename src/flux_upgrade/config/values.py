@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from flux_upgrade.policy import Bump, Policy
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.policy.policy import Bump, Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.bootstrap.flags import Value
-    from flux_upgrade.constraint import Constraint
+    from flux_upgrade.policy.semver_range import Constraint
 
 PATH = ".github/flux-upgrade.yaml"
+FlagValue = str | bool | int | Sequence[str]
+"""Of a flag of ``flux bootstrap``, as it was given."""
 
 
 def slug(name: str) -> str:
@@ -72,9 +73,9 @@ class BootstrapConfig(NamedTuple):
     """As ``--provider``; empty: told by the flags or the checkout's remote."""
     source: str = ""
     """``git`` or ``oci``; empty: ``git``."""
-    flags: Mapping[str, Value] = {}
+    flags: Mapping[str, FlagValue] = {}
     """Flux's name → value, each of its kind; for all clusters."""
-    clusters: tuple[tuple[str, Mapping[str, Value]], ...] = ()
+    clusters: tuple[tuple[str, Mapping[str, FlagValue]], ...] = ()
     """Names, and the flags that differ; empty: there is one, without a name."""
 
 

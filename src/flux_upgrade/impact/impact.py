@@ -2,15 +2,108 @@
 
 from __future__ import annotations
 
-from flux_upgrade.breaks.values import Hit
-from flux_upgrade.kubernetes_versions import Fit
-from flux_upgrade.manifests.changes.values import Changes
-from flux_upgrade.migration.values import HARMLESS, Left, Migrated, Move
-from flux_upgrade.overlay.values import Overlay
-from flux_upgrade.resources.use import Use
-from flux_upgrade.stored.managed import Managed
-from flux_upgrade.stored.values import Stored
-from flux_upgrade.values import NamedTuple
+from enum import StrEnum
+
+from flux_upgrade.impact.api_uses.flux_file import Use
+from flux_upgrade.impact.diff.changes import Changes
+from flux_upgrade.impact.kubernetes_versions import Fit
+from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move
+from flux_upgrade.impact.overlay.result import Overlay
+from flux_upgrade.model.values import NamedTuple
+
+
+class Evidence(StrEnum):
+    """How it is known that objects may have been written in a version that the target drops."""
+
+    USED = "used"
+    """A manifest of the repository names it now."""
+    MIGRATED = "migrated"
+    """A merged pull request moved manifests away from it."""
+    HISTORY = "history"
+    """A manifest named it in an earlier commit."""
+    UNKNOWN = "unknown"
+    """The history cannot be searched, so that it cannot be ruled out."""
+
+
+class Managed(NamedTuple):
+    """That `flux migrate` has to run, and when."""
+
+    versions: tuple[str, ...]
+    """``helm.toolkit.fluxcd.io/v2beta1``; those in use, else all that the target drops. Sorted."""
+    evidence: Evidence
+    detail: str
+    """A path of the HISTORY; why it is UNKNOWN."""
+    cli: str
+    """The minor of the Flux CLI to run it with."""
+    is_after: bool
+    """Whether it runs right after the merge: before, manifests in Git would bring the old version back."""
+    is_done: bool = False
+    """Whether people said that it ran."""
+
+
+class Hit(NamedTuple):
+    """A place of the tree that one of the known breaks concerns."""
+
+    rule: str
+    """Slug of the row in the table: ``helm-post-render``."""
+    since: str
+    """The minor that changed it: ``2.9``."""
+    told: str
+    """What changes, a sentence without markup; the same for each hit of a rule."""
+    source: str
+    """Where Flux says so: an address."""
+    path: str
+    line: int
+    """1-based."""
+    kind: str
+    name: str
+    namespace: str
+    keep: str
+    """The line that keeps the old behaviour, as it would stand in the file; empty where there is none."""
+    hint: str = ""
+    """What else to do; a sentence without markup."""
+
+
+class Ran(NamedTuple):
+    """A release that an installation was at, as the history of its file tells."""
+
+    tag: str
+    """Empty where the content does not tell; its CRDs do."""
+    since: str
+    """RFC 3339, UTC: when it was committed; empty where that is unknown."""
+    storage: tuple[tuple[str, str], ...]
+    """Name of each CRD of the installation, and the version that it stored; sorted."""
+
+
+class Refused(NamedTuple):
+    """A CRD of the target that lacks a version in which the cluster may hold objects.
+
+    The API server answers ``status.storedVersions[0]: Invalid value: … must appear in spec.versions``
+    (fluxcd/flux2 issues 5598, 3362, 2743), whether or not there are any such objects.
+    """
+
+    crd: str
+    """``imagerepositories.image.toolkit.fluxcd.io``."""
+    kind: str
+    version: str
+    """``v1beta2``."""
+    ran: Ran
+    """The first release that stored it, of those since which it was not migrated."""
+
+
+class Stored(NamedTuple):
+    """What the history of an installation tells about one jump."""
+
+    refused: tuple[Refused, ...] = ()
+    """What would be refused as the cluster may be now."""
+    after_migrate: tuple[Refused, ...] = ()
+    """What would be refused even if `flux migrate` ran at the current release: another stop is needed."""
+    cli: str = ""
+    """The minor of the Flux CLI to run `flux migrate` with: that of the current release, 2.7 at least."""
+    unknown: str = ""
+    """Why older releases may have run that nobody could look at: a shallow checkout; empty: none can."""
+    said: tuple[Refused, ...] = ()
+    """What would be refused, had people not said that `flux migrate` ran at the current release."""
 
 
 class Impact(NamedTuple):

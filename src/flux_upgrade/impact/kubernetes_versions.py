@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import is_tag, precedence
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import is_tag, precedence
 
 Minor = tuple[int, int]
 _NUMBERS = re.compile(r"v?(\d+)\.(\d+)")

@@ -8,7 +8,7 @@ from typing import Any
 
 from flux_upgrade.manifests.crds import Served, served_by
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.versions import precedence
+from flux_upgrade.model.versions import precedence
 
 
 class ServedApis:

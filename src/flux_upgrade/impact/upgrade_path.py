@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+from flux_upgrade.impact.api_uses.flux_file import Use
 from flux_upgrade.manifests.crds import Served
-from flux_upgrade.resources.use import Use
-from flux_upgrade.versions import precedence
+from flux_upgrade.model.versions import precedence
 
 Way = tuple[str, ...]
 

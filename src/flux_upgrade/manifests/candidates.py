@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from flux_upgrade.errors import (
+from flux_upgrade.manifests.documents import Manifest
+from flux_upgrade.manifests.generators import GENERATORS
+from flux_upgrade.manifests.infer import Inferred
+from flux_upgrade.manifests.options import validate_recovered
+from flux_upgrade.manifests.regenerate import Regenerated, Regenerator, skeleton_of
+from flux_upgrade.model.errors import (
     FluxUpgradeError,
     ReleaseNotFound,
     UnsupportedRelease,
     UntrustedArchive,
     UsageError,
 )
-from flux_upgrade.manifests.documents import Manifest
-from flux_upgrade.manifests.generators import GENERATORS
-from flux_upgrade.manifests.infer import Inferred
-from flux_upgrade.manifests.options import validate_recovered
-from flux_upgrade.manifests.regenerate import Regenerated, Regenerator, skeleton_of
 
 _TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?")
 _MOST_LABELS = 3

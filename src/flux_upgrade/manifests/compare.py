@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from flux_upgrade.errors import Unreadable
 from flux_upgrade.manifests.comments import extract
 from flux_upgrade.manifests.documents import Document, Manifest, ObjectKey
 from flux_upgrade.manifests.images import Controller, Image, controller_index
@@ -14,6 +13,7 @@ from flux_upgrade.manifests.merge import clone
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.manifests.regenerate import Regenerated
 from flux_upgrade.manifests.residue import Edit, Op, differences
+from flux_upgrade.model.errors import Unreadable
 
 FILE = ObjectKey("", "File", "", "")
 """Stands for what belongs to the file and to none of its objects."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from flux_upgrade.errors import Unreadable
 from flux_upgrade.manifests.documents import Document, parse
-from flux_upgrade.model import ReleaseManifests
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.versions import ReleaseManifests
 
 _KIND = "CustomResourceDefinition"
 

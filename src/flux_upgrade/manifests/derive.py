@@ -12,13 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from flux_upgrade.errors import UnsupportedRelease, UntrustedArchive
-from flux_upgrade.manifests.deployment import SOURCE_WATCHER
+from flux_upgrade.manifests.deployment import SOURCE_WATCHER, sections
 from flux_upgrade.manifests.generators import GENERATORS, Generator, known_generator
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.render import header, kind, render, split
-from flux_upgrade.manifests.splice import sections
-from flux_upgrade.model import ReleaseManifests
+from flux_upgrade.model.errors import UnsupportedRelease, UntrustedArchive
+from flux_upgrade.model.versions import ReleaseManifests
 
 _PLAIN = InstallOptions(version="")
 _SUFFIX = f"-{_PLAIN.namespace}"

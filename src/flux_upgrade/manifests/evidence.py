@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flux_upgrade.errors import UnsupportedRelease
 from flux_upgrade.manifests.generators import (
     GENERATOR_PATHS,
     GENERATORS,
@@ -21,12 +20,13 @@ from flux_upgrade.manifests.generators import (
 )
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.render import header, render
-from flux_upgrade.model import ReleaseManifests
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import UnsupportedRelease
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import ReleaseManifests
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.ports import FluxCli, Releases
+    from flux_upgrade.model.ports import FluxCli, Releases
 
 Render = Callable[[InstallOptions], str]
 

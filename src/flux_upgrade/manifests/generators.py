@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.values import NamedTuple
 
 
 class Generator(NamedTuple):

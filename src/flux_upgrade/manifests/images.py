@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from flux_upgrade.versions import Precedence, is_tag, precedence
+from flux_upgrade.model.versions import Precedence, is_tag, precedence
 
 _FILLED_IN = frozenset("${}%<>")
 """What template engines, and Flux's own post-build substitution, go by; no image has it."""

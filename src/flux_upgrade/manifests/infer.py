@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from flux_upgrade.errors import Unreadable
 from flux_upgrade.manifests.documents import Document, Manifest
 from flux_upgrade.manifests.images import Image, controller_index
 from flux_upgrade.manifests.options import COMPONENTS, InstallOptions
 from flux_upgrade.manifests.residue import VERSION_LABEL
+from flux_upgrade.model.errors import Unreadable
 
 INSTANCE, PART_OF = "app.kubernetes.io/instance", "app.kubernetes.io/part-of"
 

@@ -16,7 +16,7 @@ from yaml import MappingNode, Node, ScalarNode, SequenceNode
 from yaml.composer import Composer
 from yaml.resolver import Resolver
 
-from flux_upgrade.errors import Unreadable
+from flux_upgrade.model.errors import Unreadable
 
 _MOST_NODES = 1_000_000
 _DEEPEST = 200

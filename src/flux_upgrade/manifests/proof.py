@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from flux_upgrade.errors import FluxUpgradeError, Unreadable
 from flux_upgrade.manifests.candidates import Candidates
 from flux_upgrade.manifests.compare import controllers_of, edits_of
 from flux_upgrade.manifests.documents import Manifest, ObjectKey
@@ -19,6 +18,7 @@ from flux_upgrade.manifests.infer import Inferred, infer
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import IMAGE_LINE, Regenerated, Regenerator
 from flux_upgrade.manifests.residue import Edit
+from flux_upgrade.model.errors import FluxUpgradeError, Unreadable
 
 
 class Verdict(StrEnum):

@@ -8,15 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from flux_upgrade.errors import FluxUpgradeError
 from flux_upgrade.manifests.documents import Document, Manifest, ObjectKey, parse
 from flux_upgrade.manifests.evidence import Rules, rules_for
 from flux_upgrade.manifests.generators import Generator
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.render import render
-from flux_upgrade.model import ReleaseManifests
-from flux_upgrade.ports import FluxCli, Releases
-from flux_upgrade.versions import Version
+from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.ports import FluxCli, Releases
+from flux_upgrade.model.versions import ReleaseManifests, Version
 
 IMAGE_LINE = re.compile(r"^( +(?:- )?image: ).*$", re.MULTILINE)
 _VERSION_LINE = re.compile(r"^( +app\.kubernetes\.io/version: ).*$", re.MULTILINE)

@@ -13,12 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flux_upgrade.errors import UnsupportedRelease
-from flux_upgrade.manifests.deployment import deployment
+from flux_upgrade.manifests.deployment import deployment, label_lines, metadata
 from flux_upgrade.manifests.generators import Generator
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.splice import label_lines, metadata
-from flux_upgrade.model import ReleaseManifests
+from flux_upgrade.model.errors import UnsupportedRelease
+from flux_upgrade.model.versions import ReleaseManifests
 
 _LEGACY_RANK = {
     kind: rank

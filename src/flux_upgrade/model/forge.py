@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Mapping
 from enum import StrEnum
 
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.values import NamedTuple
 
 _SHA1_DIGITS = 40
 

@@ -12,8 +12,8 @@ import hashlib
 import json
 import re
 
-from flux_upgrade.forge import Commit
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.forge import Commit
+from flux_upgrade.model.values import NamedTuple
 
 DIGEST = "Flux-Upgrade-Digest"
 APPROVAL = "Flux-Upgrade-Approval"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import BinaryIO, Protocol, TypeVar
 
-from flux_upgrade.errors import FluxUpgradeError
-from flux_upgrade.model import Release, ReleaseManifests
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Release, ReleaseManifests
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.artifact.manifest import Descriptor, StoredManifest
-    from flux_upgrade.cluster_objects import Kind, Object, Reference
-    from flux_upgrade.forge import Done, Question, Repository, Step
-    from flux_upgrade.hosting import DeployKey, Hosted, NewRepository
+    from flux_upgrade.model.forge import Done, Question, Repository, Step
+    from flux_upgrade.model.hosting import DeployKey, Hosted, NewRepository
+    from flux_upgrade.model.kubernetes_objects import Kind, Object, Reference
+    from flux_upgrade.model.oci.manifest import Descriptor, StoredManifest
 
 T = TypeVar("T")
 R = TypeVar("R")

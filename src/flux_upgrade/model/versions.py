@@ -7,7 +7,16 @@ Decisions compare ``Version``, which is the library's.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import total_ordering
+
+from flux_upgrade.model.values import NamedTuple
+
+
+def minor_of(tag: str) -> str:
+    """``v2.9.4`` → ``2.9``."""
+    return ".".join(tag.removeprefix("v").split(".")[:2])
+
 
 _LONGEST = 64
 _DIGITS = 9
@@ -95,3 +104,36 @@ class Version:
 
     def __hash__(self) -> int:
         return hash(self._semver)
+
+
+class Release(NamedTuple):
+    """One Flux release as its source lists it."""
+
+    tag: str
+    """The Git tag, with its leading ``v``."""
+    prerelease: bool = False
+    published_at: str = ""
+    """RFC 3339, UTC; empty where the source does not tell."""
+    notes: str = ""
+    """The release notes, Markdown of anybody's; empty where the source has none."""
+
+
+class ReleaseManifests(NamedTuple):
+    """What a release's ``manifests.tar.gz`` holds."""
+
+    tag: str
+    files: Mapping[str, str]
+    """File name (``source-controller.yaml``, ``rbac.yaml`` …) → text."""
+    verified: bool
+    """False where the release publishes no checksum for its manifests (before v0.25.3)."""
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """The controllers that the release ships, in alphabetical order."""
+        return tuple(
+            sorted(
+                name.removesuffix(".yaml")
+                for name in self.files
+                if name not in ("rbac.yaml", "policies.yaml")
+            )
+        )

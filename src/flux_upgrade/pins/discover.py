@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds import gotk
-from flux_upgrade.kinds.installation import Change, Installation
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile
-from flux_upgrade.kinds.styles import PIN_KINDS, PinKind
-from flux_upgrade.kinds.world import World
 from flux_upgrade.manifests.proof import Verdict
-from flux_upgrade.ports import Tree
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.ports import Tree
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.gotk_components import pin as gotk
+from flux_upgrade.pins.pin import Change, Installation, Pin, PinChange, SourceFile
+from flux_upgrade.pins.registry import PIN_KINDS, PinKind
 
 _ANY = ("",)
 _POINTERS = (b"/spec", b"/distribution")

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from flux_upgrade.decision import Hold
-from flux_upgrade.textedit import Replacement
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.manifests.proof import Proof
+from flux_upgrade.model.text_edit import Replacement
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.policy.decision import Hold
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.manifests.carry import Carried
 
 
 class Role(StrEnum):
@@ -108,3 +113,61 @@ class PinChange(NamedTuple):
 def named(file: SourceFile, kind: str, spot: tuple[int, str, str], reason: str, hint: str) -> Pin:
     """One that is recognised and never changed. ``spot``: its line, where, and what is written there."""
     return Pin(file.path, kind, file.content, *spot, Standing.UNKNOWN, Role.NAMED, reason=reason, hint=hint)
+
+
+class Installation(NamedTuple):
+    """A manifest in the tree with its proof."""
+
+    path: str
+    """Relative to the tree's root, with ``/``."""
+    kind: str
+    """``gotk-components``, or ``install`` for Flux's install.yaml."""
+    content: bytes
+    proof: Proof
+
+    @property
+    def version(self) -> str:
+        """The release of the body, a tag; empty where it is not known."""
+        return self.proof.version
+
+
+class Change(NamedTuple):
+    """What takes an installation to another release; the same for all that are identical."""
+
+    new: bytes
+    """The file's content."""
+    carried: Carried
+    images: tuple[tuple[str, str, str], ...]
+    """Controller, its image in the file, its image afterwards."""
+    evidence: str
+    """Why a release newer than the rules is rendered rightly; empty for a known one."""
+    verified: bool
+    """False where the release has no checksum for its manifests."""
+    not_covered: tuple[str, ...]
+    """Flags away from their default that the evidence does not speak for."""
+    seen: tuple[str, ...] = ()
+    """Controllers whose image afterwards its registry was asked for, and has."""
+
+
+Found = Installation | Pin
+"""Whatever decides which Flux a cluster runs: a vendored manifest, or a pin."""
+
+
+class Resources(NamedTuple):
+    """A file with resources of Flux's that are moved to other versions of their APIs."""
+
+    path: str
+    """Relative to the repository's root."""
+    content: bytes
+    version: str
+    """The release that the cluster is at, a tag."""
+
+    @property
+    def kind(self) -> str:
+        """As installations and pins have one."""
+        return "resources"
+
+    @property
+    def role(self) -> Role:
+        """Nothing runs because of them."""
+        return Role.RESOURCES

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Protocol, cast
 
-from flux_upgrade.kinds.formats import kustomize_files, template_lines
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile
-from flux_upgrade.kinds.world import World
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.formats import kustomize_files, passages
+from flux_upgrade.pins.pin import Pin, PinChange, SourceFile
 
 
 class PinKind(Protocol):
@@ -53,7 +53,7 @@ class Style(NamedTuple):
     @property
     def module(self) -> PinKind:
         """Imported now, if it was not before."""
-        return cast("PinKind", import_module(f"flux_upgrade.kinds.{self.where}"))
+        return cast("PinKind", import_module(f"flux_upgrade.pins.{self.where}"))
 
     def takes(self, path: str) -> bool:
         """Whether a file of that name may hold such a pin."""
@@ -64,35 +64,35 @@ _YAML = (".yaml", ".yml")
 PIN_KINDS: tuple[Style, ...] = (
     Style(
         "flux-instance",
-        "flux_instance",
+        "flux_instance.pin",
         (*_YAML, ".json"),
         (b"FluxInstance", b"flux-instance"),
         (b"/distribution",),
     ),
     Style(
         "flux-manifests",
-        "flux_manifests",
-        (*_YAML, ".json", *template_lines.ENDS),
+        "flux_manifests.pin",
+        (*_YAML, ".json", *passages.ENDS),
         (b"flux-manifests",),
         (b"OCIRepository", b"/spec"),
     ),
     Style(
         "artifact",
-        "artifact",
-        (*_YAML, ".json", *template_lines.ENDS),
+        "own_artifact.pin",
+        (*_YAML, ".json", *passages.ENDS),
         # An ordinary run has none: which artifact is one's own, a run about it says.
         (),
     ),
     Style(
         "helm-chart",
-        "helm_chart",
+        "helm_chart.pin",
         (*_YAML, ".gotmpl"),
         (b"flux2",),
         (b"HelmRepository", b"HelmRelease", b"HelmChart", b"OCIRepository"),
     ),
     Style(
         "gardener-shoot-flux",
-        "gardener",
+        "gardener.pin",
         (*_YAML, ".json"),
         (
             b"shoot-flux",
@@ -104,42 +104,42 @@ PIN_KINDS: tuple[Style, ...] = (
     ),
     Style(
         "kustomize-remote-base",
-        "remote_base",
+        "remote_base.pin",
         (*_YAML, "Kustomization", *kustomize_files.TEMPLATES),
         (b"flux2", b"FLUX2", b"Flux2"),
         (b"GitRepository",),
     ),
     Style(
         "terraform",
-        "terraform",
+        "terraform.pin",
         (".tf", ".tofu", ".tf.json", ".tofu.json"),
         (b"flux_bootstrap_git", b"flux_install", b"flux2", b"flux-operator", b"flux-instance"),
     ),
-    Style("eksctl", "eksctl", (*_YAML, ".json"), (b"eksctl.io/", b"/gitops/flux")),
+    Style("eksctl", "eksctl.pin", (*_YAML, ".json"), (b"eksctl.io/", b"/gitops/flux")),
     Style(
         "flux-operator",
-        "flux_operator",
+        "flux_operator.pin",
         (*_YAML, ".json", "Kustomization"),
         (b"flux-operator", b"flux-instance"),
     ),
-    Style("workflow", "workflow", _YAML, (b"flux2", b"Flux2", b"fluxcd.io/install.sh")),
+    Style("workflow", "cli.workflow", _YAML, (b"flux2", b"Flux2", b"fluxcd.io/install.sh")),
     Style(
         "tool-versions",
-        "tool_versions",
+        "cli.tool_versions",
         (".tool-versions", ".flux-version", ".toml", "aqua.yaml", "aqua.yml"),
         (b"flux", b"FLUX"),
     ),
-    Style("devbox", "devbox", ("devbox.json",), (b"fluxcd",)),
+    Style("devbox", "cli.devbox", ("devbox.json",), (b"fluxcd",)),
     Style(
         "cli-image",
-        "cli_image",
+        "cli.cli_image",
         (*_YAML, "Dockerfile", "Containerfile", ".dockerfile", ".containerfile"),
         (b"fluxcd/flux-cli", b"fluxcd.io/install.sh"),
         begins=("Dockerfile.", "Containerfile."),
     ),
     Style(
         "commands",
-        "commands",
+        "reported.commands",
         (
             ".sh",
             ".bash",
@@ -159,19 +159,19 @@ PIN_KINDS: tuple[Style, ...] = (
     ),
     Style(
         "single-controllers",
-        "single_controllers",
+        "reported.single_controllers",
         (*_YAML, "Kustomization"),
         (b"-controller", b"source-watcher"),
     ),
     Style(
         "other-installers",
-        "other_installers",
+        "reported.other_installers",
         _YAML,
         (b"flux2", b"microsoft.flux", b"Microsoft.Flux", b"operators.coreos.com"),
     ),
     Style(
         "flux-v1",
-        "flux_v1",
+        "reported.flux_v1",
         (*_YAML, ".tf", ".sh", ".bash", "Makefile"),
         (
             b"fluxcd/flux",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.clusters import OF_CLUSTERS, role_of
-from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.plan import Plan, Upgrade
+from flux_upgrade.clusters.clusters import OF_CLUSTERS, role_of
+from flux_upgrade.planning.plan import Plan, Upgrade
+from flux_upgrade.policy.decision import Hold, HoldReason
 
 _BLOCKING = frozenset(
     {

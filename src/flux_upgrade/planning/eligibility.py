@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.errors import Downgrade, Unproved, Unreadable, UnsupportedRelease
-from flux_upgrade.kinds import Installation, gotk
 from flux_upgrade.manifests.images import ImageState, tag_order
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.versions import Version
+from flux_upgrade.model.errors import Downgrade, Unproved, Unreadable, UnsupportedRelease
+from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.pins.pin import Installation
+from flux_upgrade.policy.decision import Hold, HoldReason
 
 
 def unfit(installation: Installation) -> Hold | None:
@@ -66,7 +67,7 @@ def ahead(installation: Installation, target: str, regenerator: Regenerator, *, 
 
 
 def _newer_than(installation: Installation, target: str, regenerator: Regenerator) -> list[str]:
-    images = gotk.shipped(target, installation, regenerator)
+    images = pin.shipped(target, installation, regenerator)
     newer = []
     for each in installation.proof.controllers:
         if each.state is ImageState.CUSTOM or each.name not in images:

@@ -10,28 +10,25 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 
-from flux_upgrade.errors import ReleaseNotFound, Unreadable
-from flux_upgrade.kinds import Change, Installation
-from flux_upgrade.neighbours import Neighbours
-from flux_upgrade.plan import Found, Terms, Upgrade
-from flux_upgrade.ports import Builder, FileHistory, Mentions, Pasts, Tree
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import is_tag, precedence
+from flux_upgrade.impact.running import Neighbours
+from flux_upgrade.model.errors import ReleaseNotFound, Unreadable
+from flux_upgrade.model.ports import Builder, FileHistory, Mentions, Pasts, Tree
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.pins.pin import Change, Found, Installation
+from flux_upgrade.planning.plan import Terms, Upgrade
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.impact import Impact
-    from flux_upgrade.manifests.changes.values import Changes
+    from flux_upgrade.impact.api_uses.flux_file import FluxFile, Use
+    from flux_upgrade.impact.diff.changes import Changes
+    from flux_upgrade.impact.impact import Impact, Managed, Stored
+    from flux_upgrade.impact.migrate.result import Migrated
+    from flux_upgrade.impact.overlay.result import Overlay
+    from flux_upgrade.impact.running import ManifestApis
+    from flux_upgrade.impact.served_apis import ServedApis
     from flux_upgrade.manifests.crds import Crd, Served
     from flux_upgrade.manifests.regenerate import Regenerator
-    from flux_upgrade.migration.values import Migrated
-    from flux_upgrade.overlay.values import Overlay
-    from flux_upgrade.resources.flux_file import FluxFile
-    from flux_upgrade.resources.use import Use
-    from flux_upgrade.running import ManifestApis
-    from flux_upgrade.served_apis import ServedApis
-    from flux_upgrade.stored.managed import Managed
-    from flux_upgrade.stored.values import Stored
 
 
 class Sources(NamedTuple):
@@ -77,8 +74,8 @@ class Contents:
 
         Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive, Unreadable.
         """
-        from flux_upgrade.impact import Impact
-        from flux_upgrade.kubernetes_versions import fit
+        from flux_upgrade.impact.impact import Impact
+        from flux_upgrade.impact.kubernetes_versions import fit
 
         found = Impact(
             kubernetes=fit(jump.terms.kubernetes, jump.upgrade.target),
@@ -89,7 +86,7 @@ class Contents:
             found = found._replace(changes=self._compared(old, new), overlay=self._overlay(jump, old, new))
         if not self._may_break(jump, found.changes):
             return found
-        from flux_upgrade.breaks.find import find, gates_in
+        from flux_upgrade.impact.behaviour.find import find, gates_in
 
         files = [each for each in self._flux_files(jump) if not jump.around.is_theirs(each.path)]
         migrated = self._migrated(jump, files)
@@ -115,7 +112,7 @@ class Contents:
         return impact._replace(managed=self._managed(jump, impact))
 
     def _stored_before(self, jump: Jump, impact: Impact) -> Stored:
-        from flux_upgrade.stored.memory import Question, read
+        from flux_upgrade.impact.stored_versions.memory import Question, read
 
         answers = jump.terms.answers
         asked = Question(
@@ -131,7 +128,8 @@ class Contents:
     def _managed(self, jump: Jump, impact: Impact) -> Managed | None:
         """Why `flux migrate` has to run because of managed fields, as far as nothing else says so."""
         from flux_upgrade.config.values import Migrate
-        from flux_upgrade.stored.managed import Asked, Evidence, managed, versions_dropped
+        from flux_upgrade.impact.impact import Evidence
+        from flux_upgrade.impact.stored_versions.managed_fields import Asked, managed, versions_dropped
 
         changed = None if impact.changes is None else {each.name for each in impact.changes.crds}
         target = self._apis.at(jump.upgrade.target)
@@ -175,7 +173,7 @@ class Contents:
         )
 
     def _compared(self, old: bytes, new: bytes) -> Changes:
-        from flux_upgrade.manifests.changes.compare import changes
+        from flux_upgrade.impact.diff.compare import changes
         from flux_upgrade.manifests.documents import parse
 
         if (old, new) not in self._changes:
@@ -183,19 +181,19 @@ class Contents:
         return self._changes[old, new]
 
     def _overlay(self, jump: Jump, old: bytes, new: bytes) -> Overlay | None:
-        from flux_upgrade.overlay.proof import proof
+        from flux_upgrade.impact.overlay.proof import proof
 
         return proof(self._sources.tree, jump.path, old, new, self._builder)
 
     @cached_property
     def _apis(self) -> ServedApis:
-        from flux_upgrade.served_apis import ServedApis
+        from flux_upgrade.impact.served_apis import ServedApis
 
         return ServedApis(self._sources.regenerator)
 
     @cached_property
     def _manifests(self) -> ManifestApis:
-        from flux_upgrade.running import ManifestApis
+        from flux_upgrade.impact.running import ManifestApis
 
         return ManifestApis()
 
@@ -208,7 +206,7 @@ class Contents:
         known = [self._apis.at(jump.upgrade.target), *self._known(jump.found.version)]
         key = jump.terms.scan, frozenset().union(*(each.groups for each in known))
         if key not in self._files:
-            from flux_upgrade.resources.scan import files
+            from flux_upgrade.impact.api_uses.scan import files
 
             self._files[key] = tuple(files(self._sources.tree, key[1], self._wanted(key[0])))
         return self._files[key]
@@ -241,9 +239,9 @@ class Contents:
         return self._moved[key]
 
     def _moving(self, jump: Jump, files: Iterable[FluxFile]) -> Iterable[Migrated]:
-        from flux_upgrade.migration.apis import Apis
-        from flux_upgrade.migration.migrate import migrate
-        from flux_upgrade.migration.together import together
+        from flux_upgrade.impact.migrate.apis import Apis
+        from flux_upgrade.impact.migrate.linked import together
+        from flux_upgrade.impact.migrate.migrate import migrate
 
         shared = Apis(
             next(iter(self._known(jump.found.version)), None),
@@ -261,7 +259,7 @@ class Contents:
 
     def _orphaned(self, jump: Jump, changes: Changes | None, files: Iterable[FluxFile]) -> Iterable[Use]:
         """Resources whose CRD goes away with a controller."""
-        from flux_upgrade.resources.use import Place
+        from flux_upgrade.impact.api_uses.flux_file import Place
 
         gone = set(changes.crds_removed) if changes is not None else set()
         if not gone:
@@ -280,19 +278,19 @@ class Contents:
 
     def _stored(self, jump: Jump, changes: Changes | None, pasts: Pasts) -> Stored:
         """What the API server would refuse."""
-        from flux_upgrade.stored.values import Stored
+        from flux_upgrade.impact.impact import Stored
 
         change = jump.upgrade.change
         if not isinstance(change, Change) or not self._takes_away(changes):
             return Stored()
-        from flux_upgrade.stored.refused import stored
+        from flux_upgrade.impact.stored_versions.refused import stored
 
         ran = jump.terms.answers.migrated
         return stored(pasts, jump.found.content, self._crds(change.new), ran, jump.found.version)
 
     def _hops(self, jump: Jump, files: Iterable[Migrated], stored: Stored) -> tuple[str, ...]:
         """The way around what one step cannot do; empty where it can, or where there is none."""
-        from flux_upgrade.migration.values import Reason
+        from flux_upgrade.impact.migrate.result import Reason
 
         lefts = [left for file in files for left in file.lefts]
         if not stored.after_migrate and not any(
@@ -300,7 +298,7 @@ class Contents:
         ):
             return ()
         uses = [*(left.use for left in lefts), *(move.use for file in files for move in file.moves)]
-        from flux_upgrade.ladder import hops
+        from flux_upgrade.impact.upgrade_path import hops
 
         crds = {each.crd for each in stored.after_migrate}
         if isinstance(jump.upgrade.change, Change):

@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from flux_upgrade.answers import minor_of
 from flux_upgrade.config.values import Migrate
-from flux_upgrade.contents import Contents, Jump
-from flux_upgrade.decision import Candidate, Hold, HoldReason, Subject
-from flux_upgrade.holding import closed_migration, held_by, is_back, moved_elsewhere
-from flux_upgrade.kinds import Installation, Pin
-from flux_upgrade.kinds.pin import Role
-from flux_upgrade.plan import Migration, Plan, Resources, Subjected, Terms, Upgrade
-from flux_upgrade.policy import refused
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import precedence
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import minor_of, precedence
+from flux_upgrade.pins.pin import Installation, Pin, Resources, Role
+from flux_upgrade.planning.impact_analyzer import Contents, Jump
+from flux_upgrade.planning.impact_holds import closed_migration, held_by, is_back, moved_elsewhere
+from flux_upgrade.planning.plan import Migration, Plan, Subjected, Terms, Upgrade
+from flux_upgrade.policy.decision import Candidate, Hold, HoldReason, Subject
+from flux_upgrade.policy.policy import refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.impact import Impact
-    from flux_upgrade.migration.values import Migrated
-    from flux_upgrade.neighbours import Neighbours
+    from flux_upgrade.impact.impact import Impact
+    from flux_upgrade.impact.migrate.result import Migrated
+    from flux_upgrade.impact.running import Neighbours
 
 
 _MOVED_FIRST = (HoldReason.MIGRATION_PENDING, HoldReason.BLOCKED_BY_API_REMOVAL)

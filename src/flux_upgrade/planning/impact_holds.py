@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.answers import minor_of
 from flux_upgrade.config.values import Migrate
-from flux_upgrade.decision import Hold, HoldReason, Subject
-from flux_upgrade.errors import ApiRemoved
-from flux_upgrade.markdown import counted
-from flux_upgrade.markers import content_entry
-from flux_upgrade.plan import Terms, Upgrade
-from flux_upgrade.policy import Muted
+from flux_upgrade.model.errors import ApiRemoved
+from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.markers import content_entry
+from flux_upgrade.model.versions import minor_of
+from flux_upgrade.planning.plan import Terms, Upgrade
+from flux_upgrade.policy.decision import Hold, HoldReason, Subject
+from flux_upgrade.policy.policy import Muted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.impact import Impact
-    from flux_upgrade.migration.values import Migrated
+    from flux_upgrade.impact.impact import Impact
+    from flux_upgrade.impact.migrate.result import Migrated
 
 _NAMED = 3
 """Places that a hold names; the report has all of them."""

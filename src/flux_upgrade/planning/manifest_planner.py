@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from flux_upgrade import fitness
-from flux_upgrade.config import applied
-from flux_upgrade.decision import Candidate, Hold, HoldReason, Subject
-from flux_upgrade.errors import (
+from flux_upgrade.config.flags import applied
+from flux_upgrade.manifests.merge import Conflict
+from flux_upgrade.manifests.options import InstallOptions, spell, validate_components
+from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.model.errors import (
     ReleaseNotFound,
     ResidueConflict,
     Unreadable,
     UnsupportedRelease,
     UsageError,
 )
-from flux_upgrade.kinds import Change, Installation, gotk
-from flux_upgrade.manifests.merge import Conflict
-from flux_upgrade.manifests.options import InstallOptions, spell, validate_components
-from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.markdown import counted
-from flux_upgrade.model import Release
-from flux_upgrade.plan import Plan, Subjected, Upgrade
-from flux_upgrade.policy import decide
-from flux_upgrade.ports import Artifacts
-from flux_upgrade.target_images import settled
-from flux_upgrade.timeline import size
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import Version
+from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.ports import Artifacts
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Release, Version
+from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.pins.pin import Change, Installation
+from flux_upgrade.planning import eligibility
+from flux_upgrade.planning.plan import Plan, Subjected, Upgrade
+from flux_upgrade.planning.target_images import settled
+from flux_upgrade.policy.decision import Candidate, Hold, HoldReason, Subject
+from flux_upgrade.policy.policy import decide
+from flux_upgrade.policy.timeline import size
 
 _NAMED = 3
 """Conflicts that a hold names; the report has all of them."""
@@ -93,7 +93,7 @@ class _Planner:
         self._tried: dict[Subject, Change] = {}
 
     def plan(self) -> Plan:
-        unfit = fitness.unfit(self._installation)
+        unfit = eligibility.unfit(self._installation)
         decisions = (unfit,) if unfit is not None else tuple(map(self.carried_out, self._decisions()))
         return Plan(self._installation, self._path, decisions, self._tried)
 
@@ -114,7 +114,7 @@ class _Planner:
         for each in decided:
             if isinstance(each, Hold) and each.reason is HoldReason.UP_TO_DATE:
                 if whole is None:
-                    detail = "; ".join([each.detail, *fitness.ahead_controllers(self._installation)])
+                    detail = "; ".join([each.detail, *eligibility.ahead_controllers(self._installation)])
                     yield each._replace(detail=detail)
             else:
                 yield each
@@ -125,11 +125,11 @@ class _Planner:
         current, wanted = Version.parse(version), Version.parse(to)
         self._regenerator.manifests(to)  # that it is not there concerns all of them
         if current is not None and wanted is not None and current > wanted:
-            return fitness.downgrade(version, to)
+            return eligibility.downgrade(version, to)
         if version == to and self._made_whole(version) is None:
             return Hold(
                 HoldReason.UP_TO_DATE,
-                "; ".join([f"it is {to}", *fitness.ahead_controllers(self._installation)]),
+                "; ".join([f"it is {to}", *eligibility.ahead_controllers(self._installation)]),
             )
         return Candidate(size(version, to), to, approved=True, why=f"{to} was asked for")
 
@@ -151,7 +151,7 @@ class _Planner:
         proof = self._installation.proof
         if proof.options is not None and self._wanted(proof.options) != proof.options:
             return "install flags are to change"
-        if fitness.is_behind(self._installation, version):
+        if eligibility.is_behind(self._installation, version):
             return f"the objects are those of {version}, the header, labels or images are not"
         return ""
 
@@ -187,7 +187,7 @@ class _Planner:
 
     def _change(self, candidate: Candidate) -> Upgrade | Hold:
         installation, target = self._installation, candidate.target
-        ahead = fitness.ahead(installation, target, self._regenerator, asked=bool(self._terms.to))
+        ahead = eligibility.ahead(installation, target, self._regenerator, asked=bool(self._terms.to))
         if ahead is not None:
             return ahead
         options = installation.proof.options
@@ -195,7 +195,7 @@ class _Planner:
         wanted = self._wanted(options)._replace(version=target)
         if self._terms.flags:
             validate_components(wanted.components, self._regenerator.manifests(target).components)
-        change = gotk.change(installation, wanted, self._regenerator, take_release=self._terms.take_release)
+        change = pin.change(installation, wanted, self._regenerator, take_release=self._terms.take_release)
         if change.carried.conflicts:
             self._tried[candidate.subject] = change
             return _conflict(target, change.carried.conflicts)

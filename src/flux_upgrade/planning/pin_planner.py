@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from flux_upgrade.answers import minor_of
-from flux_upgrade.clusters import COPIES
-from flux_upgrade.decision import Candidate, Hold, HoldReason, Subject
-from flux_upgrade.errors import (
+from flux_upgrade.clusters.clusters import COPIES
+from flux_upgrade.model.errors import (
     Downgrade,
     FluxUpgradeError,
     ReleaseNotFound,
@@ -20,14 +18,15 @@ from flux_upgrade.errors import (
     UnsupportedRelease,
     UntrustedArchive,
 )
-from flux_upgrade.kinds import Pin, PinChange, World, kind_of
-from flux_upgrade.kinds.formats.ranges import allows
-from flux_upgrade.kinds.pin import Role, Standing
-from flux_upgrade.model import Release
-from flux_upgrade.plan import Plan, Subjected, Upgrade
-from flux_upgrade.policy import Bump, Policy, decide
-from flux_upgrade.timeline import size
-from flux_upgrade.versions import Version, is_tag, precedence
+from flux_upgrade.model.versions import Release, Version, is_tag, minor_of, precedence
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.discover import kind_of
+from flux_upgrade.pins.formats.ranges import allows
+from flux_upgrade.pins.pin import Pin, PinChange, Role, Standing
+from flux_upgrade.planning.plan import Plan, Subjected, Upgrade
+from flux_upgrade.policy.decision import Candidate, Hold, HoldReason, Subject
+from flux_upgrade.policy.policy import Bump, Policy, decide
+from flux_upgrade.policy.timeline import size
 
 _REASONS: dict[type[FluxUpgradeError], HoldReason] = {
     UnsupportedPin: HoldReason.UNSUPPORTED_PIN,

@@ -5,37 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from flux_upgrade.config.values import Migrate
-from flux_upgrade.decision import Candidate, Hold, Subject
-from flux_upgrade.kinds import Change, Installation, Pin, PinChange
-from flux_upgrade.kinds.pin import Role
-from flux_upgrade.policy import Answers, Policy
-from flux_upgrade.textedit import Replacement, edited
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.text_edit import Replacement, edited
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.pin import Change, Found, Pin, PinChange, Resources
+from flux_upgrade.policy.decision import Candidate, Hold, Subject
+from flux_upgrade.policy.policy import Answers, Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.impact import Impact
-    from flux_upgrade.migration.values import Migrated
-
-
-class Resources(NamedTuple):
-    """A file with resources of Flux's that are moved to other versions of their APIs."""
-
-    path: str
-    """Relative to the repository's root."""
-    content: bytes
-    version: str
-    """The release that the cluster is at, a tag."""
-
-    @property
-    def kind(self) -> str:
-        """As installations and pins have one."""
-        return "resources"
-
-    @property
-    def role(self) -> Role:
-        """Nothing runs because of them."""
-        return Role.RESOURCES
+    from flux_upgrade.impact.impact import Impact
+    from flux_upgrade.impact.migrate.result import Migrated
 
 
 class Migration(NamedTuple):
@@ -49,10 +28,6 @@ class Migration(NamedTuple):
     def replacements(self) -> tuple[Replacement, ...]:
         """All of the file's."""
         return tuple(edit for move in self.migrated.moves for edit in move.edits)
-
-
-Found = Installation | Pin
-"""Whatever decides which Flux a cluster runs: a vendored manifest, or a pin."""
 
 
 class Upgrade(NamedTuple):

@@ -7,31 +7,31 @@ from datetime import datetime
 from functools import cached_property
 from itertools import islice
 
-from flux_upgrade.answers import answers_of, minor_of
-from flux_upgrade.around import Around
-from flux_upgrade.clusters import Cluster, Member, role_of
-from flux_upgrade.config import Config, Group
-from flux_upgrade.decision import Candidate, Hold, HoldReason, Subject
-from flux_upgrade.errors import CheckoutDiffers, Unreadable
-from flux_upgrade.forge import Repository
-from flux_upgrade.groups import Team, branch_name
-from flux_upgrade.guards import Guards
-from flux_upgrade.kinds import Installation, Pin, World
-from flux_upgrade.kinds.pin import Role
-from flux_upgrade.model import Release
-from flux_upgrade.plan import Plan, Subjected, Terms, Upgrade
-from flux_upgrade.policy import Answers, Bump
-from flux_upgrade.together import together
-from flux_upgrade.upgrade import ManifestPlanner
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.clusters.clusters import Cluster, Member, role_of
+from flux_upgrade.clusters.groups import Team, branch_name
+from flux_upgrade.clusters.ownership.ownership import Around
+from flux_upgrade.config.values import Config, Group
+from flux_upgrade.model.errors import CheckoutDiffers, Unreadable
+from flux_upgrade.model.forge import Repository
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Release, minor_of
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.pin import Installation, Pin, Role
+from flux_upgrade.planning.cluster_set import together
+from flux_upgrade.planning.manifest_planner import ManifestPlanner
+from flux_upgrade.planning.plan import Plan, Subjected, Terms, Upgrade
+from flux_upgrade.planning.preflight import Guards
+from flux_upgrade.policy.decision import Candidate, Hold, HoldReason, Subject
+from flux_upgrade.policy.feedback import answers_of
+from flux_upgrade.policy.policy import Answers, Bump
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.contents import Contents
-    from flux_upgrade.neighbours import Neighbours
-    from flux_upgrade.pins import PinPlanner
-    from flux_upgrade.void_groups import Void
-    from flux_upgrade.weighing import Weigher
+    from flux_upgrade.clusters.void_groups import Void
+    from flux_upgrade.impact.running import Neighbours
+    from flux_upgrade.planning.impact_analyzer import Contents
+    from flux_upgrade.planning.impact_gate import Weigher
+    from flux_upgrade.planning.pin_planner import PinPlanner
 
 
 class Asked(NamedTuple):
@@ -173,7 +173,7 @@ class _Teams:
     @cached_property
     def _pins(self) -> PinPlanner:
         # Late: nearly every repository of vendored manifests alone needs none of it.
-        from flux_upgrade.pins import PinPlanner
+        from flux_upgrade.planning.pin_planner import PinPlanner
 
         return PinPlanner(self._gathered.world, self._gathered.releases, self._gathered.now)
 
@@ -228,7 +228,7 @@ class _Teams:
         if weigher is None or self._guards.guarded(plan, cluster, has_open=False) is not plan:
             return plan
 
-        from flux_upgrade.weighing import joined
+        from flux_upgrade.planning.impact_gate import joined
 
         def redirect(candidate: Candidate) -> Upgrade | Hold:
             found = subjected.installation
@@ -265,7 +265,7 @@ class _Teams:
         if self._gathered.contents is None:
             return None
         # Late: nearly every run has nothing to weigh.
-        from flux_upgrade.weighing import Weigher
+        from flux_upgrade.planning.impact_gate import Weigher
 
         return Weigher(self._gathered.contents)
 
@@ -276,7 +276,7 @@ class _Teams:
                 yield plan
 
     def _neighbours(self, cluster: Cluster) -> Neighbours:
-        from flux_upgrade.neighbours import neighbours_of
+        from flux_upgrade.impact.running import neighbours_of
 
         clusters = (each for team in self._gathered.teams for each in team.clusters)
         return neighbours_of(cluster, clusters, self._gathered.elsewhere())

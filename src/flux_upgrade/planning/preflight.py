@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from flux_upgrade.around import Around
-from flux_upgrade.clusters import WORKFLOWS, Cluster, Member
-from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.errors import CheckoutDiffers
-from flux_upgrade.forge import Repository
-from flux_upgrade.kinds import Installation, Pin
-from flux_upgrade.plan import Plan
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.clusters.clusters import WORKFLOWS, Cluster, Member
+from flux_upgrade.clusters.ownership.ownership import Around
+from flux_upgrade.model.errors import CheckoutDiffers
+from flux_upgrade.model.forge import Repository
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.pin import Installation, Pin
+from flux_upgrade.planning.plan import Plan
+from flux_upgrade.policy.decision import Hold, HoldReason
 
 JOBS_OWN = "github-actions[bot]"
 """Who the token is that every job gets: pull requests of its own run no workflows at once."""

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import StrEnum
 
-from flux_upgrade.clusters import Cluster
-from flux_upgrade.config import Group
-from flux_upgrade.decision import Subject
-from flux_upgrade.model import Release
-from flux_upgrade.plan import Plan, Upgrade
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import Precedence, precedence
+from flux_upgrade.clusters.clusters import Cluster
+from flux_upgrade.clusters.groups import Team
+from flux_upgrade.config.values import Group
+from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.forge import Repository
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Precedence, Release, precedence
+from flux_upgrade.planning.plan import Plan, Upgrade
+from flux_upgrade.planning.planner import TeamPlan
+from flux_upgrade.policy.decision import Hold, Subject
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.impact import Impact
+    from flux_upgrade.clusters.void_groups import Void
+    from flux_upgrade.impact.impact import Impact
 
 
 class Proposal(NamedTuple):
@@ -103,3 +108,47 @@ class Surroundings(NamedTuple):
     """Of the run, for the status alone: texts are the same every day."""
     limit: int = 65_536
     """Characters that the forge takes in a body (GitHub: 65,536)."""
+
+
+class Action(StrEnum):
+    """What was done about one pull request, the gravest last."""
+
+    NONE = "none"
+    UNCHANGED = "unchanged"
+    """It is open, and as it should be."""
+    CLOSED = "closed"
+    UPDATED = "updated"
+    OPENED = "opened"
+    HELD = "held"
+    FAILED = "failed"
+
+
+class Result(NamedTuple):
+    """What came of one subject of one team."""
+
+    team: Team
+    subject: Subject
+    branch: str
+    action: Action
+    proposal: Proposal | None = None
+    number: int = 0
+    url: str = ""
+    hold: Hold | None = None
+    error: FluxUpgradeError | None = None
+    warnings: tuple[str, ...] = ()
+    attempted: Action = Action.NONE
+    """What failed."""
+    is_issue: bool = False
+    """``number`` and ``url`` are those of an issue that stands in for a draft."""
+    is_draft: bool = False
+    """The pull request is a draft."""
+
+
+class Round(NamedTuple):
+    """What a run ends with."""
+
+    repository: Repository
+    plans: tuple[TeamPlan, ...]
+    results: tuple[Result, ...]
+    void: tuple[Void, ...] = ()
+    """Groups of the config file that match nothing."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.errors import FluxUpgradeError, Unreadable, UntrustedArchive
-from flux_upgrade.kinds import Change, Installation
 from flux_upgrade.manifests.images import Controller, Image, ImageState
-from flux_upgrade.markdown import counted
-from flux_upgrade.ports import Artifacts
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import FluxUpgradeError, Unreadable, UntrustedArchive
+from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.ports import Artifacts
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.pin import Change, Installation
+from flux_upgrade.policy.decision import Hold, HoldReason
 
 _PUBLISHED = "ghcr.io/fluxcd/"
 """Where Flux's releases are published; what they name is there."""
@@ -138,7 +138,7 @@ def _pinned(change: Change, wanted: tuple[_Wanted, ...], answers: _Answers) -> C
     if not pins:
         return change
     # Late: hardly anybody pins by digest.
-    from flux_upgrade.manifests.pinning import with_images
+    from flux_upgrade.manifests.carry import with_images
 
     new, carried = with_images(change.new, pins), change.carried
     controllers = tuple(replace(each, image=pins.get(each.name, each.image)) for each in carried.controllers)

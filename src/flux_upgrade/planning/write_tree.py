@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from flux_upgrade.errors import FluxUpgradeError, WriteFailed
-from flux_upgrade.plan import Plan, files_after, files_before
-from flux_upgrade.ports import Worktree
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import FluxUpgradeError, WriteFailed
+from flux_upgrade.model.ports import Worktree
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.planning.plan import Plan, files_after, files_before
 
 
 class Outcome(NamedTuple):

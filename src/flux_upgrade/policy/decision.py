@@ -4,8 +4,27 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from flux_upgrade.errors import FluxUpgradeError
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.values import NamedTuple
+
+
+class Content(StrEnum):
+    """Kinds of change that a policy may hold, whatever the size of the bump."""
+
+    API_REMOVED = "api-removed"
+    """A version of an API is no longer served, or a kind is gone."""
+    COMPONENT = "component"
+    """A controller was added or removed."""
+    RBAC = "rbac"
+    """A role may do more than before, or another subject may."""
+    NETWORK_POLICY = "network-policy"
+    """A NetworkPolicy was added, removed or changed."""
+    ARGUMENTS = "arguments"
+    """Arguments, environment, resources, security context or ports of a controller."""
+    NAMESPACE = "namespace"
+    """Labels of the Namespace, such as those of Pod Security."""
+    SCHEMA = "schema"
+    """A field that people write was removed or made required; a default, a type or a validation changed."""
 
 
 class Subject(StrEnum):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from flux_upgrade import markers
-from flux_upgrade.decision import HoldReason, Subject
-from flux_upgrade.forge import Branch, Issue, PullRequest, PullState, Repository
-from flux_upgrade.policy import Answers, Muted
-from flux_upgrade.versions import Version
+from flux_upgrade.model import markers
+from flux_upgrade.model.forge import Branch, Issue, PullRequest, PullState, Repository
+from flux_upgrade.model.versions import Version, minor_of
+from flux_upgrade.policy.decision import HoldReason, Subject
+from flux_upgrade.policy.policy import Answers, Muted
 
 APPROVED = "flux-upgrade/approved"
 REBASE = "flux-upgrade/rebase"
@@ -175,11 +175,6 @@ def issues_of(repository: Repository, slug: str, subject: str) -> tuple[Issue, .
         if state is not None and issue.is_open and (state.group, state.subject) == (slug, str(subject))
     )
     return tuple(sorted(found, key=lambda issue: issue.number))
-
-
-def minor_of(tag: str) -> str:
-    """``v2.9.4`` → ``2.9``."""
-    return ".".join(tag.removeprefix("v").split(".")[:2])
 
 
 def _approvals(state: markers.State, pull: PullRequest) -> Iterator[str]:

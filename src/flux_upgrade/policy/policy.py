@@ -14,15 +14,14 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
 
-from flux_upgrade.decision import Candidate, Hold, HoldReason, Subject
-from flux_upgrade.model import Release
-from flux_upgrade.timeline import Listed, end_of, first_of_line, line_of, rfc3339, stable, why
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import Version
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Release, Version
+from flux_upgrade.policy.decision import Candidate, Hold, HoldReason, Subject
+from flux_upgrade.policy.timeline import Listed, end_of, first_of_line, line_of, rfc3339, stable, why
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.constraint import Constraint
+    from flux_upgrade.policy.semver_range import Constraint
 
 
 _DID = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from flux_upgrade.errors import UsageError
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import Version
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Version
 
 HINT = (
     "write it like 2.x, ~2.8, ^2.6, >=2.6 <2.9, !=2.7.0 or 2.6 - 2.8; a space or comma means and, || means or"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
-from flux_upgrade.decision import Subject
-from flux_upgrade.model import Release
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import Version
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Release, Version
+from flux_upgrade.policy.decision import Subject
 
 
 class Listed(NamedTuple):

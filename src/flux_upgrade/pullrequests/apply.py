@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from flux_upgrade import markers
-from flux_upgrade.answers import issue_of, minor_of, state_of
-from flux_upgrade.decision import Hold, HoldReason, Subject
-from flux_upgrade.errors import (
+from flux_upgrade.clusters.groups import Team, branch_name
+from flux_upgrade.model import markers
+from flux_upgrade.model.errors import (
     CheckoutDiffers,
     DraftsUnavailable,
     FluxUpgradeError,
     ForgeUnavailable,
     Overtaken,
 )
-from flux_upgrade.forge import (
+from flux_upgrade.model.forge import (
     ClosePull,
     Done,
     OpenIssue,
@@ -25,17 +24,23 @@ from flux_upgrade.forge import (
     UpdateIssue,
     UpdatePull,
 )
-from flux_upgrade.groups import Team, branch_name
-from flux_upgrade.leftovers import leftovers, question_about
-from flux_upgrade.planning import Gathered, TeamPlan, branches_of, plan_teams, unused_approvals
-from flux_upgrade.ports import Forge
-from flux_upgrade.proposal import Proposal, Surroundings
-from flux_upgrade.proposals import in_the_way, no_longer_needed, proposals_of
-from flux_upgrade.results import Action, Result, Round
+from flux_upgrade.model.ports import Forge
+from flux_upgrade.model.versions import minor_of
+from flux_upgrade.planning.planner import Gathered, TeamPlan, branches_of, plan_teams, unused_approvals
+from flux_upgrade.planning.proposal import Action, Proposal, Result, Round, Surroundings
+from flux_upgrade.policy.decision import Hold, HoldReason, Subject
+from flux_upgrade.policy.feedback import issue_of, state_of
+from flux_upgrade.pullrequests.propose import (
+    in_the_way,
+    leftovers,
+    no_longer_needed,
+    proposals_of,
+    question_about,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.converge import Convergence
+    from flux_upgrade.pullrequests.reconcile import Convergence
 
 _ROUNDS = 3
 """Of looking and acting: somebody who is faster three times in a row is at work on the same branch."""
@@ -207,7 +212,7 @@ class _Acting:
         if proposal is None or is_refused:
             return self._end(planned, subject, idle)
         # Nearly every run proposes nothing: what makes the texts is imported when there is one.
-        from flux_upgrade.converge import converge
+        from flux_upgrade.pullrequests.reconcile import converge
 
         slug = planned.team.slug
         if slug not in self._surroundings:
@@ -227,7 +232,7 @@ class _Acting:
         pull = branch.open_pull
         if pull is None and issue is None:
             return idle
-        from flux_upgrade.converge import Convergence, converge_held, converge_without
+        from flux_upgrade.pullrequests.reconcile import Convergence, converge_held, converge_without
 
         state = state_of(pull) if pull is not None else None
         listed = {release.tag for release in self._gathered.releases}
@@ -245,7 +250,7 @@ class _Acting:
         about = question_about(self._repository, self._gathered)
         if about is None:
             return
-        from flux_upgrade.converge import converge_without
+        from flux_upgrade.pullrequests.reconcile import converge_without
 
         why = "What it changes is not in the repository any more, or is proposed in another pull request."
         for branch, state in leftovers(self._forge, about, self._gathered):
@@ -303,6 +308,6 @@ class _Acting:
                 return self._forge.take(step._replace(make_draft=False)), False
             if proposal is None or around is None:
                 raise
-            from flux_upgrade.converge import instead_of_draft
+            from flux_upgrade.pullrequests.reconcile import instead_of_draft
 
             return self._forge.take(instead_of_draft(proposal, around)), True

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 
-from flux_upgrade.answers import minor_of
-from flux_upgrade.clusters import OF_CLUSTERS, role_of
-from flux_upgrade.config import Config
-from flux_upgrade.decision import Hold, HoldReason, Subject
-from flux_upgrade.drift import drift_of
-from flux_upgrade.groups import branch_name
-from flux_upgrade.kinds import Pin
-from flux_upgrade.kinds.pin import Standing
-from flux_upgrade.plan import Found, Migration, Plan, Resources, Upgrade
-from flux_upgrade.planning import TeamPlan
-from flux_upgrade.proposal import Proposal
-from flux_upgrade.versions import Version, precedence
+from flux_upgrade.clusters.clusters import OF_CLUSTERS, role_of
+from flux_upgrade.clusters.groups import branch_name, drift_of, is_seen_to
+from flux_upgrade.config.values import Config
+from flux_upgrade.model import markers
+from flux_upgrade.model.forge import Branch, Question, Repository
+from flux_upgrade.model.markers import State
+from flux_upgrade.model.ports import Forge
+from flux_upgrade.model.versions import Version, minor_of, precedence
+from flux_upgrade.pins.pin import Found, Pin, Resources, Standing
+from flux_upgrade.planning.plan import Migration, Plan, Upgrade
+from flux_upgrade.planning.planner import Gathered, TeamPlan
+from flux_upgrade.planning.proposal import Proposal
+from flux_upgrade.policy.decision import Hold, HoldReason, Subject
+from flux_upgrade.policy.feedback import state_of
 
 _AS_IT_SHOULD_BE = {
     HoldReason.UP_TO_DATE,
@@ -189,3 +191,34 @@ def _refuses_another(hold: Hold, target: str) -> bool:
 
 def _is_about(hold: Hold, subject: Subject) -> bool:
     return hold.subject is subject or not hold.target
+
+
+def question_about(repository: Repository, gathered: Gathered) -> Question | None:
+    """What is to be asked about branches that no team has; None in nearly every run."""
+    # Only the newest commit of the base tells what is gone.
+    if gathered.found is None or not repository.others or gathered.head != repository.base_oid:
+        return None
+    return Question(repository.others, (), repository.base)
+
+
+def leftovers(forge: Forge, question: Question, gathered: Gathered) -> Iterator[tuple[Branch, State]]:
+    """Branches with an open pull request that nobody needs any more.
+
+    One that is about an installation that this run was told to ignore is left alone:
+    another workflow, with another config file, may see to it. Runs about an artifact see to their own
+    branches, and the ordinary run to all others. Raises what ``Forge.look`` raises.
+    """
+    own = gathered.world.own
+    repository = own.address.repository if own is not None else ""
+    found = gathered.found or frozenset()
+    members = {member.path for team in gathered.teams for member in team.members}
+    others = {markers.digest_of(path) for path in found - members}
+    for branch in forge.look(question).branches.values():
+        pull = branch.open_pull
+        state = state_of(pull) if pull is not None else None
+        if state is None or not state.paths or state.subject not in set(Subject):
+            continue
+        if not is_seen_to(state.group, repository):
+            continue
+        if others.isdisjoint(entry.partition("@")[0] for entry in state.paths):
+            yield branch, state

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from flux_upgrade import markers, pull_request
-from flux_upgrade.answers import APPROVED, REBASE, issues_of, state_of
-from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.forge import (
+from flux_upgrade.model import markers
+from flux_upgrade.model.forge import (
     Branch,
     ClosePull,
     Extras,
@@ -28,10 +26,13 @@ from flux_upgrade.forge import (
     UpdateIssue,
     UpdatePull,
 )
-from flux_upgrade.markers import State
-from flux_upgrade.plan import files_after
-from flux_upgrade.proposal import Proposal, Surroundings
-from flux_upgrade.remembered import state_for
+from flux_upgrade.model.markers import State
+from flux_upgrade.planning.plan import files_after
+from flux_upgrade.planning.proposal import Proposal, Surroundings
+from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.feedback import APPROVED, REBASE, issues_of, state_of
+from flux_upgrade.pullrequests import text
+from flux_upgrade.pullrequests.text.commit import state_for
 
 _PLAN = "Flux-Upgrade-Plan"
 _MADE_DRAFT = "draft"
@@ -72,7 +73,7 @@ def converge(proposal: Proposal, around: Surroundings, repository: Repository) -
     fits = (
         head is not None
         and markers.is_ours(head)
-        and is_planned(head.message, pull_request.plan_digest(proposal))
+        and is_planned(head.message, text.plan_digest(proposal))
         and not is_merged(branch)  # merged and reverted: the same commit once more would change nothing
     )
     opening = OpenPull(
@@ -80,8 +81,8 @@ def converge(proposal: Proposal, around: Surroundings, repository: Repository) -
         base=repository.base,
         before="" if head is None else head.oid,
         commit=None if fits else _commit(proposal, around, repository, markers.OPENING),
-        title=pull_request.title(proposal, around),
-        body=pull_request.body(proposal, around, state_for(proposal, around)),
+        title=text.title(proposal, around),
+        body=text.body(proposal, around, state_for(proposal, around)),
         is_draft=proposal.is_pending,
         status=_status(proposal, around),
         extras=_extras(proposal),
@@ -100,7 +101,7 @@ def converge_without(branch: Branch, issue: Issue | None, closed: str, why: str)
         # Whoever pushed to it may want to keep that; whoever ticked the box does not.
         if closed != markers.SKIP and (pull.head is None or not markers.is_ours(pull.head)):
             return Convergence(hold=_touched(pull), pull=pull)
-        body = pull_request.closing(pull.body, state._replace(closed=closed), why)
+        body = text.closing(pull.body, state._replace(closed=closed), why)
         steps = (ClosePull(pull, body),)
     issues = () if issue is None else (issue,)
     return Convergence((*steps, *_closed(issues, closed, why)), pull=pull)
@@ -117,7 +118,7 @@ def converge_held(branch: Branch, hold: Hold, repository: Repository) -> Converg
     if pull is None or head is None or state is None or not markers.is_ours(head):
         return Convergence(pull=pull)
     held = state.held or ("said" if pull.is_draft else _MADE_DRAFT)
-    body = pull_request.held(pull.body, state._replace(held=held), hold)
+    body = text.held(pull.body, state._replace(held=held), hold)
     status = Status(markers.PROOF, "failure", f"held: {hold.reason}")
     is_said = head.statuses.get(status.context) == status.state
     step = UpdatePull(
@@ -134,7 +135,7 @@ def converge_held(branch: Branch, hold: Hold, repository: Repository) -> Converg
 
 def instead_of_draft(proposal: Proposal, around: Surroundings) -> OpenIssue:
     """The issue that says what a draft would, where the forge has none."""
-    title, body = pull_request.issue(proposal, around, state_for(proposal, around))
+    title, body = text.issue(proposal, around, state_for(proposal, around))
     return OpenIssue(title, body, (markers.PENDING,))
 
 
@@ -148,14 +149,14 @@ def _update(
         return Convergence(pull=pull)
     if not markers.is_ours(head) and not asked:
         return Convergence(hold=_of(proposal, edited(pull.url)), pull=pull)
-    remake = asked or pull.is_conflicting or not is_planned(head.message, pull_request.plan_digest(proposal))
+    remake = asked or pull.is_conflicting or not is_planned(head.message, text.plan_digest(proposal))
     before = state_of(pull) or State(proposal.slug, proposal.subject, proposal.target)
     state = state_for(proposal, around)
-    title = pull_request.title(proposal, around)
+    title = text.title(proposal, around)
     is_ours = before.title == markers.digest_of(pull.title)
     if not is_ours:
         state = state._replace(title=before.title)
-    ours = pull_request.body(proposal, around, state)
+    ours = text.body(proposal, around, state)
     # A server that cannot be asked for its pull requests is told everything with each push.
     told_anew = remake and not repository.lists_pulls
     status = _status(proposal, around)
@@ -184,7 +185,7 @@ def _update(
     recorded = idle
     if step.make_ready and state.approval.startswith("v") and before.approval != state.approval:
         # A pull request that is ready speaks for a minor. That it is about one version is written down first.
-        body = pull_request.body(proposal, around, state._replace(pending=True))
+        body = text.body(proposal, around, state._replace(pending=True))
         recorded = idle._replace(body=new_body(pull.body, body))
     steps = [each for each in (recorded, step) if each != idle]
     if recorded.body is not None:
@@ -204,12 +205,12 @@ def _closed(issues: Iterable[Issue], closed: str, why: str) -> Iterator[UpdateIs
     for issue in issues:
         state = markers.state_of(issue.body)
         if state is not None:
-            body = pull_request.closing(issue.body, state._replace(closed=closed), why)
+            body = text.closing(issue.body, state._replace(closed=closed), why)
             yield UpdateIssue(issue, body, close=True)
 
 
 def _kept_issue(proposal: Proposal, around: Surroundings, issue: Issue) -> tuple[Step, ...]:
-    _, ours = pull_request.issue(proposal, around, state_for(proposal, around))
+    _, ours = text.issue(proposal, around, state_for(proposal, around))
     body = new_body(issue.body, ours)
     return () if body is None else (UpdateIssue(issue, body),)
 
@@ -235,7 +236,7 @@ def is_planned(message: str, digest: str) -> bool:
 
 def _commit(proposal: Proposal, around: Surroundings, repository: Repository, *names: str) -> NewCommit:
     """``names``: trailers that tell what was approved, beside the usual one."""
-    message = pull_request.commit_message(proposal, around)
+    message = text.commit_message(proposal, around)
     if proposal.approval:
         # Should the body be lost, the commit tells.
         told = "".join(f"{name}: {proposal.approval}\n" for name in (markers.APPROVAL, *names))
@@ -254,14 +255,14 @@ def _files(proposal: Proposal, repository: Repository) -> Mapping[str, tuple[str
 
 
 def _status(proposal: Proposal, around: Surroundings) -> Status:
-    return pull_request.status(proposal)._replace(url=around.run_url)
+    return text.status(proposal)._replace(url=around.run_url)
 
 
 def _extras(proposal: Proposal) -> Extras:
     group = proposal.group
     patch = group.auto_merge and proposal.is_patch and not proposal.is_pending
     # What has to be done before merging, such as a signature, waits for whoever does it.
-    is_ready = not pull_request.has_to_do(proposal)
+    is_ready = not text.has_to_do(proposal)
     return Extras(group.labels, group.assignees, group.reviewers, auto_merge=patch and is_ready)
 
 

@@ -3,15 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 
-from flux_upgrade.impact import Impact
-from flux_upgrade.impact_phrases import TEXT, sentences, who
-from flux_upgrade.migration.values import Left, Move
-from flux_upgrade.overlay.values import Verdict
-from flux_upgrade.plan import Plan, Upgrade
-from flux_upgrade.planning import TeamPlan
+from flux_upgrade.impact.impact import Impact
+from flux_upgrade.impact.migrate.result import Left, Move
+from flux_upgrade.impact.overlay.result import Verdict
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.planning.plan import Plan, Upgrade
+from flux_upgrade.planning.planner import TeamPlan
+from flux_upgrade.report.impact_phrases import TEXT, sentences, who
 from flux_upgrade.report.wording import printable
-from flux_upgrade.runner import Annotation, Level
+
+
+class Level(StrEnum):
+    """Of an annotation."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Annotation(NamedTuple):
+    """A message that GitHub shows on the run's page."""
+
+    level: Level
+    message: str
+    title: str = ""
+    file: str = ""
+    """Relative to the repository's root."""
+    line: int = 0
+    """Counted from 1; 0: the file as a whole."""
+
+    @property
+    def note(self) -> str:
+        """For the summary, which has no lines to stand on."""
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{place}: {self.title}: {self.message}" if place else self.message
+
 
 _MOST = 25
 """Of one run: GitHub shows ten of a level, and what is over stands above the summary."""

@@ -6,17 +6,17 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from flux_upgrade.errors import FluxUpgradeError
-from flux_upgrade.impact import Impact
-from flux_upgrade.impact_phrases import in_order, kept_sentence
-from flux_upgrade.markdown import counted
-from flux_upgrade.migration.values import HARMLESS, Left, Migrated, Move, Reason
-from flux_upgrade.report.impacts import use_value
+from flux_upgrade.impact.api_uses.flux_file import Use
+from flux_upgrade.impact.impact import Impact
+from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move, Reason
+from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.report.annotations import Annotation, Level
+from flux_upgrade.report.impact_json import use_value
+from flux_upgrade.report.impact_phrases import in_order, kept_sentence
 from flux_upgrade.report.wording import located, printable
-from flux_upgrade.resources.use import Use
-from flux_upgrade.runner import Annotation, Level
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import is_tag, precedence
 
 
 class Manifest(NamedTuple):

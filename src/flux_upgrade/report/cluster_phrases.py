@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from flux_upgrade.impact import Impact
-from flux_upgrade.impact_phrases import Style, listed
-from flux_upgrade.manifests.changes.values import Changes, Content, CrdChange
-from flux_upgrade.overlay.values import Finding, Overlay, Verdict
+from flux_upgrade.impact.diff.changes import Changes, CrdChange
+from flux_upgrade.impact.impact import Impact
+from flux_upgrade.impact.overlay.result import Finding, Overlay, Verdict
+from flux_upgrade.policy.decision import Content
+from flux_upgrade.report.impact_phrases import Style, listed
 
 
 def unserved(changes: Changes) -> dict[str, list[str]]:

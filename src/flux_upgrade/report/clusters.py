@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from flux_upgrade.clusters import Cluster, Member
-from flux_upgrade.drift import drift_of
-from flux_upgrade.groups import Team
-from flux_upgrade.kinds import Pin
+from flux_upgrade.clusters.clusters import Cluster, Member
+from flux_upgrade.clusters.groups import Team, drift_of
+from flux_upgrade.clusters.void_groups import Places, Void, void_patterns
+from flux_upgrade.config.values import Config
+from flux_upgrade.pins.pin import Pin
 from flux_upgrade.report.wording import printable
 
 _FEW = 3
@@ -59,3 +60,42 @@ def _few(members: Sequence[Member]) -> str:
     shown = [place_of(member) for member in members[:_FEW]]
     more = len(members) - len(shown)
     return " and ".join([", ".join(shown), *([f"{more} more"] if more else [])])
+
+
+def matches(
+    config: Config, teams: Sequence[Team], named: Iterable[Member], places: Places, void: Iterable[Void]
+) -> Mapping[str, Sequence[str]]:
+    """Group → lines about it; the empty name stands for what is in no group.
+
+    ``named``: what is recognized and never changed.
+    """
+    unchanged: dict[str, list[Member]] = {}
+    for member in named:
+        group = config.group_of(member.path)
+        unchanged.setdefault(group.name if group is not None else "", []).append(member)
+    nothing = {each.name: f"  matches nothing ({each.why})" for each in void}
+    found = {}
+    for group in (*config.groups, config.default):
+        clusters = [each for each in teams if each.group.name == group.name]
+        lines = [*_clusters(clusters), *_unchanged(unchanged.get(group.name, ()))]
+        if group.name in nothing:
+            lines = [nothing[group.name]]
+        elif lines:
+            notes = (
+                f"  note: {pattern} matches nothing ({why})"
+                for pattern, why in void_patterns(group, config, places)
+            )
+            lines = ["  matches:", *lines, *notes]
+        found[group.name] = [printable(line) for line in lines]
+    return found
+
+
+def _clusters(teams: Iterable[Team]) -> Iterator[str]:
+    for team in teams:
+        for cluster in team.clusters:
+            yield f"    {cluster.name}"
+            yield from (f"      {place_of(member)}" for member in cluster.members)
+
+
+def _unchanged(members: Iterable[Member]) -> Iterator[str]:
+    yield from (f"    {place_of(member)} (never changed)" for member in members)

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from flux_upgrade.breaks.values import Hit
-from flux_upgrade.impact import Impact
-from flux_upgrade.impact_phrases import in_order, is_broken_already
-from flux_upgrade.kubernetes_versions import Fit
-from flux_upgrade.manifests.changes.values import Change, Changes, CrdChange
-from flux_upgrade.migration.values import Left, Migrated, Move
-from flux_upgrade.overlay.values import Finding, Overlay
-from flux_upgrade.resources.use import Use
-from flux_upgrade.stored.managed import Managed
-from flux_upgrade.stored.values import Refused, Stored
+from flux_upgrade.impact.api_uses.flux_file import Use
+from flux_upgrade.impact.diff.changes import Change, Changes, CrdChange
+from flux_upgrade.impact.impact import Hit, Impact, Managed, Refused, Stored
+from flux_upgrade.impact.kubernetes_versions import Fit
+from flux_upgrade.impact.migrate.result import Left, Migrated, Move
+from flux_upgrade.impact.overlay.result import Finding, Overlay
+from flux_upgrade.report.impact_phrases import in_order, is_broken_already
 
 
 def impact_value(impact: Impact) -> dict[str, Any]:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from flux_upgrade.breaks.values import Hit
-from flux_upgrade.decision import HoldReason
-from flux_upgrade.impact import Impact
-from flux_upgrade.kubernetes_versions import Support
-from flux_upgrade.markdown import counted
-from flux_upgrade.migration.values import Left, Migrated, Move, Reason
-from flux_upgrade.overlay.values import Finding
-from flux_upgrade.resources.use import Place, Use
-from flux_upgrade.stored.managed import Evidence, Managed
-from flux_upgrade.stored.values import Ran, Refused
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.impact.api_uses.flux_file import Place, Use
+from flux_upgrade.impact.impact import Evidence, Hit, Impact, Managed, Ran, Refused
+from flux_upgrade.impact.kubernetes_versions import Support
+from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
+from flux_upgrade.impact.overlay.result import Finding
+from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.policy.decision import HoldReason
 
 _MANIFESTS = {Place.RESOURCE, Place.EMBEDDED, Place.PATCH}
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.cluster_phrases import (
+from flux_upgrade.impact.impact import Impact
+from flux_upgrade.impact.overlay.result import Verdict
+from flux_upgrade.planning.plan import Migration, Plan, Upgrade
+from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.report.cluster_phrases import (
     idle_line,
     in_cluster,
     is_told,
@@ -14,9 +18,7 @@ from flux_upgrade.cluster_phrases import (
     unserved,
     unserved_line,
 )
-from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.impact import Impact
-from flux_upgrade.impact_phrases import (
+from flux_upgrade.report.impact_phrases import (
     TEXT,
     by_rule,
     finding_line,
@@ -33,8 +35,6 @@ from flux_upgrade.impact_phrases import (
     use_line,
     uses_of,
 )
-from flux_upgrade.overlay.values import Verdict
-from flux_upgrade.plan import Migration, Plan, Upgrade
 
 _MOST = 12
 """Of the lines of one list; the JSON has all of it."""
@@ -146,7 +146,7 @@ def _changes(impact: Impact) -> Iterator[str]:
     if impact.changes is None:
         yield "what changes in the cluster, and patches over it, were not looked at"
         return
-    from flux_upgrade.manifests.changes.told import lines  # late: nearly every run changes nothing
+    from flux_upgrade.impact.diff.sentences import lines  # late: nearly every run changes nothing
 
     changes = said_apart(in_cluster(impact) or impact.changes, impact.changes)
     if lines(changes._replace(noise=())):

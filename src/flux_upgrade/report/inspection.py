@@ -6,17 +6,16 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from flux_upgrade.clusters import Cluster
-from flux_upgrade.drift import drift_of
-from flux_upgrade.kinds import Installation, Pin
-from flux_upgrade.kinds.pin import Role
+from flux_upgrade.clusters.clusters import Cluster
+from flux_upgrade.clusters.groups import drift_of
 from flux_upgrade.manifests.images import Controller, ImageState
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.residue import Edit
-from flux_upgrade.markdown import counted
-from flux_upgrade.report.drift import drift_lines, drift_value
+from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.pin import Installation, Pin, Role
+from flux_upgrade.report.clusters import drift_lines, drift_value
 from flux_upgrade.report.wording import edit_line, hearsay, limited, located, printable, tag
-from flux_upgrade.values import NamedTuple
 
 
 class Inspected(NamedTuple):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from flux_upgrade.clusters import Member
-from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.kinds import Change, Installation, Pin, PinChange
+from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.manifests.images import Controller, Image, ImageState
 from flux_upgrade.manifests.proof import Proof
-from flux_upgrade.phrases import proof_phrase
-from flux_upgrade.plan import Migration, Plan, Resources, Upgrade
-from flux_upgrade.publish import Outcome
+from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.pins.pin import Change, Installation, Pin, PinChange, Resources
+from flux_upgrade.planning.plan import Migration, Plan, Upgrade
+from flux_upgrade.planning.write_tree import Outcome
+from flux_upgrade.policy.decision import Hold, HoldReason
 from flux_upgrade.report.wording import (
     ALL_IGNORED,
     MOST_LINES,
@@ -22,10 +22,10 @@ from flux_upgrade.report.wording import (
     limited,
     located,
     printable,
+    proof_phrase,
     short,
     tag,
 )
-from flux_upgrade.textedit import decoded
 
 
 def upgrade_text(
@@ -81,7 +81,7 @@ def waiting_lines(plan: Plan) -> Iterator[str]:
 def _overridden(plan: Plan, named: Sequence[Member]) -> Iterator[str]:
     """What runs in place of the images of an upgraded manifest."""
     if named and plan.upgrades and isinstance(plan.installation, Installation):
-        from flux_upgrade.surroundings.controllers import beside
+        from flux_upgrade.clusters.ownership.remarks import beside
 
         for place, pin in beside(plan.path, named):
             told = f"pins {pin.written or 'no version'}: that runs, whatever is changed here"
@@ -91,7 +91,7 @@ def _overridden(plan: Plan, named: Sequence[Member]) -> Iterator[str]:
 def step(plan: Plan, upgrade: Upgrade) -> str:
     """From where to where."""
     if isinstance(upgrade.change, Migration):
-        from flux_upgrade.impact_phrases import uses_of  # late: nearly every run has none
+        from flux_upgrade.report.impact_phrases import uses_of  # late: nearly every run has none
 
         return f"{uses_of(upgrade.change.migrated.moves)} → what {upgrade.target} serves"
     old, new = plan.installation.version, upgrade.target

@@ -6,20 +6,19 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from flux_upgrade.clusters import Member, role_of
-from flux_upgrade.decision import Hold
-from flux_upgrade.kinds import Pin, PinChange
-from flux_upgrade.kinds.pin import Role
-from flux_upgrade.plan import Found, Migration, Plan, Resources, Upgrade
-from flux_upgrade.planning import TeamPlan
-from flux_upgrade.report.drift import drift_text, drift_value, place_of
+from flux_upgrade.clusters.clusters import Member, role_of
+from flux_upgrade.pins.pin import Found, Pin, PinChange, Resources, Role
+from flux_upgrade.planning.plan import Migration, Plan, Upgrade
+from flux_upgrade.planning.planner import TeamPlan
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.report.clusters import drift_text, drift_value, place_of
 from flux_upgrade.report.outcomes import step
 from flux_upgrade.report.wording import ALL_IGNORED, printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.impact import Impact
-    from flux_upgrade.void_groups import Void
+    from flux_upgrade.clusters.void_groups import Void
+    from flux_upgrade.impact.impact import Impact
 
 
 def plans_text(plans: Sequence[TeamPlan], named: Sequence[Member] = ()) -> str:
@@ -139,7 +138,7 @@ def plan_values(team: TeamPlan) -> Iterator[dict[str, Any]]:
 def migration_values(team: TeamPlan) -> Iterator[dict[str, Any]]:
     """The files whose resources a team moves before its clusters are upgraded, as JSON."""
     for plan in team.migrations:
-        from flux_upgrade.report.impacts import uses_value  # late: nearly every run has none
+        from flux_upgrade.report.impact_json import uses_value  # late: nearly every run has none
 
         for each in plan.decisions:
             change = each.change if isinstance(each, Upgrade) else None
@@ -170,7 +169,7 @@ def _decision(plan: Plan, decision: Upgrade | Hold) -> dict[str, Any]:
 
 
 def _impact(impact: Impact) -> dict[str, Any]:
-    from flux_upgrade.report.impacts import impact_value  # late: nearly every run has none
+    from flux_upgrade.report.impact_json import impact_value  # late: nearly every run has none
 
     return impact_value(impact)
 

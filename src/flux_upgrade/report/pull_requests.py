@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.errors import FluxUpgradeError
-from flux_upgrade.markdown import counted
-from flux_upgrade.plan import Plan
-from flux_upgrade.planning import TeamPlan
+from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.markdown import counted
+from flux_upgrade.planning.plan import Plan
+from flux_upgrade.planning.planner import TeamPlan
+from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.report.plans import plans_text
 from flux_upgrade.report.wording import printable
-from flux_upgrade.results import Action, Result, Round
 
 
 def round_text(done: Round, *, calls: int, written: bool) -> str:

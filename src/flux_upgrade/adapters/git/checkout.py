@@ -7,14 +7,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.edges.regular import read_regular
-from flux_upgrade.errors import CheckoutDiffers, UsageError
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.adapters.local.files import read_regular
+from flux_upgrade.model.errors import CheckoutDiffers, UsageError
+from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.edges.git_command import Ran, Settings
+    from flux_upgrade.adapters.git.git_command import Ran, Settings
 
 _MAX_FILE = 32 * 1024 * 1024
 _MAX_LINE = 4096
@@ -105,7 +105,7 @@ class Checkout:
     """
 
     def __init__(self, root: str, environment: Mapping[str, str]) -> None:
-        from flux_upgrade.edges.git_command import GitCommand
+        from flux_upgrade.adapters.git.git_command import GitCommand
 
         self.root = os.path.realpath(root)
         here = {**environment, "GIT_NO_LAZY_FETCH": "1"}  # nothing here is worth a call to the server
@@ -196,7 +196,7 @@ class Checkout:
 
     def _blob(self, path: str, like: str) -> str:
         """Git's id of a file as it is on disk; empty where it cannot be read."""
-        from flux_upgrade.forge import blob_id
+        from flux_upgrade.model.forge import blob_id
 
         try:
             return blob_id(read_regular(os.path.join(self.root, path), _MAX_FILE), like)

@@ -9,15 +9,14 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from flux_upgrade.edges.forges import pull_memory, push_options, remotes
-from flux_upgrade.edges.forges.git_look import HEADS, Sight
-from flux_upgrade.edges.forges.git_repository import GitRepository, Signature
-from flux_upgrade.edges.forges.pull_memory import Memory
-from flux_upgrade.edges.forges.push_options import AGIT, Asked
-from flux_upgrade.edges.forges.remotes import Remote
-from flux_upgrade.edges.git_command import unattended
-from flux_upgrade.errors import DraftsUnavailable, Overtaken
-from flux_upgrade.forge import (
+from flux_upgrade.adapters.git import pull_requests_by_push, remotes
+from flux_upgrade.adapters.git.git_command import unattended
+from flux_upgrade.adapters.git.git_look import HEADS, Sight
+from flux_upgrade.adapters.git.git_repository import GitRepository, Signature
+from flux_upgrade.adapters.git.pull_requests_by_push import AGIT, Asked, Memory
+from flux_upgrade.adapters.git.remotes import Remote
+from flux_upgrade.model.errors import DraftsUnavailable, Overtaken
+from flux_upgrade.model.forge import (
     ClosePull,
     Done,
     NewCommit,
@@ -31,7 +30,7 @@ from flux_upgrade.forge import (
 )
 
 if TYPE_CHECKING:
-    from flux_upgrade.edges.checkout import Checkout
+    from flux_upgrade.adapters.git.checkout import Checkout
 
 NAME = "flux-upgrade"
 EMAIL = "flux-upgrade@users.noreply.invalid"
@@ -99,13 +98,13 @@ class GitForge:
 
     def _open(self, step: OpenPull) -> Done:
         self._require_drafts(is_draft=step.is_draft)
-        lost = push_options.ignored(self._remote.flavour, step.extras)
+        lost = pull_requests_by_push.ignored(self._remote.flavour, step.extras)
         old = self._memory(step.before)
         memory = Memory(
             topic=step.branch,
             title=step.title,
             is_draft=step.is_draft,
-            state=pull_memory.comment_of(step.body),
+            state=pull_requests_by_push.comment_of(step.body),
             statuses={step.status.context: step.status.state},
         )
         if step.commit is None and old is not None and old.is_draft == step.is_draft:
@@ -123,9 +122,9 @@ class GitForge:
         old = self._memory(step.before) or Memory(step.branch, step.pull.title, step.pull.is_draft)
         is_draft = step.make_draft or (old.is_draft and not step.make_ready)
         self._require_drafts(is_draft=is_draft)
-        state = pull_memory.comment_of(step.body) or old.state
+        state = pull_requests_by_push.comment_of(step.body) or old.state
         if step.body is None and step.commit is not None:
-            state = pull_memory.updated(state, step.commit)
+            state = pull_requests_by_push.updated(state, step.commit)
         memory = Memory(
             topic=step.branch,
             title=old.title if step.title is None else step.title,
@@ -138,7 +137,9 @@ class GitForge:
             self._sight.base, step.branch, title, _description(step), memory.is_draft, replaces=True
         )
         by_hand = step.make_ready and old.is_draft and self._remote.flavour in AGIT
-        warnings = (f"{_named(step)}: take {push_options.WIP} out of its title by hand",) if by_hand else ()
+        warnings = (
+            (f"{_named(step)}: take {pull_requests_by_push.WIP} out of its title by hand",) if by_hand else ()
+        )
         oid = self._made(step.commit, step.before, memory)
         return self._pushed(asked, oid, step.before, warnings)
 
@@ -160,17 +161,19 @@ class GitForge:
             )
 
     def _memory(self, oid: str) -> Memory | None:
-        return pull_memory.read(self._git.commit(oid).message) if oid else None
+        return pull_requests_by_push.read(self._git.commit(oid).message) if oid else None
 
     def _made(self, commit: NewCommit | None, before: str, memory: Memory) -> str:
         """The commit to push; without a new one, that of ``before`` under another memory."""
         if commit is not None:
             tree = self._git.tree(commit.parent_tree, commit.files)
             return self._git.write(
-                tree, commit.parent, pull_memory.written(commit.message, memory), self._by()
+                tree, commit.parent, pull_requests_by_push.written(commit.message, memory), self._by()
             )
         old = self._git.commit(before)
-        return self._git.write(old.tree, old.parents[0], pull_memory.written(old.message, memory), self._by())
+        return self._git.write(
+            old.tree, old.parents[0], pull_requests_by_push.written(old.message, memory), self._by()
+        )
 
     def _by(self) -> Signature:
         name, email = ("", "") if self._checkout is None else self._checkout.identity()
@@ -180,7 +183,7 @@ class GitForge:
 
     def _pushed(self, asked: Asked, oid: str, before: str, warnings: tuple[str, ...]) -> Done:
         flavour = self._remote.flavour
-        options = push_options.options(flavour, asked)
+        options = pull_requests_by_push.options(flavour, asked)
         if flavour in AGIT:
             self._compare(asked.topic, before)
             said = self._git.push(oid, f"refs/for/{asked.base}", None, options)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from flux_upgrade.errors import UsageError
+from flux_upgrade.model.errors import UsageError
 
 if TYPE_CHECKING:
     from typing import BinaryIO

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from flux_upgrade.edges.checkout import Checkout
-from flux_upgrade.edges.git_command import rfc3339
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.errors import UsageError
-from flux_upgrade.ports import Mentions, Past, Pasts
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.adapters.git.checkout import Checkout
+from flux_upgrade.adapters.git.git_command import rfc3339
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.ports import Mentions, Past, Pasts
+from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
 
 _NO_COMMIT = "it is in no Git checkout, or nothing was committed there yet"
 DEEPER = "check it out with `fetch-depth: 0` (actions/checkout), or run `git fetch --unshallow`"

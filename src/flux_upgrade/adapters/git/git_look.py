@@ -17,15 +17,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from flux_upgrade import markers
-from flux_upgrade.edges.forges import pull_memory, remotes
-from flux_upgrade.edges.forges.git_repository import GitRepository, Refs
-from flux_upgrade.edges.forges.push_options import AGIT
-from flux_upgrade.edges.forges.remotes import Remote
-from flux_upgrade.edges.git_command import rfc3339
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.errors import Overtaken, RepositoryUnfit
-from flux_upgrade.forge import Branch, PullState, Question, Repository
+from flux_upgrade.adapters.git import pull_requests_by_push, remotes
+from flux_upgrade.adapters.git.git_command import rfc3339
+from flux_upgrade.adapters.git.git_repository import GitRepository, Refs
+from flux_upgrade.adapters.git.pull_requests_by_push import AGIT
+from flux_upgrade.adapters.git.remotes import Remote
+from flux_upgrade.model import markers
+from flux_upgrade.model.errors import Overtaken, RepositoryUnfit
+from flux_upgrade.model.forge import Branch, PullState, Question, Repository
+from flux_upgrade.model.text import one_line
 
 HEADS = "refs/heads/"
 _NEWEST_PULLS = 100
@@ -115,7 +115,7 @@ class Sight:
         for ref in refs:
             oid = self._git.oid(ref)
             for message in self._git.messages(oid, base):
-                memory = pull_memory.read(message)
+                memory = pull_requests_by_push.read(message)
                 if memory is not None and memory.topic:
                     found.setdefault(memory.topic, Found(ref, oid, _number(ref)))
         return found
@@ -124,11 +124,11 @@ class Sight:
         if (found := self.found.get(name)) is None:
             return Branch(name, None)
         head = self._git.commit(found.oid)
-        memory = pull_memory.read(head.message)
+        memory = pull_requests_by_push.read(head.message)
         if memory is None or not markers.is_ours(head):
             return Branch(name, head)
         head = head._replace(statuses=memory.statuses)
-        pull = pull_memory.pull_of(head, memory, rfc3339(self._git.made_at(found.oid)))
+        pull = pull_requests_by_push.pull_of(head, memory, rfc3339(self._git.made_at(found.oid)))
         if found.number:
             url = f"{remotes.web_url(self._remote.url)}/pulls/{found.number}"
             pull = pull._replace(number=found.number, url=url)

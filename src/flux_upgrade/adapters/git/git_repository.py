@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from flux_upgrade import markers
-from flux_upgrade.edges.forges import push_answer
-from flux_upgrade.edges.git_command import GitCommand, Ran, Settings
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.errors import ForgeUnavailable, Overtaken
-from flux_upgrade.forge import BaseFile, Commit
+from flux_upgrade.adapters.git import push_answer
+from flux_upgrade.adapters.git.git_command import GitCommand, Ran, Settings
+from flux_upgrade.model import markers
+from flux_upgrade.model.errors import ForgeUnavailable, Overtaken
+from flux_upgrade.model.forge import BaseFile, Commit
+from flux_upgrade.model.text import one_line
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory

@@ -9,16 +9,16 @@ import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from flux_upgrade.edges import origins
-from flux_upgrade.edges.forges import remotes
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.errors import (
+from flux_upgrade.adapters.git import remotes
+from flux_upgrade.adapters.http import origins
+from flux_upgrade.model.errors import (
     FluxUpgradeError,
     ForbiddenByForge,
     ForgeUnavailable,
     Overtaken,
     RepositoryUnfit,
 )
+from flux_upgrade.model.text import one_line
 
 _URL = re.compile(r"https?://[^\s\"'<>]+")
 _NUMBER = re.compile(r"/(?:merge_requests|pulls?)/([0-9]{1,9})/?$")

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from flux_upgrade.edges.branch_repository import BranchRepository
-from flux_upgrade.edges.forges import remotes
-from flux_upgrade.edges.forges.git_repository import Refs, Signature
-from flux_upgrade.edges.git_command import Settings, unattended
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.edges.remote_tree import CommitTree
-from flux_upgrade.errors import (
+from flux_upgrade.adapters.git import remotes
+from flux_upgrade.adapters.git.branch_repository import BranchRepository, CommitTree
+from flux_upgrade.adapters.git.git_command import Settings, unattended
+from flux_upgrade.adapters.git.git_repository import Refs, Signature
+from flux_upgrade.model.errors import (
     ForbiddenByForge,
     ForgeUnavailable,
     Overtaken,
     RepositoryUnfit,
     WriteFailed,
 )
+from flux_upgrade.model.text import one_line
 
 _HEADS = "refs/heads/"
 _FILE = "100644"

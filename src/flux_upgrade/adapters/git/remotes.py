@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote, unquote, urlsplit
 
-from flux_upgrade.edges import origins
-from flux_upgrade.edges.git_command import Settings
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.errors import UsageError
+from flux_upgrade.adapters.git.git_command import Settings
+from flux_upgrade.adapters.http import origins
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.text import one_line
 
 _SCP = re.compile(r"^(?:(?P<user>[^@/:]+)@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[^/:@]+):(?P<path>[^/].*|/.*)$")
 _SSH = ("ssh", "git+ssh", "ssh+git")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from flux_upgrade.edges.forges.github_look import GitHubLook
-from flux_upgrade.edges.forges.github_query import Json
-from flux_upgrade.edges.http import Client
-from flux_upgrade.edges.origins import origin
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.errors import UsageError
-from flux_upgrade.forge import Done, Question, Repository, Step
-from flux_upgrade.ports import Timing
+from flux_upgrade.adapters.github.look import GitHubLook
+from flux_upgrade.adapters.github.query import Json
+from flux_upgrade.adapters.http.client import Client
+from flux_upgrade.adapters.http.origins import origin
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.forge import Done, Question, Repository, Step
+from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.text import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.edges.forges.github_transport import Transport
+    from flux_upgrade.adapters.github.transport import Transport
 
 _PERSONAL = ("ghp_", "github_pat_", "gho_")
 """How tokens begin that act for a person.
@@ -68,8 +68,8 @@ class GitHubForge:
 
     def take(self, step: Step) -> Done:
         """See the port. Writes are sent once, unless GitHub says that it did not look at them."""
-        from flux_upgrade.edges.forges.github_transport import Transport
-        from flux_upgrade.edges.forges.github_writes import GitHubWrites
+        from flux_upgrade.adapters.github.transport import Transport
+        from flux_upgrade.adapters.github.writes import GitHubWrites
 
         if self._facts is None:
             self.look(Question((), ()))

@@ -9,12 +9,12 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 
-from flux_upgrade.edges.forges.github_hosting_reads import GitHubReads, sensible, told
-from flux_upgrade.edges.forges.github_query import Json, Query, Who
-from flux_upgrade.edges.forges.github_trouble import Attempt
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.errors import FluxUpgradeError
-from flux_upgrade.ports import Mentions, Past, Pasts
+from flux_upgrade.adapters.github.hosting_reads import GitHubReads, sensible, told
+from flux_upgrade.adapters.github.query import Json, Query, Who
+from flux_upgrade.adapters.github.trouble import Attempt
+from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.ports import Mentions, Past, Pasts
+from flux_upgrade.model.text import one_line
 
 MOST = 100
 """Commits of a file: as many as one query gives. A workflow may make a thousand calls an hour."""

@@ -8,19 +8,19 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
-from flux_upgrade.edges.forges import github_hosting_words as words
-from flux_upgrade.edges.forges.github import owner_and_name, require_one_server
-from flux_upgrade.edges.forges.github_hosting_reads import GitHubReads, sensible, told
-from flux_upgrade.edges.forges.github_trouble import Attempt
-from flux_upgrade.edges.http import Client
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.errors import ForbiddenByForge, UsageError
-from flux_upgrade.hosting import DeployKey, Hosted, NewRepository
-from flux_upgrade.ports import Timing
+from flux_upgrade.adapters.github import hosting_words as words
+from flux_upgrade.adapters.github.forge import owner_and_name, require_one_server
+from flux_upgrade.adapters.github.hosting_reads import GitHubReads, sensible, told
+from flux_upgrade.adapters.github.trouble import Attempt
+from flux_upgrade.adapters.http.client import Client
+from flux_upgrade.model.errors import ForbiddenByForge, UsageError
+from flux_upgrade.model.hosting import DeployKey, Hosted, NewRepository
+from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.text import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.edges.forges.github_hosting_writes import GitHubHostingWrites
+    from flux_upgrade.adapters.github.hosting_writes import GitHubHostingWrites
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 """GitHub puts a hyphen in the place of anything else, and the repository would have another name."""
@@ -236,8 +236,8 @@ class GitHubHosting:
         return None if scopes is None else "workflow" in (scope.strip() for scope in scopes.split(","))
 
     def _writes(self) -> GitHubHostingWrites:
-        from flux_upgrade.edges.forges.github_hosting_writes import GitHubHostingWrites
-        from flux_upgrade.edges.forges.github_transport import Transport
+        from flux_upgrade.adapters.github.hosting_writes import GitHubHostingWrites
+        from flux_upgrade.adapters.github.transport import Transport
 
         if self._made is None:
             api_url, graphql_url = self._addresses

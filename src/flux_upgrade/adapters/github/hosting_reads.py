@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
 
-from flux_upgrade.edges import paging
-from flux_upgrade.edges.forges import github_trouble as refusals
-from flux_upgrade.edges.forges.github_query import Json, Query
-from flux_upgrade.edges.forges.github_trouble import Attempt
-from flux_upgrade.edges.http import Ask, Client, Response
-from flux_upgrade.errors import SourceUnavailable
-from flux_upgrade.ports import Timing
+from flux_upgrade.adapters.github import trouble as refusals
+from flux_upgrade.adapters.github.query import Json, Query
+from flux_upgrade.adapters.github.trouble import Attempt
+from flux_upgrade.adapters.http import answers
+from flux_upgrade.adapters.http.client import Ask, Client, Response
+from flux_upgrade.model.errors import SourceUnavailable
+from flux_upgrade.model.ports import Timing
 
 _ASK = Ask(
     headers={"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"},
@@ -62,7 +62,7 @@ class GitHubReads:
                 raise refusals.nonsense(attempt)
             entries += page
             with _telling(attempt):
-                url = paging.next_page(response.headers.get("link", ""), response.url)
+                url = answers.next_page(response.headers.get("link", ""), response.url)
             if url is None:
                 return entries
         raise refusals.nonsense(attempt, "its list has no end")

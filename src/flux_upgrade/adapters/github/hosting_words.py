@@ -7,9 +7,9 @@ https://docs.github.com/actions/reference/workflow-syntax-for-github-actions#per
 
 from __future__ import annotations
 
-from flux_upgrade.edges.forges.github_trouble import Attempt
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.errors import ForbiddenByForge, ForgeUnavailable, UsageError
+from flux_upgrade.adapters.github.trouble import Attempt
+from flux_upgrade.model.errors import ForbiddenByForge, ForgeUnavailable, UsageError
+from flux_upgrade.model.text import one_line
 
 _NEVER = "GITHUB_TOKEN never can"
 

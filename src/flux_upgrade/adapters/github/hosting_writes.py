@@ -9,10 +9,10 @@ from urllib.parse import quote
 from github.GithubException import GithubException
 from github.PublicKey import encrypt
 
-from flux_upgrade.edges.forges import github_hosting_words as words
-from flux_upgrade.edges.forges.github_transport import Transport, telling
-from flux_upgrade.hosting import DeployKey, NewRepository
-from flux_upgrade.ports import Timing
+from flux_upgrade.adapters.github import hosting_words as words
+from flux_upgrade.adapters.github.transport import Transport, telling
+from flux_upgrade.model.hosting import DeployKey, NewRepository
+from flux_upgrade.model.ports import Timing
 
 _NAME_TAKEN = "name already exists"
 

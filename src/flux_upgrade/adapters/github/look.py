@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 
-from flux_upgrade.edges.forges import github_query as queries
-from flux_upgrade.edges.forges import github_trouble as refusals
-from flux_upgrade.edges.forges.github_query import Json, Parts, Query, Who
-from flux_upgrade.edges.http import Ask, Client, Response
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.errors import FluxUpgradeError, RepositoryUnfit, SourceUnavailable
-from flux_upgrade.forge import Branch, Question, Repository
-from flux_upgrade.ports import Timing
+from flux_upgrade.adapters.github import query as queries
+from flux_upgrade.adapters.github import trouble as refusals
+from flux_upgrade.adapters.github.query import Json, Parts, Query, Who
+from flux_upgrade.adapters.http.client import Ask, Client, Response
+from flux_upgrade.model.errors import FluxUpgradeError, RepositoryUnfit, SourceUnavailable
+from flux_upgrade.model.forge import Branch, Question, Repository
+from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.text import one_line
 
 _ASK = Ask(accept_status=(400, 401, 403, 404, 410, 422, 451))
 _RECENT = 20

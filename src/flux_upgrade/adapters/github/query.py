@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from flux_upgrade.forge import BaseFile, Branch, Commit, Issue, PullRequest, PullState, Question
-from flux_upgrade.markers import PENDING, PROOF
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.forge import BaseFile, Branch, Commit, Issue, PullRequest, PullState, Question
+from flux_upgrade.model.markers import PENDING, PROOF
+from flux_upgrade.model.values import NamedTuple
 
 MAX_BRANCHES = 50
 MAX_PATHS = 100

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flux_upgrade.hosting import DeployKey, Hosted, NewRepository
-from flux_upgrade.ports import Hosting
+from flux_upgrade.model.hosting import DeployKey, Hosted, NewRepository
+from flux_upgrade.model.ports import Hosting
 
 
 class RecordingHosting:

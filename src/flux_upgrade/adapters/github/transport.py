@@ -16,12 +16,13 @@ from typing import Any
 from github.GithubException import GithubException
 from github.Requester import Requester
 
-from flux_upgrade.edges import retry, trouble
-from flux_upgrade.edges.forges import github_trouble as refusals
-from flux_upgrade.edges.forges.github_trouble import Attempt
-from flux_upgrade.edges.http import Ask, Client, Response
-from flux_upgrade.errors import SourceUnavailable
-from flux_upgrade.ports import Timing
+from flux_upgrade.adapters.github import trouble as refusals
+from flux_upgrade.adapters.github.trouble import Attempt
+from flux_upgrade.adapters.http import trouble
+from flux_upgrade.adapters.http import trouble as retry
+from flux_upgrade.adapters.http.client import Ask, Client, Response
+from flux_upgrade.model.errors import SourceUnavailable
+from flux_upgrade.model.ports import Timing
 
 _HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
 

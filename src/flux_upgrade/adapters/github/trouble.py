@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from flux_upgrade.edges import retry
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.edges.trouble import RateLimited
-from flux_upgrade.errors import (
+from flux_upgrade.adapters.http import trouble
+from flux_upgrade.adapters.http.trouble import RateLimited
+from flux_upgrade.model.errors import (
     DraftsUnavailable,
     FluxUpgradeError,
     ForbiddenByForge,
@@ -23,8 +22,9 @@ from flux_upgrade.errors import (
     RepositoryUnfit,
     SourceUnavailable,
 )
-from flux_upgrade.markers import PROOF
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.markers import PROOF
+from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
 
 _LATER = "the next run goes on where this one ended"
 _NETWORK = f"check the network, the proxy, the API's address and the CA file; {_LATER}"
@@ -160,7 +160,7 @@ def error_of(refusal: Refusal, attempt: Attempt, now: float) -> FluxUpgradeError
     """What to raise for it; ``now`` in epoch seconds, for the end of a rate limit."""
     text = refusal.text.lower()
     is_limited = "RATE_LIMITED" in refusal.kinds or "rate limit" in text
-    if is_limited or retry.is_rate_limited(refusal.status, refusal.headers):
+    if is_limited or trouble.is_rate_limited(refusal.status, refusal.headers):
         return _rate_limited(refusal, now)
     message = f"GitHub refuses to {attempt.doing}: {refusal.text or refusal.status}"
     for part, error, hint in _KNOWN:
@@ -205,8 +205,8 @@ def _permission_hint(text: str, attempt: Attempt) -> str:
 
 
 def _rate_limited(refusal: Refusal, now: float) -> LimitReached:
-    wait = retry.asked_wait({**refusal.headers, "x-ratelimit-remaining": "0"}, now)
-    until = "" if wait is None else f" until {retry.utc(now + wait)}"
+    wait = trouble.asked_wait({**refusal.headers, "x-ratelimit-remaining": "0"}, now)
+    until = "" if wait is None else f" until {trouble.utc(now + wait)}"
     hint = f"wait {'some minutes' if wait is None else 'until then'}; {_LATER}"
     return LimitReached(f"the rate limit of GitHub's API is used up{until}", hint=hint)
 

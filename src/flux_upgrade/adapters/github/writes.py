@@ -17,13 +17,13 @@ from github.Issue import Issue
 from github.PullRequest import PullRequest
 from github.Repository import Repository
 
-from flux_upgrade import forge
-from flux_upgrade.edges.forges import github_trouble as refusals
-from flux_upgrade.edges.forges.github_commit import split
-from flux_upgrade.edges.forges.github_query import Json
-from flux_upgrade.edges.forges.github_transport import Transport, telling
-from flux_upgrade.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken
-from flux_upgrade.forge import (
+from flux_upgrade.adapters.github import trouble as refusals
+from flux_upgrade.adapters.github.commit import split
+from flux_upgrade.adapters.github.query import Json
+from flux_upgrade.adapters.github.transport import Transport, telling
+from flux_upgrade.model import forge
+from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken
+from flux_upgrade.model.forge import (
     ClosePull,
     Done,
     Extras,
@@ -35,8 +35,8 @@ from flux_upgrade.forge import (
     UpdateIssue,
     UpdatePull,
 )
-from flux_upgrade.markers import sealed
-from flux_upgrade.ports import Timing
+from flux_upgrade.model.markers import sealed
+from flux_upgrade.model.ports import Timing
 
 _CONTENTS, _PULLS, _STATUSES, _ISSUES = (
     "contents: write",

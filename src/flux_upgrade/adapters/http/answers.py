@@ -1,8 +1,29 @@
-"""Lists that come page by page, each naming the next in a ``Link`` header. Pure."""
+"""What answers hold: JSON, and the next page in a ``Link`` header. Pure."""
 
 from __future__ import annotations
 
-from flux_upgrade.edges import origins, trouble
+from flux_upgrade.adapters.http import origins, trouble
+from flux_upgrade.model.errors import SourceUnavailable
+from flux_upgrade.model.text import one_line
+
+
+def parse_json(data: bytes, what: str) -> object:
+    """The JSON value in ``data``. Raises SourceUnavailable; ``what`` names it there."""
+    import json
+
+    try:
+        value: object = json.loads(data)
+    except (ValueError, RecursionError):
+        raise malformed(what, "is not JSON") from None
+    return value
+
+
+def malformed(what: str, why: str) -> SourceUnavailable:
+    """The error for an answer of another shape; ``what`` names it."""
+    return SourceUnavailable(
+        f"{one_line(what)} {why}",
+        hint="it should be GitHub's list of release objects, a list with at least tag_name in each",
+    )
 
 
 def next_page(link: str, current: str) -> str | None:

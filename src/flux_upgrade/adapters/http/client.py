@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from flux_upgrade.edges import origins, retry, transfer, trouble
-from flux_upgrade.edges.cache import EtagCache, Kept
-from flux_upgrade.errors import SourceUnavailable, UsageError
-from flux_upgrade.ports import Timing
+from flux_upgrade.adapters.http import origins, transfer, trouble
+from flux_upgrade.adapters.http import trouble as retry
+from flux_upgrade.adapters.http.cache import EtagCache, Kept
+from flux_upgrade.model.errors import SourceUnavailable, UsageError
+from flux_upgrade.model.ports import Timing
 
 if TYPE_CHECKING:
     import requests
@@ -111,7 +112,7 @@ class Client:
     ) -> None:
         from http.cookiejar import DefaultCookiePolicy
 
-        from flux_upgrade.edges.session import Session
+        from flux_upgrade.adapters.http.session import Session
 
         self._timing = timing
         self._credential = credential
@@ -120,7 +121,7 @@ class Client:
         self._sent = self._asked = 0
         self._session = Session()
         if ca_file is not None:
-            from flux_upgrade.edges.authorities import trust
+            from flux_upgrade.adapters.http.session import trust
 
             trust(self._session, ca_file)
         # requests reads ~/.netrc only where it has no auth of its own

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urljoin, urlsplit
 
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,12 +7,73 @@ stands in them; ours name the host and the path.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
-from flux_upgrade.edges import origins, retry
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.errors import SourceUnavailable
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.adapters.http import origins
+from flux_upgrade.model.errors import SourceUnavailable
+from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
+
+ATTEMPTS = 5
+MAX_WAIT = 60.0
+"""Seconds that one call waits in all, between its attempts."""
+
+_FIRST_WAIT = 0.5
+_MAX_DIGITS = 12
+_SERVER_ERRORS = range(500, 505)
+
+
+def backoff(attempt: int, jitter: float) -> float:
+    """Seconds to wait after failed attempt number ``attempt`` (from 1); ``jitter`` is in [0, 1)."""
+    return _FIRST_WAIT * 2.0 ** (attempt - 1) * (0.5 + jitter)
+
+
+def is_rate_limited(status: int, headers: Mapping[str, str]) -> bool:
+    """Whether an answer says that its sender asked too often; header names in lower case."""
+    if status == 429:  # noqa: PLR2004  (RFC 6585: Too Many Requests)
+        return True
+    exhausted = headers.get("x-ratelimit-remaining") == "0" or "retry-after" in headers
+    return status == 403 and exhausted  # noqa: PLR2004  (GitHub's limits, see above)
+
+
+def is_worth_retrying(status: int, headers: Mapping[str, str]) -> bool:
+    """Whether the same request may be answered differently a little later."""
+    return status in _SERVER_ERRORS or is_rate_limited(status, headers)
+
+
+def asked_wait(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds that the server asks to wait; None where it does not say. ``now`` is in epoch seconds."""
+    after = headers.get("retry-after", "").strip()
+    if _is_count(after):
+        return float(after)
+    if after and (moment := _moment(after)) is not None:
+        return max(0.0, moment - now)
+    reset = headers.get("x-ratelimit-reset", "").strip()
+    if headers.get("x-ratelimit-remaining") == "0" and _is_count(reset):
+        return max(0.0, float(reset) - now)
+    return None
+
+
+def utc(moment: float) -> str:
+    """Epoch seconds as ``2026-01-31 12:00:00 UTC``."""
+    try:
+        return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (ValueError, OverflowError, OSError):
+        return "a time that is no date"
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
+
+
+def _moment(http_date: str) -> float | None:
+    try:
+        return parsedate_to_datetime(http_date).timestamp()
+    except (ValueError, TypeError, OverflowError, IndexError, AttributeError):
+        return None
+
 
 _DENIED = (401, 403)
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")  # OpenSSL 3.0, and later
@@ -81,9 +142,9 @@ def not_followed(url: str, verb: str, what: str) -> SourceUnavailable:
 
 def refusal(url: str, status: int, headers: Mapping[str, str], now: float, *, had_token: bool) -> Trouble:
     """An answer that is no success; header names in lower case, ``now`` in epoch seconds."""
-    wait = retry.asked_wait(headers, now)
-    until = "" if wait is None else f" until {retry.utc(now + wait)}"
-    if retry.is_rate_limited(status, headers):
+    wait = asked_wait(headers, now)
+    until = "" if wait is None else f" until {utc(now + wait)}"
+    if is_rate_limited(status, headers):
         more = "" if had_token else ", or set GITHUB_TOKEN: GitHub allows far more with a token"
         message = f"the rate limit of {host(url)} is used up{until}"
         return Trouble(RateLimited(message, hint=f"wait until then{more}"), wait)
@@ -94,7 +155,7 @@ def refusal(url: str, status: int, headers: Mapping[str, str], now: float, *, ha
             hint = "check the token: whether it is still valid, and what it may read"
     asks = f", and asks to wait{until}" if until else ""
     message = f"{host(url)} answers {status} for {one_line(urlsplit(url).path)}{asks}"
-    is_final = not retry.is_worth_retrying(status, headers)
+    is_final = not is_worth_retrying(status, headers)
     return Trouble(SourceUnavailable(message, hint=hint), wait, is_final=is_final)
 
 

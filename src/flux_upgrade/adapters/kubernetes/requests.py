@@ -9,11 +9,72 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from flux_upgrade.edges.kubernetes import trouble
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.errors import ClusterUnavailable
-from flux_upgrade.ports import Timing
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import ClusterUnavailable
+from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
+
+_LONGEST = 500
+_UNKNOWN, _FORBIDDEN = 401, 403
+_PASSING = (409, 429, 500, 502, 503, 504)
+"""Statuses that say nothing about the request itself; all that we send can be sent again.
+
+Conflicts (409) are forced, so that one is a race, or an object that is being deleted.
+"""
+
+
+def is_passing(status: int) -> bool:
+    """Whether the same request may be answered a moment later. ``status``: 0 without an answer."""
+    return status in _PASSING
+
+
+def unreachable(cluster: str, error: Exception) -> ClusterUnavailable:
+    """No answer came. The client's own messages name whole requests; ours has the last cause alone."""
+    cause: BaseException = error
+    while (below := cause.__cause__ or cause.__context__) is not None:
+        cause = below
+    words = str(cause).partition("\n")[0] or type(cause).__name__
+    why = cause.strerror if isinstance(cause, OSError) and cause.strerror else words
+    if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        hint = "check certificate-authority-data of the context's cluster in the kubeconfig"
+        return ClusterUnavailable(
+            f"the certificate of the cluster '{one_line(cluster)}' is not trusted", hint=hint
+        )
+    return ClusterUnavailable(
+        f"the cluster '{one_line(cluster)}' cannot be reached: {one_line(why)}",
+        hint="check the context, the VPN and the network: kubectl --context must reach it from here",
+    )
+
+
+def refused(
+    cluster: str, doing: str, status: int, body: bytes, *, is_secret: bool = False
+) -> ClusterUnavailable:
+    """An answer that is no success. ``doing``: ``read Namespace flux-system``.
+
+    ``is_secret``: the request had secrets in it, so that what the cluster says of it is not repeated.
+    """
+    told = "" if is_secret else _message(body)
+    because = f": {one_line(told, _LONGEST)}" if told else ""
+    message = f"the cluster '{one_line(cluster)}' does not {one_line(doing)} ({status}{because})"
+    hint = "see what the message says; the same run can be started again"
+    if status == _UNKNOWN:
+        hint = "the kubeconfig's credentials are missing, wrong or expired: log in again"
+    elif status == _FORBIDDEN:
+        hint = "bootstrap needs the rights of cluster-admin, as flux bootstrap does"
+    elif is_passing(status):
+        hint = "the cluster's API is busy with that, overloaded or starting; run it again a little later"
+    return ClusterUnavailable(message, hint=hint)
+
+
+def _message(body: bytes) -> str:
+    """The message of a Status; empty where it is none."""
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    told = answer.get("message") if isinstance(answer, dict) else None
+    return told if isinstance(told, str) else ""
+
 
 CONNECT_TIMEOUT, READ_TIMEOUT = 10.0, 30.0
 """Seconds."""
@@ -90,7 +151,7 @@ class Requests:
         except DynamicApiError as error:
             return self._refused(ask, error)
         except HTTPError as error:
-            raise _PassingTrouble(trouble.unreachable(self.cluster, error)) from error
+            raise _PassingTrouble(unreachable(self.cluster, error)) from error
         try:
             return json.loads(content)
         except (ValueError, RecursionError):
@@ -102,14 +163,12 @@ class Requests:
     def _refused(self, ask: Ask, error: Any) -> None:
         """None for what is not there; else raises."""
         if not error.status:  # the client has no status where TLS failed
-            raise trouble.unreachable(self.cluster, error) from error
+            raise unreachable(self.cluster, error) from error
         if error.status == _MISSING:
             return
-        told = trouble.refused(
-            self.cluster, ask.doing, error.status, error.body or b"", is_secret=ask.is_secret
-        )
+        told = refused(self.cluster, ask.doing, error.status, error.body or b"", is_secret=ask.is_secret)
         # Without its cause where the body is a secret: the client's error repeats what the server said.
-        raise (_PassingTrouble(told) if trouble.is_passing(error.status) else told) from None
+        raise (_PassingTrouble(told) if is_passing(error.status) else told) from None
 
     def lines(self, ask: Ask, seconds: float) -> Iterator[Any]:
         """The JSON of each line of an answer, as they come, for ``seconds``; ends where anything fails."""

@@ -1,16 +1,41 @@
 """The user's files: read below one folder."""
-# Descriptors, modes and links: os calls throughout, and no pathlib to import.
+
 # ruff: noqa: PTH112, PTH113, PTH114, PTH118, PTH119, PTH120
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.edges.regular import read_regular
-from flux_upgrade.errors import Unreadable, UsageError
+from flux_upgrade.model.errors import Unreadable, UsageError
+from flux_upgrade.model.text import one_line
+
+
+def read_regular(path: str, limit: int) -> bytes:
+    """The content of a regular file of at most ``limit`` bytes; links are followed.
+
+    Raises OSError, with a ``strerror`` to show; its errno is EINVAL for pipes and
+    the like, EISDIR for folders, EFBIG for more than ``limit``.
+    """
+    with open(path, "rb", opener=_without_waiting) as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is not a file")
+        # To make room for as much as may be read takes longer than to read most files.
+        content = file.read(min(found.st_size, limit) + 1)
+        if len(content) > found.st_size:  # it grows, or is one of those that do not tell their size
+            content += file.read(limit + 1 - len(content))
+    if len(content) > limit:
+        raise OSError(errno.EFBIG, f"it is larger than {limit} bytes")
+    return content
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)  # opening a named pipe would wait for a writer
+
 
 MAX_FILE = 32 * 1024 * 1024
 """Bytes; larger files are no manifests and are left out."""

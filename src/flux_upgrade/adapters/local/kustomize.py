@@ -8,9 +8,9 @@ import os
 from collections.abc import Mapping
 from tempfile import TemporaryDirectory
 
-from flux_upgrade.edges import programs
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.errors import ClusterUnfit
+from flux_upgrade.adapters.local import programs
+from flux_upgrade.model.errors import ClusterUnfit
+from flux_upgrade.model.text import one_line
 
 _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "kustomize": ("build", "{folder}"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.values import NamedTuple
 
 
 class Ran(NamedTuple):

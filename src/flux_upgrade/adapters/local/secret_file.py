@@ -9,11 +9,11 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 
-from flux_upgrade.bootstrap import secret_manifest
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.edges.regular import read_regular
-from flux_upgrade.errors import UsageError, WriteFailed
-from flux_upgrade.hosting import Secret
+from flux_upgrade.adapters.local.files import read_regular
+from flux_upgrade.model import kubernetes_objects
+from flux_upgrade.model.errors import UsageError, WriteFailed
+from flux_upgrade.model.hosting import Secret
+from flux_upgrade.model.text import one_line
 
 _MODE = 0o600
 _OTHERS = 0o077
@@ -57,7 +57,7 @@ class SecretFile:
         """Write the manifest, whole or not at all; Secrets of other names stay. Raises WriteFailed."""
         new = {(each.namespace, each.name) for each in wanted}
         others = (each for each in self._all() if (each.namespace, each.name) not in new)
-        content = secret_manifest.manifest((*wanted, *others)).encode()
+        content = kubernetes_objects.manifest((*wanted, *others)).encode()
         temporary = os.path.join(os.path.dirname(self._path), f".flux-upgrade-{os.urandom(8).hex()}")
         try:
             _write(temporary, content)
@@ -74,7 +74,7 @@ class SecretFile:
     def _all(self) -> tuple[Secret, ...]:
         try:
             text = read_regular(self._path, _MAX_FILE).decode()
-            return secret_manifest.parse(text)
+            return kubernetes_objects.parse(text)
         except FileNotFoundError:
             return ()
         except OSError as error:

@@ -10,10 +10,10 @@ import os
 import re
 import struct
 
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.edges.regular import read_regular
-from flux_upgrade.errors import UsageError
-from flux_upgrade.hosting import KeyPair
+from flux_upgrade.adapters.local.files import read_regular
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.hosting import KeyPair
+from flux_upgrade.model.text import one_line
 
 _MAGIC = b"openssh-key-v1\0"
 _KIND = b"ssh-ed25519"

@@ -1,5 +1,5 @@
 """The user's files, written: one by one, and each whole."""
-# Descriptors, modes and links: os calls throughout, and no pathlib to import.
+
 # ruff: noqa: PTH103, PTH105, PTH106, PTH107, PTH112, PTH113, PTH114, PTH116, PTH118, PTH120, PTH123
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ import errno
 import os
 import stat
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from types import TracebackType
+from typing import BinaryIO, Self
 
-from flux_upgrade.edges.files import MAX_FILE, anchor, inside
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.edges.regular import read_regular
-from flux_upgrade.errors import WriteFailed
-from flux_upgrade.ports import Worktree
+from flux_upgrade.adapters.local.files import MAX_FILE, anchor, inside, read_regular
+from flux_upgrade.model.errors import WriteFailed
+from flux_upgrade.model.ports import Worktree
+from flux_upgrade.model.text import one_line
 
 
 class DirectoryWorktree:
@@ -167,3 +168,47 @@ class RecordingWorktree:
     def remove(self, path: str, content: bytes) -> None:
         """Forget ``content`` for ``path``."""
         self.written.remove((path, content))
+
+
+def append(path: str, text: str) -> None:
+    """Add to GITHUB_OUTPUT or GITHUB_STEP_SUMMARY; other steps' text stays. Raises WriteFailed."""
+    _put(path, "ab", text)
+
+
+def write(path: str, text: str) -> None:
+    """Write a file of one's own. Raises WriteFailed."""
+    _put(path, "wb", text)
+
+
+def _put(path: str, mode: str, text: str) -> None:
+    try:
+        with open(path, mode) as file:
+            file.write(text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise WriteFailed(
+            f"{one_line(path)} cannot be written: {error.strerror}",
+            hint="it is the runner's file: is its folder mounted into the container?",
+        ) from error
+
+
+class Spool:
+    """Makes them when called; all are gone when the block ends."""
+
+    def __init__(self) -> None:
+        self._open = ExitStack()
+
+    def __call__(self) -> BinaryIO:
+        """A new one, empty; it may be closed earlier."""
+        from tempfile import TemporaryFile
+
+        return self._open.enter_context(TemporaryFile())
+
+    def __enter__(self) -> Self:
+        """See the class."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """See the class."""
+        self._open.close()

@@ -2,22 +2,75 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import BinaryIO
 
-from flux_upgrade.artifact.manifest import Descriptor, StoredManifest
-from flux_upgrade.artifact.refusal import refused
-from flux_upgrade.artifact.room import room
-from flux_upgrade.edges import checksums, trouble
-from flux_upgrade.edges.http import Ask, BodyTooLarge, Client
-from flux_upgrade.edges.oci import Repository
-from flux_upgrade.edges.registry_credentials import DOCKER_HUB, CredentialSource, same_host
-from flux_upgrade.edges.registry_login import LOG_IN, REFUSALS
-from flux_upgrade.edges.registry_writes import RegistryWrites
-from flux_upgrade.edges.signatures import is_signed
-from flux_upgrade.errors import ForbiddenByRegistry, RegistryUnavailable, SourceUnavailable
+from flux_upgrade.adapters.http import archive, trouble
+from flux_upgrade.adapters.http.answers import next_page
+from flux_upgrade.adapters.http.client import Ask, BodyTooLarge, Client
+from flux_upgrade.adapters.oci.registry_credentials import DOCKER_HUB, CredentialSource, same_host
+from flux_upgrade.adapters.oci.registry_login import LOG_IN, REFUSALS
+from flux_upgrade.adapters.oci.registry_writes import RegistryWrites
+from flux_upgrade.adapters.oci.repository import INDEX_TYPE, Repository
+from flux_upgrade.model.errors import ForbiddenByRegistry, RegistryUnavailable, SourceUnavailable
+from flux_upgrade.model.oci.manifest import Descriptor, StoredManifest
+from flux_upgrade.model.oci.reference import refused
+from flux_upgrade.model.oci.tar import room
+
+_BUNDLE = "application/vnd.dev.sigstore.bundle"
+_SIGNATURES = (
+    "application/vnd.dev.cosign.artifact.sig.v1+json",
+    "application/vnd.cncf.notary.signature",
+)
+_PREDICATE = "dev.sigstore.bundle.predicateType"
+_IS_SIGNATURE = "https://sigstore.dev/cosign/sign/v1"
+_MAX_PAGES = 20
+
+
+def is_signed(repository: Repository, digest: str, tags: Sequence[str]) -> bool:
+    """Whether there is a signature of the manifest ``digest``; ``tags``: all tags of the repository.
+
+    Raises SourceUnavailable, UntrustedArchive.
+    """
+    name = digest.replace(":", "-")
+    if f"{name}.sig" in tags or any(map(_is_signature, _referrers(repository, digest))):
+        return True
+    # Where a registry has no list of referrers, those who sign keep one under a tag.
+    kept = repository.manifest(name) if name in tags else None
+    return kept is not None and any(map(_is_signature, _listed(kept.content)))
+
+
+def _referrers(repository: Repository, digest: str) -> Iterator[dict[str, object]]:
+    """Descriptors of what refers to a manifest; none where the registry does not list them."""
+    url: str | None = f"{repository.url}/referrers/{digest}"
+    ask = Ask({"Accept": INDEX_TYPE}, accept_status=REFUSALS)
+    for _ in range(_MAX_PAGES):
+        response = None if url is None else repository.ask(url, ask)
+        if response is None or not response.is_found:
+            return
+        try:
+            answer = json.loads(response.body)
+        except (ValueError, RecursionError):
+            return  # the page of some other server
+        yield from _listed(answer)
+        url = next_page(response.headers.get("link", ""), response.url)
+
+
+def _listed(index: object) -> list[dict[str, object]]:
+    manifests = index.get("manifests") if isinstance(index, dict) else None
+    return [each for each in (manifests if isinstance(manifests, list) else ()) if isinstance(each, dict)]
+
+
+def _is_signature(descriptor: dict[str, object]) -> bool:
+    artifact_type = str(descriptor.get("artifactType"))
+    annotations = descriptor.get("annotations")
+    stated = annotations.get(_PREDICATE) if isinstance(annotations, dict) else None
+    is_bundle = artifact_type.startswith(_BUNDLE) and stated in (None, _IS_SIGNATURE)
+    return is_bundle or artifact_type in _SIGNATURES
+
 
 _LOG_IN = f"give --username and --password-stdin, or {LOG_IN}"
 
@@ -65,7 +118,7 @@ class OciArtifactRegistry:
         from tempfile import TemporaryFile
 
         what = f"the blob {descriptor.digest} of {self._repository.name}"
-        if checksums.sha256_of_digest(descriptor.digest) is None:
+        if archive.sha256_of_digest(descriptor.digest) is None:
             raise refused(what, "its digest is no sha256")
         file = TemporaryFile()  # noqa: SIM115  (the caller closes it)
         try:

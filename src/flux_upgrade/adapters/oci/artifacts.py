@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TypeVar
 
-from flux_upgrade.edges.archive import read_names, refused
-from flux_upgrade.edges.http import Client
-from flux_upgrade.edges.oci import Manifest, Repository, open_repository
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.errors import FluxUpgradeError, SourceUnavailable, UntrustedArchive
+from flux_upgrade.adapters.http.archive import read_names, refused
+from flux_upgrade.adapters.http.client import Client
+from flux_upgrade.adapters.oci.repository import Manifest, Repository, open_repository
+from flux_upgrade.model.errors import FluxUpgradeError, SourceUnavailable, UntrustedArchive
+from flux_upgrade.model.text import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.edges.registry_credentials import CredentialSource
+    from flux_upgrade.adapters.oci.registry_credentials import CredentialSource
 
 _Found = TypeVar("_Found")
 _Name = TypeVar("_Name")

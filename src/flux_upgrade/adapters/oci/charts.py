@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import urlsplit, urlunsplit
 
-from flux_upgrade.edges import trouble
-from flux_upgrade.edges.archive import refused
-from flux_upgrade.edges.http import Ask, BodyTooLarge, Client
-from flux_upgrade.edges.listing import parse_json
-from flux_upgrade.edges.oci import Repository, open_repository
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.errors import FluxUpgradeError, SourceUnavailable
-from flux_upgrade.versions import is_tag, precedence
+from flux_upgrade.adapters.http import trouble
+from flux_upgrade.adapters.http.answers import parse_json
+from flux_upgrade.adapters.http.archive import refused
+from flux_upgrade.adapters.http.client import Ask, BodyTooLarge, Client
+from flux_upgrade.adapters.oci.repository import Repository, open_repository
+from flux_upgrade.model.errors import FluxUpgradeError, SourceUnavailable
+from flux_upgrade.model.text import one_line
+from flux_upgrade.model.versions import is_tag, precedence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ import re
 from base64 import b64decode
 from collections.abc import Mapping
 
-from flux_upgrade.edges import programs
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.edges.registry_credentials import DOCKER_HUB, RegistryCredential, same_host
-from flux_upgrade.edges.regular import read_regular
-from flux_upgrade.errors import UsageError
+from flux_upgrade.adapters.local import programs
+from flux_upgrade.adapters.local.files import read_regular
+from flux_upgrade.adapters.oci.registry_credentials import DOCKER_HUB, RegistryCredential, same_host
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.text import one_line
 
 _MAX_FILE = 1 << 20
 _HELPER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -6,7 +6,7 @@ from base64 import b64encode
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from flux_upgrade.errors import UsageError
+from flux_upgrade.model.errors import UsageError
 
 DOCKER_HUB = "registry-1.docker.io"
 """The host that answers for Docker Hub."""

@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 from urllib.parse import urlencode
 
-from flux_upgrade.edges import origins, trouble
-from flux_upgrade.edges.http import Ask, Client, Response
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.edges.registry_credentials import CredentialSource, RegistryCredential
-from flux_upgrade.errors import ForbiddenByRegistry, SourceUnavailable
+from flux_upgrade.adapters.http import origins, trouble
+from flux_upgrade.adapters.http.client import Ask, Client, Response
+from flux_upgrade.adapters.oci.registry_credentials import CredentialSource, RegistryCredential
+from flux_upgrade.model.errors import ForbiddenByRegistry, SourceUnavailable
+from flux_upgrade.model.text import one_line
 
 REFUSALS = tuple(range(400, 500))
 """Statuses that say no, whoever asks how often; a rate limit is none (see ``Ask.accept_status``)."""

@@ -6,16 +6,17 @@ Manifests". Both can be done twice, so what breaks off is begun anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import BinaryIO
 from urllib.parse import urlsplit
 
-from flux_upgrade.artifact.manifest import Descriptor, StoredManifest
-from flux_upgrade.edges import origins, trouble
-from flux_upgrade.edges.http import Ask, Client, Response
-from flux_upgrade.edges.oci import Repository
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.errors import ForbiddenByRegistry, RegistryUnavailable, UntrustedArchive
+from flux_upgrade.adapters.http import origins, trouble
+from flux_upgrade.adapters.http.client import Ask, Client, Response
+from flux_upgrade.adapters.oci.repository import Repository
+from flux_upgrade.model.errors import ForbiddenByRegistry, RegistryUnavailable, UntrustedArchive
+from flux_upgrade.model.oci.manifest import Descriptor, StoredManifest
+from flux_upgrade.model.ports import ArtifactRegistry
+from flux_upgrade.model.text import one_line
 
 _NOT_FOUND, _NOT_ALLOWED = 404, 405
 _KEPT = (405, 409, 412)
@@ -122,3 +123,38 @@ def _is_kept(response: Response | trouble.Trouble) -> bool:
         return True
     said = response.body.decode("utf-8", "replace").lower()
     return response.status in _PERHAPS_KEPT and any(words in said for words in _KEPT_WORDS)
+
+
+class RecordingRegistry:
+    """The port ArtifactRegistry over another one."""
+
+    def __init__(self, registry: ArtifactRegistry) -> None:
+        self._registry = registry
+        self._tags: dict[str, str] = {}
+
+    def manifest(self, reference: str) -> StoredManifest | None:
+        """See the port: what was there before."""
+        return self._registry.manifest(reference)
+
+    def digest(self, reference: str) -> str | None:
+        """See the port: of a tag that was put, what it would stand for."""
+        return self._tags.get(reference) or self._registry.digest(reference)
+
+    def tags(self) -> tuple[str, ...]:
+        """See the port: those that were there before."""
+        return self._registry.tags()
+
+    def blob(self, descriptor: Descriptor) -> BinaryIO:
+        """See the port: of what was there before."""
+        return self._registry.blob(descriptor)
+
+    def is_signed(self, digest: str, tags: Sequence[str]) -> bool:
+        """See the port."""
+        return self._registry.is_signed(digest, tags)
+
+    def put_blob(self, blob: BinaryIO, descriptor: Descriptor) -> None:
+        """Nothing: whoever refers to it has it."""
+
+    def put_manifest(self, manifest: StoredManifest, tag: str) -> None:
+        """As if it had been put."""
+        self._tags[tag] = manifest.digest

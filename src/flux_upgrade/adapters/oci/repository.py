@@ -11,18 +11,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
 
-from flux_upgrade.artifact.address import HOST, PATH, TAG
-from flux_upgrade.artifact.manifest import MANIFEST_TYPE, StoredManifest
-from flux_upgrade.edges import checksums, trouble
-from flux_upgrade.edges.archive import MAX_COMPRESSED, refused
-from flux_upgrade.edges.http import Ask, BodyTooLarge, Client, Response
-from flux_upgrade.edges.listing import parse_json
-from flux_upgrade.edges.paging import next_page
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.edges.registry_credentials import DOCKER_HUB, CredentialSource
-from flux_upgrade.edges.registry_login import ANONYMOUS, LOG_IN, REFUSALS, RegistryLogin
-from flux_upgrade.errors import SourceUnavailable
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.adapters.http import archive, trouble
+from flux_upgrade.adapters.http.answers import next_page, parse_json
+from flux_upgrade.adapters.http.archive import MAX_COMPRESSED, refused
+from flux_upgrade.adapters.http.client import Ask, BodyTooLarge, Client, Response
+from flux_upgrade.adapters.oci.registry_credentials import DOCKER_HUB, CredentialSource
+from flux_upgrade.adapters.oci.registry_login import ANONYMOUS, LOG_IN, REFUSALS, RegistryLogin
+from flux_upgrade.model.errors import SourceUnavailable
+from flux_upgrade.model.oci.manifest import MANIFEST_TYPE, StoredManifest
+from flux_upgrade.model.oci.reference import HOST, PATH, TAG
+from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
 
 INDEX_TYPE = "application/vnd.oci.image.index.v1+json"
 _DOCKER_TYPES = (
@@ -95,7 +94,7 @@ class Repository:
         """The same, to the byte."""
         if not _is_reference(reference):
             return None
-        expected = checksums.sha256_of_digest(reference)
+        expected = archive.sha256_of_digest(reference)
         what = f"the manifest of {self.named(reference)}"
         try:
             response = self._get(f"manifests/{reference}", Ask({"Accept": _ACCEPTED}, _MAX_MANIFEST))
@@ -104,10 +103,10 @@ class Repository:
         if not response.is_found:
             return None
         actual = sha256(response.body).hexdigest()
-        stated = checksums.sha256_of_digest(response.headers.get("docker-content-digest"))
+        stated = archive.sha256_of_digest(response.headers.get("docker-content-digest"))
         for wanted in (expected, stated):
             if wanted not in (None, actual):
-                raise checksums.mismatch(what, str(wanted), actual)
+                raise archive.mismatch(what, str(wanted), actual)
         media_type = self._content(reference, response.body).get("mediaType")
         if not isinstance(media_type, str):  # it may be left out in OCI's formats
             media_type = response.headers.get("content-type", MANIFEST_TYPE).partition(";")[0].strip()
@@ -124,7 +123,7 @@ class Repository:
         response = self._get(f"manifests/{reference}", ask)
         if response.status == _NOT_FOUND:
             return None
-        stated = checksums.sha256_of_digest(response.headers.get("docker-content-digest"))
+        stated = archive.sha256_of_digest(response.headers.get("docker-content-digest"))
         if response.is_found and stated is not None:
             return f"sha256:{stated}"
         # The header is optional, and some do not know the method.
@@ -156,7 +155,7 @@ class Repository:
 
         Raises SourceUnavailable, UntrustedArchive.
         """
-        expected = checksums.sha256_of_digest(digest)
+        expected = archive.sha256_of_digest(digest)
         if expected is None:
             raise refused(what, "its digest is no sha256")
         try:
@@ -166,7 +165,7 @@ class Repository:
             raise refused(what, f"it is larger than {limit} bytes") from None
         actual = sha256(body).hexdigest()
         if actual != expected:
-            raise checksums.mismatch(what, expected, actual)
+            raise archive.mismatch(what, expected, actual)
         return body
 
     def tags(self) -> tuple[str, ...]:
@@ -247,7 +246,7 @@ def open_repository(client: Client, name: str, credentials: CredentialSource | N
 
 def _is_reference(text: str) -> bool:
     """Whether it is a tag or a digest."""
-    return checksums.sha256_of_digest(text) is not None or TAG.fullmatch(text) is not None
+    return archive.sha256_of_digest(text) is not None or TAG.fullmatch(text) is not None
 
 
 def _descriptors(stated: object) -> list[dict[str, object]]:

@@ -14,13 +14,13 @@ import os
 from collections.abc import Mapping
 from hashlib import sha256
 
-from flux_upgrade.edges import checksums, tags
-from flux_upgrade.edges.archive import MAX_COMPRESSED, refused
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.edges.regular import read_regular
-from flux_upgrade.errors import SourceUnavailable
-from flux_upgrade.model import Release, ReleaseManifests
-from flux_upgrade.versions import is_tag, precedence
+from flux_upgrade.adapters.http import archive
+from flux_upgrade.adapters.http.archive import MAX_COMPRESSED, refused
+from flux_upgrade.adapters.local.files import read_regular
+from flux_upgrade.adapters.releases import listing
+from flux_upgrade.model.errors import SourceUnavailable
+from flux_upgrade.model.text import one_line
+from flux_upgrade.model.versions import Release, ReleaseManifests, is_tag, precedence
 
 _MAX_FILE = 32 * 1024 * 1024
 
@@ -41,7 +41,7 @@ class DirectoryReleases:
 
     def list(self) -> tuple[Release, ...]:
         """What ``releases.json`` lists; without it the folders named like tags, the newest first."""
-        from flux_upgrade.edges.listing import parse_releases
+        from flux_upgrade.adapters.releases.listing import parse_releases
 
         text = self._read("releases.json")
         if text is not None:
@@ -50,19 +50,19 @@ class DirectoryReleases:
 
     def manifests(self, tag: str) -> ReleaseManifests:
         """See the port. Without a checksums file they are not verified."""
-        tags.require_tag(tag)
-        data = self._read(tag, checksums.MANIFESTS, limit=MAX_COMPRESSED)
+        listing.require_tag(tag)
+        data = self._read(tag, archive.MANIFESTS, limit=MAX_COMPRESSED)
         if data is None:
-            raise tags.not_found(tag, f"the release source {self._root}", self._folders())
-        text = self._read(tag, checksums.checksums_name(tag), limit=checksums.MAX_CHECKSUMS)
+            raise listing.not_found(tag, f"the release source {self._root}", self._folders())
+        text = self._read(tag, archive.checksums_name(tag), limit=archive.MAX_CHECKSUMS)
         if text is None:
-            return checksums.checked_manifests(tag, data, None, self._digest(tag))
-        stated = checksums.stated_sha256(tag, text.decode("utf-8", "replace"))
-        return checksums.checked_manifests(tag, data, stated)
+            return archive.checked_manifests(tag, data, None, self._digest(tag))
+        stated = archive.stated_sha256(tag, text.decode("utf-8", "replace"))
+        return archive.checked_manifests(tag, data, stated)
 
     def published(self, tag: str) -> str | None:
         """The text of ``<tag>/gotk-components.yaml``, or None."""
-        tags.require_tag(tag)
+        listing.require_tag(tag)
         content = self._read(tag, "gotk-components.yaml")
         try:
             return None if content is None else content.decode("utf-8")
@@ -71,7 +71,7 @@ class DirectoryReleases:
 
     def generator_hashes(self, tag: str, paths: tuple[str, ...]) -> Mapping[str, str] | None:
         """The sha256 of each ``<tag>/<path>`` that is there; None if none is."""
-        tags.require_tag(tag)
+        listing.require_tag(tag)
         contents = {path: self._read(tag, path) for path in paths}
         found = {path: sha256(data).hexdigest() for path, data in contents.items() if data is not None}
         return found or None
@@ -90,7 +90,7 @@ class DirectoryReleases:
 
     def _digest(self, tag: str) -> str | None:
         """The sha256 that ``releases.json`` gives for the archive, where it does."""
-        from flux_upgrade.edges.listing import archive_digest
+        from flux_upgrade.adapters.releases.listing import archive_digest
 
         text = self._read("releases.json")
         where = os.path.join(self._root, "releases.json")

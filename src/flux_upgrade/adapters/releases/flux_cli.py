@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from flux_upgrade.edges import programs
-from flux_upgrade.edges.listing import parse_json
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.errors import SourceUnavailable
-from flux_upgrade.versions import is_tag
+from flux_upgrade.adapters.http.answers import parse_json
+from flux_upgrade.adapters.local import programs
+from flux_upgrade.model.errors import SourceUnavailable
+from flux_upgrade.model.text import one_line
+from flux_upgrade.model.versions import is_tag
 
 
 class FluxCli:

@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from hashlib import sha256
 from urllib.parse import quote
 
-from flux_upgrade.edges import checksums, listing, tags, trouble
-from flux_upgrade.edges.archive import MAX_COMPRESSED, refused
-from flux_upgrade.edges.cache import DownloadCache
-from flux_upgrade.edges.http import Ask, BodyTooLarge, Client, Response
-from flux_upgrade.edges.paging import next_page
-from flux_upgrade.edges.registry import FluxManifestsRegistry
-from flux_upgrade.errors import ReleaseNotFound, SourceUnavailable
-from flux_upgrade.model import Release, ReleaseManifests
+from flux_upgrade.adapters.http import archive, trouble
+from flux_upgrade.adapters.http.answers import next_page, parse_json
+from flux_upgrade.adapters.http.archive import MAX_COMPRESSED, refused
+from flux_upgrade.adapters.http.cache import DownloadCache
+from flux_upgrade.adapters.http.client import Ask, BodyTooLarge, Client, Response
+from flux_upgrade.adapters.releases import listing
+from flux_upgrade.adapters.releases.registry import FluxManifestsRegistry
+from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable
+from flux_upgrade.model.versions import Release, ReleaseManifests
 
 _MAX_PAGES = 50
 _VERSION = {"X-GitHub-Api-Version": "2022-11-28"}
@@ -96,32 +97,32 @@ class GitHubReleases:
 
     def manifests(self, tag: str) -> ReleaseManifests:
         """See the port. From v0.25.3 on, a release without a checksum is refused."""
-        tags.require_tag(tag)
+        listing.require_tag(tag)
         release = self._release(tag)
-        archive = listing.asset_of(release, checksums.MANIFESTS)
-        if archive is None:
+        asset = listing.asset_of(release, archive.MANIFESTS)
+        if asset is None:
             raise ReleaseNotFound(
-                f"the release {tag} of {self._repository} has no {checksums.MANIFESTS}",
+                f"the release {tag} of {self._repository} has no {archive.MANIFESTS}",
                 hint="assets appear some minutes after the release: try again later",
             )
-        digest = checksums.sha256_of_digest(archive.get("digest"))
+        digest = archive.sha256_of_digest(asset.get("digest"))
         stated = self._stated(tag, release)
         expected = stated or digest
         kept = None if expected is None else self._cache.get(expected)
-        data = self._download(archive, tag) if kept is None else kept
-        manifests = checksums.checked_manifests(tag, data, stated, digest)
+        data = self._download(asset, tag) if kept is None else kept
+        manifests = archive.checked_manifests(tag, data, stated, digest)
         if kept is None and expected is not None:
             self._cache.put(data)
         return manifests
 
     def published(self, tag: str) -> str | None:
         """What the registry holds for ``tag``."""
-        tags.require_tag(tag)
+        listing.require_tag(tag)
         return self._registry.published(tag)
 
     def generator_hashes(self, tag: str, paths: tuple[str, ...]) -> Mapping[str, str] | None:
         """The sha256 of each file of the repository at ``tag``; None if none is there."""
-        tags.require_tag(tag)
+        listing.require_tag(tag)
         found = {}
         for path in paths:
             response = self._client.get(f"{self._raw_url}/{quote(tag)}/{quote(path)}")
@@ -131,7 +132,7 @@ class GitHubReleases:
 
     def commit(self, tag: str) -> str:
         """GitHub's REST API, "Get a commit": its sha alone, as text."""
-        tags.require_tag(tag)
+        listing.require_tag(tag)
         url = f"{self._repository_url}/commits/{quote(tag)}"
         try:
             response = self._client.get(url, _SHA)
@@ -144,12 +145,12 @@ class GitHubReleases:
         if self._entries is not None and (tag in self._entries or not tag.startswith("v0.")):
             # The list has every release since v1: one that is not on it costs no further call.
             if tag not in self._entries:
-                raise tags.not_found(tag, self._repository, self._entries)
+                raise listing.not_found(tag, self._repository, self._entries)
             return self._entries[tag]
         response = self._client.get(f"{self._releases_url}/tags/{quote(tag)}", _API)
-        release = listing.parse_json(response.body, f"GitHub's release {tag}") if response.is_found else None
+        release = parse_json(response.body, f"GitHub's release {tag}") if response.is_found else None
         if not isinstance(release, dict) or release.get("tag_name") != tag:
-            raise tags.not_found(tag, self._repository, (known.tag for known in self._listed()))
+            raise listing.not_found(tag, self._repository, (known.tag for known in self._listed()))
         return release
 
     def _listed(self) -> tuple[Release, ...]:
@@ -161,37 +162,37 @@ class GitHubReleases:
 
     def _stated(self, tag: str, release: dict[str, object]) -> str | None:
         """The sha256 that the release's checksums file states for its manifests."""
-        name = checksums.checksums_name(tag)
+        name = archive.checksums_name(tag)
         asset = listing.asset_of(release, name)
         response = None
         if asset is not None:
             response = self._client.get(
-                self._address(asset, f"{name} of {tag}"), Ask(limit=checksums.MAX_CHECKSUMS)
+                self._address(asset, f"{name} of {tag}"), Ask(limit=archive.MAX_CHECKSUMS)
             )
         if asset is None or response is None or not response.is_found:
-            if checksums.is_checksummed(tag):
+            if archive.is_checksummed(tag):
                 raise refused(f"the release {tag}", f"it has no {name}")
             return None
         wanted, actual = (
-            checksums.sha256_of_digest(asset.get("digest")),
+            archive.sha256_of_digest(asset.get("digest")),
             sha256(response.body).hexdigest(),
         )
         if wanted is not None and wanted != actual:
-            raise checksums.mismatch(f"{name} of {tag}", wanted, actual)
-        return checksums.stated_sha256(tag, response.body.decode("utf-8", "replace"))
+            raise archive.mismatch(f"{name} of {tag}", wanted, actual)
+        return archive.stated_sha256(tag, response.body.decode("utf-8", "replace"))
 
     def _address(self, asset: dict[str, object], what: str) -> str:
         return asset_url(asset, what, api_url=self._releases_url)
 
     def _download(self, asset: dict[str, object], tag: str) -> bytes:
-        what = f"{checksums.MANIFESTS} of {tag}"
+        what = f"{archive.MANIFESTS} of {tag}"
         try:
             response = self._client.get(self._address(asset, what), Ask(limit=MAX_COMPRESSED, verbatim=True))
         except BodyTooLarge:
             raise refused(what, f"it is larger than {MAX_COMPRESSED} bytes") from None
         if not response.is_found:
             raise ReleaseNotFound(
-                f"the release {tag} of {self._repository} lists {checksums.MANIFESTS}, and it is not there",
+                f"the release {tag} of {self._repository} lists {archive.MANIFESTS}, and it is not there",
                 hint="assets appear some minutes after the release: try again later",
             )
         return response.body

@@ -6,22 +6,13 @@ Only ``tag_name`` is needed; names, notes, dates and assets may be missing
 
 from __future__ import annotations
 
-from flux_upgrade.edges.checksums import MANIFESTS, sha256_of_digest
-from flux_upgrade.edges.plain import one_line
-from flux_upgrade.errors import SourceUnavailable
-from flux_upgrade.model import Release
-from flux_upgrade.versions import is_tag
+from collections.abc import Iterable
 
-
-def parse_json(data: bytes, what: str) -> object:
-    """The JSON value in ``data``. Raises SourceUnavailable; ``what`` names it there."""
-    import json
-
-    try:
-        value: object = json.loads(data)
-    except (ValueError, RecursionError):
-        raise _broken(what, "is not JSON") from None
-    return value
+from flux_upgrade.adapters.http.answers import malformed, parse_json
+from flux_upgrade.adapters.http.archive import MANIFESTS, sha256_of_digest
+from flux_upgrade.model.errors import ReleaseNotFound
+from flux_upgrade.model.text import one_line
+from flux_upgrade.model.versions import Release, is_tag, precedence
 
 
 def parse_releases(data: bytes, what: str) -> tuple[Release, ...]:
@@ -38,7 +29,7 @@ def objects(data: bytes, what: str) -> list[dict[str, object]]:
     """The list of objects in ``data``. Raises SourceUnavailable where it is none."""
     value = parse_json(data, what)
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-        raise _broken(what, "is not a list of release objects")
+        raise malformed(what, "is not a list of release objects")
     return value
 
 
@@ -74,8 +65,26 @@ def archive_digest(data: bytes, tag: str, what: str) -> str | None:
     return None
 
 
-def _broken(what: str, why: str) -> SourceUnavailable:
-    return SourceUnavailable(
-        f"{one_line(what)} {why}",
-        hint="it should be GitHub's list of release objects, a list with at least tag_name in each",
-    )
+def require_tag(tag: str) -> None:
+    """Raise ReleaseNotFound unless ``tag`` is ``v`` and a semantic version."""
+    if not is_tag(tag):
+        hint = f"did you mean v{tag}?" if is_tag(f"v{tag}") else "name it as Flux does, for example v2.9.4"
+        raise ReleaseNotFound(f"there is no Flux release named '{one_line(tag)}'", hint=hint)
+
+
+def not_found(tag: str, source: str, known: Iterable[str] = ()) -> ReleaseNotFound:
+    """The error for a well-formed ``tag`` that ``source`` does not have, naming those it has."""
+    newest_first = sorted(filter(is_tag, known), key=precedence, reverse=True)
+    major, minor, *_ = precedence(tag)
+    near = [t for t in newest_first if t.startswith(f"v{major}.{minor}.")][:3]
+    if tag in newest_first:
+        return ReleaseNotFound(
+            f"{one_line(source)} lists the Flux release {tag}, and has no manifests for it",
+            hint="assets appear some minutes after the release: try again later",
+        )
+    hint = "check the version and the release source"
+    if near:
+        hint = f"of that minor it has {', '.join(near)}; the newest that it has is {newest_first[0]}"
+    elif newest_first:
+        hint = f"the newest that it has is {newest_first[0]}"
+    return ReleaseNotFound(f"{one_line(source)} has no Flux release {tag}", hint=hint)

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from hashlib import sha256
 from urllib.parse import quote, urlsplit
 
-from flux_upgrade.edges import checksums, listing, origins, tags, trouble
-from flux_upgrade.edges.archive import MAX_COMPRESSED, refused
-from flux_upgrade.edges.cache import DownloadCache
-from flux_upgrade.edges.http import CONDITIONAL, Ask, BodyTooLarge, Client
-from flux_upgrade.errors import SourceUnavailable, UsageError
-from flux_upgrade.model import Release, ReleaseManifests
+from flux_upgrade.adapters.http import archive, origins, trouble
+from flux_upgrade.adapters.http.archive import MAX_COMPRESSED, refused
+from flux_upgrade.adapters.http.cache import DownloadCache
+from flux_upgrade.adapters.http.client import CONDITIONAL, Ask, BodyTooLarge, Client
+from flux_upgrade.adapters.releases import listing
+from flux_upgrade.model.errors import SourceUnavailable, UsageError
+from flux_upgrade.model.versions import Release, ReleaseManifests
 
 ARCHIVE = Ask(limit=MAX_COMPRESSED, verbatim=True)
 """How archives are fetched: bounded, and as the bytes that a checksum is of."""
@@ -42,22 +43,22 @@ class HttpReleases:
 
     def manifests(self, tag: str) -> ReleaseManifests:
         """See the port. Without a checksums file they are not verified."""
-        tags.require_tag(tag)
-        text = self._get(tag, checksums.checksums_name(tag), ask=Ask(limit=checksums.MAX_CHECKSUMS))
-        stated = None if text is None else checksums.stated_sha256(tag, text.decode("utf-8", "replace"))
+        listing.require_tag(tag)
+        text = self._get(tag, archive.checksums_name(tag), ask=Ask(limit=archive.MAX_CHECKSUMS))
+        stated = None if text is None else archive.stated_sha256(tag, text.decode("utf-8", "replace"))
         data = None if stated is None else self._cache.get(stated)
         if data is not None:
-            return checksums.checked_manifests(tag, data, stated)
+            return archive.checked_manifests(tag, data, stated)
         data = self._archive(tag)
         digest = self._digest(tag) if text is None else None
-        manifests = checksums.checked_manifests(tag, data, stated, digest)
+        manifests = archive.checked_manifests(tag, data, stated, digest)
         if stated is not None:
             self._cache.put(data)
         return manifests
 
     def published(self, tag: str) -> str | None:
         """The text of ``<tag>/gotk-components.yaml``, or None."""
-        tags.require_tag(tag)
+        listing.require_tag(tag)
         body = self._get(tag, "gotk-components.yaml")
         try:
             return None if body is None else body.decode("utf-8")
@@ -66,7 +67,7 @@ class HttpReleases:
 
     def generator_hashes(self, tag: str, paths: tuple[str, ...]) -> Mapping[str, str] | None:
         """The sha256 of each ``<tag>/<path>`` that is there; None if none is."""
-        tags.require_tag(tag)
+        listing.require_tag(tag)
         bodies = {path: self._get(tag, path) for path in paths}
         return {path: sha256(body).hexdigest() for path, body in bodies.items() if body is not None} or None
 
@@ -77,13 +78,13 @@ class HttpReleases:
 
     def _archive(self, tag: str) -> bytes:
         try:
-            data = self._get(tag, checksums.MANIFESTS, ask=ARCHIVE)
+            data = self._get(tag, archive.MANIFESTS, ask=ARCHIVE)
         except BodyTooLarge:
             raise refused(
-                f"{checksums.MANIFESTS} of {tag}", f"it is larger than {MAX_COMPRESSED} bytes"
+                f"{archive.MANIFESTS} of {tag}", f"it is larger than {MAX_COMPRESSED} bytes"
             ) from None
         if data is None:
-            raise tags.not_found(tag, self._name, (release.tag for release in self._listed()))
+            raise listing.not_found(tag, self._name, (release.tag for release in self._listed()))
         return data
 
     def _listed(self) -> tuple[Release, ...]:

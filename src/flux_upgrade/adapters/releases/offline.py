@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
-from flux_upgrade.errors import FluxUpgradeError, ReleaseNotFound
-from flux_upgrade.model import Release
+from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
+from flux_upgrade.model.versions import Release
 
 
 class NoReleases:

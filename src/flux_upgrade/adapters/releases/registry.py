@@ -10,15 +10,64 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 
-from flux_upgrade.artifact.manifest import CREATED, REVISION
-from flux_upgrade.edges import tags
-from flux_upgrade.edges.cache import DownloadCache
-from flux_upgrade.edges.oci import Manifest, Repository
-from flux_upgrade.edges.registry import published_text
-from flux_upgrade.errors import SourceUnavailable, UntrustedArchive
-from flux_upgrade.model import Release, ReleaseManifests
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import is_tag, precedence
+from flux_upgrade.adapters.http import archive
+from flux_upgrade.adapters.http.archive import read_single, refused
+from flux_upgrade.adapters.http.cache import DownloadCache
+from flux_upgrade.adapters.http.client import Client
+from flux_upgrade.adapters.oci.repository import Manifest, Repository
+from flux_upgrade.adapters.releases import listing
+from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
+from flux_upgrade.model.oci.manifest import CONTENT_TYPE, CREATED, REVISION
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Release, ReleaseManifests, is_tag, precedence
+
+_REMEDY = "use a registry that does, or a release source that has <tag>/gotk-components.yaml"
+
+
+def layer_digest(manifest: object) -> str | None:
+    """The sha256 of the one layer of Flux's content in an image manifest; None if there is not one."""
+    layers = manifest.get("layers") if isinstance(manifest, dict) else None
+    digests = [
+        archive.sha256_of_digest(layer.get("digest"))
+        for layer in (layers if isinstance(layers, list) else ())
+        if isinstance(layer, dict) and layer.get("mediaType") == CONTENT_TYPE
+    ]
+    return digests[0] if len(digests) == 1 else None
+
+
+def published_text(repository: Repository, tag: str, found: Manifest, cache: DownloadCache) -> str:
+    """The text in the artifact that ``tag`` stands for, in Flux's own repository or in a copy.
+
+    ``found``: the artifact's manifest. Raises SourceUnavailable, UntrustedArchive.
+    """
+    what = f"the artifact {repository.name}:{tag}"
+    digest = layer_digest(repository.image(found).content)
+    if digest is None:
+        raise refused(what, f"it has not one layer of the type {CONTENT_TYPE}")
+    layer = cache.get(digest)
+    if layer is None:
+        layer = repository.blob(f"sha256:{digest}", what)
+        cache.put(layer)
+    return read_single(layer, "gotk-components.yaml", what)
+
+
+class FluxManifestsRegistry:
+    """Reads ``gotk-components.yaml`` out of Flux's own artifacts."""
+
+    def __init__(
+        self, client: Client, base: str = "https://ghcr.io", repository: str = "fluxcd/flux-manifests"
+    ) -> None:
+        self._repository = Repository(client, base, repository, _REMEDY)
+
+    def published(self, tag: str) -> str | None:
+        """The text that Flux published for ``tag``; None where it is not there (yet).
+
+        ``tag`` is one for which ``versions.is_tag`` holds. Raises SourceUnavailable,
+        UntrustedArchive.
+        """
+        found = self._repository.manifest(tag)
+        return None if found is None else published_text(self._repository, tag, found, DownloadCache(None))
+
 
 _NEVER = "1970-01-01"  # what `flux push artifact --reproducible` writes
 _MINORS = 3  # that Flux supports; https://fluxcd.io/flux/releases
@@ -74,15 +123,15 @@ class RegistryReleases:
 
     def manifests(self, tag: str) -> ReleaseManifests:
         """Derived from what Flux published. Raises UnsupportedRelease, too; never ``verified``."""
-        tags.require_tag(tag)
+        listing.require_tag(tag)
         text = self._text(tag)
         if text is None:
-            raise tags.not_found(tag, self._repository.name, (release.tag for release in self._hint()))
+            raise listing.not_found(tag, self._repository.name, (release.tag for release in self._hint()))
         return self._derivation.derive(tag, text)
 
     def published(self, tag: str) -> str | None:
         """What the registry holds for ``tag``, with Flux's own registry for the images in it."""
-        tags.require_tag(tag)
+        listing.require_tag(tag)
         text = self._text(tag)
         return None if text is None else self._derivation.at_default_registry(text)
 
@@ -93,7 +142,7 @@ class RegistryReleases:
 
     def commit(self, tag: str) -> str:
         """What the artifact's revision names, ``v2.9.4@sha1:…``, as Flux's own has it."""
-        tags.require_tag(tag)
+        listing.require_tag(tag)
         try:
             stated = self._annotation(tag, REVISION)
         except SourceUnavailable:

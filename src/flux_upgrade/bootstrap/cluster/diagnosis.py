@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from flux_upgrade.bootstrapping.told import plain
-from flux_upgrade.cluster_objects import DEPLOYMENT, EVENT, POD, Object, Reference, part, parts
-from flux_upgrade.errors import ClusterUnavailable
-from flux_upgrade.ports import Cluster
+from flux_upgrade.model.errors import ClusterUnavailable
+from flux_upgrade.model.kubernetes_objects import DEPLOYMENT, EVENT, POD, Object, Reference, part, parts
+from flux_upgrade.model.ports import Cluster
+
+_LONGEST = 300
+_USER = re.compile(r"(?<=://)[^/@\s]+@")
+
+
+def plain(text: object, limit: int = _LONGEST) -> str:
+    """A message of a condition or an event; empty where there is none."""
+    if not isinstance(text, str):
+        return ""
+    line = _USER.sub("", " ".join(text.split()))
+    shown = "".join(char if char.isprintable() else "\ufffd" for char in line)
+    return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
+
 
 _EVENTS = 3
 _PODS = 3

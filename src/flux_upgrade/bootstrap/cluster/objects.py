@@ -7,13 +7,16 @@ the files are applied as they are.
 from __future__ import annotations
 
 import posixpath
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from flux_upgrade.cluster_objects import CRD, Object, reference
-from flux_upgrade.errors import ClusterUnfit, Unreadable
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import ClusterUnfit, Unreadable
+from flux_upgrade.model.hosting import Secret
+from flux_upgrade.model.kubernetes_objects import CRD, SECRET, Object, Reference, part, reference
+from flux_upgrade.model.ports import Cluster
+from flux_upgrade.model.values import NamedTuple
 
 Builder = Callable[[Mapping[str, bytes], str, str], bytes]
 """Files of a repository, the kustomization's folder, the name of the Kustomization → YAML documents."""
@@ -108,3 +111,53 @@ def _told_of(path: str) -> Iterator[None]:
         yield
     except Unreadable as error:
         raise Unreadable(f"{path}: {error.message}", hint=error.hint) from error
+
+
+class ClusterPlace:
+    """The protocol ``places.Place``. What is put is kept until ``handed_over`` is asked for it.
+
+    Flux's namespace has to be there first, so that Secrets are applied with the components.
+    """
+
+    is_readable = True
+    is_cluster = True
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._put: tuple[Secret, ...] = ()
+
+    @property
+    def where(self) -> str:
+        """See the protocol."""
+        return f"the cluster '{self._cluster.name}'"
+
+    @property
+    def handed_over(self) -> tuple[Secret, ...]:
+        """What is to be applied."""
+        return self._put
+
+    def present(self, name: str, namespace: str) -> Secret | None:
+        """See the protocol."""
+        there = self._cluster.get(Reference(SECRET, namespace, name))
+        return None if there is None else _secret(there, name, namespace)
+
+    def has(self, name: str, namespace: str) -> bool:
+        """See the protocol."""
+        return self.present(name, namespace) is not None
+
+    def put(self, handed_over: tuple[Secret, ...]) -> None:
+        """See the protocol."""
+        self._put = handed_over
+
+
+def _secret(there: Object, name: str, namespace: str) -> Secret:
+    data = {key: _text(value) for key, value in part(there, "data").items()}
+    return Secret(name, namespace, data, str(there.get("type", "Opaque")))
+
+
+def _text(value: object) -> str:
+    """Of base64; what is no text is nothing that we would have put there."""
+    try:
+        return b64decode(str(value), validate=True).decode()
+    except ValueError:
+        return ""

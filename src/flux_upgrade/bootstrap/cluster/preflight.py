@@ -9,13 +9,21 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Sequence
 
-from flux_upgrade.bootstrapping.told import plain
-from flux_upgrade.cluster_objects import CRD, FLUX_INSTANCE, KUSTOMIZATION, SECRET, Object, Reference, part
-from flux_upgrade.errors import AlreadyBootstrapped, ClusterUnfit, Downgrade
-from flux_upgrade.kubernetes_versions import Minor, minor_of, support
-from flux_upgrade.ports import Cluster
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import is_tag, precedence
+from flux_upgrade.bootstrap.cluster.diagnosis import plain
+from flux_upgrade.impact.kubernetes_versions import Minor, minor_of, support
+from flux_upgrade.model.errors import AlreadyBootstrapped, ClusterUnfit, Downgrade
+from flux_upgrade.model.kubernetes_objects import (
+    CRD,
+    FLUX_INSTANCE,
+    KUSTOMIZATION,
+    SECRET,
+    Object,
+    Reference,
+    part,
+)
+from flux_upgrade.model.ports import Cluster
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import is_tag, precedence
 
 _FLUX = Reference(CRD, "", "gitrepositories.source.toolkit.fluxcd.io")
 _VERSION, _MANAGER = "app.kubernetes.io/version", "app.kubernetes.io/managed-by"

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
-from flux_upgrade.artifact.address import Address
-from flux_upgrade.errors import UsageError
-from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
-from flux_upgrade.kinds.parts.artifact_reference import LATEST, Reference
-from flux_upgrade.kinds.parts.artifact_references import files_of, references_in
-from flux_upgrade.ports import Tree
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.oci.reference import Address
+from flux_upgrade.model.ports import Tree
+from flux_upgrade.pins.formats.kustomize_files import Kustomizations
+from flux_upgrade.pins.own_artifact.artifact_reference import LATEST, Reference
+from flux_upgrade.pins.own_artifact.artifact_references import files_of, references_in
 
 _ADMITS = re.compile(r"[0-9xX*]-[0-9A-Za-z]")
 """A range takes prereleases where one of its versions is one (github.com/Masterminds/semver)."""

@@ -55,3 +55,38 @@ def _unescaped(escape: re.Match[str]) -> str:
     if escape[3] is None:
         return chr(int(escape[1] or escape[2], 16))
     return "" if escape[3] in _LINE_ENDS else _ESCAPED.get(escape[3], escape[3])
+
+
+_PART = re.compile(r"\*\*/|\*\*|\*|\?|\[!?[^\]]+\]|\{[^{}]*\}|[^*?\[{]+|.", re.DOTALL)
+_MEANING = {"**/": "(?:.+/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+def matches(glob: str, path: str, *, ignore_case: bool = False) -> bool:
+    """Whether the whole of ``path`` fits."""
+    try:
+        return re.fullmatch(_regex(glob), path, re.IGNORECASE if ignore_case else 0) is not None
+    except re.error:  # an odd class, like [z-a]
+        return False
+
+
+def _regex(glob: str) -> str:
+    return "".join(map(_translated, _PART.findall(glob)))
+
+
+def _translated(part: str) -> str:
+    if part in _MEANING:
+        return _MEANING[part]
+    if len(part) > 1 and part[0] == "{":
+        return "(?:" + "|".join(map(_regex, part[1:-1].split(","))) + ")"
+    if len(part) > 1 and part[0] == "[":
+        inner = part[1:-1].replace("\\", "\\\\")
+        return f"[^{inner[1:]}]" if inner[0] == "!" else f"[{inner}]"
+    return re.escape(part)
+
+
+_IMAGE = re.compile(rb"^\s*(?:- )?image:\s*[\"']?([^\s\"'@:]+(?::\d+/[^\s\"'@:]+)?)", re.MULTILINE)
+
+
+def images_in(content: bytes) -> frozenset[str]:
+    """The images of ``content``, without tag and digest."""
+    return frozenset(match.decode(errors="replace") for match in _IMAGE.findall(content))

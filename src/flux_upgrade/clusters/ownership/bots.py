@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.ports import Tree
-from flux_upgrade.surroundings import dependabot, json5, renovate
-from flux_upgrade.surroundings.remark import Remark, code, listed
+from flux_upgrade.clusters.ownership import bot_config, dependabot, renovate
+from flux_upgrade.clusters.ownership.remarks import Remark, code, listed
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.ports import Tree
 
 
 def remarks(tree: Tree, manifests: Mapping[str, bytes]) -> tuple[Remark, ...]:
@@ -31,7 +31,7 @@ def _renovate(tree: Tree, present: set[str], manifests: Mapping[str, bytes]) -> 
         if file not in present:
             continue
         try:
-            config = json5.loads(tree.read(file).decode())
+            config = bot_config.loads(tree.read(file).decode())
         except (Unreadable, ValueError):
             config = None
         if file == "package.json":

@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from flux_upgrade.errors import Unreadable
+from flux_upgrade.clusters.ownership.bot_config import images_in, matches
+from flux_upgrade.clusters.ownership.remarks import Remark, code, listed
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.ports import Tree
-from flux_upgrade.surroundings.globs import matches
-from flux_upgrade.surroundings.images import images_in
-from flux_upgrade.surroundings.remark import Remark, code, listed
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.ports import Tree
 
 FILES = (".github/dependabot.yml", ".github/dependabot.yaml")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
-from flux_upgrade.clusters import Sync, is_below
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds.formats.yaml_places import is_variable, readable
-from flux_upgrade.ports import Tree
+from flux_upgrade.clusters.clusters import Sync, is_below
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.ports import Tree
+from flux_upgrade.pins.formats.yaml_places import is_variable, readable
 
 _GROUP = "kustomize.toolkit.fluxcd.io/"
 _USUAL = "flux-system"

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds.formats.kustomize_files import NAMES
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.ports import Tree
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.ports import Tree
+from flux_upgrade.pins.formats.kustomize_files import NAMES
 
 """The names that kustomize looks for, in its order (kustomize api/konfig)."""
 _LISTS = ("resources", "bases", "components")

@@ -5,17 +5,90 @@ Nearly every run finds nothing to do, and imports none of what looks for other w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 
-from flux_upgrade.decision import Hold
-from flux_upgrade.kinds import Pin
-from flux_upgrade.ports import Tree
-from flux_upgrade.surroundings.orphans import References
+from flux_upgrade.clusters.ownership.orphans import References
+from flux_upgrade.clusters.ownership.remarks import Remark, code
+from flux_upgrade.model import markers
+from flux_upgrade.model.ports import Tree
+from flux_upgrade.pins.pin import Pin
+from flux_upgrade.policy.decision import Hold, HoldReason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.surroundings.terraform import TerraformOwner
+    from flux_upgrade.clusters.ownership.terraform import TerraformOwner
+
+
+_MOST = 5
+"""Commits: what is older tells little of who writes today."""
+_SQUASHED = r"(?: \(#\d+\))?"
+
+
+class Writer(StrEnum):
+    """Programs that write ``gotk-components.yaml`` past pull requests."""
+
+    TERRAFORM = "terraform"
+    BOOTSTRAP = "bootstrap"
+
+
+_HEADLINES = {
+    # fluxcd/terraform-provider-flux internal/provider/resource_bootstrap_git.go
+    Writer.TERRAFORM: re.compile(rf"(?:Init Flux\b.*|Update Flux manifests){_SQUASHED}"),
+    # fluxcd/flux2 pkg/bootstrap/bootstrap_plain_git.go; "components" and "flux" before v0.12
+    Writer.BOOTSTRAP: re.compile(rf"Add [Ff]lux \S+ components? manifests{_SQUASHED}"),
+}
+
+
+@dataclass(frozen=True)
+class Written:
+    """A commit of another writer."""
+
+    by: Writer
+    headline: str
+
+
+def writer_in(history: Sequence[str]) -> Written | None:
+    """The last other writer in ``history``: messages, newest first.
+
+    What is older than a commit of ours says nothing: the file was handed over.
+    """
+    for message in history[:_MOST]:
+        if markers.trailers(message):
+            return None
+        headline = message.partition("\n")[0].strip()
+        for writer, pattern in _HEADLINES.items():
+            if pattern.fullmatch(headline):
+                return Written(writer, headline)
+    return None
+
+
+def hold(written: Written, target: str) -> Hold | None:
+    """The hold of a file that Terraform wrote; None for another writer. ``target``: a tag."""
+    if written.by is not Writer.TERRAFORM:
+        return None
+    return Hold(
+        HoldReason.OWNED_BY_TERRAFORM,
+        f'Terraform wrote this file: a commit of it is "{written.headline}"',
+        f'set version = "{target}" in the resource flux_bootstrap_git, wherever it is; if there is none any '
+        f"more, upgrade once with --to {target}",
+        target=target,
+    )
+
+
+def remark(written: Written) -> Remark | None:
+    """What to know of a file that ``flux bootstrap`` wrote; None for another writer."""
+    if written.by is not Writer.BOOTSTRAP:
+        return None
+    return Remark(
+        "",
+        f"**`flux bootstrap` wrote this file**, in the commit {code(written.headline)}. It writes the "
+        "version and the flags of the CLI that runs it: run again with an older CLI, or without the flags, "
+        "it undoes this upgrade. Use a CLI of at least this version for the next run.",
+    )
 
 
 class Around:
@@ -36,17 +109,17 @@ class Around:
 
         ``history``: messages of the file's commits, newest first.
         """
-        from flux_upgrade.surroundings import terraform, writers
+        from flux_upgrade.clusters.ownership import terraform
 
         ownership = terraform.owner_of(path, self._owners)
         if ownership is not None:
             return None if terraform.mover(ownership, pins) else terraform.hold(ownership, target)
-        written = writers.writer_in(history)
-        return None if written is None else writers.hold(written, target)
+        written = writer_in(history)
+        return None if written is None else hold(written, target)
 
     def is_writer(self, pin: Pin, path: str) -> bool:
         """Whether the pin is of a resource of Terraform's that writes the file, or may."""
-        from flux_upgrade.surroundings import terraform
+        from flux_upgrade.clusters.ownership import terraform
 
         ownership = terraform.owner_of(path, self._owners)
         return ownership is not None and (pin.path, pin.line) == (
@@ -56,18 +129,17 @@ class Around:
 
     def remarks(self, files: Mapping[str, bytes], history: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
         """What to know of other writers of ``files`` (path → content), as Markdown paragraphs."""
-        from flux_upgrade.surroundings import bots, writers
+        from flux_upgrade.clusters.ownership import bots
 
         found = [remark.text for remark in bots.remarks(self._tree, files)]
         for path in files:
-            written = writers.writer_in(history.get(path, ()))
-            remark = None if written is None else writers.remark(written)
-            if remark is not None:
-                found.append(remark.text)
+            written = writer_in(history.get(path, ()))
+            if written is not None and (own := remark(written)) is not None:
+                found.append(own.text)
         return tuple(dict.fromkeys(found))
 
     @cached_property
     def _owners(self) -> tuple[TerraformOwner, ...]:
-        from flux_upgrade.surroundings import terraform
+        from flux_upgrade.clusters.ownership import terraform
 
         return terraform.owners(self._tree)

@@ -4,10 +4,33 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-from flux_upgrade.clusters import Member
-from flux_upgrade.kinds import Pin
-from flux_upgrade.surroundings.remark import code
+from flux_upgrade.clusters.clusters import Member
+from flux_upgrade.pins.pin import Pin
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A fact about another writer, for the pull request; the same every day."""
+
+    file: str
+    """Where it was read, relative to the repository's root; empty for the history."""
+    text: str
+    """Markdown: one or more paragraphs, with the exact text to paste."""
+
+
+def code(text: str) -> str:
+    """``text`` as Markdown's inline code, on one line whatever it holds."""
+    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return f"`{shown.replace('`', chr(39))}`"
+
+
+def listed(texts: list[str], most: int = 3) -> str:
+    """``texts`` as code, with commas; those above ``most`` are counted."""
+    shown = ", ".join(code(text) for text in texts[:most])
+    return shown if len(texts) <= most else f"{shown} and {len(texts) - most} more"
+
 
 _KIND = "single-controllers"
 

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flux_upgrade.surroundings.globs import matches
-from flux_upgrade.surroundings.images import images_in
+from flux_upgrade.clusters.ownership.bot_config import images_in, matches
 
 FILES = (
     "renovate.json",

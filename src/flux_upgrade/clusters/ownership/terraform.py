@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds import terraform
-from flux_upgrade.kinds.formats.hcl import Attribute, Block
-from flux_upgrade.kinds.parts.terraform_module import INTERPOLATION, RESOURCE, SUFFIXES, blocks_of, cleaned
-from flux_upgrade.kinds.pin import Pin
-from flux_upgrade.ports import Tree
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.ports import Tree
+from flux_upgrade.pins.formats.hcl import Attribute, Block
+from flux_upgrade.pins.pin import Pin
+from flux_upgrade.pins.terraform import pin as terraform
+from flux_upgrade.pins.terraform.module import INTERPOLATION, RESOURCE, SUFFIXES, blocks_of, cleaned
+from flux_upgrade.policy.decision import Hold, HoldReason
 
 _WRITTEN = "gotk-components.yaml"
 _ANYTHING = Attribute(0, "", None)

@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from flux_upgrade.kinds.formats.yaml_places import Step, is_variable
+from flux_upgrade.impact.api_uses.flux_file import Place
+from flux_upgrade.impact.api_uses.mentions import NOBODY, Groups, Subject, is_version
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from flux_upgrade.resources.lines import NOBODY, Subject
-from flux_upgrade.resources.mentions import Groups, is_version
-from flux_upgrade.resources.use import Place
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.yaml_places import Step, is_variable
 
 Path = tuple[Step, ...]
 Entries = Mapping[str, Node]

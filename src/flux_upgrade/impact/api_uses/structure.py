@@ -5,13 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds.formats.passages import Passage
-from flux_upgrade.kinds.formats.yaml_places import Document, Step, Value, documents
-from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from flux_upgrade.resources.flux_file import FluxObject
-from flux_upgrade.resources.lines import NOBODY, Subject, subject
-from flux_upgrade.resources.mappings import (
+from flux_upgrade.impact.api_uses.flux_file import FluxObject, Place, Use
+from flux_upgrade.impact.api_uses.mappings import (
     Found,
     Surroundings,
     entries_of,
@@ -21,9 +16,12 @@ from flux_upgrade.resources.mappings import (
     selected,
     text,
 )
-from flux_upgrade.resources.mentions import Groups, Mention
-from flux_upgrade.resources.use import Place, Use
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.impact.api_uses.mentions import NOBODY, Groups, Mention, Subject, subject
+from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.passages import Passage
+from flux_upgrade.pins.formats.yaml_places import Document, Step, Value, documents
 
 _MANIFEST = re.compile(r"(?:[ \t]*(?:#.*|---.*)?\n)*(?:apiVersion|kind|metadata):\s")
 _OTHERS = "another program reads it, which has to know the new version"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flux_upgrade.breaks.row import Found
-from flux_upgrade.resources.flux_file import FluxObject
+from flux_upgrade.impact.api_uses.flux_file import FluxObject
+from flux_upgrade.impact.behaviour.row import Found
+from flux_upgrade.pins.formats.yaml_places import Step, Value, is_variable
 
 # In an action of a Go template.
 _REMOVED = re.compile(r"\{\{[^{}]*?(\.Updated|\.Changed\.ImageResult)\b")
@@ -28,3 +29,142 @@ def forced_push(automation: FluxObject) -> Iterator[Found]:
     value = automation.at("spec", "git", "push", "refspec")
     if value is not None and _FORCED.match(value.text):
         yield Found(value.line)
+
+
+def substituted(kustomization: FluxObject) -> Iterator[Found]:
+    """Those that put in variables; where there are none, nothing is substituted."""
+    build = ("spec", "postBuild")
+    if kustomization.keys(*build, "substitute") or kustomization.count(*build, "substituteFrom"):
+        yield Found(kustomization.key_line_at(*build))
+
+
+def composed(kustomization: FluxObject) -> Iterator[Found]:
+    """Those with components."""
+    if kustomization.count("spec", "components"):
+        yield Found(kustomization.key_line_at("spec", "components"))
+
+
+_ACTIONS = ("install", "upgrade")
+_TRUE = ("true", "yes", "on")
+_DROPPED = ("patchesStrategicMerge", "patchesJson6902")
+
+
+def post_rendered(release: FluxObject) -> Iterator[Found]:
+    """Those that post-render."""
+    if release.count("spec", "postRenderers"):
+        yield Found(release.key_line_at("spec", "postRenderers"))
+
+
+def waiting(release: FluxObject) -> Iterator[Found]:
+    """Those that wait for what they install, as all do unless told otherwise."""
+    off = (release.text_at("spec", action, "disableWait").lower() in _TRUE for action in _ACTIONS)
+    if not all(off):
+        yield from any_release(release)
+
+
+def any_release(release: FluxObject) -> Iterator[Found]:
+    """All of them."""
+    if release.keys("spec"):
+        yield Found(release.line_at("spec"))
+
+
+def dropped_fields(resource: FluxObject) -> Iterator[Found]:
+    """Fields that are read no longer; of a HelmRelease, or of a HelmChart."""
+    chart = ("spec",) if resource.kind == "HelmChart" else ("spec", "chart", "spec")
+    file = resource.text_at(*chart, "valuesFile")
+    if file:
+        # It was merged before the others, and is the first of them now.
+        others = (resource.text_at(*chart, "valuesFiles", at) for at in range(_files(resource, *chart)))
+        line = resource.key_line_at(*chart, "valuesFile")
+        yield Found(line, f"valuesFiles: [{', '.join((file, *others))}]")
+    for at in range(resource.count("spec", "postRenderers")):
+        for name in _DROPPED:
+            path = ("spec", "postRenderers", at, "kustomize", name)
+            if resource.count(*path):
+                yield Found(resource.key_line_at(*path))
+
+
+def _files(resource: FluxObject, *chart: str) -> int:
+    return resource.count(*chart, "valuesFiles")
+
+
+_SCHEME = "oci://"
+_PUBLIC = re.compile(r"(?:public\.ecr|ecr-public)\.aws(?:\.com)?")
+_HOSTS = {
+    "aws": re.compile(
+        r"[0-9]+\.dkr[.-]ecr(?:-fips)?\.[^/.]+\.(?:amazonaws\.com(?:\.cn)?|on\.aws|on\.amazonwebservices\.com\.cn"
+        rf"|sc2s\.sgov\.gov|c2s\.ic\.gov|cloud\.adc-e\.uk|csp\.hci\.ic\.gov)|{_PUBLIC.pattern}"
+    ),
+    "azure": re.compile(r".+\.azurecr\.(?:io|cn|de|us)"),
+    "gcp": re.compile(r"(?:.+\.)?gcr\.io|.+-docker\.pkg\.dev"),
+}
+_PRIVATE = ("aws", "azure")
+"""Whose registries are rarely read without logging in; of Google's, many are public."""
+
+
+def foreign_provider(resource: FluxObject) -> Iterator[Found]:
+    """Those that log in to one cloud, and read from elsewhere."""
+    value, host = resource.at("spec", "provider"), _host(resource)
+    if value is not None and value.text in _HOSTS and host and not _HOSTS[value.text].fullmatch(host):
+        yield Found(value.line)
+
+
+def service_account(resource: FluxObject) -> Iterator[Found]:
+    """Those that name an account beside a cloud."""
+    value = resource.at("spec", "serviceAccountName")
+    if value is not None and value.text and resource.text_at("spec", "provider") in _HOSTS:
+        yield Found(value.line)
+
+
+def without_provider(repository: FluxObject) -> Iterator[Found]:
+    """Those of a registry of a cloud that nobody reads without logging in."""
+    host = _host(repository)
+    provider = next((name for name in _PRIVATE if _HOSTS[name].fullmatch(host)), "")
+    if provider and not _PUBLIC.fullmatch(host):
+        yield Found(repository.line_at("spec", "image"), f"provider: {provider}")
+
+
+def _host(resource: FluxObject) -> str:
+    """Of the registry; empty where it cannot be told, or where there is none."""
+    if resource.kind == "ImageRepository":
+        address = resource.text_at("spec", "image")
+    else:
+        url = resource.text_at("spec", "url")
+        address = url.removeprefix(_SCHEME) if url.startswith(_SCHEME) else ""
+    host = address.partition("/")[0].partition(":")[0]
+    return "" if is_variable(address) or "." not in host else host
+
+
+_RECEIVERS = "9292"
+_SERVICE = re.compile(
+    r"https?://notification-controller\.([a-z0-9-]+)(?:\.svc[a-z0-9.-]*)?\.?(?::([0-9]+))?(?=/|$)"
+)
+
+
+def google_registry(receiver: FluxObject) -> Iterator[Found]:
+    """Receivers of Google's registry."""
+    value = receiver.at("spec", "type")
+    if value is not None and value.text == "gcr":
+        yield Found(value.line)
+
+
+def far_events(release: FluxObject) -> Iterator[Found]:
+    """HelmReleases of another namespace whose values have events sent to notification-controller."""
+    if "notification-controller." not in release.document.text:
+        return
+    where = release.text_at("spec", "targetNamespace") or release.namespace
+    if not where or is_variable(where):
+        return
+    for value in _texts(release, ("spec", "values")):
+        match = _SERVICE.match(value.text)
+        if match and match[1] != where and match[2] != _RECEIVERS:
+            yield Found(value.line)
+
+
+def _texts(release: FluxObject, path: tuple[Step, ...]) -> Iterator[Value]:
+    """Every scalar in what stands at a path."""
+    value = release.at(*path)
+    if value is not None:
+        yield value
+    for step in (*release.keys(*path), *range(release.count(*path))):
+        yield from _texts(release, (*path, step))

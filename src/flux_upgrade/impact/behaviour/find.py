@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from flux_upgrade.breaks.row import Path, Row, Span
-from flux_upgrade.breaks.table import ROWS
-from flux_upgrade.breaks.values import Hit
+from flux_upgrade.impact.api_uses.flux_file import FluxFile, FluxObject, Place
+from flux_upgrade.impact.behaviour.row import Path, Row, Span
+from flux_upgrade.impact.behaviour.table import ROWS
+from flux_upgrade.impact.impact import Hit
 from flux_upgrade.manifests.nodes import compose, construct
-from flux_upgrade.resources.flux_file import FluxFile, FluxObject
-from flux_upgrade.resources.use import Place
-from flux_upgrade.versions import is_tag, precedence
+from flux_upgrade.model.versions import is_tag, precedence
 
 
 def find(

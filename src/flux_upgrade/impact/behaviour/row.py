@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from flux_upgrade.resources.flux_file import FluxObject
-from flux_upgrade.resources.use import Place
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import precedence
+from flux_upgrade.impact.api_uses.flux_file import FluxObject, Place
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import precedence
 
 Path = tuple[str, ...]
 """Keys that lead to a field."""

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+import json
+import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from flux_upgrade.values import NamedTuple
-
-
-class Content(StrEnum):
-    """Kinds of change that a policy may hold, whatever the size of the bump."""
-
-    API_REMOVED = "api-removed"
-    """A version of an API is no longer served, or a kind is gone."""
-    COMPONENT = "component"
-    """A controller was added or removed."""
-    RBAC = "rbac"
-    """A role may do more than before, or another subject may."""
-    NETWORK_POLICY = "network-policy"
-    """A NetworkPolicy was added, removed or changed."""
-    ARGUMENTS = "arguments"
-    """Arguments, environment, resources, security context or ports of a controller."""
-    NAMESPACE = "namespace"
-    """Labels of the Namespace, such as those of Pod Security."""
-    SCHEMA = "schema"
-    """A field that people write was removed or made required; a default, a type or a validation changed."""
-
+from flux_upgrade.model.markdown import shortened, visible
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.policy.decision import Content
 
 TIGHTENED = ("removed", "required", "type", "default", "validation")
 """What may become of a field (``FieldChange.what``) so that an object that was valid is none, or another."""
@@ -138,3 +122,24 @@ class Changes(NamedTuple):
         ):
             found.add(Content.SCHEMA)
         return frozenset(found)
+
+
+_LONGEST = 240
+_QUOTED = re.compile(r"`([^`]*)`")
+
+
+def quoted(value: Any) -> str:
+    """In one line; text as it is, anything else as JSON."""
+    is_text = isinstance(value, str) and value
+    text = value if is_text else json.dumps(value, default=str, ensure_ascii=False)
+    return f"`{visible(text).replace('`', chr(39))}`"
+
+
+def listed(values: Iterable[Any]) -> str:
+    """One after the other."""
+    return ", ".join(map(quoted, values))
+
+
+def marked(phrase: str, mark: Callable[[str], str]) -> str:
+    """The phrase, with ``mark`` around whatever is quoted in it, shortened where nobody would read it."""
+    return _QUOTED.sub(lambda found: mark(shortened(found[1], _LONGEST)), phrase)

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 
-from flux_upgrade.manifests.changes import crds, namespaces, network, others, rbac, workloads
-from flux_upgrade.manifests.changes.values import Changes
-from flux_upgrade.manifests.changes.walk import LABELS, LAYOUT, Noise, only_labels
+from flux_upgrade.impact.diff import crds, namespaces, network_policies, others, rbac, workloads
+from flux_upgrade.impact.diff.changes import Changes
+from flux_upgrade.impact.diff.walk import LABELS, LAYOUT, Noise, only_labels
 from flux_upgrade.manifests.documents import Document, ObjectKey
 
 _Reader = Callable[[ObjectKey, "Document | None", "Document | None"], Changes]
@@ -18,7 +18,7 @@ _READERS: Mapping[tuple[str, str], _Reader] = {
     ("", "Secret"): others.secrets,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): crds.changes,
     ("apps", "Deployment"): workloads.changes,
-    ("networking.k8s.io", "NetworkPolicy"): network.changes,
+    ("networking.k8s.io", "NetworkPolicy"): network_policies.changes,
     **{(_RBAC, f"{scope}Role{end}"): rbac.changes for scope in ("", "Cluster") for end in ("", "Binding")},
 }
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from flux_upgrade.manifests.changes.quote import listed, quoted
-from flux_upgrade.manifests.changes.values import TIGHTENED, CrdChange, FieldChange
+from flux_upgrade.impact.diff.changes import TIGHTENED, CrdChange, FieldChange, listed, quoted
 
 _LISTED = {
     "removed": "gone: ",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from flux_upgrade.manifests.changes.others import by_path, said, said_by_path, whole
-from flux_upgrade.manifests.changes.quote import quoted
-from flux_upgrade.manifests.changes.values import Changes, Content
-from flux_upgrade.manifests.changes.walk import edits
+from flux_upgrade.impact.diff.changes import Changes, quoted
+from flux_upgrade.impact.diff.others import by_path, said, said_by_path, whole
+from flux_upgrade.impact.diff.walk import edits
 from flux_upgrade.manifests.documents import Document, ObjectKey
 from flux_upgrade.manifests.residue import Edit
+from flux_upgrade.policy.decision import Content
 
 _LABELS = ("metadata", "labels")
 

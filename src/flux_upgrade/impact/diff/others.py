@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from flux_upgrade.manifests.changes.quote import quoted
-from flux_upgrade.manifests.changes.values import Change, Changes, Content
-from flux_upgrade.manifests.changes.walk import Noise, edits, is_order
+from flux_upgrade.impact.diff.changes import Change, Changes, quoted
+from flux_upgrade.impact.diff.walk import Noise, edits, is_order
 from flux_upgrade.manifests.documents import Document, ObjectKey
 from flux_upgrade.manifests.residue import Edit, Op
+from flux_upgrade.policy.decision import Content
 
 _DONE = {Op.ADD: "added", Op.REMOVE: "removed"}
 

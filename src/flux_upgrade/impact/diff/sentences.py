@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from flux_upgrade.manifests.changes.quote import listed, marked, quoted
-from flux_upgrade.manifests.changes.told_fields import loosened, tightened
-from flux_upgrade.manifests.changes.values import Change, Changes, Content, CrdChange, RuleChange
+from flux_upgrade.impact.diff.changes import Change, Changes, CrdChange, RuleChange, listed, marked, quoted
+from flux_upgrade.impact.diff.field_sentences import loosened, tightened
 from flux_upgrade.manifests.images import Image
-from flux_upgrade.markdown import counted
+from flux_upgrade.model.markdown import counted
+from flux_upgrade.policy.decision import Content
 
 _ORDER = (*Content, None)
 _ADDED = "added"

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from flux_upgrade.kinds.formats.yaml_places import is_variable
+from flux_upgrade.impact.api_uses.flux_file import Place, Use
+from flux_upgrade.impact.migrate.result import Left, Reason
+from flux_upgrade.impact.migrate.schema import Schema
 from flux_upgrade.manifests.crds import Crd, Served
-from flux_upgrade.migration.schema import Schema
-from flux_upgrade.migration.values import Left, Reason
-from flux_upgrade.resources.use import Place, Use
+from flux_upgrade.pins.formats.yaml_places import is_variable
 
 _MISSPELLED = "See whether group and kind are spelled right, or take it out before the upgrade."
 _UNREAD = "Restore that manifest, or remove it where no cluster runs it."

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flux_upgrade.kinds.formats.yaml_places import Document, Object, Step
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from flux_upgrade.textedit import Replacement
+from flux_upgrade.model.text_edit import Replacement
+from flux_upgrade.pins.formats.yaml_places import Document, Object, Step
 
 _BLOCK = ("|", ">")
 _COMMENT = re.compile(r"[ \t]*(?:(?<=[ \t])#.*)?")

@@ -5,17 +5,53 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.migration.apis import Apis
-from flux_upgrade.migration.entries import Unsafe
-from flux_upgrade.migration.operations import operated
-from flux_upgrade.migration.rules import TEMPLATES, Rule, rule_of
-from flux_upgrade.migration.schema import Fault, Schema, What, dotted, faults, unknown
-from flux_upgrade.migration.values import Left, Reason
-from flux_upgrade.resources.flux_file import FluxFile, FluxObject
-from flux_upgrade.resources.use import Place, Use
-from flux_upgrade.textedit import Replacement
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.impact.api_uses.flux_file import FluxFile, FluxObject, Place, Use
+from flux_upgrade.impact.migrate.apis import Apis
+from flux_upgrade.impact.migrate.entries import Unsafe
+from flux_upgrade.impact.migrate.result import Left, Reason
+from flux_upgrade.impact.migrate.rules import TEMPLATES, Rule, rule_of
+from flux_upgrade.impact.migrate.schema import Fault, Schema, What, dotted, faults, unknown
+from flux_upgrade.manifests.lists import child
+from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, compose, construct
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.text_edit import Replacement
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.yaml_places import readable
+
+
+def operated(file: FluxFile, use: Use) -> Iterator[Any]:
+    """For each operation of the patch beside a target, an object that has nothing but what it is about."""
+    for each in readable(file.content):
+        for entry in _mappings(each.node):
+            target, patch = child(entry, "target"), child(entry, "patch")
+            version = child(target, "version") if isinstance(target, MappingNode) else None
+            if isinstance(version, ScalarNode) and each.document.value(version).start == use.start:
+                yield from _parts(patch)
+
+
+def _mappings(node: Node) -> Iterator[MappingNode]:
+    if isinstance(node, MappingNode):
+        yield node
+        for _, value in node.value:
+            yield from _mappings(value)
+    elif isinstance(node, SequenceNode):
+        for item in node.value:
+            yield from _mappings(item)
+
+
+def _parts(patch: Node | None) -> Iterator[Any]:
+    """``patch`` is a text, in Flux's ``patchesJson6902`` the operations themselves, or stands elsewhere."""
+    try:
+        written = compose(patch.value) if isinstance(patch, ScalarNode) else patch
+        operations = construct(written) if isinstance(written, SequenceNode) else []
+    except Unreadable:
+        return
+    for each in operations:
+        if isinstance(each, dict) and isinstance(each.get("path"), str):
+            data = each.get("value") or ""
+            for key in reversed(each["path"].strip("/").split("/")):
+                data = [data] if key == "-" or key.isdigit() else {key: data}
+            yield data
 
 
 class Fields(NamedTuple):

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.migration.reach import Reach
-from flux_upgrade.migration.values import Left, Migrated, Move, Reason
-from flux_upgrade.ports import Tree
-from flux_upgrade.resources.use import Place, Use
+from flux_upgrade.impact.api_uses.flux_file import Place, Use
+from flux_upgrade.impact.migrate.reach import Reach
+from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
+from flux_upgrade.model.ports import Tree
 
 _PATCHING = (Place.PATCH, Place.TARGET)
 _HINT = "Change that by hand first, or both together."

@@ -2,17 +2,137 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections.abc import Sequence
 
-from flux_upgrade.migration.apis import Apis
-from flux_upgrade.migration.fields import fields_of
-from flux_upgrade.migration.proof import proved
-from flux_upgrade.migration.sops import Seal, seals
-from flux_upgrade.migration.template import in_template
-from flux_upgrade.migration.values import HARMLESS, Left, Migrated, Move, Reason
-from flux_upgrade.resources.flux_file import FluxFile
-from flux_upgrade.resources.use import Place, Use
-from flux_upgrade.textedit import Replacement
+from flux_upgrade.impact.api_uses.flux_file import FluxFile, FluxObject, Place, Use
+from flux_upgrade.impact.api_uses.scan import find
+from flux_upgrade.impact.migrate.apis import Apis
+from flux_upgrade.impact.migrate.fields import faults_of, fields_of
+from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move, Reason
+from flux_upgrade.manifests.nodes import MappingNode
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.text_edit import Replacement, decoded, edited
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.passages import whole
+from flux_upgrade.pins.formats.yaml_places import Object, documents
+
+
+def proved(file: FluxFile, moves: list[Move], apis: Apis) -> list[Move]:
+    """Those that can be made together. A version alone is changed within a line, and needs no proof."""
+    kept = [move for move in moves if not move.fields or _holds(file, [move], apis)]
+    while any(move.fields for move in kept) and not _holds(file, kept, apis):
+        # One resource stands in another, and both would be changed: both are left, so that the next
+        # run finds what this one found.
+        outer = next(move for move in kept if move.fields)
+        each = file.object_of(outer.use)
+        kept = [move for move in kept if move is not outer and not _is_in(move, each)]
+    return kept
+
+
+def _is_in(move: Move, each: FluxObject | None) -> bool:
+    if each is None:
+        return False
+    start, end = (each.document.offset(mark.index) for mark in (each.node.start_mark, each.node.end_mark))
+    return start <= move.use.start < end
+
+
+def _holds(file: FluxFile, moves: list[Move], apis: Apis) -> bool:
+    try:
+        content = edited(file.content, (edit for move in moves for edit in move.edits))
+        after = find(file.path, content, {use.group for use in file.uses})
+        return (
+            after is not None
+            and len(after.objects) == len(file.objects)
+            and all(
+                _is_meant(old, new, moves, apis) for old, new in zip(file.objects, after.objects, strict=True)
+            )
+        )
+    except (Unreadable, ValueError):
+        return False
+
+
+def _is_meant(old: FluxObject, new: FluxObject, moves: list[Move], apis: Apis) -> bool:
+    """Whether it is the same object, in the version that it was to have, and valid if it was."""
+    move = next((each for each in moves if each.use.start == old.start), None)
+    version = old.version if move is None else move.to
+    if (old.group, old.kind, old.name, old.namespace, version) != (
+        new.group,
+        new.kind,
+        new.name,
+        new.namespace,
+        new.version,
+    ):
+        return False
+    if move is None or not move.fields:
+        return True
+    before = faults_of(move.use, old.data(), apis.known(move.use) or {})
+    after = faults_of(move.use, new.data(), apis.wanted(move.use, move.to))
+    return {each.identity for each in after} <= {each.identity for each in before}
+
+
+_METADATA = "sops"
+
+
+class Seal(NamedTuple):
+    """On a document."""
+
+    begin: int
+    """Offset in the file."""
+    end: int
+    is_of_secrets_alone: bool
+    """Whether what is not encrypted may be changed: ``mac_only_encrypted``."""
+
+
+def seals(content: bytes) -> tuple[Seal, ...]:
+    """Those of a file; nearly every file has none."""
+    if _METADATA.encode() not in content:
+        return ()
+    found = []
+    for document in documents(whole(decoded(content))):
+        try:
+            root = document.root
+        except Unreadable:
+            continue
+        each = Object(document, root) if isinstance(root, MappingNode) else None
+        if each is not None and each.has(_METADATA, "mac"):
+            alone = each.text_at(_METADATA, "mac_only_encrypted").lower() == "true"
+            found.append(Seal(document.offset(0), document.offset(len(document.text)), alone))
+    return tuple(found)
+
+
+_MADE = "It is a template: what it becomes is not known from here."
+_HELM = re.compile(
+    rb"\{\{[^}\n]*(?:\.(?:Values|Release|Chart|Capabilities|Files|Template)\b|\b(?:include|template) )"
+)
+"""https://helm.sh/docs/chart_template_guide/builtin_objects/"""
+_TEMPLATES = "templates"
+"""The folder of a chart: https://helm.sh/docs/topics/charts/#the-chart-file-structure"""
+
+
+def in_template(file: FluxFile, use: Use) -> Left:
+    """What to do about it, in words of its own: those of a parser would lead astray."""
+    if b"{{" not in file.content:
+        told = f"{use.why[:1].upper()}{use.why[1:]}." if use.why else _MADE
+        return Left(use, Reason.TEMPLATE, told, "Change it by hand, or where it is made.")
+    outside = f"leave it out with {_scan(use.path)}."
+    if _HELM.search(file.content):
+        return Left(
+            use, Reason.TEMPLATE, "It is a Helm template.", f"Change the version in the chart, or {outside}"
+        )
+    return Left(use, Reason.TEMPLATE, _MADE, f"Change the version there, or {outside}")
+
+
+def _scan(path: str) -> str:
+    """The key of the config file that leaves out the chart, or else the folder, or the file at the root."""
+    *folders, _ = path.split("/")
+    if _TEMPLATES in folders:
+        index = len(folders) - 1 - folders[::-1].index(_TEMPLATES)
+        folders = folders[:index] or folders[: index + 1]
+    pattern = posixpath.join(*folders, "**") if folders else path
+    return "`scan: ['**', '!{}']`".format(pattern.replace("'", "''"))
+
 
 _AS_TEXT = "It is part of a text: nothing applies it from here."
 _BY_SOPS = "The file is encrypted by SOPS, whose MAC covers this value."

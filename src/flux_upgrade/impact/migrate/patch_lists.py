@@ -16,10 +16,10 @@ import json
 from collections.abc import Iterator
 from itertools import pairwise
 
-from flux_upgrade.kinds.formats.yaml_places import Object, Step
+from flux_upgrade.impact.migrate.entries import Entry, Page, Unsafe, field, in_flow, without
 from flux_upgrade.manifests.nodes import MappingNode, Node, SequenceNode, construct
-from flux_upgrade.migration.entries import Entry, Page, Unsafe, field, in_flow, without
-from flux_upgrade.textedit import Replacement
+from flux_upgrade.model.text_edit import Replacement
+from flux_upgrade.pins.formats.yaml_places import Object, Step
 
 _STRATEGIC, _NEW, _JSON = "patchesStrategicMerge", "patches", "patchesJson6902"
 _ORDER = (_STRATEGIC, _NEW, _JSON)

@@ -6,12 +6,12 @@ import posixpath
 from collections.abc import Iterator
 from functools import cached_property
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds.formats.kustomize_files import NAMES, is_kustomization
-from flux_upgrade.kinds.formats.yaml_places import Object, is_variable, readable
-from flux_upgrade.ports import Tree
-from flux_upgrade.resources.scan import files
-from flux_upgrade.resources.use import Place, Use
+from flux_upgrade.impact.api_uses.flux_file import Place, Use
+from flux_upgrade.impact.api_uses.scan import files
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.ports import Tree
+from flux_upgrade.pins.formats.kustomize_files import NAMES, is_kustomization
+from flux_upgrade.pins.formats.yaml_places import Object, is_variable, readable
 
 _TAKEN = ("resources", "bases", "components")
 _PATCHES = (("patches", ("path",)), ("patchesJson6902", ("path",)), ("patchesStrategicMerge", ()))

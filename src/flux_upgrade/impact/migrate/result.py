@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from flux_upgrade.resources.use import Use
-from flux_upgrade.textedit import Replacement, edited
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.impact.api_uses.flux_file import Use
+from flux_upgrade.model.text_edit import Replacement, edited
+from flux_upgrade.model.values import NamedTuple
 
 
 class Reason(StrEnum):

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from flux_upgrade.kinds.formats.yaml_places import Object
-from flux_upgrade.migration.entries import as_item, without
-from flux_upgrade.migration.patch_lists import merged
-from flux_upgrade.migration.schema import Path
-from flux_upgrade.textedit import Replacement
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.impact.migrate.entries import as_item, without
+from flux_upgrade.impact.migrate.patch_lists import merged
+from flux_upgrade.impact.migrate.schema import Path
+from flux_upgrade.model.text_edit import Replacement
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.yaml_places import Object
 
 _KUSTOMIZE_1_0 = "https://github.com/fluxcd/kustomize-controller/blob/v1.0.0-rc.1/CHANGELOG.md"
 _SOURCE_1_0 = "https://github.com/fluxcd/source-controller/blob/v1.0.0-rc.1/CHANGELOG.md"

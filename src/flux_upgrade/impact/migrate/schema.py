@@ -13,8 +13,8 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
-from flux_upgrade.kinds.formats.yaml_places import is_variable
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.yaml_places import is_variable
 
 Path = tuple[str | int, ...]
 Schema = Mapping[str, Any]

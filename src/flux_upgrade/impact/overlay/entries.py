@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from flux_upgrade.errors import Unreadable
+from flux_upgrade.impact.overlay import patches
+from flux_upgrade.impact.overlay.kustomization import Kustomization
+from flux_upgrade.impact.overlay.names import Affix, Marks, Namespace
+from flux_upgrade.impact.overlay.overrides import Images, Replicas
+from flux_upgrade.impact.overlay.patches import Text
+from flux_upgrade.impact.overlay.replacements import Replacement, Variable
+from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
+from flux_upgrade.impact.overlay.selectors import Selector
+from flux_upgrade.impact.overlay.steps import Place, Step
 from flux_upgrade.manifests.nodes import SequenceNode, compose, construct
-from flux_upgrade.overlay import patches
-from flux_upgrade.overlay.faults import CannotBuild, CannotTell
-from flux_upgrade.overlay.kustomization import Kustomization
-from flux_upgrade.overlay.names import Affix, Marks, Namespace
-from flux_upgrade.overlay.overrides import Images, Replicas
-from flux_upgrade.overlay.patches import Text
-from flux_upgrade.overlay.replacements import Replacement, Variable
-from flux_upgrade.overlay.selectors import Selector
-from flux_upgrade.overlay.steps import Place, Step
-from flux_upgrade.textedit import decoded
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.model.values import NamedTuple
 
 _NOT_TOLD = ("transformers", "validators", "configurations", "openapi", "generators", "helmCharts")
 """What these do is not worked out here."""

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.overlay import entries, kustomization
-from flux_upgrade.overlay.entries import Trouble
-from flux_upgrade.overlay.faults import CannotBuild, CannotTell
-from flux_upgrade.overlay.items import Id, Item, Items, items_of
-from flux_upgrade.overlay.judging import at, faulty, judge
-from flux_upgrade.overlay.kustomization import Kustomization
-from flux_upgrade.overlay.steps import Outcome, Place, Step
-from flux_upgrade.overlay.values import Finding
-from flux_upgrade.ports import Tree
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.impact.overlay import entries, kustomization
+from flux_upgrade.impact.overlay.entries import Trouble
+from flux_upgrade.impact.overlay.items import Id, Item, Items, items_of
+from flux_upgrade.impact.overlay.judging import at, faulty, judge
+from flux_upgrade.impact.overlay.kustomization import Kustomization
+from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell, Finding
+from flux_upgrade.impact.overlay.steps import Outcome, Place, Step
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.values import NamedTuple
 
 _DEEPEST = 20
 """Kustomizations below each other."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from flux_upgrade.errors import Unreadable
 from flux_upgrade.manifests.documents import Document, parse
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.values import NamedTuple
 
 _API_VERSION = re.compile(r"^apiVersion:[ \t]*[\"']?([^\s\"'#]+)", re.MULTILINE)
 # kyaml openapi/openapi.go: precomputedIsNamespaceScoped; whatever it does not know counts as namespaced.

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from flux_upgrade.overlay.faults import CannotBuild
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.impact.overlay.result import CannotBuild
+from flux_upgrade.model.values import NamedTuple
 
 _INDEX = re.compile(r"[+-]?\d{1,9}")
 _NOTHING: Any = object()

@@ -6,18 +6,17 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from flux_upgrade.impact.overlay.items import Item
+from flux_upgrade.impact.overlay.json_patch import Landing
+from flux_upgrade.impact.overlay.overridden import UNNAMED, Kept, Pinned, kept_out, pinned
+from flux_upgrade.impact.overlay.overrides import Images
+from flux_upgrade.impact.overlay.patches import Json
+from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell, Finding, Verdict
+from flux_upgrade.impact.overlay.steps import Outcome, Place, Step, Touch
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.lists import labelled
 from flux_upgrade.manifests.nodes import SequenceNode, represent
-from flux_upgrade.markdown import counted, shortened
-from flux_upgrade.overlay.faults import CannotBuild, CannotTell
-from flux_upgrade.overlay.items import Item
-from flux_upgrade.overlay.json_patch import Landing
-from flux_upgrade.overlay.kept_out import UNNAMED, Kept, Pinned, kept_out, pinned
-from flux_upgrade.overlay.overrides import Images
-from flux_upgrade.overlay.patches import Json
-from flux_upgrade.overlay.steps import Outcome, Place, Step, Touch
-from flux_upgrade.overlay.values import Finding, Verdict
+from flux_upgrade.model.markdown import counted, shortened
 
 _NAMED = 3
 _LONGEST = 60

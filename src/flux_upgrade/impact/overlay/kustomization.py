@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds.formats.kustomize_files import NAMES, is_kustomization
-from flux_upgrade.kinds.formats.yaml_places import Object, objects
-from flux_upgrade.overlay.faults import CannotBuild, CannotTell
-from flux_upgrade.overlay.patches import Text
-from flux_upgrade.overlay.steps import Place
-from flux_upgrade.ports import Tree
-from flux_upgrade.textedit import decoded
+from flux_upgrade.impact.overlay.patches import Text
+from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
+from flux_upgrade.impact.overlay.steps import Place
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.pins.formats.kustomize_files import NAMES, is_kustomization
+from flux_upgrade.pins.formats.yaml_places import Object, objects
 
 TAKES_IN = ("resources", "bases", "components")
 """Its fields that name files and folders with objects."""

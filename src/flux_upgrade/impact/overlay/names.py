@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flux_upgrade.overlay.faults import CannotBuild
-from flux_upgrade.overlay.items import Item, Items
-from flux_upgrade.overlay.steps import Outcome, Place, mapping
+from flux_upgrade.impact.overlay.items import Item, Items
+from flux_upgrade.impact.overlay.result import CannotBuild
+from flux_upgrade.impact.overlay.steps import Outcome, Place, mapping
 
 _SAME_NAME = ("CustomResourceDefinition", "APIService", "Namespace")
 _WITH_PODS = ("Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "Job", "ReplicationController")

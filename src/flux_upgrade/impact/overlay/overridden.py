@@ -22,7 +22,7 @@ from flux_upgrade.manifests.nodes import (
     same,
 )
 from flux_upgrade.manifests.residue import Path, is_image, spelled
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.values import NamedTuple
 
 UNNAMED = "[{"
 """How the label of an item begins that is told by all that it holds."""

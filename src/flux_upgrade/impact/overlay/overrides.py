@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from flux_upgrade.impact.overlay.items import Id, Item, Items
+from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
+from flux_upgrade.impact.overlay.steps import Outcome, Place, Touch, each_of, mapping, put
 from flux_upgrade.manifests.images import Image
-from flux_upgrade.overlay.faults import CannotBuild, CannotTell
-from flux_upgrade.overlay.items import Id, Item, Items
-from flux_upgrade.overlay.steps import Outcome, Place, Touch, each_of, mapping, put
 
 CONTAINERS = ("containers", "initContainers")
 _BEHIND = r"(:[a-zA-Z0-9_.{}-]*)?(@sha256:[a-zA-Z0-9_.{}-]*)?"

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds.formats.yaml_places import Broken, objects
+from flux_upgrade.impact.overlay import json_patch, strategic
+from flux_upgrade.impact.overlay.items import Id, Item, Items, found, id_of
+from flux_upgrade.impact.overlay.json_patch import Operation
+from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
+from flux_upgrade.impact.overlay.selectors import Selector
+from flux_upgrade.impact.overlay.steps import Outcome, Place, Touch, each_of, mapping, put
 from flux_upgrade.manifests.lists import child
 from flux_upgrade.manifests.nodes import MappingNode, Node, SequenceNode, compose, construct
-from flux_upgrade.overlay import json_patch, strategic
-from flux_upgrade.overlay.faults import CannotBuild, CannotTell
-from flux_upgrade.overlay.items import Id, Item, Items, found, id_of
-from flux_upgrade.overlay.json_patch import Operation
-from flux_upgrade.overlay.selectors import Selector
-from flux_upgrade.overlay.steps import Outcome, Place, Touch, each_of, mapping, put
-from flux_upgrade.textedit import decoded, line_of
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.text_edit import decoded, line_of
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.yaml_places import Broken, objects
 
 _MARK = "internal.config.kubernetes.io/previousNames"
 

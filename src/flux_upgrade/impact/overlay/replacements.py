@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from flux_upgrade.overlay.faults import CannotBuild, CannotTell
-from flux_upgrade.overlay.items import Id, Item, Items
-from flux_upgrade.overlay.selectors import Selector, exact, refers_to
-from flux_upgrade.overlay.steps import Outcome, Place, Touch, each_of, mapping, put
+from flux_upgrade.impact.overlay.items import Id, Item, Items
+from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
+from flux_upgrade.impact.overlay.selectors import Selector, exact, refers_to
+from flux_upgrade.impact.overlay.steps import Outcome, Place, Touch, each_of, mapping, put
 
 _NAME = "metadata.name"
 _STEP = re.compile(r"\[([^\[\]]*)\]|((?:\\.|[^.\[\]\\])+)|\.")

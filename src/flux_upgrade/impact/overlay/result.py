@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from flux_upgrade.manifests.changes.values import Changes
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.impact.diff.changes import Changes
+from flux_upgrade.model.values import NamedTuple
 
 
 class Verdict(StrEnum):
@@ -67,3 +67,22 @@ class Overlay(NamedTuple):
     """Why it was not built although there is a program; empty where it was, or nothing had to be."""
     built: Changes | None = None
     """What changes in the result of the build; None where it was not built."""
+
+
+class CannotBuild(Exception):
+    """kustomize would end with an error; the message is what is wrong, a sentence without markup."""
+
+    def __init__(self, message: str, line: int = 0, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+        """1-based, in the file of the step; 0: that of the step itself."""
+        self.hint = hint
+
+
+class CannotTell(Exception):
+    """What kustomize would do is not known here; the message says why."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message

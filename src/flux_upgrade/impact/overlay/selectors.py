@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from flux_upgrade.overlay.faults import CannotBuild, CannotTell
-from flux_upgrade.overlay.items import Id, Item, Items
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.impact.overlay.items import Id, Item, Items
+from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
+from flux_upgrade.model.values import NamedTuple
 
 _FIELDS = ("group", "version", "kind", "namespace", "name")
 # What Go's regular expressions have and Python's have not, or read otherwise.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from flux_upgrade.overlay.faults import CannotBuild, CannotTell
-from flux_upgrade.overlay.items import Item, Items
-from flux_upgrade.overlay.json_patch import Landing
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.impact.overlay.items import Item, Items
+from flux_upgrade.impact.overlay.json_patch import Landing
+from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
+from flux_upgrade.model.values import NamedTuple
 
 
 class Place(NamedTuple):

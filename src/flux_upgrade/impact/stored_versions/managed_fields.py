@@ -8,41 +8,12 @@ group/version`. `flux migrate` moves the entries to the stored version, those of
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from enum import StrEnum
 
+from flux_upgrade.impact.impact import Evidence, Managed
+from flux_upgrade.impact.stored_versions.refused import cli_for
 from flux_upgrade.manifests.crds import Served
-from flux_upgrade.ports import Mentions
-from flux_upgrade.stored.refused import cli_for
-from flux_upgrade.values import NamedTuple
-
-
-class Evidence(StrEnum):
-    """How it is known that objects may have been written in a version that the target drops."""
-
-    USED = "used"
-    """A manifest of the repository names it now."""
-    MIGRATED = "migrated"
-    """A merged pull request moved manifests away from it."""
-    HISTORY = "history"
-    """A manifest named it in an earlier commit."""
-    UNKNOWN = "unknown"
-    """The history cannot be searched, so that it cannot be ruled out."""
-
-
-class Managed(NamedTuple):
-    """That `flux migrate` has to run, and when."""
-
-    versions: tuple[str, ...]
-    """``helm.toolkit.fluxcd.io/v2beta1``; those in use, else all that the target drops. Sorted."""
-    evidence: Evidence
-    detail: str
-    """A path of the HISTORY; why it is UNKNOWN."""
-    cli: str
-    """The minor of the Flux CLI to run it with."""
-    is_after: bool
-    """Whether it runs right after the merge: before, manifests in Git would bring the old version back."""
-    is_done: bool = False
-    """Whether people said that it ran."""
+from flux_upgrade.model.ports import Mentions
+from flux_upgrade.model.values import NamedTuple
 
 
 class Asked(NamedTuple):

@@ -10,10 +10,10 @@ import hashlib
 import json
 from collections.abc import Iterable
 
-from flux_upgrade.stored.refused import weighed
-from flux_upgrade.stored.values import Ran, Refused, Stored
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import is_tag, precedence
+from flux_upgrade.impact.impact import Ran, Refused, Stored
+from flux_upgrade.impact.stored_versions.refused import weighed
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import is_tag, precedence
 
 _FIELDS = (str, str, str, str, str)
 

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from typing import BinaryIO
 
-from flux_upgrade.artifact import tar
-from flux_upgrade.artifact.manifest import Descriptor
-from flux_upgrade.artifact.refusal import refused
-from flux_upgrade.artifact.tar import CHUNK, WHAT, Entry, Kind
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.oci import tar
+from flux_upgrade.model.oci.manifest import Descriptor
+from flux_upgrade.model.oci.reference import refused
+from flux_upgrade.model.oci.tar import CHUNK, WHAT, Entry, Kind
+from flux_upgrade.model.values import NamedTuple
 
 MAX_UNCOMPRESSED = 4 * 1024 * 1024 * 1024
 """Bytes. Flux itself extracts 100 MiB unless it is told otherwise (fluxcd/pkg/tar, untar.go)."""

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 
-from flux_upgrade.artifact.refusal import refused
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.oci.reference import refused
+from flux_upgrade.model.values import NamedTuple
 
 MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
 CONFIG_TYPE = "application/vnd.cncf.flux.config.v1+json"

@@ -12,8 +12,8 @@ import struct
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 
-from flux_upgrade.artifact.tar import BLOCK, padding
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.oci.tar import BLOCK, padding
+from flux_upgrade.model.values import NamedTuple
 
 LONGEST = 100
 """Characters of a path in a header."""

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-from flux_upgrade.artifact import SCHEME
-from flux_upgrade.errors import UsageError
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import UntrustedArchive, UsageError
+from flux_upgrade.model.oci import SCHEME
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import is_tag
+
+_DOCKER_HUB = "docker.io/"
+
+
+def with_host(repository: str) -> str:
+    """What a name without a host means to container tools: Docker Hub."""
+    first = repository.partition("/")[0]
+    has_host = "." in first or ":" in first or first == "localhost"
+    return repository if has_host else _DOCKER_HUB + repository
+
 
 # github.com/distribution/reference, regexp.go.
 _PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
@@ -51,3 +63,96 @@ def parse_address(text: str) -> Address:
         # It is not shown: what makes it unusable may be a password in it.
         raise UsageError("the address of the artifact cannot be used", hint=_EXAMPLE)
     return Address(found["host"], found["path"], found["tag"] or "", found["digest"] or "")
+
+
+_HEX = 12
+_LONGEST = 128
+"""Characters of a tag: OCI Distribution Specification 1.1, "Pulling manifests"."""
+_LONGEST_VERSION = "v999.999.999"
+_DIGEST = rf"[0-9a-f]{{{_HEX}}}"
+_IMMUTABLE = re.compile(rf"(?P<version>v[0-9].*?)-{_DIGEST}(?:-{_DIGEST})?")
+_NOTE = re.compile(rf".+\.(?:before-{_DIGEST}|rejected-(?:v[0-9].*|{_DIGEST}))")
+
+
+def immutable(version: str, diff_id: str) -> str:
+    """``v2.9.4-0123456789ab``: a release of Flux, and the digest of the uncompressed layer with it."""
+    # A tag cannot hold the plus sign of build metadata.
+    return f"{version.replace('+', '_')}-{_short(diff_id)}"
+
+
+def another(tag: str, digest: str) -> str:
+    """``v2.9.4-0123456789ab-ba9876543210``: the same content beside other layers or annotations.
+
+    ``tag``: as ``immutable`` gives it; ``digest``: of what is different.
+    """
+    return f"{tag}-{_short(digest)}"
+
+
+def version_of(tag: str) -> str:
+    """The release of Flux in a tag that ``immutable`` gives; empty for any other."""
+    found = _IMMUTABLE.fullmatch(tag)
+    version = found["version"].replace("_", "+") if found is not None else ""
+    return version if is_tag(version) else ""
+
+
+def is_immutable(tag: str) -> bool:
+    """Whether a tag is one that ``immutable`` gives."""
+    return bool(version_of(tag))
+
+
+def is_ours(tag: str) -> bool:
+    """Whether a tag is one of those that no cluster follows."""
+    return is_immutable(tag) or _NOTE.fullmatch(tag) is not None
+
+
+def before(tag: str, digest: str) -> str:
+    """The tag of what ``tag`` stood for before it was moved to ``digest``. Raises as ``require_short``."""
+    return _within(f"{tag}.before-{_short(digest)}", tag)
+
+
+def rejected(tag: str, version: str, digest: str = "") -> str:
+    """The tag of an artifact that ``tag`` was rolled back from; by its digest where no release is known."""
+    return _within(f"{tag}.rejected-{version.replace('+', '_') or _short(digest)}", tag)
+
+
+def rejected_versions(tags: Iterable[str], tag: str) -> tuple[str, ...]:
+    """The releases of Flux that ``tag`` was rolled back from."""
+    prefix = f"{tag}.rejected-"
+    versions = (each.removeprefix(prefix).replace("_", "+") for each in tags if each.startswith(prefix))
+    return tuple(filter(is_tag, versions))
+
+
+def require_short(tag: str) -> None:
+    """Raise UsageError for a tag that ours could not be named after."""
+    before(tag, "0" * _HEX)
+    rejected(tag, _LONGEST_VERSION)
+
+
+def _short(digest: str) -> str:
+    return digest.removeprefix("sha256:")[:_HEX]
+
+
+def _within(name: str, tag: str) -> str:
+    if len(name) > _LONGEST:
+        raise UsageError(
+            f"the tag {tag} is too long: no tag can be named after it",
+            hint="promote a tag of at most 100 characters",
+        )
+    return name
+
+
+_LONGEST_SHOWN = 200
+"""Characters of what is shown of somebody else's text."""
+
+
+def refused(what: str, why: str) -> UntrustedArchive:
+    """The error for a part of an artifact; ``what`` names it. Either may hold text from the artifact."""
+    return UntrustedArchive(
+        f"{_shown(what)} cannot be trusted: {_shown(why)}",
+        hint="nothing was pushed; look at what `flux pull artifact` makes of it, or push it anew",
+    )
+
+
+def _shown(text: str) -> str:
+    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return escaped if len(escaped) <= _LONGEST_SHOWN else f"{escaped[: _LONGEST_SHOWN - 1]}…"

@@ -14,11 +14,13 @@ from __future__ import annotations
 import io
 import tarfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import BinaryIO
 
-from flux_upgrade.artifact.refusal import refused
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import WriteFailed
+from flux_upgrade.model.oci.reference import refused
+from flux_upgrade.model.values import NamedTuple
 
 WHAT = "the artifact's layer"
 BLOCK = 512
@@ -191,3 +193,15 @@ def _kind(member: tarfile.TarInfo) -> Kind:
         return Kind.FILE
     kinds = {tarfile.DIRTYPE: Kind.FOLDER, tarfile.SYMTYPE: Kind.LINK, tarfile.LNKTYPE: Kind.HARD_LINK}
     return kinds.get(member.type, Kind.OTHER)
+
+
+@contextmanager
+def room() -> Iterator[None]:
+    """Around whatever writes one: raises WriteFailed where that fails."""
+    try:
+        yield
+    except OSError as error:
+        raise WriteFailed(
+            f"a temporary file for the artifact cannot be written: {error.strerror}",
+            hint="make room in the folder for temporary files, or name another one with TMPDIR",
+        ) from error

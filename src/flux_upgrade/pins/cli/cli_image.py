@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.errors import ReleaseNotFound, UnsupportedPin
-from flux_upgrade.kinds.formats.dockerfile import Dockerfile
-from flux_upgrade.kinds.formats.image_places import loose, references
-from flux_upgrade.kinds.formats.image_reference import Reference, reference_of, told_of
-from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
-from flux_upgrade.kinds.formats.yaml_places import Broken, objects
-from flux_upgrade.kinds.parts.cli_versions import base_name, cli_pin, of_script, respelled, unknown
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile
-from flux_upgrade.kinds.world import World
-from flux_upgrade.textedit import decoded
+from flux_upgrade.model.errors import ReleaseNotFound, UnsupportedPin
+from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.pins.cli.cli_versions import base_name, cli_pin, of_script, respelled, unknown
+from flux_upgrade.pins.cli.dockerfile import Dockerfile
+from flux_upgrade.pins.cli.image_references import Reference, loose, reference_of, references, told_of
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.formats.kustomize_files import Kustomizations
+from flux_upgrade.pins.formats.yaml_places import Broken, objects
+from flux_upgrade.pins.pin import Pin, PinChange, SourceFile
 
 NAME = "cli-image"
 

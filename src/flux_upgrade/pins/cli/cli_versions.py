@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds.formats.yaml_places import Value
-from flux_upgrade.kinds.pin import Pin, Role, SourceFile, Standing
-from flux_upgrade.kinds.world import World
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import is_tag
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import is_tag
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.formats.yaml_places import Value
+from flux_upgrade.pins.pin import Pin, Role, SourceFile, Standing
 
 BY_HAND = "change it by hand"
 _ASKED = re.compile(r"FLUX_VERSION=[\"']?([^\s\"'|;&]+)")

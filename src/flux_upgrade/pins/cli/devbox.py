@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds.formats import ranges
-from flux_upgrade.kinds.formats.yaml_places import Object, Step, Value, readable
-from flux_upgrade.kinds.parts.cli_versions import (
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.pins.cli.cli_versions import (
     BY_HAND,
     Told,
     base_name,
@@ -18,8 +16,10 @@ from flux_upgrade.kinds.parts.cli_versions import (
     tag_of,
     unknown,
 )
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing
-from flux_upgrade.kinds.world import World
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, readable
+from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, Standing
 
 NAME = "devbox"
 _FILE, _LOCK, _PACKAGE = "devbox.json", "devbox.lock", "fluxcd"

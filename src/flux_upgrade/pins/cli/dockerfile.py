@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flux_upgrade.kinds.formats.yaml_places import Value
-from flux_upgrade.textedit import line_of
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.text_edit import line_of
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.yaml_places import Value
 
 _ESCAPE = re.compile(r"(?:\ufeff?#[ \t]*\w+=[^\n]*\n)*?\ufeff?#[ \t]*escape[ \t]*=[ \t]*`", re.IGNORECASE)
 _HEREDOC = re.compile(r"(?<=[ \t])\d*<<(-?)([\"']?)(\w+)\2(?=\s|\Z)")

@@ -11,12 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from flux_upgrade.errors import Unreadable, UnsupportedPin
-from flux_upgrade.kinds.formats import ranges
-from flux_upgrade.kinds.formats.mise_toml import Tool, is_flux, is_mise_file, locked, may_be_flux, tools
-from flux_upgrade.kinds.formats.toml_places import place_of as toml_place
-from flux_upgrade.kinds.formats.yaml_places import Object, Step, Value, is_variable, readable
-from flux_upgrade.kinds.parts.cli_versions import (
+from flux_upgrade.model.errors import Unreadable, UnsupportedPin
+from flux_upgrade.model.text_edit import decoded, line_of
+from flux_upgrade.pins.cli.cli_versions import (
     Told,
     base_name,
     cli_pin,
@@ -26,9 +23,12 @@ from flux_upgrade.kinds.parts.cli_versions import (
     tag_of,
     unknown,
 )
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing
-from flux_upgrade.kinds.world import World
-from flux_upgrade.textedit import decoded, line_of
+from flux_upgrade.pins.cli.toml_places import Tool, is_flux, is_mise_file, locked, may_be_flux, tools
+from flux_upgrade.pins.cli.toml_places import place_of as toml_place
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, is_variable, readable
+from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, Standing
 
 NAME = "tool-versions"
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.kinds.formats.yaml_places import Broken, Object, Step, Value, is_variable, objects
-from flux_upgrade.kinds.parts.cli_versions import (
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.cli.cli_versions import (
     BY_HAND,
     Told,
     base_name,
@@ -23,9 +23,9 @@ from flux_upgrade.kinds.parts.cli_versions import (
     tag_of,
     unknown,
 )
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing
-from flux_upgrade.kinds.world import World
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.formats.yaml_places import Broken, Object, Step, Value, is_variable, objects
+from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, Standing
 
 NAME = "workflow"
 

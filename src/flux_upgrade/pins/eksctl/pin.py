@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.errors import UnsupportedPin
-from flux_upgrade.kinds.formats.kustomize_patches import inline, operations, touches
-from flux_upgrade.kinds.formats.release_tag import folder_of, is_nothing, read
-from flux_upgrade.kinds.formats.template_lines import stated
-from flux_upgrade.kinds.formats.yaml_places import Broken, Object, Value, objects, readable
-from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
-from flux_upgrade.kinds.world import World
-from flux_upgrade.versions import Version
+from flux_upgrade.model.errors import UnsupportedPin
+from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
+from flux_upgrade.pins.formats.passages import stated
+from flux_upgrade.pins.formats.ranges import folder_of, is_nothing, read
+from flux_upgrade.pins.formats.yaml_places import Broken, Object, Value, objects, readable
+from flux_upgrade.pins.pin import Pin, PinChange, Role, SourceFile, Standing
 
 NAME = "eksctl"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flux_upgrade.kinds.formats.kustomize_patches import inline, operations, touches
-from flux_upgrade.kinds.formats.yaml_places import Broken, Object, Step, is_variable, readable
-from flux_upgrade.kinds.parts.flux_distribution import INLINE, INSTANCE, is_instance
-from flux_upgrade.kinds.pin import Pin, SourceFile, Standing
 from flux_upgrade.manifests.nodes import ScalarNode
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
+from flux_upgrade.pins.formats.yaml_places import Broken, Object, Step, is_variable, readable
+from flux_upgrade.pins.objects.flux_distribution import INLINE, INSTANCE, is_instance
+from flux_upgrade.pins.pin import Pin, SourceFile, Standing
 
 _FIELDS = ("version", "artifact")
 _PLACES = tuple((*above, "distribution", field) for above in (INSTANCE, INLINE) for field in _FIELDS)

@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
-from flux_upgrade.kinds.formats import ranges
-from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
-from flux_upgrade.kinds.formats.release_tag import is_nothing
-from flux_upgrade.kinds.formats.yaml_places import Broken, Object, as_number, is_variable, objects
-from flux_upgrade.kinds.parts import flux_instance_unknown as unknown
-from flux_upgrade.kinds.parts.flux_distribution import (
+from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.flux_instance import not_editable as unknown
+from flux_upgrade.pins.flux_instance.version_range import choice_of, moved_along
+from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.kustomize_files import Kustomizations
+from flux_upgrade.pins.formats.ranges import is_nothing
+from flux_upgrade.pins.formats.yaml_places import Broken, Object, as_number, is_variable, objects
+from flux_upgrade.pins.objects.flux_distribution import (
     CHART_RANGE,
     Distribution,
     Stated,
@@ -25,9 +27,7 @@ from flux_upgrade.kinds.parts.flux_distribution import (
     of_instance,
     of_release,
 )
-from flux_upgrade.kinds.parts.flux_instance_range import choice_of, moved_along
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing
-from flux_upgrade.kinds.world import World
+from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, Standing
 
 NAME = "flux-instance"
 

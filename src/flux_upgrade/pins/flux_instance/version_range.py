@@ -6,15 +6,22 @@ flux-operator internal/controller/fluxinstance_controller.go: it takes the manif
 
 from __future__ import annotations
 
-from flux_upgrade.errors import ReleaseNotFound, UnsupportedPin
-from flux_upgrade.kinds.formats import ranges
-from flux_upgrade.kinds.formats.release_tag import is_nothing
-from flux_upgrade.kinds.formats.yaml_places import is_variable
-from flux_upgrade.kinds.parts.flux_distribution import Distribution, Stated
-from flux_upgrade.kinds.parts.operator_artifact import Artifact, belongs, parsed, release_of, releases_in
-from flux_upgrade.kinds.parts.operator_release import is_release_of_manifests, lowest_with
-from flux_upgrade.kinds.world import World
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import ReleaseNotFound, UnsupportedPin
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.ranges import is_nothing
+from flux_upgrade.pins.formats.yaml_places import is_variable
+from flux_upgrade.pins.objects.flux_distribution import Distribution, Stated
+from flux_upgrade.pins.objects.operator_releases import (
+    Artifact,
+    belongs,
+    is_release_of_manifests,
+    lowest_with,
+    parsed,
+    release_of,
+    releases_in,
+)
 
 _CHARTS_OWN = Artifact("ghcr.io/controlplaneio-fluxcd/flux-operator-manifests", "latest", "")
 """controlplaneio-fluxcd/charts flux-instance, values.yaml."""

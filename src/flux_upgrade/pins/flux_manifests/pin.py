@@ -9,22 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.artifact.names import is_immutable
-from flux_upgrade.errors import UnsupportedPin
-from flux_upgrade.kinds.formats import ranges, template_lines
-from flux_upgrade.kinds.formats.yaml_places import Broken, Object, objects
-from flux_upgrade.kinds.parts import flux_manifests_contents as contents
-from flux_upgrade.kinds.parts.flux_distribution import of_instance as distribution_of
-from flux_upgrade.kinds.parts.flux_manifests_patches import of_flux_manifests, patches
-from flux_upgrade.kinds.parts.flux_manifests_reading import judged, lets_through
-from flux_upgrade.kinds.parts.flux_manifests_reference import (
+from flux_upgrade.model.errors import UnsupportedPin
+from flux_upgrade.model.oci.reference import is_immutable
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.flux_manifests import registry_contents as contents
+from flux_upgrade.pins.flux_manifests.registry_contents import judged, lets_through
+from flux_upgrade.pins.formats import passages, ranges
+from flux_upgrade.pins.formats.yaml_places import Broken, Object, objects
+from flux_upgrade.pins.objects.flux_distribution import of_instance as distribution_of
+from flux_upgrade.pins.objects.flux_manifests_patches import of_flux_manifests, patches
+from flux_upgrade.pins.objects.flux_manifests_reference import (
     Reference,
     not_served,
     of_instance,
     of_repository,
 )
-from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
-from flux_upgrade.kinds.world import World
+from flux_upgrade.pins.pin import Pin, PinChange, Role, SourceFile, Standing
 
 NAME = "flux-manifests"
 
@@ -116,7 +116,7 @@ def _in_object(file: SourceFile, each: Object, world: World) -> Iterator[Pin]:
         if found.tag is not None and is_immutable(found.tag.text):
             hint = f"flux-upgrade upgrade oci://{found.repository} promotes it"
             yield pin._replace(role=Role.NAMED, reason="it is an artifact of your own", hint=hint)
-        elif file.path.endswith(template_lines.ENDS):
+        elif file.path.endswith(passages.ENDS):
             yield pin._replace(reason="something else is made of this file", hint=_BY_HAND)
         elif each.text_at("kind") == "FluxInstance":
             folder = distribution_of(file, each).folder
@@ -152,7 +152,7 @@ def _in_template(file: SourceFile, broken: Broken) -> Iterator[Pin]:
     address = _URL_LINE.search(broken.text)
     if address is None or _KIND_LINE.search(broken.text) is None:
         return
-    stated = [(field, template_lines.stated(broken.text, "ref", field)) for field in _FIELDS]
+    stated = [(field, passages.stated(broken.text, "ref", field)) for field in _FIELDS]
     field, (line, written) = next(
         ((f"spec.ref.{field}", found) for field, found in stated if found),
         ("spec.url", (broken.text.count("\n", 0, address.end()) + 1, "")),

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from flux_upgrade.artifact.manifest import REVISION
-from flux_upgrade.errors import (
-    ReleaseNotFound,
-    SourceUnavailable,
-    UnsupportedPin,
-    UntrustedArchive,
-)
-from flux_upgrade.kinds.parts.flux_manifests_reference import Reference
-from flux_upgrade.kinds.world import World
-from flux_upgrade.versions import is_tag, precedence
+from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
+from flux_upgrade.model.oci.manifest import REVISION
+from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.yaml_places import Value, as_number, is_variable
+from flux_upgrade.pins.objects.flux_manifests_reference import Reference
+from flux_upgrade.pins.pin import Pin, Standing
 
 TROUBLE = (SourceUnavailable, UntrustedArchive)
 """``v2.9.4@sha1:…``; before Flux v0.40 ``v0.39.0/…`` (Flux RFC-0005)."""
@@ -117,3 +116,121 @@ def _components(tag: str, world: World) -> frozenset[str] | None:
 
 def _listed(names: list[str]) -> str:
     return ", ".join(names[:-1]) + (" and " if names[1:] else "") + names[-1]
+
+
+_LATEST = "latest"
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_LONGEST_FILTER = 100  # characters
+
+
+def judged(pin: Pin, found: Reference, world: World) -> Pin:
+    """The pin with its standing, its version, and why."""
+    if found.problem:
+        return _untold(pin, found.problem, found.remedy)
+    for value in found.deciding:
+        if value.reason:
+            return _untold(pin, value.reason, "write the version out where it stands")
+        if is_variable(value.text):
+            return _untold(
+                pin, "a variable stands for it", "change the version where the variable gets its value"
+            )
+    if found.digest is not None:
+        return _by_digest(pin, found, found.digest, world)
+    if found.semver is not None:
+        return _by_range(pin, found, found.semver, world)
+    return _by_tag(pin, found)
+
+
+def lets_through(pattern: str, tag: str) -> bool:
+    """Whether ``spec.ref.semverFilter`` does; False where it cannot be read."""
+    if not pattern:
+        return True
+    try:
+        return len(pattern) <= _LONGEST_FILTER and re.search(pattern, tag) is not None
+    except re.error:
+        return False
+
+
+def _by_tag(pin: Pin, found: Reference) -> Pin:
+    text = "" if found.tag is None else found.tag.text
+    if text in ("", _LATEST):
+        reason = "it follows the tag latest" if text else "it names no tag, and so follows the tag latest"
+        hint = "write the tag of a release, to have upgrades by pull request"
+        return pin._replace(standing=Standing.FLOATING, reason=reason, hint=hint)
+    return _located(pin, found, _release(text), f"the tag {text} is no release of Flux")
+
+
+def _by_digest(pin: Pin, found: Reference, digest: Value, world: World) -> Pin:
+    if _DIGEST.fullmatch(digest.text) is None:
+        return _untold(pin, f"{digest.text} is no digest", "write it as sha256: and 64 hexadecimal digits")
+    if found.semver is not None:
+        pin = pin._replace(remarks=(*pin.remarks, "spec.ref.semver has no effect beside spec.ref.digest"))
+    release = "" if found.tag is None else _release(found.tag.text)
+    if release or is_variable(found.repository):
+        return _located(pin, found, release, "the digest is of a registry that cannot be told")
+    return _asked(pin, found, digest.text, world)
+
+
+def _asked(pin: Pin, found: Reference, digest: str, world: World) -> Pin:
+    """Of a digest that is said to be no release: the artifact's own word."""
+    try:
+        told = release_of(found.repository, digest, world)
+    except TROUBLE as error:
+        return _untold(pin, f"which release the digest is could not be asked: {error.message}", error.hint)
+    if not told:
+        why = "the artifact with that digest does not say which release of Flux it is"
+        if told is None:
+            why = f"{found.repository} holds no artifact with that digest"
+        return _untold(pin, why, "write the tag of the release beside the digest it has")
+    if found.tag is not None:
+        why = f"the tag {found.tag.text} beside the digest is no release of Flux"
+        return _untold(pin, why, f"write {told} there, of which the digest is")._replace(version=told)
+    return pin._replace(standing=Standing.EXACT, version=told)
+
+
+def _by_range(pin: Pin, found: Reference, value: Value, world: World) -> Pin:
+    if found.tag is not None:
+        pin = pin._replace(remarks=(*pin.remarks, "spec.ref.tag has no effect beside spec.ref.semver"))
+    if ranges.is_exact(value.text):
+        return _located(pin, found, _release(value.text.lstrip("=v")), f"{value.text} is no release of Flux")
+    number = as_number(value, pin.content)
+    if number or ranges.parsed(value.text) is None:
+        return _untold(pin, number or f"{value.text} is neither a version nor a range", "write it like 2.9.x")
+    try:
+        tags = [tag for tag in world.regenerator.stable_tags() if lets_through(found.filter, tag)]
+    except TROUBLE as error:
+        return _untold(pin, f"what the range comes to could not be asked: {error.message}", error.hint)
+    version = ranges.newest(value.text, tags)
+    if not version:
+        through = " that spec.ref.semverFilter lets through" if found.filter else ""
+        why = f"the range {value.text} admits no release of Flux{through}"
+        return _untold(pin, why, "write a range that admits one")
+    admits = f"{value.text} {'and spec.ref.semverFilter admit' if found.filter else 'admits'}"
+    by_itself = f"Flux takes each new release that {admits} by itself, without a pull request"
+    pin = _located(pin, found, version, "")
+    if pin.standing is Standing.UNKNOWN:
+        return pin
+    return pin._replace(standing=Standing.RANGE, remarks=(*pin.remarks, by_itself))
+
+
+def _located(pin: Pin, found: Reference, version: str, otherwise: str) -> Pin:
+    """EXACT, where there is a version and a registry to ask; ``otherwise``: why there is no version."""
+    if not version:
+        return _untold(pin, otherwise, "write the tag of a release, like v2.9.4")
+    if is_variable(found.repository):
+        why = "a variable stands for the registry, so that nothing can be looked up there"
+        return _untold(pin, why, "write the registry out, or change the version by hand")._replace(
+            version=version
+        )
+    return pin._replace(standing=Standing.EXACT, version=version)
+
+
+def _release(text: str) -> str:
+    """The release that a tag names, with or without its ``v``; empty where it names none."""
+    tag = text if text.startswith("v") else f"v{text}"
+    # No tag in a registry has a plus sign.
+    return tag if is_tag(tag) and "+" not in tag else ""
+
+
+def _untold(pin: Pin, reason: str, hint: str) -> Pin:
+    return pin._replace(standing=Standing.UNKNOWN, reason=reason, hint=hint)

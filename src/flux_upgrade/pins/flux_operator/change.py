@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flux_upgrade.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
-from flux_upgrade.kinds.formats import ranges
-from flux_upgrade.kinds.formats.image_reference import with_host
-from flux_upgrade.kinds.formats.yaml_places import is_variable
-from flux_upgrade.kinds.parts.flux_operator_places import Place
-from flux_upgrade.kinds.parts.operator_artifact import Artifact, releases_in
-from flux_upgrade.kinds.parts.operator_release import highest, lowest_with, releases
-from flux_upgrade.kinds.pin import Pin, PinChange, Standing
-from flux_upgrade.kinds.world import World
-from flux_upgrade.versions import precedence
+from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
+from flux_upgrade.model.oci.reference import with_host
+from flux_upgrade.model.versions import precedence
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.flux_operator.places import Place
+from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.yaml_places import is_variable
+from flux_upgrade.pins.objects.operator_releases import Artifact, highest, lowest_with, releases, releases_in
+from flux_upgrade.pins.pin import Pin, PinChange, Standing
 
 NEWEST = ("", "latest", "main")
 """What stands where nothing is pinned."""

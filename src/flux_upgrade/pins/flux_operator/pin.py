@@ -7,22 +7,70 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.errors import UnsupportedPin
-from flux_upgrade.kinds.formats import ranges
-from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
-from flux_upgrade.kinds.formats.yaml_places import is_variable, readable
-from flux_upgrade.kinds.parts import flux_operator_moves as moves
-from flux_upgrade.kinds.parts.flux_distribution import (
+from flux_upgrade.model.errors import UnsupportedPin
+from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.flux_operator import change as moves
+from flux_upgrade.pins.flux_operator.places import OPERATOR, Place, artifact, image, images, override, places
+from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.kustomize_files import Kustomizations
+from flux_upgrade.pins.formats.kustomize_patches import Text, inline, operations
+from flux_upgrade.pins.formats.yaml_places import Object, Value, is_variable, readable
+from flux_upgrade.pins.objects import chart_patches
+from flux_upgrade.pins.objects.chart_place import Files, Source
+from flux_upgrade.pins.objects.chart_place import Place as Chart
+from flux_upgrade.pins.objects.flux_distribution import (
     chart_repositories,
     is_instance,
     is_release,
     of_instance,
     of_release,
 )
-from flux_upgrade.kinds.parts.flux_operator_patches import Patched, patches
-from flux_upgrade.kinds.parts.flux_operator_places import Place, artifact, override, places
-from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
-from flux_upgrade.kinds.world import World
+from flux_upgrade.pins.objects.operator_releases import last
+from flux_upgrade.pins.pin import Pin, PinChange, Role, SourceFile, Standing
+
+_OF_CHARTS = ("HelmRelease", "HelmChart", "OCIRepository")
+
+
+class Patched(NamedTuple):
+    """Of a pin, wherever that stands."""
+
+    file: SourceFile
+    line: int
+    """1-based, in the file."""
+    where: str
+    written: str
+
+
+def patches(files: Sequence[SourceFile], tree: Tree) -> Iterator[Patched]:
+    """Those of charts and manifests that are in ``files``, and of the operator's image."""
+    charts = [chart for file in files for each in readable(file.content) for chart in _charts(file, each)]
+    for found in chart_patches.Patches(Files(files), tree).of(charts):
+        yield Patched(found.file, found.line, found.where, found.written)
+    for file in files:
+        for each in readable(file.content):
+            for text in inline(each, file.content):
+                yield from _of_images(file, text)
+
+
+def _charts(file: SourceFile, each: Object) -> Iterator[Chart]:
+    kind, name = each.text_at("kind"), each.text_at("metadata", "name")
+    if kind in _OF_CHARTS:
+        for place in places(file, each):
+            yield Chart(file, place.line, place.where, Source(""), None, target=(kind, name))
+
+
+def _of_images(file: SourceFile, text: Text) -> Iterator[Patched]:
+    for inner in readable(text.content):
+        for place in images(inner):
+            yield Patched(file, text.before + place.line, f"patch of {place.where}", place.written)
+    for operation in operations(text.content):
+        value = Value(operation.text, 0, 0, operation.line)
+        found = image(value, f"JSON patch, {'.'.join(operation.path)}")
+        if found is not None and last(found.repository) == OPERATOR:
+            yield Patched(file, text.before + found.line, found.where, found.written)
+
 
 NAME = "flux-operator"
 # A HelmRelease of the chart flux-instance may have its values, and so the artifact, in another file.

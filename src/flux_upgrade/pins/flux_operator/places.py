@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.kinds.formats.kustomize_files import is_kustomization
-from flux_upgrade.kinds.formats.release_tag import is_nothing
-from flux_upgrade.kinds.formats.yaml_places import Object, Step, Value
-from flux_upgrade.kinds.parts.flux_distribution import Distribution
-from flux_upgrade.kinds.parts.operator_release import MANIFESTS, PUBLISHED, last
-from flux_upgrade.kinds.pin import SourceFile
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.kustomize_files import is_kustomization
+from flux_upgrade.pins.formats.ranges import is_nothing
+from flux_upgrade.pins.formats.yaml_places import Object, Step, Value
+from flux_upgrade.pins.objects.flux_distribution import Distribution
+from flux_upgrade.pins.objects.operator_releases import MANIFESTS, PUBLISHED, last
+from flux_upgrade.pins.pin import SourceFile
 
 OPERATOR = "flux-operator"
 _CHARTS: tuple[tuple[str, tuple[Step, ...], str], ...] = (

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 
-from flux_upgrade.errors import UnsupportedPin
-from flux_upgrade.kinds.formats.yaml_places import Value, is_variable
-from flux_upgrade.kinds.pin import Pin, PinChange, Role, Standing
-from flux_upgrade.textedit import Replacement
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import Version
+from flux_upgrade.model.errors import UnsupportedPin
+from flux_upgrade.model.text_edit import Replacement
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.formats.yaml_places import Value, is_variable
+from flux_upgrade.pins.pin import Pin, PinChange, Role, Standing
 
 GITHUB = ("github.com", "www.github.com", "ssh.github.com")
 REPOSITORY = "fluxcd/flux2"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.values import NamedTuple
 
 _TOKEN = re.compile(
     r"""(?P<comment>\#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z))

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds.formats.hcl import Attribute, Block
-from flux_upgrade.kinds.formats.yaml_places import Object, Step, objects
-from flux_upgrade.textedit import decoded, encoded
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.text_edit import decoded, encoded
+from flux_upgrade.pins.formats.hcl import Attribute, Block
+from flux_upgrade.pins.formats.yaml_places import Object, Step, objects
 
 _LABELS = {"resource": 2, "data": 2, "variable": 1, "provider": 1, "terraform": 0, "locals": 0}
 """How many labels the blocks of a type have: so many levels of the JSON are their names."""

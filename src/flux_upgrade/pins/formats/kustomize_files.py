@@ -5,12 +5,12 @@ from __future__ import annotations
 import posixpath
 from functools import cached_property
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds.formats.template_lines import ENDS
-from flux_upgrade.kinds.formats.yaml_places import Object, readable
-from flux_upgrade.kinds.pin import SourceFile
-from flux_upgrade.ports import Tree
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.passages import ENDS
+from flux_upgrade.pins.formats.yaml_places import Object, readable
+from flux_upgrade.pins.pin import SourceFile
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """kustomize api/konfig/general.go: RecognizedKustomizationFileNames."""

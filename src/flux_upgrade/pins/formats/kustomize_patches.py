@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds.formats.yaml_places import Object, Step, Value
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, compose
-from flux_upgrade.textedit import decoded
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.yaml_places import Object, Step, Value
 
 # kustomize api/types/kustomization.go; spec.patches is Flux's, spec.kustomize.patches flux-operator's.
 _LISTS: tuple[tuple[tuple[Step, ...], tuple[Step, ...]], ...] = (

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable
 
-from flux_upgrade.constraint import Constraint
-from flux_upgrade.errors import UnsupportedPin, UsageError
-from flux_upgrade.versions import Version, is_tag
+from flux_upgrade.model.errors import UnsupportedPin, UsageError
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Version, is_tag
+from flux_upgrade.pins.formats.yaml_places import Value, is_variable
+from flux_upgrade.pins.pin import Standing
+from flux_upgrade.policy.semver_range import Constraint
 
 _SERIES = re.compile(r"([~^]?)\s*(v?)(\d+)(?:\.(\d+)(?:\.(\d+|[xX*]))?)?")
 _EXACT = re.compile(r"=?v?\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?")
@@ -84,3 +88,48 @@ def _raised_wildcard(text: str, version: Version | None) -> str | None:
 def _gap(text: str, operator: str) -> str:
     after = text.strip().removeprefix(operator) if operator else ""
     return after[: len(after) - len(after.lstrip())]
+
+
+class Reading(NamedTuple):
+    """What a value says: fields of ``Pin``."""
+
+    standing: Standing
+    version: str = ""
+    reason: str = ""
+    hint: str = ""
+
+
+def read(value: Value, bare: str) -> Reading:
+    """``bare``: what comes of a version without its ``v``, a sentence without a full stop."""
+    if value.reason:
+        return Reading(Standing.UNKNOWN, reason=value.reason, hint="write the version out in this place")
+    if is_variable(value.text):
+        return Reading(
+            Standing.UNKNOWN,
+            reason="something else puts the version in here",
+            hint="change the version where it comes from",
+        )
+    if is_tag(value.text):
+        return Reading(Standing.EXACT, version=value.text)
+    if is_tag(f"v{value.text}"):
+        return Reading(Standing.UNKNOWN, reason=bare, hint=f"write v{value.text}")
+    return Reading(
+        Standing.UNKNOWN,
+        reason="it is not spelled as a release of Flux is",
+        hint="write the tag of a release: v, major, minor and patch",
+    )
+
+
+def is_nothing(value: Value | None) -> bool:
+    """Whether no value is given: the key is missing, empty or null."""
+    return value is None or (not value.reason and value.text in ("", "~", "null"))
+
+
+def folder_of(value: Value | None) -> str | None:
+    """A path below the repository's root, cleaned; empty for the root. None: it cannot be told."""
+    if value is None or value.reason or not value.text or is_variable(value.text):
+        return None
+    path = posixpath.normpath(value.text.lstrip("/"))
+    if path == ".." or path.startswith("../"):
+        return None
+    return "" if path == "." else path

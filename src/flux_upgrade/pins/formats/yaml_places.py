@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds.formats.passages import Passage, whole
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, compose, construct
-from flux_upgrade.textedit import Replacement, decoded
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.text_edit import Replacement, decoded
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.passages import Passage, whole
 
 _SEPARATOR = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _VARIABLE = re.compile(r"\$\{|\$\(|\{\{|<<|\{%|<%|@@|%\(|\$[A-Za-z_]")

@@ -5,10 +5,10 @@ gardener-extension-shoot-flux pkg/apis/flux/v1alpha1/types.go and defaults.go.
 
 from __future__ import annotations
 
-from flux_upgrade.kinds.formats.release_tag import folder_of
-from flux_upgrade.kinds.formats.yaml_places import Object, Step
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import Version
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.formats.ranges import folder_of
+from flux_upgrade.pins.formats.yaml_places import Object, Step
 
 _TEMPLATES: tuple[tuple[Step, ...], ...] = (
     ("source", "template"),
@@ -64,3 +64,30 @@ def folder(each: Object, config: tuple[Step, ...]) -> str | None:
     if kind == "OCIRepository" or each.has(*source, "ociRepository"):
         return None
     return folder_of(each.at(*config, "kustomization", "template", "spec", "path"))
+
+
+CONTROLLERS = (("core.gardener.cloud", "ControllerDeployment"), ("operator.gardener.cloud", "Extension"))
+"""Group and kind."""
+_NAME = "shoot-flux"
+_PLACES: tuple[tuple[Step, ...], ...] = (
+    ("helm", "ociRepository", "ref"),
+    ("helm", "ociRepository", "tag"),
+    ("helm", "ociRepository", "digest"),
+    ("helm", "values", "image"),
+    ("providerConfig", "values", "image", "tag"),
+    ("providerConfig", "values", "image"),
+    ("spec", "deployment", "extension", "helm", "ociRepository", "ref"),
+    ("spec", "deployment", "extension", "helm", "ociRepository", "tag"),
+    ("spec", "deployment", "extension", "helm", "ociRepository", "digest"),
+)
+"""Of a version: in ControllerDeployment v1 and v1beta1 and in the operator's Extension."""
+
+
+def version_place(each: Object) -> tuple[Step, ...] | None:
+    """Where the extension's version stands; None where there is none, or it is another extension's."""
+    name = each.text_at("metadata", "name")
+    for place in _PLACES:
+        version, repository = each.text_at(*place), each.text_at(*place[:-1], "repository")
+        if version and _NAME in f"{name} {repository} {version}":
+            return place
+    return None

@@ -8,22 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.errors import UnsupportedPin
-from flux_upgrade.kinds.formats.kustomize_patches import inline, operations, touches
-from flux_upgrade.kinds.formats.release_tag import is_nothing, read
-from flux_upgrade.kinds.formats.template_lines import stated
-from flux_upgrade.kinds.formats.yaml_places import Broken, Object, Step, Value, objects, readable
-from flux_upgrade.kinds.parts.gardener_controller import CONTROLLERS, version_place
-from flux_upgrade.kinds.parts.gardener_flux_config import (
+from flux_upgrade.model.errors import UnsupportedPin
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
+from flux_upgrade.pins.formats.passages import stated
+from flux_upgrade.pins.formats.ranges import is_nothing, read
+from flux_upgrade.pins.formats.yaml_places import Broken, Object, Step, Value, objects, readable
+from flux_upgrade.pins.gardener.flux_config import (
+    CONTROLLERS,
     OF_FIRST_GENERATION,
     Dropped,
     dropped,
     folder,
     refused,
+    version_place,
 )
-from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
-from flux_upgrade.kinds.world import World
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.pins.pin import Pin, PinChange, Role, SourceFile, Standing
 
 NAME = "gardener-shoot-flux"
 

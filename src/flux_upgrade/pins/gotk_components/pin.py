@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds.installation import Change, Installation
 from flux_upgrade.manifests.compare import controllers_of
 from flux_upgrade.manifests.documents import Document, Manifest, parse
 from flux_upgrade.manifests.images import Image
@@ -14,7 +12,9 @@ from flux_upgrade.manifests.infer import INSTANCE, PART_OF, deployments, flux_la
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Proof, Verdict, prove
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.ports import Tree
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.ports import Tree
+from flux_upgrade.pins.pin import Change, Installation
 
 NAME = "gotk-components"
 INSTALL = "install"

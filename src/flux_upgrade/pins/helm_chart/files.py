@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flux_upgrade.kinds.formats.yaml_places import Object, Step, is_variable, readable
-from flux_upgrade.kinds.parts.chart_place import (
+from flux_upgrade.model.ports import Tree
+from flux_upgrade.pins.formats.yaml_places import Object, Step, is_variable, readable
+from flux_upgrade.pins.objects.chart_place import (
     CHART,
     Files,
     Lock,
@@ -26,8 +27,7 @@ from flux_upgrade.kinds.parts.chart_place import (
     read,
     source_at,
 )
-from flux_upgrade.kinds.pin import SourceFile
-from flux_upgrade.ports import Tree
+from flux_upgrade.pins.pin import SourceFile
 
 _LOCKS = {"Chart.yaml": "Chart.lock", "requirements.yaml": "requirements.lock"}
 _CONTROL = re.compile(r"\{\{-?\s*(?:if|else|range|with|end|define|template|block)\b")

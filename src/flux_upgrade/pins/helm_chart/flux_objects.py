@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flux_upgrade.kinds.formats.ranges import is_exact
-from flux_upgrade.kinds.formats.yaml_places import Object, Step, is_variable
-from flux_upgrade.kinds.parts.chart_place import (
+from flux_upgrade.pins.formats.ranges import is_exact
+from flux_upgrade.pins.formats.yaml_places import Object, Step, is_variable
+from flux_upgrade.pins.objects.chart_place import (
     CHART,
+    HELM,
+    SOURCE,
+    VERSIONS,
     Files,
     Place,
     Source,
@@ -20,16 +23,8 @@ from flux_upgrade.kinds.parts.chart_place import (
     overridden,
     source_at,
 )
-from flux_upgrade.kinds.pin import SourceFile
+from flux_upgrade.pins.pin import SourceFile
 
-HELM = "helm.toolkit.fluxcd.io"
-SOURCE = "source.toolkit.fluxcd.io"
-VERSIONS: dict[str, tuple[tuple[Step, ...], ...]] = {
-    "HelmRelease": (("spec", "chart", "spec", "version"),),
-    "HelmChart": (("spec", "version"),),
-    "OCIRepository": (("spec", "ref", "semver"), ("spec", "ref", "tag"), ("spec", "ref", "digest")),
-}
-"""Where each kind says its version; of an OCIRepository's, the first that is there decides."""
 _PUBLISHED = "oci://ghcr.io/fluxcd-community/charts"
 _CHART_LAYER = "application/vnd.cncf.helm.chart.content"
 

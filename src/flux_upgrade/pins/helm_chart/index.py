@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from flux_upgrade.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
-from flux_upgrade.kinds.formats import ranges
-from flux_upgrade.kinds.parts.chart_place import CHART
-from flux_upgrade.ports import Charts
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import is_tag, precedence
+from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
+from flux_upgrade.model.ports import Charts
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.objects.chart_place import CHART
 
 _PREFIX = re.compile(r"=?\s*v?")
 

@@ -5,15 +5,112 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from flux_upgrade.errors import ReleaseNotFound, UnsupportedPin
-from flux_upgrade.kinds.formats import ranges
-from flux_upgrade.kinds.formats.yaml_places import Broken, Value
-from flux_upgrade.kinds.parts import chart_files, chart_flux, chart_index, chart_patches, chart_seen
-from flux_upgrade.kinds.parts.chart_place import CHART, Files, Lock, Place
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing
-from flux_upgrade.kinds.world import World
-from flux_upgrade.textedit import Replacement
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
+from flux_upgrade.model.text_edit import Replacement
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.yaml_places import Broken, Value, as_number, is_variable
+from flux_upgrade.pins.helm_chart import files as chart_files
+from flux_upgrade.pins.helm_chart import flux_objects
+from flux_upgrade.pins.helm_chart import index as chart_index
+from flux_upgrade.pins.objects import chart_patches
+from flux_upgrade.pins.objects.chart_place import CHART, Files, Lock, Place
+from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, Standing
+
+BY_HAND = "change it by hand"
+_NEWEST = ("", "*", "latest")
+
+
+class Seen(NamedTuple):
+    """What a place says today."""
+
+    standing: Standing
+    version: str = ""
+    reason: str = ""
+    hint: str = ""
+
+
+def seen(place: Place, index: chart_index.Index, world: World) -> Seen:
+    """What a place says, and which Flux that is."""
+    text = "" if place.version is None else place.version.text
+    trouble = _trouble(place, text)
+    if trouble is not None:
+        return trouble
+    locked = _locked(place, text)
+    if isinstance(locked, Seen):
+        return locked
+    if place.source.reason:
+        return _unknown(place.source.reason, place.source.hint)
+    if not locked and text in _NEWEST:
+        return Seen(Standing.FLOATING, reason="the newest version of the chart is taken, whichever it is")
+    answer = index.resolve(place.source.repository, locked or text)
+    if not answer.flux:
+        return _unknown(answer.reason, answer.hint)
+    is_exact = bool(locked) or ranges.is_exact(text)
+    problem = _mismatch(place, answer.chart, world) if is_exact else None
+    return problem or Seen(Standing.EXACT if is_exact else Standing.RANGE, answer.flux)
+
+
+def _trouble(place: Place, text: str) -> Seen | None:
+    """Why the place can neither be read nor changed safely."""
+    if is_variable(text):
+        return _unknown(
+            f"the version is a variable: {text}", "write it out, or upgrade it where the variable is set"
+        )
+    if place.trouble[0]:
+        return _unknown(*place.trouble)
+    return None if place.version is None else _spelling(place.version, place.file.content)
+
+
+def _spelling(version: Value, content: bytes) -> Seen | None:
+    text = version.text
+    if version.reason:
+        return _unknown(version.reason, "write the version out where it is used")
+    number = as_number(version, content)
+    if number:
+        return _unknown(number, "put the version in quotes")
+    if text not in _NEWEST and ranges.parsed(text) is None:
+        return _unknown(f"{text} is neither a version of a chart nor a range of them", BY_HAND)
+    return None
+
+
+def _locked(place: Place, text: str) -> str | Seen:
+    """The version of the chart that a lock file decides; empty where there is none."""
+    lock = place.lock
+    if lock is None or not lock.versions:
+        return ""
+    wanted = "*" if text in _NEWEST else text
+    able = [each for each in lock.versions if ranges.allows(wanted, chart_index.tag_of(each))]
+    if able:
+        return able[0]
+    return _unknown(
+        f"{lock.path} holds chart version {lock.versions[0]}, which is not what {text} asks for",
+        f"run `{lock.command}` first",
+    )
+
+
+def _mismatch(place: Place, chart: str, world: World) -> Seen | None:
+    """Whether a digest that stands beside the version is another's. It is what Flux goes by."""
+    if place.digest is None:
+        return None
+    try:
+        actual = world.artifacts.digest(
+            chart_index.oci_name(place.source.repository), chart_index.oci_tag(chart)
+        )
+    except (SourceUnavailable, UntrustedArchive) as error:
+        return _unknown(f"whether the digest is that of {chart} cannot be told: {error.message}", error.hint)
+    if actual == place.digest.text and not place.digest.reason:
+        return None
+    return _unknown(
+        f"the digest is not that of the tag {chart_index.oci_tag(chart)}, and Flux goes by the digest",
+        "state a tag and a digest that belong together",
+    )
+
+
+def _unknown(reason: str, hint: str) -> Seen:
+    return Seen(Standing.UNKNOWN, reason=reason, hint=hint)
+
 
 NAME = "helm-chart"
 
@@ -31,26 +128,24 @@ class _Details(NamedTuple):
     is_tag: bool
 
 
-_PATCHED = chart_seen.Seen(
+_PATCHED = Seen(
     Standing.UNKNOWN,
     reason="a kustomization takes the file for a patch of another pin",
-    hint=chart_seen.BY_HAND,
+    hint=BY_HAND,
 )
 
 
 def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
     """See ``PinKind``. Asks for the index of each repository that a version of the chart comes from."""
     known, index = Files(files), chart_index.Index(world.charts)
-    places = [*chart_flux.places(known), *chart_files.places(known, world.tree)]
+    places = [*flux_objects.places(known), *chart_files.places(known, world.tree)]
     pins = _broken(known)
     if places:
         patches = chart_patches.Patches(known, world.tree)
         pins += [
             _pin(
                 each,
-                _PATCHED
-                if each.file.path in world.kustomizations.patch_files
-                else chart_seen.seen(each, index, world),
+                _PATCHED if each.file.path in world.kustomizations.patch_files else seen(each, index, world),
             )
             for each in places
         ]
@@ -112,7 +207,7 @@ def _digest(world: World, details: _Details, chart: str) -> Replacement | None:
     return details.digest.replaced(digest)
 
 
-def _pin(place: Place, seen: chart_seen.Seen) -> Pin:
+def _pin(place: Place, seen: Seen) -> Pin:
     version, digest = place.version, place.digest
     written = "" if version is None else version.text
     return Pin(
@@ -131,7 +226,7 @@ def _pin(place: Place, seen: chart_seen.Seen) -> Pin:
     )
 
 
-def _about(place: Place, seen: chart_seen.Seen) -> Iterator[str]:
+def _about(place: Place, seen: Seen) -> Iterator[str]:
     if place.lock is not None and seen.standing is Standing.EXACT:
         yield f"{place.lock.path} holds the chart, too, and decides"
 
@@ -146,7 +241,7 @@ def _patch(each: chart_patches.Patch) -> Pin:
         each.written,
         Standing.UNKNOWN,
         reason=f"it is a patch: what stands there takes the place of what {each.of} states",
-        hint=chart_seen.BY_HAND,
+        hint=BY_HAND,
     )
 
 
@@ -162,7 +257,7 @@ def _broken(files: Files) -> list[Pin]:
             "",
             Standing.UNKNOWN,
             reason=f"the file is a template, or broken: {each.message}",
-            hint=chart_seen.BY_HAND,
+            hint=BY_HAND,
         )
         for file in files.naming_the_chart()
         for each in files.objects(file)

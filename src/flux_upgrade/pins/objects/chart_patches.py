@@ -8,15 +8,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.kinds.formats.kustomize_patches import operations, touches
-from flux_upgrade.kinds.formats.yaml_places import Object, Step, readable
-from flux_upgrade.kinds.parts.chart_flux import HELM, SOURCE, VERSIONS
-from flux_upgrade.kinds.parts.chart_place import Files, Place, folder_of, identity, joined, read
-from flux_upgrade.kinds.pin import SourceFile
 from flux_upgrade.manifests.nodes import ScalarNode
-from flux_upgrade.ports import Tree
-from flux_upgrade.textedit import decoded
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.kustomize_patches import operations, touches
+from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
+from flux_upgrade.pins.objects.chart_place import (
+    HELM,
+    SOURCE,
+    VERSIONS,
+    Files,
+    Place,
+    folder_of,
+    identity,
+    joined,
+    read,
+)
+from flux_upgrade.pins.pin import SourceFile
 
 _WHOLE: dict[str, tuple[Step, ...]] = {
     "HelmRelease": ("spec", "chart", "spec", "chart"),

@@ -5,11 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds.formats.yaml_places import Broken, Object, Step, Value, is_variable, objects, readable
-from flux_upgrade.kinds.pin import SourceFile
-from flux_upgrade.ports import Tree
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.yaml_places import (
+    Broken,
+    Object,
+    Step,
+    Value,
+    is_variable,
+    objects,
+    readable,
+)
+from flux_upgrade.pins.pin import SourceFile
+
+HELM = "helm.toolkit.fluxcd.io"
+SOURCE = "source.toolkit.fluxcd.io"
+VERSIONS: dict[str, tuple[tuple[Step, ...], ...]] = {
+    "HelmRelease": (("spec", "chart", "spec", "version"),),
+    "HelmChart": (("spec", "version"),),
+    "OCIRepository": (("spec", "ref", "semver"), ("spec", "ref", "tag"), ("spec", "ref", "digest")),
+}
+"""Where each kind says its version; of an OCIRepository's, the first that is there decides."""
+
 
 CHART = "flux2"
 """github.com/fluxcd-community/helm-charts has ``flux2-sync``, ``flux2-notification`` and

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from flux_upgrade.kinds.formats.kustomize_files import Kustomizations
-from flux_upgrade.kinds.formats.release_tag import folder_of, is_nothing
-from flux_upgrade.kinds.formats.yaml_places import Object, Step, Value, readable
-from flux_upgrade.kinds.pin import SourceFile
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.kustomize_files import Kustomizations
+from flux_upgrade.pins.formats.ranges import folder_of, is_nothing
+from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, readable
+from flux_upgrade.pins.pin import SourceFile
 
 CHART = "flux-instance"
 CHART_RANGE = "2.x"

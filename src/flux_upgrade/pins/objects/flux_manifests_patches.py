@@ -6,11 +6,11 @@ import posixpath
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from flux_upgrade.kinds.formats.kustomize_patches import Text, inline, operations, touches
-from flux_upgrade.kinds.formats.yaml_places import Object, Step, readable
-from flux_upgrade.kinds.parts.flux_manifests_reference import of_repository
-from flux_upgrade.kinds.pin import SourceFile
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.kustomize_patches import Text, inline, operations, touches
+from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
+from flux_upgrade.pins.objects.flux_manifests_reference import of_repository
+from flux_upgrade.pins.pin import SourceFile
 
 REPOSITORY = "OCIRepository"
 _FIELDS = (

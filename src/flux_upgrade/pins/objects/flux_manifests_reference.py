@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flux_upgrade.kinds.formats.yaml_places import Object, Step, Value
-from flux_upgrade.kinds.parts.flux_distribution import is_instance
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import precedence
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import precedence
+from flux_upgrade.pins.formats.yaml_places import Object, Step, Value
+from flux_upgrade.pins.objects.flux_distribution import is_instance
 
 _OURS = re.compile(r"oci://(?P<repository>.+/flux-manifests)/?(?P<rest>[:@].*)?")
 _PARTS = re.compile(r"(?P<tag>[^@]*)(?:@(?P<digest>.*))?")

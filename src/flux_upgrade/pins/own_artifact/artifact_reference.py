@@ -10,15 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flux_upgrade.artifact import SCHEME
-from flux_upgrade.artifact.address import Address
-from flux_upgrade.artifact.names import is_immutable
-from flux_upgrade.kinds.formats.template_lines import ENDS
-from flux_upgrade.kinds.formats.yaml_places import Broken, Object, Step, Value, is_variable
-from flux_upgrade.kinds.parts import flux_manifests_reference as parts
-from flux_upgrade.kinds.parts.flux_distribution import INLINE, INSTANCE, is_instance
-from flux_upgrade.kinds.pin import SourceFile
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.oci import SCHEME
+from flux_upgrade.model.oci.reference import Address, is_immutable
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.passages import ENDS
+from flux_upgrade.pins.formats.yaml_places import Broken, Object, Step, Value, is_variable
+from flux_upgrade.pins.objects import flux_manifests_reference as parts
+from flux_upgrade.pins.objects.flux_distribution import INLINE, INSTANCE, is_instance
+from flux_upgrade.pins.pin import SourceFile
 
 LATEST = "latest"
 """What Flux takes where no tag is named."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from flux_upgrade.artifact.address import Address
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds.formats.template_lines import ENDS
-from flux_upgrade.kinds.formats.yaml_places import Broken, objects
-from flux_upgrade.kinds.parts.artifact_reference import Reference, in_object, in_text
-from flux_upgrade.kinds.parts.flux_manifests_patches import Aim, Patch, patches
-from flux_upgrade.kinds.pin import SourceFile
-from flux_upgrade.ports import Tree
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.oci.reference import Address
+from flux_upgrade.model.ports import Tree
+from flux_upgrade.pins.formats.passages import ENDS
+from flux_upgrade.pins.formats.yaml_places import Broken, objects
+from flux_upgrade.pins.objects.flux_manifests_patches import Aim, Patch, patches
+from flux_upgrade.pins.own_artifact.artifact_reference import Reference, in_object, in_text
+from flux_upgrade.pins.pin import SourceFile
 
 SUFFIXES = (".yaml", ".yml", ".json", *ENDS)
 _MOST = 4 * 1024 * 1024

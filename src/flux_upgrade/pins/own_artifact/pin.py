@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from flux_upgrade.artifact.address import Address
-from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.errors import SourceUnavailable, UnsupportedPin, UntrustedArchive
-from flux_upgrade.kinds.own_artifacts import OwnArtifacts, Successor
-from flux_upgrade.kinds.parts.artifact_reference import Reference
-from flux_upgrade.kinds.parts.flux_manifests_reference import not_served
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing
-from flux_upgrade.kinds.world import World
+from flux_upgrade.model.errors import SourceUnavailable, UnsupportedPin, UntrustedArchive
+from flux_upgrade.model.oci.reference import Address
+from flux_upgrade.pins.context import OwnArtifacts, Successor, World
+from flux_upgrade.pins.objects.flux_manifests_reference import not_served
+from flux_upgrade.pins.own_artifact.artifact_reference import Reference
+from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, Standing
+from flux_upgrade.policy.decision import Hold, HoldReason
 
 NAME = "artifact"
 _SUSPENDED = "spec.suspend is set, so that Flux takes nothing new before it is resumed"

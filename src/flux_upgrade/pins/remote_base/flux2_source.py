@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from flux_upgrade.errors import SourceUnavailable, UnsupportedPin, UntrustedArchive
-from flux_upgrade.kinds.formats import ranges
-from flux_upgrade.kinds.formats.yaml_places import Broken, Object, Value, is_variable, objects, readable
-from flux_upgrade.kinds.parts.flux2_repository import (
+from flux_upgrade.model.errors import SourceUnavailable, UnsupportedPin, UntrustedArchive
+from flux_upgrade.model.text_edit import line_of
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.flux2_repository import (
     BY_HAND,
     COPY,
     TEMPLATE,
@@ -19,10 +21,8 @@ from flux_upgrade.kinds.parts.flux2_repository import (
     parse,
     pin_of,
 )
-from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
-from flux_upgrade.kinds.world import World
-from flux_upgrade.textedit import line_of
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.pins.formats.yaml_places import Broken, Object, Value, is_variable, objects, readable
+from flux_upgrade.pins.pin import Pin, PinChange, Role, SourceFile, Standing
 
 _SOURCE = "source.toolkit.fluxcd.io/"
 _KUSTOMIZE = "kustomize.toolkit.fluxcd.io/"

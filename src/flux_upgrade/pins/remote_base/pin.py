@@ -8,10 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.kinds.formats.kustomize_files import NAMES, TEMPLATES
-from flux_upgrade.kinds.formats.yaml_places import Broken, Object, Value, objects
-from flux_upgrade.kinds.parts import flux2_source
-from flux_upgrade.kinds.parts.flux2_repository import (
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.formats.flux2_repository import (
     BY_HAND,
     COPY,
     REWRITE,
@@ -23,8 +21,10 @@ from flux_upgrade.kinds.parts.flux2_repository import (
     parse,
     pin_of,
 )
-from flux_upgrade.kinds.pin import Pin, PinChange, Role, SourceFile, Standing
-from flux_upgrade.kinds.world import World
+from flux_upgrade.pins.formats.kustomize_files import NAMES, TEMPLATES
+from flux_upgrade.pins.formats.yaml_places import Broken, Object, Value, objects
+from flux_upgrade.pins.pin import Pin, PinChange, Role, SourceFile, Standing
+from flux_upgrade.pins.remote_base import flux2_source
 
 NAME = "kustomize-remote-base"
 """What kustomize looks for in a folder (``api/konfig/general.go``)."""

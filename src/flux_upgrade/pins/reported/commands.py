@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.errors import UnsupportedPin
-from flux_upgrade.kinds.parts.flux2_repository import judge, parse
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing, named
-from flux_upgrade.kinds.world import World
-from flux_upgrade.textedit import decoded, line_of
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import is_tag
+from flux_upgrade.model.errors import UnsupportedPin
+from flux_upgrade.model.text_edit import decoded, line_of
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import is_tag
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.formats.flux2_repository import judge, parse
+from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, Standing, named
 
 NAME = "commands"
 _YAML = (".yaml", ".yml")

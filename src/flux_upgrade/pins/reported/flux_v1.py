@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.errors import UnsupportedPin
-from flux_upgrade.kinds.formats.yaml_places import Object, Step, readable
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, named
-from flux_upgrade.kinds.world import World
-from flux_upgrade.textedit import decoded, line_of
+from flux_upgrade.model.errors import UnsupportedPin
+from flux_upgrade.model.text_edit import decoded, line_of
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
+from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, named
 
 NAME = "flux-v1"
 _MANIFESTS = (".yaml", ".yml")

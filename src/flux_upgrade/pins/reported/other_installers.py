@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from flux_upgrade.errors import Unreadable, UnsupportedPin
-from flux_upgrade.kinds.formats.yaml_places import Object, Step, readable
-from flux_upgrade.kinds.parts.flux2_repository import judge, parse
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing, named
-from flux_upgrade.kinds.world import World
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import Unreadable, UnsupportedPin
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.formats.flux2_repository import judge, parse
+from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
+from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, Standing, named
 
 NAME = "other-installers"
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.errors import UnsupportedPin
-from flux_upgrade.kinds.formats.kustomize_files import NAMES
-from flux_upgrade.kinds.formats.yaml_places import Object, Step, readable
-from flux_upgrade.kinds.parts.flux2_repository import GITHUB, parse
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, named
-from flux_upgrade.kinds.world import World
+from flux_upgrade.model.errors import UnsupportedPin
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.formats.flux2_repository import GITHUB, parse
+from flux_upgrade.pins.formats.kustomize_files import NAMES
+from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
+from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, named
 
 NAME = "single-controllers"
 

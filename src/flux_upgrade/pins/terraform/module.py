@@ -6,13 +6,13 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
-from flux_upgrade.errors import Unreadable
-from flux_upgrade.kinds.formats import hcl, hcl_json
-from flux_upgrade.kinds.formats.hcl import Attribute, Block
-from flux_upgrade.kinds.formats.yaml_places import is_variable
-from flux_upgrade.ports import Tree
-from flux_upgrade.textedit import decoded
-from flux_upgrade.values import NamedTuple
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats import hcl, hcl_json
+from flux_upgrade.pins.formats.hcl import Attribute, Block
+from flux_upgrade.pins.formats.yaml_places import is_variable
 
 RESOURCE = "flux_bootstrap_git"
 SUFFIXES = (".tf", ".tofu", ".tf.json", ".tofu.json")

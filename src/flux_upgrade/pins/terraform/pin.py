@@ -10,11 +10,15 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.errors import UnsupportedPin
-from flux_upgrade.kinds.formats.hcl import Attribute
-from flux_upgrade.kinds.formats.yaml_places import is_variable
-from flux_upgrade.kinds.parts import terraform_named, terraform_provider
-from flux_upgrade.kinds.parts.terraform_module import (
+from flux_upgrade.model.errors import UnsupportedPin
+from flux_upgrade.model.text_edit import Replacement, decoded, line_of
+from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.formats.hcl import Attribute
+from flux_upgrade.pins.formats.yaml_places import is_variable
+from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, Standing
+from flux_upgrade.pins.terraform import provider, reported
+from flux_upgrade.pins.terraform.module import (
     RESOURCE,
     Module,
     Place,
@@ -23,10 +27,6 @@ from flux_upgrade.kinds.parts.terraform_module import (
     module,
     one_line,
 )
-from flux_upgrade.kinds.pin import Pin, PinChange, SourceFile, Standing
-from flux_upgrade.kinds.world import World
-from flux_upgrade.textedit import Replacement, decoded, line_of
-from flux_upgrade.versions import Version
 
 NAME = "terraform"
 _DECIDING = {"version", "embedded_manifests"}
@@ -49,20 +49,20 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
                     modules[folder] = module(world.tree, folder)
                 yield from _pins(file, place, modules[folder])
             else:
-                yield from terraform_named.find(NAME, file, place, world)
+                yield from reported.find(NAME, file, place, world)
 
 
 def change(pin: Pin, target: str, world: World) -> PinChange:
     """Where the module's constraints admit the provider of the target's minor."""
     around = module(world.tree, posixpath.dirname(pin.path))
-    terraform_provider.check(around, target)
+    provider.check(around, target)
     if not isinstance(pin.details, int):
         raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} names no release")
     start = pin.details
     return PinChange(
         (Replacement(start, start + len(pin.version), pin.version, target),),
         target,
-        tuple(terraform_provider.remarks(around, target)),
+        tuple(provider.remarks(around, target)),
     )
 
 
@@ -159,7 +159,7 @@ def _stated(pin: Pin, version: Attribute, around: Module) -> Pin:
             reason="it is no release of Flux, or is spelled with escapes",
             hint=f'write a release, as in "v2.8.7", in {pin.path}:{version.line}',
         )
-    remarks = tuple(terraform_provider.mismatches(around, version.literal))
+    remarks = tuple(provider.mismatches(around, version.literal))
     return pin._replace(
         written=written,
         standing=Standing.EXACT,
@@ -170,14 +170,14 @@ def _stated(pin: Pin, version: Attribute, around: Module) -> Pin:
 
 
 def _floating(pin: Pin, at: Attribute | None, reason: str, around: Module) -> Pin:
-    given = ", ".join(f'{each.place} says "{each.text}"' for each in terraform_provider.constraints(around))
-    lock = terraform_provider.locked(around)
+    given = ", ".join(f'{each.place} says "{each.text}"' for each in provider.constraints(around))
+    lock = provider.locked(around)
     return pin._replace(
         line=pin.line if at is None else at.line,
         reason=reason,
         hint="raise the provider fluxcd/flux (1.9 is for Flux 2.9) and run terraform init -upgrade: "
         + (given or "no file of the folder says which one is used"),
-        remarks=() if lock is None else (f"{terraform_provider.chosen(lock)} as the provider",),
+        remarks=() if lock is None else (f"{provider.chosen(lock)} as the provider",),
     )
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flux_upgrade.errors import UnsupportedPin
-from flux_upgrade.kinds.formats.hcl import Attribute
-from flux_upgrade.kinds.parts.terraform_module import Module, is_flux_source
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import Version
+from flux_upgrade.model.errors import UnsupportedPin
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.formats.hcl import Attribute
+from flux_upgrade.pins.terraform.module import Module, is_flux_source
 
 _FLUX_MAJOR = 2
 # developer.hashicorp.com/terraform/language/expressions/version-constraints

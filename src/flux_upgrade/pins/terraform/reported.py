@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flux_upgrade.kinds.formats import ranges
-from flux_upgrade.kinds.formats.hcl import Attribute, Block
-from flux_upgrade.kinds.formats.yaml_places import is_variable
-from flux_upgrade.kinds.parts.terraform_module import Place, folder_of, one_line
-from flux_upgrade.kinds.pin import Pin, Role, SourceFile, Standing
-from flux_upgrade.kinds.world import World
-from flux_upgrade.versions import Version
+from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.context import World
+from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.hcl import Attribute, Block
+from flux_upgrade.pins.formats.yaml_places import is_variable
+from flux_upgrade.pins.pin import Pin, Role, SourceFile, Standing
+from flux_upgrade.pins.terraform.module import Place, folder_of, one_line
 
 _URL = re.compile(
     r"https://github\.com/fluxcd/flux2/releases/(?:latest/download|download/([^/]+))/install\.yaml"

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from flux_upgrade import markers
-from flux_upgrade.answers import APPROVED
-from flux_upgrade.markdown import bullets, code, counted, fold, numbered, plain
-from flux_upgrade.markers import State
-from flux_upgrade.proposal import Proposal, Surroundings
-from flux_upgrade.pull_request import facts, flux_migrate, meaning, migration
-from flux_upgrade.pull_request.headline import title
-from flux_upgrade.pull_request.notes import notes
-from flux_upgrade.pull_request.todo import things
-from flux_upgrade.pull_request.view import View
+from flux_upgrade.model import markers
+from flux_upgrade.model.markdown import bullets, code, counted, fold, numbered, plain
+from flux_upgrade.model.markers import State
+from flux_upgrade.planning.proposal import Proposal, Surroundings
+from flux_upgrade.policy.feedback import APPROVED
+from flux_upgrade.pullrequests.text import cluster_changes, flux_migrate, migration
+from flux_upgrade.pullrequests.text import proof as facts
+from flux_upgrade.pullrequests.text.checklist import things
+from flux_upgrade.pullrequests.text.commit import title
+from flux_upgrade.pullrequests.text.notes import notes
+from flux_upgrade.pullrequests.text.view import View
 
 _SPARE = 32
 """One part in so many of the limit is left to people, and to the line that says why it was closed."""
@@ -70,7 +71,7 @@ def _issue(view: View) -> tuple[list[str], list[str]]:
 def _beginning(view: View, approval: str) -> Iterator[str]:
     todo = things(view)
     yield _first(view, todo)
-    yield from meaning.hops(view)
+    yield from cluster_changes.hops(view)
     yield from facts.drift(view)
     if view.proposal.is_pending:
         yield approval
@@ -155,7 +156,7 @@ def _upgraded(view: View) -> Iterator[str]:
 
 
 def _patches(view: View) -> Iterator[str]:
-    patches = list(meaning.patches(view))
+    patches = list(cluster_changes.patches(view))
     if len(patches) == 1:
         yield f"**Patches:** {patches[0]}."
     elif patches:
@@ -163,7 +164,7 @@ def _patches(view: View) -> Iterator[str]:
 
 
 def _changes(view: View) -> Iterator[str]:
-    changes = list(meaning.changes(view))
+    changes = list(cluster_changes.changes(view))
     if changes:
         yield "**What changes in the cluster**"
     if (view.proved and view.moves) or any(
@@ -172,7 +173,7 @@ def _changes(view: View) -> Iterator[str]:
         table, rows = facts.controllers(view)
         yield table if rows <= _ROWS else fold(f"<b>Controllers</b>, {rows} different sets", table)
     yield from changes
-    yield from meaning.unseen(view)
+    yield from cluster_changes.unseen(view)
 
 
 def _digests(view: View) -> Iterator[str]:
@@ -221,7 +222,7 @@ def _roll_back(view: View) -> str:
     told = "revert this pull request"
     told += f"; {_refused(view)} is not proposed again then." if view.moves else "."
     if view.moves and not view.is_tools and view.crosses_minor:
-        told += f" {meaning.way_back_line(view)}"
+        told += f" {cluster_changes.way_back_line(view)}"
     return told
 
 

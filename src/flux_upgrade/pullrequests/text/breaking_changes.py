@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.breaks.values import Hit
-from flux_upgrade.impact_phrases import (
+from flux_upgrade.impact.impact import Hit
+from flux_upgrade.impact.overlay.result import Verdict
+from flux_upgrade.model.markdown import bullets, code, defused, plain, prose
+from flux_upgrade.pullrequests.text.view import View
+from flux_upgrade.report.impact_phrases import (
     Style,
     by_rule,
     finding_line,
@@ -16,9 +19,6 @@ from flux_upgrade.impact_phrases import (
     sentences,
     who,
 )
-from flux_upgrade.markdown import bullets, code, defused, plain, prose
-from flux_upgrade.overlay.values import Verdict
-from flux_upgrade.pull_request.view import View
 
 MARKDOWN = Style(code, prose)
 _FEW = 3

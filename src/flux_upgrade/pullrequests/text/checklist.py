@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from flux_upgrade.decision import Hold, HoldReason
-from flux_upgrade.impact_phrases import in_the_way
 from flux_upgrade.manifests.images import ImageState
-from flux_upgrade.markdown import bullets, code, plain
-from flux_upgrade.plan import Plan
-from flux_upgrade.proposal import Proposal, Surroundings
-from flux_upgrade.pull_request import flux_migrate
-from flux_upgrade.pull_request.dangers import MARKDOWN, dangers
-from flux_upgrade.pull_request.facts import conflict_line, edits
-from flux_upgrade.pull_request.notes import link, passed
-from flux_upgrade.pull_request.view import Proved, View
+from flux_upgrade.model.markdown import bullets, code, plain
+from flux_upgrade.planning.plan import Plan
+from flux_upgrade.planning.proposal import Proposal, Surroundings
+from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.pullrequests.text import flux_migrate
+from flux_upgrade.pullrequests.text.breaking_changes import MARKDOWN, dangers
+from flux_upgrade.pullrequests.text.notes import link, passed
+from flux_upgrade.pullrequests.text.proof import conflict_line, edits
+from flux_upgrade.pullrequests.text.view import Proved, View
+from flux_upgrade.report.impact_phrases import in_the_way
 
 _FEW = 5
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from flux_upgrade.cluster_phrases import (
+from flux_upgrade.impact.diff.changes import Changes, CrdChange
+from flux_upgrade.impact.kubernetes_versions import support
+from flux_upgrade.model.markdown import bullets, code, counted, fold
+from flux_upgrade.pullrequests.text.breaking_changes import MARKDOWN
+from flux_upgrade.pullrequests.text.view import Known, View
+from flux_upgrade.report.cluster_phrases import (
     applied,
     idle_line,
     in_cluster,
@@ -17,17 +22,7 @@ from flux_upgrade.cluster_phrases import (
     unserved_line,
     way_back,
 )
-from flux_upgrade.impact_phrases import (
-    finding_line,
-    hops_line,
-    listed,
-    support_line,
-)
-from flux_upgrade.kubernetes_versions import support
-from flux_upgrade.manifests.changes.values import Changes, CrdChange
-from flux_upgrade.markdown import bullets, code, counted, fold
-from flux_upgrade.pull_request.dangers import MARKDOWN
-from flux_upgrade.pull_request.view import Known, View
+from flux_upgrade.report.impact_phrases import finding_line, hops_line, listed, support_line
 
 _SHORT = 8
 """Lines of what changes that are not folded."""
@@ -44,7 +39,7 @@ def hops(view: View) -> Iterator[str]:
 
 def changes(view: View) -> Iterator[str]:
     """What changes in the cluster: the short form, and the rest folded."""
-    from flux_upgrade.manifests.changes.told import lines  # late: nearly every run changes nothing
+    from flux_upgrade.impact.diff.sentences import lines  # late: nearly every run changes nothing
 
     found = [(each, told) for each in view.known if (told := in_cluster(each.impact)) is not None]
     among = len({each.plan.path for each, _ in found})

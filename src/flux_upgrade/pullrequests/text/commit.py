@@ -3,19 +3,83 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import textwrap
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
-from flux_upgrade import markers
-from flux_upgrade.forge import Status
-from flux_upgrade.markdown import inert, shortened, visible
-from flux_upgrade.phrases import proof_phrase
-from flux_upgrade.plan import files_after, files_before
-from flux_upgrade.proposal import Proposal, Surroundings
-from flux_upgrade.pull_request import migration
-from flux_upgrade.pull_request.facts import checksums, pins_phrase, summed
-from flux_upgrade.pull_request.headline import headline
-from flux_upgrade.pull_request.view import View
+from flux_upgrade.impact.stored_versions.memory import Question, written
+from flux_upgrade.model import markers
+from flux_upgrade.model.forge import Status
+from flux_upgrade.model.markdown import code, inert, plain, shortened, visible
+from flux_upgrade.model.markers import State
+from flux_upgrade.planning.plan import Migration, Plan, Upgrade, files_after, files_before
+from flux_upgrade.planning.proposal import Proposal, Surroundings
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.pullrequests.text import migration
+from flux_upgrade.pullrequests.text.proof import checksums, pins_phrase, summed
+from flux_upgrade.pullrequests.text.view import View
+from flux_upgrade.report.wording import proof_phrase
+
+_TITLE = 250
+"""GitHub takes 256 characters."""
+_FEW = 2
+_LEAST = 4
+# The types of commitlint's conventional preset. Others would take "staging: fix x" for one.
+_CONVENTIONAL = re.compile(
+    r"(?P<type>build|chore|ci|docs|feat|fix|perf|refactor|revert|style|test)"
+    r"(?:\((?P<scope>[^()]*)\))?!?: (?P<what>\S+)"
+)
+_UPDATES = {"bump", "update", "upgrade"}
+_PREFIXES = ("chore(deps)", "build(deps)", "fix(deps)", "chore", "build")
+
+
+def title(proposal: Proposal, around: Surroundings) -> str:
+    """The pull request's title."""
+    return shortened(headline(proposal, around, where=True), _TITLE)
+
+
+def conventional_prefix(headlines: Sequence[str]) -> str:
+    """What this history puts before updates of dependencies; empty where it has no conventional commits.
+
+    It has them where at least half of four or more headlines are ones, merges aside.
+    """
+    own = [line for line in headlines if not line.startswith("Merge ")]
+    found = [match for match in map(_CONVENTIONAL.match, own) if match]
+    if len(own) < _LEAST or 2 * len(found) < len(own):
+        return ""
+    used = Counter(_prefix(match) for match in found)
+    return max(_PREFIXES, key=lambda prefix: used[prefix])
+
+
+def _prefix(match: re.Match[str]) -> str:
+    scope = match["scope"] or ""
+    if scope.partition("-")[0] == "deps":
+        return f"{match['type']}(deps)"
+    return match["type"] if not scope and match["what"].lower() in _UPDATES else ""
+
+
+def headline(proposal: Proposal, around: Surroundings, *, where: bool) -> str:
+    """``where``: with the name of the group or the folder."""
+    view = View(proposal, around)
+    place = view.name if where else ""
+    told = migration.what(view, place) if view.is_migration else _what(view)
+    if place and not view.is_migration:
+        told += f" in {place}"
+    if around.conventional:
+        told = f"{around.conventional}: {told[0].lower()}{told[1:].replace('Flux', 'flux', 1)}"
+    return inert(told)
+
+
+def _what(view: View) -> str:
+    targets = view.targets
+    if not view.moves and any(upgrade.flags for _, upgrade in view.upgrades):
+        return "Change Flux's install flags"
+    if not view.moves or view.aligns:
+        return f"Align Flux with {targets[-1]}" if len(targets) == 1 else "Align Flux with its releases"
+    what = "Upgrade the Flux CLI" if view.is_tools else "Upgrade Flux"
+    return f"{what} to {' and '.join(targets)}" if len(targets) <= _FEW else what
+
 
 _SUBJECT = 72
 """Characters that Git's own tools show of a subject line."""
@@ -82,3 +146,84 @@ def _told(view: View) -> str:
 
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+_MOST_MOVED = 300
+_ROOM = 8_000
+"""Characters of a body for what was read in histories."""
+
+
+def state_for(proposal: Proposal, around: Surroundings) -> State:
+    """What is written into a pull request beside its text."""
+    return State(
+        group=proposal.slug,
+        subject=proposal.subject,
+        target=proposal.target,
+        pending=proposal.is_pending,
+        approval=proposal.approval,
+        title=markers.digest_of(title(proposal, around)),
+        paths=tuple(
+            sorted(
+                {
+                    markers.path_entry(path, upgrade.target, proposal.target)
+                    for plan, upgrade in proposal.upgrades
+                    for path in _about(plan, upgrade)
+                }
+            )
+        ),
+        migrate=",".join(proposal.migrates_at),
+        stored=tuple(_stored(proposal)),
+        moved=tuple(_moved(proposal))[:_MOST_MOVED],
+    )
+
+
+def _moved(proposal: Proposal) -> Iterator[str]:
+    for plan, upgrade in proposal.upgrades:
+        if isinstance(upgrade.change, Migration):
+            yield markers.content_entry(plan.path, plan.installation.content)
+
+
+def _stored(proposal: Proposal) -> Iterator[str]:
+    """What the next run need not look up in the history again, as far as there is room for it."""
+    room = _ROOM
+    for plan, upgrade in proposal.upgrades:
+        impact, found = upgrade.impact, plan.installation
+        if impact is None or impact.changes is None or not any(each.removed for each in impact.changes.crds):
+            continue
+        asked = Question(plan.path, found.content, found.version, upgrade.target, impact.migrated)
+        line = written(asked, impact.stored)
+        room -= len(line)
+        if line and room >= 0:
+            yield line
+
+
+def _about(plan: Plan, upgrade: Upgrade) -> tuple[str, ...]:
+    """The installations that a pull request is about, whatever files it changes."""
+    return upgrade.change.waiting if isinstance(upgrade.change, Migration) else (plan.path,)
+
+
+def closing(body: str, state: State, why: str) -> str:
+    """``body`` with ``why``, one sentence, above our text, and ``state``, which says that we closed it.
+
+    What people wrote stays; where they have removed our block, it is put below.
+    """
+    said = f"**Closed:** {plain(why)}"
+    before = markers.text_of(body)
+    if before is None:
+        return "\n\n".join(filter(None, (body.rstrip(), markers.block(said, state))))
+    told = before if before.startswith(said) else f"{said}\n\n{before}"
+    return markers.replaced(body, markers.block(told, state)) or body
+
+
+_HELD = "**Do not merge this now**"
+
+
+def held(body: str, state: State, hold: Hold) -> str:
+    """``body`` with what is in the way above our text, and ``state``, which says that it waits."""
+    hint = f" {plain(hold.hint[:1].upper() + hold.hint[1:])}." if hold.hint else ""
+    said = f"{_HELD} ({code(hold.reason)}): {plain(hold.detail)}.{hint} It is made anew once that is done."
+    # As a person's browser sends it.
+    before = (markers.text_of(body) or "").replace("\r\n", "\n")
+    first, _, rest = before.partition("\n\n")
+    told = rest if first.startswith(_HELD) else "\n\n".join(filter(None, (first, rest)))
+    return markers.replaced(body, markers.block(f"{said}\n\n{told}", state)) or body

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from flux_upgrade.impact_phrases import (
+from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
+from flux_upgrade.model.markdown import bullets, code, counted, fold, plain, prose, table
+from flux_upgrade.pullrequests.text.breaking_changes import MARKDOWN
+from flux_upgrade.pullrequests.text.view import View, in_order
+from flux_upgrade.report.impact_phrases import (
     is_broken_already,
     kept_sentence,
     left_line,
@@ -14,10 +18,6 @@ from flux_upgrade.impact_phrases import (
     uses_of,
     who,
 )
-from flux_upgrade.markdown import bullets, code, counted, fold, plain, prose, table
-from flux_upgrade.migration.values import Left, Migrated, Move, Reason
-from flux_upgrade.pull_request.dangers import MARKDOWN
-from flux_upgrade.pull_request.view import View, in_order
 
 _FEW = 3
 _CANNOT = "Flux cannot apply"

@@ -11,9 +11,9 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.markdown import BREAK, defused, fold
-from flux_upgrade.pull_request.view import View
-from flux_upgrade.versions import is_tag, precedence
+from flux_upgrade.model.markdown import BREAK, defused, fold
+from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.pullrequests.text.view import View
 
 _RELEASE = "https://github.com/fluxcd/flux2/releases/tag"
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")

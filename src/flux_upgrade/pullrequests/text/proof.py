@@ -8,18 +8,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from flux_upgrade.clusters import Member
-from flux_upgrade.drift import agrees, drift_of
-from flux_upgrade.kinds import Pin
+from flux_upgrade.clusters.clusters import Member
+from flux_upgrade.clusters.groups import agrees, drift_of
 from flux_upgrade.manifests.images import Image, ImageState, tag_order
 from flux_upgrade.manifests.merge import Conflict
 from flux_upgrade.manifests.options import COMPONENTS, DEFAULT_COMPONENTS, spell
 from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.manifests.residue import VERSION_LABEL, Edit, Op
-from flux_upgrade.markdown import code, counted, plain, table
-from flux_upgrade.phrases import edit_phrase, place_of, proof_phrase
-from flux_upgrade.plan import Found, Plan, Resources
-from flux_upgrade.pull_request.view import Proved, View, in_order
+from flux_upgrade.model.markdown import code, counted, plain, table
+from flux_upgrade.pins.pin import Found, Pin, Resources
+from flux_upgrade.planning.plan import Plan
+from flux_upgrade.pullrequests.text.view import Proved, View, in_order
+from flux_upgrade.report.wording import edit_phrase, place_of, proof_phrase
 
 _VALUE = 60
 _FLAG = 400

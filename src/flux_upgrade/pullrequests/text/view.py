@@ -6,22 +6,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from flux_upgrade.clusters import TOOLS, role_of
-from flux_upgrade.decision import Subject
-from flux_upgrade.groups import ROOT
-from flux_upgrade.kinds import Change, Installation, Pin, PinChange
-from flux_upgrade.kinds.pin import Role
+from flux_upgrade.clusters.clusters import TOOLS, role_of
+from flux_upgrade.clusters.groups import ROOT
 from flux_upgrade.manifests.proof import Proof
-from flux_upgrade.markdown import bullets, code
-from flux_upgrade.plan import Migration, Plan, Upgrade
-from flux_upgrade.proposal import Proposal, Surroundings
-from flux_upgrade.values import NamedTuple
-from flux_upgrade.versions import is_tag, precedence
+from flux_upgrade.model.markdown import bullets, code
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.pins.pin import Change, Installation, Pin, PinChange, Role
+from flux_upgrade.planning.plan import Migration, Plan, Upgrade
+from flux_upgrade.planning.proposal import Proposal, Surroundings
+from flux_upgrade.policy.decision import Subject
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.impact import Impact
-    from flux_upgrade.migration.values import Migrated
+    from flux_upgrade.impact.impact import Impact
+    from flux_upgrade.impact.migrate.result import Migrated
 
 _NAMED = 3
 _FILE = "gotk-components"

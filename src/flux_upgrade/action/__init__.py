@@ -1,0 +1,1 @@
+"""The GitHub Action: its inputs and outputs, job summary, annotations and report file."""

@@ -1,0 +1,1 @@
+"""Git repositories: the checkout, and any Git server."""

@@ -1,0 +1,1 @@
+"""HTTP: one client for all, and the checks of what it downloads."""

@@ -1,0 +1,1 @@
+"""Where releases of Flux come from."""

@@ -1,0 +1,1 @@
+"""Flux into a running cluster, in the order of flux bootstrap."""

@@ -1,1 +1,0 @@
-"""The steps of a bootstrap, in their order: look, plan, repository, access, publish, cluster."""

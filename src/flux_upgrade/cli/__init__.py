@@ -1,0 +1,1 @@
+"""Flags and options of the command line. Pure."""

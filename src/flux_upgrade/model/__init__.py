@@ -1,0 +1,1 @@
+"""Values, errors and ports: versions, releases, text edits. It imports nothing of the other rooms."""

@@ -1,0 +1,1 @@
+"""The Flux CLI: in workflows, version managers and container images."""

@@ -1,0 +1,1 @@
+"""``gitops.flux`` of an eksctl ``ClusterConfig``."""

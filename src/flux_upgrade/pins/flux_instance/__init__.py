@@ -1,0 +1,1 @@
+"""The FluxInstance of the flux-operator."""

@@ -1,0 +1,1 @@
+"""The OCI artifact ``flux-manifests``, in which Flux publishes its manifests."""

@@ -1,0 +1,1 @@
+"""The flux-operator's own version."""

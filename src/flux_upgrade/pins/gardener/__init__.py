@@ -1,0 +1,1 @@
+"""Gardener's extension ``shoot-flux``."""

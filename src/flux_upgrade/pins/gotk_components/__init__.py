@@ -1,0 +1,1 @@
+"""``gotk-components.yaml``, as ``flux bootstrap`` and ``flux install --export`` write it."""

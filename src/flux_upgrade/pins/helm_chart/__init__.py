@@ -1,0 +1,1 @@
+"""The community's Helm chart ``flux2``."""

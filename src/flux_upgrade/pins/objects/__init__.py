@@ -1,0 +1,1 @@
+"""Kubernetes objects that several kinds read: what they say of Flux's version, and where."""

@@ -1,0 +1,1 @@
+"""An OCI artifact of your own that holds Flux's manifests."""

@@ -1,0 +1,1 @@
+"""Kustomize remote bases on Flux's repository."""

@@ -1,0 +1,1 @@
+"""Kinds that are reported, and never changed."""

@@ -1,0 +1,1 @@
+"""Terraform's ``flux_bootstrap_git``."""

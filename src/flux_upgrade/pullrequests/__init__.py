@@ -1,0 +1,1 @@
+"""What is proposed, as branches and pull requests."""

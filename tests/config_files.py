@@ -1,0 +1,12 @@
+"""The config file, read as every command reads it."""
+
+from __future__ import annotations
+
+from flux_upgrade.commands.wiring import KEY_READERS
+from flux_upgrade.config import reader
+from flux_upgrade.config.values import Config
+
+
+def load(text: str, path: str) -> Config:
+    """Raises InvalidConfig."""
+    return reader.load(text, path, KEY_READERS)
