@@ -19,11 +19,12 @@ from flux_upgrade.model.errors import CheckoutDiffers
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.versions import Release
 from flux_upgrade.pins import discover
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.gotk_components import pin as gotk_components
 from flux_upgrade.pins.own_artifact import pin as own_artifact
 from flux_upgrade.pins.pin import Found, Installation, Pin
-from flux_upgrade.planning.impact_analyzer import Contents, Sources
-from flux_upgrade.planning.planner import Asked, Gathered
+from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer, Sources
+from flux_upgrade.planning.planner import Asked, Inventory
 from flux_upgrade.planning.proposal import Proposal, Round, Surroundings
 from flux_upgrade.pullrequests.apply import run_rounds
 from memory import (
@@ -89,18 +90,18 @@ class World:
     history: MemoryHistory | None = None
     """What the files were; None: nobody looks at what upgrades mean."""
 
-    def gathered(self) -> Gathered:
+    def gathered(self) -> Inventory:
         """Everything that was read."""
         tree = MemoryTree(self.files)
         moves = self.config.moves_operator
-        world = discover.World(tree, self.using, self.artifacts, MemoryCharts(), moves, self.own)
+        world = PinContext(tree, self.using, self.artifacts, MemoryCharts(), moves, self.own)
         found: list[Found] = [*_installations(tree, self.using), *discover.discover_pins(world)]
         if self.own is not None:
             found = [*own_artifact.pins_of(references(tree, self.own.address), self.own)]
         teams = assign((each for each in found if not is_named(each)), "", self.config, lambda: syncs(tree))
         if self.own is not None:
             teams = tuple(of_artifact(team, self.own.address.repository) for team in teams)
-        return Gathered(
+        return Inventory(
             teams=teams,
             config=self.config,
             releases=self.releases,
@@ -115,11 +116,11 @@ class World:
             contents=self._contents(tree),
         )
 
-    def _contents(self, tree: MemoryTree) -> Contents | None:
+    def _contents(self, tree: MemoryTree) -> ImpactAnalyzer | None:
         history = self.history
         if history is None:
             return None
-        return Contents(
+        return ImpactAnalyzer(
             Sources(tree, self.using, lambda: history, lambda: None, self.config.is_ignored),
         )
 

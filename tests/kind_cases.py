@@ -13,7 +13,7 @@ from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
 from flux_upgrade.model.text_edit import edited
 from flux_upgrade.model.versions import Release, ReleaseManifests
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover_pins, kind_of
 from flux_upgrade.pins.own_artifact import pin as artifact
 from flux_upgrade.pins.pin import Pin, PinChange
@@ -70,8 +70,8 @@ class KindCase:
             if path.is_file()
         }
 
-    def world(self, files: Mapping[str, bytes]) -> World:
-        return World(
+    def world(self, files: Mapping[str, bytes]) -> PinContext:
+        return PinContext(
             MemoryTree(files),
             Regenerator(ListedReleases(self.tags, self.published), NoFlux()),
             MemoryArtifacts(self.artifacts, self.unreachable),
@@ -136,7 +136,7 @@ class Carried:
     changes: tuple[tuple[Pin, PinChange], ...]
 
 
-def _of_own(world: World) -> Iterator[Pin]:
+def _of_own(world: PinContext) -> Iterator[Pin]:
     """Where the run is about an artifact, what refers to it."""
     if world.own is not None:
         yield from artifact.pins_of(references(world.tree, world.own.address), world.own)

@@ -61,7 +61,7 @@ class MemoryForge:
 
     # The port
 
-    def look(self, question: Question) -> Repository:
+    def fetch(self, question: Question) -> Repository:
         """See the port."""
         self.calls += 1
         return Repository(
@@ -77,7 +77,7 @@ class MemoryForge:
             recent=self.recent,
         )
 
-    def take(self, step: Step) -> Done:
+    def apply(self, step: Step) -> Done:
         """See the port."""
         self.calls += 1
         self.steps.append(step)

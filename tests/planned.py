@@ -10,13 +10,13 @@ from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.ports import Artifacts, Releases
 from flux_upgrade.pins.pin import Change, Installation
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
-from flux_upgrade.planning.plan import Plan, Subjected, Terms, Upgrade
+from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, Upgrade
 from flux_upgrade.policy.decision import Hold
-from flux_upgrade.policy.policy import Bump, Policy
+from flux_upgrade.policy.policy import MaxBump, Policy
 from memory import MemoryArtifacts
 
 NOW = datetime(2026, 9, 1, tzinfo=UTC)
-NEWEST = Terms(policy=Policy(bump=Bump.MINOR, minor_cool_down=timedelta(0)))
+NEWEST = Terms(policy=Policy(bump=MaxBump.MINOR, minor_cool_down=timedelta(0)))
 
 
 def plans_of(
@@ -30,7 +30,7 @@ def plans_of(
     """To the newest stable release, or to ``to``. ``asked``: as ``Terms`` has it."""
     terms = Terms(policy=NEWEST.policy, **asked)
     planner = ManifestPlanner(using, artifacts or MemoryArtifacts(), releases.list() if releases else (), NOW)
-    return (planner.plan(Subjected(each, each.path, terms), each) for each in installations)
+    return (planner.plan(PlannedTarget(each, each.path, terms), each) for each in installations)
 
 
 def decision_of(plan: Plan) -> Upgrade | Hold:

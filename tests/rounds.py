@@ -7,15 +7,15 @@ from typing import Any
 
 from flows import World, fleet
 from flux_upgrade.clusters.clusters import Cluster, Member
-from flux_upgrade.clusters.groups import Team
+from flux_upgrade.clusters.groups import UpdateGroup
 from flux_upgrade.config.values import Group
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.forge import Repository
 from flux_upgrade.pins.pin import Resources
 from flux_upgrade.planning.plan import Plan
-from flux_upgrade.planning.planner import Asked, TeamPlan, plan_teams
+from flux_upgrade.planning.planner import Asked, UpdateGroupPlan, plan_teams
 from flux_upgrade.planning.proposal import Action, Proposal, Result, Round
-from flux_upgrade.policy.decision import Hold, Subject
+from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.pullrequests.propose import proposals_of
 from replacing import replace
 
@@ -24,7 +24,7 @@ REPOSITORY = Repository("acme/fleet", "https://github.com/acme/fleet", "main", "
 
 def planned(
     version: str = "v2.8.7", *, path: str = "", approve: Sequence[str] = (), **world: Any
-) -> TeamPlan:
+) -> UpdateGroupPlan:
     """The plans of one installation by itself. ``path``: told instead of its own."""
     given = World(fleet({"clusters/staging": version}), asked=Asked(approve=tuple(approve)), **world)
     (found,) = plan_teams(given.gathered())
@@ -35,22 +35,22 @@ def planned(
     )
 
 
-def holding(*holds: Hold, path: str = "clusters/staging", version: str = "v2.8.7") -> TeamPlan:
+def holding(*holds: Hold, path: str = "clusters/staging", version: str = "v2.8.7") -> UpdateGroupPlan:
     """The plans of one installation that is held."""
     team = planned(version, path=path)
     return replace(team, plans=(replace(team.plans[0], decisions=holds),))
 
 
-def proposal_of(team: TeamPlan, subject: Subject) -> Proposal | None:
+def proposal_of(team: UpdateGroupPlan, subject: BumpKind) -> Proposal | None:
     """What is proposed for it."""
     world = World({})
     return proposals_of(team, world.config, ()).get(subject)
 
 
 def result(  # noqa: PLR0913 what tests differ in
-    team: TeamPlan,
+    team: UpdateGroupPlan,
     action: Action,
-    subject: Subject = Subject.PATCH,
+    subject: BumpKind = BumpKind.PATCH,
     *,
     number: int = 0,
     hold: Hold | None = None,
@@ -77,14 +77,14 @@ def result(  # noqa: PLR0913 what tests differ in
     )
 
 
-def round_of(*teams: TeamPlan, results: Sequence[Result] = (), warnings: Sequence[str] = ()) -> Round:
+def round_of(*teams: UpdateGroupPlan, results: Sequence[Result] = (), warnings: Sequence[str] = ()) -> Round:
     """The end of a run."""
     return Round(replace(REPOSITORY, warnings=tuple(warnings)), teams, tuple(results))
 
 
-def team_of(name: str, *plans: Plan) -> TeamPlan:
+def team_of(name: str, *plans: Plan) -> UpdateGroupPlan:
     """A group with these plans, each of a cluster of its own."""
     found = ((plan.installation, plan.path) for plan in plans)
     members = (Member(each, path) for each, path in found if not isinstance(each, Resources))
     clusters = tuple(Cluster(member.path, member.path, (member,)) for member in members)
-    return TeamPlan(Team(name, name, Group(name), clusters), plans)
+    return UpdateGroupPlan(UpdateGroup(name, name, Group(name), clusters), plans)

@@ -21,7 +21,7 @@ from flux_upgrade.model.ports import Mentions
 from flux_upgrade.model.text_edit import Replacement
 from flux_upgrade.pins.pin import Resources
 from flux_upgrade.planning.plan import Migration, Plan, Upgrade
-from flux_upgrade.policy.decision import Candidate, Subject
+from flux_upgrade.policy.decision import Bump, BumpKind
 
 Stated = Mapping[str, Any]
 Release = tuple[str, bytes]
@@ -160,7 +160,7 @@ def migrations(stated: Stated, files: Mapping[str, str], *, approved: bool) -> I
     """What is moved before an upgrade: ``version``, ``target``, ``waiting``, ``moves``, ``lefts``."""
     for file in migrated(stated, files):
         why = f"{stated['target']} does not serve the old versions any more"
-        candidate = Candidate(Subject.MIGRATION, stated["target"], approved, why=why)
+        candidate = Bump(BumpKind.MIGRATION, stated["target"], approved, why=why)
         upgrade = Upgrade(candidate, Migration(file, tuple(stated["waiting"])))
         yield Plan(Resources(file.path, file.content, stated["version"]), file.path, (upgrade,)), upgrade
 

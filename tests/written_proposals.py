@@ -23,7 +23,7 @@ from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.proposal import Proposal, Surroundings
 from flux_upgrade.planning.target_images import settled
-from flux_upgrade.policy.decision import Candidate, Hold, HoldReason, Subject
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
 from memory import EveryImage, MemoryTree, NoFlux, WrittenReleases
 from replacing import replace
 from written_sets import Repository
@@ -70,7 +70,7 @@ class Stated:
 
 def proposal(
     *stated: Stated,
-    subject: Subject = Subject.MINOR,
+    subject: BumpKind = BumpKind.MINOR,
     name: str = "clusters/staging",
     approved: bool = True,
     releases: WrittenReleases | None = None,
@@ -83,7 +83,7 @@ def proposal(
     using = Regenerator(releases or ToldReleases(), NoFlux())
     upgrades, held = [], []
     for each in stated or (Stated(),):
-        candidate = Candidate(subject, each.target, approved, why=each.why)
+        candidate = Bump(subject, each.target, approved, why=each.why)
         for plan in _plans(each, candidate, using, files or {}):
             (upgrade,) = plan.decisions
             if isinstance(upgrade, Upgrade):
@@ -121,16 +121,14 @@ def migration(
         slug=name.replace("/", "-"),
         name=name,
         group=Group(name) if len(held) > 1 else Group(),
-        subject=Subject.MIGRATION,
+        subject=BumpKind.MIGRATION,
         branch=f"flux-upgrade/{name.replace('/', '-')}/migration",
         upgrades=tuple(written_impacts.migrations(stated, files, approved=approved)),
         held=waiting,
     )
 
 
-def _plans(
-    stated: Stated, candidate: Candidate, using: Regenerator, files: Mapping[str, str]
-) -> Iterator[Plan]:
+def _plans(stated: Stated, candidate: Bump, using: Regenerator, files: Mapping[str, str]) -> Iterator[Plan]:
     text = using.regenerate(applied(stated.options, InstallOptions(stated.version))).text
     for edit in stated.edits:
         text = _edited(text, *edit)
@@ -223,7 +221,7 @@ def case(name: str) -> Case:
     if "migration" in stated:
         of = migration(stated.pop("migration"), stated.pop("files"), *installations, **stated)
         return Case(CASES / name, of, surroundings)
-    stated["subject"] = Subject(stated.get("subject", "patch"))
+    stated["subject"] = BumpKind(stated.get("subject", "patch"))
     if "team" in stated:
         team, subject = stated.pop("team"), stated.pop("subject")
         return Case(CASES / name, Repository(**stated).proposal(team, subject), surroundings)

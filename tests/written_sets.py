@@ -11,7 +11,7 @@ from flows import World, fleet
 from flux_upgrade.config.values import Config
 from flux_upgrade.planning.planner import plan_teams
 from flux_upgrade.planning.proposal import Proposal
-from flux_upgrade.policy.decision import Subject
+from flux_upgrade.policy.decision import BumpKind
 from flux_upgrade.pullrequests.propose import proposals_of
 from memory import MemoryArtifacts
 
@@ -28,7 +28,7 @@ class Repository:
     config: str = ""
     """The config file."""
 
-    def proposal(self, team: str, subject: Subject) -> Proposal:
+    def proposal(self, team: str, subject: BumpKind) -> Proposal:
         """What is proposed for a team, by its name."""
         texts = {path: text.encode() for path, text in self.files.items()}
         config = load(self.config, "flux-upgrade.yaml") if self.config else Config()

@@ -203,8 +203,8 @@ def test_a_run_that_was_cut_off_is_gone_on_with(opened: MemoryForge) -> None:
 
 def test_a_pull_request_into_another_base_is_left_alone(forge: MemoryForge) -> None:
     class Elsewhere(MemoryForge):
-        def look(self, question: Question) -> Repository:
-            seen = super().look(question)
+        def fetch(self, question: Question) -> Repository:
+            seen = super().fetch(question)
             branch = seen.branches[BRANCH]._replace(elsewhere="https://git.example/acme/fleet/pull/9")
             return seen._replace(branches={BRANCH: branch})
 
@@ -226,11 +226,11 @@ class Failing(MemoryForge):
     failures: list[FluxUpgradeError] = field(default_factory=list)
     applied: bool = False
 
-    def take(self, step: Step) -> Done:
+    def apply(self, step: Step) -> Done:
         if not self.failures:
-            return super().take(step)
+            return super().apply(step)
         if self.applied:
-            super().take(step)
+            super().apply(step)
         raise self.failures.pop(0)
 
 
@@ -274,8 +274,8 @@ def test_a_base_that_always_moves_writes_nothing(forge: MemoryForge) -> None:
 
 def test_the_mode_of_a_file_that_is_there_stays() -> None:
     class Executable(MemoryForge):
-        def look(self, question: Question) -> Repository:
-            seen = super().look(question)
+        def fetch(self, question: Question) -> Repository:
+            seen = super().fetch(question)
             files = {path: file._replace(mode="100755") for path, file in seen.files.items()}
             return seen._replace(files=files)
 

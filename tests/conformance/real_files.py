@@ -14,7 +14,7 @@ from typing import Any
 from conformance.judged_pins import brief
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover_pins
 from flux_upgrade.pins.gotk_components import pin as gotk
 from flux_upgrade.planning.plan import Upgrade
@@ -92,7 +92,9 @@ def records_of(conformance: Path, index: dict[str, dict[str, Any]], wanted: set[
 
 def _look(record: Record, content: bytes, regenerator: Regenerator) -> None:
     start = time.monotonic()
-    world = World(MemoryTree({record.row["path"]: content}), regenerator, MemoryArtifacts(), MemoryCharts())
+    world = PinContext(
+        MemoryTree({record.row["path"]: content}), regenerator, MemoryArtifacts(), MemoryCharts()
+    )
     record.pins = [brief(pin) for pin in discover_pins(world)]
     record.seconds = time.monotonic() - start
     tree = MemoryTree({PATH: content})

@@ -18,7 +18,7 @@ from flux_upgrade.clusters.ownership.flux_syncs import syncs
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.oci.reference import parse_address
 from flux_upgrade.model.text_edit import edited
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover_pins, kind_of
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.pins.registry import PIN_KINDS
@@ -76,12 +76,12 @@ def trees(conformance: Path, index: dict[tuple[str, str], str]) -> dict[str, dic
     return dict(found)
 
 
-def world_of(files: Mapping[str, bytes], regenerator: Regenerator) -> World:
+def world_of(files: Mapping[str, bytes], regenerator: Regenerator) -> PinContext:
     artifacts = {
         f"{ARTIFACT}:{tag}": {"digest": digest_of(tag), "revision": f"{tag}@sha1:{'0' * 40}"}
         for tag in regenerator.stable_tags()
     }
-    return World(MemoryTree(files), regenerator, MemoryArtifacts(artifacts), MemoryCharts())
+    return PinContext(MemoryTree(files), regenerator, MemoryArtifacts(artifacts), MemoryCharts())
 
 
 def digest_of(tag: str) -> str:
@@ -93,7 +93,7 @@ def with_next(regenerator: Regenerator) -> Regenerator:
     return Regenerator(ListedReleases((*regenerator.stable_tags(), NEXT), {}), NoFlux())
 
 
-def clusters_in(pins: Sequence[Pin], world: World) -> tuple[Cluster, ...]:
+def clusters_in(pins: Sequence[Pin], world: PinContext) -> tuple[Cluster, ...]:
     return clusters_of(
         (Member(pin, pin.path) for pin in pins if not is_named(pin)), lambda: syncs(world.tree)
     )

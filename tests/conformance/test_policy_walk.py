@@ -12,8 +12,8 @@ import pytest
 from conformance.real_files import tell
 from flux_upgrade.adapters.releases.listing import parse_releases
 from flux_upgrade.model.versions import Release
-from flux_upgrade.policy.decision import Candidate, Hold, HoldReason, Subject
-from flux_upgrade.policy.policy import Answers, Bump, Policy, decide
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
+from flux_upgrade.policy.policy import Feedback, MaxBump, Policy, decide
 from flux_upgrade.policy.semver_range import Constraint
 from real_parts import require_shared
 
@@ -23,8 +23,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "policy-walk
 HOUR = time(6, tzinfo=UTC)
 FIRST, LAST = date(2023, 7, 4), date(2026, 9, 8)
 COOL_DOWN = timedelta(days=7)
-PATCH, MINOR = Policy(), Policy(Bump.MINOR)
-TWO = Policy(Bump.MAJOR, Constraint("2.x"))  # a range without a policy is the whole policy
+PATCH, MINOR = Policy(), Policy(MaxBump.MINOR)
+TWO = Policy(MaxBump.MAJOR, Constraint("2.x"))  # a range without a policy is the whole policy
 
 
 @dataclass
@@ -34,12 +34,12 @@ class Day:
     day: date
     current: str
     """Before the run."""
-    candidates: list[Candidate]
+    candidates: list[Bump]
     holds: list[Hold]
-    opened: list[Candidate] = field(default_factory=list)
-    updated: list[Candidate] = field(default_factory=list)
-    readied: list[Candidate] = field(default_factory=list)
-    closed: list[Subject] = field(default_factory=list)
+    opened: list[Bump] = field(default_factory=list)
+    updated: list[Bump] = field(default_factory=list)
+    readied: list[Bump] = field(default_factory=list)
+    closed: list[BumpKind] = field(default_factory=list)
     merged: list[str] = field(default_factory=list)
 
     @property
@@ -68,7 +68,7 @@ def walk(
 ) -> Iterator[Day]:
     """One run a day. What is approved is merged on that day; a draft stays until it is approved."""
     current, today = "v2.0.0", FIRST
-    open_pulls: dict[Subject, Candidate] = {}
+    open_pulls: dict[BumpKind, Bump] = {}
     drafted: dict[str, date] = {}
     while today <= LAST:
         now = datetime.combine(today, HOUR)
@@ -78,11 +78,11 @@ def walk(
             for minor, since in drafted.items()
             if approved_after is not None and since + approved_after <= today
         )
-        decisions = decide(current, known, policy, Answers(approved=tuple(due)), now)
+        decisions = decide(current, known, policy, Feedback(approved=tuple(due)), now)
         done = Day(
             today,
             current,
-            [each for each in decisions if isinstance(each, Candidate)],
+            [each for each in decisions if isinstance(each, Bump)],
             [each for each in decisions if isinstance(each, Hold)],
         )
         take(done, open_pulls)
@@ -97,7 +97,7 @@ def walk(
         today += timedelta(days=1)
 
 
-def take(done: Day, open_pulls: dict[Subject, Candidate]) -> None:
+def take(done: Day, open_pulls: dict[BumpKind, Bump]) -> None:
     """What the run does with the pull requests that are open."""
     wanted = {each.subject: each for each in done.candidates}
     done.closed = [subject for subject in open_pulls if subject not in wanted]
@@ -173,10 +173,10 @@ def test_no_day_of_any_walk_proposes_a_wrong_release(
         for candidate in each.candidates:
             assert calendar.dates[candidate.target] <= now
             assert number(candidate.target) > number(each.current)
-            if candidate.subject is Subject.PATCH:
+            if candidate.subject is BumpKind.PATCH:
                 assert candidate.target == calendar.newest_patch(each.current, now)
             else:
-                assert candidate.subject is Subject.MINOR
+                assert candidate.subject is BumpKind.MINOR
                 assert candidate.target == calendar.newest_cooled(now)
                 assert calendar.cooled(candidate.target) <= now
         for hold in each.holds:

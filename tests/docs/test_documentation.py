@@ -120,7 +120,9 @@ def test_every_variable_that_is_read_is_in_the_reference() -> None:
 def test_every_variable_in_the_reference_is_read() -> None:
     libraries = {name for name in variables("cli.md") if "PROXY" in name or name == "REQUESTS_CA_BUNDLE"}
     plain = {"HOME", "PATH"}  # too short to be searched for
-    read = read_by("main.py", "cli/options.py", "config/credentials.py", "action/inputs.py", "action/runner.py")
+    read = read_by(
+        "main.py", "cli/options.py", "config/credentials.py", "action/inputs.py", "action/runner.py"
+    )
     assert variables("cli.md") | variables("action.md") <= read | libraries | plain
 
 

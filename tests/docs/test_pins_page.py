@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from flux_upgrade.pins.gotk_components import pin
-from flux_upgrade.pins.pin import Standing
+from flux_upgrade.pins.pin import PinState
 from flux_upgrade.pins.registry import PIN_KINDS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "pins.md"
@@ -24,4 +24,4 @@ def test_every_style_has_one_row() -> None:
 
 
 def test_every_standing_has_one_row() -> None:
-    assert column("What a pin says", 0) == [str(each) for each in Standing]
+    assert column("What a pin says", 0) == [str(each) for each in PinState]

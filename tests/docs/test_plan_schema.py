@@ -21,7 +21,7 @@ from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.registry import PIN_KINDS
 from flux_upgrade.planning.plan import Plan
-from flux_upgrade.policy.decision import Content, Hold, HoldReason, Subject
+from flux_upgrade.policy.decision import BumpKind, Content, Hold, HoldReason
 from flux_upgrade.report.plans import plan_value
 from memory import MemoryTree, regenerator, rendered
 from promotion.promoting import VERIFYING, registry, run
@@ -111,7 +111,7 @@ def test_every_hold_is_valid(reason: HoldReason) -> None:
     (found,) = pin.find(tree, regenerator())
     day = "2026-09-01T00:00:00Z"
     holds = (
-        Hold(reason, "why", "what to do", subject=Subject.MAJOR, target="v3.0.0", since=day, until=day),
+        Hold(reason, "why", "what to do", subject=BumpKind.MAJOR, target="v3.0.0", since=day, until=day),
         Hold(reason),
     )
     value = plan_value(Plan(found, found.path, holds), "clusters/a")
@@ -159,7 +159,7 @@ def test_a_mutated_plan_of_an_artifact_is_refused(mutate: Callable[[Any], Any]) 
 def test_every_enumeration_is_the_programs() -> None:
     for name in (pin.NAME, pin.INSTALL, *(kind.name for kind in PIN_KINDS)):
         assert re.fullmatch(DEFINITIONS["kind"]["pattern"], name)
-    assert DEFINITIONS["subject"]["enum"] == list(Subject)
+    assert DEFINITIONS["subject"]["enum"] == list(BumpKind)
     assert DEFINITIONS["reason"]["enum"] == list(HoldReason)
     assert DEFINITIONS["change-kind"]["enum"] == list(Content)
     assert DEFINITIONS["place-kind"]["enum"] == list(Place)

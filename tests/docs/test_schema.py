@@ -17,7 +17,7 @@ from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.manifests.residue import Op
 from flux_upgrade.pins.gotk_components import pin as gotk
-from flux_upgrade.pins.pin import Role, Standing
+from flux_upgrade.pins.pin import PinState, Role
 
 SCHEMA = json.loads(
     (Path(__file__).resolve().parents[2] / "docs" / "reference" / "inspect.schema.json").read_text()
@@ -47,7 +47,7 @@ def test_every_enumeration_is_the_programs() -> None:
     assert installation["kind"]["enum"] == [gotk.NAME, gotk.INSTALL]
     pin = DEFINITIONS["pin"]["properties"]
     roles = [each for each in Role if each is not Role.RESOURCES]  # which pin nothing
-    assert (pin["role"]["enum"], pin["standing"]["enum"]) == (roles, list(Standing))
+    assert (pin["role"]["enum"], pin["standing"]["enum"]) == (roles, list(PinState))
     assert DEFINITIONS["controller"]["properties"]["state"]["enum"] == [*ImageState, None]
     assert DEFINITIONS["edit"]["properties"]["op"]["enum"] == list(Op)
     assert DEFINITIONS["flags"]["required"] == list(InstallOptions("").flags())

@@ -66,12 +66,12 @@ class World:
         self.token = self.hub.token(kind, permissions, **more)
         self.forge = self.forge_of(self.token)
 
-    def look(self) -> Repository:
-        return self.forge.look(ASKED)
+    def fetch(self) -> Repository:
+        return self.forge.fetch(ASKED)
 
     def opening(self, **changes: Any) -> OpenPull:
         """What opens the pull request on the base as it is."""
-        seen = self.look()
+        seen = self.fetch()
         head = seen.branches[BRANCH].head
         files = {PATH: (seen.files[PATH].mode, UPGRADED)}
         commit = NewCommit("Upgrade Flux\n\nFlux-Upgrade-Plan: 1", seen.base_oid, seen.base_tree, files)
@@ -89,31 +89,31 @@ class World:
 
     def opened(self, **changes: Any) -> Done:
         """Open it, and start a new log."""
-        done = self.take(self.opening(**changes))
+        done = self.apply(self.opening(**changes))
         self.hub.forget()
         return done
 
     def updating(self, **changes: Any) -> UpdatePull:
         """An update of the open pull request that changes nothing but what is given."""
-        seen = self.look()
+        seen = self.fetch()
         head = seen.branches[BRANCH].head
         assert head is not None
         return UpdatePull(pull=seen.branches[BRANCH].pulls[0], branch=BRANCH, before=head.oid, **changes)
 
     def remade(self, content: bytes = b"# Flux Version: v2.8.2\n") -> NewCommit:
         """Another commit on the base as it is."""
-        seen = self.look()
+        seen = self.fetch()
         return NewCommit("Again", seen.base_oid, seen.base_tree, {PATH: ("100644", content)})
 
     @property
     def pull(self) -> PullRequest:
         """The newest pull request of the branch."""
-        return self.look().branches[BRANCH].pulls[0]
+        return self.fetch().branches[BRANCH].pulls[0]
 
-    def take(self, step: Step) -> Done:
+    def apply(self, step: Step) -> Done:
         """Take a step, with a log of its own."""
         self.hub.forget()
-        return self.forge.take(step)
+        return self.forge.apply(step)
 
     def before(self, at: str, action: Callable[[], object]) -> None:
         """Let ``action`` happen right before the first call whose path or mutation holds ``at``."""

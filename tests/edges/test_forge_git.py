@@ -154,7 +154,7 @@ def updating(seen: Repository, text: str | None, *, make_ready: bool = False) ->
 def test_looks_without_a_write(world: World) -> None:
     newest = world.commit("v2.9.3 by hand\n", "Edit by hand\n\nWith a reason")
     forge = world.forge()
-    seen = forge.look(QUESTION)
+    seen = forge.fetch(QUESTION)
     assert (seen.name, seen.base, seen.base_oid) == ("fleet/infra", "main", newest)
     assert seen.url == f"{world.host.url}/fleet/infra"
     assert seen.base_tree == git("rev-parse", f"{newest}^{{tree}}", at=world.person)
@@ -174,7 +174,7 @@ def test_looks_without_a_write(world: World) -> None:
 def test_looks_at_the_base_that_was_asked_for(world: World) -> None:
     git("checkout", "--quiet", "-b", "release/1", at=world.person)
     oid = world.commit("v2.8.0\n", branch="release/1")
-    seen = world.forge().look(replace(QUESTION, base="release/1"))
+    seen = world.forge().fetch(replace(QUESTION, base="release/1"))
     assert (seen.base, seen.base_oid) == ("release/1", oid)
 
 
@@ -186,9 +186,9 @@ def test_opens_a_branch_that_a_later_run_knows(
     world = make(tmp_path, stack, sha256=sha256, with_filter=with_filter)
     world.commit("x\n", path="other.yaml")
     forge = world.forge()
-    seen = forge.look(QUESTION)
+    seen = forge.fetch(QUESTION)
     world.host.seen.clear()
-    done = forge.take(opening(seen))
+    done = forge.apply(opening(seen))
     assert not [path for path, _ in world.host.seen if "git-upload-pack" in path]
     assert done == Done(head=world.bare.refs()[f"refs/heads/{BRANCH}"])
     assert world.bare.content(f"{BRANCH}:{PATH}") == "v2.9.4"
@@ -198,7 +198,7 @@ def test_opens_a_branch_that_a_later_run_knows(
         "flux-upgrade <flux-upgrade@users.noreply.invalid> 1700000000"
     )
 
-    later = world.forge().look(QUESTION).branches[BRANCH]
+    later = world.forge().fetch(QUESTION).branches[BRANCH]
     assert later.head is not None
     assert later.head.oid == done.head
     assert markers.is_ours(later.head)
@@ -212,25 +212,25 @@ def test_opens_a_branch_that_a_later_run_knows(
 
 def test_what_is_as_it_should_be_is_not_pushed_again(world: World) -> None:
     first = world.forge()
-    head = first.take(opening(first.look(QUESTION))).head
+    head = first.apply(opening(first.fetch(QUESTION))).head
     again = world.forge()
-    seen = again.look(QUESTION)
-    assert again.take(replace(opening(seen), commit=None)) == Done(head=head)
-    assert again.take(updating(seen, None)) == Done(head=head)
+    seen = again.fetch(QUESTION)
+    assert again.apply(replace(opening(seen), commit=None)) == Done(head=head)
+    assert again.apply(updating(seen, None)) == Done(head=head)
     assert world.bare.pushes() == 1
     assert again.calls == 2
 
 
 def test_replaces_its_own_branch(world: World) -> None:
     first = world.forge()
-    first.take(opening(first.look(QUESTION)))
+    first.apply(opening(first.fetch(QUESTION)))
     base = world.commit("other\n", path="other.yaml")
     again = world.forge()
-    seen = again.look(QUESTION)
-    done = again.take(updating(seen, "v2.9.5\n"))
+    seen = again.fetch(QUESTION)
+    done = again.apply(updating(seen, "v2.9.5\n"))
     assert world.bare.content(f"{BRANCH}:{PATH}") == "v2.9.5"
     assert git("rev-parse", f"{BRANCH}^", at=world.bare.folder) == base
-    branch = world.forge().look(QUESTION).branches[BRANCH]
+    branch = world.forge().fetch(QUESTION).branches[BRANCH]
     assert branch.head is not None
     assert branch.head.oid == done.head
     state = markers.state_of(branch.pulls[0].body)
@@ -242,14 +242,14 @@ def test_replaces_its_own_branch(world: World) -> None:
 def test_a_person_who_pushes_between_look_and_take_loses_nothing(world: World, *, first: bool) -> None:
     if not first:
         forge = world.forge()
-        forge.take(opening(forge.look(QUESTION)))
+        forge.apply(opening(forge.fetch(QUESTION)))
     forge = world.forge()
-    seen = forge.look(QUESTION)
+    seen = forge.fetch(QUESTION)
     theirs = world.commit("mine\n", "Mine", BRANCH)
     with pytest.raises(Overtaken, match="somebody else"):
-        forge.take(opening(seen) if first else updating(seen, "v2.9.5\n"))
+        forge.apply(opening(seen) if first else updating(seen, "v2.9.5\n"))
     assert world.bare.refs()[f"refs/heads/{BRANCH}"] == theirs
-    branch = world.forge().look(QUESTION).branches[BRANCH]
+    branch = world.forge().fetch(QUESTION).branches[BRANCH]
     assert branch.head is not None
     assert (branch.head.oid, branch.pulls) == (theirs, ())
     assert not markers.is_ours(branch.head)
@@ -257,22 +257,22 @@ def test_a_person_who_pushes_between_look_and_take_loses_nothing(world: World, *
 
 def test_a_race_at_the_server_itself_is_lost_too(world: World) -> None:
     forge = world.forge()
-    seen = forge.look(QUESTION)
+    seen = forge.fetch(QUESTION)
     # Between the server's answer and its update: the hook is the person.
     world.bare.write_hook("update", f"#!/bin/sh\ngit update-ref refs/heads/{BRANCH} {seen.base_oid}\n")
     with pytest.raises(Overtaken):
-        forge.take(opening(seen))
+        forge.apply(opening(seen))
     assert world.bare.refs()[f"refs/heads/{BRANCH}"] == seen.base_oid
 
 
 def test_closing_deletes_the_branch_and_only_as_it_was_seen(world: World) -> None:
     forge = world.forge()
-    forge.take(opening(forge.look(QUESTION)))
+    forge.apply(opening(forge.fetch(QUESTION)))
     forge = world.forge()
-    pull = forge.look(QUESTION).branches[BRANCH].pulls[0]
+    pull = forge.fetch(QUESTION).branches[BRANCH].pulls[0]
     theirs = world.commit("mine\n", "Mine", BRANCH)
     with pytest.raises(Overtaken):
-        forge.take(ClosePull(pull, ""))
+        forge.apply(ClosePull(pull, ""))
     assert world.bare.refs()[f"refs/heads/{BRANCH}"] == theirs
     git(
         "push",
@@ -282,17 +282,17 @@ def test_closing_deletes_the_branch_and_only_as_it_was_seen(world: World) -> Non
         f"{pull.head and pull.head.oid}:refs/heads/{BRANCH}",
         at=world.person,
     )
-    forge.take(ClosePull(pull, ""))
+    forge.apply(ClosePull(pull, ""))
     assert list(world.bare.refs()) == ["refs/heads/main"]
 
 
 def test_a_branch_that_was_merged_is_known_as_merged(world: World) -> None:
     forge = world.forge()
-    forge.take(opening(forge.look(QUESTION)))
+    forge.apply(opening(forge.fetch(QUESTION)))
     git("fetch", "--quiet", "origin", at=world.person)
     git("merge", "--quiet", "--no-ff", "-m", "Merge", f"origin/{BRANCH}", at=world.person)
     git("push", "--quiet", "origin", "HEAD:main", at=world.person)
-    assert world.forge().look(QUESTION).branches[BRANCH].pulls[0].state is PullState.MERGED
+    assert world.forge().fetch(QUESTION).branches[BRANCH].pulls[0].state is PullState.MERGED
 
 
 # -- merge requests by push options
@@ -302,7 +302,7 @@ def test_gitlab_opens_a_merge_request_with_the_push(world: World) -> None:
     world.bare.answer("View merge request for x:", f"  {world.host.url}/fleet/infra/-/merge_requests/12")
     forge = world.forge("gitlab")
     extras = Extras(("flux", "a b"), ("ann",), ("bob",), auto_merge=True)
-    done = forge.take(opening(forge.look(QUESTION), extras=extras, is_draft=True))
+    done = forge.apply(opening(forge.fetch(QUESTION), extras=extras, is_draft=True))
     assert (done.number, done.url) == (12, f"{world.host.url}/fleet/infra/-/merge_requests/12")
     assert done.warnings == ("reviewers: not possible by a push to this server",)
     options = world.bare.options()
@@ -326,13 +326,13 @@ def test_gitlab_opens_a_merge_request_with_the_push(world: World) -> None:
 def test_gitlab_draft_is_made_ready_by_its_title(world: World) -> None:
     world.bare.answer(f"{world.host.url}/fleet/infra/-/merge_requests/12")
     forge = world.forge("gitlab")
-    forge.take(opening(forge.look(QUESTION), is_draft=True))
+    forge.apply(opening(forge.fetch(QUESTION), is_draft=True))
     forge = world.forge("gitlab")
-    seen = forge.look(QUESTION)
+    seen = forge.fetch(QUESTION)
     assert seen.branches[BRANCH].pulls[0].is_draft
-    forge.take(updating(seen, None, make_ready=True))
+    forge.apply(updating(seen, None, make_ready=True))
     assert world.bare.options()[-1] == "merge_request.title=Update Flux to v2.9.4"
-    again = world.forge("gitlab").look(QUESTION).branches[BRANCH]
+    again = world.forge("gitlab").fetch(QUESTION).branches[BRANCH]
     assert again.head is not None
     assert markers.is_ours(again.head)
     assert not again.pulls[0].is_draft
@@ -344,14 +344,14 @@ def test_gitlab_draft_is_made_ready_by_its_title(world: World) -> None:
 def test_says_what_gitlab_says_where_it_opens_none(world: World) -> None:
     world.bare.answer("WARNINGS:", "Error encountered with push options: Title is too long")
     forge = world.forge("gitlab")
-    done = forge.take(opening(forge.look(QUESTION)))
+    done = forge.apply(opening(forge.fetch(QUESTION)))
     assert "Title is too long" in done.warnings[0]
 
 
 def test_a_link_to_another_host_is_not_believed(world: World) -> None:
     world.bare.answer("View it: https://evil.example/fleet/infra/-/merge_requests/12")
     forge = world.forge("gitlab")
-    done = forge.take(opening(forge.look(QUESTION)))
+    done = forge.apply(opening(forge.fetch(QUESTION)))
     assert (done.number, done.url) == (0, "")
 
 
@@ -359,15 +359,15 @@ def test_a_plain_server_may_say_where_to_open_a_pull_request(world: World) -> No
     link = f"{world.host.url}/fleet/infra/compare/main...{BRANCH}"
     world.bare.answer("Create a new pull request:", f"  {link}")
     forge = world.forge()
-    done = forge.take(opening(forge.look(QUESTION)))
+    done = forge.apply(opening(forge.fetch(QUESTION)))
     assert (done.number, done.url) == (0, link)
     assert world.bare.options() == []
 
 
 def test_a_text_that_is_too_long_is_cut_at_a_line(world: World) -> None:
     forge = world.forge("gitlab")
-    step = replace(opening(forge.look(QUESTION)), body="é" * 99 + "\n" + "another line\n" * 20_000)
-    forge.take(step)
+    step = replace(opening(forge.fetch(QUESTION)), body="é" * 99 + "\n" + "another line\n" * 20_000)
+    forge.apply(step)
     (described,) = [option for option in world.bare.options() if "description=" in option]
     assert 50_000 < len(described.encode()) < 65_000
     assert described.endswith("\\nanother line\\n\\n… (cut: the server takes no longer text with a push)\\n")
@@ -377,7 +377,7 @@ def test_a_text_that_is_too_long_is_cut_at_a_line(world: World) -> None:
 def test_agit_opens_and_moves_one_pull_request(world: World, flavour: str) -> None:
     world.bare.take_agit()
     forge = world.forge(flavour)
-    done = forge.take(opening(forge.look(QUESTION), is_draft=True))
+    done = forge.apply(opening(forge.fetch(QUESTION), is_draft=True))
     assert (done.number, done.url) == (1, f"{world.host.url}/fleet/infra/pulls/1")
     assert sorted(world.bare.refs()) == [
         "refs/heads/main",
@@ -394,22 +394,22 @@ def test_agit_opens_and_moves_one_pull_request(world: World, flavour: str) -> No
         assert "description" not in told
 
     forge = world.forge(flavour)
-    seen = forge.look(QUESTION)
+    seen = forge.fetch(QUESTION)
     (pull,) = seen.branches[BRANCH].pulls
     assert (pull.number, pull.url, pull.is_draft) == (1, done.url, True)
-    again = forge.take(updating(seen, "v2.9.5\n", make_ready=True))
+    again = forge.apply(updating(seen, "v2.9.5\n", make_ready=True))
     assert (again.number, world.bare.refs()["refs/pull/1/head"]) == (1, again.head)
     assert "take WIP: out of its title by hand" in again.warnings[0]
-    assert "close it by hand" in forge.take(ClosePull(pull, "")).warnings[0]
+    assert "close it by hand" in forge.apply(ClosePull(pull, "")).warnings[0]
 
 
 @pytest.mark.parametrize("amended", [True, False])
 def test_agit_leaves_a_pull_request_that_a_person_changed(world: World, *, amended: bool) -> None:
     world.bare.take_agit()
     forge = world.forge("gitea")
-    forge.take(opening(forge.look(QUESTION)))
+    forge.apply(opening(forge.fetch(QUESTION)))
     forge = world.forge("gitea")
-    before = forge.look(QUESTION)
+    before = forge.fetch(QUESTION)
     git("fetch", "--quiet", "origin", "refs/pull/1/head", at=world.person)
     git("checkout", "--quiet", "FETCH_HEAD", at=world.person)
     (world.person / PATH).write_text("mine\n")
@@ -423,9 +423,9 @@ def test_agit_leaves_a_pull_request_that_a_person_changed(world: World, *, amend
     theirs = git("rev-parse", "HEAD", at=world.person)
     git("push", "--quiet", world.bare.folder, "+HEAD:refs/pull/1/head", at=world.person)
     with pytest.raises(Overtaken):
-        forge.take(updating(before, "v2.9.5\n"))
+        forge.apply(updating(before, "v2.9.5\n"))
     assert world.bare.refs()["refs/pull/1/head"] == theirs
-    branch = world.forge("gitea").look(QUESTION).branches[BRANCH]
+    branch = world.forge("gitea").fetch(QUESTION).branches[BRANCH]
     assert branch.head is not None
     assert (branch.head.oid, branch.pulls) == (theirs, ())
     assert not markers.is_ours(branch.head)
@@ -437,32 +437,32 @@ def test_agit_leaves_a_pull_request_that_a_person_changed(world: World, *, amend
 def test_a_draft_where_there_are_none_is_not_pushed_at_all(world: World) -> None:
     forge = world.forge()
     with pytest.raises(DraftsUnavailable):
-        forge.take(opening(forge.look(QUESTION), is_draft=True))
+        forge.apply(opening(forge.fetch(QUESTION), is_draft=True))
     assert world.bare.pushes() == 0
-    done = forge.take(OpenIssue("Flux 2.10", "…", ()))
+    done = forge.apply(OpenIssue("Flux 2.10", "…", ()))
     assert "summary" in done.warnings[0]
 
 
 @pytest.mark.parametrize("token", ["", "wrong"])
 def test_without_a_valid_token_it_is_forbidden(world: World, token: str) -> None:
     with pytest.raises(ForbiddenByForge, match="could not read Username") as caught:
-        world.forge(token=token).look(QUESTION)
+        world.forge(token=token).fetch(QUESTION)
     assert "token" in caught.value.hint
 
 
 def test_a_token_that_reads_may_not_push(world: World) -> None:
     forge = world.forge(token=READ)
-    seen = forge.look(QUESTION)
+    seen = forge.fetch(QUESTION)
     with pytest.raises(ForbiddenByForge, match="not allowed to push"):
-        forge.take(opening(seen))
+        forge.apply(opening(seen))
 
 
 def test_a_hook_that_declines_is_quoted_on_one_line(world: World) -> None:
     world.bare.hook("echo 'GL-HOOK-ERR: only signed'; printf 'commits\\033[31m here\\n'; exit 1")
     forge = world.forge()
-    seen = forge.look(QUESTION)
+    seen = forge.fetch(QUESTION)
     with pytest.raises(ForbiddenByForge, match="pre-receive hook declined") as caught:
-        forge.take(opening(seen))
+        forge.apply(opening(seen))
     assert "GL-HOOK-ERR: only signed / commits\\x1b[31m here" in caught.value.message
 
 
@@ -470,7 +470,7 @@ def test_a_server_without_push_options_is_said(world: World) -> None:
     git("config", "receive.advertisePushOptions", "false", at=world.bare.folder)
     forge = world.forge("gitlab")
     with pytest.raises(ForbiddenByForge, match="push options") as caught:
-        forge.take(opening(forge.look(QUESTION)))
+        forge.apply(opening(forge.fetch(QUESTION)))
     assert "forge: git" in caught.value.hint
     assert list(world.bare.refs()) == ["refs/heads/main"]
 
@@ -479,28 +479,28 @@ def test_a_server_without_push_options_is_said(world: World) -> None:
 def test_a_server_that_is_broken_is_unavailable(world: World, status: int) -> None:
     world.host.status = status
     with pytest.raises(ForgeUnavailable, match=str(status)):
-        world.forge().look(QUESTION)
+        world.forge().fetch(QUESTION)
 
 
 def test_a_server_that_is_away_is_unavailable(world: World) -> None:
     with pytest.raises(ForgeUnavailable):
-        world.forge(url="http://127.0.0.1:9/fleet/infra.git").look(QUESTION)
+        world.forge(url="http://127.0.0.1:9/fleet/infra.git").fetch(QUESTION)
 
 
 def test_a_repository_that_is_not_there(world: World) -> None:
     with pytest.raises(RepositoryUnfit):
-        world.forge(url=f"{world.host.url}/fleet/other.git").look(QUESTION)
+        world.forge(url=f"{world.host.url}/fleet/other.git").fetch(QUESTION)
 
 
 def test_a_base_that_is_not_there(world: World) -> None:
     with pytest.raises(RepositoryUnfit, match="no branch nowhere"):
-        world.forge().look(replace(QUESTION, base="nowhere"))
+        world.forge().fetch(replace(QUESTION, base="nowhere"))
 
 
 def test_an_empty_repository(world: World) -> None:
     Bare.make(world.host.root / "empty.git")
     with pytest.raises(RepositoryUnfit, match="is empty"):
-        world.forge(url=f"{world.host.url}/empty.git").look(QUESTION)
+        world.forge(url=f"{world.host.url}/empty.git").fetch(QUESTION)
 
 
 # -- credentials
@@ -523,7 +523,7 @@ def everything_in(folder: Path) -> bytes:
 def test_the_token_is_in_the_environment_alone(world: World, tmp_path: Path) -> None:
     path, record = recording_git(tmp_path / "bin")
     forge = world.forge(environment={"PATH": path}, checkout=world.person)
-    forge.take(opening(forge.look(QUESTION)))
+    forge.apply(opening(forge.fetch(QUESTION)))
     secret = base64.b64encode(f"oauth2:{WRITE}".encode())
     told = record.read_bytes()
     assert b"push" in told
@@ -539,7 +539,7 @@ def test_no_error_tells_a_secret(world: World, status: int) -> None:
     url = world.url.replace("http://", "http://bot:hunter2@")
     for question in (QUESTION, replace(QUESTION, base="nowhere")):
         with pytest.raises(FluxUpgradeError) as caught:
-            world.forge(url=url, token="" if status == 0 else WRITE).look(question)
+            world.forge(url=url, token="" if status == 0 else WRITE).fetch(question)
         told = f"{caught.value.message} {caught.value.hint}"
         assert "hunter2" not in told
         assert WRITE not in told
@@ -550,7 +550,7 @@ def test_a_redirect_does_not_take_the_token_along(world: World, tmp_path: Path) 
     other = world.stack.enter_context(HttpHost(tmp_path / "elsewhere"))
     world.host.redirect = other.url
     with pytest.raises(ForgeUnavailable, match="redirects"):
-        world.forge().look(QUESTION)
+        world.forge().fetch(QUESTION)
     assert other.seen == []
 
 
@@ -558,7 +558,7 @@ def test_the_checkout_s_own_credentials_are_used(world: World) -> None:
     header = "Authorization: Basic " + base64.b64encode(f"x-access-token:{WRITE}".encode()).decode()
     git("config", f"http.{world.host.url}/.extraheader", header, at=world.person)
     forge = world.forge(token="", checkout=world.person)
-    forge.take(opening(forge.look(QUESTION)))
+    forge.apply(opening(forge.fetch(QUESTION)))
     assert f"refs/heads/{BRANCH}" in world.bare.refs()
 
 
@@ -566,7 +566,7 @@ def test_the_user_s_credential_helper_is_used(world: World, tmp_path: Path) -> N
     settings = tmp_path / "gitconfig"
     settings.write_text(f'[credential]\n\thelper = "!echo username=ann; echo password={WRITE}; :"\n')
     forge = world.forge(token="", environment={"GIT_CONFIG_GLOBAL": str(settings)})
-    assert forge.look(QUESTION).base == "main"
+    assert forge.fetch(QUESTION).base == "main"
 
 
 def test_a_token_over_ssh_is_a_mistake() -> None:
@@ -585,16 +585,16 @@ def ssh(tmp_path: Path, stack: ExitStack) -> SshHost:
 def test_pushes_over_ssh(world: World, ssh: SshHost) -> None:
     environment = {"GIT_SSH_COMMAND": ssh.command("writer")}
     forge = world.forge(token="", url=ssh.url(world.bare.folder), environment=environment)
-    done = forge.take(opening(forge.look(QUESTION)))
+    done = forge.apply(opening(forge.fetch(QUESTION)))
     assert world.bare.refs()[f"refs/heads/{BRANCH}"] == done.head
 
 
 def test_a_deploy_key_that_reads_may_not_push(world: World, ssh: SshHost) -> None:
     environment = {"GIT_SSH_COMMAND": ssh.command("reader")}
     forge = world.forge(token="", url=ssh.url(world.bare.folder), environment=environment)
-    seen = forge.look(QUESTION)
+    seen = forge.fetch(QUESTION)
     with pytest.raises(ForbiddenByForge, match="read only deploy key"):
-        forge.take(opening(seen))
+        forge.apply(opening(seen))
 
 
 @pytest.mark.parametrize(
@@ -606,7 +606,7 @@ def test_ssh_without_a_valid_key_is_forbidden(
 ) -> None:
     environment = {"GIT_SSH_COMMAND": ssh.command(key, hosts)}
     with pytest.raises(ForbiddenByForge, match=expected):
-        world.forge(token="", url=ssh.url(world.bare.folder), environment=environment).look(QUESTION)
+        world.forge(token="", url=ssh.url(world.bare.folder), environment=environment).fetch(QUESTION)
 
 
 # -- the user's checkout
@@ -647,9 +647,9 @@ def test_the_checkout_is_left_as_it_was(world: World, tmp_path: Path, kind: str)
         give_away(checkout)
     before = fingerprint(checkout)
     forge = world.forge(checkout=checkout)
-    forge.take(opening(forge.look(QUESTION)))
+    forge.apply(opening(forge.fetch(QUESTION)))
     forge = world.forge(checkout=checkout)
-    forge.take(updating(forge.look(QUESTION), "v2.9.5\n"))
+    forge.apply(updating(forge.fetch(QUESTION), "v2.9.5\n"))
     assert world.bare.content(f"{BRANCH}:{PATH}") == "v2.9.5"
     assert fingerprint(checkout) == before
     assert not (tmp_path / "hook-ran").exists()
@@ -662,7 +662,7 @@ def test_a_full_checkout_spares_the_download(world: World, tmp_path: Path) -> No
     sent = []
     for checkout in (world.person, None):
         world.host.sent = 0
-        world.forge(checkout=checkout).look(QUESTION)
+        world.forge(checkout=checkout).fetch(QUESTION)
         sent.append(world.host.sent)
     assert sent[0] < 10_000
     assert sent[1] > 200_000
@@ -674,7 +674,7 @@ def test_a_remote_of_that_name_elsewhere_does_not_mislead(world: World, tmp_path
         '[remote "origin"]\n\turl = https://evil.example/x\n\tpushurl = https://evil.example/x\n'
     )
     forge = world.forge(environment={"GIT_CONFIG_GLOBAL": str(settings)}, checkout=world.person)
-    forge.take(opening(forge.look(QUESTION)))
+    forge.apply(opening(forge.fetch(QUESTION)))
     assert f"refs/heads/{BRANCH}" in world.bare.refs()
 
 
@@ -682,7 +682,7 @@ def test_commits_as_the_user_does(world: World) -> None:
     git("config", "user.name", "Ann of the checkout", at=world.person)
     git("config", "user.email", "ann@example.org", at=world.person)
     forge = world.forge(checkout=world.person)
-    forge.take(opening(forge.look(QUESTION)))
+    forge.apply(opening(forge.fetch(QUESTION)))
     assert git("log", "-1", "--format=%an <%ae>", BRANCH, at=world.bare.folder) == (
         "Ann of the checkout <ann@example.org>"
     )
@@ -690,7 +690,7 @@ def test_commits_as_the_user_does(world: World) -> None:
 
 def test_what_is_temporary_is_gone_afterwards(world: World) -> None:
     with world.forge() as forge:
-        forge.look(QUESTION)
+        forge.fetch(QUESTION)
         folder = Path(forge._git._folder).parent  # noqa: SLF001  (where it works)
         assert folder.exists()
     assert not folder.exists()
@@ -700,9 +700,9 @@ def test_a_long_history_is_fetched_in_part_and_told_as_far_as_it_is_known(world:
     for number in range(60):
         git("commit", "--quiet", "--allow-empty", "-m", f"Number {number}", at=world.person)
     git("push", "--quiet", "origin", "HEAD:main", at=world.person)
-    seen = world.forge().look(QUESTION)
+    seen = world.forge().fetch(QUESTION)
     assert seen.recent[0] == "Number 59"
     assert len(seen.recent) == 20
     # The commit at the edge did not touch the file, it only looks so.
     assert seen.files[PATH].history == ()
-    assert world.forge(checkout=world.person).look(QUESTION).files[PATH].history == ("First",)
+    assert world.forge(checkout=world.person).fetch(QUESTION).files[PATH].history == ("First",)

@@ -28,7 +28,7 @@ def on(tmp_path: Path) -> Iterator[World]:
 
 def test_one_call_tells_all(on: World) -> None:
     on.fleet.commit({"README.md": b"hello"}, "Say hello\n\nWith a body.\n")
-    seen = on.look()
+    seen = on.fetch()
     assert (seen.name, seen.url, seen.base) == ("acme/fleet", f"{on.hub.url}/acme/fleet", "main")
     assert seen.base_oid == on.fleet.head()
     assert seen.base_tree == on.fleet.store.read(seen.base_oid).tree
@@ -44,7 +44,7 @@ def test_one_call_tells_all(on: World) -> None:
 
 def test_another_base(on: World) -> None:
     on.fleet.commit({PATH: b"other"}, "Differ\n", branch="release/1.x")
-    seen = on.forge.look(Question((), (PATH,), base="release/1.x"))
+    seen = on.forge.fetch(Question((), (PATH,), base="release/1.x"))
     assert (seen.base, seen.base_oid) == ("release/1.x", on.fleet.head("release/1.x"))
     assert seen.files[PATH].history == ("Differ\n", "Begin\n")
 
@@ -52,7 +52,7 @@ def test_another_base(on: World) -> None:
 def test_paths_of_all_kinds(on: World) -> None:
     on.fleet.commit({"gone.yaml": b"x", 'od"d ü $p0.yaml': b"y"}, "Add\n")
     on.fleet.commit({"gone.yaml": None}, "Remove\n")
-    seen = on.forge.look(Question((), ("gone.yaml", "never.yaml", "clusters", 'od"d ü $p0.yaml'))).files
+    seen = on.forge.fetch(Question((), ("gone.yaml", "never.yaml", "clusters", 'od"d ü $p0.yaml'))).files
     assert (seen["gone.yaml"].oid, seen["gone.yaml"].history) == ("", ("Remove\n", "Add\n"))
     assert (seen["never.yaml"].oid, seen["never.yaml"].history) == ("", ())
     assert seen["clusters"].oid == ""
@@ -62,7 +62,7 @@ def test_paths_of_all_kinds(on: World) -> None:
 def test_a_pull_request_as_it_is(on: World) -> None:
     done = on.opened(is_draft=True)
     on.fleet.people.label(1, "flux-upgrade/rebase")
-    branch = on.look().branches[BRANCH]
+    branch = on.fetch().branches[BRANCH]
     (pull,) = branch.pulls
     assert branch.head is not None
     assert branch.head.oid == done.head
@@ -86,7 +86,7 @@ def test_closed_and_merged_ones_newest_first(on: World) -> None:
     on.opened(commit=None)
     on.fleet.people.merge(2)
     on.fleet.people.delete_branch(BRANCH)
-    branch = on.look().branches[BRANCH]
+    branch = on.fetch().branches[BRANCH]
     assert branch.head is None
     assert [(p.number, p.state, p.closed_at != "") for p in branch.pulls] == [
         (2, PullState.MERGED, True),
@@ -101,7 +101,7 @@ def test_pull_requests_of_forks_hide_nothing(on: World, forks: int, calls: int) 
     for number in range(forks):
         on.hub.clock.advance(minutes=1)
         on.fleet.people.open_from_fork(BRANCH, {PATH: b"evil %d" % number}, "Upgrade Flux")
-    assert [pull.number for pull in on.look().branches[BRANCH].pulls] == [1]
+    assert [pull.number for pull in on.fetch().branches[BRANCH].pulls] == [1]
     assert len(on.calls) == calls
 
 
@@ -113,7 +113,7 @@ def test_at_most_ten_pull_requests(on: World, forks: int, calls: int) -> None:
         on.fleet.people.close(number)
     for number in range(forks):
         on.fleet.people.open_from_fork(BRANCH, {PATH: b"evil %d" % number}, "Upgrade Flux")
-    assert [pull.number for pull in on.look().branches[BRANCH].pulls] == list(range(12, 2, -1))
+    assert [pull.number for pull in on.fetch().branches[BRANCH].pulls] == list(range(12, 2, -1))
     assert len(on.calls) == calls
 
 
@@ -125,7 +125,7 @@ def test_our_issues_open_and_closed(on: World) -> None:
     ):
         opened = on.fleet.open_issue(title, "body", "alice")
         opened.labels, opened.state = labels, state
-    issue, closed = sorted(on.look().issues, key=lambda each: not each.is_open)
+    issue, closed = sorted(on.fetch().issues, key=lambda each: not each.is_open)
     assert (closed.title, closed.is_open) == ("An old one", False)
     assert (issue.number, issue.title, issue.body) == (1, "Upgrade Flux to v2.9.0", "body")
     assert issue.labels == (markers.PENDING, "flux")
@@ -139,7 +139,7 @@ def test_many_are_asked_for_in_chunks(on: World, branches: int, paths: int, call
     on.opened()
     names = (*(f"other/{n}" for n in range(branches - 1)), BRANCH)[:branches]
     files = (*(f"none/{n}" for n in range(paths - 1)), PATH)[:paths]
-    seen = on.forge.look(Question(names, files))
+    seen = on.forge.fetch(Question(names, files))
     assert (tuple(seen.branches), tuple(seen.files)) == (names, files)
     assert [n for n, branch in seen.branches.items() if branch.head] == [BRANCH] * bool(branches)
     assert [len(branch.pulls) for branch in seen.branches.values()] == [0] * (branches - 1) + [1] * bool(
@@ -159,7 +159,7 @@ def test_all_chunks_see_one_commit(on: World) -> None:
             on.fleet.commit({"c/200.yaml": b"new"}, "Move\n")
 
     on.hub.before_call = move
-    seen = on.forge.look(Question((), tuple(f"c/{n}.yaml" for n in range(201))))
+    seen = on.forge.fetch(Question((), tuple(f"c/{n}.yaml" for n in range(201))))
     assert seen.base_oid == head != on.fleet.head()
     assert seen.files["c/200.yaml"].oid == on.fleet.store.blob(b"old")
     assert len(on.calls) == 3
@@ -188,16 +188,16 @@ def test_rules_that_a_personal_token_cannot_meet(
     on.opened()
     on.fleet.settings.rules = (rule,)
     on.use(kind)
-    warnings = on.look().warnings
+    warnings = on.fetch().warnings
     assert [("signed commits" in warning) for warning in warnings] == [True] * is_warned
 
 
 def test_issues_that_the_token_may_not_see(tmp_path: Path) -> None:
     with world(tmp_path, is_private=True) as on:
         on.use("actions", {"contents": "write", "pull-requests": "write", "statuses": "write"})
-        assert on.look().issues == ()
+        assert on.fetch().issues == ()
         assert len(on.calls) == 2
-        on.look()
+        on.fetch()
         assert len(on.calls) == 3
 
 
@@ -205,7 +205,7 @@ def test_statuses_that_the_token_may_not_see(tmp_path: Path) -> None:
     with world(tmp_path, is_private=True) as on:
         on.opened()
         on.use("actions", {"contents": "read", "pull-requests": "read", "issues": "read"})
-        head = on.look().branches[BRANCH].head
+        head = on.fetch().branches[BRANCH].head
         assert head is not None
         assert head.statuses == {}
         assert len(on.calls) == 1
@@ -219,7 +219,7 @@ def test_what_is_denied_is_not_taken_for_what_is_not_there(tmp_path: Path, given
     with world(tmp_path, is_private=True) as on:
         on.use("fine-grained", {given: "read", "issues": "read"})
         with pytest.raises(ForbiddenByForge) as caught:
-            on.look()
+            on.fetch()
     assert caught.value.message == (
         "GitHub refuses to read acme/fleet: Resource not accessible by personal access token"
     )
@@ -233,7 +233,7 @@ def test_who_only_reads_is_not_asked_for_more(tmp_path: Path, given: str, missin
     with world(tmp_path, is_private=True) as on:
         on.use("actions", {given: "read", "issues": "read"})
         with pytest.raises(ForbiddenByForge) as caught:
-            on.look()
+            on.fetch()
     assert caught.value.hint.startswith(
         f"this needs {missing}: add it to the `permissions` of the workflow's job"
     )
@@ -252,19 +252,19 @@ def test_repositories_that_take_no_pull_request(
     tmp_path: Path, settings: dict[str, bool], base: str, message: str, hint: str
 ) -> None:
     with world(tmp_path, **settings) as on, pytest.raises(RepositoryUnfit) as caught:
-        on.forge.look(Question((), (), base=base))
+        on.forge.fetch(Question((), (), base=base))
     assert (caught.value.message, hint in caught.value.hint) == (message, True)
 
 
 def test_an_empty_repository(on: World) -> None:
     on.hub.create_repository("acme/empty")
     with pytest.raises(RepositoryUnfit, match="acme/empty is empty"):
-        on.forge_of(on.token, "acme/empty").look(ASKED)
+        on.forge_of(on.token, "acme/empty").fetch(ASKED)
 
 
 def test_a_repository_that_is_not_there(on: World) -> None:
     with pytest.raises(ForbiddenByForge, match="the repository acme/fleeet is not there") as caught:
-        on.forge_of(on.token, "acme/fleeet").look(ASKED)
+        on.forge_of(on.token, "acme/fleeet").fetch(ASKED)
     assert "check its name" in caught.value.hint
 
 
@@ -272,7 +272,7 @@ def test_tokens_that_open_nothing(on: World) -> None:
     on.hub.revoke(on.token)
     for token in ("", on.token):
         with pytest.raises(ForbiddenByForge) as caught:
-            on.forge_of(token).look(ASKED)
+            on.forge_of(token).fetch(ASKED)
         assert "the token is missing, wrong or expired" in caught.value.hint
         assert on.token.value not in repr(caught.value) + caught.value.hint
 
@@ -281,7 +281,7 @@ def test_single_sign_on(tmp_path: Path) -> None:
     with world(tmp_path, requires_sso=True) as on:
         on.use("classic")
         with pytest.raises(ForbiddenByForge) as caught:
-            on.look()
+            on.fetch()
     assert "Configure SSO" in caught.value.hint
 
 
@@ -290,7 +290,7 @@ def test_single_sign_on(tmp_path: Path) -> None:
 )
 def test_reading_is_tried_again(on: World, fault: str) -> None:
     on.hub.fail(FAULTS[fault])
-    assert on.look().base == "main"
+    assert on.fetch().base == "main"
     assert (len(on.calls), on.forge.calls, len(on.clock.slept)) == (2, 2, 1)
 
 
@@ -301,7 +301,7 @@ def test_reading_is_tried_again(on: World, fault: str) -> None:
 def test_reading_gives_up(on: World, fault: str, message: str) -> None:
     on.hub.fail(FAULTS[fault], times=9)
     with pytest.raises(ForgeUnavailable) as caught:
-        on.look()
+        on.fetch()
     assert caught.value.message.startswith("could not read acme/fleet: 127.0.0.1:")
     assert caught.value.message.endswith(message)
     assert len(on.calls) == 5
@@ -312,7 +312,7 @@ def test_a_limit_that_is_used_up_tells_until_when(on: World, kind: str) -> None:
     on.use(kind)
     on.hub.exhaust(on.token)
     with pytest.raises(ForgeUnavailable) as caught:
-        on.look()
+        on.fetch()
     assert caught.value.message.endswith("is used up until 2026-03-02 07:00:00 UTC")
     assert caught.value.hint == "wait until then; the next run goes on where this one ended"
     assert on.clock.slept == []
@@ -338,7 +338,7 @@ def test_answers_that_are_none_of_githubs(on: World, server: Loopback, answer: b
     server.route("/api/graphql", Answer(answer))
     forge = on.forge_of("", api_url=f"{server.url}/api/v3", graphql_url=f"{server.url}/api/graphql")
     with pytest.raises(ForgeUnavailable) as caught:
-        forge.look(ASKED)
+        forge.fetch(ASKED)
     assert caught.value.message.isprintable()
     assert caught.value.hint
 
@@ -350,7 +350,7 @@ def test_an_older_server_is_asked_for_less(on: World, server: Loopback) -> None:
     server.route("/api/graphql", Answer(json.dumps({"errors": missing}).encode()), Answer(b"{}", 401))
     forge = on.forge_of("ghp_x", api_url=f"{server.url}/api/v3", graphql_url=f"{server.url}/api/graphql")
     with pytest.raises(ForbiddenByForge):
-        forge.look(ASKED)
+        forge.fetch(ASKED)
     flags = [json.loads(seen.body)["variables"]["rules"] for seen in server.seen]
     assert flags == [True, False]
 

@@ -64,7 +64,7 @@ def no_token_in(on: World, error: Exception) -> None:
 
 def test_opening_takes_six_calls_with_looking(on: World) -> None:
     step = on.opening()
-    done = on.forge.take(step)
+    done = on.forge.apply(step)
     assert on.calls == ["GRAPHQL query", *OPENING, f"POST /statuses/{done.head}"]
     assert on.forge.calls == 6
     assert done == Done(1, f"{on.hub.url}/acme/fleet/pull/1", on.fleet.head(BRANCH))
@@ -104,7 +104,7 @@ def test_each_extra_takes_one_call(on: World, extras: Extras, more: list[str]) -
     on.fleet.settings.auto_merge = True
     on.fleet.settings.required_contexts = ("ci",)
     on.fleet.settings.merge_method = "SQUASH"
-    done = on.take(on.opening(extras=extras))
+    done = on.apply(on.opening(extras=extras))
     assert on.calls == [*OPENING, *more, f"POST /statuses/{done.head}"]
     pull = on.fleet.pulls[1]
     assert (tuple(pull.labels), tuple(pull.assignees)) == (extras.labels, extras.assignees)
@@ -122,7 +122,7 @@ def test_opening_on_a_branch_that_is_there(on: World) -> None:
     on.opened()
     on.fleet.people.close(1)
     head = on.fleet.head(BRANCH)
-    done = on.take(on.opening(commit=None))
+    done = on.apply(on.opening(commit=None))
     assert on.calls == ["POST /pulls", f"POST /statuses/{head}"]
     assert (done.number, done.head) == (2, head)
 
@@ -130,7 +130,7 @@ def test_opening_on_a_branch_that_is_there(on: World) -> None:
 def test_opening_on_a_branch_that_is_replaced(on: World) -> None:
     on.opened()
     on.fleet.people.close(1)
-    done = on.take(on.opening(commit=on.remade()))
+    done = on.apply(on.opening(commit=on.remade()))
     assert on.calls == [*OPENING[:2], "GRAPHQL updateRefs", "POST /pulls", f"POST /statuses/{done.head}"]
     assert on.fleet.head(BRANCH) == done.head
     assert on.fleet.store.read(done.head).parents == (on.fleet.head(),)
@@ -145,8 +145,8 @@ def test_files_are_committed_byte_for_byte(on: World) -> None:
         "nul": ("100644", b"a\0b"),
         "nul-again": ("100644", b"a\0b"),
     }
-    seen = on.look()
-    on.take(on.opening(commit=NewCommit("Add", seen.base_oid, seen.base_tree, given)))
+    seen = on.fetch()
+    on.apply(on.opening(commit=NewCommit("Add", seen.base_oid, seen.base_tree, given)))
     entries = {e.path: (e.mode, e.oid) for e in on.fleet.store.entries(on.fleet.head(BRANCH), recursive=True)}
     wanted = {path: (mode, on.fleet.store.blob(content)) for path, (mode, content) in given.items()}
     assert entries == {PATH: ("100644", on.fleet.store.blob(MANIFEST)), **wanted}
@@ -166,10 +166,10 @@ def test_contents_that_are_too_much_for_one_request() -> None:
 
 def test_a_large_file_goes_first(on: World) -> None:
     sent = bodies(on)
-    seen = on.look()
+    seen = on.fetch()
     large = b"0123456789abcdef" * (330 * 1024)
     files = {"large.yaml": ("100644", large), PATH: ("100644", UPGRADED)}
-    on.take(on.opening(commit=NewCommit("Add", seen.base_oid, seen.base_tree, files)))
+    on.apply(on.opening(commit=NewCommit("Add", seen.base_oid, seen.base_tree, files)))
     (blob,) = [body for path, body in sent if path.endswith("/git/blobs")]
     (tree,) = [body["tree"] for path, body in sent if path.endswith("/git/trees")]
     assert base64.b64decode(blob["content"]) == large
@@ -187,33 +187,33 @@ def test_author_and_committer_are_left_out(on: World) -> None:
 
 
 def test_files_that_the_base_has_already(on: World) -> None:
-    seen = on.look()
+    seen = on.fetch()
     commit = NewCommit("Same", seen.base_oid, seen.base_tree, {PATH: ("100644", MANIFEST)})
     with pytest.raises(Overtaken):
-        on.take(on.opening(commit=commit))
+        on.apply(on.opening(commit=commit))
     assert on.calls == ["POST /git/trees"]
 
 
 def test_drafts_are_not_to_be_had(on: World) -> None:
     on.fleet.settings.drafts = False
     with pytest.raises(DraftsUnavailable) as caught:
-        on.take(on.opening(is_draft=True))
+        on.apply(on.opening(is_draft=True))
     assert caught.value.hint
-    assert markers.is_ours(on.look().branches[BRANCH].head or pytest.fail("no branch"))
+    assert markers.is_ours(on.fetch().branches[BRANCH].head or pytest.fail("no branch"))
     assert on.fleet.pulls == {}
 
 
 def test_taking_without_having_looked(on: World) -> None:
     step = on.opening()
     on.forge = on.forge_of(on.token)
-    assert on.take(step).number == 1
+    assert on.apply(step).number == 1
     assert on.calls[0] == "GRAPHQL query"
 
 
 def test_addresses_without_a_prefix(on: World) -> None:
     step = on.opening()
     on.forge = on.forge_of(on.token, api_url=on.hub.url, graphql_url=f"{on.hub.url}/graphql")
-    assert on.take(step).number == 1
+    assert on.apply(step).number == 1
 
 
 # Updating and closing
@@ -237,7 +237,7 @@ def test_an_update_does_what_is_asked_for(on: World, changes: dict[str, Any], ca
     on.fleet.people.label(1, "flux-upgrade/rebase")
     before = on.pull
     step = on.updating(**changes)
-    done = on.take(step)
+    done = on.apply(step)
     assert on.calls == [call.replace("HEAD", step.before) for call in calls]
     assert done == Done(1, before.url, step.before)
     after = on.pull
@@ -260,7 +260,7 @@ def test_an_update_in_one_go(on: World) -> None:
     step = on.updating(
         commit=commit, title="T", body="B", make_ready=True, status=STATUS, drop_labels=dropped
     )
-    done = on.take(step)
+    done = on.apply(step)
     assert on.calls == [
         "POST /git/trees",
         "POST /git/commits",
@@ -284,7 +284,7 @@ def test_an_update_adds_to_what_people_gave(on: World) -> None:
     on.fleet.people.label(1, "theirs")
     on.fleet.pulls[1].assignees = ["alice"]
     step = on.updating(extras=EVERYTHING)
-    assert on.take(step).warnings == ()
+    assert on.apply(step).warnings == ()
     assert on.calls == [
         "POST /issues/1/labels",
         "POST /issues/1/assignees",
@@ -298,33 +298,33 @@ def test_an_update_adds_to_what_people_gave(on: World) -> None:
 
 def test_a_label_that_is_gone_already(on: World) -> None:
     on.opened()
-    assert on.take(on.updating(drop_labels=("flux-upgrade/rebase",))).warnings == ()
+    assert on.apply(on.updating(drop_labels=("flux-upgrade/rebase",))).warnings == ()
 
 
 def test_closing_takes_one_call(on: World) -> None:
     on.opened()
     step = ClosePull(on.pull, "closed: superseded")
-    assert on.take(step) == Done(1, step.pull.url)
+    assert on.apply(step) == Done(1, step.pull.url)
     assert on.calls == ["GET /pulls/1", "PATCH /pulls/1"]
     assert (on.pull.state, on.pull.body) == (PullState.CLOSED, "closed: superseded")
 
 
 def test_the_life_of_an_issue(on: World) -> None:
-    done = on.take(OpenIssue("Upgrade Flux to v2.9.0", "one", (markers.PENDING,)))
+    done = on.apply(OpenIssue("Upgrade Flux to v2.9.0", "one", (markers.PENDING,)))
     assert (done.number, done.url, on.calls) == (
         1,
         f"{on.hub.url}/acme/fleet/issues/1",
         ["GRAPHQL query", "POST /issues"],
     )
-    (issue,) = on.look().issues
+    (issue,) = on.fetch().issues
     assert (issue.title, issue.body, issue.labels) == ("Upgrade Flux to v2.9.0", "one", (markers.PENDING,))
-    assert on.take(UpdateIssue(issue, "two")) == done
+    assert on.apply(UpdateIssue(issue, "two")) == done
     assert on.calls == ["PATCH /issues/1"]
-    assert [each.body for each in on.look().issues] == ["two"]
-    on.take(UpdateIssue(issue, "three", close=True))
+    assert [each.body for each in on.fetch().issues] == ["two"]
+    on.apply(UpdateIssue(issue, "three", close=True))
     assert on.calls == ["PATCH /issues/1"]
     assert (on.fleet.issues[1].state, on.fleet.issues[1].body) == ("closed", "three")
-    (closed,) = on.look().issues
+    (closed,) = on.fetch().issues
     assert (closed.is_open, closed.closed_at) == (False, on.hub.clock.text)
 
 
@@ -337,7 +337,7 @@ def test_a_person_pushes_while_the_branch_is_replaced(on: World) -> None:
     pushed: list[str] = []
     on.before("updateRefs", lambda: pushed.append(on.fleet.people.push(BRANCH, {"mine.yaml": b"mine"})))
     with pytest.raises(Overtaken):
-        on.take(step)
+        on.apply(step)
     assert on.fleet.head(BRANCH) == pushed[0]
     assert on.fleet.pulls[1].title == TITLE
 
@@ -347,7 +347,7 @@ def test_a_person_deletes_the_branch_while_it_is_replaced(on: World) -> None:
     step = on.updating(commit=on.remade())
     on.before("updateRefs", lambda: on.fleet.people.delete_branch(BRANCH))
     with pytest.raises(Overtaken):
-        on.take(step)
+        on.apply(step)
     assert on.fleet.head(BRANCH) == ""
 
 
@@ -365,7 +365,7 @@ def test_somebody_is_faster_at_opening(on: World, at: str, deed: Callable[[World
     step = on.opening()
     on.before(at, lambda: deed(on))
     with pytest.raises(Overtaken) as caught:
-        on.take(step)
+        on.apply(step)
     assert caught.value.message.startswith("GitHub refuses to ")
     assert len([pull for pull in on.fleet.pulls.values() if pull.state == "open"]) <= 1
 
@@ -375,7 +375,7 @@ def test_what_somebody_pushed_is_not_merged_automatically(on: World) -> None:
     on.fleet.settings.required_contexts = ("ci",)
     step = on.opening(extras=Extras(auto_merge=True))
     on.before("enablePullRequestAutoMerge", lambda: on.fleet.people.push(BRANCH, {"mine.yaml": b"mine"}))
-    (warning,) = on.take(step).warnings
+    (warning,) = on.apply(step).warnings
     assert "Expected head sha didn't match" in warning
     assert on.fleet.pulls[1].auto_merge == ""
 
@@ -385,7 +385,7 @@ def test_the_base_goes_away(on: World) -> None:
     step = on.opening(base="release")
     on.before("/pulls", lambda: on.fleet.people.delete_branch("release"))
     with pytest.raises(Overtaken):
-        on.take(step)
+        on.apply(step)
 
 
 # What goes wrong
@@ -400,7 +400,7 @@ def test_a_write_is_sent_once(on: World, at: int, fault: str) -> None:
     on.hub.forget()
     on.hub.fail(FAULTS[fault], at_call=at)
     with pytest.raises(ForgeUnavailable) as caught:
-        on.forge.take(step)
+        on.forge.apply(step)
     assert on.calls == OPENING[:at]
     assert caught.value.hint.endswith("the next run goes on where this one ended")
     assert on.clock.slept == []
@@ -413,7 +413,7 @@ def test_a_replacement_is_sent_once(on: World, fault: str) -> None:
     step = on.updating(commit=on.remade())
     on.hub.fail(FAULTS[fault], to("POST", "updateRefs"))
     with pytest.raises(ForgeUnavailable):
-        on.take(step)
+        on.apply(step)
     assert on.calls[2:] == ["GRAPHQL updateRefs"]
 
 
@@ -423,7 +423,7 @@ def test_secondary_limits_are_waited_for(on: World, at: int, fault: str, seconds
     step = on.opening()
     on.hub.forget()
     on.hub.fail(FAULTS[fault], at_call=at)
-    assert on.forge.take(step).warnings == ()
+    assert on.forge.apply(step).warnings == ()
     assert on.clock.slept == [seconds]
     assert len(on.calls) == 6
     assert len(on.fleet.pulls) == len(on.fleet.statuses) == 1
@@ -442,7 +442,7 @@ def test_waiting_has_an_end(on: World, headers: dict[str, str], slept: list[floa
     on.hub.forget()
     on.hub.fail(Fault("busy", 429, "Too many requests", headers), times=99)
     with pytest.raises(ForgeUnavailable, match="rate limit"):
-        on.forge.take(step)
+        on.forge.apply(step)
     assert (on.clock.slept, len(on.calls)) == (slept, calls)
 
 
@@ -450,7 +450,7 @@ def test_a_limit_without_a_time(on: World) -> None:
     step = on.opening()
     on.hub.fail(Fault("busy", 403, "You have exceeded a secondary rate limit."))
     with pytest.raises(ForgeUnavailable) as caught:
-        on.take(step)
+        on.apply(step)
     assert caught.value.hint.startswith("wait some minutes")
 
 
@@ -460,7 +460,7 @@ def test_a_limit_that_is_used_up(on: World, at: int) -> None:
     on.hub.forget()
     on.hub.fail(FAULTS["403 primary limit"], at_call=at)
     with pytest.raises(ForgeUnavailable) as caught:
-        on.forge.take(step)
+        on.forge.apply(step)
     assert caught.value.message == "the rate limit of GitHub's API is used up until 2026-03-02 07:00:00 UTC"
     assert len(on.calls) == at
 
@@ -468,7 +468,7 @@ def test_a_limit_that_is_used_up(on: World, at: int) -> None:
 def test_writes_keep_their_distance(on: World) -> None:
     step = on.opening()
     on.forge = on.forge_of(on.token, pause=1.0)
-    on.take(step)
+    on.apply(step)
     assert on.clock.slept == [1.0] * 4
 
 
@@ -498,7 +498,7 @@ def test_refusals_say_what_to_change(on: World, at: str, fault: Fault, message: 
     step = on.opening()
     on.hub.fail(fault, to("POST", at))
     with pytest.raises(ForbiddenByForge) as caught:
-        on.take(step)
+        on.apply(step)
     error = caught.value
     assert message in error.message
     assert hint in error.hint
@@ -508,10 +508,10 @@ def test_refusals_say_what_to_change(on: World, at: str, fault: Fault, message: 
 
 
 def test_a_workflow_file_needs_another_token(on: World) -> None:
-    seen = on.look()
+    seen = on.fetch()
     files = {".github/workflows/flux.yaml": ("100644", b"on: push\n")}
     with pytest.raises(ForbiddenByForge) as caught:
-        on.take(on.opening(commit=NewCommit("Add", seen.base_oid, seen.base_tree, files)))
+        on.apply(on.opening(commit=NewCommit("Add", seen.base_oid, seen.base_tree, files)))
     assert "permission 'Workflows: read and write'" in caught.value.hint
 
 
@@ -530,7 +530,7 @@ def test_tokens_that_may_not_write(
     on.use(kind, permissions, **({"scopes": ("read:org",)} if kind == "classic" else {}))
     step = on.opening()
     with pytest.raises(ForbiddenByForge) as caught:
-        on.take(step)
+        on.apply(step)
     assert hint in caught.value.hint
     no_token_in(on, caught.value)
 
@@ -539,7 +539,7 @@ def test_archived_in_between(on: World) -> None:
     step = on.opening()
     on.fleet.settings.is_archived = True
     with pytest.raises(Exception, match="archived") as caught:
-        on.take(step)
+        on.apply(step)
     assert caught.value.__class__.__name__ == "RepositoryUnfit"
 
 
@@ -549,13 +549,13 @@ def test_a_rule_that_keeps_the_branch_from_being_replaced(on: World) -> None:
     on.fleet.settings.rules = (Rule("NON_FAST_FORWARD", "flux-upgrade/*"),)
     on.fleet.settings.rules += (Rule("UPDATE", "flux-upgrade/*"),)
     with pytest.raises(ForbiddenByForge) as caught:
-        on.take(step)
+        on.apply(step)
     assert "Settings > Rules" in caught.value.hint
 
 
 def test_issues_that_are_turned_off(tmp_path: Path) -> None:
     with world(tmp_path, has_issues=False) as on, pytest.raises(ForbiddenByForge) as caught:
-        on.take(OpenIssue("T", "B", ()))
+        on.apply(OpenIssue("T", "B", ()))
     assert "Features > Issues" in caught.value.hint
 
 
@@ -573,7 +573,7 @@ def test_what_is_not_worth_failing_for(
 ) -> None:
     step = on.opening(extras=extras)
     on.hub.fail(FAULTS[fault], lambda request: at in request.path, times=2)
-    done = on.take(step)
+    done = on.apply(step)
     (warning,) = done.warnings
     assert done.number == 1
     assert warning.isprintable()
@@ -586,7 +586,7 @@ def test_what_is_not_worth_failing_for(
 def test_what_may_be_repeated_is_repeated_once(on: World) -> None:
     step = on.opening(extras=Extras(labels=("flux",)))
     on.hub.fail(FAULTS["reset, applied"], to("PATCH", "/issues/1"))
-    assert on.take(step).warnings == ()
+    assert on.apply(step).warnings == ()
     assert on.fleet.pulls[1].labels == ["flux"]
 
 
@@ -603,7 +603,7 @@ def test_extras_that_the_repository_does_not_take(
 ) -> None:
     for name, value in settings.items():
         setattr(on.fleet.settings, name, value)
-    (warning,) = on.take(on.opening(extras=extras)).warnings
+    (warning,) = on.apply(on.opening(extras=extras)).warnings
     assert hint in warning
 
 
@@ -613,8 +613,8 @@ def test_extras_that_the_repository_does_not_take(
 def test_a_repository_that_was_renamed(on: World) -> None:
     on.hub.repositories["acme/old-name"] = on.fleet
     on.forge = on.forge_of(on.token, "acme/old-name")
-    assert on.look().name == "acme/fleet"
-    done = on.take(on.opening())
+    assert on.fetch().name == "acme/fleet"
+    done = on.apply(on.opening())
     assert on.calls == [*OPENING, f"POST /statuses/{done.head}"]
 
 
@@ -625,7 +625,7 @@ def test_no_write_follows_a_redirect(on: World, server: Loopback, status: int) -
         Fault("moved", status, "Moved Permanently", {"Location": f"{server.url}/x"}), to("POST", "/git/refs")
     )
     with pytest.raises(ForgeUnavailable, match=r"make the branch .* it redirects"):
-        on.take(step)
+        on.apply(step)
     assert server.seen == []
     assert on.calls == OPENING[:3]
 
@@ -656,7 +656,7 @@ def test_a_dry_run_only_looks(on: World) -> None:
     issue = replace(on.fleet.open_issue("T", "B", "alice"), labels=[markers.PENDING])
     on.fleet.issues[issue.number] = issue
     forge = RecordingForge(on.forge)
-    (told,) = on.look().issues
+    (told,) = on.fetch().issues
     opening, update = on.opening(), on.updating(title="T")
     wanted: list[tuple[Step, Done]] = [
         (opening, Done()),
@@ -666,6 +666,6 @@ def test_a_dry_run_only_looks(on: World) -> None:
         (UpdateIssue(told, "B"), Done(2, told.url)),
     ]
     on.hub.forget()
-    assert [forge.take(step) for step, _ in wanted] == [done for _, done in wanted]
+    assert [forge.apply(step) for step, _ in wanted] == [done for _, done in wanted]
     assert forge.steps == tuple(step for step, _ in wanted)
     assert (on.calls, forge.calls) == ([], on.forge.calls)

@@ -389,7 +389,7 @@ def test_looking_at_an_empty_repository_leads_to_a_bootstrap(on: World) -> None:
     api, graphql = on.hub.api_url, on.hub.graphql_url
     forge = GitHubForge(client, NAME, "", timing=on.clock.timing, api_url=api, graphql_url=graphql)
     with pytest.raises(RepositoryUnfit, match="acme/fleet is empty") as caught:
-        forge.look(Question((), ()))
+        forge.fetch(Question((), ()))
     assert "`flux-upgrade bootstrap`" in caught.value.hint
 
 

@@ -16,7 +16,7 @@ from flux_upgrade.pins.flux_operator import pin as flux_operator
 from flux_upgrade.pins.gardener import pin as gardener
 from flux_upgrade.pins.helm_chart import pin as helm_chart
 from flux_upgrade.pins.own_artifact import pin as artifact
-from flux_upgrade.pins.registry import PIN_KINDS, PinKind
+from flux_upgrade.pins.registry import PIN_KINDS, KindModule
 from flux_upgrade.pins.remote_base import pin as remote_base
 from flux_upgrade.pins.reported import commands, flux_v1, other_installers, single_controllers
 from flux_upgrade.pins.terraform import pin as terraform
@@ -81,7 +81,7 @@ def _write(case: KindCase, before: Mapping[str, bytes], after: Mapping[str, byte
             target.write_bytes(content)
 
 
-MODULES: tuple[PinKind, ...] = (
+MODULES: tuple[KindModule, ...] = (
     artifact,
     cli_image,
     commands,

@@ -13,7 +13,7 @@ from flux_upgrade.artifacts.pull import Means, pull
 from flux_upgrade.model.oci.reference import Address, parse_address
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Terms
-from flux_upgrade.policy.policy import Answers, Bump, Policy
+from flux_upgrade.policy.policy import Feedback, MaxBump, Policy
 from memory import MemoryArtifacts, WrittenReleases, regenerator
 from memory_registry import FILE, MemoryRegistry
 
@@ -52,7 +52,7 @@ def run(  # noqa: PLR0913 what a run may be told
     using: MemoryRegistry,
     *,
     approve: Sequence[str] = (),
-    policy: Bump = Bump.PATCH,
+    policy: MaxBump = MaxBump.PATCH,
     tags: Sequence[str] = TAGS,
     clusters: Clusters = NOBODY,
     address: Address = ADDRESS,
@@ -64,6 +64,6 @@ def run(  # noqa: PLR0913 what a run may be told
     using.calls.clear()
     with_all = means(using)._replace(now=now)
     planner = ManifestPlanner(with_all.regenerator, MemoryArtifacts(), listed(*tags), NOW)
-    terms = Terms(Policy(policy), Answers(approved=tuple(approve)), flags or {}, to)
+    terms = Terms(Policy(policy), Feedback(approved=tuple(approve)), flags or {}, to)
     planned = plan_artifact(pull(address, with_all), planner, terms, with_all, clusters)
     return carry_out(planned, with_all)

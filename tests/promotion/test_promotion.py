@@ -29,7 +29,7 @@ from flux_upgrade.model.oci import reference as names
 from flux_upgrade.model.oci.manifest import CONTENT_TYPE
 from flux_upgrade.model.oci.reference import parse_address
 from flux_upgrade.policy.decision import HoldReason
-from flux_upgrade.policy.policy import Bump
+from flux_upgrade.policy.policy import MaxBump
 from memory_registry import FILE, MemoryRegistry
 from promotion.promoting import ADDRESS, NOW, VERIFYING, files, means, registry, run
 
@@ -161,7 +161,7 @@ def test_an_approval_moves_the_tag_to_what_was_pushed_before(approval: str) -> N
 def test_a_minor_that_the_policy_covers_waits_for_nobody() -> None:
     using = registry("v2.8.7")
 
-    outcome = run(using, policy=Bump.MINOR)
+    outcome = run(using, policy=MaxBump.MINOR)
 
     assert using.files(TAG)[FILE] == manifest("v2.9.4")
     assert len(outcome.pushed) == 1

@@ -8,7 +8,7 @@ from flows import manifest
 from flux_upgrade.artifacts.rollback import Rollback, plan_rollback, roll_back
 from flux_upgrade.model.errors import NothingFound, NoWayBack, Overtaken, UsageError
 from flux_upgrade.policy.decision import HoldReason
-from flux_upgrade.policy.policy import Bump
+from flux_upgrade.policy.policy import MaxBump
 from memory_registry import FILE, MemoryRegistry
 from promotion.promoting import ADDRESS, files, registry, run
 
@@ -49,10 +49,10 @@ def test_the_rejected_version_is_held() -> None:
 
 def test_a_newer_version_goes_on_by_itself() -> None:
     using = registry("v2.8.7")
-    run(using, policy=Bump.MINOR, tags=("v2.8.7", "v2.9.3"))
+    run(using, policy=MaxBump.MINOR, tags=("v2.8.7", "v2.9.3"))
     back(using)
 
-    run(using, policy=Bump.MINOR, tags=("v2.8.7", "v2.9.3", "v2.9.4"))
+    run(using, policy=MaxBump.MINOR, tags=("v2.8.7", "v2.9.3", "v2.9.4"))
 
     assert using.files(TAG)[FILE] == manifest("v2.9.4")
 
@@ -69,11 +69,11 @@ def test_an_approval_has_the_rejected_version_after_all() -> None:
 
 def test_a_minor_that_was_rolled_back_does_not_come_by_itself_nor_does_an_older_patch_of_it() -> None:
     using = registry("v2.8.8")
-    run(using, policy=Bump.MINOR)
+    run(using, policy=MaxBump.MINOR)
     assert using.files(TAG)[FILE] == manifest("v2.9.4")
     back(using)
 
-    held = run(using, policy=Bump.MINOR)
+    held = run(using, policy=MaxBump.MINOR)
 
     assert [hold.reason for hold in held.plan.plan.holds] == [HoldReason.ROLLED_BACK]
     assert using.files(TAG)[FILE] == manifest("v2.8.8")

@@ -7,9 +7,9 @@ import pytest
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, Issue, PullRequest, PullState
-from flux_upgrade.policy.decision import HoldReason, Subject
+from flux_upgrade.policy.decision import BumpKind, HoldReason
 from flux_upgrade.policy.feedback import APPROVED, REBASE, answers_of, state_of
-from flux_upgrade.policy.policy import Answers, Muted
+from flux_upgrade.policy.policy import Feedback, Rejection
 from pulls import CLOSED, branch, issue, our_commit, pull, their_commit, told
 
 PATH = "clusters/staging/flux-system/gotk-components.yaml"
@@ -23,7 +23,7 @@ def asked(
     approve: Sequence[str] = (),
     current: str = "v2.8.8",
     others: Sequence[Branch] = (),
-) -> Answers:
+) -> Feedback:
     return answers_of(
         [branch(*pulls), *others], issues, team="staging", path=PATH, current=current, asked=approve
     )
@@ -31,15 +31,15 @@ def asked(
 
 def muted(
     reason: HoldReason, *, since: str = CLOSED, target: str = "v2.9.4", subject: str = "minor"
-) -> Answers:
-    return Answers(muted=(Muted(Subject(subject), target, reason, since, URL),))
+) -> Feedback:
+    return Feedback(muted=(Rejection(BumpKind(subject), target, reason, since, URL),))
 
 
-def approved(*versions: str) -> Answers:
-    return Answers(approved=versions)
+def approved(*versions: str) -> Feedback:
+    return Feedback(approved=versions)
 
 
-NOTHING = Answers()
+NOTHING = Feedback()
 REFUSED = muted(HoldReason.CLOSED_BY_HUMAN)
 # When it was reverted is not known: it was merged before.
 REVERTED = muted(HoldReason.REVERTED, since="")
@@ -53,7 +53,7 @@ class Row:
 
     name: str
     pull: PullRequest
-    answer: Answers
+    answer: Feedback
     current: str = "v2.8.8"
     approve: tuple[str, ...] = field(default=())
 
@@ -128,7 +128,7 @@ TABLE = (
     Row(
         "refused once, approved now",
         pull(PENDING, at=SHUT),
-        Answers(REFUSED.muted, ("v2.9.4",)),
+        Feedback(REFUSED.muted, ("v2.9.4",)),
         approve=("v2.9.4",),
     ),
 )  # fmt: skip
@@ -157,7 +157,7 @@ def test_answers_of_all_branches_of_a_team_count() -> None:
     patch = branch(pull(told("patch", "v2.8.9"), at=SHUT), name="flux-upgrade/staging/patch")
     answers = asked(pull(PENDING), others=[patch])
     assert answers.approved == ("2.9",)
-    assert [each.subject for each in answers.muted] == [Subject.PATCH]
+    assert [each.subject for each in answers.muted] == [BumpKind.PATCH]
 
 
 # A run that ended after it had made the branch
@@ -198,7 +198,7 @@ def test_what_somebody_else_says_in_a_commit_approves_nothing() -> None:
     ],
     ids=["it waits", "labelled", "of a major", "somebody else's", "of another team"],
 )
-def test_an_issue_is_answered_by_its_label(found: Issue, answer: Answers) -> None:
+def test_an_issue_is_answered_by_its_label(found: Issue, answer: Feedback) -> None:
     assert asked(issues=[found]) == answer
 
 

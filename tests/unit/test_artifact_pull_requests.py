@@ -99,10 +99,10 @@ class Looking(MemoryForge):
     own: MemoryOwnArtifacts = field(default_factory=MemoryOwnArtifacts)
     seen: list[tuple[str, ...]] = field(default_factory=list)
 
-    def take(self, step: Step) -> Done:
+    def apply(self, step: Step) -> Done:
         if isinstance(step, OpenPull):
             self.seen.append(tuple(self.own.pushed))
-        return super().take(step)
+        return super().apply(step)
 
 
 def test_each_artifact_is_pushed_before_it_is_proposed() -> None:

@@ -9,7 +9,7 @@ import pytest
 from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of, is_named
 from flux_upgrade.clusters.groups import drift_of
 from flux_upgrade.clusters.ownership.flux_syncs import syncs
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover_pins
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.pin import Found
@@ -21,7 +21,7 @@ USING = regenerator()
 
 def clusters(files: Mapping[str, str]) -> tuple[Cluster, ...]:
     tree = MemoryTree({path: text.encode() for path, text in files.items()})
-    world = World(tree, USING, MemoryArtifacts(), MemoryCharts())
+    world = PinContext(tree, USING, MemoryArtifacts(), MemoryCharts())
     found: list[Found] = [*pin.find(tree, USING), *discover_pins(world)]
     return clusters_of((Member(each, each.path) for each in found if not is_named(each)), lambda: syncs(tree))
 

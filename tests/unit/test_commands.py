@@ -6,14 +6,14 @@ import pytest
 
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import UnsupportedPin
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.pin import Pin, SourceFile
-from flux_upgrade.pins.registry import PinKind
+from flux_upgrade.pins.registry import KindModule
 from flux_upgrade.pins.reported import commands, flux_v1, other_installers, single_controllers
 from kind_cases import ListedReleases
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 
-WORLD = World(
+WORLD = PinContext(
     MemoryTree({}), Regenerator(ListedReleases((), {}), NoFlux()), MemoryArtifacts(), MemoryCharts()
 )
 
@@ -65,7 +65,7 @@ def test_long_lines_take_no_long_time(piece: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [commands, flux_v1, other_installers, single_controllers])
-def test_what_is_only_named_never_changes(kind: PinKind) -> None:
+def test_what_is_only_named_never_changes(kind: KindModule) -> None:
     (pin,) = found("a.sh", "flux install --version v2.8.8\n")
 
     with pytest.raises(UnsupportedPin):

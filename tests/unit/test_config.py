@@ -20,7 +20,7 @@ from flux_upgrade.config.values import PATH, Config, Group, Migrate, Overrides, 
 from flux_upgrade.config.values import slug as slug_of
 from flux_upgrade.model.errors import InvalidConfig
 from flux_upgrade.policy.decision import Content
-from flux_upgrade.policy.policy import Bump, Pending
+from flux_upgrade.policy.policy import MaxBump, Pending
 from flux_upgrade.policy.semver_range import Constraint
 
 WHOLE = """\
@@ -69,7 +69,7 @@ def test_every_key_is_read() -> None:
     loaded = load(WHOLE)
     default = loaded.default
     assert (default.name, default.paths) == ("", ())
-    assert default.policy.bump is Bump.MINOR
+    assert default.policy.bump is MaxBump.MINOR
     assert default.policy.range is not None
     assert default.policy.range.text == ">=2.6"
     assert default.policy.pending is Pending.SUMMARY
@@ -97,7 +97,7 @@ def test_every_key_is_read() -> None:
 def test_a_group_takes_what_it_does_not_say_from_the_top() -> None:
     loaded = load(WHOLE)
     staging, production = loaded.groups
-    assert staging.policy.bump is Bump.NONE
+    assert staging.policy.bump is MaxBump.NONE
     assert staging.policy.range is not None
     assert (staging.policy.patch_cool_down, staging.policy.minor_cool_down) == (
         timedelta(hours=12),
@@ -139,15 +139,17 @@ def test_the_defaults_in_the_table_are_the_defaults() -> None:
 @pytest.mark.parametrize(
     ("top", "group", "bumps"),
     [
-        ("", "", (Bump.PATCH, Bump.PATCH)),
-        ("range: 2.x", "", (Bump.MAJOR, Bump.MAJOR)),
-        ("range: 2.x\npolicy: patch", "", (Bump.PATCH, Bump.PATCH)),
-        ("range: 2.x", "policy: minor", (Bump.MAJOR, Bump.MINOR)),
-        ("policy: minor", "range: 2.x", (Bump.MINOR, Bump.MINOR)),
-        ("", "range: 2.x", (Bump.PATCH, Bump.MAJOR)),
+        ("", "", (MaxBump.PATCH, MaxBump.PATCH)),
+        ("range: 2.x", "", (MaxBump.MAJOR, MaxBump.MAJOR)),
+        ("range: 2.x\npolicy: patch", "", (MaxBump.PATCH, MaxBump.PATCH)),
+        ("range: 2.x", "policy: minor", (MaxBump.MAJOR, MaxBump.MINOR)),
+        ("policy: minor", "range: 2.x", (MaxBump.MINOR, MaxBump.MINOR)),
+        ("", "range: 2.x", (MaxBump.PATCH, MaxBump.MAJOR)),
     ],
 )
-def test_a_range_without_policy_is_the_whole_policy(top: str, group: str, bumps: tuple[Bump, Bump]) -> None:
+def test_a_range_without_policy_is_the_whole_policy(
+    top: str, group: str, bumps: tuple[MaxBump, MaxBump]
+) -> None:
     loaded = load(f"{top}\ngroups:\n  a:\n    paths: [a]\n    {group}\n")
     assert (loaded.default.policy.bump, loaded.groups[0].policy.bump) == bumps
 
@@ -167,9 +169,9 @@ groups:
     <<: [{policy: none}, *a]
 """)
     a, b, c = loaded.groups
-    assert (a.paths, a.policy.bump, a.labels) == (("a",), Bump.MINOR, ("flux",))
-    assert (b.paths, b.policy.bump, b.labels) == (("b",), Bump.MINOR, ("flux",))
-    assert (c.paths, c.policy.bump) == (("a",), Bump.NONE)
+    assert (a.paths, a.policy.bump, a.labels) == (("a",), MaxBump.MINOR, ("flux",))
+    assert (b.paths, b.policy.bump, b.labels) == (("b",), MaxBump.MINOR, ("flux",))
+    assert (c.paths, c.policy.bump) == (("a",), MaxBump.NONE)
 
 
 RANGE = Constraint("2.x")
@@ -178,17 +180,19 @@ RANGE = Constraint("2.x")
 @pytest.mark.parametrize(
     ("text", "asked", "expected"),
     [
-        ("", {}, (Bump.PATCH, "")),
-        ("", {"policy": Bump.MINOR}, (Bump.MINOR, "")),
-        ("", {"range": RANGE}, (Bump.MAJOR, "2.x")),
-        ("", {"range": RANGE, "policy": Bump.PATCH}, (Bump.PATCH, "2.x")),
-        ("policy: patch", {"range": RANGE}, (Bump.PATCH, "2.x")),
-        ("range: '>=2.6'", {"range": RANGE}, (Bump.MAJOR, "2.x")),
-        ("range: '>=2.6'", {"policy": Bump.MINOR}, (Bump.MINOR, ">=2.6")),
-        ("policy: none", {"policy": Bump.MAJOR, "range": RANGE}, (Bump.MAJOR, "2.x")),
+        ("", {}, (MaxBump.PATCH, "")),
+        ("", {"policy": MaxBump.MINOR}, (MaxBump.MINOR, "")),
+        ("", {"range": RANGE}, (MaxBump.MAJOR, "2.x")),
+        ("", {"range": RANGE, "policy": MaxBump.PATCH}, (MaxBump.PATCH, "2.x")),
+        ("policy: patch", {"range": RANGE}, (MaxBump.PATCH, "2.x")),
+        ("range: '>=2.6'", {"range": RANGE}, (MaxBump.MAJOR, "2.x")),
+        ("range: '>=2.6'", {"policy": MaxBump.MINOR}, (MaxBump.MINOR, ">=2.6")),
+        ("policy: none", {"policy": MaxBump.MAJOR, "range": RANGE}, (MaxBump.MAJOR, "2.x")),
     ],
 )
-def test_explicit_inputs_beat_the_file(text: str, asked: dict[str, Any], expected: tuple[Bump, str]) -> None:
+def test_explicit_inputs_beat_the_file(
+    text: str, asked: dict[str, Any], expected: tuple[MaxBump, str]
+) -> None:
     changed = overridden(load(f"{text}\ngroups: {{a: {{paths: [a]}}}}"), Overrides(**asked))
     for group in (changed.default, *changed.groups):
         policy = group.policy

@@ -18,7 +18,7 @@ from flux_upgrade.model.forge import (
     UpdatePull,
 )
 from flux_upgrade.planning.proposal import Proposal, Surroundings
-from flux_upgrade.policy.decision import Subject
+from flux_upgrade.policy.decision import BumpKind
 from flux_upgrade.policy.feedback import APPROVED, REBASE, issue_of
 from flux_upgrade.pullrequests import text
 from flux_upgrade.pullrequests.reconcile import Convergence, converge, converge_without, instead_of_draft
@@ -35,7 +35,7 @@ READY = replace(DRAFT, upgrades=tuple(
 ))  # fmt: skip
 NEXT = proposal(Stated(target="v2.9.4"), approved=False)
 OLDER = proposal(Stated(target="v2.9.3"), approved=False)
-PATCH = proposal(Stated(version="v2.8.7", target="v2.8.8"), subject=Subject.PATCH)
+PATCH = proposal(Stated(version="v2.8.7", target="v2.8.8"), subject=BumpKind.PATCH)
 BRANCH = DRAFT.branch
 
 
@@ -45,7 +45,7 @@ def forge_for(proposed: Proposal = DRAFT, *, has_drafts: bool = True) -> MemoryF
 
 
 def look(forge: MemoryForge, proposed: Proposal = DRAFT) -> Repository:
-    return forge.look(Question((proposed.branch,), tuple(plan.path for plan, _ in proposed.upgrades)))
+    return forge.fetch(Question((proposed.branch,), tuple(plan.path for plan, _ in proposed.upgrades)))
 
 
 def to(forge: MemoryForge, proposed: Proposal = DRAFT, surroundings: Surroundings = AROUND) -> Convergence:
@@ -54,7 +54,7 @@ def to(forge: MemoryForge, proposed: Proposal = DRAFT, surroundings: Surrounding
 
 def take(forge: MemoryForge, found: Convergence) -> None:
     for step in found.steps:
-        forge.take(step)
+        forge.apply(step)
 
 
 def opened(proposed: Proposal = DRAFT) -> MemoryForge:
@@ -159,15 +159,15 @@ def _merged_with_a_push_and_reverted(forge: MemoryForge) -> None:
 
 
 def _issue(forge: MemoryForge) -> None:
-    forge.take(instead_of_draft(DRAFT, AROUND))
+    forge.apply(instead_of_draft(DRAFT, AROUND))
 
 
 def _issue_out_of_date(forge: MemoryForge) -> None:
-    forge.take(instead_of_draft(OLDER, AROUND))
+    forge.apply(instead_of_draft(OLDER, AROUND))
 
 
 def _issue_of_a_person(forge: MemoryForge) -> None:
-    forge.take(OpenIssue("Flux?", "When do we upgrade?", ()))
+    forge.apply(OpenIssue("Flux?", "When do we upgrade?", ()))
 
 
 @pytest.mark.parametrize(
@@ -385,7 +385,7 @@ def test_extras(group: Group, proposed: Proposal, extras: Extras) -> None:
 
 
 def test_a_patch_that_waits_for_approval_does_not_merge_by_itself() -> None:
-    waiting = proposal(Stated(version="v2.8.7", target="v2.8.8"), subject=Subject.PATCH, approved=False)
+    waiting = proposal(Stated(version="v2.8.7", target="v2.8.8"), subject=BumpKind.PATCH, approved=False)
     (step,) = to(forge_for(waiting), replace(waiting, group=Group(auto_merge=True))).steps
     assert isinstance(step, OpenPull)
     assert not step.extras.auto_merge
@@ -479,7 +479,7 @@ def test_closing_says_why_and_that_it_was_us() -> None:
 def test_a_pull_request_that_is_not_ours_is_not_closed() -> None:
     forge = forge_for()
     head = forge.push(BRANCH, {"a.txt": b"mine\n"})
-    forge.take(
+    forge.apply(
         OpenPull(BRANCH, "main", head, None, "Mine", "By hand.", is_draft=False, status=text.status(DRAFT))
     )
     found = without(forge)
@@ -501,14 +501,14 @@ def test_an_issue_is_found_by_its_state() -> None:
     _issue(forge)
     _issue_of_a_person(forge)
     repository = look(forge)
-    assert issue_of(repository, DRAFT.slug, Subject.MINOR) == forge.issues[1]
-    assert issue_of(repository, DRAFT.slug, Subject.MAJOR) is None
-    assert issue_of(repository, "other", Subject.MINOR) is None
+    assert issue_of(repository, DRAFT.slug, BumpKind.MINOR) == forge.issues[1]
+    assert issue_of(repository, DRAFT.slug, BumpKind.MAJOR) is None
+    assert issue_of(repository, "other", BumpKind.MINOR) is None
 
 
 def test_text_around_an_issue_stays() -> None:
     forge = forge_for()
-    forge.take(instead_of_draft(OLDER, AROUND))
+    forge.apply(instead_of_draft(OLDER, AROUND))
     forge.issues[1] = replace(forge.issues[1], body=f"On Monday.\n\n{forge.issues[1].body}")
     take(forge, to(forge))
     assert forge.issues[1].body.startswith("On Monday.\n\n<!--")

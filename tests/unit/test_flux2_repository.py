@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flux_upgrade.pins.formats.flux2_repository import is_installation, judge, parse
-from flux_upgrade.pins.pin import Standing
+from flux_upgrade.pins.pin import PinState
 
 TAGGED = (
     "github.com/fluxcd/flux2/manifests/install?ref=v2.9.4",
@@ -105,30 +105,30 @@ def test_no_secret_of_an_address_is_kept() -> None:
 @pytest.mark.parametrize(
     ("ref", "standing", "version"),
     [
-        (None, Standing.FLOATING, ""),
-        ("", Standing.FLOATING, ""),
-        ("main", Standing.FLOATING, ""),
-        ("refs/heads/main", Standing.FLOATING, ""),
-        ("release/v2.8.x", Standing.FLOATING, ""),
-        ("v2.9.4", Standing.EXACT, "v2.9.4"),
-        ("tags/v2.9.4", Standing.EXACT, "v2.9.4"),
-        ("refs/tags/v2.10.0-rc.1", Standing.EXACT, "v2.10.0-rc.1"),
-        ("v0.41.2", Standing.EXACT, "v0.41.2"),
-        ("refs/v2.9.4", Standing.UNKNOWN, ""),
-        ("2.9.4", Standing.UNKNOWN, ""),
-        ("v2.9", Standing.UNKNOWN, ""),
-        ("v02.9.4", Standing.UNKNOWN, ""),
-        ("latest", Standing.UNKNOWN, ""),
-        ("3e8d1ae", Standing.UNKNOWN, ""),
-        ("${FLUX_VERSION}", Standing.UNKNOWN, ""),
-        ("v{{ flux }}", Standing.UNKNOWN, ""),
+        (None, PinState.FLOATING, ""),
+        ("", PinState.FLOATING, ""),
+        ("main", PinState.FLOATING, ""),
+        ("refs/heads/main", PinState.FLOATING, ""),
+        ("release/v2.8.x", PinState.FLOATING, ""),
+        ("v2.9.4", PinState.EXACT, "v2.9.4"),
+        ("tags/v2.9.4", PinState.EXACT, "v2.9.4"),
+        ("refs/tags/v2.10.0-rc.1", PinState.EXACT, "v2.10.0-rc.1"),
+        ("v0.41.2", PinState.EXACT, "v0.41.2"),
+        ("refs/v2.9.4", PinState.UNKNOWN, ""),
+        ("2.9.4", PinState.UNKNOWN, ""),
+        ("v2.9", PinState.UNKNOWN, ""),
+        ("v02.9.4", PinState.UNKNOWN, ""),
+        ("latest", PinState.UNKNOWN, ""),
+        ("3e8d1ae", PinState.UNKNOWN, ""),
+        ("${FLUX_VERSION}", PinState.UNKNOWN, ""),
+        ("v{{ flux }}", PinState.UNKNOWN, ""),
     ],
 )
-def test_what_a_reference_means(ref: str | None, standing: Standing, version: str) -> None:
+def test_what_a_reference_means(ref: str | None, standing: PinState, version: str) -> None:
     meaning = judge(ref)
 
     assert (meaning.standing, meaning.version) == (standing, version)
-    assert bool(meaning.reason) is (standing is not Standing.EXACT)
+    assert bool(meaning.reason) is (standing is not PinState.EXACT)
     if ref and version:
         assert ref[meaning.start :] == version
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import SourceUnavailable
 from flux_upgrade.model.versions import Release
-from flux_upgrade.pins.context import World
-from flux_upgrade.pins.pin import SourceFile, Standing
+from flux_upgrade.pins.context import PinContext
+from flux_upgrade.pins.pin import PinState, SourceFile
 from flux_upgrade.pins.remote_base import pin as remote_base
 from kind_cases import ListedReleases
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
@@ -38,11 +38,11 @@ class UnreachableReleases(ListedReleases):
 
 
 def test_a_range_is_unknown_while_the_releases_cannot_be_reached() -> None:
-    world = World(
+    world = PinContext(
         MemoryTree({}), Regenerator(UnreachableReleases(), NoFlux()), MemoryArtifacts(), MemoryCharts()
     )
 
     (pin,) = remote_base.find([FILE], world)
 
-    assert (pin.standing, pin.version) == (Standing.UNKNOWN, "")
+    assert (pin.standing, pin.version) == (PinState.UNKNOWN, "")
     assert (pin.reason, pin.hint) == ("the releases cannot be reached", "run again later")

@@ -7,10 +7,10 @@ import pytest
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
 from flux_upgrade.model.versions import Release
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_manifests import pin as flux_manifests
 from flux_upgrade.pins.flux_manifests.registry_contents import lets_through
-from flux_upgrade.pins.pin import Pin, SourceFile, Standing
+from flux_upgrade.pins.pin import Pin, PinState, SourceFile
 from kind_cases import TAGS, ListedReleases
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 
@@ -40,12 +40,12 @@ class Silent(ListedReleases):
         return text
 
 
-def world(artifacts: MemoryArtifacts, releases: ListedReleases | None = None) -> World:
+def world(artifacts: MemoryArtifacts, releases: ListedReleases | None = None) -> PinContext:
     regenerator = Regenerator(releases or ListedReleases(TAGS, {}), NoFlux())
-    return World(MemoryTree({}), regenerator, artifacts, MemoryCharts())
+    return PinContext(MemoryTree({}), regenerator, artifacts, MemoryCharts())
 
 
-def found(ref: str, around: World) -> Pin:
+def found(ref: str, around: PinContext) -> Pin:
     content = (
         "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: flux}\n"
         f"spec:\n  url: oci://{NAME}\n  ref: {{{ref}}}\n"
@@ -66,14 +66,14 @@ def found(ref: str, around: World) -> Pin:
 )
 def test_nothing_is_asked_where_the_file_tells_it(ref: str) -> None:
     artifacts = MemoryArtifacts(STATED)
-    assert found(ref, world(artifacts)).standing is not Standing.UNKNOWN
+    assert found(ref, world(artifacts)).standing is not PinState.UNKNOWN
     assert artifacts.asked == []
 
 
 def test_a_digest_alone_is_asked_for() -> None:
     artifacts = MemoryArtifacts(STATED)
     pin = found(f"digest: '{STATED[f'{NAME}:v2.9.3']['digest']}'", world(artifacts))
-    assert (pin.standing, pin.version) == (Standing.EXACT, "v2.9.3")
+    assert (pin.standing, pin.version) == (PinState.EXACT, "v2.9.3")
     assert len(artifacts.asked) == 1
 
 
@@ -82,7 +82,7 @@ def test_a_digest_alone_is_asked_for() -> None:
 )
 def test_a_range_whose_releases_cannot_be_listed(error: Exception) -> None:
     pin = found("semver: 2.x", world(MemoryArtifacts(STATED), Silent(error)))
-    assert (pin.standing, pin.version) == (Standing.UNKNOWN, "")
+    assert (pin.standing, pin.version) == (PinState.UNKNOWN, "")
     assert "it is away" in pin.reason
     assert pin.hint == "wait"
 

@@ -18,8 +18,8 @@ from flux_upgrade.model.errors import (
     SourceUnavailable,
     UsageError,
 )
-from flux_upgrade.planning.planner import Gathered, plan_teams
-from flux_upgrade.policy.policy import Bump
+from flux_upgrade.planning.planner import Inventory, plan_teams
+from flux_upgrade.policy.policy import MaxBump
 
 TERRAFORM = b'resource "flux_bootstrap_git" "x" {\n  path    = "clusters/a"\n  version = var.flux\n}\n'
 
@@ -40,7 +40,7 @@ class Tree:
             (self.root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
         return self
 
-    def gathered(self, path: str = "", *words: str) -> Gathered:
+    def gathered(self, path: str = "", *words: str) -> Inventory:
         where = str(self.root / path) if path else str(self.root)
         return gather(parse_settings(["plan", where, f"--release-source={self.source}", *words], {}))
 
@@ -92,7 +92,7 @@ def test_outside_of_a_checkout_paths_begin_where_one_looks(tree: Tree) -> None:
 def test_the_config_file_is_the_repositorys(tree: Tree, path: str) -> None:
     tree.write({**fleet({"clusters/a": "v2.8.7"}), CONFIG: b"policy: minor\ncool-down: {minor: 0}\n"})
     assert tree.told(path) == {A: ["v2.9.4"]}
-    assert tree.gathered(path, "--policy=none").config.default.policy.bump is Bump.NONE
+    assert tree.gathered(path, "--policy=none").config.default.policy.bump is MaxBump.NONE
 
 
 @pytest.mark.parametrize("asked", ["", "flux-operator: report\n", "flux-operator: change\n"])
@@ -104,7 +104,7 @@ def test_the_config_file_says_what_becomes_of_the_operators_pins(tree: Tree, ask
 def test_another_config_file_may_be_named(tree: Tree, tmp_path: Path) -> None:
     tree.write({**fleet({"clusters/a": "v2.8.7"}), CONFIG: b"policy: minor\n"})
     (tmp_path / "other.yaml").write_bytes(b"policy: none\n")
-    assert tree.gathered("", f"--config={tmp_path}/other.yaml").config.default.policy.bump is Bump.NONE
+    assert tree.gathered("", f"--config={tmp_path}/other.yaml").config.default.policy.bump is MaxBump.NONE
 
 
 def test_what_an_upgrade_means_is_asked_for_above_the_config_file(tree: Tree) -> None:

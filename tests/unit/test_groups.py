@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flux_upgrade.clusters.groups import Team, assign, branch_name
+from flux_upgrade.clusters.groups import UpdateGroup, assign, branch_name
 from flux_upgrade.config.values import Config, Group, slug
 from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.pins.pin import Installation
@@ -17,11 +17,11 @@ def installation(path: str) -> Installation:
     return Installation(path, "gotk-components", b"", Proof(Verdict.UNREADABLE))
 
 
-def teams(*paths: str, prefix: str = "", config: Config | None = None) -> tuple[Team, ...]:
+def teams(*paths: str, prefix: str = "", config: Config | None = None) -> tuple[UpdateGroup, ...]:
     return assign(map(installation, paths), prefix, config or Config())
 
 
-def team(path: str, config: Config | None = None) -> Team:
+def team(path: str, config: Config | None = None) -> UpdateGroup:
     (found,) = teams(path, config=config)
     return found
 

@@ -9,11 +9,11 @@ import pytest
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound, SourceUnavailable, UnsupportedPin
 from flux_upgrade.model.text_edit import decoded, edited, encoded
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.helm_chart import index
 from flux_upgrade.pins.helm_chart import pin as helm_chart
 from flux_upgrade.pins.objects.chart_place import joined
-from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, Standing
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 from kind_cases import KindCase, ListedReleases, all_cases
 from memory import MemoryArtifacts, MemoryTree, NoFlux
 from mutation import mutate
@@ -66,10 +66,10 @@ class CountingCharts:
         return self._versions
 
 
-def found(files: Mapping[str, str], charts: CountingCharts) -> tuple[list[Pin], World]:
+def found(files: Mapping[str, str], charts: CountingCharts) -> tuple[list[Pin], PinContext]:
     content = {path: text.encode() for path, text in files.items()}
     regenerator = Regenerator(ListedReleases((), {}), NoFlux())
-    world = World(MemoryTree(content), regenerator, MemoryArtifacts(), charts)
+    world = PinContext(MemoryTree(content), regenerator, MemoryArtifacts(), charts)
     return list(helm_chart.find([SourceFile(*each) for each in content.items()], world)), world
 
 
@@ -111,7 +111,7 @@ def test_no_more_of_a_registry_is_looked_at_than_it_takes() -> None:
 def test_a_registry_that_fails_at_the_last_moment() -> None:
     charts = CountingCharts(Asked(frozenset({"2.18.3"})))
     (pin,), _ = found({"flux.yaml": RELEASE, "charts.yaml": REPOSITORY}, charts)
-    assert (pin.standing, pin.hint) == (Standing.UNKNOWN, "try again later")
+    assert (pin.standing, pin.hint) == (PinState.UNKNOWN, "try again later")
     assert "the registry is gone" in pin.reason
     charts = CountingCharts(Asked(frozenset({"2.19.1"})))
     (pin,), world = found({"flux.yaml": RELEASE, "charts.yaml": REPOSITORY}, charts)
@@ -177,7 +177,7 @@ def test_mutated_files_are_read_or_named_and_never_torn() -> None:
         files[path] = encoded(text)
         for pin in found_in(case, files):
             assert pin.version or pin.reason
-            assert pin.standing is not Standing.UNKNOWN or (pin.reason and pin.hint)
+            assert pin.standing is not PinState.UNKNOWN or (pin.reason and pin.hint)
             change = change_of(pin, case, files)
             if change is not None:
                 after = edited(pin.content, change.replacements)

@@ -11,8 +11,8 @@ from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from flux_upgrade.pins.reported import single_controllers
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.planning.planner import plan_teams
-from flux_upgrade.policy.decision import HoldReason, Subject
-from flux_upgrade.policy.policy import Bump, Pending, Policy
+from flux_upgrade.policy.decision import BumpKind, HoldReason
+from flux_upgrade.policy.policy import MaxBump, Pending, Policy
 from memory import EveryImage, MemoryArtifacts, rendered
 from memory_forge import MemoryForge
 from pinned import sync, workflow
@@ -47,7 +47,7 @@ def test_a_draft_waits_for_its_images_as_well() -> None:
     assert told(plan) == PENDING
     (plan,) = plans(World(mirrored(FOLDER), artifacts=images("v1.8.8"))).values()
     assert told(plan) == [("patch", "v2.8.8"), (NOT_THERE, "v2.9.4")]
-    assert plan.holds[0].subject is Subject.MINOR
+    assert plan.holds[0].subject is BumpKind.MINOR
     (plan,) = plans(World(mirrored(FOLDER), artifacts=images("v1.9.4"))).values()
     assert told(plan) == [(NOT_THERE, "v2.8.8"), ("minor?", "v2.9.4")]
 
@@ -85,7 +85,7 @@ def test_what_flux_publishes_is_never_asked_for() -> None:
 
 def test_an_open_pull_request_outlasts_a_registry_that_cannot_be_asked() -> None:
     files = mirrored(FOLDER)
-    config = Config(Group(policy=Policy(Bump.MINOR)))
+    config = Config(Group(policy=Policy(MaxBump.MINOR)))
     forge = MemoryForge(dict(files))
     World(files, config, artifacts=EveryImage()).run(forge)
     (number,) = [pull.number for pull in forge.open_pulls()]

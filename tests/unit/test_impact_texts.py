@@ -19,7 +19,7 @@ from flux_upgrade.model import markers
 from flux_upgrade.model.markdown import prose
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.proposal import Proposal
-from flux_upgrade.policy.decision import Content, HoldReason, Subject
+from flux_upgrade.policy.decision import BumpKind, Content, HoldReason
 from flux_upgrade.pullrequests import text as pull_request
 from replacing import replace
 from written_proposals import Stated, around, case, migration, proposal, state
@@ -105,7 +105,7 @@ def test_rolling_back_says_whether_the_older_crds_are_taken(crd: CrdChange, told
 
 
 def test_rolling_back_a_patch_is_no_question_of_versions() -> None:
-    told = proposal(Stated(version="v2.8.7", target="v2.8.8", impact={}), subject=Subject.PATCH, files=FILES)
+    told = proposal(Stated(version="v2.8.7", target="v2.8.8", impact={}), subject=BumpKind.PATCH, files=FILES)
     assert "Storage versions" not in body(told)
     assert "**What changes in the cluster**" in body(told)
 
@@ -298,7 +298,7 @@ def test_kubernetes_is_looked_at_where_it_was_not_tested(version: str, told: str
 
 def test_a_patch_says_nothing_about_kubernetes() -> None:
     stated = Stated(version="v2.8.7", target="v2.8.8", impact={"kubernetes": "1.31"})
-    text = body(proposal(stated, subject=Subject.PATCH))
+    text = body(proposal(stated, subject=BumpKind.PATCH))
     assert "Kubernetes" not in text
     assert "nothing to do before merging" in text
 

@@ -18,8 +18,8 @@ from flux_upgrade.model.forge import PullRequest, PullState
 from flux_upgrade.model.ports import Past, Pasts
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.planning.planner import Asked
-from flux_upgrade.policy.decision import Hold, HoldReason, Subject
-from flux_upgrade.policy.policy import Bump, Policy
+from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
+from flux_upgrade.policy.policy import MaxBump, Policy
 from memory import MemoryHistory, NoFlux
 from memory_forge import MemoryForge
 from small_api_server import RefusedError, SmallApiServer
@@ -93,7 +93,7 @@ class Life:
 
     def run(self, asked: Asked | None = None) -> dict[str, str]:
         """One run; branch → what was done."""
-        group = Group(policy=Policy(bump=Bump.MINOR))._replace(**self.settings)
+        group = Group(policy=Policy(bump=MaxBump.MINOR))._replace(**self.settings)
         world = World(dict(self.forge.files), Config(default=group), RELEASES, USING, asked or Asked())
         world.history = MemoryHistory({PATH: Pasts(tuple(self.past))})
         done = world.run(self.forge)
@@ -132,7 +132,7 @@ class Life:
         self.forge.edit(pull.number, body=pull.body.replace(f"- [x] {box}", f"- [ ] {box}"))
 
     @property
-    def upgrades(self) -> list[tuple[Subject, str]]:
+    def upgrades(self) -> list[tuple[BumpKind, str]]:
         return [(each.subject, each.target) for plan in self.plans for each in plan.upgrades]
 
     @property
@@ -165,7 +165,7 @@ def test_what_is_proposed_one_after_the_other() -> None:
     assert life.impact.hops == ("v2.7.5", "v2.9.4")
     life.merge(MIGRATION)
     assert life.run() == {MINOR: "opened"}
-    assert life.upgrades == [(Subject.MINOR, "v2.7.5")]
+    assert life.upgrades == [(BumpKind.MINOR, "v2.7.5")]
     assert "**In steps:** first of 2 hops: v2.7.5, then v2.9.4" in life.pull(MINOR).body
     assert life.run() == {MINOR: "unchanged"}
     life.merge(MINOR)
@@ -177,7 +177,7 @@ def test_what_is_proposed_one_after_the_other() -> None:
     assert life.pull(MINOR).url in life.holds[HoldReason.MIGRATION_PENDING].hint
     life.migrate()
     assert life.run() == {MINOR: "opened"}
-    assert life.upgrades == [(Subject.MINOR, "v2.9.4")]
+    assert life.upgrades == [(BumpKind.MINOR, "v2.9.4")]
     assert life.run() == {MINOR: "unchanged"}
     life.merge(MINOR)
     assert life.run() == {}
@@ -188,7 +188,7 @@ def test_moved_with_the_hops() -> None:
     life = Life(settings=TOGETHER)
     for target in ("v2.7.5", "v2.9.4"):
         assert life.run() == {MINOR: "opened"}
-        assert life.upgrades == [(Subject.MINOR, target)]
+        assert life.upgrades == [(BumpKind.MINOR, target)]
         life.merge(MINOR)
         if target != "v2.9.4":
             assert life.run() == {}
@@ -206,7 +206,7 @@ def test_a_box_that_is_ticked_before_the_merge_counts_after_it() -> None:
     life.merge(MINOR)
     life.cluster.migrate()
     assert life.run() == {MINOR: "opened"}
-    assert life.upgrades == [(Subject.MINOR, "v2.9.4")]
+    assert life.upgrades == [(BumpKind.MINOR, "v2.9.4")]
     life.merge(MINOR)
 
 
@@ -220,7 +220,7 @@ def moved_by_hand(**settings: Any) -> Life:
 def test_after_a_history_by_hand_there_is_nothing_to_wait_for_and_something_to_do() -> None:
     life = moved_by_hand()
     assert life.run() == {MINOR: "opened"}
-    assert life.upgrades == [(Subject.MINOR, "v2.9.4")]
+    assert life.upgrades == [(BumpKind.MINOR, "v2.9.4")]
     body = life.pull(MINOR).body
     assert "Run `flux migrate` in this cluster, with the Flux CLI 2.7" in body
     assert "v2.5.1 ran here from 2021-03-01 and stored `GitRepository` as `v1beta2`" in body
@@ -263,7 +263,7 @@ def test_one_who_runs_the_program_may_say_so_as_well() -> None:
 def test_no_steps_for_those_who_want_one_jump() -> None:
     life = Life(BRIDGED, settings={**TOGETHER, "ladder": False})
     assert life.run() == {MINOR: "opened"}
-    assert life.upgrades == [(Subject.MINOR, "v2.9.4")]
+    assert life.upgrades == [(BumpKind.MINOR, "v2.9.4")]
     assert life.impact.stored.after_migrate
     body = life.pull(MINOR).body
     assert "Stop at a release in between" in body
@@ -284,9 +284,9 @@ def test_no_jump_over_what_no_release_bridges() -> None:
     )
 
 
-@pytest.mark.parametrize(("ladder", "expected"), [(True, []), (False, [(Subject.MINOR, "v2.9.4")])])
+@pytest.mark.parametrize(("ladder", "expected"), [(True, []), (False, [(BumpKind.MINOR, "v2.9.4")])])
 def test_what_was_asked_for_by_name_is_not_gone_to_in_steps(
-    expected: list[tuple[Subject, str]], *, ladder: bool
+    expected: list[tuple[BumpKind, str]], *, ladder: bool
 ) -> None:
     life = Life(BRIDGED, settings={**TOGETHER, "ladder": ladder})
     life.run(Asked(to="v2.9.4"))
@@ -296,7 +296,7 @@ def test_what_was_asked_for_by_name_is_not_gone_to_in_steps(
         assert "v2.7.5 → v2.9.4" in hold.detail
     # The first step by its name is one step.
     life.run(Asked(to="v2.7.5"))
-    assert life.upgrades == [(Subject.MINOR, "v2.7.5")]
+    assert life.upgrades == [(BumpKind.MINOR, "v2.7.5")]
 
 
 @pytest.mark.parametrize("answer", ["close", "skip", "revert"])
@@ -319,13 +319,13 @@ def test_a_step_that_a_person_refuses_is_not_proposed_again(answer: str) -> None
     expected = HoldReason.REVERTED if answer == "revert" else HoldReason.CLOSED_BY_HUMAN
     assert life.holds.keys() == {expected}
     assert life.run(Asked(approve=("2.7",))) == {MINOR: "opened"}
-    assert life.upgrades == [(Subject.MINOR, "v2.7.5")]
+    assert life.upgrades == [(BumpKind.MINOR, "v2.7.5")]
 
 
 @pytest.mark.parametrize("by", ["ready", "2.7", "2.9"])
 def test_each_step_waits_for_its_approval(by: str) -> None:
     """Whichever way it is given, the pull request goes on telling what comes next."""
-    life = Life(BRIDGED, settings={**TOGETHER, "policy": Policy(bump=Bump.PATCH)})
+    life = Life(BRIDGED, settings={**TOGETHER, "policy": Policy(bump=MaxBump.PATCH)})
     life.run()
     pull = life.pull(MINOR)
     assert pull.is_draft
@@ -343,5 +343,5 @@ def test_each_step_waits_for_its_approval(by: str) -> None:
     assert life.holds.keys() == {HoldReason.MIGRATION_PENDING}
     life.migrate()
     life.run()
-    assert life.upgrades == [(Subject.MINOR, "v2.9.4")]
+    assert life.upgrades == [(BumpKind.MINOR, "v2.9.4")]
     assert life.pull(MINOR).is_draft

@@ -12,10 +12,10 @@ from flux_upgrade.config.values import Config, Group
 from flux_upgrade.model.errors import ReleaseNotFound
 from flux_upgrade.pins.objects.operator_releases import lowest_with
 from flux_upgrade.planning.plan import Plan, files_after
-from flux_upgrade.planning.planner import Asked, TeamPlan, plan_teams
+from flux_upgrade.planning.planner import Asked, UpdateGroupPlan, plan_teams
 from flux_upgrade.planning.proposal import Surroundings
-from flux_upgrade.policy.decision import HoldReason, Subject
-from flux_upgrade.policy.policy import Bump, Policy
+from flux_upgrade.policy.decision import BumpKind, HoldReason
+from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.pullrequests.propose import proposals_of
 from flux_upgrade.pullrequests.text.view import View
 from memory import MemoryArtifacts
@@ -27,7 +27,7 @@ FLUX, CHART, BASE = "clusters/a/flux.yaml", "clusters/a/operator.yaml", "cluster
 MANIFESTS = "ghcr.io/controlplaneio-fluxcd/flux-operator-manifests"
 KNOWN = {"v0.45.0": ["v2.8.7"], "v0.46.0": ["v2.8.7", "v2.8.8"], "v0.57.0": ["v2.8.7", "v2.8.8", "v2.9.3"]}
 KNOWN["v0.58.0"] = [*KNOWN["v0.57.0"], "v2.9.4"]
-NONE, PATCH, MINOR = (Policy(bump=bump) for bump in (Bump.NONE, Bump.PATCH, Bump.MINOR))
+NONE, PATCH, MINOR = (Policy(bump=bump) for bump in (MaxBump.NONE, MaxBump.PATCH, MaxBump.MINOR))
 BOTH = [("patch", "v2.8.8"), ("minor?", "v2.9.4")]
 
 
@@ -72,11 +72,11 @@ def world(files: Mapping[str, str], policy: Policy = PATCH, **given: object) -> 
     return found
 
 
-def teams(files: Mapping[str, str], policy: Policy = PATCH, **given: object) -> tuple[TeamPlan, ...]:
+def teams(files: Mapping[str, str], policy: Policy = PATCH, **given: object) -> tuple[UpdateGroupPlan, ...]:
     return plan_teams(world(files, policy, **given).gathered())
 
 
-def by_place(found: Sequence[TeamPlan]) -> dict[str, Plan]:
+def by_place(found: Sequence[UpdateGroupPlan]) -> dict[str, Plan]:
     """Path, and kind where it is the operator's own pin → plan."""
     return {
         plan.path + (" operator" if plan.installation.kind == "flux-operator" else ""): plan
@@ -231,8 +231,8 @@ def test_one_pull_request_holds_all_of_it_and_says_what_flux_is_at() -> None:
     found = world({FLUX: instance("2.8.8"), CHART: chart()}, MINOR)
     (team,) = plan_teams(found.gathered())
     proposals = proposals_of(team, found.config, ())
-    assert [plan.path for plan, _ in proposals[Subject.MINOR].upgrades] == [FLUX, CHART]
-    assert View(proposals[Subject.MINOR], Surroundings(found.releases)).current == ("v2.8.8",)
+    assert [plan.path for plan, _ in proposals[BumpKind.MINOR].upgrades] == [FLUX, CHART]
+    assert View(proposals[BumpKind.MINOR], Surroundings(found.releases)).current == ("v2.8.8",)
     alone = world({FLUX: instance("2.x"), CHART: chart()}, MINOR)
     (team,) = plan_teams(alone.gathered())
     (proposal,) = proposals_of(team, alone.config, ()).values()
@@ -312,7 +312,7 @@ def test_asked_for_a_release_it_has_to_know_that(
 
 
 def test_it_waits_with_what_it_does_not_know() -> None:
-    policy = Policy(bump=Bump.PATCH, minor_cool_down=PATCH.minor_cool_down)
+    policy = Policy(bump=MaxBump.PATCH, minor_cool_down=PATCH.minor_cool_down)
     releases = tuple(
         each._replace(published_at="2026-08-31T00:00:00Z" if each.tag > "v2.9" else "2026-01-01T00:00:00Z")
         for each in listed("v2.8.7", "v2.8.8", "v2.9.3", "v2.9.4")

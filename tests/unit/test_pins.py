@@ -11,12 +11,12 @@ from flux_upgrade.config.values import Config, Group
 from flux_upgrade.model.errors import SourceUnavailable, UnsupportedPin, WriteFailed
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.pin_planner import PinPlanner
-from flux_upgrade.planning.plan import Plan, Subjected, Terms, files_after
+from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, files_after
 from flux_upgrade.planning.planner import Asked, plan_teams
 from flux_upgrade.planning.preflight import JOBS_OWN
 from flux_upgrade.planning.write_tree import publish
-from flux_upgrade.policy.decision import HoldReason, Subject
-from flux_upgrade.policy.policy import Answers, Bump, Muted, Policy
+from flux_upgrade.policy.decision import BumpKind, HoldReason
+from flux_upgrade.policy.policy import Feedback, MaxBump, Policy, Rejection
 from flux_upgrade.pullrequests.apply import question_of
 from memory import MemoryArtifacts, MemoryTree
 from memory_forge import MemoryForge
@@ -25,8 +25,8 @@ from planned import told
 
 A, B = "clusters/a/flux-system/gotk-components.yaml", "clusters/b/flux-system/gotk-components.yaml"
 BASE, TF = "clusters/a/base/kustomization.yaml", "infra/a.tf"
-MINOR = Policy(bump=Bump.MINOR)
-CLOSED = Muted(Subject.MINOR, "v2.9.3", HoldReason.CLOSED_BY_HUMAN, "2026-08-01T00:00:00Z", "#1")
+MINOR = Policy(bump=MaxBump.MINOR)
+CLOSED = Rejection(BumpKind.MINOR, "v2.9.3", HoldReason.CLOSED_BY_HUMAN, "2026-08-01T00:00:00Z", "#1")
 PINNED = f"v2.8.7@sha256:{'1' * 64}"
 
 
@@ -77,7 +77,7 @@ def plans(files: Mapping[str, str], policy: Policy = MINOR, **given: object) -> 
         ),
         pytest.param(
             {A: vendored("v2.9.3"), "clusters/a/f.yaml": instance("2.8.7")},
-            Policy(bump=Bump.NONE),
+            Policy(bump=MaxBump.NONE),
             {A: [("patch?", "v2.9.4")], "clusters/a/f.yaml": [("patch?", "v2.8.8"), ("minor?", "v2.9.4")]},
             id="what-runs-an-older-minor-goes-no-farther-than-its-cluster",
         ),
@@ -182,18 +182,18 @@ def test_a_tool_of_several_clusters_goes_to_the_newest_that_it_may(
     one: str, two: str, tool: str, expected: list[tuple[str, str]]
 ) -> None:
     files = {A: vendored(one), B: vendored(two), ".tool-versions": tools(tool)}
-    assert told(plans(files, Policy(bump=Bump.NONE))[".tool-versions"]) == expected
+    assert told(plans(files, Policy(bump=MaxBump.NONE))[".tool-versions"]) == expected
 
 
 @pytest.mark.parametrize(
     ("answers", "expected"),
     [
-        pytest.param(Answers(muted=(CLOSED,)), [("closed-by-human", "v2.9.3")], id="another-patch-of-it"),
-        pytest.param(Answers((CLOSED,), ("2.9",)), [("minor", "v2.9.4")], id="approved-all-the-same"),
-        pytest.param(Answers(muted=(CLOSED._replace(target="v2.10.0"),)), [("minor", "v2.9.4")], id="else"),
+        pytest.param(Feedback(muted=(CLOSED,)), [("closed-by-human", "v2.9.3")], id="another-patch-of-it"),
+        pytest.param(Feedback((CLOSED,), ("2.9",)), [("minor", "v2.9.4")], id="approved-all-the-same"),
+        pytest.param(Feedback(muted=(CLOSED._replace(target="v2.10.0"),)), [("minor", "v2.9.4")], id="else"),
     ],
 )
-def test_a_tool_that_was_refused_stays_away(answers: Answers, expected: list[tuple[str, str]]) -> None:
+def test_a_tool_that_was_refused_stays_away(answers: Feedback, expected: list[tuple[str, str]]) -> None:
     found = world({A: vendored("v2.8.8"), B: vendored("v2.9.4"), ".tool-versions": tools("2.8.7")})
     gathered = found.gathered()
     pin = next(
@@ -201,7 +201,7 @@ def test_a_tool_that_was_refused_stays_away(answers: Answers, expected: list[tup
     ).installation
     assert isinstance(pin, Pin)
     planner = PinPlanner(gathered.world, gathered.releases, gathered.now)
-    subjected = Subjected(pin, pin.path, Terms(answers=answers))
+    subjected = PlannedTarget(pin, pin.path, Terms(feedback=answers))
     assert told(planner.serve(subjected, pin, {"a": "v2.8.8", "b": "v2.9.4"})) == expected
 
 
@@ -277,7 +277,7 @@ def test_a_workflow_is_not_changed_with_a_jobs_own_token(viewer: str, *, is_held
     workflows = ".github/workflows/x.yaml"
     found = world({A: vendored("v2.8.8"), workflows: workflow()})
     gathered = found.gathered()
-    repository = MemoryForge(found.files).look(question_of(gathered))._replace(viewer=viewer)
+    repository = MemoryForge(found.files).fetch(question_of(gathered))._replace(viewer=viewer)
     made = {plan.path: plan for team in plan_teams(gathered, repository) for plan in team.plans}
     reasons = [hold.reason for hold in made[workflows].holds]
     assert (HoldReason.WORKFLOW_PERMISSION in reasons) is is_held

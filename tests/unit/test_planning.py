@@ -10,15 +10,15 @@ from flux_upgrade.model.errors import CheckoutDiffers, FluxUpgradeError, Release
 from flux_upgrade.model.forge import BaseFile, Repository
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.planning.planner import Asked, branches_of, plan_teams
-from flux_upgrade.policy.decision import HoldReason, Subject
+from flux_upgrade.policy.decision import BumpKind, HoldReason
 from flux_upgrade.policy.feedback import APPROVED
-from flux_upgrade.policy.policy import Bump, Policy
+from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.pullrequests.apply import question_of
 from memory_forge import MemoryForge
 from planned import change_of
 from replacing import replace
 
-MINORS = Policy(Bump.MINOR)
+MINORS = Policy(MaxBump.MINOR)
 TERRAFORM = b'resource "flux_bootstrap_git" "x" {\n  path    = "clusters/a"\n  version = var.flux\n}\n'
 
 
@@ -36,12 +36,12 @@ def told(plan: Plan) -> list[str]:
 
 def seen(world: World, forge: MemoryForge | None = None) -> Repository:
     """What a forge whose base is the checkout tells."""
-    return (forge or MemoryForge(dict(world.files))).look(question_of(world.gathered()))
+    return (forge or MemoryForge(dict(world.files))).fetch(question_of(world.gathered()))
 
 
 def test_each_group_has_its_policy() -> None:
     config = Config(
-        default=Group(policy=Policy(Bump.NONE)),
+        default=Group(policy=Policy(MaxBump.NONE)),
         groups=(Group("staging", ("clusters/s*/",), policy=MINORS), Group("prod", ("clusters/p*/",))),
         ignore=("clusters/old/",),
     )
@@ -223,7 +223,7 @@ def test_the_checkout_is_looked_at_before_terraform() -> None:
     ],
 )
 def test_a_version_that_is_asked_for_is_the_one(to: str, decisions: list[str]) -> None:
-    config = Config(Group(policy=Policy(Bump.NONE)))
+    config = Config(Group(policy=Policy(MaxBump.NONE)))
     assert (
         told(plans(World(fleet({"clusters/a": "v2.8.7"}), config, asked=Asked(to=to)))["clusters/a"])
         == decisions
@@ -235,8 +235,8 @@ def test_a_version_that_is_asked_for_and_is_not_there_concerns_all() -> None:
         plans(World(fleet({"clusters/a": "v2.8.7"}), asked=Asked(to="v2.8.99")))
 
 
-@pytest.mark.parametrize(("to", "subject"), [("v2.8.8", Subject.PATCH), ("v2.9.4", Subject.MINOR)])
-def test_what_is_asked_for_has_the_branch_of_its_size(to: str, subject: Subject) -> None:
+@pytest.mark.parametrize(("to", "subject"), [("v2.8.8", BumpKind.PATCH), ("v2.9.4", BumpKind.MINOR)])
+def test_what_is_asked_for_has_the_branch_of_its_size(to: str, subject: BumpKind) -> None:
     world = World(fleet({"clusters/a": "v2.8.7"}), asked=Asked(to=to))
     assert [each.subject for each in plans(world)["clusters/a"].upgrades] == [subject]
 
@@ -265,13 +265,13 @@ def test_edits_may_be_given_up() -> None:
     files[path_in("a")] = files[path_in("a")].replace(b"cpu: 1000m", b"cpu: 1500m")
     world = World(files, asked=Asked(approve=("2.9",)))
     assert told(plans(world)["a"]) == ["residue-conflict v2.9.4"]
-    assert list(plans(world)["a"].tried) == [Subject.MINOR]
+    assert list(plans(world)["a"].tried) == [BumpKind.MINOR]
     world.asked = replace(world.asked, take_release=True)
     assert told(plans(world)["a"]) == ["v2.9.4"]
 
 
 def test_flags_change_what_is_newest_already() -> None:
-    config = Config(Group(policy=Policy(Bump.NONE), flags={"log-level": "debug"}))
+    config = Config(Group(policy=Policy(MaxBump.NONE), flags={"log-level": "debug"}))
     plan = plans(World(fleet({"a": "v2.9.4"}), config))["a"]
     assert told(plan) == ["v2.9.4"]
     assert plan.upgrades[0].flags == (("log-level", "info", "debug"),)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flux_upgrade.model.versions import Release, Version
-from flux_upgrade.policy.decision import Candidate, Hold, HoldReason, Subject
-from flux_upgrade.policy.policy import Answers, Bump, Muted, Pending, Policy, decide
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
+from flux_upgrade.policy.policy import Feedback, MaxBump, Pending, Policy, Rejection, decide
 from flux_upgrade.policy.semver_range import Constraint
 from replacing import replace
 
@@ -22,7 +22,7 @@ START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = START + timedelta(days=100)
 FAR = "https://example.com/pull/7"
 
-PATCH, MINOR, MAJOR = Bump.PATCH, Bump.MINOR, Bump.MAJOR
+PATCH, MINOR, MAJOR = MaxBump.PATCH, MaxBump.MINOR, MaxBump.MAJOR
 
 
 def listed(*tags: str) -> tuple[Release, ...]:
@@ -37,15 +37,15 @@ def day(number: float) -> datetime:
     return START + timedelta(days=number, seconds=1)
 
 
-def refused(tag: str, subject: Subject, reason: HoldReason = HoldReason.CLOSED_BY_HUMAN) -> Muted:
-    return Muted(subject, tag, reason, "2026-02-01T00:00:00Z", FAR)
+def refused(tag: str, subject: BumpKind, reason: HoldReason = HoldReason.CLOSED_BY_HUMAN) -> Rejection:
+    return Rejection(subject, tag, reason, "2026-02-01T00:00:00Z", FAR)
 
 
-def told(decisions: Sequence[Candidate | Hold]) -> str:
+def told(decisions: Sequence[Bump | Hold]) -> str:
     """Decisions as a table has them: ``minor v2.9.4?`` waits for approval, ``!`` after a person's approval."""
     words = []
     for each in decisions:
-        if isinstance(each, Candidate):
+        if isinstance(each, Bump):
             mark = f"!{each.approval}" if each.approval else "" if each.approved else "?"
             words.append(f"{each.subject} {each.target}{mark}")
         else:
@@ -54,9 +54,9 @@ def told(decisions: Sequence[Candidate | Hold]) -> str:
 
 
 def decided(
-    current: str, tags: Sequence[str], policy: Policy, answers: Answers | None = None, now: datetime = LATER
+    current: str, tags: Sequence[str], policy: Policy, answers: Feedback | None = None, now: datetime = LATER
 ) -> str:
-    return told(decide(current, listed(*tags), policy, answers or Answers(), now))
+    return told(decide(current, listed(*tags), policy, answers or Feedback(), now))
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def decided(
         ("v2.7.5", TWO_NINE, PATCH, "minor v2.9.4?"),
         ("v1.0.0", THREE, PATCH, "major v3.0.1?"),
         # nothing without a person
-        ("v2.8.3", TWO_NINE, Bump.NONE, "patch v2.8.8?, minor v2.9.4?"),
-        ("v2.8.3", THREE, Bump.NONE, "patch v2.8.8?, minor v2.10.1?, major v3.0.1?"),
+        ("v2.8.3", TWO_NINE, MaxBump.NONE, "patch v2.8.8?, minor v2.9.4?"),
+        ("v2.8.3", THREE, MaxBump.NONE, "patch v2.8.8?, minor v2.10.1?, major v3.0.1?"),
         # a larger bump that is covered makes the smaller ones obsolete
         ("v2.8.3", TWO_NINE, MINOR, "minor v2.9.4"),
         ("v2.8.3", PATCHES, MINOR, "patch v2.8.8"),
@@ -105,7 +105,7 @@ def decided(
         ("v2.9.4", (*TWO_NINE, "v2.8.9"), PATCH, "(up-to-date)"),
     ],
 )
-def test_the_policy_alone(current: str, tags: Sequence[str], bump: Bump, expected: str) -> None:
+def test_the_policy_alone(current: str, tags: Sequence[str], bump: MaxBump, expected: str) -> None:
     assert decided(current, tags, Policy(bump)) == expected
 
 
@@ -127,7 +127,9 @@ def test_the_policy_alone(current: str, tags: Sequence[str], bump: Bump, expecte
         (MAJOR, ">=2.8.0-0", (*TWO_NINE, "v2.10.0-rc.1"), "minor v2.9.4"),
     ],
 )
-def test_a_range_narrows_the_candidates(bump: Bump, limits: str, tags: Sequence[str], expected: str) -> None:
+def test_a_range_narrows_the_candidates(
+    bump: MaxBump, limits: str, tags: Sequence[str], expected: str
+) -> None:
     assert decided("v2.8.3", tags, Policy(bump, Constraint(limits))) == expected
 
 
@@ -141,7 +143,7 @@ def test_a_range_narrows_the_candidates(bump: Bump, limits: str, tags: Sequence[
         (PATCH, "2.1", TWO_TEN, "patch v2.8.8, minor v2.10.1?"),
         (PATCH, "2.10", TWO_TEN, "patch v2.8.8, minor v2.10.1!2.10"),
         (PATCH, "3.0", THREE, "patch v2.8.8, minor v2.10.1?, major v3.0.1!3.0"),
-        (Bump.NONE, "2.8", TWO_NINE, "patch v2.8.8!2.8, minor v2.9.4?"),
+        (MaxBump.NONE, "2.8", TWO_NINE, "patch v2.8.8!2.8, minor v2.9.4?"),
         # one version alone
         (PATCH, "v2.9.4", TWO_NINE, "patch v2.8.8, minor v2.9.4!v2.9.4"),
         (PATCH, "2.9.4", TWO_NINE, "patch v2.8.8, minor v2.9.4!v2.9.4"),
@@ -153,13 +155,13 @@ def test_a_range_narrows_the_candidates(bump: Bump, limits: str, tags: Sequence[
             "patch v2.8.8, minor v2.9.1!v2.9.1, (needs-approval v2.10.1), (needs-approval v2.9.4)",
         ),
         (PATCH, "v2.8.7", TWO_NINE, "patch v2.8.7!v2.8.7, (needs-approval v2.8.8), minor v2.9.4?"),
-        (Bump.NONE, "v2.8.8", TWO_NINE, "patch v2.8.8!v2.8.8, minor v2.9.4?"),
+        (MaxBump.NONE, "v2.8.8", TWO_NINE, "patch v2.8.8!v2.8.8, minor v2.9.4?"),
         # several: the highest that there is
         (PATCH, "2.9 v2.9.1", TWO_NINE, "patch v2.8.8, minor v2.9.4!2.9"),
         (PATCH, "2.9 v2.9.4", TWO_NINE, "patch v2.8.8, minor v2.9.4!2.9"),
         (PATCH, "2.9 v2.10.0", TWO_TEN, "patch v2.8.8, minor v2.10.0!v2.10.0, (needs-approval v2.10.1)"),
         (PATCH, "2.9 2.11", TWO_TEN, "patch v2.8.8, minor v2.9.4!2.9, (needs-approval v2.10.1)"),
-        (Bump.NONE, "v2.8.8 2.9", TWO_NINE, "patch v2.8.8!v2.8.8, minor v2.9.4!2.9"),
+        (MaxBump.NONE, "v2.8.8 2.9", TWO_NINE, "patch v2.8.8!v2.8.8, minor v2.9.4!2.9"),
         # nothing to approve: in place, older, missing, a prerelease, no version
         (PATCH, "v2.8.3", TWO_NINE, "patch v2.8.8, minor v2.9.4?"),
         (PATCH, "v2.8.1 2.7", TWO_NINE, "patch v2.8.8, minor v2.9.4?"),
@@ -172,31 +174,31 @@ def test_a_range_narrows_the_candidates(bump: Bump, limits: str, tags: Sequence[
         (MAJOR, "2.9", THREE, "minor v2.9.4!2.9, major v3.0.1"),
     ],
 )
-def test_what_a_person_approved(bump: Bump, approved: str, tags: Sequence[str], expected: str) -> None:
-    assert decided("v2.8.3", tags, Policy(bump), Answers(approved=tuple(approved.split()))) == expected
+def test_what_a_person_approved(bump: MaxBump, approved: str, tags: Sequence[str], expected: str) -> None:
+    assert decided("v2.8.3", tags, Policy(bump), Feedback(approved=tuple(approved.split()))) == expected
 
 
 @pytest.mark.parametrize("approved", ["2.9", "v2.9.0"])
 def test_an_approval_overrides_range_cool_down_and_refusal(approved: str) -> None:
     policy = Policy(PATCH, Constraint("~2.8"))
-    answers = Answers((refused("v2.9.0", Subject.MINOR),), (approved,))
+    answers = Feedback((refused("v2.9.0", BumpKind.MINOR),), (approved,))
     tags = (*PATCHES, "v2.9.0")
     assert decided("v2.8.8", tags, policy, answers, day(5)) == f"minor v2.9.0!{approved}"
     assert decided("v2.8.8", tags, policy, now=day(5)) == "(out-of-range v2.9.0)"
 
 
 def test_what_comes_after_an_approved_minor_is_told() -> None:
-    answers = Answers(approved=("2.9",))
+    answers = Feedback(approved=("2.9",))
     *_, hold = decide("v2.8.8", listed(*TWO_TEN), Policy(), answers, LATER)
     assert hold == Hold(
         HoldReason.NEEDS_APPROVAL,
         "2.9 was approved, and is merged first",
         "approve 2.10 to have it now",
-        subject=Subject.MINOR,
+        subject=BumpKind.MINOR,
         target="v2.10.1",
         since="2026-01-16T12:00:00Z",
     )
-    refusing = Answers((refused("v2.10.0", Subject.MINOR),), ("2.9",))
+    refusing = Feedback((refused("v2.10.0", BumpKind.MINOR),), ("2.9",))
     assert decided("v2.8.8", TWO_TEN, Policy(), refusing) == "minor v2.9.4!2.9"
     narrow = Policy(range=Constraint("<2.10"))
     assert decided("v2.8.8", TWO_TEN, narrow, answers) == "minor v2.9.4!2.9, (out-of-range v2.10.1)"
@@ -214,7 +216,7 @@ def test_what_comes_after_an_approved_minor_is_told() -> None:
         (12, MINOR, "minor v2.9.4"),
     ],
 )
-def test_a_minor_cools_by_the_age_of_its_first_release(number: float, bump: Bump, expected: str) -> None:
+def test_a_minor_cools_by_the_age_of_its_first_release(number: float, bump: MaxBump, expected: str) -> None:
     now = day(number)
     tags = [each.tag for each in listed(*TWO_NINE) if datetime.fromisoformat(each.published_at) <= now]
     assert decided("v2.8.3", tags, Policy(bump), now=now) == expected
@@ -252,12 +254,12 @@ def test_a_patch_cools_by_its_own_age() -> None:
 
 
 def test_a_hold_for_the_cool_down_says_when_it_ends() -> None:
-    (hold,) = decide("v2.8.8", listed(*PATCHES, "v2.9.0", "v2.9.1"), Policy(), Answers(), day(6))
+    (hold,) = decide("v2.8.8", listed(*PATCHES, "v2.9.0", "v2.9.1"), Policy(), Feedback(), day(6))
     assert hold == Hold(
         HoldReason.COOLING_DOWN,
         "2.9 was released on 2026-01-06 and cools down until 2026-01-13",
         "approve 2.9 to have it now",
-        subject=Subject.MINOR,
+        subject=BumpKind.MINOR,
         target="v2.9.1",
         since="2026-01-06T12:00:00Z",
         until="2026-01-13T12:00:00Z",
@@ -267,9 +269,9 @@ def test_a_hold_for_the_cool_down_says_when_it_ends() -> None:
 @pytest.mark.parametrize("published", ["", "soon", "2026-13-01T00:00:00Z", "0001-01-01T00:00:00+05:00"])
 def test_a_release_of_unknown_age_has_cooled(published: str) -> None:
     policy = Policy(MINOR, patch_cool_down=timedelta(days=3))
-    for tag, subject in (("v2.8.8", Subject.PATCH), ("v2.9.0", Subject.MINOR)):
-        (found,) = decide("v2.8.3", [Release(tag, published_at=published)], policy, Answers(), LATER)
-        assert found == Candidate(subject, tag, approved=True, why=f"{tag} is newer than v2.8.3")
+    for tag, subject in (("v2.8.8", BumpKind.PATCH), ("v2.9.0", BumpKind.MINOR)):
+        (found,) = decide("v2.8.3", [Release(tag, published_at=published)], policy, Feedback(), LATER)
+        assert found == Bump(subject, tag, approved=True, why=f"{tag} is newer than v2.8.3")
 
 
 def test_dates_are_read_with_and_without_a_zone_and_however_far_off() -> None:
@@ -279,7 +281,7 @@ def test_dates_are_read_with_and_without_a_zone_and_however_far_off() -> None:
         ("2026-01-01T23:30:00", "2026-01-02T23:30:00Z"),
         ("9999-12-31T23:30:00Z", "9999-12-31T23:59:59Z"),
     ):
-        (found,) = decide("v2.8.3", [Release("v2.8.8", published_at=published)], policy, Answers(), START)
+        (found,) = decide("v2.8.3", [Release("v2.8.8", published_at=published)], policy, Feedback(), START)
         assert isinstance(found, Hold)
         assert found.until == until
 
@@ -292,58 +294,58 @@ def test_a_clock_that_is_behind_holds_nothing_where_there_is_no_cool_down() -> N
     ("current", "mute", "tags", "bump", "expected"),
     [
         # a patch: that version, and the older ones that nobody asked for
-        ("v2.8.3", refused("v2.8.8", Subject.PATCH), PATCHES, PATCH, "(REASON v2.8.8)"),
-        ("v2.8.3", refused("v2.8.7", Subject.PATCH), PATCHES, PATCH, "patch v2.8.8"),
-        ("v2.8.3", refused("v2.8.8", Subject.PATCH), (*PATCHES, "v2.8.9"), PATCH, "patch v2.8.9"),
-        ("v2.8.3", refused("v2.8.8", Subject.PATCH), TWO_NINE, PATCH, "(REASON v2.8.8), minor v2.9.4?"),
-        ("v2.8.3", refused("v2.8.8", Subject.PATCH), TWO_NINE, MINOR, "minor v2.9.4"),
-        ("v2.8.3", refused("v2.8.8", Subject.PATCH), PATCHES[:-1], PATCH, "(REASON v2.8.8)"),
-        ("v2.8.8", refused("v2.8.8", Subject.PATCH), TWO_NINE, PATCH, "minor v2.9.4?"),
-        ("v2.9.0", refused("v2.8.8", Subject.PATCH), TWO_NINE, PATCH, "patch v2.9.4"),
+        ("v2.8.3", refused("v2.8.8", BumpKind.PATCH), PATCHES, PATCH, "(REASON v2.8.8)"),
+        ("v2.8.3", refused("v2.8.7", BumpKind.PATCH), PATCHES, PATCH, "patch v2.8.8"),
+        ("v2.8.3", refused("v2.8.8", BumpKind.PATCH), (*PATCHES, "v2.8.9"), PATCH, "patch v2.8.9"),
+        ("v2.8.3", refused("v2.8.8", BumpKind.PATCH), TWO_NINE, PATCH, "(REASON v2.8.8), minor v2.9.4?"),
+        ("v2.8.3", refused("v2.8.8", BumpKind.PATCH), TWO_NINE, MINOR, "minor v2.9.4"),
+        ("v2.8.3", refused("v2.8.8", BumpKind.PATCH), PATCHES[:-1], PATCH, "(REASON v2.8.8)"),
+        ("v2.8.8", refused("v2.8.8", BumpKind.PATCH), TWO_NINE, PATCH, "minor v2.9.4?"),
+        ("v2.9.0", refused("v2.8.8", BumpKind.PATCH), TWO_NINE, PATCH, "patch v2.9.4"),
         # a minor: all of its patches, but no other minor
-        ("v2.8.8", refused("v2.9.0", Subject.MINOR), TWO_NINE, PATCH, "(REASON v2.9.0)"),
-        ("v2.8.8", refused("v2.9.4", Subject.MINOR), TWO_TEN, PATCH, "minor v2.10.1?"),
-        ("v2.8.8", refused("v2.10.0", Subject.MINOR), TWO_TEN, PATCH, "minor v2.9.4?, (REASON v2.10.0)"),
-        ("v2.8.3", refused("v2.9.4", Subject.MINOR), TWO_NINE, MINOR, "patch v2.8.8, (REASON v2.9.4)"),
-        ("v2.9.0", refused("v2.9.0", Subject.MINOR), TWO_NINE, PATCH, "patch v2.9.4"),
-        ("v2.10.1", refused("v3.0.0", Subject.MAJOR), THREE, MAJOR, "(REASON v3.0.0)"),
-        ("v2.10.1", refused("v3.0.0", Subject.MAJOR), (*THREE, "v3.1.0"), MAJOR, "major v3.1.0"),
-        ("v2.10.1", refused("v3.0.0", Subject.MINOR), THREE, MAJOR, "(REASON v3.0.0)"),
+        ("v2.8.8", refused("v2.9.0", BumpKind.MINOR), TWO_NINE, PATCH, "(REASON v2.9.0)"),
+        ("v2.8.8", refused("v2.9.4", BumpKind.MINOR), TWO_TEN, PATCH, "minor v2.10.1?"),
+        ("v2.8.8", refused("v2.10.0", BumpKind.MINOR), TWO_TEN, PATCH, "minor v2.9.4?, (REASON v2.10.0)"),
+        ("v2.8.3", refused("v2.9.4", BumpKind.MINOR), TWO_NINE, MINOR, "patch v2.8.8, (REASON v2.9.4)"),
+        ("v2.9.0", refused("v2.9.0", BumpKind.MINOR), TWO_NINE, PATCH, "patch v2.9.4"),
+        ("v2.10.1", refused("v3.0.0", BumpKind.MAJOR), THREE, MAJOR, "(REASON v3.0.0)"),
+        ("v2.10.1", refused("v3.0.0", BumpKind.MAJOR), (*THREE, "v3.1.0"), MAJOR, "major v3.1.0"),
+        ("v2.10.1", refused("v3.0.0", BumpKind.MINOR), THREE, MAJOR, "(REASON v3.0.0)"),
         # an answer to a minor says nothing of its patches, once a person went there; and the other way round
-        ("v2.8.3", refused("v2.8.8", Subject.MINOR), PATCHES, PATCH, "patch v2.8.8"),
-        ("v2.7.5", refused("v2.8.8", Subject.PATCH), PATCHES, MINOR, "minor v2.8.8"),
+        ("v2.8.3", refused("v2.8.8", BumpKind.MINOR), PATCHES, PATCH, "patch v2.8.8"),
+        ("v2.7.5", refused("v2.8.8", BumpKind.PATCH), PATCHES, MINOR, "minor v2.8.8"),
         # no release
-        ("v2.8.3", refused("x", Subject.PATCH), PATCHES, PATCH, "patch v2.8.8"),
-        ("v2.8.3", refused("", Subject.MINOR), TWO_NINE, MINOR, "minor v2.9.4"),
+        ("v2.8.3", refused("x", BumpKind.PATCH), PATCHES, PATCH, "patch v2.8.8"),
+        ("v2.8.3", refused("", BumpKind.MINOR), TWO_NINE, MINOR, "minor v2.9.4"),
     ],
 )
 def test_what_a_person_refused(
-    current: str, mute: Muted, tags: Sequence[str], bump: Bump, expected: str
+    current: str, mute: Rejection, tags: Sequence[str], bump: MaxBump, expected: str
 ) -> None:
     for reason in (HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED):
-        answers = Answers((replace(mute, reason=reason),))
+        answers = Feedback((replace(mute, reason=reason),))
         assert decided(current, tags, Policy(bump), answers) == expected.replace("REASON", reason)
 
 
 def test_a_refusal_is_told_before_a_cool_down() -> None:
-    answers = Answers((refused("v2.9.0", Subject.MINOR),))
+    answers = Feedback((refused("v2.9.0", BumpKind.MINOR),))
     assert decided("v2.8.8", (*PATCHES, "v2.9.0"), Policy(), answers, day(6)) == "(closed-by-human v2.9.0)"
 
 
 def test_of_two_answers_to_one_release_the_later_is_told() -> None:
-    first = Muted(Subject.PATCH, "v2.8.8", HoldReason.REVERTED, "2026-01-09T00:00:00Z", "z")
-    second = Muted(Subject.PATCH, "v2.8.8", HoldReason.CLOSED_BY_HUMAN, "2026-01-20T00:00:00Z", "a")
+    first = Rejection(BumpKind.PATCH, "v2.8.8", HoldReason.REVERTED, "2026-01-09T00:00:00Z", "z")
+    second = Rejection(BumpKind.PATCH, "v2.8.8", HoldReason.CLOSED_BY_HUMAN, "2026-01-20T00:00:00Z", "a")
     for order in ((first, second), (second, first)):
-        (hold,) = decide("v2.8.3", listed(*PATCHES), Policy(), Answers(order), LATER)
+        (hold,) = decide("v2.8.3", listed(*PATCHES), Policy(), Feedback(order), LATER)
         assert isinstance(hold, Hold)
         assert (hold.reason, hold.since) == (second.reason, second.since)
 
 
 def test_a_refusal_says_where_and_since_when_and_how_to_override_it() -> None:
-    first = Muted(Subject.PATCH, "v2.8.7", HoldReason.CLOSED_BY_HUMAN, "2026-03-01T00:00:00Z", "other")
-    answers = Answers((first, refused("v2.8.8", Subject.PATCH, HoldReason.REVERTED)))
+    first = Rejection(BumpKind.PATCH, "v2.8.7", HoldReason.CLOSED_BY_HUMAN, "2026-03-01T00:00:00Z", "other")
+    answers = Feedback((first, refused("v2.8.8", BumpKind.PATCH, HoldReason.REVERTED)))
     for order in (answers.muted, answers.muted[::-1]):
-        (hold,) = decide("v2.8.3", listed(*PATCHES), Policy(), Answers(order), LATER)
+        (hold,) = decide("v2.8.3", listed(*PATCHES), Policy(), Feedback(order), LATER)
         assert hold == Hold(
             HoldReason.REVERTED,
             f"v2.8.8 was merged and reverted by a person: {FAR}",
@@ -351,7 +353,7 @@ def test_a_refusal_says_where_and_since_when_and_how_to_override_it() -> None:
             target="v2.8.8",
             since="2026-02-01T00:00:00Z",
         )
-    closed = Answers((refused("v2.9.0", Subject.MINOR),))
+    closed = Feedback((refused("v2.9.0", BumpKind.MINOR),))
     (hold,) = decide("v2.8.8", listed(*TWO_NINE), Policy(), closed, LATER)
     assert isinstance(hold, Hold)
     assert (hold.detail, hold.hint) == (
@@ -364,12 +366,12 @@ def test_what_waits_can_be_told_in_the_summary_instead() -> None:
     policy = Policy(pending=Pending.SUMMARY)
     assert decided("v2.8.3", TWO_NINE, policy) == "patch v2.8.8, (needs-approval v2.9.4)"
     assert decided("v2.8.3", TWO_NINE, Policy(MINOR, pending=Pending.SUMMARY)) == "minor v2.9.4"
-    (hold,) = decide("v2.8.8", listed(*TWO_NINE), policy, Answers(), LATER)
+    (hold,) = decide("v2.8.8", listed(*TWO_NINE), policy, Feedback(), LATER)
     assert hold == Hold(
         HoldReason.NEEDS_APPROVAL,
         "a minor bump needs approval under policy patch",
         "approve 2.9 to have it now",
-        subject=Subject.MINOR,
+        subject=BumpKind.MINOR,
         target="v2.9.4",
         since="2026-01-13T12:00:00Z",
     )
@@ -377,12 +379,12 @@ def test_what_waits_can_be_told_in_the_summary_instead() -> None:
 
 def test_a_release_out_of_range_is_told_once() -> None:
     policy = Policy(MAJOR, Constraint("2.x"))
-    *_, hold = decide("v2.8.8", listed(*THREE), policy, Answers(), LATER)
+    *_, hold = decide("v2.8.8", listed(*THREE), policy, Feedback(), LATER)
     assert hold == Hold(
         HoldReason.OUT_OF_RANGE,
         "v3.0.1 is not in the range 2.x",
         "widen the range, or approve 3.0 to have it now",
-        subject=Subject.MAJOR,
+        subject=BumpKind.MAJOR,
         target="v3.0.1",
     )
 
@@ -395,7 +397,7 @@ def test_a_release_out_of_range_is_told_once() -> None:
     ],
 )
 def test_up_to_date_says_which_release_it_is(current: str, tags: Sequence[str], detail: str) -> None:
-    assert decide(current, listed(*tags), Policy(), Answers(), LATER) == (
+    assert decide(current, listed(*tags), Policy(), Feedback(), LATER) == (
         Hold(HoldReason.UP_TO_DATE, detail),
     )
 
@@ -418,14 +420,14 @@ def test_up_to_date_says_which_release_it_is(current: str, tags: Sequence[str], 
     ],
 )
 def test_why_now_is_told_in_dates(current: str, tags: Sequence[str], why: str) -> None:
-    found = decide(current, listed(*tags), Policy(MAJOR), Answers(), LATER)
-    assert [each.why for each in found if isinstance(each, Candidate)] == [why]
-    assert found == decide(current, listed(*tags), Policy(MAJOR), Answers(), LATER + timedelta(days=400))
+    found = decide(current, listed(*tags), Policy(MAJOR), Feedback(), LATER)
+    assert [each.why for each in found if isinstance(each, Bump)] == [why]
+    assert found == decide(current, listed(*tags), Policy(MAJOR), Feedback(), LATER + timedelta(days=400))
 
 
 def test_a_body_that_is_of_no_version_cannot_be_decided() -> None:
     with pytest.raises(ValueError, match="dev"):
-        decide("dev", listed(*PATCHES), Policy(), Answers(), LATER)
+        decide("dev", listed(*PATCHES), Policy(), Feedback(), LATER)
 
 
 # What holds for any list, policy and answers.
@@ -446,17 +448,17 @@ _releases = st.lists(
 _ranges = st.sampled_from(["2.x", "~2.1", "<3 !=2.2", "^1.2 || 3.0.x", ">=2.0.0-0"]).map(Constraint)
 _waits = st.sampled_from([timedelta(0), timedelta(days=3), timedelta(days=7)])
 _policies = st.builds(
-    Policy, st.sampled_from(Bump), st.none() | _ranges, st.sampled_from(Pending), _waits, _waits
+    Policy, st.sampled_from(MaxBump), st.none() | _ranges, st.sampled_from(Pending), _waits, _waits
 )
 _mutes = st.builds(
     refused,
     _tags,
-    st.sampled_from(Subject),
+    st.sampled_from(BumpKind),
     st.sampled_from([HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED]),
 )
 _approvals = _tags | st.builds("{}.{}".format, st.integers(1, 3), _number)
 _answers = st.builds(
-    Answers, st.lists(_mutes, max_size=3).map(tuple), st.lists(_approvals, max_size=2).map(tuple)
+    Feedback, st.lists(_mutes, max_size=3).map(tuple), st.lists(_approvals, max_size=2).map(tuple)
 )
 _moments = st.builds(day, st.integers(0, 25))
 anything = given(_tags, _releases, _policies, _answers, _moments)
@@ -468,18 +470,18 @@ def version(tag: str) -> Version:
     return found
 
 
-def candidates(found: Sequence[Candidate | Hold]) -> list[Candidate]:
-    return [each for each in found if isinstance(each, Candidate)]
+def candidates(found: Sequence[Bump | Hold]) -> list[Bump]:
+    return [each for each in found if isinstance(each, Bump)]
 
 
 @anything
 def test_there_is_always_an_answer_and_at_most_one_candidate_for_a_subject(
-    current: str, releases: list[Release], policy: Policy, answers: Answers, now: datetime
+    current: str, releases: list[Release], policy: Policy, answers: Feedback, now: datetime
 ) -> None:
     found = decide(current, releases, policy, answers, now)
     subjects = [each.subject for each in candidates(found)]
     assert found
-    assert sorted(set(subjects), key=list(Subject).index) == subjects
+    assert sorted(set(subjects), key=list(BumpKind).index) == subjects
     assert len(set(found)) == len(found)
     if any(isinstance(each, Hold) and each.reason is HoldReason.UP_TO_DATE for each in found):
         assert len(found) == 1
@@ -487,7 +489,7 @@ def test_there_is_always_an_answer_and_at_most_one_candidate_for_a_subject(
 
 @anything
 def test_never_a_downgrade_and_never_a_prerelease(
-    current: str, releases: list[Release], policy: Policy, answers: Answers, now: datetime
+    current: str, releases: list[Release], policy: Policy, answers: Feedback, now: datetime
 ) -> None:
     stable = {each.tag for each in releases if not each.prerelease and "-" not in each.tag}
     for each in candidates(decide(current, releases, policy, answers, now)):
@@ -497,9 +499,9 @@ def test_never_a_downgrade_and_never_a_prerelease(
 
 @anything
 def test_what_is_approved_is_within_the_policy_or_was_approved_by_a_person(
-    current: str, releases: list[Release], policy: Policy, answers: Answers, now: datetime
+    current: str, releases: list[Release], policy: Policy, answers: Feedback, now: datetime
 ) -> None:
-    bumps = list(Bump)
+    bumps = list(MaxBump)
     for each in candidates(decide(current, releases, policy, answers, now)):
         if each.approval:
             assert each.approved
@@ -507,12 +509,12 @@ def test_what_is_approved_is_within_the_policy_or_was_approved_by_a_person(
             assert f"{each.target}.".startswith((f"v{each.approval}.", f"{each.approval}."))
         else:
             assert policy.range is None or policy.range.allows(version(each.target))
-            assert each.approved == (bumps.index(policy.bump) >= bumps.index(Bump(each.subject)))
+            assert each.approved == (bumps.index(policy.bump) >= bumps.index(MaxBump(each.subject)))
 
 
 @anything
 def test_the_order_of_the_list_does_not_matter(
-    current: str, releases: list[Release], policy: Policy, answers: Answers, now: datetime
+    current: str, releases: list[Release], policy: Policy, answers: Feedback, now: datetime
 ) -> None:
     found = decide(current, releases, policy, answers, now)
     assert found == decide(current, releases[::-1], policy, answers, now)
@@ -523,10 +525,10 @@ def test_the_order_of_the_list_does_not_matter(
 
 @anything
 def test_a_larger_bump_takes_no_approval_away(
-    current: str, releases: list[Release], policy: Policy, answers: Answers, now: datetime
+    current: str, releases: list[Release], policy: Policy, answers: Feedback, now: datetime
 ) -> None:
-    highest, by_people = version("v0.0.0"), set[tuple[Subject, str]]()
-    for bump in Bump:
+    highest, by_people = version("v0.0.0"), set[tuple[BumpKind, str]]()
+    for bump in MaxBump:
         wider = replace(policy, bump=bump)
         approved = [
             each for each in candidates(decide(current, releases, wider, answers, now)) if each.approved

@@ -5,28 +5,28 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from flows import PATH, World, fleet, listed, path_in
-from flux_upgrade.clusters.groups import Team
+from flux_upgrade.clusters.groups import UpdateGroup
 from flux_upgrade.config.values import Config, Group
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.planning.plan import Plan, Upgrade
-from flux_upgrade.planning.planner import Asked, TeamPlan, plan_teams
+from flux_upgrade.planning.planner import Asked, UpdateGroupPlan, plan_teams
 from flux_upgrade.planning.proposal import Proposal
-from flux_upgrade.policy.decision import Candidate, Hold, HoldReason, Subject
-from flux_upgrade.policy.policy import Bump, Policy
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
+from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.policy.semver_range import Constraint
 from flux_upgrade.pullrequests.propose import is_held, no_longer_needed, proposals_of
 from memory import rendered
 from pinned import base, tools
 from replacing import replace
 
-PATCH, MINOR, MAJOR, _ = Subject
+PATCH, MINOR, MAJOR, _ = BumpKind
 PINS = (HoldReason.FLOATING, HoldReason.FOLLOWS, HoldReason.DRIFT)
 """Reasons of pins that wait for nobody: their cluster decides."""
 ALL = Config(groups=(Group("all", ("/clusters/",)),))
 CHANGE = plan_teams(World(fleet({"clusters/a": "v2.8.7"})).gathered())[0].plans[0].upgrades[0].change
 
 
-def proposals(world: World) -> dict[Subject, Proposal]:
+def proposals(world: World) -> dict[BumpKind, Proposal]:
     (planned,) = plan_teams(world.gathered())
     return proposals_of(planned, world.config, world.asked.approve)
 
@@ -116,18 +116,18 @@ def _plan(*decisions: Upgrade | Hold) -> Plan:
     return Plan(installation, PATH, decisions)
 
 
-def hold(reason: HoldReason, subject: Subject = PATCH, target: str = "") -> Hold:
+def hold(reason: HoldReason, subject: BumpKind = PATCH, target: str = "") -> Hold:
     return Hold(reason, "told", subject=subject, target=target)
 
 
-def upgrade(subject: Subject, target: str, *, approved: bool = True) -> Upgrade:
-    return Upgrade(Candidate(subject, target, approved), CHANGE)
+def upgrade(subject: BumpKind, target: str, *, approved: bool = True) -> Upgrade:
+    return Upgrade(Bump(subject, target, approved), CHANGE)
 
 
-def ended(subject: Subject, *decisions: Upgrade | Hold) -> str:
+def ended(subject: BumpKind, *decisions: Upgrade | Hold) -> str:
     """Why a pull request about ``subject`` would be closed; empty: it stays."""
     plan = _plan(*decisions)
-    found = no_longer_needed(TeamPlan(Team("a", "a", Group(), ()), (plan,)), subject)
+    found = no_longer_needed(UpdateGroupPlan(UpdateGroup("a", "a", Group(), ()), (plan,)), subject)
     if found is None:
         return ""
     assert found[1].endswith(".")
@@ -144,7 +144,7 @@ PASSES = tuple(
 
 @pytest.mark.parametrize("reason", [HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED])
 def test_manifests_are_not_moved_for_what_was_turned_down(reason: HoldReason) -> None:
-    assert ended(Subject.MIGRATION, hold(reason, MINOR, "v2.9.4")) == "done"
+    assert ended(BumpKind.MIGRATION, hold(reason, MINOR, "v2.9.4")) == "done"
 
 
 @pytest.mark.parametrize(
@@ -152,11 +152,12 @@ def test_manifests_are_not_moved_for_what_was_turned_down(reason: HoldReason) ->
     [
         (reason, subject)
         for reason in PASSES
-        for subject in Subject
-        if subject is not Subject.MIGRATION or reason not in (HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED)
+        for subject in BumpKind
+        if subject is not BumpKind.MIGRATION
+        or reason not in (HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED)
     ],
 )
-def test_what_is_held_for_a_while_is_kept(reason: HoldReason, subject: Subject) -> None:
+def test_what_is_held_for_a_while_is_kept(reason: HoldReason, subject: BumpKind) -> None:
     assert ended(subject, hold(reason, subject, "v2.9.4")) == ""
     # A hold that names no release is about everything.
     assert ended(subject, hold(reason)) == ""
@@ -185,7 +186,7 @@ def test_a_hold_of_another_subject_keeps_nothing(reason: HoldReason) -> None:
         (MINOR, [hold(HoldReason.CLOSED_BY_HUMAN, MINOR, "v2.9.4")], ""),
     ],
 )
-def test_why_one_is_closed(subject: Subject, decisions: list[Upgrade | Hold], why: str) -> None:
+def test_why_one_is_closed(subject: BumpKind, decisions: list[Upgrade | Hold], why: str) -> None:
     assert ended(subject, *decisions) == why
 
 
@@ -200,20 +201,20 @@ def test_why_one_is_closed(subject: Subject, decisions: list[Upgrade | Hold], wh
     ],
 )
 def test_the_reason_is_the_one_of_the_subject(
-    subject: Subject, decisions: list[Upgrade | Hold], why: str
+    subject: BumpKind, decisions: list[Upgrade | Hold], why: str
 ) -> None:
     assert ended(subject, *decisions) == why
 
 
 def test_a_group_is_kept_for_one_member() -> None:
     plans = (_plan(hold(HoldReason.UP_TO_DATE)), _plan(hold(HoldReason.UNREADABLE)))
-    team = Team("all", "all", ALL.groups[0], ())
-    assert no_longer_needed(TeamPlan(team, plans), PATCH) is None
-    assert no_longer_needed(TeamPlan(team, plans[:1]), PATCH) is not None
+    team = UpdateGroup("all", "all", ALL.groups[0], ())
+    assert no_longer_needed(UpdateGroupPlan(team, plans), PATCH) is None
+    assert no_longer_needed(UpdateGroupPlan(team, plans[:1]), PATCH) is not None
 
 
 def test_a_range_that_was_narrowed_ends_a_proposal() -> None:
-    group = Group(policy=Policy(Bump.MINOR, Constraint("~2.8")))
+    group = Group(policy=Policy(MaxBump.MINOR, Constraint("~2.8")))
     (planned,) = plan_teams(World(fleet({"clusters/a": "v2.8.8"}), Config(group)).gathered())
     found = no_longer_needed(planned, MINOR)
     assert found is not None
@@ -231,7 +232,9 @@ def test_a_range_that_was_narrowed_ends_a_proposal() -> None:
     ],
 )
 def test_it_is_done_when_it_is_there(target: str, listed: set[str], why: str) -> None:
-    team = TeamPlan(Team("a", "a", Group(), ()), (_plan(hold(HoldReason.RESIDUE_CONFLICT, MINOR, "v2.9.4")),))
+    team = UpdateGroupPlan(
+        UpdateGroup("a", "a", Group(), ()), (_plan(hold(HoldReason.RESIDUE_CONFLICT, MINOR, "v2.9.4")),)
+    )
     found = no_longer_needed(team, PATCH, target, listed)
     assert (found[0] if found else "") == why
 
@@ -264,7 +267,7 @@ def test_what_cannot_be_told_of_a_cluster_keeps_its_proposal() -> None:
 
 def test_who_is_ahead_keeps_no_proposal_that_another_holds() -> None:
     files = fleet({"clusters/a": "v2.8.7"}) | {BASE: base("v2.9.4").encode()}
-    (planned,) = plan_teams(World(files, Config(Group(policy=Policy(Bump.MINOR)))).gathered())
+    (planned,) = plan_teams(World(files, Config(Group(policy=Policy(MaxBump.MINOR)))).gathered())
     found = no_longer_needed(planned, PATCH, "v2.8.8", {"v2.8.8"})
     assert found is not None
     assert found[0] == "superseded"
@@ -278,9 +281,7 @@ def test_of_several_approvals_the_highest_lasts(given: tuple[str, ...], approval
     world = World(fleet({"clusters/a": "v2.8.8"}))
     (planned,) = plan_teams(world.gathered())
     (plan,) = planned.plans
-    upgrades = tuple(
-        Upgrade(Candidate(MINOR, "v2.9.4", approved=True, approval=each), CHANGE) for each in given
-    )
+    upgrades = tuple(Upgrade(Bump(MINOR, "v2.9.4", approved=True, approval=each), CHANGE) for each in given)
     plans = tuple(plan._replace(decisions=(each,)) for each in upgrades)
     found = proposals_of(planned._replace(plans=plans), world.config, ())[MINOR]
     assert found.approval == approval

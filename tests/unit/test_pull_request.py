@@ -14,7 +14,7 @@ from flux_upgrade.model.forge import Commit
 from flux_upgrade.model.markdown import code, fenced, plain, shortened, table
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.proposal import Proposal
-from flux_upgrade.policy.decision import Subject
+from flux_upgrade.policy.decision import BumpKind
 from flux_upgrade.pullrequests import text as pull_request
 from flux_upgrade.pullrequests.text.view import labels
 from planned import change_of
@@ -100,7 +100,7 @@ def test_what_is_too_long_even_so_is_said_in_one_line() -> None:
         (
             proposal(
                 *(Stated(path=f"{a}/gotk-components.yaml", version=a, target=b) for a, b in (("v2.6.3", "v2.6.4"), ("v2.8.7", "v2.8.8"), ("v2.9.3", "v2.9.4"))),
-                subject=Subject.PATCH,
+                subject=BumpKind.PATCH,
                 name="labs",
             ),
             "",
@@ -174,9 +174,9 @@ def test_an_issue_says_how_to_approve_where_there_are_no_drafts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("subject", "command"), [(Subject.MINOR, "approve=2.9`"), (Subject.MAJOR, "approve=2.9`"), (Subject.PATCH, "approve=v2.9.4`")]
+    ("subject", "command"), [(BumpKind.MINOR, "approve=2.9`"), (BumpKind.MAJOR, "approve=2.9`"), (BumpKind.PATCH, "approve=v2.9.4`")]
 )  # fmt: skip
-def test_what_is_approved_is_the_minor_or_the_patch(subject: Subject, command: str) -> None:
+def test_what_is_approved_is_the_minor_or_the_patch(subject: BumpKind, command: str) -> None:
     of = proposal(approved=False, subject=subject)
     assert command in body(of, approve_command="gh run -f approve=")
     assert "gh run" not in body(of)

@@ -21,9 +21,9 @@ from flux_upgrade.model.errors import (
 from flux_upgrade.model.forge import Done, OpenPull, PullState, Question, Repository, Step, UpdatePull
 from flux_upgrade.planning.planner import Asked
 from flux_upgrade.planning.proposal import Action, Round
-from flux_upgrade.policy.decision import HoldReason, Subject
+from flux_upgrade.policy.decision import BumpKind, HoldReason
 from flux_upgrade.policy.feedback import APPROVED, REBASE, state_of
-from flux_upgrade.policy.policy import Bump, Policy
+from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.pullrequests.apply import question_of
 from memory_forge import MemoryForge
 from replacing import replace
@@ -70,7 +70,7 @@ def test_what_was_approved_once_stays_approved() -> None:
 def test_a_minor_that_needs_nobody_takes_the_place_of_the_patch() -> None:
     world, forge = one()
     world.run(forge)
-    world.config = Config(Group(policy=Policy(Bump.MINOR)))
+    world.config = Config(Group(policy=Policy(MaxBump.MINOR)))
     assert told(world.run(forge)) == {PATCH: "closed", MINOR: "updated"}
     assert [pull.is_draft for pull in forge.open_pulls()] == [False]
     assert told(world.run(forge)) == {MINOR: "unchanged"}
@@ -175,12 +175,12 @@ class Failing(MemoryForge):
     errors: Iterator[FluxUpgradeError | None] = field(default_factory=lambda: iter(()))
     is_applied: bool = False
 
-    def take(self, step: Step) -> Done:
+    def apply(self, step: Step) -> Done:
         error = next(self.errors, None)
         if error is None:
-            return super().take(step)
+            return super().apply(step)
         if self.is_applied:
-            super().take(step)
+            super().apply(step)
         raise error
 
 
@@ -253,8 +253,8 @@ class Watched(MemoryForge):
     asked: set[str] = field(default_factory=set)
     """Branches for whose pull request a rebase was asked when it was looked at."""
 
-    def look(self, question: Question) -> Repository:
-        found = super().look(question)
+    def fetch(self, question: Question) -> Repository:
+        found = super().fetch(question)
         self.asked = {
             name
             for name, branch in found.branches.items()
@@ -264,12 +264,12 @@ class Watched(MemoryForge):
         }
         return found
 
-    def take(self, step: Step) -> Done:
+    def apply(self, step: Step) -> Done:
         if isinstance(step, OpenPull | UpdatePull) and step.commit is not None and step.before:
             assert self._may_overwrite(step), "a head of somebody else's would be overwritten"
         if isinstance(step, OpenPull):
             self._is_not_refused(step)
-        done = super().take(step)
+        done = super().apply(step)
         for branch in self.heads:
             assert len(self.open_pulls(branch)) <= 1
         return done
@@ -458,10 +458,10 @@ def test_subjects_have_branches_of_their_own() -> None:
     world, forge = one()
     done = world.run(forge)
     assert {each.branch: each.subject for each in done.results} == {
-        PATCH: Subject.PATCH,
-        MINOR: Subject.MINOR,
-        "flux-upgrade/clusters.staging/major": Subject.MAJOR,
-        "flux-upgrade/clusters.staging/migration": Subject.MIGRATION,
+        PATCH: BumpKind.PATCH,
+        MINOR: BumpKind.MINOR,
+        "flux-upgrade/clusters.staging/major": BumpKind.MAJOR,
+        "flux-upgrade/clusters.staging/migration": BumpKind.MIGRATION,
     }
 
 
@@ -470,7 +470,7 @@ def test_subjects_have_branches_of_their_own() -> None:
 
 def test_what_a_range_makes_wait_is_a_draft_again() -> None:
     world, forge = one("v2.8.8")
-    world.config = Config(Group(policy=Policy(Bump.MINOR)))
+    world.config = Config(Group(policy=Policy(MaxBump.MINOR)))
     assert told(world.run(forge)) == {MINOR: "opened"}
     world.config = Config()
     assert told(world.run(forge)) == {MINOR: "updated"}
@@ -501,7 +501,7 @@ def test_a_cluster_that_joins_a_group_is_not_approved_with_it() -> None:
 
 
 def test_flags_come_along_with_a_patch_that_waits() -> None:
-    group = Group(policy=Policy(Bump.NONE), flags={"log-level": "debug"})
+    group = Group(policy=Policy(MaxBump.NONE), flags={"log-level": "debug"})
     files = fleet({"clusters/staging": "v2.8.7"})
     world, forge = World(files, Config(group)), MemoryForge(dict(files))
     world.run(forge)

@@ -17,10 +17,10 @@ from flux_upgrade.impact.impact import Impact
 from flux_upgrade.impact.kubernetes_versions import fit
 from flux_upgrade.impact.migrate.result import Reason
 from flux_upgrade.planning.plan import Migration, Plan
-from flux_upgrade.planning.planner import TeamPlan
+from flux_upgrade.planning.planner import UpdateGroupPlan
 from flux_upgrade.planning.proposal import Action, Proposal, Result
 from flux_upgrade.planning.write_tree import Outcome
-from flux_upgrade.policy.decision import Hold, HoldReason, Subject
+from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
 from flux_upgrade.report.annotations import Annotation, Level, on_lines
 from flux_upgrade.report.impact_json import impact_value
 from flux_upgrade.report.outcomes import upgrade_text
@@ -38,7 +38,7 @@ MOVE = {"path": "apps/a.yaml", "line": 1, "to": "v1", "name": "app"}
 LEFT = {"path": "apps/a.yaml", "line": 1, "name": "app", "reason": "needs-hand", "detail": "spec.x is gone"}
 
 
-def team(of: Proposal) -> TeamPlan:
+def team(of: Proposal) -> UpdateGroupPlan:
     """What a proposal was made from."""
     plans = [plan for plan, _ in of.upgrades]
     found = team_of(of.name, *(plan for plan in (*plans, *of.held) if not _is_moved(plan)))
@@ -49,7 +49,7 @@ def _is_moved(plan: Plan) -> bool:
     return any(isinstance(each.change, Migration) for each in plan.upgrades)
 
 
-def stated(impact: Mapping[str, Any], **more: Any) -> TeamPlan:
+def stated(impact: Mapping[str, Any], **more: Any) -> UpdateGroupPlan:
     return team(proposal(Stated(impact=impact, **more), files=FILES))
 
 
@@ -198,7 +198,7 @@ def test_what_was_written_is_told_file_by_file() -> None:
     assert "  held: v2.9.4 migration-pending: 3 API versions have to be moved\n" in text
 
 
-def told(of: TeamPlan, *results: Result) -> str:
+def told(of: UpdateGroupPlan, *results: Result) -> str:
     return summary(round_of(of, results=results), calls=1, written=True, approve_command="")
 
 
@@ -255,7 +255,7 @@ def test_every_report_says_when_flux_migrate_has_to_run(
 def test_whoever_waits_has_a_link_to_what_is_moved_before() -> None:
     one = case("migration").proposal
     of = team(one)
-    result = Result(of.team, Subject.MIGRATION, one.branch, Action.OPENED, one, 7, "https://x/7")
+    result = Result(of.team, BumpKind.MIGRATION, one.branch, Action.OPENED, one, 7, "https://x/7")
     assert "[#7](https://x/7) opened |" in told(of, result)
     other = replace(one, upgrades=tuple((plan, _waits_for_nobody(up)) for plan, up in one.upgrades))
     assert "https://x/7" not in told(of, replace(result, proposal=other))

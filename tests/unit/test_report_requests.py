@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from flux_upgrade.model.errors import CheckoutDiffers, ForbiddenByForge, ResidueConflict
 from flux_upgrade.planning.proposal import Action
-from flux_upgrade.policy.decision import Hold, HoldReason, Subject
+from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
 from flux_upgrade.report.pull_requests import round_failures, round_text
 from rounds import holding, planned, result, round_of
 
-PATCH, MINOR, MAJOR, _ = Subject
+PATCH, MINOR, MAJOR, _ = BumpKind
 ONE = planned()
 EDITED = Hold(HoldReason.BRANCH_EDITED, "somebody has pushed", "merge it")
 

@@ -18,11 +18,11 @@ from flux_upgrade.model.errors import (
 )
 from flux_upgrade.planning.proposal import Action, Round
 from flux_upgrade.planning.write_tree import exit_code
-from flux_upgrade.policy.decision import Hold, HoldReason, Subject
+from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
 from flux_upgrade.report.pull_requests import round_errors
 from rounds import holding, planned, result, round_of, team_of
 
-PATCH, MINOR, MAJOR, _ = Subject
+PATCH, MINOR, MAJOR, _ = BumpKind
 ONE = planned()
 ORPHAN = Hold(HoldReason.ORPHAN, "nobody refers to it")
 CONFLICT = Hold(HoldReason.RESIDUE_CONFLICT, "a path", "take it out", ResidueConflict, MINOR, "v2.9.4")
@@ -205,7 +205,7 @@ def test_an_installation_of_no_known_version_has_none() -> None:
         ([], ""),
     ],
 )
-def test_the_one_pull_request(results: Sequence[tuple[Action, Subject, int]], number: str) -> None:
+def test_the_one_pull_request(results: Sequence[tuple[Action, BumpKind, int]], number: str) -> None:
     done = round_of(ONE, results=[result(ONE, action, subject, number=at) for action, subject, at in results])
     given = outputs(done, "{}", written=True)
     assert given["pull-request-number"] == number

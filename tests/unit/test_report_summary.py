@@ -8,14 +8,14 @@ from flows import PATH, World, fleet
 from flux_upgrade.action.job_summary import MOST_ROWS, summary
 from flux_upgrade.model.errors import ForbiddenByForge, ResidueConflict
 from flux_upgrade.planning.plan import Plan
-from flux_upgrade.planning.planner import TeamPlan, plan_teams
+from flux_upgrade.planning.planner import UpdateGroupPlan, plan_teams
 from flux_upgrade.planning.proposal import Action, Result, Round
-from flux_upgrade.policy.decision import Hold, HoldReason, Subject
+from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
 from pinned import base
 from replacing import replace
 from rounds import holding, planned, result, round_of, team_of
 
-PATCH, MINOR, MAJOR, _ = Subject
+PATCH, MINOR, MAJOR, _ = BumpKind
 ONE = planned()
 COMMAND = "gh workflow run flux-upgrade.yaml -f approve="
 PULL = "https://github.com/acme/fleet/pull"
@@ -215,7 +215,7 @@ def test_warnings_are_said_once_each() -> None:
 # Sizes
 
 
-def many(count: int) -> TeamPlan:
+def many(count: int) -> UpdateGroupPlan:
     plan: Plan = ONE.plans[0]
     return team_of("all", *(replace(plan, path=f"clusters/{at:04}") for at in range(count)))
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from flux_upgrade.clusters.ownership.terraform import TerraformOwner, hold, mover, owner_of, owners
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.hcl import blocks
 from flux_upgrade.pins.pin import SourceFile
 from flux_upgrade.pins.terraform import pin as terraform
@@ -220,7 +220,7 @@ def test_an_installation_moves_with_the_pin_of_its_resource() -> None:
             'path = "clusters/d"', "embedded_manifests = true", 'version = "v2.8.7"'
         ).encode(),
     }
-    world = World(MemoryTree(tree), regenerator(), MemoryArtifacts(), MemoryCharts())
+    world = PinContext(MemoryTree(tree), regenerator(), MemoryArtifacts(), MemoryCharts())
     pins = tuple(terraform.find([SourceFile(*each) for each in tree.items()], world))
     all_owners = owners(world.tree)
 

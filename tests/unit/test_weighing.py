@@ -11,7 +11,7 @@ from flux_upgrade.config.values import Config, Group, Migrate
 from flux_upgrade.model import markers
 from flux_upgrade.model.ports import Mentions
 from flux_upgrade.policy.decision import HoldReason
-from flux_upgrade.policy.policy import Bump, Policy
+from flux_upgrade.policy.policy import MaxBump, Policy
 from memory import MemoryHistory
 from memory_forge import MemoryForge
 from replacing import replace
@@ -36,7 +36,7 @@ class Life:
 
     def __init__(self, files: dict[str, bytes] | None = None, **settings: Any) -> None:
         # A minor needs nobody, so that each test says by itself who approves.
-        group = Group(policy=Policy(bump=Bump.MINOR))._replace(**settings)
+        group = Group(policy=Policy(bump=MaxBump.MINOR))._replace(**settings)
         self.config = Config(default=group)
         self.history = MemoryHistory()
         self.world = World(
@@ -138,7 +138,7 @@ def test_what_the_repository_used_once_is_in_its_history(mentions: Mentions, fir
 
 
 def test_a_migration_waits_for_the_approval_of_its_upgrade() -> None:
-    life = Life(policy=Policy(bump=Bump.PATCH))
+    life = Life(policy=Policy(bump=MaxBump.PATCH))
     assert life.run() == {MIGRATION: "opened"}
     pull = life.forge.open_pull(MIGRATION)
     assert pull is not None
@@ -202,7 +202,11 @@ def test_a_migration_that_was_reverted_is_not_proposed_again() -> None:
 
 def test_a_team_that_moves_nothing_leaves_its_files_to_others() -> None:
     off = Group(
-        "a", ("clusters/staging/**",), policy=Policy(bump=Bump.MINOR), migrate=Migrate.OFF, kubernetes="1.30"
+        "a",
+        ("clusters/staging/**",),
+        policy=Policy(bump=MaxBump.MINOR),
+        migrate=Migrate.OFF,
+        kubernetes="1.30",
     )
     life = Life(fleet({"clusters/production": "v2.8.8"}), migrate=Migrate.WITH_UPGRADE)
     life.config = replace(life.config, groups=(off,))
@@ -212,7 +216,7 @@ def test_a_team_that_moves_nothing_leaves_its_files_to_others() -> None:
 
 
 def test_who_is_approved_moves_before_who_waits() -> None:
-    waits = Group("a", ("clusters/a/**",), policy=Policy(bump=Bump.PATCH))
+    waits = Group("a", ("clusters/a/**",), policy=Policy(bump=MaxBump.PATCH))
     life = Life(fleet({"clusters/a": "v2.8.8"}))
     life.config = replace(life.config, groups=(waits,))
     assert life.run() == {MIGRATION: "opened"}
@@ -396,7 +400,7 @@ def test_where_there_are_no_drafts_a_hold_is_no_approval() -> None:
     life = held_life(has_drafts=False)
     assert life.run() == {MINOR: "updated"}
     assert life.run() == {MINOR: "unchanged"}
-    life.config = Config(default=Group(policy=Policy(bump=Bump.PATCH)))
+    life.config = Config(default=Group(policy=Policy(bump=MaxBump.PATCH)))
     life.run()
     pull = life.forge.open_pull(MINOR)
     assert pull is None or '"approval"' not in pull.body
@@ -438,7 +442,7 @@ def test_a_hold_keeps_the_text_that_a_browser_sent_back() -> None:
 
 
 def test_a_migration_that_is_closed_later_takes_the_approval_back() -> None:
-    life = Life(policy=Policy(bump=Bump.PATCH))
+    life = Life(policy=Policy(bump=MaxBump.PATCH))
     life.run()
     pull = life.forge.open_pull(MIGRATION)
     assert pull is not None

@@ -15,7 +15,7 @@ from flux_upgrade.manifests.options import nearest
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.policy.policy import Bump
+from flux_upgrade.policy.policy import MaxBump
 
 _PREFIX = "INPUT_"
 _NAMES = tuple(each.name for each in INPUTS)
@@ -78,7 +78,7 @@ def arguments(env: Mapping[str, str]) -> list[str]:
     given = _given(env)
     mode = _one_of("mode", given.get("mode", "upgrade"), _MODES)
     if "policy" in given:
-        _one_of("policy", given["policy"], tuple(Bump))
+        _one_of("policy", given["policy"], tuple(MaxBump))
     switches = [f"--{name}" for name in _SWITCHES if _is_true(given, name)]
     if mode == "bootstrap":
         return _bootstrap(given, switches)

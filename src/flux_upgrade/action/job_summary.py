@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from flux_upgrade.model.markdown import code, counted, plain, table
 from flux_upgrade.model.versions import precedence
 from flux_upgrade.planning.plan import Migration, Plan, Upgrade
-from flux_upgrade.planning.planner import TeamPlan
+from flux_upgrade.planning.planner import UpdateGroupPlan
 from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.policy.decision import Hold, HoldReason
 from flux_upgrade.policy.feedback import APPROVED
@@ -49,7 +49,9 @@ def _results_of(done: Round) -> Mapping[str, tuple[Result, ...]]:
     return found
 
 
-def _rows(team: TeamPlan, results: Sequence[Result], *, written: bool) -> Iterator[tuple[str, str, str, str]]:
+def _rows(
+    team: UpdateGroupPlan, results: Sequence[Result], *, written: bool
+) -> Iterator[tuple[str, str, str, str]]:
     linked = [result for result in results if result.url]
     failed = [result for result in results if result.action in (Action.HELD, Action.FAILED)]
     trouble = [_trouble(result) for result in failed]

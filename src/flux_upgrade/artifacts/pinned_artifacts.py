@@ -16,7 +16,7 @@ from flux_upgrade.pins.context import Successor as Named
 from flux_upgrade.pins.pin import Change
 from flux_upgrade.planning.eligibility import unfit
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
-from flux_upgrade.planning.plan import Subjected, Terms, Upgrade
+from flux_upgrade.planning.plan import PlannedTarget, Terms, Upgrade
 from flux_upgrade.policy.decision import Hold
 
 
@@ -126,7 +126,7 @@ class PinnedArtifacts:
 
     def _rebase(self, pulled: Pulled, terms: Terms) -> _Rebased | Hold:
         installation = pulled.installation
-        plan = self._planner.plan(Subjected(installation, installation.path, terms), installation)
+        plan = self._planner.plan(PlannedTarget(installation, installation.path, terms), installation)
         (decided,) = plan.decisions
         if not isinstance(decided, Upgrade):
             return decided

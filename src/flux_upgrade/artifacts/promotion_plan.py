@@ -10,9 +10,9 @@ from flux_upgrade.model.errors import UntrustedArchive
 from flux_upgrade.model.oci import reference
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
-from flux_upgrade.planning.plan import Plan, Subjected, Terms
-from flux_upgrade.policy.decision import Hold, HoldReason, Subject
-from flux_upgrade.policy.policy import Answers, Muted
+from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms
+from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
+from flux_upgrade.policy.policy import Feedback, Rejection
 from flux_upgrade.policy.timeline import size
 
 
@@ -48,7 +48,7 @@ def plan_artifact(
 
     Raises what ``ManifestPlanner.plan`` raises, UntrustedArchive, and what ``ArtifactRegistry`` raises.
     """
-    subjected = Subjected(pulled.installation, pulled.installation.path, _answered(terms, pulled, means))
+    subjected = PlannedTarget(pulled.installation, pulled.installation.path, _answered(terms, pulled, means))
     plan = planner.plan(subjected, pulled.installation)
     successors, holds = [], []
     for upgrade in plan.upgrades:
@@ -69,19 +69,19 @@ def plan_artifact(
 
 def _answered(terms: Terms, pulled: Pulled, means: Means) -> Terms:
     """With what the registry remembers: the versions that the tag was rolled back from."""
-    return terms._replace(answers=Answers(tuple(_muted(pulled, means)), terms.answers.approved))
+    return terms._replace(feedback=Feedback(tuple(_muted(pulled, means)), terms.feedback.approved))
 
 
-def _muted(pulled: Pulled, means: Means) -> Iterator[Muted]:
+def _muted(pulled: Pulled, means: Means) -> Iterator[Rejection]:
     current = pulled.installation.version
     for version in reference.rejected_versions(pulled.tags, pulled.address.tag):
         noted = reference.rejected(pulled.address.tag, version)
         # Who had it after all, by an approval, has taken back what was said of it.
         if version == current and means.registry.digest(noted) == pulled.stored.digest:
             continue
-        subject = size(current, version) if current else Subject.PATCH
+        subject = size(current, version) if current else BumpKind.PATCH
         where = f"{pulled.address.repository}:{noted}"
-        yield Muted(subject, version, HoldReason.ROLLED_BACK, "", where)
+        yield Rejection(subject, version, HoldReason.ROLLED_BACK, "", where)
 
 
 def _is_signed(wanted: Successor, pulled: Pulled, means: Means) -> bool:

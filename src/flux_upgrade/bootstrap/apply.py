@@ -47,14 +47,14 @@ def run_bootstrap(
     """Until the pull request is as it should be, or three times.
 
     ``propose`` is called before each look, and plans for the base branch as it is then. Raises what it
-    raises, and what ``Forge.look`` raises at first.
+    raises, and what ``Forge.fetch`` raises at first.
     """
     result: Published | None = None
     attempted = Action.NONE
     for attempt in range(1, _ROUNDS + 1):
         try:
             proposal = propose()
-            repository = forge.look(question_of(proposal, base))
+            repository = forge.fetch(question_of(proposal, base))
         except FluxUpgradeError:
             if result is None:
                 raise
@@ -94,7 +94,7 @@ def _taken(forge: Forge, found: Convergence, idle: Published) -> Published:
         return result._replace(action=Action.HELD, hold=found.hold)
     for step in found.steps:
         try:
-            done = forge.take(step)
+            done = forge.apply(step)
         except FluxUpgradeError as error:
             return result._replace(action=Action.FAILED, error=error)
         result = result._replace(

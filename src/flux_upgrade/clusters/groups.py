@@ -11,7 +11,7 @@ from flux_upgrade.config.values import Config, Group, slug
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag, precedence
 from flux_upgrade.pins.formats.ranges import allows
-from flux_upgrade.pins.pin import Found, Pin, Role, Standing
+from flux_upgrade.pins.pin import Found, Pin, PinState, Role
 
 ROOT = "root"
 _USUAL = re.compile(r"(?:(.+)/)?flux-system/gotk-components\.yaml")
@@ -23,7 +23,7 @@ _LONGEST = 100
 """Characters; Git keeps each part of a branch's name as a file or folder."""
 
 
-class Team(NamedTuple):
+class UpdateGroup(NamedTuple):
     """Clusters that share their pull requests: those of a group, or one by itself."""
 
     name: str
@@ -42,7 +42,7 @@ class Team(NamedTuple):
 
 def assign(
     installations: Iterable[Found], prefix: str, config: Config, syncs: Callable[[], Sequence[Sync]] = tuple
-) -> tuple[Team, ...]:
+) -> tuple[UpdateGroup, ...]:
     """The teams of all that is not ignored, in the order of their first members.
 
     ``prefix``: of the tree in the repository, ``deploy/``; empty where they are the same. ``syncs``: what
@@ -51,17 +51,17 @@ def assign(
     taken = frozenset(slug(group.name) for group in config.groups)
     members = (Member(each, prefix + each.path) for each in installations)
     clusters = clusters_of((each for each in members if not config.is_ignored(each.path)), syncs)
-    teams: dict[str, Team] = {}
+    teams: dict[str, UpdateGroup] = {}
     for whole in clusters:
         for group, cluster in _by_group(whole, config):
             path = cluster.path
             name, short = (group.name, slug(group.name)) if group.name else (_name(path), _slug(path, taken))
             before = teams[short].clusters if short in teams else ()
-            teams[short] = Team(name, short, group, (*before, cluster))
+            teams[short] = UpdateGroup(name, short, group, (*before, cluster))
     return tuple(teams.values())
 
 
-def of_artifact(team: Team, repository: str) -> Team:
+def of_artifact(team: UpdateGroup, repository: str) -> UpdateGroup:
     """The team, as far as it is about an artifact: with branches, pull requests and issues of its own.
 
     ``repository``: of the artifact, ``ghcr.io/org/flux-manifests``. What else pins Flux in the same
@@ -155,7 +155,7 @@ def _places(cluster: Cluster) -> dict[str, list[Member]]:
 
 
 def _is_range(found: Found) -> bool:
-    return isinstance(found, Pin) and found.standing is Standing.RANGE
+    return isinstance(found, Pin) and found.standing is PinState.RANGE
 
 
 def agrees(found: Found, version: str) -> bool:

@@ -13,7 +13,7 @@ from flux_upgrade.action.runner import Runner
 from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.adapters.local.worktree import append, write
 from flux_upgrade.cli.options import Settings, parse_settings
-from flux_upgrade.commands.action_result import Told, by_pull_request
+from flux_upgrade.commands.action_result import ActionResult, by_pull_request
 from flux_upgrade.commands.output import show
 from flux_upgrade.config.credentials import masked, secrets_of
 from flux_upgrade.model.errors import FluxUpgradeError, WriteFailed
@@ -83,7 +83,7 @@ def _has_checkout(where: Runner, path: str) -> bool:
     return place.is_checkout
 
 
-def _act(settings: Settings, where: Runner, warn: Callable[[str], None]) -> Told:
+def _act(settings: Settings, where: Runner, warn: Callable[[str], None]) -> ActionResult:
     """Do what the inputs ask for. Raises FluxUpgradeError where nothing could be done."""
     if settings.bootstrap is not None:
         # Late, as all that most runs are not about.
@@ -97,7 +97,7 @@ def _act(settings: Settings, where: Runner, warn: Callable[[str], None]) -> Told
     return action_artifact.act(settings, settings.artifact, where, warn)
 
 
-def _report(told: Told, say: _Log, where: Runner) -> None:
+def _report(told: ActionResult, say: _Log, where: Runner) -> None:
     value = say.masked(json.dumps(told.value, ensure_ascii=False)) if told.value is not None else ""
     for slug, message, hint in told.failures:
         say.failed(slug, message, hint)

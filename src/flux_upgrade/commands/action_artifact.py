@@ -15,7 +15,7 @@ from flux_upgrade.artifacts.promote import carry_out
 from flux_upgrade.artifacts.report_text import artifact_failures, artifact_text, rollback_text
 from flux_upgrade.artifacts.rollback import plan_rollback, roll_back
 from flux_upgrade.cli.options import Settings
-from flux_upgrade.commands.action_result import Told, by_pull_request, writes
+from flux_upgrade.commands.action_result import ActionResult, by_pull_request, writes
 from flux_upgrade.commands.artifacts import is_by_pull_request
 from flux_upgrade.commands.read_artifact import gather_artifact, references_here
 from flux_upgrade.commands.wiring import build_registry, build_spool
@@ -23,7 +23,7 @@ from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.pins.own_artifact.artifact_reference import Reference
 
 
-def act(settings: Settings, address: Address, where: Runner, warn: Callable[[str], None]) -> Told:
+def act(settings: Settings, address: Address, where: Runner, warn: Callable[[str], None]) -> ActionResult:
     """As ``action``: a run about an artifact."""
     if settings.command == "rollback":
         return _rolled_back(settings, address)
@@ -33,13 +33,15 @@ def act(settings: Settings, address: Address, where: Runner, warn: Callable[[str
     return _promoted(settings, address, found, where)
 
 
-def _promoted(settings: Settings, address: Address, found: Sequence[Reference], where: Runner) -> Told:
+def _promoted(
+    settings: Settings, address: Address, found: Sequence[Reference], where: Runner
+) -> ActionResult:
     written = writes(settings)
     with build_spool() as spool:
         gathered = gather_artifact(settings, address, found, spool)
         outcome = carry_out(gathered.planned, gathered.means)
     command, page = where.approve_command(), where.workflow_url
-    return Told(
+    return ActionResult(
         artifact_text(outcome, written=written),
         artifact_summary(outcome, written=written, approve_command=command, workflow_url=page),
         lambda report: artifact_outputs(outcome, report, written=written),
@@ -49,10 +51,12 @@ def _promoted(settings: Settings, address: Address, found: Sequence[Reference], 
     )
 
 
-def _rolled_back(settings: Settings, address: Address) -> Told:
+def _rolled_back(settings: Settings, address: Address) -> ActionResult:
     registry = build_registry(settings, address)
     planned = plan_rollback(address, settings.back_to, registry)
     roll_back(planned, registry)
     written = writes(settings)
     text = rollback_text(planned, written=written)
-    return Told(text, f"## Flux\n\n```\n{text}```\n", lambda _: rollback_outputs(planned, written=written))
+    return ActionResult(
+        text, f"## Flux\n\n```\n{text}```\n", lambda _: rollback_outputs(planned, written=written)
+    )

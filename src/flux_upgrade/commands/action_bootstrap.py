@@ -9,7 +9,7 @@ from flux_upgrade.action.runner import Runner
 from flux_upgrade.bootstrap.report_text import bootstrap_text, warnings_of
 from flux_upgrade.bootstrap.workflow_file import action_of
 from flux_upgrade.cli.options import Settings
-from flux_upgrade.commands.action_result import Told
+from flux_upgrade.commands.action_result import ActionResult
 from flux_upgrade.commands.bootstrap import perform
 from flux_upgrade.commands.bootstrap_look import Telling
 
@@ -17,7 +17,7 @@ _BY_ITSELF = ("push", "schedule")
 """Events that no person asks for a bootstrap with: what was answered to the last pull request stands."""
 
 
-def act(settings: Settings, where: Runner, warn: Callable[[str], None]) -> Told:
+def act(settings: Settings, where: Runner, warn: Callable[[str], None]) -> ActionResult:
     """As ``action``. ``warn`` is not needed: what a person should know is told at the end."""
     del warn
     telling = Telling(
@@ -27,7 +27,7 @@ def act(settings: Settings, where: Runner, warn: Callable[[str], None]) -> Told:
         is_asked=where.event not in _BY_ITSELF,
     )
     ran = perform(settings, telling)
-    return Told(
+    return ActionResult(
         bootstrap_text(ran),
         bootstrap_summary(ran),
         lambda report: bootstrap_outputs(ran, report),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from flux_upgrade.pins.own_artifact.artifact_reference import Reference
 
 
-class Told(NamedTuple):
+class ActionResult(NamedTuple):
     """All that is printed or written at the end."""
 
     text: str
@@ -40,12 +40,12 @@ class Told(NamedTuple):
 
 def by_pull_request(
     settings: Settings, where: Runner, warn: Callable[[str], None], references: Sequence[Reference] = ()
-) -> Told:
+) -> ActionResult:
     """``references``: to the artifact, where the run is about one. Raises as ``act``."""
     telling = Telling(where.approve_command(settings.repository), where.run_url)
     done, calls = perform(settings, telling, warn, references)
     written = writes(settings)
-    return Told(
+    return ActionResult(
         round_text(done, calls=calls, written=written),
         summary(
             done,

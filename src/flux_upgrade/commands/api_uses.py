@@ -24,7 +24,7 @@ from flux_upgrade.manifests.crds import Served
 from flux_upgrade.model.errors import ApiRemoved, ReleaseNotFound
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.versions import precedence
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover, looked_at
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.planning.manifest_planner import newest_stable
@@ -86,7 +86,7 @@ def _searched(scope: Scope, config: Config) -> Searched:
     return searched(scope.tree, scope.below, config)
 
 
-def _installed(world: World, paths: Sequence[str]) -> Running:
+def _installed(world: PinContext, paths: Sequence[str]) -> Running:
     """What the repository installs: what is below PATH may run in any cluster.
 
     One whose manifest is left alone runs all the same.

@@ -10,7 +10,7 @@ from flux_upgrade.bootstrap.cluster.objects import ClusterPlace, manifests_of
 from flux_upgrade.bootstrap.cluster.preflight import check_cluster
 from flux_upgrade.bootstrap.cluster.wait import Run
 from flux_upgrade.bootstrap.proposed import Cluster
-from flux_upgrade.commands.read_bootstrap import Gathered
+from flux_upgrade.commands.read_bootstrap import BootstrapInventory
 from flux_upgrade.commands.wiring import build_kustomize, build_timing
 from flux_upgrade.commands.wiring_bootstrap import build_cluster
 from flux_upgrade.model import ports
@@ -25,7 +25,11 @@ class ClusterStep:
     """One cluster, connected."""
 
     def __init__(
-        self, cluster: ports.Cluster, gathered: Gathered, timing: Timing, tell: Callable[[str], None]
+        self,
+        cluster: ports.Cluster,
+        gathered: BootstrapInventory,
+        timing: Timing,
+        tell: Callable[[str], None],
     ) -> None:
         self._cluster, self._gathered, self._timing, self._tell = cluster, gathered, timing, tell
         self.place = ClusterPlace(cluster)
@@ -83,7 +87,7 @@ class ClusterStep:
         )
 
 
-def open_cluster(gathered: Gathered, opened: ExitStack, tell: Callable[[str], None]) -> ClusterStep:
+def open_cluster(gathered: BootstrapInventory, opened: ExitStack, tell: Callable[[str], None]) -> ClusterStep:
     """Connect to what ``--kubeconfig`` and ``--context`` name. Raises UsageError, ClusterUnavailable."""
     asked, settings = gathered.asked, gathered.settings
     cluster = build_cluster(settings, asked.kubeconfig, asked.context)

@@ -15,7 +15,7 @@ from flux_upgrade.bootstrap.proposed import Bootstrap
 from flux_upgrade.bootstrap.pull_request_title import direct_message
 from flux_upgrade.commands.bootstrap_cluster import files_of
 from flux_upgrade.commands.bootstrap_look import Looked, Telling
-from flux_upgrade.commands.read_bootstrap import Gathered
+from flux_upgrade.commands.read_bootstrap import BootstrapInventory
 from flux_upgrade.commands.wiring import build_worktree
 from flux_upgrade.commands.wiring_bootstrap import build_pulls, repository_of
 from flux_upgrade.model.errors import FluxUpgradeError
@@ -27,7 +27,7 @@ from flux_upgrade.planning.proposal import Action, Surroundings
 from flux_upgrade.pullrequests import text as pull_request
 
 
-def bootstrap_git(gathered: Gathered, telling: Telling) -> Ran:
+def bootstrap_git(gathered: BootstrapInventory, telling: Telling) -> Ran:
     """One whole run.
 
     Raises FluxUpgradeError for what is refused before the first write; what goes wrong later ends
@@ -43,7 +43,9 @@ def bootstrap_git(gathered: Gathered, telling: Telling) -> Ran:
 class _Run:
     """What was done so far."""
 
-    def __init__(self, gathered: Gathered, telling: Telling, looked: Looked, proposal: Bootstrap) -> None:
+    def __init__(
+        self, gathered: BootstrapInventory, telling: Telling, looked: Looked, proposal: Bootstrap
+    ) -> None:
         self._gathered, self._telling, self._looked = gathered, telling, looked
         self._options = gathered.first
         self.ran = Ran(

@@ -15,7 +15,7 @@ from flux_upgrade.bootstrap.proposed import Bootstrap, Cluster, bootstrap_of, cl
 from flux_upgrade.bootstrap.request import BootstrapCluster
 from flux_upgrade.bootstrap.validation import check_version
 from flux_upgrade.commands.bootstrap_cluster import ClusterStep, files_of, open_cluster
-from flux_upgrade.commands.read_bootstrap import Gathered, given_of, place_of, require_secret
+from flux_upgrade.commands.read_bootstrap import BootstrapInventory, given_of, place_of, require_secret
 from flux_upgrade.commands.wiring import build_tree, build_worktree
 from flux_upgrade.commands.wiring_bootstrap import build_hosting, build_remote, repository_of
 from flux_upgrade.model.errors import ForbiddenByForge, RepositoryUnfit, Unreadable
@@ -39,7 +39,7 @@ class Telling(NamedTuple):
 class Looked:
     """What there is. ``look`` has seen to it that nothing predictable is in the way."""
 
-    def __init__(self, gathered: Gathered, telling: Telling, opened: ExitStack) -> None:
+    def __init__(self, gathered: BootstrapInventory, telling: Telling, opened: ExitStack) -> None:
         self._gathered, self._telling, self._opened = gathered, telling, opened
         self._options = gathered.first
         self.hosting: Hosting | None = build_hosting(gathered.settings, self._options)

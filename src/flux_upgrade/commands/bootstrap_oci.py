@@ -25,7 +25,7 @@ from flux_upgrade.bootstrap.request import BootstrapCluster
 from flux_upgrade.bootstrap.validation import check_version
 from flux_upgrade.commands.bootstrap_cluster import ClusterStep, open_cluster
 from flux_upgrade.commands.bootstrap_look import Telling
-from flux_upgrade.commands.read_bootstrap import Gathered, given_of, place_of, registry_access
+from flux_upgrade.commands.read_bootstrap import BootstrapInventory, given_of, place_of, registry_access
 from flux_upgrade.commands.wiring import (
     build_registry,
     build_releases,
@@ -56,7 +56,7 @@ class _Ready(NamedTuple):
     """What a person applies, as ``oci_handover.handover`` gives it."""
 
 
-def bootstrap_oci(gathered: Gathered, telling: Telling) -> Ran:
+def bootstrap_oci(gathered: BootstrapInventory, telling: Telling) -> Ran:
     """One whole run. Raises as ``bootstrap_git``."""
     with ExitStack() as opened:
         step = _cluster_step(gathered, telling, opened)
@@ -82,12 +82,12 @@ def bootstrap_oci(gathered: Gathered, telling: Telling) -> Ran:
         return ran
 
 
-def _cluster_step(gathered: Gathered, telling: Telling, opened: ExitStack) -> ClusterStep | None:
+def _cluster_step(gathered: BootstrapInventory, telling: Telling, opened: ExitStack) -> ClusterStep | None:
     return open_cluster(gathered, opened, telling.tell) if gathered.asked.kubeconfig else None
 
 
 def _planned(
-    gathered: Gathered, each: BootstrapCluster, step: ClusterStep | None, opened: ExitStack
+    gathered: BootstrapInventory, each: BootstrapCluster, step: ClusterStep | None, opened: ExitStack
 ) -> _Ready:
     options, found = each.options, places(each.options)
     # The credentials that were given are for the registry that Flux's artifact is pushed to.
@@ -131,14 +131,14 @@ def _kustomization(options: BootstrapOptions) -> Mapping[str, bytes] | None:
     return kustomization_of(build_tree(folder or "."), name)
 
 
-def _secrets(gathered: Gathered, options: BootstrapOptions) -> tuple[Secret, ...]:
+def _secrets(gathered: BootstrapInventory, options: BootstrapOptions) -> tuple[Secret, ...]:
     asked = gathered.asked
     credentials = ClusterCredentials(asked.secrets.cluster_username, asked.secrets.cluster_password)
     ca = read_text(options.ca_file, "check --ca-file") if options.ca_file else ""
     return source_secrets(options, credentials, ca)
 
 
-def _changes(gathered: Gathered, below: str, paths: Mapping[str, bytes]) -> Iterator[FileChange]:
+def _changes(gathered: BootstrapInventory, below: str, paths: Mapping[str, bytes]) -> Iterator[FileChange]:
     """What is to be written below the folder that was given."""
     tree = build_tree(gathered.settings.path)
     for path, content in sorted(paths.items()):
@@ -160,7 +160,11 @@ def _require_agreement(ready: Sequence[_Ready]) -> None:
 
 
 def _carried_out(
-    gathered: Gathered, ready: _Ready, ran: Ran, step: ClusterStep | None, pushed: dict[str, OciOutcome]
+    gathered: BootstrapInventory,
+    ready: _Ready,
+    ran: Ran,
+    step: ClusterStep | None,
+    pushed: dict[str, OciOutcome],
 ) -> Ran:
     """What was done before something fails is told. ``pushed``: address → what came of it."""
     plan, address = ready.plan, str(ready.plan.places.flux)

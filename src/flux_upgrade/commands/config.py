@@ -68,14 +68,14 @@ def _in_tree(settings: Settings, config: Config, tree: Tree) -> _Compared:
     from flux_upgrade.clusters.void_groups import places_of
     from flux_upgrade.commands.read_groups import groups_without_match
     from flux_upgrade.manifests.regenerate import Regenerator
-    from flux_upgrade.pins.context import World
+    from flux_upgrade.pins.context import PinContext
     from flux_upgrade.pins.discover import discover
     from flux_upgrade.pins.pin import Role
     from flux_upgrade.report.clusters import matches
 
     # Which groups there are does not depend on releases: the command needs no network.
     regenerator = Regenerator(NoReleases(), build_flux(settings))
-    found = discover(World(tree, regenerator, NoArtifacts(), NoCharts(), config.moves_operator))
+    found = discover(PinContext(tree, regenerator, NoArtifacts(), NoCharts(), config.moves_operator))
     members = [Member(each, each.path) for each in found]
     if not any(role_of(each) is Role.INSTALLS for each in found):
         return _Compared(warning=f"{_NO_FLUX}\nTry: `flux-upgrade config check` again after the bootstrap")

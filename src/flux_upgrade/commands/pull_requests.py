@@ -14,7 +14,7 @@ from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.pin import Installation
-from flux_upgrade.planning.planner import Gathered, TeamPlan, plan_teams
+from flux_upgrade.planning.planner import Inventory, UpdateGroupPlan, plan_teams
 from flux_upgrade.planning.preflight import JOBS_OWN
 from flux_upgrade.planning.proposal import Proposal, Round, Surroundings
 from flux_upgrade.planning.write_tree import exit_code
@@ -72,7 +72,7 @@ def show_pins(settings: Settings, out: IO[bytes], err: IO[str], references: Sequ
 
 
 def _show_plans(
-    settings: Settings, gathered: Gathered, plans: Sequence[TeamPlan], out: IO[bytes], err: IO[str]
+    settings: Settings, gathered: Inventory, plans: Sequence[UpdateGroupPlan], out: IO[bytes], err: IO[str]
 ) -> None:
     from flux_upgrade.report.plans import plans_json, plans_text
 
@@ -97,7 +97,7 @@ def perform(
     """
     with _gathered(settings, references) as (gathered, prepare):
 
-        def around(repository: Repository, planned: TeamPlan) -> Surroundings:
+        def around(repository: Repository, planned: UpdateGroupPlan) -> Surroundings:
             return _surroundings(gathered, telling, repository, planned)
 
         with closing(_forge(settings, gathered)) as forge:
@@ -107,7 +107,7 @@ def perform(
 @contextmanager
 def _gathered(
     settings: Settings, references: Sequence[Reference]
-) -> Iterator[tuple[Gathered, Callable[[Proposal], None]]]:
+) -> Iterator[tuple[Inventory, Callable[[Proposal], None]]]:
     """What is planned for, and what is done directly before it is proposed."""
     if settings.artifact is None:
         yield gather(settings), nothing
@@ -119,7 +119,7 @@ def _gathered(
         yield found.gathered, found.prepare
 
 
-def _forge(settings: Settings, gathered: Gathered) -> Forge:
+def _forge(settings: Settings, gathered: Inventory) -> Forge:
     forge = build_forge(settings, gathered.config)
     if not settings.dry_run and settings.command != "plan":
         return forge
@@ -128,7 +128,7 @@ def _forge(settings: Settings, gathered: Gathered) -> Forge:
     return RecordingForge(forge)
 
 
-def _overriding(gathered: Gathered, paths: Iterable[str]) -> tuple[str, ...]:
+def _overriding(gathered: Inventory, paths: Iterable[str]) -> tuple[str, ...]:
     """What runs in place of the images of the manifests."""
     if not gathered.named:
         return ()
@@ -138,7 +138,7 @@ def _overriding(gathered: Gathered, paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _surroundings(
-    gathered: Gathered, telling: Telling, repository: Repository, planned: TeamPlan
+    gathered: Inventory, telling: Telling, repository: Repository, planned: UpdateGroupPlan
 ) -> Surroundings:
     from flux_upgrade.pullrequests import text as pull_request
 

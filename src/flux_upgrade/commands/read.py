@@ -32,17 +32,17 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag
 from flux_upgrade.pins.discover import discover
 from flux_upgrade.pins.pin import Found, Role
-from flux_upgrade.planning.planner import Asked, Gathered
-from flux_upgrade.policy.policy import Bump
+from flux_upgrade.planning.planner import Asked, Inventory
+from flux_upgrade.policy.policy import MaxBump
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
     from flux_upgrade.manifests.regenerate import Regenerator
-    from flux_upgrade.planning.impact_analyzer import Contents
+    from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 
 
-def gather(settings: Settings) -> Gathered:
+def gather(settings: Settings) -> Inventory:
     """Settings, config, installations and releases, in this order: what is wrong is said early.
 
     Raises UsageError, InvalidConfig, NothingFound, SourceUnavailable.
@@ -57,7 +57,7 @@ def gather(settings: Settings) -> Gathered:
     releases = source.list()
     found = discover(world)
     require_any(found, settings.path)
-    return Gathered(
+    return Inventory(
         teams=assign((each for each in found if not is_named(each)), below, config, scope.syncs),
         config=config,
         releases=releases,
@@ -104,13 +104,15 @@ def _runs(member: Member) -> bool:
     return is_known or bool(running([member]).unverified)
 
 
-def build_contents(settings: Settings, tree: Tree, regenerator: Regenerator, config: Config) -> Contents:
+def build_contents(
+    settings: Settings, tree: Tree, regenerator: Regenerator, config: Config
+) -> ImpactAnalyzer:
     """What upgrades mean for a repository. ``tree``: all of it."""
     from flux_upgrade.commands.wiring import build_kustomize
     from flux_upgrade.commands.wiring_repository import build_history
-    from flux_upgrade.planning.impact_analyzer import Contents, Sources
+    from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer, Sources
 
-    return Contents(
+    return ImpactAnalyzer(
         Sources(
             tree,
             regenerator,
@@ -199,13 +201,13 @@ def _asked_for(settings: Settings, config: Config) -> Config:
     return overridden(config, asked)
 
 
-def _bump(text: str) -> Bump:
-    if text not in set(Bump):
+def _bump(text: str) -> MaxBump:
+    if text not in set(MaxBump):
         raise UsageError(
-            f"--policy '{text}' is not one of {', '.join(Bump)}{nearest(text, Bump)}",
+            f"--policy '{text}' is not one of {', '.join(MaxBump)}{nearest(text, MaxBump)}",
             hint="it is the largest bump that needs no approval",
         )
-    return Bump(text)
+    return MaxBump(text)
 
 
 def _approval(text: str) -> str:

@@ -44,9 +44,9 @@ from flux_upgrade.pins.own_artifact.artifact_reference import Reference
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Terms
-from flux_upgrade.planning.planner import Gathered, terms_of
+from flux_upgrade.planning.planner import Inventory, terms_of
 from flux_upgrade.planning.proposal import Proposal
-from flux_upgrade.policy.policy import Answers, Pending
+from flux_upgrade.policy.policy import Feedback, Pending
 
 
 class GatheredArtifact(NamedTuple):
@@ -76,7 +76,7 @@ def gather_artifact(
     releases = source.list()
     means = build_means(settings, address, spool, source)
     planner = ManifestPlanner(means.regenerator, build_artifacts(settings), releases, means.now)
-    pulled, terms = pull(address, means), terms_of(group, Answers(approved=asked.approve), asked)
+    pulled, terms = pull(address, means), terms_of(group, Feedback(approved=asked.approve), asked)
     clusters = Clusters(is_verified(found, address), takes_what_waits(found), remarks_of(found, address))
     return GatheredArtifact(plan_artifact(pulled, planner, terms, means, clusters), means)
 
@@ -102,7 +102,7 @@ def references_here(settings: Settings, address: Address) -> tuple[Reference, ..
 class GatheredPins(NamedTuple):
     """What is to become of them, and what pushes what they are to name."""
 
-    gathered: Gathered
+    gathered: Inventory
     own: PinnedArtifacts
 
     def prepare(self, proposal: Proposal) -> None:
@@ -139,7 +139,7 @@ def gather_pins(
     planner = ManifestPlanner(means.regenerator, build_artifacts(settings), releases, means.now)
 
     def terms(path: str) -> Terms:
-        return terms_of(config.group_of(path) or config.default, Answers(), asked)
+        return terms_of(config.group_of(path) or config.default, Feedback(), asked)
 
     own = PinnedArtifacts(address, planner, terms, means)
     tree = build_tree(place.root)
@@ -151,7 +151,7 @@ def gather_pins(
             "with --promote tag",
         )
     teams = assign(found, "", config, lambda: syncs(tree))
-    gathered = Gathered(
+    gathered = Inventory(
         teams=tuple(of_artifact(team, address.repository) for team in teams),
         config=config,
         releases=releases,

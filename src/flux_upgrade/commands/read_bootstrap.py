@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from flux_upgrade.model.ports import Hosting
 
 
-class Gathered(NamedTuple):
+class BootstrapInventory(NamedTuple):
     """One run, as far as it is settled before anybody is asked."""
 
     settings: Settings
@@ -68,7 +68,7 @@ class Gathered(NamedTuple):
         return self.asked.create_repository
 
 
-def gather_bootstrap(settings: Settings) -> Gathered:
+def gather_bootstrap(settings: Settings) -> BootstrapInventory:
     """What is wrong with flags and config is said at once. Raises UsageError, InvalidConfig."""
     asked = settings.bootstrap
     assert asked is not None  # noqa: S101 of the command `bootstrap`
@@ -102,7 +102,7 @@ def gather_bootstrap(settings: Settings) -> Gathered:
     components = RenderedComponents(regenerator)
     clusters = tuple(each._replace(options=components.settled(each.options)) for each in clusters)
     assert here.bootstrap is not None  # noqa: S101 it was, above
-    gathered = Gathered(here, here.bootstrap, config, checkout, clusters, regenerator, components)
+    gathered = BootstrapInventory(here, here.bootstrap, config, checkout, clusters, regenerator, components)
     _require_token(gathered, settings)
     return gathered
 
@@ -118,7 +118,7 @@ def _require_folder(path: str, asked: BootstrapAsked) -> None:
     raise UsageError(f"there is no folder '{path}' to work in", hint=hint)
 
 
-def _require_token(gathered: Gathered, settings: Settings) -> None:
+def _require_token(gathered: BootstrapInventory, settings: Settings) -> None:
     """That there is one for the server, where the one of the environment is for another. See ``at_host``."""
     if not gathered.publishes or gathered.settings.tokens.repository or not settings.tokens.repository:
         return
@@ -129,7 +129,7 @@ def _require_token(gathered: Gathered, settings: Settings) -> None:
     )
 
 
-def given_of(gathered: Gathered, options: BootstrapOptions) -> Given:
+def given_of(gathered: BootstrapInventory, options: BootstrapOptions) -> Given:
     """What the user gave for one cluster's access, read. Raises UsageError."""
     asked = gathered.asked
     given = Given(rotate=asked.rotate_key)
@@ -171,7 +171,9 @@ def _app(asked: BootstrapAsked, options: BootstrapOptions) -> AppCredentials:
     )
 
 
-def place_of(gathered: Gathered, cluster: BootstrapCluster, hosting: Hosting | None) -> SecretPlace | None:
+def place_of(
+    gathered: BootstrapInventory, cluster: BootstrapCluster, hosting: Hosting | None
+) -> SecretPlace | None:
     """Where the Secrets of one cluster go, less the cluster itself; None: nowhere. Raises UsageError."""
     asked, several = gathered.asked, gathered.is_of_several
     if asked.actions_secret:
@@ -190,7 +192,7 @@ def place_of(gathered: Gathered, cluster: BootstrapCluster, hosting: Hosting | N
     return build_place(gathered.settings, path, gathered.checkout)
 
 
-def require_secret(gathered: Gathered, hosting: Hosting, *, is_new_repository: bool) -> None:
+def require_secret(gathered: BootstrapInventory, hosting: Hosting, *, is_new_repository: bool) -> None:
     """That the secret of GitHub Actions, if one is wanted, has where to go.
 
     Raises UsageError, and what ``Hosting.require_secret`` raises.
@@ -207,7 +209,7 @@ def require_secret(gathered: Gathered, hosting: Hosting, *, is_new_repository: b
         )
 
 
-def registry_access(gathered: Gathered) -> RegistryAccess:
+def registry_access(gathered: BootstrapInventory) -> RegistryAccess:
     """With what artifacts are pushed: never what the cluster gets."""
     options, access = gathered.first, gathered.settings.registry
     plain = options.oci is not None and options.oci.allow_insecure_http

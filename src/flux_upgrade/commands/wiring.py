@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         Tree,
         Worktree,
     )
-    from flux_upgrade.pins.context import OwnArtifacts, World
+    from flux_upgrade.pins.context import OwnArtifacts, PinContext
 
 _API_REPOSITORY = "/repos/"
 _MAX_CONFIG = 1 << 20
@@ -205,11 +205,11 @@ def build_world(
     *,
     moves_operator: bool = False,
     own: OwnArtifacts | None = None,
-) -> World:
+) -> PinContext:
     """Everything that kinds ask about. ``moves_operator``: as the config file has it."""
-    from flux_upgrade.pins.context import World
+    from flux_upgrade.pins.context import PinContext
 
-    return World(
+    return PinContext(
         tree,
         build_regenerator(settings, releases),
         build_artifacts(settings),

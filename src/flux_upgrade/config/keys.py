@@ -24,7 +24,7 @@ from flux_upgrade.config.source import Source, kind, quoted
 from flux_upgrade.config.values import BootstrapConfig, Migrate, slug
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.policy.decision import Content
-from flux_upgrade.policy.policy import Bump, Pending
+from flux_upgrade.policy.policy import MaxBump, Pending
 from flux_upgrade.policy.semver_range import Constraint
 
 FORGES = ("github", "gitlab", "gitea", "forgejo", "git")
@@ -108,7 +108,7 @@ class _Bootstrap(NamedTuple):
 _SHARED = (
     Key(
         "policy",
-        Choice(tuple(Bump)),
+        Choice(tuple(MaxBump)),
         "The largest bump that needs no approval. A `range` without `policy` is the whole policy.",
         "patch",
     ),

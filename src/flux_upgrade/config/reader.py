@@ -14,7 +14,7 @@ from flux_upgrade.config.keys import TOP
 from flux_upgrade.config.source import KeyReader, Source, quoted
 from flux_upgrade.config.values import Config, Group, Migrate
 from flux_upgrade.model.errors import InvalidConfig, UsageError
-from flux_upgrade.policy.policy import Bump, Pending, Policy
+from flux_upgrade.policy.policy import MaxBump, Pending, Policy
 from flux_upgrade.policy.semver_range import Constraint
 
 _MAPS = ("cool-down", "flags")
@@ -94,7 +94,7 @@ def _policy(given: Mapping[str, Any]) -> Policy:
     plain = Policy()
     cool_down = given.get("cool-down", {})
     return Policy(
-        bump=Bump(given.get("policy", Bump.MAJOR if "range" in given else plain.bump)),
+        bump=MaxBump(given.get("policy", MaxBump.MAJOR if "range" in given else plain.bump)),
         range=Constraint(given["range"]) if "range" in given else plain.range,
         pending=Pending(given.get("pending", plain.pending)),
         patch_cool_down=cool_down.get("patch", plain.patch_cool_down),

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from flux_upgrade.config.values import Config, Group, Migrate
-from flux_upgrade.policy.policy import Bump, Pending, Policy
+from flux_upgrade.policy.policy import MaxBump, Pending, Policy
 
 _BY_ITSELF = {
-    Bump.NONE: "nothing",
-    Bump.PATCH: "patches",
-    Bump.MINOR: "patches and minors",
-    Bump.MAJOR: "every release",
+    MaxBump.NONE: "nothing",
+    MaxBump.PATCH: "patches",
+    MaxBump.MINOR: "patches and minors",
+    MaxBump.MAJOR: "every release",
 }
 _MIGRATIONS: dict[Migrate, list[str]] = {
     Migrate.BEFORE: [],
@@ -47,7 +47,7 @@ def check_report(
 def _told(group: Group) -> Iterator[str]:
     policy = group.policy
     yield f"  without approval: {_scope(policy)}"
-    if policy.bump is not Bump.MAJOR:
+    if policy.bump is not MaxBump.MAJOR:
         shown = "a draft pull request" if policy.pending is Pending.DRAFT else "the summary alone"
         yield f"  waiting for approval: shown in {shown}"
     yield f"  age: patch {_span(policy.patch_cool_down)}, minor {_span(policy.minor_cool_down)}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.policy.policy import Bump, Policy
+from flux_upgrade.policy.policy import MaxBump, Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _match(patterns: tuple[str, ...], path: str) -> bool:
 class Overrides(NamedTuple):
     """What was asked for explicitly; what is None or empty was not."""
 
-    policy: Bump | None = None
+    policy: MaxBump | None = None
     range: Constraint | None = None
     flags: Mapping[str, str] = {}
     check_images: bool | None = None
@@ -132,7 +132,7 @@ def overridden(config: Config, asked: Overrides) -> Config:
         is_given = asked.policy is not None or group.is_bump_given
         bump = asked.policy or group.policy.bump
         if asked.range is not None and not is_given:
-            bump = Bump.MAJOR
+            bump = MaxBump.MAJOR
         return group._replace(
             policy=group.policy._replace(bump=bump, range=asked.range or group.policy.range),
             flags={**group.flags, **asked.flags},

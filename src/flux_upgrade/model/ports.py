@@ -285,14 +285,14 @@ class Worktree(Protocol):
 class Forge(Protocol):
     """A place with pull requests."""
 
-    def look(self, question: Question) -> Repository:
+    def fetch(self, question: Question) -> Repository:
         """Everything that the next step depends on, in one read where the forge can.
 
         Raises ForgeUnavailable, ForbiddenByForge, RepositoryUnfit.
         """
         ...
 
-    def take(self, step: Step) -> Done:
+    def apply(self, step: Step) -> Done:
         """Do one step.
 
         Raises what ``look`` raises; Overtaken where somebody was faster (the branch moved,

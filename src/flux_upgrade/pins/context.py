@@ -60,7 +60,7 @@ class OwnArtifacts(Protocol):
 
 
 @dataclass(frozen=True)
-class World:
+class PinContext:
     """Of one run: what it has read once holds for all kinds."""
 
     tree: Tree

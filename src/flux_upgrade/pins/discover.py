@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.ports import Tree
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.gotk_components import pin as gotk
-from flux_upgrade.pins.pin import Change, Installation, Pin, PinChange, SourceFile
-from flux_upgrade.pins.registry import PIN_KINDS, PinKind
+from flux_upgrade.pins.pin import Installation, Pin, SourceFile
+from flux_upgrade.pins.registry import PIN_KINDS, KindModule
 
 _ANY = ("",)
 _POINTERS = (b"/spec", b"/distribution")
@@ -23,7 +23,7 @@ _YAML = (".yaml", ".yml")
 _DEFINITION = b"\nkind: CustomResourceDefinition"
 
 
-def discover(world: World, paths: Collection[str] | None = None) -> tuple[Installation | Pin, ...]:
+def discover(world: PinContext, paths: Collection[str] | None = None) -> tuple[Installation | Pin, ...]:
     """Every vendored manifest in the order of the paths, then every pin, kind by kind.
 
     Each file is read once. ``paths``: those to read, where it is known which ``may_pin``; None: all.
@@ -57,7 +57,7 @@ def may_pin(path: str, content: bytes) -> bool:
     return gotk.may_be(path, content) or bool(_takers(path, content))
 
 
-def discover_pins(world: World) -> Iterator[Pin]:
+def discover_pins(world: PinContext) -> Iterator[Pin]:
     """The pins among what ``discover`` finds."""
     chosen = _Chosen()
     for path in filter(_is_looked_at, world.tree.named(_ANY)):
@@ -81,7 +81,7 @@ class _Chosen:
             if is_marked:
                 self._found.add(name)
 
-    def pins(self, world: World) -> Iterator[Pin]:
+    def pins(self, world: PinContext) -> Iterator[Pin]:
         for style in PIN_KINDS:
             if style.name in self._found:
                 yield from style.module.find(self._files[style.name], world)
@@ -118,22 +118,6 @@ def _without_definitions(content: bytes) -> bytes:
     return b"\n---".join(part for part in content.split(b"\n---") if _DEFINITION not in part)
 
 
-def kind_of(pin: Pin) -> PinKind:
+def kind_of(pin: Pin) -> KindModule:
     """The module that found it."""
     return next(style.module for style in PIN_KINDS if style.name == pin.kind)
-
-
-__all__ = [
-    "PIN_KINDS",
-    "Change",
-    "Installation",
-    "Pin",
-    "PinChange",
-    "PinKind",
-    "World",
-    "discover",
-    "discover_pins",
-    "kind_of",
-    "looked_at",
-    "may_pin",
-]

@@ -29,7 +29,7 @@ class Role(StrEnum):
     """It is no pin: resources are moved to other versions of their APIs for the sake of a cluster."""
 
 
-class Standing(StrEnum):
+class PinState(StrEnum):
     """What a pin says."""
 
     EXACT = "exact"
@@ -64,7 +64,7 @@ class Pin(NamedTuple):
     """Which place of the file, in the words of its format: ``FluxInstance flux, distribution.version``."""
     written: str
     """What stands there, without quotes; empty where nothing does."""
-    standing: Standing
+    standing: PinState
     role: Role = Role.INSTALLS
     version: str = ""
     """The release of Flux that it comes to today, a tag; empty where that cannot be told."""
@@ -88,7 +88,7 @@ class Pin(NamedTuple):
     @property
     def is_movable(self) -> bool:
         """Whether there is something that could be changed."""
-        return self.role is not Role.NAMED and self.standing in (Standing.EXACT, Standing.RANGE)
+        return self.role is not Role.NAMED and self.standing in (PinState.EXACT, PinState.RANGE)
 
 
 class PinChange(NamedTuple):
@@ -112,7 +112,7 @@ class PinChange(NamedTuple):
 
 def named(file: SourceFile, kind: str, spot: tuple[int, str, str], reason: str, hint: str) -> Pin:
     """One that is recognised and never changed. ``spot``: its line, where, and what is written there."""
-    return Pin(file.path, kind, file.content, *spot, Standing.UNKNOWN, Role.NAMED, reason=reason, hint=hint)
+    return Pin(file.path, kind, file.content, *spot, PinState.UNKNOWN, Role.NAMED, reason=reason, hint=hint)
 
 
 class Installation(NamedTuple):

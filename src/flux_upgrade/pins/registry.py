@@ -10,22 +10,22 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import kustomize_files, passages
 from flux_upgrade.pins.pin import Pin, PinChange, SourceFile
 
 
-class PinKind(Protocol):
+class KindModule(Protocol):
     """What a kind's module has to have."""
 
     NAME: str
     """Of the style, in reports and JSON: ``flux-instance``."""
 
-    def find(self, files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+    def find(self, files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
         """Every pin in ``files``, which fit the kind's row; what cannot be told is UNKNOWN."""
         ...
 
-    def change(self, pin: Pin, target: str, world: World) -> PinChange:
+    def change(self, pin: Pin, target: str, world: PinContext) -> PinChange:
         """Take a movable pin to a release, a tag above its own.
 
         Raises UnsupportedPin where it cannot be done safely; ReleaseNotFound where what has to be
@@ -34,7 +34,7 @@ class PinKind(Protocol):
         ...
 
 
-class Style(NamedTuple):
+class PinKind(NamedTuple):
     """A kind of pins."""
 
     name: str
@@ -51,9 +51,9 @@ class Style(NamedTuple):
     """How the names of further files begin: ``Dockerfile.``."""
 
     @property
-    def module(self) -> PinKind:
+    def module(self) -> KindModule:
         """Imported now, if it was not before."""
-        return cast("PinKind", import_module(f"flux_upgrade.pins.{self.where}"))
+        return cast("KindModule", import_module(f"flux_upgrade.pins.{self.where}"))
 
     def takes(self, path: str) -> bool:
         """Whether a file of that name may hold such a pin."""
@@ -61,36 +61,36 @@ class Style(NamedTuple):
 
 
 _YAML = (".yaml", ".yml")
-PIN_KINDS: tuple[Style, ...] = (
-    Style(
+PIN_KINDS: tuple[PinKind, ...] = (
+    PinKind(
         "flux-instance",
         "flux_instance.pin",
         (*_YAML, ".json"),
         (b"FluxInstance", b"flux-instance"),
         (b"/distribution",),
     ),
-    Style(
+    PinKind(
         "flux-manifests",
         "flux_manifests.pin",
         (*_YAML, ".json", *passages.ENDS),
         (b"flux-manifests",),
         (b"OCIRepository", b"/spec"),
     ),
-    Style(
+    PinKind(
         "artifact",
         "own_artifact.pin",
         (*_YAML, ".json", *passages.ENDS),
         # An ordinary run has none: which artifact is one's own, a run about it says.
         (),
     ),
-    Style(
+    PinKind(
         "helm-chart",
         "helm_chart.pin",
         (*_YAML, ".gotmpl"),
         (b"flux2",),
         (b"HelmRepository", b"HelmRelease", b"HelmChart", b"OCIRepository"),
     ),
-    Style(
+    PinKind(
         "gardener-shoot-flux",
         "gardener.pin",
         (*_YAML, ".json"),
@@ -102,42 +102,42 @@ PIN_KINDS: tuple[Style, ...] = (
             b"/data/fluxVersion",
         ),
     ),
-    Style(
+    PinKind(
         "kustomize-remote-base",
         "remote_base.pin",
         (*_YAML, "Kustomization", *kustomize_files.TEMPLATES),
         (b"flux2", b"FLUX2", b"Flux2"),
         (b"GitRepository",),
     ),
-    Style(
+    PinKind(
         "terraform",
         "terraform.pin",
         (".tf", ".tofu", ".tf.json", ".tofu.json"),
         (b"flux_bootstrap_git", b"flux_install", b"flux2", b"flux-operator", b"flux-instance"),
     ),
-    Style("eksctl", "eksctl.pin", (*_YAML, ".json"), (b"eksctl.io/", b"/gitops/flux")),
-    Style(
+    PinKind("eksctl", "eksctl.pin", (*_YAML, ".json"), (b"eksctl.io/", b"/gitops/flux")),
+    PinKind(
         "flux-operator",
         "flux_operator.pin",
         (*_YAML, ".json", "Kustomization"),
         (b"flux-operator", b"flux-instance"),
     ),
-    Style("workflow", "cli.workflow", _YAML, (b"flux2", b"Flux2", b"fluxcd.io/install.sh")),
-    Style(
+    PinKind("workflow", "cli.workflow", _YAML, (b"flux2", b"Flux2", b"fluxcd.io/install.sh")),
+    PinKind(
         "tool-versions",
         "cli.tool_versions",
         (".tool-versions", ".flux-version", ".toml", "aqua.yaml", "aqua.yml"),
         (b"flux", b"FLUX"),
     ),
-    Style("devbox", "cli.devbox", ("devbox.json",), (b"fluxcd",)),
-    Style(
+    PinKind("devbox", "cli.devbox", ("devbox.json",), (b"fluxcd",)),
+    PinKind(
         "cli-image",
         "cli.cli_image",
         (*_YAML, "Dockerfile", "Containerfile", ".dockerfile", ".containerfile"),
         (b"fluxcd/flux-cli", b"fluxcd.io/install.sh"),
         begins=("Dockerfile.", "Containerfile."),
     ),
-    Style(
+    PinKind(
         "commands",
         "reported.commands",
         (
@@ -157,19 +157,19 @@ PIN_KINDS: tuple[Style, ...] = (
         ),
         (b"fluxcd/flux2", b"fluxcd.io/install.sh", b"flux install", b"flux bootstrap", b"/flux2"),
     ),
-    Style(
+    PinKind(
         "single-controllers",
         "reported.single_controllers",
         (*_YAML, "Kustomization"),
         (b"-controller", b"source-watcher"),
     ),
-    Style(
+    PinKind(
         "other-installers",
         "reported.other_installers",
         _YAML,
         (b"flux2", b"microsoft.flux", b"Microsoft.Flux", b"operators.coreos.com"),
     ),
-    Style(
+    PinKind(
         "flux-v1",
         "reported.flux_v1",
         (*_YAML, ".tf", ".sh", ".bash", "Makefile"),

@@ -43,7 +43,7 @@ class Sources(NamedTuple):
     """Path → whether the user said that it is left alone."""
 
 
-class Jump(NamedTuple):
+class Transition(NamedTuple):
     """One upgrade of one installation."""
 
     path: str
@@ -59,7 +59,7 @@ class Jump(NamedTuple):
         return precedence(self.found.version)[:2] != precedence(self.upgrade.target)[:2]
 
 
-class Contents:
+class ImpactAnalyzer:
     """Asked about one jump after the other; what it has read once holds for all."""
 
     def __init__(self, sources: Sources) -> None:
@@ -69,7 +69,7 @@ class Contents:
         self._pasts: dict[str, Pasts] = {}
         self._moved: dict[tuple[str, str, Neighbours, tuple[str, ...]], tuple[Migrated, ...]] = {}
 
-    def impact(self, jump: Jump) -> Impact:
+    def impact(self, jump: Transition) -> Impact:
         """What the jump means, but for what ran before, see ``looked_back``.
 
         Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive, Unreadable.
@@ -79,7 +79,7 @@ class Contents:
 
         found = Impact(
             kubernetes=fit(jump.terms.kubernetes, jump.upgrade.target),
-            migrated=jump.terms.answers.migrated,
+            migrated=jump.terms.feedback.migrated,
         )
         if isinstance(jump.found, Installation) and isinstance(jump.upgrade.change, Change):
             old, new = jump.found.content, jump.upgrade.change.new
@@ -100,7 +100,7 @@ class Contents:
             hops=self._hops(jump, migrated, stored),
         )
 
-    def looked_back(self, jump: Jump, impact: Impact) -> Impact:
+    def looked_back(self, jump: Transition, impact: Impact) -> Impact:
         """With what the history of the installation tells, and that of uses.
 
         The first is not asked if an earlier run has written it down.
@@ -111,10 +111,10 @@ class Contents:
             return impact
         return impact._replace(managed=self._managed(jump, impact))
 
-    def _stored_before(self, jump: Jump, impact: Impact) -> Stored:
+    def _stored_before(self, jump: Transition, impact: Impact) -> Stored:
         from flux_upgrade.impact.stored_versions.memory import Question, read
 
-        answers = jump.terms.answers
+        answers = jump.terms.feedback
         asked = Question(
             jump.path, jump.found.content, jump.found.version, jump.upgrade.target, answers.migrated
         )
@@ -125,7 +125,7 @@ class Contents:
             found = self._stored(jump, impact.changes, self._pasts[jump.path])
         return found
 
-    def _managed(self, jump: Jump, impact: Impact) -> Managed | None:
+    def _managed(self, jump: Transition, impact: Impact) -> Managed | None:
         """Why `flux migrate` has to run because of managed fields, as far as nothing else says so."""
         from flux_upgrade.config.values import Migrate
         from flux_upgrade.impact.impact import Evidence
@@ -136,7 +136,7 @@ class Contents:
         known = self._known(jump.found.version)
         dropped = frozenset().union(*(versions_dropped(each, target, changed) for each in known))
         used = {f"{use.group}/{use.version}" for use in impact.in_use}
-        current, answers = jump.found.version, jump.terms.answers
+        current, answers = jump.found.version, jump.terms.feedback
         asked = Asked(
             dropped,
             dropped & used,
@@ -150,7 +150,7 @@ class Contents:
             return found
         return None if impact.stored.unknown else found
 
-    def _mentions(self, jump: Jump, versions: tuple[str, ...]) -> Mentions:
+    def _mentions(self, jump: Transition, versions: tuple[str, ...]) -> Mentions:
         """What the history tells, of files that are searched today and not another cluster's."""
         found, is_wanted = self._history.mentions(versions), self._wanted(jump.terms.scan)
         paths = (each for each in found.paths if is_wanted(each) and not jump.around.is_theirs(each))
@@ -164,7 +164,7 @@ class Contents:
                 with suppress(Unreadable):  # what cannot be read is said where it matters
                     yield self._sources.tree.read(each)
 
-    def _may_break(self, jump: Jump, changes: Changes | None) -> bool:
+    def _may_break(self, jump: Transition, changes: Changes | None) -> bool:
         """Whether anything of the tree can be affected: nothing is by a patch that takes nothing away."""
         if jump.crosses_minor:
             return True
@@ -180,7 +180,7 @@ class Contents:
             self._changes[old, new] = changes(parse(old).documents, parse(new).documents)
         return self._changes[old, new]
 
-    def _overlay(self, jump: Jump, old: bytes, new: bytes) -> Overlay | None:
+    def _overlay(self, jump: Transition, old: bytes, new: bytes) -> Overlay | None:
         from flux_upgrade.impact.overlay.proof import proof
 
         return proof(self._sources.tree, jump.path, old, new, self._builder)
@@ -201,7 +201,7 @@ class Contents:
     def _builder(self) -> Builder | None:
         return self._sources.builder()
 
-    def _flux_files(self, jump: Jump) -> tuple[FluxFile, ...]:
+    def _flux_files(self, jump: Transition) -> tuple[FluxFile, ...]:
         """Every file of the repository that is searched, and that speaks of Flux's APIs."""
         known = [self._apis.at(jump.upgrade.target), *self._known(jump.found.version)]
         key = jump.terms.scan, frozenset().union(*(each.groups for each in known))
@@ -231,14 +231,14 @@ class Contents:
                 found.append(self._apis.at(tag))
         return tuple(found)
 
-    def _migrated(self, jump: Jump, files: Sequence[FluxFile]) -> tuple[Migrated, ...]:
+    def _migrated(self, jump: Transition, files: Sequence[FluxFile]) -> tuple[Migrated, ...]:
         """What is moved, and what is left. The same for all that go from one release to another."""
         key = (jump.found.version, jump.upgrade.target, jump.around, jump.terms.scan)
         if key not in self._moved:
             self._moved[key] = tuple(self._moving(jump, files))
         return self._moved[key]
 
-    def _moving(self, jump: Jump, files: Iterable[FluxFile]) -> Iterable[Migrated]:
+    def _moving(self, jump: Transition, files: Iterable[FluxFile]) -> Iterable[Migrated]:
         from flux_upgrade.impact.migrate.apis import Apis
         from flux_upgrade.impact.migrate.linked import together
         from flux_upgrade.impact.migrate.migrate import migrate
@@ -257,7 +257,9 @@ class Contents:
             found.append(migrate(file, self._manifests.suited(apis, jump.around.readers(file.path))))
         return together([each for each in found if each is not None], self._sources.tree)
 
-    def _orphaned(self, jump: Jump, changes: Changes | None, files: Iterable[FluxFile]) -> Iterable[Use]:
+    def _orphaned(
+        self, jump: Transition, changes: Changes | None, files: Iterable[FluxFile]
+    ) -> Iterable[Use]:
         """Resources whose CRD goes away with a controller."""
         from flux_upgrade.impact.api_uses.flux_file import Place
 
@@ -276,7 +278,7 @@ class Contents:
         """Whether a version of an API goes that the cluster may have stored."""
         return changes is not None and any(each.removed for each in changes.crds)
 
-    def _stored(self, jump: Jump, changes: Changes | None, pasts: Pasts) -> Stored:
+    def _stored(self, jump: Transition, changes: Changes | None, pasts: Pasts) -> Stored:
         """What the API server would refuse."""
         from flux_upgrade.impact.impact import Stored
 
@@ -285,10 +287,10 @@ class Contents:
             return Stored()
         from flux_upgrade.impact.stored_versions.refused import stored
 
-        ran = jump.terms.answers.migrated
+        ran = jump.terms.feedback.migrated
         return stored(pasts, jump.found.content, self._crds(change.new), ran, jump.found.version)
 
-    def _hops(self, jump: Jump, files: Iterable[Migrated], stored: Stored) -> tuple[str, ...]:
+    def _hops(self, jump: Transition, files: Iterable[Migrated], stored: Stored) -> tuple[str, ...]:
         """The way around what one step cannot do; empty where it can, or where there is none."""
         from flux_upgrade.impact.migrate.result import Reason
 

@@ -9,10 +9,10 @@ from flux_upgrade.config.values import Migrate
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import minor_of, precedence
 from flux_upgrade.pins.pin import Installation, Pin, Resources, Role
-from flux_upgrade.planning.impact_analyzer import Contents, Jump
+from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer, Transition
 from flux_upgrade.planning.impact_holds import closed_migration, held_by, is_back, moved_elsewhere
-from flux_upgrade.planning.plan import Migration, Plan, Subjected, Terms, Upgrade
-from flux_upgrade.policy.decision import Candidate, Hold, HoldReason, Subject
+from flux_upgrade.planning.plan import Migration, Plan, PlannedTarget, Terms, Upgrade
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
 from flux_upgrade.policy.policy import refused
 
 TYPE_CHECKING = False
@@ -42,7 +42,7 @@ def joined(first: Weighed, second: Weighed) -> Weighed:
     return Weighed(plan, (*first.migrations, *second.migrations))
 
 
-Redirect = Callable[[Candidate], Upgrade | Hold]
+Redirect = Callable[[Bump], Upgrade | Hold]
 """The same installation to another release."""
 
 
@@ -50,7 +50,7 @@ Redirect = Callable[[Candidate], Upgrade | Hold]
 class Weigher:
     """Asked about one installation after the other, in the order of the teams."""
 
-    contents: Contents
+    contents: ImpactAnalyzer
     _taken: dict[str, tuple[str, bool]] = field(default_factory=dict)
     """Path of a file that is moved → the slug of the team that does it, and whether it needs nobody."""
 
@@ -59,20 +59,20 @@ class Weigher:
         return path in self._taken and self._taken[path][0] == team
 
     def weigh(
-        self, plan: Plan, subjected: Subjected, team: str, around: Neighbours, redirect: Redirect
+        self, plan: Plan, subjected: PlannedTarget, team: str, around: Neighbours, redirect: Redirect
     ) -> Weighed:
         """``team``: its slug. ``around``: what else there is.
 
         Raises as ``Contents.impact``.
         """
         decisions: list[Upgrade | Hold] = []
-        impacts: dict[Subject, Impact] = {}
+        impacts: dict[BumpKind, Impact] = {}
         migrations: list[Plan] = []
         for each in plan.decisions:
             if not isinstance(each, Upgrade) or not _is_weighed(plan):
                 decisions.append(each)
                 continue
-            jump = Jump(subjected.path, subjected.installation, each, subjected.terms, around)
+            jump = Transition(subjected.path, subjected.installation, each, subjected.terms, around)
             upgrade = self._impact(each, jump, _later(plan, each), redirect)
             if isinstance(upgrade, Upgrade) and upgrade.impact is not None:
                 hold = held_by(upgrade, subjected.terms)
@@ -104,7 +104,7 @@ class Weigher:
                 self._taken[file.path] = team, upgrade.approved
         return [file for file in files if self.is_of(file.path, team)]
 
-    def _impact(self, upgrade: Upgrade, jump: Jump, later: str, redirect: Redirect) -> Upgrade | Hold:
+    def _impact(self, upgrade: Upgrade, jump: Transition, later: str, redirect: Redirect) -> Upgrade | Hold:
         """The upgrade with all that is known of it; to its first hop, where it cannot be made in one step.
 
         ``later``: where it goes after this one, which a person approved alone; empty: nowhere.
@@ -127,9 +127,9 @@ class Weigher:
         return _gated(upgrade._replace(impact=impact), terms)
 
 
-def _to(candidate: Candidate, hop: str, terms: Terms, redirect: Redirect) -> Upgrade | Hold:
+def _to(candidate: Bump, hop: str, terms: Terms, redirect: Redirect) -> Upgrade | Hold:
     """A step on the way, which people may have turned down before."""
-    hold = None if candidate.approval else refused(terms.answers, candidate.subject, hop)
+    hold = None if candidate.approval else refused(terms.feedback, candidate.subject, hop)
     return hold or redirect(candidate._replace(target=hop))
 
 
@@ -171,7 +171,7 @@ def _is_apart(upgrade: Upgrade, hold: Hold | None, terms: Terms) -> bool:
 def _migrations(files: Sequence[Migrated], plan: Plan, upgrade: Upgrade) -> Iterator[Plan]:
     """A plan for each file. They are approved with the upgrade that waits for them, not before."""
     candidate = upgrade.candidate._replace(
-        subject=Subject.MIGRATION, why=f"{upgrade.target} does not serve the old versions any more"
+        subject=BumpKind.MIGRATION, why=f"{upgrade.target} does not serve the old versions any more"
     )
     for file in files:
         found = Resources(file.path, file.content, plan.installation.version)

@@ -10,8 +10,8 @@ from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.markers import content_entry
 from flux_upgrade.model.versions import minor_of
 from flux_upgrade.planning.plan import Terms, Upgrade
-from flux_upgrade.policy.decision import Hold, HoldReason, Subject
-from flux_upgrade.policy.policy import Muted
+from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
+from flux_upgrade.policy.policy import Rejection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def held_by(upgrade: Upgrade, terms: Terms) -> Hold | None:
 def _holds(upgrade: Upgrade, impact: Impact, terms: Terms) -> Iterator[Hold]:
     target, kubernetes = upgrade.target, impact.kubernetes
     # A patch asks for what the release before it asked for.
-    if kubernetes is not None and kubernetes.is_too_old and upgrade.subject is not Subject.PATCH:
+    if kubernetes is not None and kubernetes.is_too_old and upgrade.subject is not BumpKind.PATCH:
         least = ".".join(map(str, kubernetes.support.least))
         yield Hold(
             HoldReason.KUBERNETES_TOO_OLD,
@@ -89,14 +89,14 @@ def _moved_first(upgrade: Upgrade, impact: Impact, terms: Terms) -> Hold:
 
 def is_back(file: Migrated, terms: Terms) -> bool:
     """Whether people have reverted what was moved before: the file is as it was then."""
-    moved = terms.answers.moved if terms.migrate is Migrate.BEFORE else ()
+    moved = terms.feedback.moved if terms.migrate is Migrate.BEFORE else ()
     return bool(moved) and content_entry(file.path, file.content) in moved
 
 
-def closed_migration(upgrade: Upgrade, terms: Terms) -> Muted | None:
+def closed_migration(upgrade: Upgrade, terms: Terms) -> Rejection | None:
     """A person's answer to the manifests that were to be moved for this release."""
     minor = minor_of(upgrade.target)
-    found = (each for each in terms.answers.muted if each.subject is Subject.MIGRATION)
+    found = (each for each in terms.feedback.muted if each.subject is BumpKind.MIGRATION)
     return next((each for each in found if minor_of(each.target) == minor), None)
 
 
@@ -154,7 +154,7 @@ def _out_of_reach(target: str, impact: Impact, terms: Terms) -> Iterator[Hold]:
 
 def _unmigrated(target: str, impact: Impact, terms: Terms) -> Iterator[Hold]:
     """The hop before this one was merged, and nobody has said that `flux migrate` ran."""
-    url = terms.answers.unmigrated
+    url = terms.feedback.unmigrated
     if impact.stored.refused and url:
         yield Hold(
             HoldReason.MIGRATION_PENDING,

@@ -23,9 +23,9 @@ from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.pin import Change, Installation
 from flux_upgrade.planning import eligibility
-from flux_upgrade.planning.plan import Plan, Subjected, Upgrade
+from flux_upgrade.planning.plan import Plan, PlannedTarget, Upgrade
 from flux_upgrade.planning.target_images import settled
-from flux_upgrade.policy.decision import Candidate, Hold, HoldReason, Subject
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
 from flux_upgrade.policy.policy import decide
 from flux_upgrade.policy.timeline import size
 
@@ -62,7 +62,7 @@ class ManifestPlanner:
         # The plan holds the proof, and the caller the terms, so that the ids are nobody else's.
         self._decided: dict[tuple[int, int], Plan] = {}
 
-    def plan(self, subjected: Subjected, installation: Installation) -> Plan:
+    def plan(self, subjected: PlannedTarget, installation: Installation) -> Plan:
         """``installation``: the one of ``subjected``.
 
         Raises ReleaseNotFound for a release that was asked for, SourceUnavailable and
@@ -75,7 +75,7 @@ class ManifestPlanner:
             self._decided[key] = _Planner(subjected, installation, self._sources).plan()
         return self._decided[key]._replace(installation=installation, path=subjected.path)
 
-    def carried_out(self, subjected: Subjected, candidate: Candidate) -> Upgrade | Hold:
+    def carried_out(self, subjected: PlannedTarget, candidate: Bump) -> Upgrade | Hold:
         """One step of the installation of ``subjected``, a manifest. Raises as ``plan``."""
         installation = subjected.installation
         assert isinstance(installation, Installation)  # noqa: S101 the caller has seen to it
@@ -85,28 +85,27 @@ class ManifestPlanner:
 class _Planner:
     """Plans one installation."""
 
-    def __init__(self, subjected: Subjected, installation: Installation, sources: _Sources) -> None:
+    def __init__(self, subjected: PlannedTarget, installation: Installation, sources: _Sources) -> None:
         self._installation, self._path = installation, subjected.path
         self._terms = subjected.terms
         self._regenerator, self._artifacts = sources.regenerator, sources.artifacts
         self._releases, self._now = sources.releases, sources.now
-        self._tried: dict[Subject, Change] = {}
+        self._tried: dict[BumpKind, Change] = {}
 
     def plan(self) -> Plan:
         unfit = eligibility.unfit(self._installation)
         decisions = (unfit,) if unfit is not None else tuple(map(self.carried_out, self._decisions()))
         return Plan(self._installation, self._path, decisions, self._tried)
 
-    def _decisions(self) -> Iterator[Candidate | Hold]:
+    def _decisions(self) -> Iterator[Bump | Hold]:
         version = self._installation.proof.version
         if self._terms.to:
             yield self._asked(version)
             return
-        decided = decide(version, self._releases, self._terms.policy, self._terms.answers, self._now)
+        decided = decide(version, self._releases, self._terms.policy, self._terms.feedback, self._now)
         # One file, one change: a patch that waits brings all of that along.
         moves = any(
-            isinstance(each, Candidate) and (each.approved or each.subject is Subject.PATCH)
-            for each in decided
+            isinstance(each, Bump) and (each.approved or each.subject is BumpKind.PATCH) for each in decided
         )
         whole = None if moves else self._made_whole(version)
         if whole is not None:
@@ -119,7 +118,7 @@ class _Planner:
             else:
                 yield each
 
-    def _asked(self, version: str) -> Candidate | Hold:
+    def _asked(self, version: str) -> Bump | Hold:
         """What ``--to`` says."""
         to = self._terms.to
         current, wanted = Version.parse(version), Version.parse(to)
@@ -131,20 +130,20 @@ class _Planner:
                 HoldReason.UP_TO_DATE,
                 "; ".join([f"it is {to}", *eligibility.ahead_controllers(self._installation)]),
             )
-        return Candidate(size(version, to), to, approved=True, why=f"{to} was asked for")
+        return Bump(size(version, to), to, approved=True, why=f"{to} was asked for")
 
-    def _made_whole(self, version: str) -> Candidate | Hold | None:
+    def _made_whole(self, version: str) -> Bump | Hold | None:
         """The release in use once more: for flags that are to change, or for what was left behind."""
         why = self._unwhole(version)
         if not why:
             return None
-        for mute in self._terms.answers.muted:
-            if mute.subject is Subject.PATCH and mute.target == version and not self._is_approved(version):
+        for mute in self._terms.feedback.muted:
+            if mute.subject is BumpKind.PATCH and mute.target == version and not self._is_approved(version):
                 if mute.reason is not HoldReason.ROLLED_BACK:
                     return None
                 detail = f"{why}, and {version} was rolled back by a person: {mute.where}"
                 return Hold(mute.reason, detail, f"approve {version} to have it", target=version)
-        return Candidate(Subject.PATCH, version, approved=True, why=why)
+        return Bump(BumpKind.PATCH, version, approved=True, why=why)
 
     def _unwhole(self, version: str) -> str:
         """Why the installation is not what its release and its settings make; empty where it is."""
@@ -156,12 +155,12 @@ class _Planner:
         return ""
 
     def _is_approved(self, version: str) -> bool:
-        return self._terms.to == version or version in self._terms.answers.approved
+        return self._terms.to == version or version in self._terms.feedback.approved
 
     def _wanted(self, options: InstallOptions) -> InstallOptions:
         return applied(self._terms.flags, options) if self._terms.flags else options
 
-    def carried_out(self, decision: Candidate | Hold) -> Upgrade | Hold:
+    def carried_out(self, decision: Bump | Hold) -> Upgrade | Hold:
         """What comes of a decision."""
         if isinstance(decision, Hold):
             return decision
@@ -185,7 +184,7 @@ class _Planner:
             return made
         return made._replace(subject=decision.subject, target=decision.target)
 
-    def _change(self, candidate: Candidate) -> Upgrade | Hold:
+    def _change(self, candidate: Bump) -> Upgrade | Hold:
         installation, target = self._installation, candidate.target
         ahead = eligibility.ahead(installation, target, self._regenerator, asked=bool(self._terms.to))
         if ahead is not None:

@@ -19,13 +19,13 @@ from flux_upgrade.model.errors import (
     UntrustedArchive,
 )
 from flux_upgrade.model.versions import Release, Version, is_tag, minor_of, precedence
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import kind_of
 from flux_upgrade.pins.formats.ranges import allows
-from flux_upgrade.pins.pin import Pin, PinChange, Role, Standing
-from flux_upgrade.planning.plan import Plan, Subjected, Upgrade
-from flux_upgrade.policy.decision import Candidate, Hold, HoldReason, Subject
-from flux_upgrade.policy.policy import Bump, Policy, decide
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role
+from flux_upgrade.planning.plan import Plan, PlannedTarget, Upgrade
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
+from flux_upgrade.policy.policy import MaxBump, Policy, decide
 from flux_upgrade.policy.timeline import size
 
 _REASONS: dict[type[FluxUpgradeError], HoldReason] = {
@@ -50,10 +50,10 @@ _VERBS = {Role.OPERATOR: "knows"}
 class PinPlanner:
     """``releases``: all that the source lists."""
 
-    def __init__(self, world: World, releases: Sequence[Release], now: datetime) -> None:
+    def __init__(self, world: PinContext, releases: Sequence[Release], now: datetime) -> None:
         self._world, self._releases, self._now = world, releases, now
 
-    def lead(self, subjected: Subjected, pin: Pin) -> Plan:
+    def lead(self, subjected: PlannedTarget, pin: Pin) -> Plan:
         """The plan of a pin that speaks for its cluster: the policy decides about its version."""
         still = _unmovable(pin)
         if still is None and pin.role is Role.OPERATOR:
@@ -63,10 +63,10 @@ class PinPlanner:
         if subjected.terms.to:
             return self._carried_out(subjected, pin, [_asked(pin, subjected.terms.to)])
         terms = subjected.terms
-        decided = decide(pin.version, self._releases, terms.policy, terms.answers, self._now)
+        decided = decide(pin.version, self._releases, terms.policy, terms.feedback, self._now)
         return self._carried_out(subjected, pin, decided)
 
-    def follow(self, subjected: Subjected, pin: Pin, lead: Plan) -> Plan:
+    def follow(self, subjected: PlannedTarget, pin: Pin, lead: Plan) -> Plan:
         """The plan of a pin whose cluster is spoken for: it goes where ``lead`` goes, never backwards."""
         still = _unmovable(pin)
         if still is None and pin.role is Role.OPERATOR:
@@ -77,7 +77,7 @@ class PinPlanner:
             return self._carried_out(subjected, pin, self._by_itself(subjected, pin, lead))
         return self._carried_out(subjected, pin, tuple(_following(pin, lead, subjected)))
 
-    def _by_itself(self, subjected: Subjected, pin: Pin, lead: Plan) -> Sequence[Candidate | Hold]:
+    def _by_itself(self, subjected: PlannedTarget, pin: Pin, lead: Plan) -> Sequence[Bump | Hold]:
         """What the policy decides about a pin that runs another minor; not beyond where ``lead`` goes."""
         farthest = max([lead.installation.version, *(each.target for each in lead.upgrades)], key=precedence)
         within = [
@@ -85,9 +85,9 @@ class PinPlanner:
             for each in self._releases
             if is_tag(each.tag) and precedence(each.tag) <= precedence(farthest)
         ]
-        return decide(pin.version, within, subjected.terms.policy, subjected.terms.answers, self._now)
+        return decide(pin.version, within, subjected.terms.policy, subjected.terms.feedback, self._now)
 
-    def _know(self, subjected: Subjected, pin: Pin, lead: Plan) -> Plan:
+    def _know(self, subjected: PlannedTarget, pin: Pin, lead: Plan) -> Plan:
         """The plan of a pin of the flux-operator, which has to know what its cluster goes to.
 
         Its kind sees what it knows already, which comes to no change.
@@ -98,32 +98,32 @@ class PinPlanner:
             needed = [_held_within(each, lead) for each in needed]
         return _plan(subjected, tuple(needed) or (_knowing(pin, lead),))
 
-    def _to_know(self, subjected: Subjected, pin: Pin, lead: Plan) -> Iterator[Candidate | Hold]:
+    def _to_know(self, subjected: PlannedTarget, pin: Pin, lead: Plan) -> Iterator[Bump | Hold]:
         found, terms = lead.installation, subjected.terms
         order = _compare(pin.version, found.version)
         if terms.to:
             if _compare(found.version, terms.to) <= 0:
                 why = f"{terms.to} was asked for"
-                yield Candidate(size(found.version, terms.to), terms.to, approved=True, why=why)
+                yield Bump(size(found.version, terms.to), terms.to, approved=True, why=why)
         elif _range_of(lead) and (order >= 0 or allows(_range_of(lead), pin.version)):
             # Such a range takes by itself what the operator knows: the policy decides about that.
             at = min(pin.version, found.version, key=precedence)
-            for each in decide(at, self._releases, terms.policy, terms.answers, self._now):
-                if order < 0 or isinstance(each, Candidate):  # else the lead's plan says it
+            for each in decide(at, self._releases, terms.policy, terms.feedback, self._now):
+                if order < 0 or isinstance(each, Bump):  # else the lead's plan says it
                     yield each
         else:
             moves = [each.candidate for each in lead.upgrades]
-            is_patched = any(each.subject is Subject.PATCH for each in moves)
+            is_patched = any(each.subject is BumpKind.PATCH for each in moves)
             aligned = None if is_patched else _aligned(pin, lead, subjected)
             yield from moves if aligned is None else [aligned, *moves]
 
-    def serve(self, subjected: Subjected, pin: Pin, clusters: Mapping[str, str]) -> Plan:
+    def serve(self, subjected: PlannedTarget, pin: Pin, clusters: Mapping[str, str]) -> Plan:
         """The plan of a CLI pin that serves several clusters. ``clusters``: name → release, at least one."""
         still = _unmovable(pin)
         decisions = (still,) if still is not None else (self._serving(pin, clusters, subjected),)
         return self._carried_out(subjected, pin, decisions)
 
-    def _serving(self, pin: Pin, clusters: Mapping[str, str], subjected: Subjected) -> Candidate | Hold:
+    def _serving(self, pin: Pin, clusters: Mapping[str, str], subjected: PlannedTarget) -> Bump | Hold:
         if subjected.terms.to:
             return _asked(pin, subjected.terms.to)
         target = _within_reach(pin, sorted(set(clusters.values()), key=precedence))
@@ -131,23 +131,25 @@ class PinPlanner:
             return target
         # It needs nobody's approval, and stays away where somebody refused it.
         only = (Release(target),)
-        (decided,) = decide(pin.version, only, Policy(bump=Bump.MAJOR), subjected.terms.answers, self._now)
+        (decided,) = decide(
+            pin.version, only, Policy(bump=MaxBump.MAJOR), subjected.terms.feedback, self._now
+        )
         if isinstance(decided, Hold):
             return decided
         first = next(name for name, version in clusters.items() if version == target)
         why = f"the CLI serves {first} at {target}, and is kept within one minor of its clusters"
         return decided._replace(why=why)
 
-    def carried_out(self, subjected: Subjected, candidate: Candidate) -> Upgrade | Hold:
+    def carried_out(self, subjected: PlannedTarget, candidate: Bump) -> Upgrade | Hold:
         """One step of the pin of ``subjected``."""
         pin = subjected.installation
         assert isinstance(pin, Pin)  # noqa: S101 the caller has seen to it
         return self._upgrade(pin, candidate)
 
-    def _carried_out(self, subjected: Subjected, pin: Pin, decisions: Sequence[Candidate | Hold]) -> Plan:
+    def _carried_out(self, subjected: PlannedTarget, pin: Pin, decisions: Sequence[Bump | Hold]) -> Plan:
         return _plan(subjected, tuple(self._upgrade(pin, each) for each in decisions))
 
-    def _upgrade(self, pin: Pin, decision: Candidate | Hold) -> Upgrade | Hold:
+    def _upgrade(self, pin: Pin, decision: Bump | Hold) -> Upgrade | Hold:
         if isinstance(decision, Hold):
             return decision
         try:
@@ -164,14 +166,14 @@ class PinPlanner:
         return Upgrade(decision, change)
 
 
-def _plan(subjected: Subjected, decisions: tuple[Upgrade | Hold, ...]) -> Plan:
+def _plan(subjected: PlannedTarget, decisions: tuple[Upgrade | Hold, ...]) -> Plan:
     return Plan(subjected.installation, subjected.path, decisions)
 
 
 def _unmovable(pin: Pin) -> Hold | None:
     if pin.held is not None:
         return pin.held
-    if pin.standing is Standing.FLOATING:
+    if pin.standing is PinState.FLOATING:
         return Hold(HoldReason.FLOATING, pin.reason, pin.hint)
     if not pin.is_movable or Version.parse(pin.version) is None:
         return Hold(
@@ -180,7 +182,7 @@ def _unmovable(pin: Pin) -> Hold | None:
     return None
 
 
-def _asked(pin: Pin, to: str) -> Candidate | Hold:
+def _asked(pin: Pin, to: str) -> Bump | Hold:
     """What ``--to`` says."""
     order = _compare(pin.version, to)
     if order == 0:
@@ -192,22 +194,24 @@ def _asked(pin: Pin, to: str) -> Candidate | Hold:
             "Flux is not downgraded: mind the API versions that the cluster has stored",
             Downgrade,
         )
-    return Candidate(size(pin.version, to), to, approved=True, why=f"{to} was asked for")
+    return Bump(size(pin.version, to), to, approved=True, why=f"{to} was asked for")
 
 
 def _is_apart(pin: Pin, lead: Plan) -> bool:
     """Whether it runs Flux itself, at an older minor: catching up is a minor bump like any other."""
     at = lead.installation.version
     runs = pin.role is Role.INSTALLS and pin.kind not in COPIES
-    return runs and _compare(pin.version, at) < 0 and size(pin.version, at) is not Subject.PATCH
+    return runs and _compare(pin.version, at) < 0 and size(pin.version, at) is not BumpKind.PATCH
 
 
-def _following(pin: Pin, lead: Plan, subjected: Subjected) -> Iterator[Candidate | Hold]:
+def _following(pin: Pin, lead: Plan, subjected: PlannedTarget) -> Iterator[Bump | Hold]:
     if subjected.terms.to:
         yield _asked(pin, subjected.terms.to)
         return
     moves = [each.candidate for each in lead.upgrades if _compare(pin.version, each.target) < 0]
-    aligned = None if any(each.subject is Subject.PATCH for each in moves) else _aligned(pin, lead, subjected)
+    aligned = (
+        None if any(each.subject is BumpKind.PATCH for each in moves) else _aligned(pin, lead, subjected)
+    )
     if aligned is not None:
         yield aligned
     yield from moves
@@ -223,15 +227,15 @@ def _following(pin: Pin, lead: Plan, subjected: Subjected) -> Iterator[Candidate
         yield Hold(HoldReason.UP_TO_DATE, f"it is {pin.version}, like {lead.path}: {current}")
 
 
-def _aligned(pin: Pin, lead: Plan, subjected: Subjected) -> Candidate | None:
+def _aligned(pin: Pin, lead: Plan, subjected: PlannedTarget) -> Bump | None:
     """To where its cluster is already, should it lag behind."""
     current = lead.installation.version
     if not current or _compare(pin.version, current) >= 0:
         return None
     if pin.role is Role.CLI and _skew(pin.version, current) <= 1:
         return None
-    answers = subjected.terms.answers
-    is_refused = any(each.subject is Subject.PATCH and each.target == current for each in answers.muted)
+    answers = subjected.terms.feedback
+    is_refused = any(each.subject is BumpKind.PATCH and each.target == current for each in answers.muted)
     if is_refused and not {current, minor_of(current)} & set(answers.approved):
         return None
     is_operator = pin.role is Role.OPERATOR
@@ -239,13 +243,13 @@ def _aligned(pin: Pin, lead: Plan, subjected: Subjected) -> Candidate | None:
         "which the flux-operator has to know" if is_operator else "and the pins of a cluster ought to agree"
     )
     why = f"{lead.path} is at {current} already, {ought}"
-    return Candidate(Subject.PATCH, current, approved=True, why=why, aligns=True)
+    return Bump(BumpKind.PATCH, current, approved=True, why=why, aligns=True)
 
 
 def _range_of(plan: Plan) -> str:
     """What stands there, where it is a range; else empty."""
     found = plan.installation
-    return found.written if isinstance(found, Pin) and found.standing is Standing.RANGE else ""
+    return found.written if isinstance(found, Pin) and found.standing is PinState.RANGE else ""
 
 
 def _unled(pin: Pin) -> Hold:

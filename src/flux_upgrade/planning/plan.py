@@ -8,8 +8,8 @@ from flux_upgrade.config.values import Migrate
 from flux_upgrade.model.text_edit import Replacement, edited
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.pin import Change, Found, Pin, PinChange, Resources
-from flux_upgrade.policy.decision import Candidate, Hold, Subject
-from flux_upgrade.policy.policy import Answers, Policy
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold
+from flux_upgrade.policy.policy import Feedback, Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Migration(NamedTuple):
 class Upgrade(NamedTuple):
     """The installation can go to a release; whether it may is ``approved``."""
 
-    candidate: Candidate
+    candidate: Bump
     change: Change | PinChange | Migration
     flags: tuple[tuple[str, str, str], ...] = ()
     """Install flags that are to change, as was asked for: name, value before, value afterwards."""
@@ -43,7 +43,7 @@ class Upgrade(NamedTuple):
     """Files with resources that go to other versions of their APIs in the same commit."""
 
     @property
-    def subject(self) -> Subject:
+    def subject(self) -> BumpKind:
         """What it is about."""
         return self.candidate.subject
 
@@ -66,9 +66,9 @@ class Plan(NamedTuple):
     """Relative to the repository's root."""
     decisions: tuple[Upgrade | Hold, ...]
     """At least one."""
-    tried: Mapping[Subject, Change] = {}
+    tried: Mapping[BumpKind, Change] = {}
     """What was tried and held for a conflict, to show its conflicts."""
-    impacts: Mapping[Subject, Impact] = {}
+    impacts: Mapping[BumpKind, Impact] = {}
     """What is known of that which is held."""
 
     @property
@@ -81,7 +81,7 @@ class Plan(NamedTuple):
         """The upgrade that needs nobody any more; the one that goes farthest, should there be several."""
         return max(
             (each for each in self.upgrades if each.approved),
-            key=lambda each: list(Subject).index(each.subject),
+            key=lambda each: list(BumpKind).index(each.subject),
             default=None,
         )
 
@@ -100,7 +100,7 @@ class Terms(NamedTuple):
     """What governs some installations: made once, and shared by them."""
 
     policy: Policy = Policy()
-    answers: Answers = Answers()
+    feedback: Feedback = Feedback()
     flags: Mapping[str, str] = {}
     """Install flags that are to change, see ``config.Group``."""
     to: str = ""
@@ -142,7 +142,7 @@ def files_before(upgrades: Iterable[tuple[Plan, Upgrade]]) -> dict[str, bytes]:
     return found
 
 
-class Subjected(NamedTuple):
+class PlannedTarget(NamedTuple):
     """An installation, where it stands, and what governs it."""
 
     installation: Found

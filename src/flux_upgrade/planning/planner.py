@@ -8,28 +8,28 @@ from functools import cached_property
 from itertools import islice
 
 from flux_upgrade.clusters.clusters import Cluster, Member, role_of
-from flux_upgrade.clusters.groups import Team, branch_name
+from flux_upgrade.clusters.groups import UpdateGroup, branch_name
 from flux_upgrade.clusters.ownership.ownership import Around
 from flux_upgrade.config.values import Config, Group
 from flux_upgrade.model.errors import CheckoutDiffers, Unreadable
 from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Release, minor_of
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.pin import Installation, Pin, Role
 from flux_upgrade.planning.cluster_set import together
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
-from flux_upgrade.planning.plan import Plan, Subjected, Terms, Upgrade
+from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, Upgrade
 from flux_upgrade.planning.preflight import Guards
-from flux_upgrade.policy.decision import Candidate, Hold, HoldReason, Subject
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
 from flux_upgrade.policy.feedback import answers_of
-from flux_upgrade.policy.policy import Answers, Bump
+from flux_upgrade.policy.policy import Feedback, MaxBump
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
     from flux_upgrade.impact.running import Neighbours
-    from flux_upgrade.planning.impact_analyzer import Contents
+    from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
     from flux_upgrade.planning.impact_gate import Weigher
     from flux_upgrade.planning.pin_planner import PinPlanner
 
@@ -50,10 +50,10 @@ class Asked(NamedTuple):
     """Whether `flux migrate` ran in the clusters, at the releases that they are at."""
 
 
-class TeamPlan(NamedTuple):
+class UpdateGroupPlan(NamedTuple):
     """The plans of installations that share their pull requests."""
 
-    team: Team
+    team: UpdateGroup
     plans: tuple[Plan, ...]
     """In the order of the team's members."""
     migrations: tuple[Plan, ...] = ()
@@ -73,13 +73,13 @@ class TeamPlan(NamedTuple):
         yield from (file.path for plan in self.plans for each in plan.upgrades for file in each.moved)
 
 
-class Gathered(NamedTuple):
+class Inventory(NamedTuple):
     """What was read before anything is decided."""
 
-    teams: tuple[Team, ...]
+    teams: tuple[UpdateGroup, ...]
     config: Config
     releases: tuple[Release, ...]
-    world: World
+    world: PinContext
     around: Around
     named: tuple[Member, ...]
     """Pins that are recognised, and never changed."""
@@ -91,7 +91,7 @@ class Gathered(NamedTuple):
     """Paths of all installations, ignored ones too; None: only a part of the repository was looked at."""
     explain: Callable[[str, str], CheckoutDiffers]
     """Path, commit of the base → why the checkout differs from the base there."""
-    contents: Contents | None = None
+    contents: ImpactAnalyzer | None = None
     """What upgrades mean for the repository; None: nobody looks."""
     elsewhere: Callable[[], Sequence[Member]] = tuple
     """What installs clusters that are ignored, or outside of what was named. Asked late."""
@@ -99,12 +99,12 @@ class Gathered(NamedTuple):
     """Groups of the config file that match nothing."""
 
 
-def branches_of(team: Team, config: Config) -> tuple[str, ...]:
+def branches_of(team: UpdateGroup, config: Config) -> tuple[str, ...]:
     """The names of a team's branches, one for each subject."""
-    return tuple(branch_name(config.branch_prefix, team.slug, subject) for subject in Subject)
+    return tuple(branch_name(config.branch_prefix, team.slug, subject) for subject in BumpKind)
 
 
-def terms_of(group: Group, answers: Answers, asked: Asked) -> Terms:
+def terms_of(group: Group, answers: Feedback, asked: Asked) -> Terms:
     """What governs the installations of a group."""
     take_release = asked.take_release or group.take_release
     return Terms(
@@ -122,7 +122,7 @@ def terms_of(group: Group, answers: Answers, asked: Asked) -> Terms:
     )
 
 
-def plan_teams(gathered: Gathered, repository: Repository | None = None) -> tuple[TeamPlan, ...]:
+def plan_teams(gathered: Inventory, repository: Repository | None = None) -> tuple[UpdateGroupPlan, ...]:
     """Plan for all teams. ``repository``: what people answered there; None: nobody was asked.
 
     Raises ReleaseNotFound for a release that was asked for, SourceUnavailable, UntrustedArchive.
@@ -130,7 +130,7 @@ def plan_teams(gathered: Gathered, repository: Repository | None = None) -> tupl
     return tuple(_Teams(gathered, repository).plan())
 
 
-def unused_approvals(gathered: Gathered, plans: Iterable[TeamPlan]) -> Iterator[str]:
+def unused_approvals(gathered: Inventory, plans: Iterable[UpdateGroupPlan]) -> Iterator[str]:
     """A warning for each approval that nothing was waiting for."""
     decisions = [each for team in plans for plan in team.plans for each in plan.decisions]
     used = {each.candidate.approval for each in decisions if isinstance(each, Upgrade)}
@@ -151,10 +151,10 @@ def _can_lead(plan: Plan) -> bool:
 
 
 class _Teams:
-    def __init__(self, gathered: Gathered, repository: Repository | None) -> None:
+    def __init__(self, gathered: Inventory, repository: Repository | None) -> None:
         self._gathered, self._repository = gathered, repository
         # One object for all that share a group and the answers: equal files are planned once.
-        self._terms: dict[tuple[int, Answers], Terms] = {}
+        self._terms: dict[tuple[int, Feedback], Terms] = {}
         self._guards = Guards(
             repository,
             gathered.around,
@@ -177,7 +177,7 @@ class _Teams:
 
         return PinPlanner(self._gathered.world, self._gathered.releases, self._gathered.now)
 
-    def plan(self) -> Iterator[TeamPlan]:
+    def plan(self) -> Iterator[UpdateGroupPlan]:
         # Tools last: what they go to depends on the clusters that they serve.
         clusters = [(team, cluster) for team in self._gathered.teams for cluster in team.clusters]
         plans: dict[int, Sequence[Plan]] = {}
@@ -187,13 +187,13 @@ class _Teams:
             if version:
                 self._versions.setdefault(cluster.name, version)
         for team in self._gathered.teams:
-            yield TeamPlan(
+            yield UpdateGroupPlan(
                 team,
                 tuple(plan for cluster in team.clusters for plan in plans[id(cluster)]),
                 tuple(map(self._guards.differing, self._moved(team))),
             )
 
-    def _cluster(self, team: Team, cluster: Cluster) -> Sequence[Plan]:
+    def _cluster(self, team: UpdateGroup, cluster: Cluster) -> Sequence[Plan]:
         """Manifests decide by themselves, the first that can be upgraded speaks for all; pins follow it."""
         plans: list[Plan] = []
         lead: Plan | None = None
@@ -209,7 +209,7 @@ class _Teams:
         guarded = [self._guards.guarded(plan, cluster, has_open=has_open) for plan in plans]
         return together(guarded, is_asked=bool(self._gathered.asked.to))
 
-    def _member(self, subjected: Subjected, cluster: Cluster, lead: Plan | None) -> Plan:
+    def _member(self, subjected: PlannedTarget, cluster: Cluster, lead: Plan | None) -> Plan:
         found = subjected.installation
         if isinstance(found, Installation):
             return self._manifests.plan(subjected, found)
@@ -221,7 +221,7 @@ class _Teams:
             return self._pins.lead(subjected, found)
         return self._pins.follow(subjected, found, lead)
 
-    def _weighed(self, plan: Plan, subjected: Subjected, team: Team, cluster: Cluster) -> Plan:
+    def _weighed(self, plan: Plan, subjected: PlannedTarget, team: UpdateGroup, cluster: Cluster) -> Plan:
         """The plan of what speaks for a cluster, as far as nothing that it breaks is in the way."""
         weigher = self._weigher if plan.upgrades else None
         # What is not ours to move needs no look: whatever holds it is said later, for all of the cluster.
@@ -230,7 +230,7 @@ class _Teams:
 
         from flux_upgrade.planning.impact_gate import joined
 
-        def redirect(candidate: Candidate) -> Upgrade | Hold:
+        def redirect(candidate: Bump) -> Upgrade | Hold:
             found = subjected.installation
             planner = self._manifests if isinstance(found, Installation) else self._pins
             return planner.carried_out(subjected, candidate)
@@ -247,17 +247,22 @@ class _Teams:
         self._migrations.setdefault(team.slug, []).extend(weighed.migrations)
         return weighed.plan
 
-    def _patch_meanwhile(self, plan: Plan, subjected: Subjected, cluster: Cluster) -> Plan | None:
+    def _patch_meanwhile(self, plan: Plan, subjected: PlannedTarget, cluster: Cluster) -> Plan | None:
         """The patch that a larger bump makes unnecessary, as long as that one is held."""
         terms = subjected.terms
-        if plan.upgrades or terms.to or not plan.impacts or terms.policy.bump in (Bump.NONE, Bump.PATCH):
+        if (
+            plan.upgrades
+            or terms.to
+            or not plan.impacts
+            or terms.policy.bump in (MaxBump.NONE, MaxBump.PATCH)
+        ):
             return None
-        key = (id(terms), terms.answers)
+        key = (id(terms), terms.feedback)
         if key not in self._terms:
-            policy = terms.policy._replace(bump=Bump.PATCH)
+            policy = terms.policy._replace(bump=MaxBump.PATCH)
             self._terms[key] = terms._replace(policy=policy)
         found = self._member(subjected._replace(terms=self._terms[key]), cluster, None)
-        patches = tuple(each for each in found.upgrades if each.subject is Subject.PATCH)
+        patches = tuple(each for each in found.upgrades if each.subject is BumpKind.PATCH)
         return found._replace(decisions=patches) if patches else None
 
     @cached_property
@@ -269,7 +274,7 @@ class _Teams:
 
         return Weigher(self._gathered.contents)
 
-    def _moved(self, team: Team) -> Iterator[Plan]:
+    def _moved(self, team: UpdateGroup) -> Iterator[Plan]:
         """The files that are moved for a team, and not for one that needs nobody's approval any more."""
         for plan in self._migrations.get(team.slug, ()):
             if self._weigher is not None and self._weigher.is_of(plan.path, team.slug):
@@ -290,24 +295,24 @@ class _Teams:
         moves = lead.approved if self._repository is None else None
         return moves.target if moves is not None else lead.installation.version
 
-    def _subjected(self, team: Team, member: Member) -> Subjected:
-        return Subjected(
+    def _subjected(self, team: UpdateGroup, member: Member) -> PlannedTarget:
+        return PlannedTarget(
             member.installation, member.path, self._terms_of(team, member), self._blocked(member)
         )
 
-    def _terms_of(self, team: Team, member: Member) -> Terms:
+    def _terms_of(self, team: UpdateGroup, member: Member) -> Terms:
         answers, asked = self._answers(team, member), self._gathered.asked
         key = (id(team.group), answers)
         if key not in self._terms:
             self._terms[key] = terms_of(team.group, answers, asked)
         return self._terms[key]
 
-    def _answers(self, team: Team, member: Member) -> Answers:
+    def _answers(self, team: UpdateGroup, member: Member) -> Feedback:
         approve = self._gathered.asked.approve
         current = member.installation.version
         ran = (current,) if self._gathered.asked.migrated else ()
         if self._repository is None:
-            return Answers(approved=approve, migrated=ran)
+            return Feedback(approved=approve, migrated=ran)
         found = answers_of(
             [self._repository.branches[name] for name in branches_of(team, self._gathered.config)],
             self._repository.issues,
@@ -329,7 +334,7 @@ class _Teams:
             "remove the file, refer to it, or list it under `ignore` in the config file",
         )
 
-    def _has_open(self, team: Team) -> bool:
+    def _has_open(self, team: UpdateGroup) -> bool:
         if self._repository is None:
             return False
         branches = (self._repository.branches[name] for name in branches_of(team, self._gathered.config))

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from flux_upgrade.clusters.clusters import Cluster
-from flux_upgrade.clusters.groups import Team
+from flux_upgrade.clusters.groups import UpdateGroup
 from flux_upgrade.config.values import Group
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Precedence, Release, precedence
 from flux_upgrade.planning.plan import Plan, Upgrade
-from flux_upgrade.planning.planner import TeamPlan
-from flux_upgrade.policy.decision import Hold, Subject
+from flux_upgrade.planning.planner import UpdateGroupPlan
+from flux_upgrade.policy.decision import BumpKind, Hold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Proposal(NamedTuple):
     name: str
     """For people: the group's name, or the folder of the one installation."""
     group: Group
-    subject: Subject
+    subject: BumpKind
     branch: str
     upgrades: tuple[tuple[Plan, Upgrade], ...]
     """At least one."""
@@ -55,7 +55,7 @@ class Proposal(NamedTuple):
     @property
     def is_patch(self) -> bool:
         """Whether it may be merged by itself, should the user want that."""
-        return self.subject is Subject.PATCH
+        return self.subject is BumpKind.PATCH
 
     @property
     def migrates_at(self) -> tuple[str, ...]:
@@ -126,8 +126,8 @@ class Action(StrEnum):
 class Result(NamedTuple):
     """What came of one subject of one team."""
 
-    team: Team
-    subject: Subject
+    team: UpdateGroup
+    subject: BumpKind
     branch: str
     action: Action
     proposal: Proposal | None = None
@@ -148,7 +148,7 @@ class Round(NamedTuple):
     """What a run ends with."""
 
     repository: Repository
-    plans: tuple[TeamPlan, ...]
+    plans: tuple[UpdateGroupPlan, ...]
     results: tuple[Result, ...]
     void: tuple[Void, ...] = ()
     """Groups of the config file that match nothing."""

@@ -27,7 +27,7 @@ class Content(StrEnum):
     """A field that people write was removed or made required; a default, a type or a validation changed."""
 
 
-class Subject(StrEnum):
+class BumpKind(StrEnum):
     """What a decision is about; each has a pull request of its own."""
 
     PATCH = "patch"
@@ -86,7 +86,7 @@ class Hold(NamedTuple):
     hint: str = ""
     error: type[FluxUpgradeError] | None = None
     """What the run ends with; None: holding is all right."""
-    subject: Subject = Subject.PATCH
+    subject: BumpKind = BumpKind.PATCH
     target: str = ""
     """The release that is held back, a tag; empty where there is none in particular."""
     since: str = ""
@@ -95,10 +95,10 @@ class Hold(NamedTuple):
     """RFC 3339, UTC: when it ends by itself; empty where it does not."""
 
 
-class Candidate(NamedTuple):
+class Bump(NamedTuple):
     """The policy lets an installation go to ``target``; whether that is possible is seen next."""
 
-    subject: Subject
+    subject: BumpKind
     target: str
     """A tag."""
     approved: bool

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, Issue, PullRequest, PullState, Repository
 from flux_upgrade.model.versions import Version, minor_of
-from flux_upgrade.policy.decision import HoldReason, Subject
-from flux_upgrade.policy.policy import Answers, Muted
+from flux_upgrade.policy.decision import BumpKind, HoldReason
+from flux_upgrade.policy.policy import Feedback, Rejection
 
 APPROVED = "flux-upgrade/approved"
 REBASE = "flux-upgrade/rebase"
@@ -27,12 +27,12 @@ def answers_of(  # noqa: PLR0913 two sources, and the four facts that select fro
     path: str,
     current: str,
     asked: Iterable[str],
-) -> Answers:
+) -> Feedback:
     """What was answered for the installation at ``path``, whose body is ``current``.
 
     ``branches``: those of its team, one for each subject. ``asked``: what this run was told to approve.
     """
-    muted: list[Muted] = []
+    muted: list[Rejection] = []
     approved = [*asked, *_carried(branches, path, current)]
     for branch in branches:
         approved += _cut_off(branch)
@@ -49,19 +49,19 @@ def answers_of(  # noqa: PLR0913 two sources, and the four facts that select fro
                 reopened.add(minor_of(state.target))
     for issue, state in _newest(issues, team):
         if not issue.is_open and state.closed in ("", markers.SKIP):
-            muted.append(_closed(Subject(state.subject), state.target, issue))
+            muted.append(_closed(BumpKind(state.subject), state.target, issue))
         elif issue.is_open and APPROVED in issue.labels:
             approved.append(minor_of(state.target))
     migrated, unmigrated = _migrated(branches, path, current)
     moved = list(_merged(branches, path))
-    return Answers(
+    return Feedback(
         tuple(dict.fromkeys(muted)),
         tuple(dict.fromkeys(approved)),
         tuple(migrated),
         unmigrated,
         tuple(_stored(branches, issues, team)),
         tuple(entry for state in moved for entry in state.moved),
-        tuple(dict.fromkeys(state.target for state in moved if state.subject == Subject.MIGRATION)),
+        tuple(dict.fromkeys(state.target for state in moved if state.subject == BumpKind.MIGRATION)),
     )
 
 
@@ -82,7 +82,7 @@ def _carried(branches: Iterable[Branch], path: str, current: str) -> Iterator[st
     found = [(pull, state) for branch in branches for pull in branch.pulls if (state := state_of(pull))]
     for pull, state in found:
         minor = minor_of(state.target)
-        is_merged = state.subject == Subject.MIGRATION and pull.state is PullState.MERGED
+        is_merged = state.subject == BumpKind.MIGRATION and pull.state is PullState.MERGED
         if not is_merged or not state.approval or minor == minor_of(current):
             continue
         others = [each for each, told in found if each is not pull and minor_of(told.target) == minor]
@@ -125,13 +125,13 @@ def _newest(issues: Iterable[Issue], team: str) -> Iterator[tuple[Issue, markers
     found: dict[str, tuple[Issue, markers.State]] = {}
     for issue in sorted(issues, key=lambda issue: issue.number):
         state = markers.state_of(issue.body)
-        if state is not None and state.group == team and state.subject in set(Subject):
+        if state is not None and state.group == team and state.subject in set(BumpKind):
             found[state.subject] = (issue, state)
     yield from found.values()
 
 
-def _closed(subject: Subject, target: str, where: PullRequest | Issue) -> Muted:
-    return Muted(subject, target, HoldReason.CLOSED_BY_HUMAN, where.closed_at, where.url)
+def _closed(subject: BumpKind, target: str, where: PullRequest | Issue) -> Rejection:
+    return Rejection(subject, target, HoldReason.CLOSED_BY_HUMAN, where.closed_at, where.url)
 
 
 def _cut_off(branch: Branch) -> Iterator[str]:
@@ -202,17 +202,17 @@ def _merged_target(pull: PullRequest) -> str:
     return markers.trailers(pull.head.message).get(markers.TARGET, "")
 
 
-def _refusals(state: markers.State, pull: PullRequest, path: str, current: str) -> Iterator[Muted]:
-    if state.subject not in set(Subject):
+def _refusals(state: markers.State, pull: PullRequest, path: str, current: str) -> Iterator[Rejection]:
+    if state.subject not in set(BumpKind):
         return
-    subject = Subject(state.subject)
-    if pull.state is PullState.MERGED and subject is not Subject.MIGRATION:
+    subject = BumpKind(state.subject)
+    if pull.state is PullState.MERGED and subject is not BumpKind.MIGRATION:
         own_target = markers.target_of(state, path)
         tag = own_target if own_target != state.target else _merged_target(pull) or own_target
         target, own = Version.parse(tag), Version.parse(current)
         if target is not None and own is not None and own < target:
             # When it was reverted nobody tells; `closed_at` is when it was merged.
-            yield Muted(subject, tag, HoldReason.REVERTED, "", pull.url)
+            yield Rejection(subject, tag, HoldReason.REVERTED, "", pull.url)
     elif pull.state is PullState.CLOSED:
         if state.closed in ("", markers.SKIP):
             yield _closed(subject, state.target, pull)

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Release, Version
-from flux_upgrade.policy.decision import Candidate, Hold, HoldReason, Subject
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
 from flux_upgrade.policy.timeline import Listed, end_of, first_of_line, line_of, rfc3339, stable, why
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ _DID = {
 }
 
 
-class Bump(StrEnum):
+class MaxBump(StrEnum):
     """The largest bump that needs no approval."""
 
     NONE = "none"
@@ -50,7 +50,7 @@ class Pending(StrEnum):
 class Policy(NamedTuple):
     """What the user allows."""
 
-    bump: Bump = Bump.PATCH
+    bump: MaxBump = MaxBump.PATCH
     range: Constraint | None = None
     pending: Pending = Pending.DRAFT
     patch_cool_down: timedelta = timedelta(0)
@@ -58,10 +58,10 @@ class Policy(NamedTuple):
     """By the age of the minor's ``.0``; majors too."""
 
 
-class Muted(NamedTuple):
+class Rejection(NamedTuple):
     """A person's answer: not this one."""
 
-    subject: Subject
+    subject: BumpKind
     target: str
     """The tag that was proposed."""
     reason: HoldReason
@@ -72,14 +72,14 @@ class Muted(NamedTuple):
     """Address of the pull request, or of the artifact."""
 
 
-_Mutes = tuple[tuple[Version, Muted], ...]
+_Mutes = tuple[tuple[Version, Rejection], ...]
 """Each with the version that it is about."""
 
 
-class Answers(NamedTuple):
+class Feedback(NamedTuple):
     """What people answered to earlier proposals, and what they approved."""
 
-    muted: tuple[Muted, ...] = ()
+    muted: tuple[Rejection, ...] = ()
     approved: tuple[str, ...] = ()
     """``2.9`` (the minor and its patches) or ``v2.9.4`` (that version alone)."""
     migrated: tuple[str, ...] = ()
@@ -96,8 +96,8 @@ class Answers(NamedTuple):
 
 
 def decide(
-    current: str, releases: Sequence[Release], policy: Policy, answers: Answers, now: datetime
-) -> tuple[Candidate | Hold, ...]:
+    current: str, releases: Sequence[Release], policy: Policy, answers: Feedback, now: datetime
+) -> tuple[Bump | Hold, ...]:
     """At most one Candidate for each subject, and a Hold for each higher release that is held back.
 
     ``current``: the tag of the body; ValueError where it is none. ``releases``: in any
@@ -116,13 +116,13 @@ def decide(
         is_newest = any(each.tag == current for each in case.listed)
         told = "is the newest stable release" if is_newest else "is newer than any stable release listed"
         return (Hold(HoldReason.UP_TO_DATE, f"{current} {told}"),)
-    decided: list[Candidate | Hold] = []
+    decided: list[Bump | Hold] = []
     is_covered = False
-    for subject in reversed(Subject):
+    for subject in reversed(BumpKind):
         found = case.decide(subject)
         if is_covered:
-            found = [each for each in found if isinstance(each, Candidate) and each.approval]
-        is_covered |= case.covers(subject) and any(isinstance(each, Candidate) for each in found)
+            found = [each for each in found if isinstance(each, Bump) and each.approval]
+        is_covered |= case.covers(subject) and any(isinstance(each, Bump) for each in found)
         decided = found + decided
     return (*decided, *case.beyond_the_range(decided))
 
@@ -132,7 +132,7 @@ class _Case:
     current: Version
     listed: tuple[Listed, ...]
     policy: Policy
-    answers: Answers
+    feedback: Feedback
     now: datetime
 
     @cached_property
@@ -141,26 +141,26 @@ class _Case:
 
     @cached_property
     def approved(self) -> frozenset[str]:
-        bare = (text.removeprefix("v") for text in self.answers.approved)
+        bare = (text.removeprefix("v") for text in self.feedback.approved)
         return frozenset(f"v{each}" if each.count(".") > 1 else each for each in bare)
 
     @cached_property
     def muted(self) -> _Mutes:
-        return _mutes(self.answers)
+        return _mutes(self.feedback)
 
-    def subject_of(self, version: Version) -> Subject:
+    def subject_of(self, version: Version) -> BumpKind:
         if version.major != self.current.major:
-            return Subject.MAJOR
-        return Subject.PATCH if version.minor == self.current.minor else Subject.MINOR
+            return BumpKind.MAJOR
+        return BumpKind.PATCH if version.minor == self.current.minor else BumpKind.MINOR
 
-    def covers(self, subject: Subject) -> bool:
+    def covers(self, subject: BumpKind) -> bool:
         """Whether a bump of this size needs nobody's approval."""
-        return list(Bump).index(self.policy.bump) > list(Subject).index(subject)
+        return list(MaxBump).index(self.policy.bump) > list(BumpKind).index(subject)
 
     def allows(self, release: Listed) -> bool:
         return self.policy.range is None or self.policy.range.allows(release.version)
 
-    def decide(self, subject: Subject) -> list[Candidate | Hold]:
+    def decide(self, subject: BumpKind) -> list[Bump | Hold]:
         """What is decided about one subject: the Candidate first, then holds from high to low."""
         releases = [each for each in self.newer if self.subject_of(each.version) is subject]
         for release in reversed(releases):
@@ -173,11 +173,11 @@ class _Case:
                     ]
         return self._unasked(subject, [each for each in releases if self.allows(each)])
 
-    def _unasked(self, subject: Subject, releases: Sequence[Listed]) -> list[Candidate | Hold]:
+    def _unasked(self, subject: BumpKind, releases: Sequence[Listed]) -> list[Bump | Hold]:
         steps = releases
-        if subject is not Subject.PATCH:
+        if subject is not BumpKind.PATCH:
             steps = list({line_of(each.version): each for each in releases}.values())
-        holds: list[Candidate | Hold] = []
+        holds: list[Bump | Hold] = []
         for step in reversed(steps):
             hold = self._refused(subject, step) or self._cooling(subject, step)
             if hold is None:
@@ -186,15 +186,15 @@ class _Case:
                 holds.append(hold)
         return holds
 
-    def _proposed(self, subject: Subject, step: Listed) -> Iterator[Candidate | Hold]:
+    def _proposed(self, subject: BumpKind, step: Listed) -> Iterator[Bump | Hold]:
         if self.covers(subject) or self.policy.pending is Pending.DRAFT:
             yield self._candidate(subject, step, "")
         else:
             detail = f"a {subject} bump needs approval under policy {self.policy.bump}"
             yield self._needs_approval(subject, step, detail)
 
-    def _candidate(self, subject: Subject, release: Listed, approval: str) -> Candidate:
-        return Candidate(
+    def _candidate(self, subject: BumpKind, release: Listed, approval: str) -> Bump:
+        return Bump(
             subject,
             release.tag,
             approved=bool(approval) or self.covers(subject),
@@ -202,24 +202,24 @@ class _Case:
             why=why(self.listed, self.current, release),
         )
 
-    def _after(self, subject: Subject, later: Sequence[Listed], approval: str) -> Iterator[Hold]:
+    def _after(self, subject: BumpKind, later: Sequence[Listed], approval: str) -> Iterator[Hold]:
         """What waits until that which a person approved has been merged."""
         allowed = [each for each in later if self.allows(each) and not self._refused(subject, each)]
         newest = {line_of(each.version): each for each in allowed}
         for each in reversed(newest.values()):
             yield self._needs_approval(subject, each, f"{approval} was approved, and is merged first")
 
-    def _needs_approval(self, subject: Subject, release: Listed, detail: str) -> Hold:
+    def _needs_approval(self, subject: BumpKind, release: Listed, detail: str) -> Hold:
         start, wait = self._clock(subject, release)
         since = "" if start is None else rfc3339(end_of(start, wait))
         hint = _approve(subject, release.version)
         return Hold(HoldReason.NEEDS_APPROVAL, detail, hint, None, subject, release.tag, since)
 
-    def _cooling(self, subject: Subject, release: Listed) -> Hold | None:
+    def _cooling(self, subject: BumpKind, release: Listed) -> Hold | None:
         start, wait = self._clock(subject, release)
         if start is None or not wait or end_of(start, wait) <= self.now:
             return None
-        what = release.tag if subject is Subject.PATCH else line_of(release.version)
+        what = release.tag if subject is BumpKind.PATCH else line_of(release.version)
         return Hold(
             HoldReason.COOLING_DOWN,
             f"{what} was released on {start.date()} and cools down until {end_of(start, wait).date()}",
@@ -231,16 +231,16 @@ class _Case:
             until=rfc3339(end_of(start, wait)),
         )
 
-    def _clock(self, subject: Subject, release: Listed) -> tuple[datetime | None, timedelta]:
+    def _clock(self, subject: BumpKind, release: Listed) -> tuple[datetime | None, timedelta]:
         """When the cool-down began, and how long it takes."""
-        if subject is Subject.PATCH:
+        if subject is BumpKind.PATCH:
             return release.published, self.policy.patch_cool_down
         return first_of_line(self.listed, release.version).published, self.policy.minor_cool_down
 
-    def _refused(self, subject: Subject, release: Listed) -> Hold | None:
+    def _refused(self, subject: BumpKind, release: Listed) -> Hold | None:
         return _refusal(self.muted, subject, release.version)
 
-    def beyond_the_range(self, decided: Sequence[Candidate | Hold]) -> Iterator[Hold]:
+    def beyond_the_range(self, decided: Sequence[Bump | Hold]) -> Iterator[Hold]:
         """The newest release, should the range exclude it and nobody have approved it."""
         newest = self.newer[-1]
         if self.allows(newest) or any(each.target == newest.tag for each in decided):
@@ -256,28 +256,28 @@ class _Case:
         )
 
 
-def refused(answers: Answers, subject: Subject, target: str) -> Hold | None:
+def refused(answers: Feedback, subject: BumpKind, target: str) -> Hold | None:
     """What people answered to a release, a tag, that is proposed on the way to another one."""
     return _refusal(_mutes(answers), subject, Version(target.removeprefix("v")))
 
 
-def _mutes(answers: Answers) -> _Mutes:
+def _mutes(answers: Feedback) -> _Mutes:
     parsed = ((Version.parse(each.target), each) for each in answers.muted)
     return tuple(
         (version, each)
         for version, each in parsed
         # Who does not want manifests to be moved so has said nothing of the release.
-        if version is not None and each.subject is not Subject.MIGRATION
+        if version is not None and each.subject is not BumpKind.MIGRATION
     )
 
 
-def _refusal(muted: _Mutes, subject: Subject, asked: Version) -> Hold | None:
+def _refusal(muted: _Mutes, subject: BumpKind, asked: Version) -> Hold | None:
     """A person's answer to this release, to a newer patch of the same minor, or to the minor."""
     found = [
         (version, mute)
         for version, mute in muted
         if line_of(version) == line_of(asked)
-        and (mute.subject is Subject.PATCH) is (subject is Subject.PATCH)
+        and (mute.subject is BumpKind.PATCH) is (subject is BumpKind.PATCH)
         and (not _is_about_a_version(mute) or asked <= version)
     ]
     if not found:
@@ -287,11 +287,11 @@ def _refusal(muted: _Mutes, subject: Subject, asked: Version) -> Hold | None:
     return Hold(mute.reason, detail, _approve(subject, version), None, subject, mute.target, mute.since)
 
 
-def _is_about_a_version(mute: Muted) -> bool:
+def _is_about_a_version(mute: Rejection) -> bool:
     """Whether newer patches are asked about again: a minor that is turned down stays so altogether."""
-    return mute.subject is Subject.PATCH or mute.reason is HoldReason.ROLLED_BACK
+    return mute.subject is BumpKind.PATCH or mute.reason is HoldReason.ROLLED_BACK
 
 
-def _approve(subject: Subject, version: Version) -> str:
-    name = str(version) if subject is Subject.PATCH else line_of(version)
+def _approve(subject: BumpKind, version: Version) -> str:
+    name = str(version) if subject is BumpKind.PATCH else line_of(version)
     return f"approve {name} to have it now"

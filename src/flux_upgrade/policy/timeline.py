@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Release, Version
-from flux_upgrade.policy.decision import Subject
+from flux_upgrade.policy.decision import BumpKind
 
 
 class Listed(NamedTuple):
@@ -35,12 +35,12 @@ def plain(version: Version) -> str:
     return f"v{line_of(version)}.{version.patch}"
 
 
-def size(current: str, target: str) -> Subject:
+def size(current: str, target: str) -> BumpKind:
     """How large a step from one tag to another is; what is no version counts as the largest."""
     before, after = Version.parse(current), Version.parse(target)
     if before is None or after is None or before.major != after.major:
-        return Subject.MAJOR
-    return Subject.PATCH if before.minor == after.minor else Subject.MINOR
+        return BumpKind.MAJOR
+    return BumpKind.PATCH if before.minor == after.minor else BumpKind.MINOR
 
 
 def line_of(version: Version) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from flux_upgrade.clusters.groups import Team, branch_name
+from flux_upgrade.clusters.groups import UpdateGroup, branch_name
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import (
     CheckoutDiffers,
@@ -26,9 +26,15 @@ from flux_upgrade.model.forge import (
 )
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.versions import minor_of
-from flux_upgrade.planning.planner import Gathered, TeamPlan, branches_of, plan_teams, unused_approvals
+from flux_upgrade.planning.planner import (
+    Inventory,
+    UpdateGroupPlan,
+    branches_of,
+    plan_teams,
+    unused_approvals,
+)
 from flux_upgrade.planning.proposal import Action, Proposal, Result, Round, Surroundings
-from flux_upgrade.policy.decision import Hold, HoldReason, Subject
+from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
 from flux_upgrade.policy.feedback import issue_of, state_of
 from flux_upgrade.pullrequests.propose import (
     in_the_way,
@@ -62,9 +68,9 @@ def nothing(proposal: Proposal) -> None:
 
 
 def run_rounds(
-    gathered: Gathered,
+    gathered: Inventory,
     forge: Forge,
-    around: Callable[[Repository, TeamPlan], Surroundings],
+    around: Callable[[Repository, UpdateGroupPlan], Surroundings],
     warn: Callable[[str], None],
     prepare: Callable[[Proposal], None] = nothing,
 ) -> Round:
@@ -72,7 +78,7 @@ def run_rounds(
 
     ``warn`` is told, before the first write, what the forge warns of. ``prepare`` is called with what
     is about to be proposed, before the first step of it; it may be called again with the same, and what
-    it raises is the end of that proposal alone. Raises what ``Forge.look`` and ``plan_teams`` raise at
+    it raises is the end of that proposal alone. Raises what ``Forge.fetch`` and ``plan_teams`` raise at
     first: it concerns everything.
     """
     results: dict[str, Result] = {}
@@ -85,7 +91,7 @@ def run_rounds(
         acting = _Acting(gathered, forge, around, repository, prepare)
         for planned in plans:
             proposals = proposals_of(planned, gathered.config, gathered.asked.approve)
-            for subject in Subject:
+            for subject in BumpKind:
                 name = branch_name(gathered.config.branch_prefix, planned.team.slug, subject)
                 before = results.get(name)
                 if before is None or _may_change(before, attempt):
@@ -111,7 +117,7 @@ def _tidied(acting: _Acting, warn: Callable[[str], None]) -> Iterator[Result]:
         warn(f"what is left of former installations could not be looked at: {error.message}")
 
 
-def _require_base(gathered: Gathered, repository: Repository) -> None:
+def _require_base(gathered: Inventory, repository: Repository) -> None:
     """Settings and kustomizations are read from the checkout: it has to be the base, or was a while ago."""
     known, head = repository.ancestry, gathered.head
     if gathered.asked.writes and known and head and head not in known:
@@ -122,19 +128,19 @@ def _require_base(gathered: Gathered, repository: Repository) -> None:
         )
 
 
-def looked(gathered: Gathered, forge: Forge) -> tuple[Repository, tuple[TeamPlan, ...]]:
-    """The repository, and what is planned for it. Raises what ``Forge.look`` and ``plan_teams`` raise."""
-    repository = forge.look(question_of(gathered))
+def looked(gathered: Inventory, forge: Forge) -> tuple[Repository, tuple[UpdateGroupPlan, ...]]:
+    """The repository, and what is planned for it. Raises what ``Forge.fetch`` and ``plan_teams`` raise."""
+    repository = forge.fetch(question_of(gathered))
     plans = plan_teams(gathered, repository)
     more = {path for planned in plans for path in planned.moved} - repository.files.keys()
     if not more:
         return repository, plans
     # Which files have to be moved is known once it is known what is proposed: nearly never any.
-    repository = forge.look(question_of(gathered, sorted(more)))
+    repository = forge.fetch(question_of(gathered, sorted(more)))
     return repository, plan_teams(gathered, repository)
 
 
-def question_of(gathered: Gathered, more: Iterable[str] = ()) -> Question:
+def question_of(gathered: Inventory, more: Iterable[str] = ()) -> Question:
     """What has to be known about the repository. ``more``: paths besides those of the installations."""
     return Question(
         branches=tuple(name for team in gathered.teams for name in branches_of(team, gathered.config)),
@@ -193,9 +199,9 @@ class _Acting:
 
     def __init__(
         self,
-        gathered: Gathered,
+        gathered: Inventory,
         forge: Forge,
-        around: Callable[[Repository, TeamPlan], Surroundings],
+        around: Callable[[Repository, UpdateGroupPlan], Surroundings],
         repository: Repository,
         prepare: Callable[[Proposal], None],
     ) -> None:
@@ -204,7 +210,7 @@ class _Acting:
         # What stands around a team is read from files: once, for all of its pull requests.
         self._surroundings: dict[str, Surroundings] = {}
 
-    def act(self, planned: TeamPlan, subject: Subject, proposal: Proposal | None) -> Result:
+    def act(self, planned: UpdateGroupPlan, subject: BumpKind, proposal: Proposal | None) -> Result:
         name = branch_name(self._gathered.config.branch_prefix, planned.team.slug, subject)
         idle = Result(planned.team, subject, name, Action.NONE)
         # Another target may be proposed by now: what was refused is closed all the same.
@@ -225,7 +231,7 @@ class _Acting:
         pull = self._repository.branches[idle.branch].open_pull
         return pull is not None and markers.is_ticked(pull.body, markers.SKIP)
 
-    def _end(self, planned: TeamPlan, subject: Subject, idle: Result) -> Result:
+    def _end(self, planned: UpdateGroupPlan, subject: BumpKind, idle: Result) -> Result:
         """Close what is open about a subject about which nothing is proposed."""
         branch = self._repository.branches[idle.branch]
         issue = issue_of(self._repository, planned.team.slug, subject)
@@ -254,8 +260,8 @@ class _Acting:
 
         why = "What it changes is not in the repository any more, or is proposed in another pull request."
         for branch, state in leftovers(self._forge, about, self._gathered):
-            team = Team(state.group, state.group, self._gathered.config.default, ())
-            idle = Result(team, Subject(state.subject), branch.name, Action.NONE)
+            team = UpdateGroup(state.group, state.group, self._gathered.config.default, ())
+            idle = Result(team, BumpKind(state.subject), branch.name, Action.NONE)
             yield self._take(converge_without(branch, None, "gone", why), idle)
 
     def _take(self, found: Convergence, idle: Result, around: Surroundings | None = None) -> Result:
@@ -302,12 +308,12 @@ class _Acting:
 
     def _done(self, step: Step, proposal: Proposal | None, around: Surroundings | None) -> tuple[Done, bool]:
         try:
-            return self._forge.take(step), isinstance(step, OpenIssue | UpdateIssue)
+            return self._forge.apply(step), isinstance(step, OpenIssue | UpdateIssue)
         except DraftsUnavailable:
             if isinstance(step, UpdatePull):
-                return self._forge.take(step._replace(make_draft=False)), False
+                return self._forge.apply(step._replace(make_draft=False)), False
             if proposal is None or around is None:
                 raise
             from flux_upgrade.pullrequests.reconcile import instead_of_draft
 
-            return self._forge.take(instead_of_draft(proposal, around)), True
+            return self._forge.apply(instead_of_draft(proposal, around)), True

@@ -12,11 +12,11 @@ from flux_upgrade.model.forge import Branch, Question, Repository
 from flux_upgrade.model.markers import State
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.versions import Version, minor_of, precedence
-from flux_upgrade.pins.pin import Found, Pin, Resources, Standing
+from flux_upgrade.pins.pin import Found, Pin, PinState, Resources
 from flux_upgrade.planning.plan import Migration, Plan, Upgrade
-from flux_upgrade.planning.planner import Gathered, TeamPlan
+from flux_upgrade.planning.planner import Inventory, UpdateGroupPlan
 from flux_upgrade.planning.proposal import Proposal
-from flux_upgrade.policy.decision import Hold, HoldReason, Subject
+from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
 from flux_upgrade.policy.feedback import state_of
 
 _AS_IT_SHOULD_BE = {
@@ -28,7 +28,7 @@ _AS_IT_SHOULD_BE = {
     HoldReason.FOLLOWS,
     HoldReason.DRIFT,
 }
-_ORDER = tuple(Subject)
+_ORDER = tuple(BumpKind)
 _ENDS_A_PROPOSAL = {
     HoldReason.UP_TO_DATE,
     HoldReason.NEEDS_APPROVAL,
@@ -56,10 +56,12 @@ _SETTINGS = {
 """What the settings say of a proposal that was open before them."""
 
 
-def proposals_of(planned: TeamPlan, config: Config, approve: tuple[str, ...]) -> dict[Subject, Proposal]:
+def proposals_of(
+    planned: UpdateGroupPlan, config: Config, approve: tuple[str, ...]
+) -> dict[BumpKind, Proposal]:
     """What is proposed for a team. ``approve``: what this run was told to approve."""
     team, found = planned.team, {}
-    for subject in Subject:
+    for subject in BumpKind:
         all_of_them = tuple(
             (plan, upgrade)
             for plan in (*planned.plans, *planned.migrations)
@@ -83,7 +85,7 @@ def proposals_of(planned: TeamPlan, config: Config, approve: tuple[str, ...]) ->
     return found
 
 
-def _left(planned: TeamPlan, upgrades: Sequence[tuple[Plan, Upgrade]]) -> Iterator[Plan]:
+def _left(planned: UpdateGroupPlan, upgrades: Sequence[tuple[Plan, Upgrade]]) -> Iterator[Plan]:
     """See ``Proposal.held``; of manifests that are moved, those that wait for it."""
     waiting = {
         path
@@ -100,7 +102,7 @@ def is_held(plan: Plan) -> bool:
     return any(hold.reason not in _AS_IT_SHOULD_BE for hold in plan.holds)
 
 
-def in_the_way(planned: TeamPlan, subject: Subject, target: str) -> Hold | None:
+def in_the_way(planned: UpdateGroupPlan, subject: BumpKind, target: str) -> Hold | None:
     """What an open pull request about ``subject``, to the minor of ``target``, would break now."""
     holds = (hold for plan in planned.plans for hold in plan.holds if hold.subject is subject)
     ours = (hold for hold in holds if minor_of(hold.target) == minor_of(target))
@@ -108,7 +110,7 @@ def in_the_way(planned: TeamPlan, subject: Subject, target: str) -> Hold | None:
 
 
 def no_longer_needed(
-    planned: TeamPlan, subject: Subject, target: str = "", listed: Container[str] | None = None
+    planned: UpdateGroupPlan, subject: BumpKind, target: str = "", listed: Container[str] | None = None
 ) -> tuple[str, str] | None:
     """Why an open pull request about ``subject`` can be closed: a slug and a sentence.
 
@@ -119,7 +121,7 @@ def no_longer_needed(
     holds = [hold for plan in plans for hold in plan.holds]
     if target and listed is not None and target not in listed:
         return "withdrawn", f"{target} is not among Flux's releases any more."
-    if subject is Subject.MIGRATION:
+    if subject is BumpKind.MIGRATION:
         return _moved(plans, target)
     ours = [hold for hold in holds if _is_about(hold, subject) and not _refuses_another(hold, target)]
     if any(hold.reason not in _ENDS_A_PROPOSAL for hold in ours):
@@ -165,7 +167,7 @@ def _takes_part(found: Found | Resources) -> bool:
     """Whether anything could ever be proposed for it, or waits for it."""
     if not isinstance(found, Pin) or found.is_movable:
         return True
-    return found.role in OF_CLUSTERS and found.standing is Standing.UNKNOWN
+    return found.role in OF_CLUSTERS and found.standing is PinState.UNKNOWN
 
 
 def _rests(plan: Plan) -> bool:
@@ -189,11 +191,11 @@ def _refuses_another(hold: Hold, target: str) -> bool:
     return answered and bool(target) and minor_of(hold.target) != minor_of(target)
 
 
-def _is_about(hold: Hold, subject: Subject) -> bool:
+def _is_about(hold: Hold, subject: BumpKind) -> bool:
     return hold.subject is subject or not hold.target
 
 
-def question_about(repository: Repository, gathered: Gathered) -> Question | None:
+def question_about(repository: Repository, gathered: Inventory) -> Question | None:
     """What is to be asked about branches that no team has; None in nearly every run."""
     # Only the newest commit of the base tells what is gone.
     if gathered.found is None or not repository.others or gathered.head != repository.base_oid:
@@ -201,22 +203,22 @@ def question_about(repository: Repository, gathered: Gathered) -> Question | Non
     return Question(repository.others, (), repository.base)
 
 
-def leftovers(forge: Forge, question: Question, gathered: Gathered) -> Iterator[tuple[Branch, State]]:
+def leftovers(forge: Forge, question: Question, gathered: Inventory) -> Iterator[tuple[Branch, State]]:
     """Branches with an open pull request that nobody needs any more.
 
     One that is about an installation that this run was told to ignore is left alone:
     another workflow, with another config file, may see to it. Runs about an artifact see to their own
-    branches, and the ordinary run to all others. Raises what ``Forge.look`` raises.
+    branches, and the ordinary run to all others. Raises what ``Forge.fetch`` raises.
     """
     own = gathered.world.own
     repository = own.address.repository if own is not None else ""
     found = gathered.found or frozenset()
     members = {member.path for team in gathered.teams for member in team.members}
     others = {markers.digest_of(path) for path in found - members}
-    for branch in forge.look(question).branches.values():
+    for branch in forge.fetch(question).branches.values():
         pull = branch.open_pull
         state = state_of(pull) if pull is not None else None
-        if state is None or not state.paths or state.subject not in set(Subject):
+        if state is None or not state.paths or state.subject not in set(BumpKind):
             continue
         if not is_seen_to(state.group, repository):
             continue

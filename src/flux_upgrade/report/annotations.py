@@ -10,7 +10,7 @@ from flux_upgrade.impact.migrate.result import Left, Move
 from flux_upgrade.impact.overlay.result import Verdict
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.plan import Plan, Upgrade
-from flux_upgrade.planning.planner import TeamPlan
+from flux_upgrade.planning.planner import UpdateGroupPlan
 from flux_upgrade.report.impact_phrases import TEXT, sentences, who
 from flux_upgrade.report.wording import printable
 
@@ -44,7 +44,7 @@ _MOST = 25
 """Of one run: GitHub shows ten of a level, and what is over stands above the summary."""
 
 
-def on_lines(plans: Iterable[TeamPlan]) -> list[Annotation]:
+def on_lines(plans: Iterable[UpdateGroupPlan]) -> list[Annotation]:
     """One for each line, whatever breaks first; at most ``_MOST``, the last of which says how many more."""
     found: dict[tuple[str, int, str], Annotation] = {}
     decided = [each for team in plans for plan in team.plans for each in _decided(plan)]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from flux_upgrade.clusters.clusters import Cluster, Member
-from flux_upgrade.clusters.groups import Team, drift_of
+from flux_upgrade.clusters.groups import UpdateGroup, drift_of
 from flux_upgrade.clusters.void_groups import Places, Void, void_patterns
 from flux_upgrade.config.values import Config
 from flux_upgrade.pins.pin import Pin
@@ -15,7 +15,7 @@ from flux_upgrade.report.wording import printable
 _FEW = 3
 
 
-def drift_text(teams: Iterable[Team]) -> str:
+def drift_text(teams: Iterable[UpdateGroup]) -> str:
     """A few lines for each cluster whose pins disagree, and a blank one below; empty where all agree."""
     told = [line for team in teams for line in drift_lines(team.clusters)]
     return "".join(f"{printable(line)}\n" for line in [*told, ""]) if told else ""
@@ -63,7 +63,11 @@ def _few(members: Sequence[Member]) -> str:
 
 
 def matches(
-    config: Config, teams: Sequence[Team], named: Iterable[Member], places: Places, void: Iterable[Void]
+    config: Config,
+    teams: Sequence[UpdateGroup],
+    named: Iterable[Member],
+    places: Places,
+    void: Iterable[Void],
 ) -> Mapping[str, Sequence[str]]:
     """Group → lines about it; the empty name stands for what is in no group.
 
@@ -90,7 +94,7 @@ def matches(
     return found
 
 
-def _clusters(teams: Iterable[Team]) -> Iterator[str]:
+def _clusters(teams: Iterable[UpdateGroup]) -> Iterator[str]:
     for team in teams:
         for cluster in team.clusters:
             yield f"    {cluster.name}"

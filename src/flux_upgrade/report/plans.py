@@ -9,7 +9,7 @@ from typing import Any
 from flux_upgrade.clusters.clusters import Member, role_of
 from flux_upgrade.pins.pin import Found, Pin, PinChange, Resources, Role
 from flux_upgrade.planning.plan import Migration, Plan, Upgrade
-from flux_upgrade.planning.planner import TeamPlan
+from flux_upgrade.planning.planner import UpdateGroupPlan
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.report.clusters import drift_text, drift_value, place_of
 from flux_upgrade.report.outcomes import step
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from flux_upgrade.impact.impact import Impact
 
 
-def plans_text(plans: Sequence[TeamPlan], named: Sequence[Member] = ()) -> str:
+def plans_text(plans: Sequence[UpdateGroupPlan], named: Sequence[Member] = ()) -> str:
     """What disagrees; a block for each installation: what runs, then each decision, its reason and remedy.
 
     ``named``: what is recognised and never changed, said last.
@@ -98,7 +98,9 @@ def _when(hold: Hold) -> str:
     return since + until
 
 
-def plans_json(plans: Sequence[TeamPlan], named: Sequence[Member] = (), void: Sequence[Void] = ()) -> str:
+def plans_json(
+    plans: Sequence[UpdateGroupPlan], named: Sequence[Member] = (), void: Sequence[Void] = ()
+) -> str:
     """What ``plan --json`` prints: see docs/reference/plan.schema.json."""
     report = {
         "drift": drift_value(cluster for team in plans for cluster in team.team.clusters),
@@ -128,14 +130,14 @@ def _named_value(path: str, pin: Found) -> dict[str, Any]:
     }
 
 
-def plan_values(team: TeamPlan) -> Iterator[dict[str, Any]]:
+def plan_values(team: UpdateGroupPlan) -> Iterator[dict[str, Any]]:
     """A team's installations, as JSON."""
     # What is moved before stands behind the clusters, and is none of them.
     for cluster, plans in zip(team.team.clusters, team.sets, strict=False):
         yield from (plan_value(plan, cluster.name) for plan in plans)
 
 
-def migration_values(team: TeamPlan) -> Iterator[dict[str, Any]]:
+def migration_values(team: UpdateGroupPlan) -> Iterator[dict[str, Any]]:
     """The files whose resources a team moves before its clusters are upgraded, as JSON."""
     for plan in team.migrations:
         from flux_upgrade.report.impact_json import uses_value  # late: nearly every run has none

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.planning.plan import Plan
-from flux_upgrade.planning.planner import TeamPlan
+from flux_upgrade.planning.planner import UpdateGroupPlan
 from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.report.plans import plans_text
 from flux_upgrade.report.wording import printable
@@ -55,7 +55,7 @@ def round_failures(done: Round) -> Iterator[tuple[str, str, str]]:
             yield result.error.slug, f"{result.team.name}: {result.error.message}", result.error.hint
 
 
-def all_plans(teams: Sequence[TeamPlan]) -> tuple[Plan, ...]:
+def all_plans(teams: Sequence[UpdateGroupPlan]) -> tuple[Plan, ...]:
     """The plans of all teams."""
     return tuple(plan for team in teams for plan in team.plans)
 

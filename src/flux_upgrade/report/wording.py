@@ -13,7 +13,7 @@ from flux_upgrade.manifests.residue import Edit, Op
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.versions import minor_of
 from flux_upgrade.pins.pin import Installation
-from flux_upgrade.policy.decision import Subject
+from flux_upgrade.policy.decision import BumpKind
 
 
 def proof_phrase(proof: Proof) -> str:
@@ -67,9 +67,9 @@ def printable(line: str) -> str:
     return "".join(char if char.isprintable() else "\ufffd" for char in line)
 
 
-def approval(subject: Subject, target: str) -> str:
+def approval(subject: BumpKind, target: str) -> str:
     """What a person gives to ``--approve``: a minor with its later patches, a patch by itself."""
-    return target if subject is Subject.PATCH else minor_of(target)
+    return target if subject is BumpKind.PATCH else minor_of(target)
 
 
 def located(root: str, path: str) -> str:

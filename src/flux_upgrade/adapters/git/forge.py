@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from flux_upgrade.adapters.git import pull_requests_by_push, remotes
+from flux_upgrade.adapters.git.fetch import HEADS, Sight
 from flux_upgrade.adapters.git.git_command import unattended
-from flux_upgrade.adapters.git.git_look import HEADS, Sight
 from flux_upgrade.adapters.git.git_repository import GitRepository, Signature
 from flux_upgrade.adapters.git.pull_requests_by_push import AGIT, Asked, Memory
 from flux_upgrade.adapters.git.remotes import Remote
@@ -78,11 +78,11 @@ class GitForge:
         """See the port: calls of ls-remote, fetch and push."""
         return self._git.calls
 
-    def look(self, question: Question) -> Repository:
+    def fetch(self, question: Question) -> Repository:
         """See the port."""
-        return self._sight.look(question)
+        return self._sight.fetch(question)
 
-    def take(self, step: Step) -> Done:
+    def apply(self, step: Step) -> Done:
         """See the port. Nothing is pushed where a draft is wanted and the server has none.
 
         Closing deletes the branch, whereupon GitLab closes its merge request. Issues,

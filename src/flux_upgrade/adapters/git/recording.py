@@ -39,11 +39,11 @@ class RecordingForge:
         """See the port."""
         self._forge.close()
 
-    def look(self, question: Question) -> Repository:
+    def fetch(self, question: Question) -> Repository:
         """See the port."""
-        return self._forge.look(question)
+        return self._forge.fetch(question)
 
-    def take(self, step: Step) -> Done:
+    def apply(self, step: Step) -> Done:
         """Done, as if: with the number and address of what is there already."""
         self._steps.append(step)
         match step:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flux_upgrade.adapters.github.look import GitHubLook
+from flux_upgrade.adapters.github.fetch import GitHubLook
 from flux_upgrade.adapters.github.query import Json
 from flux_upgrade.adapters.http.client import Client
 from flux_upgrade.adapters.http.origins import origin
@@ -61,24 +61,24 @@ class GitHubForge:
         """See the port."""
         self._client.close()
 
-    def look(self, question: Question) -> Repository:
+    def fetch(self, question: Question) -> Repository:
         """See the port: one call, and one more for each further 50 branches or 100 paths."""
-        repository, self._facts = self._look.look(question)
+        repository, self._facts = self._look.fetch(question)
         return repository
 
-    def take(self, step: Step) -> Done:
+    def apply(self, step: Step) -> Done:
         """See the port. Writes are sent once, unless GitHub says that it did not look at them."""
         from flux_upgrade.adapters.github.transport import Transport
         from flux_upgrade.adapters.github.writes import GitHubWrites
 
         if self._facts is None:
-            self.look(Question((), ()))
+            self.fetch(Question((), ()))
         if self._transport is None:
             api_url, graphql_url = self._addresses
             self._transport = Transport(
                 self._client, self._timing, api_url=api_url, graphql_url=graphql_url, pause=self._pause
             )
-        return GitHubWrites(self._transport, self._timing, self._facts or {}).take(step)
+        return GitHubWrites(self._transport, self._timing, self._facts or {}).apply(step)
 
 
 def owner_and_name(repository: str) -> tuple[str, str]:

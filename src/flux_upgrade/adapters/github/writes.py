@@ -62,7 +62,7 @@ class GitHubWrites:
         self._url = f"/repos/{self._name}"
         self._repository = Repository(transport, {}, {"url": self._url}, completed=False)
 
-    def take(self, step: Step) -> Done:
+    def apply(self, step: Step) -> Done:
         """See the port."""
         match step:
             case OpenPull():

@@ -10,7 +10,7 @@ from flux_upgrade.model.text_edit import decoded
 from flux_upgrade.pins.cli.cli_versions import base_name, cli_pin, of_script, respelled, unknown
 from flux_upgrade.pins.cli.dockerfile import Dockerfile
 from flux_upgrade.pins.cli.image_references import Reference, loose, reference_of, references, told_of
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.yaml_places import Broken, objects
 from flux_upgrade.pins.pin import Pin, PinChange, SourceFile
@@ -21,7 +21,7 @@ _YAML = (".yaml", ".yml")
 _DOCKERFILE = re.compile(r"(?:.*\.)?(?:Dockerfile|Containerfile)(?:\..*)?", re.IGNORECASE)
 
 
-def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
     """See ``PinKind``."""
     kustomizations = world.kustomizations
     for file in files:
@@ -31,7 +31,7 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
             yield from _of_dockerfile(file)
 
 
-def change(pin: Pin, target: str, world: World) -> PinChange:
+def change(pin: Pin, target: str, world: PinContext) -> PinChange:
     """See ``PinKind``. The registry has to have the target's image: mirrors lag behind."""
     image = pin.details
     if not isinstance(image, Reference):

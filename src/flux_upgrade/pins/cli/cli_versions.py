@@ -8,27 +8,27 @@ from collections.abc import Iterator, Sequence
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.yaml_places import Value
-from flux_upgrade.pins.pin import Pin, Role, SourceFile, Standing
+from flux_upgrade.pins.pin import Pin, PinState, Role, SourceFile
 
 BY_HAND = "change it by hand"
 _ASKED = re.compile(r"FLUX_VERSION=[\"']?([^\s\"'|;&]+)")
 
 
-class Told(NamedTuple):
+class CliVersion(NamedTuple):
     """What the text at a place comes to; the fields are those of ``Pin``."""
 
-    standing: Standing
+    standing: PinState
     version: str = ""
     reason: str = ""
     hint: str = ""
     remarks: tuple[str, ...] = ()
 
 
-def unknown(reason: str, hint: str = BY_HAND, version: str = "") -> Told:
+def unknown(reason: str, hint: str = BY_HAND, version: str = "") -> CliVersion:
     """A version that cannot be told, or cannot be changed safely."""
-    return Told(Standing.UNKNOWN, version, reason, hint)
+    return CliVersion(PinState.UNKNOWN, version, reason, hint)
 
 
 def tag_of(text: str) -> str:
@@ -42,7 +42,7 @@ def respelled(tag: str, like: str) -> str:
     return tag if like.startswith("v") else tag.removeprefix("v")
 
 
-def cli_pin(kind: str, file: SourceFile, value: Value, where: str, told: Told) -> Pin:
+def cli_pin(kind: str, file: SourceFile, value: Value, where: str, told: CliVersion) -> Pin:
     """The pin at a place, which ``place_of`` gives again."""
     return Pin(
         file.path,
@@ -73,7 +73,7 @@ def place_of(pin: Pin) -> Value:
     return pin.details
 
 
-def of_script(script: str, *, is_set: bool) -> tuple[str, Told] | None:
+def of_script(script: str, *, is_set: bool) -> tuple[str, CliVersion] | None:
     """What ``curl -s https://fluxcd.io/install.sh | FLUX_VERSION=2.7.0 bash`` says (fluxcd.io/flux/cmd).
 
     ``is_set``: whether FLUX_VERSION is set around the script. None: it runs no install.sh.
@@ -83,7 +83,9 @@ def of_script(script: str, *, is_set: bool) -> tuple[str, Told] | None:
         return None
     asked = _ASKED.search(text)
     if asked is None and not is_set:
-        return "", Told(Standing.FLOATING, reason="install.sh without FLUX_VERSION installs the newest CLI")
+        return "", CliVersion(
+            PinState.FLOATING, reason="install.sh without FLUX_VERSION installs the newest CLI"
+        )
     return asked[1] if asked else "", unknown("a script installs it", "change FLUX_VERSION by hand")
 
 
@@ -92,7 +94,7 @@ def base_name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def more_files(files: Sequence[SourceFile], name: re.Pattern[str], world: World) -> Iterator[SourceFile]:
+def more_files(files: Sequence[SourceFile], name: re.Pattern[str], world: PinContext) -> Iterator[SourceFile]:
     """Those of the tree whose whole paths fit ``name``: what the ends of names, FILES, cannot say."""
     known = {file.path for file in files}
     for path in world.tree.named(("",)):

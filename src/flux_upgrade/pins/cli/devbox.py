@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.pins.cli.cli_versions import (
     BY_HAND,
-    Told,
+    CliVersion,
     base_name,
     cli_pin,
     place_of,
@@ -16,10 +16,10 @@ from flux_upgrade.pins.cli.cli_versions import (
     tag_of,
     unknown,
 )
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, readable
-from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, Standing
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 
 NAME = "devbox"
 _FILE, _LOCK, _PACKAGE = "devbox.json", "devbox.lock", "fluxcd"
@@ -27,7 +27,7 @@ _SERIES = re.compile(r"\d+(?:\.\d+)?")
 """The first numbers of a release: devbox takes the newest that begins with them."""
 
 
-def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
     """See ``PinKind``. JSON is YAML; a file with comments is none that devbox itself writes."""
     for file in files:
         if base_name(file.path) == _FILE:
@@ -36,12 +36,12 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
                     yield cli_pin(NAME, file, value, f"package {_PACKAGE}", _told(file, value, world))
 
 
-def change(pin: Pin, target: str, world: World) -> PinChange:
+def change(pin: Pin, target: str, world: PinContext) -> PinChange:
     """See ``PinKind``."""
     del world
     value = place_of(pin)
     new = respelled(target, value.text)
-    if pin.standing is Standing.RANGE:
+    if pin.standing is PinState.RANGE:
         numbers = target.removeprefix("v").split(".")
         new = ".".join(numbers[: value.text.count(".") + 1])
     return PinChange((value.replaced(new),) if new != value.text else (), new)
@@ -58,26 +58,26 @@ def _places(found: Object) -> Iterator[Value]:
     yield from (value for way in ways if (value := found.at(*way)) is not None)
 
 
-def _told(file: SourceFile, value: Value, world: World) -> Told:
+def _told(file: SourceFile, value: Value, world: PinContext) -> CliVersion:
     is_locked = _is_locked(file.path, world)
     if value.reason:
         return unknown(value.reason)
     if value.text in ("", "latest"):
-        return Told(Standing.FLOATING, reason="the newest CLI is taken when devbox.lock is written")
+        return CliVersion(PinState.FLOATING, reason="the newest CLI is taken when devbox.lock is written")
     if _SERIES.fullmatch(value.text):
         if is_locked:
             return unknown(
                 f"{_LOCK} beside it says which of them", f"run devbox update {_PACKAGE}, or {BY_HAND}"
             )
-        return Told(Standing.RANGE, ranges.newest(value.text, world.regenerator.stable_tags()))
+        return CliVersion(PinState.RANGE, ranges.newest(value.text, world.regenerator.stable_tags()))
     version = tag_of(value.text)
     if not version:
         return unknown("it names no release of Flux", "name one, as 2.9.4")
-    told = Told(Standing.EXACT, version)
+    told = CliVersion(PinState.EXACT, version)
     return told._replace(remarks=(f"{_LOCK} beside it follows with devbox install",)) if is_locked else told
 
 
-def _is_locked(path: str, world: World) -> bool:
+def _is_locked(path: str, world: PinContext) -> bool:
     try:
         return _PACKAGE.encode() in world.tree.read(f"{path.removesuffix(_FILE)}{_LOCK}")
     except Unreadable:

@@ -13,10 +13,10 @@ from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, Sequence
 from flux_upgrade.model.oci.reference import with_host
 from flux_upgrade.model.text_edit import decoded
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.cli.cli_versions import Told, tag_of, unknown
+from flux_upgrade.pins.cli.cli_versions import CliVersion, tag_of, unknown
 from flux_upgrade.pins.formats.kustomize_patches import inline
 from flux_upgrade.pins.formats.yaml_places import Broken, Object, Step, Value, is_variable
-from flux_upgrade.pins.pin import Standing
+from flux_upgrade.pins.pin import PinState
 
 MARK = b"fluxcd/flux-cli"
 REPOSITORY = r"(?:[\w.-]+(?::\d+)?/)*fluxcd/flux-cli"
@@ -38,7 +38,7 @@ class Reference(NamedTuple):
     """Tag and digest as they stand together: ``v2.9.4@sha256:…``; empty text: neither."""
     tag: str = ""
     digest: str = ""
-    told: Told | None = None
+    told: CliVersion | None = None
     """What is known of it beforehand: why it stays as it is."""
 
 
@@ -68,7 +68,7 @@ def split_reference(where: str, repository: str, version: Value) -> Reference | 
     return Reference(where, with_host(repository), version, tag, digest, told)
 
 
-def told_of(image: Reference) -> Told:
+def told_of(image: Reference) -> CliVersion:
     """What the reference comes to."""
     if image.version.reason:
         return unknown(image.version.reason)
@@ -79,10 +79,14 @@ def told_of(image: Reference) -> Told:
     if image.tag in ("", "latest"):
         return _without_release(image)
     version = tag_of(image.tag)
-    return Told(Standing.EXACT, version) if version and not _is_single(image.tag) else _no_release(image.tag)
+    return (
+        CliVersion(PinState.EXACT, version)
+        if version and not _is_single(image.tag)
+        else _no_release(image.tag)
+    )
 
 
-def _no_release(tag: str) -> Told:
+def _no_release(tag: str) -> CliVersion:
     if _is_single(tag):
         return unknown(
             "its tag is of one architecture alone", "use the tag of the release, which has them all"
@@ -95,11 +99,11 @@ def _is_single(tag: str) -> bool:
     return match is not None and tag_of(match[1]) != ""
 
 
-def _without_release(image: Reference) -> Told:
+def _without_release(image: Reference) -> CliVersion:
     if image.digest:
         return unknown("a digest alone does not tell the release", "put the tag before it: v2.9.4@sha256:…")
-    return Told(
-        Standing.FLOATING,
+    return CliVersion(
+        PinState.FLOATING,
         reason="latest: the newest CLI whenever the image is pulled",
         hint="give the tag of a release to keep the CLI within one minor of its clusters",
     )

@@ -14,7 +14,7 @@ from itertools import chain
 from flux_upgrade.model.errors import Unreadable, UnsupportedPin
 from flux_upgrade.model.text_edit import decoded, line_of
 from flux_upgrade.pins.cli.cli_versions import (
-    Told,
+    CliVersion,
     base_name,
     cli_pin,
     more_files,
@@ -25,10 +25,10 @@ from flux_upgrade.pins.cli.cli_versions import (
 )
 from flux_upgrade.pins.cli.toml_places import Tool, is_flux, is_mise_file, locked, may_be_flux, tools
 from flux_upgrade.pins.cli.toml_places import place_of as toml_place
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, is_variable, readable
-from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, Standing
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 
 NAME = "tool-versions"
 
@@ -43,7 +43,7 @@ _NO_RELEASE = "it names no release of Flux"
 _NAME_ONE = "name a release, like 2.9.4"
 
 
-def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
     """See ``PinKind``."""
     for file in chain(files, more_files(files, _AQUA, world)):
         name = base_name(file.path)
@@ -57,11 +57,11 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
             yield from _of_aqua(file, world)
 
 
-def change(pin: Pin, target: str, world: World) -> PinChange:
+def change(pin: Pin, target: str, world: PinContext) -> PinChange:
     """See ``PinKind``."""
     del world
     value = place_of(pin)
-    if pin.standing is Standing.EXACT:
+    if pin.standing is PinState.EXACT:
         written = respelled(target, value.text)
         return PinChange((value.replaced(written),), written)
     match = _PREFIX.fullmatch(value.text)
@@ -74,7 +74,7 @@ def change(pin: Pin, target: str, world: World) -> PinChange:
     return PinChange((value.replaced(written),), written)
 
 
-def _of_tool_versions(file: SourceFile, world: World) -> Iterator[Pin]:
+def _of_tool_versions(file: SourceFile, world: PinContext) -> Iterator[Pin]:
     text = decoded(file.content)
     for match in _LINE.finditer(text):
         name, rest = match.groups()
@@ -99,7 +99,7 @@ def _of_flux_version(file: SourceFile) -> Iterator[Pin]:
     yield cli_pin(NAME, file, value, "the whole file", told)
 
 
-def _of_mise(file: SourceFile, world: World) -> Iterator[Pin]:
+def _of_mise(file: SourceFile, world: PinContext) -> Iterator[Pin]:
     text = decoded(file.content)
     try:
         found = list(tools(text))
@@ -131,13 +131,13 @@ def _somewhere(text: str, name: str, tool: Tool) -> Value:
     return Value(written, 0, 0, line_of(text, max(text.find(name), 0)))
 
 
-def _of_aqua(file: SourceFile, world: World) -> Iterator[Pin]:
+def _of_aqua(file: SourceFile, world: PinContext) -> Iterator[Pin]:
     for each in readable(file.content):
         for index in range(each.count("packages")):
             yield from _of_package(file, each, ("packages", index), world)
 
 
-def _of_package(file: SourceFile, root: Object, path: tuple[Step, ...], world: World) -> Iterator[Pin]:
+def _of_package(file: SourceFile, root: Object, path: tuple[Step, ...], world: PinContext) -> Iterator[Pin]:
     value = root.at(*path, "name")
     name, at, version = ("", "", "") if value is None else value.text.partition("@")
     if value is None or name != _AQUA_NAME:
@@ -150,43 +150,43 @@ def _of_package(file: SourceFile, root: Object, path: tuple[Step, ...], world: W
         value = value._replace(text="") if found is None else found
     told = _exactly(value)
     sums = _beside(file.path, "aqua-checksums.json", world)
-    if _AQUA_NAME.encode() in sums and told.standing is Standing.EXACT:
+    if _AQUA_NAME.encode() in sums and told.standing is PinState.EXACT:
         told = told._replace(remarks=("aqua-checksums.json beside it: run aqua update-checksum afterwards",))
     yield cli_pin(NAME, file, value, f"package {_AQUA_NAME}", told)
 
 
-def _is_tool(name: str, version: str, world: World) -> bool:
+def _is_tool(name: str, version: str, world: PinContext) -> bool:
     """Other tools are called ``flux``, too: a release of Flux has to follow."""
     return is_flux(name) or (may_be_flux(name) and tag_of(version) in world.regenerator.stable_tags())
 
 
-def _told(value: Value, world: World) -> Told:
+def _told(value: Value, world: PinContext) -> CliVersion:
     text = value.text
     prefix = _PREFIX.fullmatch(text)
     if is_variable(text):
         return unknown("a template stands for it", "change it by hand where the template gets its value")
     if prefix is not None:
         version = ranges.newest(prefix[2], world.regenerator.stable_tags())
-        return Told(Standing.RANGE, version) if version else unknown(_NO_RELEASE, _NAME_ONE)
+        return CliVersion(PinState.RANGE, version) if version else unknown(_NO_RELEASE, _NAME_ONE)
     if text == "system" or text.startswith("path:"):
-        return Told(Standing.FLOATING, reason=f"{text}: the CLI that the machine has")
+        return CliVersion(PinState.FLOATING, reason=f"{text}: the CLI that the machine has")
     if text.startswith("branch:"):
-        return Told(Standing.FLOATING, reason=f"it is built from the {text.replace(':', ' ')}")
+        return CliVersion(PinState.FLOATING, reason=f"it is built from the {text.replace(':', ' ')}")
     if text.startswith(("ref:", "tag:", "rev:", "sub-")):
         return unknown("it is built from a Git reference" if text[:4] != "sub-" else _NO_RELEASE, _NAME_ONE)
     return _exactly(value)
 
 
-def _exactly(value: Value) -> Told:
+def _exactly(value: Value) -> CliVersion:
     if value.reason:
         return unknown(value.reason)
     if value.text == "latest":
-        return Told(Standing.FLOATING, reason="latest: the newest CLI is installed")
+        return CliVersion(PinState.FLOATING, reason="latest: the newest CLI is installed")
     version = tag_of(value.text)
-    return Told(Standing.EXACT, version) if version else unknown(_NO_RELEASE, _NAME_ONE)
+    return CliVersion(PinState.EXACT, version) if version else unknown(_NO_RELEASE, _NAME_ONE)
 
 
-def _with_neighbours(path: str, told: Told, others: tuple[str, ...], world: World) -> Told:
+def _with_neighbours(path: str, told: CliVersion, others: tuple[str, ...], world: PinContext) -> CliVersion:
     """What the lock file beside it, and further versions behind it, make of a version."""
     stem = base_name(path).removesuffix(".toml")
     for lock in {"mise.lock": None, f"{stem}.lock": None}:
@@ -194,12 +194,12 @@ def _with_neighbours(path: str, told: Told, others: tuple[str, ...], world: Worl
         if version is not None:
             reason = f"{lock} beside it names the release too, with its checksums"
             return unknown(reason, "change it with mise use, which writes both files", version)
-    if others and told.standing in (Standing.EXACT, Standing.RANGE):
+    if others and told.standing in (PinState.EXACT, PinState.RANGE):
         return told._replace(remarks=(f"behind it stay {', '.join(others)}",))
     return told
 
 
-def _beside(path: str, name: str, world: World) -> bytes:
+def _beside(path: str, name: str, world: PinContext) -> bytes:
     """A file of the same folder; empty where there is none."""
     try:
         return world.tree.read(f"{path.removesuffix(base_name(path))}{name}")

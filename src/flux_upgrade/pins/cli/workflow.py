@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.cli.cli_versions import (
     BY_HAND,
-    Told,
+    CliVersion,
     base_name,
     cli_pin,
     of_script,
@@ -23,9 +23,9 @@ from flux_upgrade.pins.cli.cli_versions import (
     tag_of,
     unknown,
 )
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.yaml_places import Broken, Object, Step, Value, is_variable, objects
-from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, Standing
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 
 NAME = "workflow"
 
@@ -53,7 +53,7 @@ class _Place(NamedTuple):
     where: str
 
 
-def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
     """See ``PinKind``."""
     del world
     for file in files:
@@ -61,7 +61,7 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
             yield from _found(file)
 
 
-def change(pin: Pin, target: str, world: World) -> PinChange:
+def change(pin: Pin, target: str, world: PinContext) -> PinChange:
     """See ``PinKind``."""
     del world
     value = place_of(pin)
@@ -138,7 +138,7 @@ def _without_version(file: SourceFile, place: _Place, ref: str, inputs: dict[str
     if source is not None and source.text:
         where = f"{place.where}, with.version-file"
         if base_name(source.text) in _PINNED_FILES:
-            told = Told(Standing.FLOATING, reason=f"it takes the version that {source.text} names")
+            told = CliVersion(PinState.FLOATING, reason=f"it takes the version that {source.text} names")
         else:
             told = unknown(
                 f"the version stands in {source.text}",
@@ -146,8 +146,8 @@ def _without_version(file: SourceFile, place: _Place, ref: str, inputs: dict[str
             )
         return cli_pin(NAME, file, source, where, told)
     follows = f"; {ref} is the version of the action alone" if tag_of(ref) else ""
-    told = Told(
-        Standing.FLOATING,
+    told = CliVersion(
+        PinState.FLOATING,
         reason=f"no version is given, so the newest CLI is installed{follows}",
         hint="give with.version to keep the CLI within one minor of its clusters",
     )
@@ -162,19 +162,19 @@ def _empty(place: _Place, *path: Step) -> Value:
     return Value("", 0, 0, line) if value is None else value._replace(text="")
 
 
-def _told(place: _Place, value: Value) -> Told:
+def _told(place: _Place, value: Value) -> CliVersion:
     if value.reason:
         return unknown(value.reason)
     if is_variable(value.text):
         return unknown("an expression stands for it", _source(place, value.text))
     if value.text == "latest":
-        return Told(Standing.FLOATING, reason="latest: the newest CLI is installed")
+        return CliVersion(PinState.FLOATING, reason="latest: the newest CLI is installed")
     version = tag_of(value.text)
     if not version:
         return unknown(
             "the action takes whole releases only, like 2.9.4", "write the release in full, in quotes"
         )
-    return Told(Standing.EXACT, version)
+    return CliVersion(PinState.EXACT, version)
 
 
 def _source(place: _Place, text: str) -> str:

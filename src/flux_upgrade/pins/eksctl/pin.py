@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.versions import Version
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
 from flux_upgrade.pins.formats.passages import stated
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing, read
 from flux_upgrade.pins.formats.yaml_places import Broken, Object, Value, objects, readable
-from flux_upgrade.pins.pin import Pin, PinChange, Role, SourceFile, Standing
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
 
 NAME = "eksctl"
 
@@ -28,7 +28,7 @@ _ONCE = (
 )
 
 
-def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
     """See PinKind."""
     patch_files = world.kustomizations.patch_files
     for file in files:
@@ -46,7 +46,7 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
         yield from _operations(file, file.content, 0)
 
 
-def change(pin: Pin, target: str, world: World) -> PinChange:
+def change(pin: Pin, target: str, world: PinContext) -> PinChange:
     """See PinKind."""
     del world
     if not isinstance(pin.details, Value):
@@ -111,7 +111,7 @@ def _pin(file: SourceFile, each: Object) -> Pin:
         each.line_at(*_FLUX, "flags"),
         f"ClusterConfig {each.text_at('metadata', 'name')}, {'.'.join(_VERSION)}",
         "",
-        Standing.FLOATING,
+        PinState.FLOATING,
         remarks=(_ONCE,),
         folder=folder_of(each.at(*_FLUX, "flags", "path")),
         owner=_owner(each),
@@ -131,7 +131,7 @@ def _pin(file: SourceFile, each: Object) -> Pin:
         version=said.version,
         reason=said.reason,
         hint=said.hint,
-        details=value if said.standing is Standing.EXACT else None,
+        details=value if said.standing is PinState.EXACT else None,
     )
 
 
@@ -148,7 +148,7 @@ def _unknown(file: SourceFile, each: Object, path: tuple[str, ...], reason: str,
         each.line_at(*path),
         f"ClusterConfig {each.text_at('metadata', 'name')}, {'.'.join(path)}",
         each.text_at(*path),
-        Standing.UNKNOWN,
+        PinState.UNKNOWN,
         reason=reason,
         hint=hint,
         owner=_owner(each),
@@ -170,7 +170,7 @@ def _template(file: SourceFile, broken: Broken) -> Iterator[Pin]:
             broken.line + line - 1,
             f"ClusterConfig, {'.'.join(_VERSION)}",
             written,
-            Standing.UNKNOWN,
+            PinState.UNKNOWN,
             reason=f"the file is no YAML as it stands, a template perhaps: {broken.message}",
             hint="change the version by hand, or where the template gets it from",
         )
@@ -198,7 +198,7 @@ def _patched(file: SourceFile, line: int, written: str) -> Pin:
         line,
         f"patch of a ClusterConfig, {'.'.join(_VERSION)}",
         written,
-        Standing.UNKNOWN,
+        PinState.UNKNOWN,
         reason="it is a patch of another pin",
         hint="change both by hand, or drop the patch",
     )

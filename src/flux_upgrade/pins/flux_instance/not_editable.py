@@ -10,7 +10,7 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
 from flux_upgrade.pins.formats.yaml_places import Broken, Object, Step, is_variable, readable
 from flux_upgrade.pins.objects.flux_distribution import INLINE, INSTANCE, is_instance
-from flux_upgrade.pins.pin import Pin, SourceFile, Standing
+from flux_upgrade.pins.pin import Pin, PinState, SourceFile
 
 _FIELDS = ("version", "artifact")
 _PLACES = tuple((*above, "distribution", field) for above in (INSTANCE, INLINE) for field in _FIELDS)
@@ -134,7 +134,7 @@ def _pin(file: SourceFile, kind: str, spot: _Spot, doubt: _Doubt) -> Pin:
         spot.line,
         spot.where,
         spot.written,
-        Standing.UNKNOWN,
+        PinState.UNKNOWN,
         reason=doubt.reason,
         hint=doubt.hint,
     )

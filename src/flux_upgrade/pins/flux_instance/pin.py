@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_instance import not_editable as unknown
 from flux_upgrade.pins.flux_instance.version_range import choice_of, moved_along
 from flux_upgrade.pins.formats import ranges
@@ -27,7 +27,7 @@ from flux_upgrade.pins.objects.flux_distribution import (
     of_instance,
     of_release,
 )
-from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, Standing
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 
 NAME = "flux-instance"
 
@@ -38,7 +38,7 @@ _PUBLIC = ("ghcr.io/fluxcd", "docker.io/fluxcd")
 """Registries in which Flux itself publishes its images."""
 
 
-def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
     """See PinKind."""
     kustomizations = world.kustomizations
     repositories = chart_repositories(files)
@@ -54,7 +54,7 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
                     yield pin
 
 
-def change(pin: Pin, target: str, world: World) -> PinChange:
+def change(pin: Pin, target: str, world: PinContext) -> PinChange:
     """See PinKind."""
     found = pin.details
     place = f"{pin.path}:{pin.line}"
@@ -64,7 +64,7 @@ def change(pin: Pin, target: str, world: World) -> PinChange:
     choice.require(target, place)
     value = found.version.value
     said = (choice.doubt,) if choice.doubt else ()
-    if pin.standing is Standing.EXACT:
+    if pin.standing is PinState.EXACT:
         new = _RELEASE.sub(target.removeprefix("v"), value.text)
         if choice.is_single:
             said = (*said, f"{_capital(choice.origin)} decides what is installed.")
@@ -83,7 +83,7 @@ def _pins(
     each: Object | Broken,
     kustomizations: Kustomizations,
     repositories: Sequence[Object],
-    world: World,
+    world: PinContext,
 ) -> Iterator[Pin]:
     if isinstance(each, Broken):
         yield from unknown.of_broken(file, each, NAME)
@@ -99,7 +99,7 @@ def _pins(
         yield from unknown.of_resource_set(file, each, NAME)
 
 
-def _pin(found: Distribution, world: World) -> Pin:
+def _pin(found: Distribution, world: PinContext) -> Pin:
     if found.version is None:
         return _without_version(found, world)
     pin = _bare(found, found.version)
@@ -108,11 +108,11 @@ def _pin(found: Distribution, world: World) -> Pin:
         return pin._replace(reason=reason, hint=hint)
     text = found.version.value.text
     if ranges.is_exact(text):
-        return pin._replace(standing=Standing.EXACT, version=f"v{text.lstrip('=v').partition('+')[0]}")
+        return pin._replace(standing=PinState.EXACT, version=f"v{text.lstrip('=v').partition('+')[0]}")
     return _range(pin, found, text, world)
 
 
-def _range(pin: Pin, found: Distribution, text: str, world: World) -> Pin:
+def _range(pin: Pin, found: Distribution, text: str, world: PinContext) -> Pin:
     try:
         choice = choice_of(found, world)
     except (UnsupportedPin, ReleaseNotFound, SourceUnavailable, UntrustedArchive) as error:
@@ -131,7 +131,7 @@ def _range(pin: Pin, found: Distribution, text: str, world: World) -> Pin:
     said = choice.said(text)
     hint = _RAISE if choice.is_behind(text) else ""
     return pin._replace(
-        standing=Standing.RANGE,
+        standing=PinState.RANGE,
         version=version,
         reason=said,
         hint=hint,
@@ -139,7 +139,7 @@ def _range(pin: Pin, found: Distribution, text: str, world: World) -> Pin:
     )
 
 
-def _without_version(found: Distribution, world: World) -> Pin:
+def _without_version(found: Distribution, world: PinContext) -> Pin:
     pin = _bare(found, None)
     if not found.of_chart:
         return pin._replace(reason="it states no version: another file completes it", hint=_WHOLE)
@@ -147,10 +147,10 @@ def _without_version(found: Distribution, world: World) -> Pin:
         reason = f"its version may be stated in {found.unread}, which is not here"
         return pin._replace(reason=reason, hint="state the version in spec.values")
     default = _range(pin, found, CHART_RANGE, world)
-    if default.standing is Standing.UNKNOWN:
+    if default.standing is PinState.UNKNOWN:
         return default
     reason = f"no version is stated, the default of the chart is {CHART_RANGE}, and {default.reason}"
-    return default._replace(standing=Standing.FLOATING, reason=reason)
+    return default._replace(standing=PinState.FLOATING, reason=reason)
 
 
 def _bare(found: Distribution, stated: Stated | None) -> Pin:
@@ -165,7 +165,7 @@ def _bare(found: Distribution, stated: Stated | None) -> Pin:
         stated.value.line if stated else found.line,
         f"{own}, {stated.field if stated else f'{found.field}.version'}",
         stated.value.text if stated else "",
-        Standing.UNKNOWN,
+        PinState.UNKNOWN,
         remarks=remarks if found.is_disabled else (),
         folder=found.folder,
         details=found,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from flux_upgrade.model.errors import ReleaseNotFound, UnsupportedPin
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.ranges import is_nothing
 from flux_upgrade.pins.formats.yaml_places import is_variable
@@ -84,7 +84,7 @@ class Choice(NamedTuple):
             )
 
 
-def choice_of(found: Distribution, world: World) -> Choice:
+def choice_of(found: Distribution, world: PinContext) -> Choice:
     """Asks the registry only about an artifact that stays as it is.
 
     Raises UnsupportedPin where the artifact cannot be told, ReleaseNotFound where there is
@@ -110,7 +110,7 @@ def choice_of(found: Distribution, world: World) -> Choice:
     return Choice(releases, origin, is_frozen=True, latest=latest, remarks=remarks)
 
 
-def moved_along(choice: Choice, found: Distribution, target: str, world: World) -> Choice:
+def moved_along(choice: Choice, found: Distribution, target: str, world: PinContext) -> Choice:
     """What there is once the pin of the artifact has moved to a release with ``target``, as was asked for.
 
     The choice as it is where that pin stays: it holds the target already, is not the operator's
@@ -132,7 +132,7 @@ def moved_along(choice: Choice, found: Distribution, target: str, world: World) 
     return choice._replace(releases=releases_in(moved, world.artifacts), origin=origin, remarks=())
 
 
-def _single(artifact: Artifact, origin: str, latest: tuple[str, ...], world: World) -> Choice:
+def _single(artifact: Artifact, origin: str, latest: tuple[str, ...], world: PinContext) -> Choice:
     release = release_of(artifact, world.artifacts)
     if not release:
         raise ReleaseNotFound(

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.oci.reference import is_immutable
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_manifests import registry_contents as contents
 from flux_upgrade.pins.flux_manifests.registry_contents import judged, lets_through
 from flux_upgrade.pins.formats import passages, ranges
@@ -24,7 +24,7 @@ from flux_upgrade.pins.objects.flux_manifests_reference import (
     of_instance,
     of_repository,
 )
-from flux_upgrade.pins.pin import Pin, PinChange, Role, SourceFile, Standing
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
 
 NAME = "flux-manifests"
 
@@ -36,7 +36,7 @@ _FIELDS = ("digest", "semver", "tag")
 _BY_HAND = "change it by hand, and what is made of it"
 
 
-def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
     """Every reference to the artifact, and every patch of one."""
     own = [file for file in files if b"flux-manifests" in file.content]
     patch_files = world.kustomizations.patch_files
@@ -60,7 +60,7 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
         )
 
 
-def change(pin: Pin, target: str, world: World) -> PinChange:
+def change(pin: Pin, target: str, world: PinContext) -> PinChange:
     """See ``PinKind``. The digest of the new tag is asked from the registry."""
     found, place = pin.details, f"{pin.path}:{pin.line}"
     if not isinstance(found, Reference) or not found.deciding:
@@ -75,7 +75,7 @@ def change(pin: Pin, target: str, world: World) -> PinChange:
     return made._replace(remarks=(*made.remarks, *notes, *not_served(found, target)))
 
 
-def _parts_changed(found: Reference, place: str, target: str, world: World) -> PinChange:
+def _parts_changed(found: Reference, place: str, target: str, world: PinContext) -> PinChange:
     """The tag and the digest, or whichever there is."""
     contents.require_own_digest(found, place, world)
     tag = _spelled(found.tag.text, target) if found.tag else target
@@ -87,7 +87,7 @@ def _parts_changed(found: Reference, place: str, target: str, world: World) -> P
     return PinChange(tuple(made), "@".join(filter(None, written)))
 
 
-def _range_changed(pin: Pin, found: Reference, target: str, world: World) -> PinChange:
+def _range_changed(pin: Pin, found: Reference, target: str, world: PinContext) -> PinChange:
     value, place = found.semver, f"{pin.path}:{pin.line}"
     if value is None or not lets_through(found.filter, target):
         raise UnsupportedPin(
@@ -97,7 +97,7 @@ def _range_changed(pin: Pin, found: Reference, target: str, world: World) -> Pin
     if ranges.allows(value.text, target):
         by_itself = f"The range {value.text} admits {target}, and Flux takes it by itself."
         return PinChange((), value.text, (by_itself,))
-    if pin.standing is Standing.EXACT:
+    if pin.standing is PinState.EXACT:
         new = value.text[: -len(pin.version[1:])] + target[1:]
     else:
         new = ranges.require_raised(value.text, target, place)
@@ -109,7 +109,7 @@ def _spelled(old: str, target: str) -> str:
     return target if old.startswith("v") else target[1:]
 
 
-def _in_object(file: SourceFile, each: Object, world: World) -> Iterator[Pin]:
+def _in_object(file: SourceFile, each: Object, world: PinContext) -> Iterator[Pin]:
     found = of_repository(each) or of_instance(each)
     if found is not None:
         pin = _pin(file, found)
@@ -167,4 +167,4 @@ def _in_template(file: SourceFile, broken: Broken) -> Iterator[Pin]:
 
 def _unknown(file: SourceFile, spot: tuple[int, str, str], reason: str, hint: str) -> Pin:
     """``spot``: line, where, written."""
-    return Pin(file.path, NAME, file.content, *spot, Standing.UNKNOWN, reason=reason, hint=hint)
+    return Pin(file.path, NAME, file.content, *spot, PinState.UNKNOWN, reason=reason, hint=hint)

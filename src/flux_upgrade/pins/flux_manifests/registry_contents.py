@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
 from flux_upgrade.model.oci.manifest import REVISION
 from flux_upgrade.model.versions import is_tag, precedence
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.yaml_places import Value, as_number, is_variable
 from flux_upgrade.pins.objects.flux_manifests_reference import Reference
-from flux_upgrade.pins.pin import Pin, Standing
+from flux_upgrade.pins.pin import Pin, PinState
 
 TROUBLE = (SourceUnavailable, UntrustedArchive)
 """``v2.9.4@sha1:…``; before Flux v0.40 ``v0.39.0/…`` (Flux RFC-0005)."""
@@ -23,7 +23,7 @@ _KNOWN = "v2.9.4"
 """The last release of which that is known."""
 
 
-def release_of(repository: str, reference: str, world: World) -> str | None:
+def release_of(repository: str, reference: str, world: PinContext) -> str | None:
     """The release that an artifact says it is; empty where it says none. None: there is no such artifact.
 
     Raises SourceUnavailable, UntrustedArchive.
@@ -35,7 +35,7 @@ def release_of(repository: str, reference: str, world: World) -> str | None:
     return tag if is_tag(tag) else ""
 
 
-def new_digest(repository: str, tag: str, target: str, world: World) -> str:
+def new_digest(repository: str, tag: str, target: str, world: PinContext) -> str:
     """The digest of ``tag``, which has to be the release ``target``.
 
     Raises ReleaseNotFound where there is no such tag (yet), UntrustedArchive where it is
@@ -56,7 +56,7 @@ def new_digest(repository: str, tag: str, target: str, world: World) -> str:
     return digest
 
 
-def require_own_digest(found: Reference, place: str, world: World) -> None:
+def require_own_digest(found: Reference, place: str, world: PinContext) -> None:
     """Raise UnsupportedPin where the tag and the digest do not belong together; as ``new_digest``."""
     if found.tag is None or found.digest is None:
         return
@@ -74,7 +74,7 @@ def require_own_digest(found: Reference, place: str, world: World) -> None:
     )
 
 
-def differences(old: str, new: str, world: World) -> Iterator[str]:
+def differences(old: str, new: str, world: PinContext) -> Iterator[str]:
     """What the artifact gains or loses as a whole between two releases, a sentence each."""
     before, after = (_components(tag, world) for tag in (old, new))
     if before is None or after is None:
@@ -102,7 +102,7 @@ def _gain(names: str, old: str, since: str) -> str:
     )
 
 
-def _components(tag: str, world: World) -> frozenset[str] | None:
+def _components(tag: str, world: PinContext) -> frozenset[str] | None:
     """Of the manifest that Flux published for a release; None where it is not to be had."""
     try:
         text = world.regenerator.published(tag) or ""
@@ -123,7 +123,7 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _LONGEST_FILTER = 100  # characters
 
 
-def judged(pin: Pin, found: Reference, world: World) -> Pin:
+def judged(pin: Pin, found: Reference, world: PinContext) -> Pin:
     """The pin with its standing, its version, and why."""
     if found.problem:
         return _untold(pin, found.problem, found.remedy)
@@ -156,11 +156,11 @@ def _by_tag(pin: Pin, found: Reference) -> Pin:
     if text in ("", _LATEST):
         reason = "it follows the tag latest" if text else "it names no tag, and so follows the tag latest"
         hint = "write the tag of a release, to have upgrades by pull request"
-        return pin._replace(standing=Standing.FLOATING, reason=reason, hint=hint)
+        return pin._replace(standing=PinState.FLOATING, reason=reason, hint=hint)
     return _located(pin, found, _release(text), f"the tag {text} is no release of Flux")
 
 
-def _by_digest(pin: Pin, found: Reference, digest: Value, world: World) -> Pin:
+def _by_digest(pin: Pin, found: Reference, digest: Value, world: PinContext) -> Pin:
     if _DIGEST.fullmatch(digest.text) is None:
         return _untold(pin, f"{digest.text} is no digest", "write it as sha256: and 64 hexadecimal digits")
     if found.semver is not None:
@@ -171,7 +171,7 @@ def _by_digest(pin: Pin, found: Reference, digest: Value, world: World) -> Pin:
     return _asked(pin, found, digest.text, world)
 
 
-def _asked(pin: Pin, found: Reference, digest: str, world: World) -> Pin:
+def _asked(pin: Pin, found: Reference, digest: str, world: PinContext) -> Pin:
     """Of a digest that is said to be no release: the artifact's own word."""
     try:
         told = release_of(found.repository, digest, world)
@@ -185,10 +185,10 @@ def _asked(pin: Pin, found: Reference, digest: str, world: World) -> Pin:
     if found.tag is not None:
         why = f"the tag {found.tag.text} beside the digest is no release of Flux"
         return _untold(pin, why, f"write {told} there, of which the digest is")._replace(version=told)
-    return pin._replace(standing=Standing.EXACT, version=told)
+    return pin._replace(standing=PinState.EXACT, version=told)
 
 
-def _by_range(pin: Pin, found: Reference, value: Value, world: World) -> Pin:
+def _by_range(pin: Pin, found: Reference, value: Value, world: PinContext) -> Pin:
     if found.tag is not None:
         pin = pin._replace(remarks=(*pin.remarks, "spec.ref.tag has no effect beside spec.ref.semver"))
     if ranges.is_exact(value.text):
@@ -208,9 +208,9 @@ def _by_range(pin: Pin, found: Reference, value: Value, world: World) -> Pin:
     admits = f"{value.text} {'and spec.ref.semverFilter admit' if found.filter else 'admits'}"
     by_itself = f"Flux takes each new release that {admits} by itself, without a pull request"
     pin = _located(pin, found, version, "")
-    if pin.standing is Standing.UNKNOWN:
+    if pin.standing is PinState.UNKNOWN:
         return pin
-    return pin._replace(standing=Standing.RANGE, remarks=(*pin.remarks, by_itself))
+    return pin._replace(standing=PinState.RANGE, remarks=(*pin.remarks, by_itself))
 
 
 def _located(pin: Pin, found: Reference, version: str, otherwise: str) -> Pin:
@@ -222,7 +222,7 @@ def _located(pin: Pin, found: Reference, version: str, otherwise: str) -> Pin:
         return _untold(pin, why, "write the registry out, or change the version by hand")._replace(
             version=version
         )
-    return pin._replace(standing=Standing.EXACT, version=version)
+    return pin._replace(standing=PinState.EXACT, version=version)
 
 
 def _release(text: str) -> str:
@@ -233,4 +233,4 @@ def _release(text: str) -> str:
 
 
 def _untold(pin: Pin, reason: str, hint: str) -> Pin:
-    return pin._replace(standing=Standing.UNKNOWN, reason=reason, hint=hint)
+    return pin._replace(standing=PinState.UNKNOWN, reason=reason, hint=hint)

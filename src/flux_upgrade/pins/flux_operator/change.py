@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
 from flux_upgrade.model.oci.reference import with_host
 from flux_upgrade.model.versions import precedence
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_operator.places import Place
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.yaml_places import is_variable
 from flux_upgrade.pins.objects.operator_releases import Artifact, highest, lowest_with, releases, releases_in
-from flux_upgrade.pins.pin import Pin, PinChange, Standing
+from flux_upgrade.pins.pin import Pin, PinChange, PinState
 
 NEWEST = ("", "latest", "main")
 """What stands where nothing is pinned."""
@@ -37,7 +37,7 @@ def written(place: Place) -> str:
     return _joined(place.version.text, place) if place.version and place.digest else place.written
 
 
-def judged(pin: Pin, place: Place, world: World) -> Pin:
+def judged(pin: Pin, place: Place, world: PinContext) -> Pin:
     """The pin with what it comes to; asks the registry what its release knows."""
     reason, hint = _unclear(place)
     if reason:
@@ -51,12 +51,12 @@ def judged(pin: Pin, place: Place, world: World) -> Pin:
         return pin._replace(reason=reason, hint=_MISSING if is_missing else error.hint)
     pin = pin._replace(version=highest(known))
     if _exact(place) is not None:
-        return pin._replace(standing=Standing.EXACT)
+        return pin._replace(standing=PinState.EXACT)
     reason = f"the flux-operator is the highest release in the range, {own} today"
-    return pin._replace(standing=Standing.RANGE, reason=reason)
+    return pin._replace(standing=PinState.RANGE, reason=reason)
 
 
-def made(pin: Pin, place: Place, target: str, world: World) -> PinChange:
+def made(pin: Pin, place: Place, target: str, world: PinContext) -> PinChange:
     """What takes it to the lowest release that knows ``target``. Raises as ``PinKind.change``."""
     at, version = f"{pin.path}:{pin.line}", place.version
     if version is None:
@@ -103,7 +103,7 @@ def _is_range(text: str) -> bool:
     return not ranges.is_exact(text) and ranges.parsed(text) is not None
 
 
-def _own(place: Place, world: World) -> str:
+def _own(place: Place, world: PinContext) -> str:
     """Its release today, a tag. Raises ReleaseNotFound where a range admits none."""
     exact = _exact(place)
     if exact is not None:
@@ -115,7 +115,7 @@ def _own(place: Place, world: World) -> str:
     return found
 
 
-def _known(place: Place, own: str, world: World) -> tuple[str, ...]:
+def _known(place: Place, own: str, world: PinContext) -> tuple[str, ...]:
     """The releases of Flux that the release holds; by digest, where the artifact itself is pinned by one."""
     digest = place.digest.text if place.digest and place.manifests == place.repository else ""
     return releases_in(Artifact(place.manifests, own, digest), world.artifacts)
@@ -129,7 +129,7 @@ def _spelled(place: Place, text: str, new: str, at: str) -> str:
     return ranges.require_raised(text, new, at)
 
 
-def _require_own_digest(place: Place, at: str, world: World) -> None:
+def _require_own_digest(place: Place, at: str, world: PinContext) -> None:
     if place.digest is None or place.version is None:
         return
     tag = place.version.text
@@ -142,7 +142,7 @@ def _require_own_digest(place: Place, at: str, world: World) -> None:
         )
 
 
-def _new_digest(place: Place, text: str, world: World) -> str:
+def _new_digest(place: Place, text: str, world: PinContext) -> str:
     """Of what is pinned, at its new release; empty where nobody has to know it."""
     is_public = place.repository.startswith(_PUBLIC)
     if place.digest is None and (not is_public or (place.is_range and _exact(place) is None)):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.ports import Tree
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_operator import change as moves
 from flux_upgrade.pins.flux_operator.places import OPERATOR, Place, artifact, image, images, override, places
 from flux_upgrade.pins.formats import ranges
@@ -28,7 +28,7 @@ from flux_upgrade.pins.objects.flux_distribution import (
     of_release,
 )
 from flux_upgrade.pins.objects.operator_releases import last
-from flux_upgrade.pins.pin import Pin, PinChange, Role, SourceFile, Standing
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
 
 _OF_CHARTS = ("HelmRelease", "HelmChart", "OCIRepository")
 
@@ -82,7 +82,7 @@ _PATCH = "it is a patch of another pin, so that what stands there is not what is
 _PATCH_HINT = "change it by hand, or state the release in the object itself"
 
 
-def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
     """See PinKind. Only where they are to move is the registry asked what a release knows."""
     kustomizations = world.kustomizations
     found = list(_found(files, kustomizations, is_asked=world.moves_operator))
@@ -94,7 +94,7 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
         if file.path in kustomizations.patch_files:
             yield pin._replace(reason=_PATCH, hint=_PATCH_HINT)
         elif moves.is_floating(place):
-            yield pin._replace(standing=Standing.FLOATING, reason=_FLOATS)
+            yield pin._replace(standing=PinState.FLOATING, reason=_FLOATS)
         else:
             yield moves.judged(pin, place, world)
     taken = {(file.path, place.line) for file, place in found}
@@ -103,7 +103,7 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
             yield _patched(patch)
 
 
-def change(pin: Pin, target: str, world: World) -> PinChange:
+def change(pin: Pin, target: str, world: PinContext) -> PinChange:
     """See PinKind. ``target``: what it has to know, which may be below what it knows at the most."""
     place = pin.details
     if pin.role is not Role.OPERATOR or not isinstance(place, Place):
@@ -150,19 +150,19 @@ def _named(file: SourceFile, place: Place) -> Pin:
     )
 
 
-def _standing(place: Place) -> tuple[Standing, str]:
+def _standing(place: Place) -> tuple[PinState, str]:
     text = place.written
     if place.value is not None and place.value.reason:
-        return Standing.UNKNOWN, place.value.reason
+        return PinState.UNKNOWN, place.value.reason
     if is_variable(text):
-        return Standing.UNKNOWN, "a variable stands for it"
+        return PinState.UNKNOWN, "a variable stands for it"
     if text in moves.NEWEST:
-        return Standing.FLOATING, ""
+        return PinState.FLOATING, ""
     if "sha256:" in text or ranges.is_exact(text):
-        return Standing.EXACT, ""
+        return PinState.EXACT, ""
     if ranges.parsed(text) is not None:
-        return Standing.RANGE, ""
-    return Standing.UNKNOWN, "it is neither a version nor a range"
+        return PinState.RANGE, ""
+    return PinState.UNKNOWN, "it is neither a version nor a range"
 
 
 def _bare(file: SourceFile, place: Place) -> Pin:
@@ -174,7 +174,7 @@ def _bare(file: SourceFile, place: Place) -> Pin:
         place.line,
         place.where,
         moves.written(place),
-        Standing.UNKNOWN,
+        PinState.UNKNOWN,
         Role.OPERATOR,
         folder=place.folder,
         details=place,
@@ -189,7 +189,7 @@ def _patched(patch: Patched) -> Pin:
         patch.line,
         patch.where,
         patch.written,
-        Standing.UNKNOWN,
+        PinState.UNKNOWN,
         Role.OPERATOR,
         reason=_PATCH,
         hint=_PATCH_HINT,

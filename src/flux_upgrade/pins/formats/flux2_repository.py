@@ -13,7 +13,7 @@ from flux_upgrade.model.text_edit import Replacement
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.yaml_places import Value, is_variable
-from flux_upgrade.pins.pin import Pin, PinChange, Role, Standing
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role
 
 GITHUB = ("github.com", "www.github.com", "ssh.github.com")
 REPOSITORY = "fluxcd/flux2"
@@ -83,7 +83,7 @@ class Reference(NamedTuple):
 class Meaning(NamedTuple):
     """What a reference comes to."""
 
-    standing: Standing
+    standing: PinState
     version: str = ""
     reason: str = ""
     hint: str = ""
@@ -92,7 +92,7 @@ class Meaning(NamedTuple):
 
 
 COPY = Meaning(
-    Standing.UNKNOWN,
+    PinState.UNKNOWN,
     reason="what a copy of Flux's repository holds cannot be told",
     hint="raise it by hand when the copy has the release, or take Flux from github.com/fluxcd/flux2",
 )
@@ -128,27 +128,27 @@ def is_installation(path: str) -> bool:
 def judge(ref: str | None) -> Meaning:
     """What a git reference in Flux's repository says of the release."""
     if not ref:
-        return Meaning(Standing.FLOATING, reason="it names no release and follows the default branch")
+        return Meaning(PinState.FLOATING, reason="it names no release and follows the default branch")
     if is_variable(ref):
         return Meaning(
-            Standing.UNKNOWN,
+            PinState.UNKNOWN,
             reason="a variable stands for the release",
             hint="change it where the variable is set",
         )
     match = _TAG.fullmatch(ref)
     version = Version.parse(match[1]) if match else None
     if match is not None and version is not None and str(version) == match[1]:
-        return Meaning(Standing.EXACT, match[1], start=match.start(1))
+        return Meaning(PinState.EXACT, match[1], start=match.start(1))
     if _BRANCH.fullmatch(ref):
-        return Meaning(Standing.FLOATING, reason=f"it follows the branch {ref.removeprefix('refs/heads/')}")
+        return Meaning(PinState.FLOATING, reason=f"it follows the branch {ref.removeprefix('refs/heads/')}")
     if _COMMIT.fullmatch(ref):
         return Meaning(
-            Standing.UNKNOWN,
+            PinState.UNKNOWN,
             reason="which release a commit belongs to cannot be told from here",
             hint="name the release's tag instead of the commit",
         )
     hint = "name a release's tag, which begins with v"
-    return Meaning(Standing.UNKNOWN, reason=f"{ref} is neither a release of Flux nor a branch", hint=hint)
+    return Meaning(PinState.UNKNOWN, reason=f"{ref} is neither a release of Flux nor a branch", hint=hint)
 
 
 def pin_of(pin: Pin, meaning: Meaning, value: Value | None = None, start: int = 0) -> Pin:
@@ -158,8 +158,8 @@ def pin_of(pin: Pin, meaning: Meaning, value: Value | None = None, start: int = 
     """
     if value is not None and value.reason:
         hint = "write it out where it stands, then it can be changed"
-        meaning = Meaning(Standing.UNKNOWN, meaning.version, value.reason, hint)
-    is_changed = meaning.standing is Standing.EXACT and pin.role is not Role.NAMED and value is not None
+        meaning = Meaning(PinState.UNKNOWN, meaning.version, value.reason, hint)
+    is_changed = meaning.standing is PinState.EXACT and pin.role is not Role.NAMED and value is not None
     return pin._replace(
         standing=meaning.standing,
         version=meaning.version,

@@ -10,7 +10,7 @@ from flux_upgrade.model.errors import UnsupportedPin, UsageError
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.formats.yaml_places import Value, is_variable
-from flux_upgrade.pins.pin import Standing
+from flux_upgrade.pins.pin import PinState
 from flux_upgrade.policy.semver_range import Constraint
 
 _SERIES = re.compile(r"([~^]?)\s*(v?)(\d+)(?:\.(\d+)(?:\.(\d+|[xX*]))?)?")
@@ -93,7 +93,7 @@ def _gap(text: str, operator: str) -> str:
 class Reading(NamedTuple):
     """What a value says: fields of ``Pin``."""
 
-    standing: Standing
+    standing: PinState
     version: str = ""
     reason: str = ""
     hint: str = ""
@@ -102,19 +102,19 @@ class Reading(NamedTuple):
 def read(value: Value, bare: str) -> Reading:
     """``bare``: what comes of a version without its ``v``, a sentence without a full stop."""
     if value.reason:
-        return Reading(Standing.UNKNOWN, reason=value.reason, hint="write the version out in this place")
+        return Reading(PinState.UNKNOWN, reason=value.reason, hint="write the version out in this place")
     if is_variable(value.text):
         return Reading(
-            Standing.UNKNOWN,
+            PinState.UNKNOWN,
             reason="something else puts the version in here",
             hint="change the version where it comes from",
         )
     if is_tag(value.text):
-        return Reading(Standing.EXACT, version=value.text)
+        return Reading(PinState.EXACT, version=value.text)
     if is_tag(f"v{value.text}"):
-        return Reading(Standing.UNKNOWN, reason=bare, hint=f"write v{value.text}")
+        return Reading(PinState.UNKNOWN, reason=bare, hint=f"write v{value.text}")
     return Reading(
-        Standing.UNKNOWN,
+        PinState.UNKNOWN,
         reason="it is not spelled as a release of Flux is",
         hint="write the tag of a release: v, major, minor and patch",
     )

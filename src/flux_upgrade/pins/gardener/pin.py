@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
 from flux_upgrade.pins.formats.passages import stated
 from flux_upgrade.pins.formats.ranges import is_nothing, read
@@ -24,7 +24,7 @@ from flux_upgrade.pins.gardener.flux_config import (
     refused,
     version_place,
 )
-from flux_upgrade.pins.pin import Pin, PinChange, Role, SourceFile, Standing
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
 
 NAME = "gardener-shoot-flux"
 
@@ -46,7 +46,7 @@ class _Details(NamedTuple):
     apis: tuple[Dropped, ...] = ()
 
 
-def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
     """See PinKind."""
     patch_files = world.kustomizations.patch_files
     for file in files:
@@ -63,7 +63,7 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
         yield from _operations(file, file.content, 0)
 
 
-def change(pin: Pin, target: str, world: World) -> PinChange:
+def change(pin: Pin, target: str, world: PinContext) -> PinChange:
     """See PinKind."""
     del world
     if not isinstance(pin.details, _Details):
@@ -95,7 +95,7 @@ def _shoot(file: SourceFile, each: Object, root: tuple[Step, ...]) -> Iterator[P
         if each.text_at(*extension, "type") != _TYPE:
             continue
         pin = _configured(file, each, extension)
-        if not each.has(*root, "spec", "provider") and pin.standing is not Standing.FLOATING:
+        if not each.has(*root, "spec", "provider") and pin.standing is not PinState.FLOATING:
             pin = _unknown(
                 pin,
                 "there is no spec.provider: it is part of a Shoot, for example a patch of another one",
@@ -193,7 +193,7 @@ def _operations(file: SourceFile, content: bytes, before: int) -> Iterator[Pin]:
             if touches(operation, _OF_SHOOT) or touches(operation, _OF_CONFIG_MAP):
                 line, where = before + operation.line, "/".join(("", *operation.path))
                 yield _patched(
-                    Pin(file.path, NAME, file.content, line, where, operation.text, Standing.UNKNOWN)
+                    Pin(file.path, NAME, file.content, line, where, operation.text, PinState.UNKNOWN)
                 )
 
 
@@ -208,7 +208,7 @@ def _template(file: SourceFile, broken: Broken) -> Iterator[Pin]:
     if found:
         line, written = broken.line + found[0] - 1, found[1]
         where = f"{'FluxConfig' if keys == _VERSION else 'ConfigMap flux-config'}, {'.'.join(keys)}"
-        pin = Pin(file.path, NAME, file.content, line, where, written, Standing.UNKNOWN)
+        pin = Pin(file.path, NAME, file.content, line, where, written, PinState.UNKNOWN)
         reason = f"the file is no YAML as it stands, a template perhaps: {broken.message}"
         yield _unknown(pin, reason, "change the version by hand, or where the template gets it from")
 
@@ -221,7 +221,7 @@ def _pin(file: SourceFile, each: Object, line: tuple[Step, ...], place: tuple[St
     owner = f"{kind} {namespace}/{name}" if namespace and name else f"{kind} {name}" if name else ""
     steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
     where = f"{owner or kind}, {''.join(steps).removeprefix('.')}"
-    return Pin(file.path, NAME, file.content, each.line_at(*line), where, "", Standing.FLOATING, owner=owner)
+    return Pin(file.path, NAME, file.content, each.line_at(*line), where, "", PinState.FLOATING, owner=owner)
 
 
 def _at(pin: Pin, value: Value | None) -> Pin:
@@ -235,9 +235,9 @@ def _read(pin: Pin, value: Value, bare: str, apis: tuple[Dropped, ...]) -> Pin:
         version=said.version,
         reason=said.reason,
         hint=said.hint,
-        details=_Details(value, apis) if said.standing is Standing.EXACT else None,
+        details=_Details(value, apis) if said.standing is PinState.EXACT else None,
     )
 
 
 def _unknown(pin: Pin, reason: str, hint: str) -> Pin:
-    return pin._replace(standing=Standing.UNKNOWN, version="", reason=reason, hint=hint, details=None)
+    return pin._replace(standing=PinState.UNKNOWN, version="", reason=reason, hint=hint, details=None)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
 from flux_upgrade.model.text_edit import Replacement
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.yaml_places import Broken, Value, as_number, is_variable
 from flux_upgrade.pins.helm_chart import files as chart_files
@@ -16,7 +16,7 @@ from flux_upgrade.pins.helm_chart import flux_objects
 from flux_upgrade.pins.helm_chart import index as chart_index
 from flux_upgrade.pins.objects import chart_patches
 from flux_upgrade.pins.objects.chart_place import CHART, Files, Lock, Place
-from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, Standing
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 
 BY_HAND = "change it by hand"
 _NEWEST = ("", "*", "latest")
@@ -25,13 +25,13 @@ _NEWEST = ("", "*", "latest")
 class Seen(NamedTuple):
     """What a place says today."""
 
-    standing: Standing
+    standing: PinState
     version: str = ""
     reason: str = ""
     hint: str = ""
 
 
-def seen(place: Place, index: chart_index.Index, world: World) -> Seen:
+def seen(place: Place, index: chart_index.Index, world: PinContext) -> Seen:
     """What a place says, and which Flux that is."""
     text = "" if place.version is None else place.version.text
     trouble = _trouble(place, text)
@@ -43,13 +43,13 @@ def seen(place: Place, index: chart_index.Index, world: World) -> Seen:
     if place.source.reason:
         return _unknown(place.source.reason, place.source.hint)
     if not locked and text in _NEWEST:
-        return Seen(Standing.FLOATING, reason="the newest version of the chart is taken, whichever it is")
+        return Seen(PinState.FLOATING, reason="the newest version of the chart is taken, whichever it is")
     answer = index.resolve(place.source.repository, locked or text)
     if not answer.flux:
         return _unknown(answer.reason, answer.hint)
     is_exact = bool(locked) or ranges.is_exact(text)
     problem = _mismatch(place, answer.chart, world) if is_exact else None
-    return problem or Seen(Standing.EXACT if is_exact else Standing.RANGE, answer.flux)
+    return problem or Seen(PinState.EXACT if is_exact else PinState.RANGE, answer.flux)
 
 
 def _trouble(place: Place, text: str) -> Seen | None:
@@ -90,7 +90,7 @@ def _locked(place: Place, text: str) -> str | Seen:
     )
 
 
-def _mismatch(place: Place, chart: str, world: World) -> Seen | None:
+def _mismatch(place: Place, chart: str, world: PinContext) -> Seen | None:
     """Whether a digest that stands beside the version is another's. It is what Flux goes by."""
     if place.digest is None:
         return None
@@ -109,7 +109,7 @@ def _mismatch(place: Place, chart: str, world: World) -> Seen | None:
 
 
 def _unknown(reason: str, hint: str) -> Seen:
-    return Seen(Standing.UNKNOWN, reason=reason, hint=hint)
+    return Seen(PinState.UNKNOWN, reason=reason, hint=hint)
 
 
 NAME = "helm-chart"
@@ -129,13 +129,13 @@ class _Details(NamedTuple):
 
 
 _PATCHED = Seen(
-    Standing.UNKNOWN,
+    PinState.UNKNOWN,
     reason="a kustomization takes the file for a patch of another pin",
     hint=BY_HAND,
 )
 
 
-def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
     """See ``PinKind``. Asks for the index of each repository that a version of the chart comes from."""
     known, index = Files(files), chart_index.Index(world.charts)
     places = [*flux_objects.places(known), *chart_files.places(known, world.tree)]
@@ -154,7 +154,7 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
     yield from sorted(dict.fromkeys(pins), key=lambda pin: (pin.path, pin.line))
 
 
-def change(pin: Pin, target: str, world: World) -> PinChange:
+def change(pin: Pin, target: str, world: PinContext) -> PinChange:
     """See ``PinKind``."""
     details = pin.details
     if not isinstance(details, _Details):
@@ -169,7 +169,7 @@ def change(pin: Pin, target: str, world: World) -> PinChange:
     if details.version is None:
         raise UnsupportedPin(f"{pin.where} is not stated", hint=f"state {chart}")
     text = details.version.text
-    if pin.standing is Standing.RANGE:
+    if pin.standing is PinState.RANGE:
         return _range_change(details.version, chart, target, versions)
     new = chart_index.oci_tag(chart) if details.is_tag else chart_index.exactly(text, chart)
     digest = _digest(world, details, chart)
@@ -191,7 +191,7 @@ def _range_change(version: Value, chart: str, target: str, versions: Mapping[str
     )
 
 
-def _digest(world: World, details: _Details, chart: str) -> Replacement | None:
+def _digest(world: PinContext, details: _Details, chart: str) -> Replacement | None:
     """The digest of another version; None where none is stated.
 
     Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive.
@@ -227,7 +227,7 @@ def _pin(place: Place, seen: Seen) -> Pin:
 
 
 def _about(place: Place, seen: Seen) -> Iterator[str]:
-    if place.lock is not None and seen.standing is Standing.EXACT:
+    if place.lock is not None and seen.standing is PinState.EXACT:
         yield f"{place.lock.path} holds the chart, too, and decides"
 
 
@@ -239,7 +239,7 @@ def _patch(each: chart_patches.Patch) -> Pin:
         each.line,
         each.where,
         each.written,
-        Standing.UNKNOWN,
+        PinState.UNKNOWN,
         reason=f"it is a patch: what stands there takes the place of what {each.of} states",
         hint=BY_HAND,
     )
@@ -255,7 +255,7 @@ def _broken(files: Files) -> list[Pin]:
             each.line + each.text.count("\n", 0, match.start()),
             f"chart {CHART}",
             "",
-            Standing.UNKNOWN,
+            PinState.UNKNOWN,
             reason=f"the file is a template, or broken: {each.message}",
             hint=BY_HAND,
         )

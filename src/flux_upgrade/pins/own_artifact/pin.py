@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from flux_upgrade.model.errors import SourceUnavailable, UnsupportedPin, UntrustedArchive
 from flux_upgrade.model.oci.reference import Address
-from flux_upgrade.pins.context import OwnArtifacts, Successor, World
+from flux_upgrade.pins.context import OwnArtifacts, PinContext, Successor
 from flux_upgrade.pins.objects.flux_manifests_reference import not_served
 from flux_upgrade.pins.own_artifact.artifact_reference import Reference
-from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, Standing
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 from flux_upgrade.policy.decision import Hold, HoldReason
 
 NAME = "artifact"
@@ -22,7 +22,7 @@ _SELECTIVE = "spec.layerSelector is set: see that it takes the first layer, whic
 _PIN_IT = "write the tag or the digest of one artifact there, to have it promoted by pull request"
 
 
-def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
     """See ``PinKind``: none, for a run about an artifact knows its references, see ``pins_of``."""
     del files, world
     return iter(())
@@ -33,7 +33,7 @@ def pins_of(found: Iterable[Reference], own: OwnArtifacts) -> Iterator[Pin]:
     return (_judged(each, own) for each in found)
 
 
-def change(pin: Pin, target: str, world: World) -> PinChange:
+def change(pin: Pin, target: str, world: PinContext) -> PinChange:
     """See ``PinKind``. What is written need not have been pushed yet: see ``reference_of``."""
     found = pin.details
     if world.own is None or not isinstance(found, Reference):
@@ -86,7 +86,7 @@ def _judged(found: Reference, own: OwnArtifacts) -> Pin:
         found.line,
         found.where,
         found.stated.written,
-        Standing.UNKNOWN,
+        PinState.UNKNOWN,
         reason=found.reason,
         hint=found.hint,
         remarks=(
@@ -101,7 +101,7 @@ def _judged(found: Reference, own: OwnArtifacts) -> Pin:
         pin = pin._replace(remarks=(*pin.remarks, "spec.ref.semver has no effect beside spec.ref.digest"))
     if not found.is_pinned:
         takes = f"it follows the tag {found.follows}" if found.follows else "Flux picks the tag by itself"
-        return pin._replace(standing=Standing.FLOATING, reason=takes, hint=_PIN_IT)
+        return pin._replace(standing=PinState.FLOATING, reason=takes, hint=_PIN_IT)
     try:
         held = own.at(_written(found))
     except (SourceUnavailable, UntrustedArchive) as error:
@@ -111,4 +111,4 @@ def _judged(found: Reference, own: OwnArtifacts) -> Pin:
         return pin._replace(reason=why, hint=error.hint, held=Hold(reason, why, error.hint, type(error)))
     if held.reason or not held.version:
         return pin._replace(version=held.version, reason=held.reason, hint=held.hint)
-    return pin._replace(standing=Standing.EXACT, version=held.version)
+    return pin._replace(standing=PinState.EXACT, version=held.version)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from flux_upgrade.model.errors import SourceUnavailable, UnsupportedPin, UntrustedArchive
 from flux_upgrade.model.text_edit import line_of
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.flux2_repository import (
     BY_HAND,
@@ -22,7 +22,7 @@ from flux_upgrade.pins.formats.flux2_repository import (
     pin_of,
 )
 from flux_upgrade.pins.formats.yaml_places import Broken, Object, Value, is_variable, objects, readable
-from flux_upgrade.pins.pin import Pin, PinChange, Role, SourceFile, Standing
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
 
 _SOURCE = "source.toolkit.fluxcd.io/"
 _KUSTOMIZE = "kustomize.toolkit.fluxcd.io/"
@@ -52,7 +52,7 @@ class _Source(NamedTuple):
         return next((each for each in _FIELDS if self.found.text_at("spec", "ref", each)), "")
 
 
-def find(files: Sequence[SourceFile], kind: str, world: World) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], kind: str, world: PinContext) -> Iterator[Pin]:
     """A pin for each, for each patch of one, and for each in a template."""
     for file in files:
         yield from _broken(file, kind)
@@ -89,7 +89,7 @@ def _broken(file: SourceFile, kind: str) -> Iterator[Pin]:
                 if reference is not None and reference.is_flux2 and not reference.path:
                     line = each.line + line_of(each.text, match.start(1)) - 1
                     place = "GitRepository, spec.url"
-                    pin = Pin(file.path, kind, file.content, line, place, "", Standing.UNKNOWN)
+                    pin = Pin(file.path, kind, file.content, line, place, "", PinState.UNKNOWN)
                     yield pin._replace(reason=TEMPLATE, hint=BY_HAND)
 
 
@@ -119,7 +119,7 @@ def _paths(files: Sequence[SourceFile]) -> Mapping[Key, list[str]]:
     return paths
 
 
-def _pin(source: _Source, paths: Mapping[Key, list[str]], kind: str, world: World) -> Iterator[Pin]:
+def _pin(source: _Source, paths: Mapping[Key, list[str]], kind: str, world: PinContext) -> Iterator[Pin]:
     taken = [path for key, each in paths.items() if _is_same(key, source.key) for path in each]
     installs = any(map(is_installation, taken))
     if source.reference.is_copy and not installs:
@@ -129,7 +129,7 @@ def _pin(source: _Source, paths: Mapping[Key, list[str]], kind: str, world: Worl
     place = f"GitRepository {_called(source.key)}, spec.ref{'.' if field else ''}{field}"
     line = value.line if value is not None else found.line_at("spec", "ref")
     written = value.text if value is not None else ""
-    pin = Pin(source.file.path, kind, source.file.content, line, place, written, Standing.UNKNOWN)
+    pin = Pin(source.file.path, kind, source.file.content, line, place, written, PinState.UNKNOWN)
     pin = pin._replace(remarks=tuple(_remarks(source)))
     meaning = _meaning(source, field, written, world)
     if taken and not installs and not any(map(is_variable, taken)):
@@ -139,41 +139,41 @@ def _pin(source: _Source, paths: Mapping[Key, list[str]], kind: str, world: Worl
     elif not installs:
         reason = "which part of Flux's repository is used cannot be told"
         hint = "have a Kustomization with the path ./manifests/install in this repository refer to it"
-        yield pin_of(pin, Meaning(Standing.UNKNOWN, meaning.version, reason, hint), value)
+        yield pin_of(pin, Meaning(PinState.UNKNOWN, meaning.version, reason, hint), value)
     else:
         pin = pin_of(pin, meaning, value)
         is_range = pin.is_movable and field == "semver"
         yield pin._replace(details=value) if is_range else pin
 
 
-def _meaning(source: _Source, field: str, written: str, world: World) -> Meaning:
+def _meaning(source: _Source, field: str, written: str, world: PinContext) -> Meaning:
     if source.reference.is_copy:
         return COPY
     if field in ("", "branch"):
         reason = f"it follows the branch {written}" if field else "it names no release"
-        return Meaning(Standing.FLOATING, reason=reason)
+        return Meaning(PinState.FLOATING, reason=reason)
     if field == "semver" and not is_variable(written):
         return _range(written, world)
     meaning = judge(written)
-    if field == "tag" and meaning.standing is not Standing.EXACT and not is_variable(written):
+    if field == "tag" and meaning.standing is not PinState.EXACT and not is_variable(written):
         reason = f"{written} is no release of Flux"
-        return Meaning(Standing.UNKNOWN, reason=reason, hint="name a release's tag, which begins with v")
+        return Meaning(PinState.UNKNOWN, reason=reason, hint="name a release's tag, which begins with v")
     return meaning
 
 
-def _range(text: str, world: World) -> Meaning:
+def _range(text: str, world: PinContext) -> Meaning:
     if ranges.is_exact(text):
-        return Meaning(Standing.EXACT, f"v{text.lstrip('=v')}")
+        return Meaning(PinState.EXACT, f"v{text.lstrip('=v')}")
     if ranges.parsed(text) is None:
-        return Meaning(Standing.UNKNOWN, reason=f"{text} is no semver range", hint="write a range like 2.9.x")
+        return Meaning(PinState.UNKNOWN, reason=f"{text} is no semver range", hint="write a range like 2.9.x")
     try:
         newest = ranges.newest(text, world.regenerator.stable_tags())
     except (SourceUnavailable, UntrustedArchive) as error:
-        return Meaning(Standing.UNKNOWN, reason=error.message, hint=error.hint)
+        return Meaning(PinState.UNKNOWN, reason=error.message, hint=error.hint)
     if not newest:
         reason = f"no release that is known is in the range {text}"
-        return Meaning(Standing.UNKNOWN, reason=reason, hint="write a range like 2.9.x")
-    return Meaning(Standing.RANGE, newest)
+        return Meaning(PinState.UNKNOWN, reason=reason, hint="write a range like 2.9.x")
+    return Meaning(PinState.RANGE, newest)
 
 
 def _remarks(source: _Source) -> Iterator[str]:
@@ -217,7 +217,7 @@ def _patch(file: SourceFile, line: int, key: Key, kind: str) -> Pin:
         line,
         f"patch of GitRepository {_called(key)}".rstrip(),
         "",
-        Standing.UNKNOWN,
+        PinState.UNKNOWN,
         reason="a patch of another pin decides the release",
         hint="write the release in the GitRepository itself, and remove the patch",
     )

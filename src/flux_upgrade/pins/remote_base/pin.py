@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import (
     BY_HAND,
     COPY,
@@ -23,7 +23,7 @@ from flux_upgrade.pins.formats.flux2_repository import (
 )
 from flux_upgrade.pins.formats.kustomize_files import NAMES, TEMPLATES
 from flux_upgrade.pins.formats.yaml_places import Broken, Object, Value, objects
-from flux_upgrade.pins.pin import Pin, PinChange, Role, SourceFile, Standing
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
 from flux_upgrade.pins.remote_base import flux2_source
 
 NAME = "kustomize-remote-base"
@@ -37,7 +37,7 @@ _IN_TEXT = re.compile(r"[^\s\"'#]{0,80}fluxcd/flux2(?:\{\{.*?\}\}|[^\s'\"#])*")
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 
 
-def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
     """Every reference to Flux's repository, and every GitRepository on it."""
     for file in files:
         if b"flux2" in file.content.lower():
@@ -45,7 +45,7 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
     yield from flux2_source.find(files, NAME, world)
 
 
-def change(pin: Pin, target: str, world: World) -> PinChange:
+def change(pin: Pin, target: str, world: PinContext) -> PinChange:
     """See ``PinKind``."""
     del world
     if isinstance(pin.details, Value):
@@ -89,7 +89,7 @@ def _pin(file: SourceFile, field: str, value: Value) -> Iterator[Pin]:
         return
     role = Role.INSTALLS if field in _BUILT and reference.installs else Role.NAMED
     place = f"{field}, {_called(reference)}"
-    pin = Pin(file.path, NAME, file.content, value.line, place, reference.ref or "", Standing.UNKNOWN, role)
+    pin = Pin(file.path, NAME, file.content, value.line, place, reference.ref or "", PinState.UNKNOWN, role)
     pin = pin_of(pin, _meaning(file.path, reference), value, reference.start)
     if role is Role.NAMED:
         pin = pin._replace(
@@ -112,13 +112,13 @@ def _meaning(path: str, reference: Reference) -> Meaning:
     meaning = judge(reference.ref)
     if not reference.is_flux2:
         return COPY
-    if reference.reason and meaning.standing is not Standing.FLOATING:
-        return Meaning(Standing.UNKNOWN, meaning.version, reference.reason, REWRITE)
+    if reference.reason and meaning.standing is not PinState.FLOATING:
+        return Meaning(PinState.UNKNOWN, meaning.version, reference.reason, REWRITE)
     if reference.form == "release" and reference.ref is None:
-        return Meaning(Standing.FLOATING, reason="it follows the latest release", hint=meaning.hint)
+        return Meaning(PinState.FLOATING, reason="it follows the latest release", hint=meaning.hint)
     if path.rpartition("/")[2] not in NAMES:
         reason = "kustomize does not read a file of this name, so something else makes use of it"
-        return Meaning(Standing.UNKNOWN, meaning.version, reason, BY_HAND)
+        return Meaning(PinState.UNKNOWN, meaning.version, reason, BY_HAND)
     return meaning
 
 
@@ -128,5 +128,5 @@ def _in_template(file: SourceFile, broken: Broken) -> Iterator[Pin]:
             reference = parse(match[0])
             if reference is not None and reference.is_flux2 and reference.installs:
                 where, written = _called(reference), reference.ref or ""
-                pin = Pin(file.path, NAME, file.content, line, where, written, Standing.UNKNOWN)
+                pin = Pin(file.path, NAME, file.content, line, where, written, PinState.UNKNOWN)
                 yield pin._replace(reason=TEMPLATE, hint=BY_HAND)

@@ -14,9 +14,9 @@ from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.text_edit import decoded, line_of
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import judge, parse
-from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, Standing, named
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile, named
 
 NAME = "commands"
 _YAML = (".yaml", ".yml")
@@ -70,7 +70,7 @@ class _Told(NamedTuple):
     hint: str
 
 
-def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
     """See ``PinKind``. What one variable says in several commands is one pin."""
     del world
     for file in files:
@@ -86,7 +86,7 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
                 yield pin
 
 
-def change(pin: Pin, target: str, world: World) -> PinChange:
+def change(pin: Pin, target: str, world: PinContext) -> PinChange:
     """Never. Raises UnsupportedPin."""
     del target, world
     raise UnsupportedPin(f"{pin.path}:{pin.line}: a command is never changed", hint=pin.hint)
@@ -149,10 +149,10 @@ def _pin(file: SourceFile, text: str, told: _Told) -> Pin:
     if written == "latest":
         stands = written if text.startswith(written, start) else ""
         reason = "it names no release and takes the newest"
-        return pin._replace(written=stands, standing=Standing.FLOATING, reason=reason)
+        return pin._replace(written=stands, standing=PinState.FLOATING, reason=reason)
     tag = f"v{written.removeprefix('v')}"
     if is_tag(tag):
-        return pin._replace(standing=Standing.EXACT, version=tag, reason="a command is never changed")
+        return pin._replace(standing=PinState.EXACT, version=tag, reason="a command is never changed")
     meaning = judge(written)
     return pin._replace(standing=meaning.standing, reason=meaning.reason)
 

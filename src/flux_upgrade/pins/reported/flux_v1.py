@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.text_edit import decoded, line_of
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
 from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, named
 
@@ -37,7 +37,7 @@ _CONTAINERS: tuple[tuple[Step, ...], ...] = (
 )
 
 
-def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
     """See ``PinKind``. The HelmReleases, of which there may be hundreds, are one pin."""
     del world
     releases: list[Pin] = []
@@ -59,7 +59,7 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
         yield releases[0]._replace(remarks=(remark,))
 
 
-def change(pin: Pin, target: str, world: World) -> PinChange:
+def change(pin: Pin, target: str, world: PinContext) -> PinChange:
     """Never. Raises UnsupportedPin."""
     del target, world
     raise UnsupportedPin(f"{pin.path}:{pin.line}: {REASON}", hint=pin.hint)

@@ -8,10 +8,10 @@ from typing import Any
 
 from flux_upgrade.model.errors import Unreadable, UnsupportedPin
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import judge, parse
 from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
-from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, Standing, named
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile, named
 
 NAME = "other-installers"
 
@@ -104,7 +104,7 @@ _STYLES = (
 )
 
 
-def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
     """See ``PinKind``."""
     del world
     for file in files:
@@ -117,7 +117,7 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
                 yield from _in_object(file, each, root, value)
 
 
-def change(pin: Pin, target: str, world: World) -> PinChange:
+def change(pin: Pin, target: str, world: PinContext) -> PinChange:
     """Never. Raises UnsupportedPin."""
     del target, world
     raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.reason}", hint=pin.hint)
@@ -194,7 +194,7 @@ def _pin(
 def _told(pin: Pin) -> Pin:
     """With the release, where what is written names one and no chart's version."""
     if not pin.written:
-        return pin._replace(standing=Standing.FLOATING, reason="it names no version")
+        return pin._replace(standing=PinState.FLOATING, reason="it names no version")
     if pin.hint == _OF_CHART:
         return pin
     reference = parse(pin.written)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import UnsupportedPin
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import GITHUB, parse
 from flux_upgrade.pins.formats.kustomize_files import NAMES
 from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
@@ -28,7 +28,7 @@ _REASON = "it pins a controller by itself, whatever release of Flux is installed
 _HINT = "take it away when the release has what you need: images that run ahead of their CRDs break"
 
 
-def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
     """See ``PinKind``."""
     del world
     for file in files:
@@ -44,7 +44,7 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
             yield from sorted(pins, key=lambda pin: pin.line)
 
 
-def change(pin: Pin, target: str, world: World) -> PinChange:
+def change(pin: Pin, target: str, world: PinContext) -> PinChange:
     """Never. Raises UnsupportedPin."""
     del target, world
     raise UnsupportedPin(f"{pin.path}:{pin.line}: {_REASON}", hint=_HINT)

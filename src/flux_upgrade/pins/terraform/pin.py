@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.text_edit import Replacement, decoded, line_of
 from flux_upgrade.model.versions import Version
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.hcl import Attribute
 from flux_upgrade.pins.formats.yaml_places import is_variable
-from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, Standing
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 from flux_upgrade.pins.terraform import provider, reported
 from flux_upgrade.pins.terraform.module import (
     RESOURCE,
@@ -33,7 +33,7 @@ _DECIDING = {"version", "embedded_manifests"}
 _KEY = re.compile(rf'"{RESOURCE}"\s*:')
 
 
-def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
     """Every resource, and the other ways in which Terraform installs Flux, which are named only."""
     modules: dict[str, Module] = {}
     for file in files:
@@ -52,7 +52,7 @@ def find(files: Sequence[SourceFile], world: World) -> Iterator[Pin]:
                 yield from reported.find(NAME, file, place, world)
 
 
-def change(pin: Pin, target: str, world: World) -> PinChange:
+def change(pin: Pin, target: str, world: PinContext) -> PinChange:
     """Where the module's constraints admit the provider of the target's minor."""
     around = module(world.tree, posixpath.dirname(pin.path))
     provider.check(around, target)
@@ -76,7 +76,7 @@ def _pins(file: SourceFile, place: Place, around: Module) -> Iterator[Pin]:
         place.block.line,
         place.address,
         "",
-        Standing.FLOATING,
+        PinState.FLOATING,
         folder=folder,
         # The folder tells clusters apart; without it, each resource is a cluster of its own.
         owner=place.address if folder is None else "",
@@ -106,7 +106,7 @@ def _merged(pin: Pin, place: Place, others: Sequence[Place]) -> Iterator[Pin]:
         line=pin.line if version is None else version.line,
         where=pin.where if version is None else f"{pin.where}, version",
         written="" if version is None else one_line(version),
-        standing=Standing.UNKNOWN,
+        standing=PinState.UNKNOWN,
         reason=f"it overrides {others_at}" if place.is_override else f"{others_at} overrides it",
         hint="write the version in the resource itself, and in no override file",
     )
@@ -129,7 +129,7 @@ def _told(pin: Pin, place: Place, around: Module) -> Pin:
             line=embedded.line,
             where=f"{pin.where}, embedded_manifests",
             written=one_line(embedded),
-            standing=Standing.UNKNOWN,
+            standing=PinState.UNKNOWN,
             reason=f"embedded_manifests is {one_line(embedded)}: if true, version has no effect",
             hint=_instead(f"{pin.path}:{embedded.line}", "false", around.said_of(embedded)),
         )
@@ -140,7 +140,7 @@ def _told(pin: Pin, place: Place, around: Module) -> Pin:
 
 def _stated(pin: Pin, version: Attribute, around: Module) -> Pin:
     written = one_line(version)
-    unknown = pin._replace(standing=Standing.UNKNOWN, written=written)
+    unknown = pin._replace(standing=PinState.UNKNOWN, written=written)
     if version.literal is None or is_variable(version.literal):
         return unknown._replace(
             reason=f"{written} stands for it, which only Terraform can work out",
@@ -162,7 +162,7 @@ def _stated(pin: Pin, version: Attribute, around: Module) -> Pin:
     remarks = tuple(provider.mismatches(around, version.literal))
     return pin._replace(
         written=written,
-        standing=Standing.EXACT,
+        standing=PinState.EXACT,
         version=version.literal,
         remarks=remarks,
         details=version.start,
@@ -192,7 +192,7 @@ def _unreadable(file: SourceFile) -> Iterator[Pin]:
             line_of(text, match.start()),
             RESOURCE,
             "",
-            Standing.UNKNOWN,
+            PinState.UNKNOWN,
             reason="the file cannot be read as JSON",
             hint="mend the file, or look after it by hand if it is a template",
         )

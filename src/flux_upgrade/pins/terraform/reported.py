@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 
 from flux_upgrade.model.versions import Version
-from flux_upgrade.pins.context import World
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.hcl import Attribute, Block
 from flux_upgrade.pins.formats.yaml_places import is_variable
-from flux_upgrade.pins.pin import Pin, Role, SourceFile, Standing
+from flux_upgrade.pins.pin import Pin, PinState, Role, SourceFile
 from flux_upgrade.pins.terraform.module import Place, folder_of, one_line
 
 _URL = re.compile(
@@ -35,11 +35,11 @@ _CHARTS = {
 """Chart → what a release of it in Terraform is, and what to do about it."""
 
 
-def find(kind: str, file: SourceFile, place: Place, world: World) -> Iterator[Pin]:
+def find(kind: str, file: SourceFile, place: Place, world: PinContext) -> Iterator[Pin]:
     """What a block names, as pins of ``kind`` that are never changed."""
     block = place.block
     pin = Pin(
-        file.path, kind, file.content, block.line, place.address, "", Standing.FLOATING, role=Role.NAMED
+        file.path, kind, file.content, block.line, place.address, "", PinState.FLOATING, role=Role.NAMED
     )
     if (block.type, block.labels[:1]) == ("data", ("flux_install",)):
         yield _install(pin, block)
@@ -62,24 +62,24 @@ def _install(pin: Pin, block: Block) -> Pin:
     return _versioned(told, "version", version)
 
 
-def _release(pin: Pin, block: Block, world: World) -> Iterator[Pin]:
+def _release(pin: Pin, block: Block, world: PinContext) -> Iterator[Pin]:
     chart = (_literal(block, "chart") or "").rstrip("/").rpartition("/")[2]
     if chart not in _CHARTS:
         return
     reason, hint = _CHARTS[chart]
     named = pin._replace(where=f"{pin.where}, chart {chart}", reason=reason, hint=hint)
     if chart == "flux-instance":
-        yield _instance(named._replace(standing=Standing.UNKNOWN), _set_version(block), world)
+        yield _instance(named._replace(standing=PinState.UNKNOWN), _set_version(block), world)
         return
     version = block.attributes.get("version")
     yield (
         named
         if version is None
-        else named._replace(line=version.line, written=one_line(version), standing=Standing.UNKNOWN)
+        else named._replace(line=version.line, written=one_line(version), standing=PinState.UNKNOWN)
     )
 
 
-def _instance(pin: Pin, version: Attribute | None, world: World) -> Pin:
+def _instance(pin: Pin, version: Attribute | None, world: PinContext) -> Pin:
     if version is None:
         return pin
     written = one_line(version)
@@ -88,7 +88,7 @@ def _instance(pin: Pin, version: Attribute | None, world: World) -> Pin:
     if not found:
         return told
     return told._replace(
-        standing=Standing.EXACT if ranges.is_exact(written) else Standing.RANGE, version=found
+        standing=PinState.EXACT if ranges.is_exact(written) else PinState.RANGE, version=found
     )
 
 
@@ -127,7 +127,7 @@ def _versioned(pin: Pin, name: str, version: Attribute) -> Pin:
         return told
     is_release = Version.parse(tag) is not None and not is_variable(tag)
     return told._replace(
-        standing=Standing.EXACT if is_release else Standing.UNKNOWN, version=tag if is_release else ""
+        standing=PinState.EXACT if is_release else PinState.UNKNOWN, version=tag if is_release else ""
     )
 
 

@@ -15,7 +15,7 @@ from flux_upgrade.model.versions import is_tag, precedence
 from flux_upgrade.pins.pin import Change, Installation, Pin, PinChange, Role
 from flux_upgrade.planning.plan import Migration, Plan, Upgrade
 from flux_upgrade.planning.proposal import Proposal, Surroundings
-from flux_upgrade.policy.decision import Subject
+from flux_upgrade.policy.decision import BumpKind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -165,12 +165,12 @@ class View:
     @property
     def is_migration(self) -> bool:
         """Whether it moves resources, and no Flux."""
-        return self.proposal.subject is Subject.MIGRATION
+        return self.proposal.subject is BumpKind.MIGRATION
 
     @property
     def crosses_minor(self) -> bool:
         """Whether more than a patch is proposed."""
-        return self.proposal.subject is not Subject.PATCH
+        return self.proposal.subject is not BumpKind.PATCH
 
     @property
     def answer(self) -> str:

@@ -53,7 +53,7 @@ class Sight:
         """Branch, or topic → where it is."""
         self.base = ""
 
-    def look(self, question: Question) -> Repository:
+    def fetch(self, question: Question) -> Repository:
         """See the port."""
         for _ in range(_TRIES):
             if (seen := self._look(question)) is not None:

@@ -38,7 +38,7 @@ class GitHubLook:
         self._parts = Parts(rules=is_personal)
         self._reading = refusals.Attempt(f"read {one_line('/'.join(who))}", "contents: read")
 
-    def look(self, question: Question) -> tuple[Repository, Json]:
+    def fetch(self, question: Question) -> tuple[Repository, Json]:
         """What was asked for; and the repository as GitHub calls it: ``id``, ``nameWithOwner`` and so on."""
         try:
             facts = self._asked(lambda parts: queries.first(self._who, parts, question))
