@@ -94,9 +94,9 @@ def _cpu(command: Sequence[str], environment: Mapping[str, str], folder: Path) -
     )
     assert process.stdout is not None
     with process.stdout as stream:
-        told = stream.read()
+        output = stream.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise SystemExit(told.decode())
+        raise SystemExit(output.decode())
     return usage.ru_utime + usage.ru_stime

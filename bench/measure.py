@@ -34,7 +34,7 @@ from scan import scan  # noqa: E402
 
 from flux_upgrade import main as cli  # noqa: E402
 from flux_upgrade.adapters.releases.directory import DirectoryReleases  # noqa: E402
-from flux_upgrade.adapters.releases.flux_cli import FluxCli  # noqa: E402
+from flux_upgrade.adapters.releases.flux_cli import LocalFluxCli  # noqa: E402
 from flux_upgrade.manifests.documents import parse  # noqa: E402
 from flux_upgrade.manifests.generators import GENERATORS  # noqa: E402
 from flux_upgrade.manifests.infer import infer  # noqa: E402
@@ -182,7 +182,7 @@ def _inside(releases: DirectoryReleases, options: InstallOptions) -> str:
     def proved(what: bytes, verdict: Verdict) -> Callable[[], None]:
         def run() -> None:
             # A new regenerator each time: nothing is remembered but the archive that was read.
-            fresh = Regenerator(read, FluxCli("", {}))
+            fresh = Regenerator(read, LocalFluxCli("", {}))
             assert prove(parse(what), fresh).verdict is verdict
 
         return run
@@ -208,9 +208,9 @@ Peak memory of the process that measured all this: {peak:.0f} MB.
 
 
 def _artifact(work: Path, source: Path, releases: DirectoryReleases) -> str:
-    content = Regenerator(releases, FluxCli("", {})).regenerate(InstallOptions(BEFORE)).text.encode()
-    told = rebase(work, content, ROOT / "src", _peak)
-    return f"{told}\n{promote(work, work / LAYER, source, ROOT / 'src', _peak)}"
+    content = Regenerator(releases, LocalFluxCli("", {})).regenerate(InstallOptions(BEFORE)).text.encode()
+    lines = rebase(work, content, ROOT / "src", _peak)
+    return f"{lines}\n{promote(work, work / LAYER, source, ROOT / 'src', _peak)}"
 
 
 class _Read:
@@ -239,7 +239,7 @@ class _Read:
 def _trees(work: Path, source: Path) -> str:
     options = InstallOptions(BEFORE, namespace="flux", toleration_keys=("k",))
     releases = DirectoryReleases(str(source))
-    content = Regenerator(releases, FluxCli("", {})).regenerate(options).text
+    content = Regenerator(releases, LocalFluxCli("", {})).regenerate(options).text
     rows = {}
     for count in (1, 100, 1000):
         root = work / f"tree-{count}"

@@ -21,8 +21,8 @@ LAYER = "layer.tar.gz"
 NAME = "flux-system/gotk-components.yaml"
 PROGRAM = """
 import sys, tempfile
-from flux_upgrade.artifact.layer import deflate, inflate
-from flux_upgrade.artifact.manifest import CONTENT_TYPE
+from flux_upgrade.model.oci.layer import deflate, inflate
+from flux_upgrade.model.oci.manifest import CONTENT_TYPE
 with open(sys.argv[1], "rb") as blob, tempfile.TemporaryFile() as tar, tempfile.TemporaryFile() as packed:
     layer = inflate(blob, tar)
     (entry,) = layer.files(lambda name: name == sys.argv[2])

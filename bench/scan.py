@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
-from flux_upgrade.adapters.releases.flux_cli import FluxCli
+from flux_upgrade.adapters.releases.flux_cli import LocalFluxCli
 from flux_upgrade.manifests.crds import served_by
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
@@ -84,7 +84,7 @@ def scan(work: Path, source: Path, tag: str, code: Path) -> str:
     }
     assert ratio < MOST, ratio
     assert all(sum(peaks) < MOST_MEMORY for peaks in memory.values()), memory
-    told = "; ".join(
+    peak_memory = "; ".join(
         f"{' + '.join(map(str, peaks))} MB on {count} core{'s' * (count > 1)}"
         for count, peaks in memory.items()
     )
@@ -95,7 +95,7 @@ def scan(work: Path, source: Path, tag: str, code: Path) -> str:
 {table}
 Ratio of CPU on one core: **{ratio:.1f}**; {MOST} is the most that it may be. {100 // FLUX} % of the files have Flux resources,
 {100 // FLUX // REMOVED} % one that {tag} does not serve. All is counted, from the start of the interpreter to the diff; what the one
-cluster runs, {BEFORE}, is found in the tree as well. Peak memory of each process: {told}; {MOST_MEMORY} MB
+cluster runs, {BEFORE}, is found in the tree as well. Peak memory of each process: {peak_memory}; {MOST_MEMORY} MB
 are the most that all of them may take.
 """
 
@@ -143,7 +143,7 @@ def _plant(root: Path, source: Path, tag: str) -> None:
     helm = served_by(releases.manifests(tag)).kinds["helm.toolkit.fluxcd.io", "HelmRelease"].storage
     cluster = root / "clusters/production/flux-system"
     cluster.mkdir(parents=True)
-    manifest = Regenerator(releases, FluxCli("", {})).regenerate(InstallOptions(BEFORE)).text
+    manifest = Regenerator(releases, LocalFluxCli("", {})).regenerate(InstallOptions(BEFORE)).text
     (cluster / "gotk-components.yaml").write_text(manifest)
     for number in range(FILES):
         folder = root / f"team-{number % 40}/app-{number % 1000}"

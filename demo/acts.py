@@ -11,7 +11,7 @@ from github_stand_in import StandIn
 from github_stand_in.flux import publish_releases
 from github_stand_in.model import Pull
 from job import Done, Job, depth_of
-from pages import keep_pull_requests, results, state_of, told_calls
+from pages import calls_line, keep_pull_requests, results, state_of
 from stage import Clone, Machine, Surprise, say, show, title
 
 CONFLICT = 9  # docs/reference/exit-codes.md
@@ -69,7 +69,7 @@ class Demo:
         """A patch and a minor for each cluster."""
         title("1. A scheduled run opens a pull request for the patch, and a draft for the pending minor")
         done = self.run("schedule", "scheduled", "opened")
-        say(f"\n{done.log}\n\n  {told_calls(done.calls)}")
+        say(f"\n{done.log}\n\n  {calls_line(done.calls)}")
         self.expect(production="open draft", staging="open draft")
         draft = self.pull("staging", "minor")
         show(f"#{draft.number} {draft.title}", draft.body)
@@ -85,7 +85,7 @@ class Demo:
             say(f"  {call.method} {call.path}{f' ({call.operation})' if call.operation else ''}")
         after = self.repository.store.refs("refs/"), [*map(repr, self.repository.pulls.values())]
         if len(done.calls) != 2 or any(call.is_write for call in done.calls) or before != after:
-            raise Surprise(f"a run with nothing to do: {told_calls(done.calls)}")
+            raise Surprise(f"a run with nothing to do: {calls_line(done.calls)}")
 
     def patch_merged(self) -> None:
         """Drafts begin at what was merged, and go to what is newest."""
@@ -157,8 +157,8 @@ class Demo:
         title("Another repository: a manifest, a remote base, Terraform, a FluxInstance, and the CLI's pins")
         source = f"--release-source={SOURCE}"
         fleet.build_pinned(self.pinned, SOURCE)
-        told = self.pinned.show("flux-upgrade", "inspect", source)
-        if told.splitlines()[-1] != "2 installations, 6 pins, 6 styles, 1 drifting":
+        shown = self.pinned.show("flux-upgrade", "inspect", source)
+        if shown.splitlines()[-1] != "2 installations, 6 pins, 6 styles, 1 drifting":
             raise Surprise("a pin was not found, or one too many")
         self.pinned.show("flux-upgrade", "plan", source)
         self.pinned.run("flux-upgrade", "upgrade", source, "--approve=2.9")

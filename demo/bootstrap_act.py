@@ -12,7 +12,7 @@ from github_stand_in import Repository, StandIn
 from github_stand_in.flux import publish_releases
 from github_stand_in.model import Pull
 from job import Done, Job, depth_of
-from pages import keep_pull_requests, results, state_of, told_calls
+from pages import calls_line, keep_pull_requests, results, state_of
 from stage import ROOT, Machine, Surprise, say, show, title
 
 NEW_REPOSITORY = ROOT / "examples" / "bootstrap-new-repository.yml"
@@ -53,7 +53,7 @@ class BootstrapDemo:
         job.checks_out = False
         inputs = _filled(ours, {"inputs.name": "atlas", "inputs.path": "clusters/production"})
         done = self._run(job, "workflow_dispatch", "bootstrap", "updated", inputs)
-        say(f"\n{done.log}\n\n  {told_calls(done.calls)}")
+        say(f"\n{done.log}\n\n  {calls_line(done.calls)}")
         atlas = self.hub.repositories["acme/atlas"]
         _expect("the files of the first commit", set(atlas.files()), FILES | {UPGRADES})
         _expect("the pull requests of an empty repository", len(atlas.pulls), 0)
@@ -86,7 +86,7 @@ class BootstrapDemo:
         shop = self.hub.create_repository("acme/shop", files, is_private=True)
         head = shop.head()
         done = self._from_template(shop, "push", "bootstrap-by-pull-request", "opened")
-        say(f"\n{done.log}\n\n  {told_calls(done.calls)}")
+        say(f"\n{done.log}\n\n  {calls_line(done.calls)}")
         _expect("main", shop.head(), head)
         pull = self._only_pull(shop)
         _expect("its files", set(_changed(shop, pull)), FILES)
@@ -98,7 +98,7 @@ class BootstrapDemo:
         shop = self.hub.repositories["acme/shop"]
         for name in ("again", "merged"):
             done = self._from_template(shop, "workflow_dispatch", name, "none")
-            say(f"\n{results(done)}\n\n  {told_calls(done.calls)}\n")
+            say(f"\n{results(done)}\n\n  {calls_line(done.calls)}\n")
             writes = [call.path for call in done.calls if call.is_write]
             _expect("the writes of a run with nothing to do", writes, [])
             if name == "again":
@@ -159,8 +159,8 @@ def _expect(what: str, found: object, expected: object) -> None:
 
 def _changed(repository: Repository, pull: Pull) -> list[str]:
     """The files of a pull request of one commit."""
-    told = repository.store.git("diff", "--name-only", f"{pull.head_sha}^", pull.head_sha)
-    return told.decode().split()
+    paths = repository.store.git("diff", "--name-only", f"{pull.head_sha}^", pull.head_sha)
+    return paths.decode().split()
 
 
 def _read(workflow: Path) -> Any:
@@ -182,8 +182,8 @@ def _filled(given: Mapping[str, Any], values: Mapping[str, str]) -> Mapping[str,
     filled = {}
     for name, value in given.items():
         text = "true" if value is True else str(value)
-        for expression, told in values.items():
-            text = text.replace(f"${{{{ {expression} }}}}", told)
+        for expression, replacement in values.items():
+            text = text.replace(f"${{{{ {expression} }}}}", replacement)
         filled[name] = text
     filled.pop("token", None)
     return filled

@@ -41,7 +41,7 @@ def results(done: Done) -> str:
     return done.log.rpartition("\n\n")[2]
 
 
-def told_calls(calls: Sequence[Call]) -> str:
+def calls_line(calls: Sequence[Call]) -> str:
     """How many, of what kind, to which repository, or to what is above them."""
     counted = Counter(
         (call.repository or "the account", "write" if call.is_write else "read") for call in calls

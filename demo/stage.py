@@ -85,8 +85,8 @@ class Machine:
             check=False,
         )
         if done.returncode != ends_with:
-            told = f"`{shlex.join(command)}` ended with {done.returncode}, not {ends_with}"
-            raise Surprise(f"{told}:\n{done.stdout}")
+            message = f"`{shlex.join(command)}` ended with {done.returncode}, not {ends_with}"
+            raise Surprise(f"{message}:\n{done.stdout}")
         return done.stdout
 
 

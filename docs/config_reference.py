@@ -14,11 +14,11 @@ from flux_upgrade.bootstrap.config_keys import schema as bootstrap_schema
 from flux_upgrade.bootstrap.flag_table import FLAGS as BOOTSTRAP_FLAGS
 from flux_upgrade.bootstrap.flag_table import Flag
 from flux_upgrade.bootstrap.options import Provider, Source
-from flux_upgrade.config.flags import EXTRA, default
-from flux_upgrade.config.install_flags import FLAGS
+from flux_upgrade.config.config import PATH
+from flux_upgrade.config.install_flag_shapes import FLAGS
+from flux_upgrade.config.install_flags import EXTRA, default
 from flux_upgrade.config.keys import GROUP, TOP
-from flux_upgrade.config.shapes import Key, Mapped, described
-from flux_upgrade.config.values import PATH
+from flux_upgrade.config.shapes import Key, MappingShape, described
 from flux_upgrade.manifests.options import spell
 
 EXAMPLE = """\
@@ -57,7 +57,7 @@ bootstrap:
 
 
 def schema() -> dict[str, Any]:
-    """JSON Schema, draft 2020-12, of what ``config.load`` accepts, as far as a schema can tell."""
+    """JSON Schema, draft 2020-12, of what ``config.reader.load`` accepts, as far as a schema can tell."""
     top, group = TOP.schema(), GROUP.schema()
     shared = {key.name: key for key in GROUP.keys if key.at_top}
     for key in TOP.keys:
@@ -167,13 +167,13 @@ def _bootstrap() -> Iterator[str]:
 
 def _bootstrap_rows() -> Iterator[tuple[str, ...]]:
     for key in BOOTSTRAP.keys:
-        yield f"`{key.name}`", key.shape.told, f"`{key.default}`" if key.default else "", key.meaning
+        yield f"`{key.name}`", key.shape.description, f"`{key.default}`" if key.default else "", key.meaning
 
 
 def _bootstrap_flag_rows() -> Iterator[tuple[str, ...]]:
     for key in BOOTSTRAP_KEYS:
         flag = BOOTSTRAP_FLAGS[key.name]
-        yield f"`{key.name}`", _whom(flag), flag.since, key.shape.told, flag.told
+        yield f"`{key.name}`", _whom(flag), flag.since, key.shape.description, flag.description
 
 
 def _whom(flag: Flag) -> str:
@@ -191,15 +191,15 @@ def _rows(keys: tuple[Key, ...], prefix: str = "") -> Iterator[tuple[str, ...]]:
     for key in keys:
         plain = f"`{key.default}`" if key.default else ""
         place = "only there; required" if not key.at_top else "yes" if key.in_group else "no"
-        yield f"`{prefix}{key.name}`", place, key.shape.told, plain, key.meaning
-        if isinstance(key.shape, Mapped):
+        yield f"`{prefix}{key.name}`", place, key.shape.description, plain, key.meaning
+        if isinstance(key.shape, MappingShape):
             yield from _rows(key.shape.keys, f"{prefix}{key.name}.")
 
 
 def _flag_rows() -> Iterator[tuple[str, ...]]:
     for key in FLAGS:
         plain = "" if key.name == EXTRA else spell(default(key.name))
-        yield f"`{key.name}`", key.shape.told, f"`{plain}`" if plain else "", key.meaning
+        yield f"`{key.name}`", key.shape.description, f"`{plain}`" if plain else "", key.meaning
 
 
 def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:

@@ -25,12 +25,12 @@ from flux_upgrade import main as cli
 from flux_upgrade.action import action_yml
 from flux_upgrade.cli.flags import build_parser
 from flux_upgrade.cli.flags_shared import BOOL
-from flux_upgrade.impact.behaviour.row import Span
-from flux_upgrade.impact.behaviour.table import ROWS
+from flux_upgrade.impact.behaviour.break_rule import Span
+from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model import errors
 from flux_upgrade.model.markdown import code, plain
-from flux_upgrade.policy.decision import Content, HoldReason
+from flux_upgrade.policy.decision import ChangeKind, HoldReason
 
 ROOT = Path(__file__).resolve().parent.parent
 _REPORT = re.compile(r"(?<=<!-- report: )([a-z0-9-]+)( -->\n```\n)(?:.*?)(?=^```$)", re.DOTALL | re.MULTILINE)
@@ -447,7 +447,7 @@ def errors_with_codes() -> list[type[errors.FluxUpgradeError]]:
 
 def verdicts_page() -> str:
     """What a proof can say."""
-    told = docstrings(Verdict)
+    meanings = docstrings(Verdict)
     return _page(
         [
             "# Verdicts",
@@ -457,7 +457,7 @@ def verdicts_page() -> str:
             ),
             _table(
                 ("Verdict", "The regeneration and the file", "What `upgrade` does"),
-                [(f"`{each}`", told[each], AFTER[each]) for each in Verdict],
+                [(f"`{each}`", meanings[each], AFTER[each]) for each in Verdict],
             ),
         ]
     )
@@ -484,12 +484,12 @@ def docstrings(enum: type[StrEnum]) -> dict[StrEnum, str]:
     """Member → the docstring below it, which Python itself forgets."""
     (body,) = ast.parse(inspect.getsource(enum)).body
     assert isinstance(body, ast.ClassDef)
-    told = {}
+    meanings = {}
     for member, below in zip(body.body, body.body[1:], strict=False):
         match member, below:
             case ast.Assign(targets=[ast.Name(id=name)]), ast.Expr(value=ast.Constant(value=str(text))):
-                told[enum[name]] = " ".join(text.split())
-    return told
+                meanings[enum[name]] = " ".join(text.split())
+    return meanings
 
 
 def _codes(names: str) -> str:
@@ -532,13 +532,13 @@ def action_page() -> str:
 
 def config_page() -> str:
     """Every key of the config file."""
-    told = docstrings(Content)
+    meanings = docstrings(ChangeKind)
     return _page(
         [
             reference(),
             "## Changes",
             "What `needs-approval` can name.",
-            _table(("Change", "What a release does"), [(f"`{each}`", told[each]) for each in Content]),
+            _table(("Change", "What a release does"), [(f"`{each}`", meanings[each]) for each in ChangeKind]),
         ]
     )
 
@@ -550,10 +550,10 @@ def breaks_page() -> str:
             "; ".join(map(_releases, row.spans)),
             f"[`{row.slug}`]({row.source})",
             ", ".join(row.kinds),
-            plain(row.told),
+            plain(row.change),
             " ".join(filter(None, (code(row.keep) if row.keep else "", plain(row.hint)))),
         )
-        for row in reversed(ROWS)
+        for row in reversed(BREAK_RULES)
     ]
     return _page(
         [
@@ -603,9 +603,9 @@ def pull_request(case: str) -> str:
     """A pull request as a reader sees it: a quotation, the title first, without our hidden comments."""
     text = (ROOT / "tests" / "pull_requests" / case / "pull_request.md").read_text(encoding="utf-8")
     title, _, body = text.partition("\n")
-    told = title.removeprefix("<!-- ").removesuffix(" -->")
+    heading = title.removeprefix("<!-- ").removesuffix(" -->")
     seen = re.sub(r"<!-- .*? -->[ \n]?", "", body).strip()
-    return "".join(f"> {line}".rstrip() + "\n" for line in (f"**{told}**", "", *seen.splitlines()))
+    return "".join(f"> {line}".rstrip() + "\n" for line in (f"**{heading}**", "", *seen.splitlines()))
 
 
 def example(name: str) -> str:

@@ -65,8 +65,8 @@ def drawn() -> str:
     """The digest of the text that the picture is of; empty where it does not tell."""
     if not PICTURE.exists():
         return ""
-    told = (data.partition(b"\0") for kind, data in chunks(PICTURE.read_bytes()) if kind == b"tEXt")
-    return next((value.decode() for keyword, _, value in told if keyword == _KEYWORD), "")
+    texts = (data.partition(b"\0") for kind, data in chunks(PICTURE.read_bytes()) if kind == b"tEXt")
+    return next((value.decode() for keyword, _, value in texts if keyword == _KEYWORD), "")
 
 
 def chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -98,9 +98,9 @@ def draw() -> None:
             encoding="utf-8",
         )
         parts = list(chunks(_shot(page, folder / "page.png")))
-    told = (b"tEXt", _KEYWORD + b"\0" + digest().encode())
+    text = (b"tEXt", _KEYWORD + b"\0" + digest().encode())
     PICTURE.parent.mkdir(exist_ok=True)
-    PICTURE.write_bytes(png_of(iter([parts[0], told, *parts[1:]])))
+    PICTURE.write_bytes(png_of(iter([parts[0], text, *parts[1:]])))
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -119,8 +119,8 @@ def _rendered(markdown: str) -> str:
 
 def _sheet(folder: Path) -> str:
     archive = folder / _run(["npm", "pack", "--silent", f"--pack-destination={folder}", CSS]).decode().strip()
-    told = "sha512-" + base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
-    assert told == CSS_DIGEST, f"{CSS} has the digest {told}"
+    found = "sha512-" + base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
+    assert found == CSS_DIGEST, f"{CSS} has the digest {found}"
     with tarfile.open(archive) as packed:
         sheet = packed.extractfile(SHEET)
         assert sheet is not None
@@ -131,11 +131,11 @@ def _shot(page: Path, picture: Path) -> bytes:
     name = next((name for name in BROWSERS if shutil.which(name)), BROWSERS[0])
     profile = f"--user-data-dir={page.parent / 'profile'}"
     browser = [name, "--headless", "--no-sandbox", "--hide-scrollbars", "--disable-lcd-text", profile]
-    told = _HEIGHT.search(
+    height = _HEIGHT.search(
         _run([*browser, f"--window-size={_WIDTH},100", "--dump-dom", page.as_uri()]).decode()
     )
-    assert told is not None
-    size = (f"--window-size={_WIDTH},{told[1]}", f"--force-device-scale-factor={_SCALE}")
+    assert height is not None
+    size = (f"--window-size={_WIDTH},{height[1]}", f"--force-device-scale-factor={_SCALE}")
     _run([*browser, *size, f"--screenshot={picture}", page.as_uri()])
     return _run(["pngquant", str(_COLOURS), "-"], picture.read_bytes())
 

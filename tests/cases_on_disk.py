@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from edges.loopback import Answer, Loopback, Seen
+from adapters.loopback import Answer, Loopback, Seen
 from flux_upgrade import main
 from real_parts import require_program
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flux_upgrade.commands.wiring import KEY_READERS
 from flux_upgrade.config import reader
-from flux_upgrade.config.values import Config
+from flux_upgrade.config.config import Config
 
 
 def load(text: str, path: str) -> Config:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 
-from flux_upgrade.clusters.clusters import Member, is_named
+from flux_upgrade.clusters.clusters import Member, is_reported_only
+from flux_upgrade.clusters.flux_kustomizations import flux_kustomizations
 from flux_upgrade.clusters.groups import assign, of_artifact
 from flux_upgrade.clusters.ownership.artifact_references import references
-from flux_upgrade.clusters.ownership.flux_syncs import syncs
-from flux_upgrade.clusters.ownership.ownership import Around
-from flux_upgrade.config.values import Config
+from flux_upgrade.clusters.ownership.ownership import Ownership
+from flux_upgrade.config.config import Config
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import CheckoutDiffers
@@ -22,11 +22,13 @@ from flux_upgrade.pins import discover
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.gotk_components import pin as gotk_components
 from flux_upgrade.pins.own_artifact import pin as own_artifact
-from flux_upgrade.pins.pin import Found, Installation, Pin
-from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer, Sources
-from flux_upgrade.planning.planner import Asked, Inventory
-from flux_upgrade.planning.proposal import Proposal, Round, Surroundings
-from flux_upgrade.pullrequests.apply import run_rounds
+from flux_upgrade.pins.pin import AnyPin, Installation, Pin
+from flux_upgrade.planning.api_uses import Sources
+from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
+from flux_upgrade.planning.plan import UpgradeRequest
+from flux_upgrade.planning.planner import Inventory
+from flux_upgrade.planning.proposal import Proposal, ProposalContext, Round
+from flux_upgrade.pullrequests.apply import reconcile_pull_requests
 from memory import (
     MemoryArtifacts,
     MemoryCharts,
@@ -78,7 +80,7 @@ class World:
     config: Config = field(default_factory=Config)
     releases: tuple[Release, ...] = listed("v2.8.7", "v2.8.8", "v2.9.3", "v2.9.4")
     using: Regenerator = field(default_factory=lambda: _USING)
-    asked: Asked = field(default_factory=Asked)
+    asked: UpgradeRequest = field(default_factory=UpgradeRequest)
     artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
     is_named: bool = False
     head: str = ""
@@ -95,25 +97,30 @@ class World:
         tree = MemoryTree(self.files)
         moves = self.config.moves_operator
         world = PinContext(tree, self.using, self.artifacts, MemoryCharts(), moves, self.own)
-        found: list[Found] = [*_installations(tree, self.using), *discover.discover_pins(world)]
+        found: list[AnyPin] = [*_installations(tree, self.using), *discover.discover_pins(world)]
         if self.own is not None:
             found = [*own_artifact.pins_of(references(tree, self.own.address), self.own)]
-        teams = assign((each for each in found if not is_named(each)), "", self.config, lambda: syncs(tree))
+        teams = assign(
+            (each for each in found if not is_reported_only(each)),
+            "",
+            self.config,
+            lambda: flux_kustomizations(tree),
+        )
         if self.own is not None:
             teams = tuple(of_artifact(team, self.own.address.repository) for team in teams)
         return Inventory(
-            teams=teams,
+            update_groups=teams,
             config=self.config,
             releases=self.releases,
-            world=world,
-            named=tuple(Member(each, each.path) for each in found if is_named(each)),
-            around=Around(tree, is_named=self.is_named),
-            asked=self.asked,
+            pin_context=world,
+            reported_only=tuple(Member(each, each.path) for each in found if is_reported_only(each)),
+            ownership=Ownership(tree, is_named=self.is_named),
+            request=self.asked,
             now=NOW,
             head=self.head,
-            found=frozenset(each.path for each in found),
+            all_paths=frozenset(each.path for each in found),
             explain=lambda path, base: CheckoutDiffers(f"{path} differs from {base[:4]}", hint="git pull"),
-            contents=self._contents(tree),
+            analyzer=self._contents(tree),
         )
 
     def _contents(self, tree: MemoryTree) -> ImpactAnalyzer | None:
@@ -126,8 +133,12 @@ class World:
 
     def run(self, forge: Forge) -> Round:
         """One run."""
-        return run_rounds(
-            self.gathered(), forge, lambda *_: Surroundings(self.releases), self.warned.append, self._prepare
+        return reconcile_pull_requests(
+            self.gathered(),
+            forge,
+            lambda *_: ProposalContext(self.releases),
+            self.warned.append,
+            self._prepare,
         )
 
     def _prepare(self, proposal: Proposal) -> None:

@@ -70,7 +70,7 @@ class KindCase:
             if path.is_file()
         }
 
-    def world(self, files: Mapping[str, bytes]) -> PinContext:
+    def context(self, files: Mapping[str, bytes]) -> PinContext:
         return PinContext(
             MemoryTree(files),
             Regenerator(ListedReleases(self.tags, self.published), NoFlux()),
@@ -132,40 +132,40 @@ class Carried:
     """What became of a tree."""
 
     files: dict[str, bytes]
-    told: str
+    text: str
     changes: tuple[tuple[Pin, PinChange], ...]
 
 
-def _of_own(world: PinContext) -> Iterator[Pin]:
+def _of_own(context: PinContext) -> Iterator[Pin]:
     """Where the run is about an artifact, what refers to it."""
-    if world.own is not None:
-        yield from artifact.pins_of(references(world.tree, world.own.address), world.own)
+    if context.own is not None:
+        yield from artifact.pins_of(references(context.tree, context.own.address), context.own)
 
 
 def carry_out(case: KindCase, files: Mapping[str, bytes]) -> Carried:
     """Find every pin, take each movable one to the release, and say both."""
-    world = case.world(files)
+    context = case.context(files)
     changes: list[tuple[Pin, PinChange]] = []
-    told: list[str] = []
-    order = [style.name for style in PIN_KINDS]
-    pins = (*_of_own(world), *discover_pins(world))
+    lines: list[str] = []
+    order = [kind.name for kind in PIN_KINDS]
+    pins = (*_of_own(context), *discover_pins(context))
     for pin in sorted(pins, key=lambda pin: order.index(pin.kind)):
-        told += shown(pin)
+        lines += shown(pin)
         if not pin.is_movable or pin.version == case.to:
             continue
         try:
-            change = kind_of(pin).change(pin, case.to, world)
+            change = kind_of(pin).change(pin, case.to, context)
         except FluxUpgradeError as error:
-            told += [
+            lines += [
                 f"  {case.to}: {error.slug}: {error.message}",
                 *(f"    {line}" for line in [error.hint] if line),
             ]
             continue
         if change.hold is not None:
-            told += [f"  {case.to}: {change.hold.reason}: {change.hold.detail}", f"    {change.hold.hint}"]
+            lines += [f"  {case.to}: {change.hold.reason}: {change.hold.detail}", f"    {change.hold.hint}"]
             continue
-        told += [f"  {case.to}: {change.written}", *(f"    {remark}" for remark in change.remarks)]
-        told += [f"    to do: {each}" for each in change.todo]
+        lines += [f"  {case.to}: {change.raw}", *(f"    {remark}" for remark in change.remarks)]
+        lines += [f"    to do: {each}" for each in change.todo]
         changes.append((pin, change))
     after = {
         path: edited(
@@ -174,12 +174,12 @@ def carry_out(case: KindCase, files: Mapping[str, bytes]) -> Carried:
         )
         for path, content in files.items()
     }
-    return Carried(after, "".join(f"{line}\n" for line in told) or "no pin\n", tuple(changes))
+    return Carried(after, "".join(f"{line}\n" for line in lines) or "no pin\n", tuple(changes))
 
 
 def shown(pin: Pin) -> Iterator[str]:
     """A pin, line by line."""
-    yield f"{pin.path}:{pin.line} {pin.kind} {pin.role} {pin.standing} {pin.written!r} = {pin.version or 'no release'}"
+    yield f"{pin.path}:{pin.line} {pin.kind} {pin.role} {pin.state} {pin.raw!r} = {pin.version or 'no release'}"
     yield f"  {pin.where}"
     if pin.folder is not None:
         yield f"  folder: {pin.folder or 'the root'}"

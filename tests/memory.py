@@ -10,7 +10,7 @@ import written_release
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound, SourceUnavailable, Unreadable
-from flux_upgrade.model.ports import Mentions, Pasts
+from flux_upgrade.model.files import FileRevisions, Mentions
 from flux_upgrade.model.versions import Release, ReleaseManifests
 
 
@@ -54,15 +54,15 @@ _NONE = Mentions()
 class MemoryHistory:
     """The port FileHistory over a mapping: path → what it was, oldest first."""
 
-    def __init__(self, pasts: Mapping[str, Pasts] = {}, mentions: Mentions = _NONE) -> None:
+    def __init__(self, pasts: Mapping[str, FileRevisions] = {}, mentions: Mentions = _NONE) -> None:
         self._pasts = pasts
         self._mentions = mentions
         self.asked: list[str] = []
         self.searched: list[tuple[str, ...]] = []
 
-    def of(self, path: str) -> Pasts:
+    def of(self, path: str) -> FileRevisions:
         self.asked.append(path)
-        return self._pasts.get(path, Pasts())
+        return self._pasts.get(path, FileRevisions())
 
     def mentions(self, versions: Sequence[str]) -> Mentions:
         self.searched.append(tuple(versions))

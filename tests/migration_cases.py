@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from flux_upgrade.impact.api_uses.flux_file import FluxFile, Use
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile
 from flux_upgrade.impact.api_uses.scan import find
 from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.migrate.migrate import migrate
 from flux_upgrade.impact.migrate.result import Migrated
 from flux_upgrade.impact.migrate.schema import Schema
-from flux_upgrade.manifests.crds import Served
+from flux_upgrade.manifests.crds import ReleaseApis
 from written_apis import FOLDER
 
 SchemaOf = Callable[[str, str, str], Schema | None]
@@ -54,7 +54,7 @@ class MigrationCase:
     def told(self) -> Path:
         return self.folder / "told.txt"
 
-    def apis(self, served: Callable[[str], Served], schema: SchemaOf) -> Apis:
+    def apis(self, served: Callable[[str], ReleaseApis], schema: SchemaOf) -> Apis:
         return Apis(
             served(self.current) if self.current else None,
             served(self.target),
@@ -98,7 +98,7 @@ def told(found: Migrated | None) -> str:
     """What came of a file, use by use."""
     if found is None:
         return "nothing to do\n"
-    uses: list[tuple[Use, list[str]]] = [
+    uses: list[tuple[ApiUse, list[str]]] = [
         (move.use, [f"{_named(move.use)} → {move.to}", *(f"  {each}" for each in move.fields)])
         for move in found.moves
     ]
@@ -116,5 +116,5 @@ def told(found: Migrated | None) -> str:
     return "".join(f"{line}\n" for _, lines in sorted(uses) for line in lines)
 
 
-def _named(use: Use) -> str:
+def _named(use: ApiUse) -> str:
     return f"{use.line}: {use.place} {'/'.join(filter(None, [use.kind, use.name]))} {use.version}"

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from flux_upgrade.impact.overlay.result import Finding, Verdict
+from flux_upgrade.impact.overlay.result import Finding, OverlayVerdict
 from flux_upgrade.manifests.options import InstallOptions
 from memory import rendered
 
@@ -115,6 +115,6 @@ def _lines(finding: Finding) -> Iterator[str]:
 
 
 def _finding(stated: Mapping[str, Any]) -> Finding:
-    rest = {**stated, "verdict": Verdict(stated["verdict"]), "drops": tuple(stated.get("drops", ()))}
+    rest = {**stated, "verdict": OverlayVerdict(stated["verdict"]), "drops": tuple(stated.get("drops", ()))}
     path, _, line = rest.pop("place").rpartition(":")
     return Finding(path, int(line), **rest)

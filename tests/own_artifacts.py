@@ -9,7 +9,7 @@ from typing import Any
 
 from flux_upgrade.model.errors import FluxUpgradeError, RegistryUnavailable
 from flux_upgrade.model.oci.reference import Address, immutable, parse_address
-from flux_upgrade.pins.context import Held, Successor
+from flux_upgrade.pins.context import ArtifactRelease, RebasedArtifact
 from flux_upgrade.policy.decision import Hold, HoldReason
 
 ADDRESS = "oci://ghcr.io/acme/flux:production"
@@ -33,22 +33,24 @@ class MemoryOwnArtifacts:
     pushed: list[str] = field(default_factory=list)
     """Tags, in order."""
 
-    def at(self, reference: str) -> Held:
+    def at(self, reference: str) -> ArtifactRelease:
         self.asked.append(reference)
         if self.is_unreachable:
             raise RegistryUnavailable(f"{self.address.host} cannot be reached", hint="run again later")
         for tag, told in self.stated.items():
             if reference in (tag, told["digest"]):
-                return Held(**{"version": "", **told})
-        return Held("", f"there is no {self.address.repository}:{reference}", "write one that there is")
+                return ArtifactRelease(**{"version": "", **told})
+        return ArtifactRelease(
+            "", f"there is no {self.address.repository}:{reference}", "write one that there is"
+        )
 
-    def rebased(self, reference: str, target: str, path: str) -> Successor | Hold:
+    def rebased(self, reference: str, target: str, path: str) -> RebasedArtifact | Hold:
         del path
         if target in self.held:
             return Hold(HoldReason(self.held[target]), f"{target} is held", "see to it")
         tag = immutable(target, sha256(reference.encode()).hexdigest())
         digest = f"sha256:{sha256(tag.encode()).hexdigest()}"
-        return Successor(tag, digest, is_signed=target in self.signed)
+        return RebasedArtifact(tag, digest, is_signed=target in self.signed)
 
     def push(self, reference: str, target: str, path: str) -> None:
         """What ``rebased`` told of is there from now on."""
@@ -56,7 +58,7 @@ class MemoryOwnArtifacts:
         if self.failure is not None:
             raise self.failure
         made = self.rebased(reference, target, "")
-        assert isinstance(made, Successor)
+        assert isinstance(made, RebasedArtifact)
         self.pushed.append(made.tag)
         self.stated[made.tag] = {"digest": made.digest, "version": target}
 

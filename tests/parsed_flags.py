@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from flux_upgrade.bootstrap.flags import examine
 from flux_upgrade.bootstrap.options import BootstrapOptions, Provider, Source
-from flux_upgrade.config.values import FlagValue
+from flux_upgrade.config.config import FlagValue
 from flux_upgrade.model.errors import UsageError
 
 

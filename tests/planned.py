@@ -8,7 +8,7 @@ from typing import Any
 
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.ports import Artifacts, Releases
-from flux_upgrade.pins.pin import Change, Installation
+from flux_upgrade.pins.pin import Installation, ManifestChange
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, Upgrade
 from flux_upgrade.policy.decision import Hold
@@ -38,16 +38,16 @@ def decision_of(plan: Plan) -> Upgrade | Hold:
     return plan.approved or plan.holds[0]
 
 
-def change_of(upgrade: Upgrade) -> Change:
+def change_of(upgrade: Upgrade) -> ManifestChange:
     """What becomes of a vendored manifest."""
-    assert isinstance(upgrade.change, Change)
+    assert isinstance(upgrade.change, ManifestChange)
     return upgrade.change
 
 
 def told(plan: Plan) -> list[tuple[str, str]]:
     """Each decision: its subject, with a question mark where it waits, or why it is held; and its target."""
     return [
-        (f"{each.subject}{'' if each.approved else '?'}", each.target)
+        (f"{each.bump_kind}{'' if each.approved else '?'}", each.target)
         if isinstance(each, Upgrade)
         else (str(each.reason), each.target)
         for each in plan.decisions

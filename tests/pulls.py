@@ -6,7 +6,7 @@ from typing import Any
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, Commit, Issue, PullRequest, PullState
-from flux_upgrade.model.markers import State
+from flux_upgrade.model.markers import MarkerState
 
 TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 CREATED = "2026-03-01T06:00:00Z"
@@ -24,13 +24,13 @@ def their_commit(oid: str = "theirs") -> Commit:
     return Commit(oid, TREE, ("ours",), "Touch up\n")
 
 
-def told(subject: str = "minor", target: str = "v2.9.4", **more: Any) -> State:
+def told(subject: str = "minor", target: str = "v2.9.4", **more: Any) -> MarkerState:
     """What stands in a body, of the team ``staging``."""
-    return State("staging", subject, target, **more)
+    return MarkerState("staging", subject, target, **more)
 
 
 def pull(
-    state: State | None = None,
+    state: MarkerState | None = None,
     *,
     number: int = 1,
     at: PullState = PullState.OPEN,
@@ -64,7 +64,7 @@ def branch(
     return Branch(name, head, pulls)
 
 
-def issue(state: State | None = None, *labels: str, number: int = 9) -> Issue:
+def issue(state: MarkerState | None = None, *labels: str, number: int = 9) -> Issue:
     """An issue that stands in for a draft."""
     body = markers.block("Text.", state) if state is not None else "By hand."
     return Issue(number, f"https://github.com/acme/fleet/issues/{number}", "Upgrade Flux", body, labels)

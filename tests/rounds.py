@@ -8,12 +8,12 @@ from typing import Any
 from flows import World, fleet
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup
-from flux_upgrade.config.values import Group
+from flux_upgrade.config.config import Group
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.forge import Repository
 from flux_upgrade.pins.pin import Resources
-from flux_upgrade.planning.plan import Plan
-from flux_upgrade.planning.planner import Asked, UpdateGroupPlan, plan_teams
+from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, UpgradeRequest
+from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.planning.proposal import Action, Proposal, Result, Round
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.pullrequests.propose import proposals_of
@@ -26,12 +26,14 @@ def planned(
     version: str = "v2.8.7", *, path: str = "", approve: Sequence[str] = (), **world: Any
 ) -> UpdateGroupPlan:
     """The plans of one installation by itself. ``path``: told instead of its own."""
-    given = World(fleet({"clusters/staging": version}), asked=Asked(approve=tuple(approve)), **world)
-    (found,) = plan_teams(given.gathered())
+    given = World(fleet({"clusters/staging": version}), asked=UpgradeRequest(approve=tuple(approve)), **world)
+    (found,) = plan_update_groups(given.gathered())
     if not path:
         return found
     return replace(
-        found, team=replace(found.team, slug=path, name=path), plans=(replace(found.plans[0], path=path),)
+        found,
+        update_group=replace(found.update_group, slug=path, name=path),
+        plans=(replace(found.plans[0], path=path),),
     )
 
 
@@ -62,9 +64,9 @@ def result(  # noqa: PLR0913 what tests differ in
     """What came of one subject."""
     kind = "issues" if is_issue else "pull"
     return Result(
-        team.team,
+        team.update_group,
         subject,
-        f"flux-upgrade/{team.team.slug}/{subject}",
+        f"flux-upgrade/{team.update_group.slug}/{subject}",
         action,
         proposal_of(team, subject),
         number,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flux_upgrade.model.text_edit import Replacement, decoded
+from flux_upgrade.model.text_edit import TextEdit, decoded
 
 
-def assert_kept_outside(before: bytes, after: bytes, replacements: Iterable[Replacement]) -> None:
+def assert_kept_outside(before: bytes, after: bytes, replacements: Iterable[TextEdit]) -> None:
     """Every character of ``before`` outside the spans is in ``after``, in its order, and nothing else is."""
     old, new, at_old, at_new = decoded(before), decoded(after), 0, 0
     for each in sorted(set(replacements)):

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from flux_upgrade.manifests.crds import Served, crds_of
+from flux_upgrade.manifests.crds import ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.versions import precedence
 
@@ -26,7 +26,7 @@ _SIMPLE: dict[str, dict[str, Any]] = {
 
 
 @cache
-def served(tag: str) -> Served:
+def served(tag: str) -> ReleaseApis:
     """What a release serves; its CRDs are such that nothing but ``apis.yaml`` is in them."""
     texts = [
         yaml.safe_dump(_crd(group, kind, versions, tag))
@@ -34,7 +34,7 @@ def served(tag: str) -> Served:
         for kind, versions in kinds.items()
         if any(_is_served(each, tag) for each in versions.values())
     ]
-    return Served(tag, crds_of(parse("---\n".join(texts).encode()).documents))
+    return ReleaseApis(tag, crds_of(parse("---\n".join(texts).encode()).documents))
 
 
 def schema(group: str, kind: str, version: str) -> dict[str, Any] | None:

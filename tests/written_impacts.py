@@ -6,19 +6,19 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from flux_upgrade.config.values import Migrate
-from flux_upgrade.impact.api_uses.flux_file import Place, Use
+from flux_upgrade.config.config import Migrate
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.impact.diff.changes import Changes
-from flux_upgrade.impact.diff.compare import changes
-from flux_upgrade.impact.impact import Hit, Impact, Managed, Ran, Refused, Stored
+from flux_upgrade.impact.diff.compare import manifest_changes
+from flux_upgrade.impact.impact import Hit, Impact, Managed, PastRelease, Refused, Stored
 from flux_upgrade.impact.kubernetes_versions import fit
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
-from flux_upgrade.impact.overlay.result import Finding, Overlay, Verdict
-from flux_upgrade.impact.stored_versions.managed_fields import Asked, managed, versions_dropped
-from flux_upgrade.manifests.crds import Served, crds_of
+from flux_upgrade.impact.overlay.result import Finding, Overlay, OverlayVerdict
+from flux_upgrade.impact.stored_versions.managed_fields import DroppedVersions, managed, versions_dropped
+from flux_upgrade.manifests.crds import ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.model.ports import Mentions
-from flux_upgrade.model.text_edit import Replacement
+from flux_upgrade.model.files import Mentions
+from flux_upgrade.model.text_edit import TextEdit
 from flux_upgrade.pins.pin import Resources
 from flux_upgrade.planning.plan import Migration, Plan, Upgrade
 from flux_upgrade.policy.decision import Bump, BumpKind
@@ -49,31 +49,33 @@ def impact(stated: Stated, files: Mapping[str, str], old: Release, new: Release)
             after_migrate=tuple(map(_refused, stated.get("after-migrate", ()))),
             cli=stated.get("cli", ""),
             unknown=stated.get("unknown", ""),
-            said=tuple(map(_refused, stated.get("said", ()))),
+            resolved=tuple(map(_refused, stated.get("said", ()))),
         ),
-        breaks=tuple(Hit(**{"namespace": "", "keep": "", **each}) for each in stated.get("breaks", ())),
+        breaks=tuple(map(_hit, stated.get("breaks", ()))),
         overlay=_overlay(overlay, changed) if overlay is not None else None,
         kubernetes=fit(stated.get("kubernetes", ""), new[0]),
         orphaned=tuple(use(each, files) for each in stated.get("orphaned", ())),
-        hops=tuple(stated.get("hops", ())),
+        upgrade_path=tuple(stated.get("hops", ())),
         migrated=tuple(stated.get("migrated", ())),
     )
     return found._replace(managed=_managed(stated, found, old, new)) if "migrate" in stated else found
 
 
 def _managed(stated: Stated, found: Impact, old: Release, new: Release) -> Managed | None:
-    before, after = (Served(tag, crds_of(parse(text).documents)) for tag, text in (old, new))
+    before, after = (ReleaseApis(tag, crds_of(parse(text).documents)) for tag, text in (old, new))
     dropped = versions_dropped(before, after, None)
     used = {f"{each.group}/{each.version}" for each in found.in_use}
     is_along = stated["migrate"] == Migrate.WITH_UPGRADE
-    asked = Asked(dropped, dropped & used, stated.get("was-migrated", False), is_along, old[0], new[0])
+    asked = DroppedVersions(
+        dropped, dropped & used, stated.get("was-migrated", False), is_along, old[0], new[0]
+    )
     mentions = Mentions(tuple(stated.get("mentions", ())), stated.get("missing", ""))
     return managed(asked, found.migrated, lambda _: mentions)
 
 
 def compared(old: bytes, new: bytes) -> Changes:
     """What really changes between two manifests."""
-    return changes(parse(old).documents, parse(new).documents)
+    return manifest_changes(parse(old).documents, parse(new).documents)
 
 
 def migrated(stated: Stated, files: Mapping[str, str]) -> tuple[Migrated, ...]:
@@ -82,7 +84,7 @@ def migrated(stated: Stated, files: Mapping[str, str]) -> tuple[Migrated, ...]:
     lefts: dict[str, list[Left]] = {}
     for each in stated.get("moves", ()):
         found = use(each, files)
-        edit = Replacement(found.start, found.end, found.version, each["to"])
+        edit = TextEdit(found.start, found.end, found.version, each["to"])
         moves.setdefault(found.path, []).append(
             Move(
                 found,
@@ -103,7 +105,7 @@ def migrated(stated: Stated, files: Mapping[str, str]) -> tuple[Migrated, ...]:
     )
 
 
-def use(stated: Stated, files: Mapping[str, str]) -> Use:
+def use(stated: Stated, files: Mapping[str, str]) -> ApiUse:
     """The API version in a line of a file; kind and name are those below it, unless they are stated."""
     path, line = stated["path"], stated["line"]
     lines = files[path].splitlines(keepends=True)
@@ -112,7 +114,7 @@ def use(stated: Stated, files: Mapping[str, str]) -> Use:
     assert match is not None, f"{path}:{line} names no API version of Flux's"
     below = files[path][match.end() :].partition("\n---")[0]
     kind, name = (re.search(pattern, below) for pattern in (_KIND, _NAME))
-    return Use(
+    return ApiUse(
         path,
         line,
         group=match[1],
@@ -120,14 +122,24 @@ def use(stated: Stated, files: Mapping[str, str]) -> Use:
         kind=stated.get("kind", kind[1] if kind else ""),
         name=stated.get("name", name[1] if name else ""),
         namespace=stated.get("namespace", ""),
-        place=Place(stated.get("place", "resource")),
+        place=UsePlace(stated.get("place", "resource")),
         start=match.start(2),
         end=match.end(2),
     )
 
 
+def _hit(stated: Mapping[str, Any]) -> Hit:
+    return Hit(
+        **{
+            "namespace": "",
+            "keep": "",
+            **{"change" if key == "told" else key: each for key, each in stated.items()},
+        }
+    )
+
+
 def _refused(stated: Stated) -> Refused:
-    ran = Ran(stated.get("release", ""), stated.get("since", ""), ())
+    ran = PastRelease(stated.get("release", ""), stated.get("since", ""), ())
     return Refused(f"{stated['kind'].lower()}s.{stated['group']}", stated["kind"], stated["version"], ran)
 
 
@@ -148,7 +160,7 @@ def _finding(stated: Stated) -> Finding:
         stated["path"],
         stated.get("line", 1),
         stated["what"],
-        Verdict(stated.get("verdict", "applies")),
+        OverlayVerdict(stated.get("verdict", "applies")),
         stated.get("detail", ""),
         stated.get("hint", ""),
         tuple(stated.get("drops", ())),

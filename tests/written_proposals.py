@@ -11,17 +11,17 @@ from typing import Any
 import written_release
 
 import written_impacts
-from flux_upgrade.config.flags import applied
-from flux_upgrade.config.values import Group
+from flux_upgrade.config.config import Group
+from flux_upgrade.config.install_flags import applied
 from flux_upgrade.manifests.generators import GENERATORS
 from flux_upgrade.manifests.options import InstallOptions, spell
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.manifests.render import render
-from flux_upgrade.model.markers import State
+from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.versions import Release, ReleaseManifests
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.planning.plan import Plan, Upgrade
-from flux_upgrade.planning.proposal import Proposal, Surroundings
+from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.planning.target_images import settled
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
 from memory import EveryImage, MemoryTree, NoFlux, WrittenReleases
@@ -95,7 +95,7 @@ def proposal(
         slug=slug,
         name=name,
         group=Group(name) if len(upgrades) + len(held) > 1 else Group(),
-        subject=subject,
+        bump_kind=subject,
         branch=f"flux-upgrade/{slug}-{subject}",
         upgrades=tuple(upgrades),
         held=tuple(held),
@@ -121,7 +121,7 @@ def migration(
         slug=name.replace("/", "-"),
         name=name,
         group=Group(name) if len(held) > 1 else Group(),
-        subject=BumpKind.MIGRATION,
+        bump_kind=BumpKind.MIGRATION,
         branch=f"flux-upgrade/{name.replace('/', '-')}/migration",
         upgrades=tuple(written_impacts.migrations(stated, files, approved=approved)),
         held=waiting,
@@ -146,10 +146,12 @@ def _plans(stated: Stated, candidate: Bump, using: Regenerator, files: Mapping[s
                 stated.impact, files, (installation.version, old), (candidate.target, change.new)
             )
         if stated.held is not None:
-            hold = Hold(HoldReason(stated.held["reason"]), subject=candidate.subject, target=candidate.target)
+            hold = Hold(
+                HoldReason(stated.held["reason"]), bump_kind=candidate.bump_kind, target=candidate.target
+            )
             hold = replace(hold, **{key: value for key, value in stated.held.items() if key != "reason"})
-            tried = {hold.subject: change} if change.carried.conflicts else {}
-            impacts = {hold.subject: known} if known is not None else {}
+            tried = {hold.bump_kind: change} if change.carried.conflicts else {}
+            impacts = {hold.bump_kind: known} if known is not None else {}
             yield Plan(installation, installation.path, (hold,), tried, impacts)
             continue
         assert not change.carried.conflicts
@@ -173,16 +175,16 @@ def _edited(text: str, old: str, new: str, controller: str = "") -> str:
     return "---\n".join(documents)
 
 
-def state(of: Proposal) -> State:
+def state(of: Proposal) -> MarkerState:
     """As the next run wants to read it."""
-    return State(of.slug, of.subject, of.target, pending=of.is_pending)
+    return MarkerState(of.slug, of.bump_kind, of.target, pending=of.is_pending)
 
 
-def around(notes: Mapping[str, str] | None = None, **facts: Any) -> Surroundings:
+def proposal_context(notes: Mapping[str, str] | None = None, **facts: Any) -> ProposalContext:
     """The written releases, and those that notes are given for."""
     told = dict.fromkeys(written_release.TAGS, "") | dict(notes or {})
     releases = tuple(Release(tag, prerelease="-" in tag, notes=text) for tag, text in told.items())
-    return Surroundings(releases, **facts)
+    return ProposalContext(releases, **facts)
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,7 @@ class Case:
 
     folder: Path
     proposal: Proposal
-    around: Surroundings
+    context: ProposalContext
 
 
 def names() -> list[str]:
@@ -201,7 +203,7 @@ def names() -> list[str]:
 
 def case(name: str) -> Case:
     """The case of a folder. Its ``case.toml``: a description, what ``proposal`` takes, ``[[installation]]``
-    as ``Stated``, ``[around]`` as ``Surroundings``, ``[notes]`` by release (``repeat-notes`` times), and
+    as ``Stated``, ``[around]`` as ``ProposalContext``, ``[notes]`` by release (``repeat-notes`` times), and
     the releases that are ``unverified``, or ``published`` and newer than the rules. ``[files]`` have resources
     of Flux's. With a ``migration``, it is what moves them, and the installations wait for it. With a
     ``team``, it has what ``written_sets.Repository`` takes instead.
@@ -210,7 +212,7 @@ def case(name: str) -> Case:
     assert stated.pop("description")
     releases = ToldReleases(stated.pop("unverified", ()), stated.pop("published", ()))
     notes, times = stated.pop("notes", {}), stated.pop("repeat-notes", 1)
-    surroundings = around(
+    context = proposal_context(
         {tag: text * times for tag, text in notes.items()},
         **{key.replace("-", "_"): _frozen(value) for key, value in stated.pop("around", {}).items()},
     )
@@ -220,12 +222,12 @@ def case(name: str) -> Case:
     ]
     if "migration" in stated:
         of = migration(stated.pop("migration"), stated.pop("files"), *installations, **stated)
-        return Case(CASES / name, of, surroundings)
+        return Case(CASES / name, of, context)
     stated["subject"] = BumpKind(stated.get("subject", "patch"))
     if "team" in stated:
         team, subject = stated.pop("team"), stated.pop("subject")
-        return Case(CASES / name, Repository(**stated).proposal(team, subject), surroundings)
-    return Case(CASES / name, proposal(*installations, releases=releases, **stated), surroundings)
+        return Case(CASES / name, Repository(**stated).proposal(team, subject), context)
+    return Case(CASES / name, proposal(*installations, releases=releases, **stated), context)
 
 
 def _frozen(value: Any) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 
 from config_files import load
 from flows import World, fleet
-from flux_upgrade.config.values import Config
-from flux_upgrade.planning.planner import plan_teams
+from flux_upgrade.config.config import Config
+from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.planning.proposal import Proposal
 from flux_upgrade.policy.decision import BumpKind
 from flux_upgrade.pullrequests.propose import proposals_of
@@ -33,5 +33,5 @@ class Repository:
         texts = {path: text.encode() for path, text in self.files.items()}
         config = load(self.config, "flux-upgrade.yaml") if self.config else Config()
         world = World({**fleet(self.manifests), **texts}, config, artifacts=MemoryArtifacts(self.artifacts))
-        planned = plan_teams(world.gathered())
-        return {each.team.name: proposals_of(each, config, ()) for each in planned}[team][subject]
+        planned = plan_update_groups(world.gathered())
+        return {each.update_group.name: proposals_of(each, config, ()) for each in planned}[team][subject]

@@ -44,9 +44,9 @@ def refuse_by_rules(store: GitStore, rules: Iterable[Rule], update: RefUpdate, c
             broken.add("NON_FAST_FORWARD")
     if update.new and "REQUIRED_SIGNATURES" in kinds and _has_unsigned(store, update.new):
         broken.add("REQUIRED_SIGNATURES")
-    told = [text for kind, text in _VIOLATIONS.items() if kind in broken & kinds]
-    if told:
-        raise Refused(422, "Repository rule violations found\n\n" + "\n\n".join(told) + "\n\n")
+    violations = [text for kind, text in _VIOLATIONS.items() if kind in broken & kinds]
+    if violations:
+        raise Refused(422, "Repository rule violations found\n\n" + "\n\n".join(violations) + "\n\n")
 
 
 def _has_unsigned(store: GitStore, commit: str) -> bool:

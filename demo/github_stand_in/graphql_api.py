@@ -73,8 +73,8 @@ def serve(hub: Hub, request: Request) -> Response:
     if request.token is None:
         raise Refused(401, "This endpoint requires you to be authenticated.")
     try:
-        told = request.json
-        source, variables = str(told["query"]), told.get("variables") or {}
+        given = request.json
+        source, variables = str(given["query"]), given.get("variables") or {}
     except (ValueError, KeyError, TypeError):
         raise Refused(400, "Problems parsing JSON") from None
     try:
@@ -174,29 +174,29 @@ class Root:
             raise Refused(403, "Repository was archived so is read-only.")
         return views
 
-    def _update_refs(self, told: View) -> View:
-        found = [r for r in self.hub.repositories.values() if r.node_id == told["repositoryId"]]
+    def _update_refs(self, given: View) -> View:
+        found = [r for r in self.hub.repositories.values() if r.node_id == given["repositoryId"]]
         if not found:
-            raise _unresolved(told["repositoryId"])
+            raise _unresolved(given["repositoryId"])
         self._may_write(found[0], "contents")
         updates = [
             RefUpdate(each["name"], each.get("beforeOid"), each["afterOid"], force=each.get("force") or False)
-            for each in told["refUpdates"]
+            for each in given["refUpdates"]
         ]
         mutations.compare_and_swap(found[0], updates, self.token)
-        return {"clientMutationId": told.get("clientMutationId")}
+        return {"clientMutationId": given.get("clientMutationId")}
 
     def _on_pull(self, change: Callable[[Repository, Pull, View], None], *more: str) -> Callable[..., View]:
         """A mutation of one pull request."""
 
         def resolve(_: object, **arguments: Any) -> View:
-            told = arguments["input"]
-            repository, pull = self._pull(told["pullRequestId"])
+            given = arguments["input"]
+            repository, pull = self._pull(given["pullRequestId"])
             views = self._may_write(repository, "pull_requests", *more)
-            change(repository, pull, told)
+            change(repository, pull, given)
             pull.updated_at = self.hub.clock.text
             return {
-                "clientMutationId": told.get("clientMutationId"),
+                "clientMutationId": given.get("clientMutationId"),
                 "pullRequest": views.pull(pull),
                 "actor": actor(self.token.login, self.request.host),
             }

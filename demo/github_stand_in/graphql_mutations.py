@@ -45,17 +45,17 @@ def to_draft(repository: Repository, pull: Pull, _: View) -> None:
     pull.is_draft = True
 
 
-def enable_auto_merge(repository: Repository, pull: Pull, told: View) -> None:
+def enable_auto_merge(repository: Repository, pull: Pull, arguments: View) -> None:
     """See https://docs.github.com/graphql/reference/mutations#enablepullrequestautomerge."""
     if not repository.settings.auto_merge:
         raise Refused(422, "Auto merge is not allowed for this repository")
-    if (told.get("expectedHeadOid") or pull.head_sha) != pull.head_sha:
+    if (arguments.get("expectedHeadOid") or pull.head_sha) != pull.head_sha:
         raise Refused(422, "Expected head sha didn't match current head ref.")
     statuses = repository.status(pull.head_sha)
     required = repository.settings.required_contexts if pull.base == repository.default_branch else ()
     if all(name in statuses and statuses[name].state == "success" for name in required):
         raise Refused(422, "Pull request Pull request is in clean status")
-    pull.auto_merge = (told.get("mergeMethod") or "MERGE").lower()
+    pull.auto_merge = (arguments.get("mergeMethod") or "MERGE").lower()
 
 
 def close(repository: Repository, pull: Pull, _: View) -> None:
@@ -63,12 +63,12 @@ def close(repository: Repository, pull: Pull, _: View) -> None:
     repository.close(pull)
 
 
-def update(repository: Repository, pull: Pull, told: View) -> None:
+def update(repository: Repository, pull: Pull, arguments: View) -> None:
     """UpdatePullRequest."""
-    if told.get("state") == "OPEN" and pull.state != "open":
+    if arguments.get("state") == "OPEN" and pull.state != "open":
         repository.reopen(pull)
-    repository.edit(pull, title=told.get("title"), body=told.get("body"))
-    if told.get("baseRefName"):
-        repository.retarget(pull, told["baseRefName"])
-    if told.get("state") == "CLOSED":
+    repository.edit(pull, title=arguments.get("title"), body=arguments.get("body"))
+    if arguments.get("baseRefName"):
+        repository.retarget(pull, arguments["baseRefName"])
+    if arguments.get("state") == "CLOSED":
         repository.close(pull)

@@ -247,12 +247,12 @@ class StandIn:
                 response = Response(304, None, {"ETag": response.headers["ETag"]})
         resource = "graphql" if request.path == "/graphql" else "core"
         token = request.token
-        told = {
+        limits = {
             **({"x-oauth-scopes": ", ".join(token.scopes)} if token and token.kind == "classic" else {}),
             **self.limits.headers(request.token, resource),
             "x-github-request-id": f"0000:{request.number:04}",
         }
-        response.headers = {**told, **response.headers}
+        response.headers = {**limits, **response.headers}
         return response
 
     def _answered(self, request: Request, *, is_known: bool) -> Response:

@@ -55,8 +55,8 @@ class Limits:
     def overview(self, token: Token | None) -> dict[str, object]:
         """GET /rate_limit."""
         limit, used = self.of(token)
-        told = {"limit": limit, "used": used, "remaining": limit - used, "reset": self.ends}
-        return {"resources": dict.fromkeys(("core", "search", "graphql"), told), "rate": told}
+        rate = {"limit": limit, "used": used, "remaining": limit - used, "reset": self.ends}
+        return {"resources": dict.fromkeys(("core", "search", "graphql"), rate), "rate": rate}
 
     def graphql(self, token: Token) -> dict[str, object]:
         """GraphQL's ``RateLimit``."""

@@ -45,13 +45,13 @@ class People:
         store = self._repository.store
         author, forge = self._repository.person(self._login), Person(*FORGE, self._repository.clock.epoch)
         if method == "merge":
-            told = f"Merge pull request #{pull.number} from {pull.head_owner}/{pull.head}\n\n{pull.title}"
-            return store.commit(tree, [base, pull.head_sha], told, author, forge, sign=True)
+            message = f"Merge pull request #{pull.number} from {pull.head_owner}/{pull.head}\n\n{pull.title}"
+            return store.commit(tree, [base, pull.head_sha], message, author, forge, sign=True)
         commits = [store.read(oid) for oid in reversed(store.ahead(base, pull.head_sha))]
         if method == "squash":
             first = commits[0].message.partition("\n")[2].strip("\n")
-            told = f"{pull.title} (#{pull.number})\n\n{first}".rstrip("\n")
-            return store.commit(tree, [base], told, commits[0].author, forge, sign=True)
+            message = f"{pull.title} (#{pull.number})\n\n{first}".rstrip("\n")
+            return store.commit(tree, [base], message, commits[0].author, forge, sign=True)
         head = base
         for commit in commits:
             # What a rebase gives for one commit, and is close to it for several: each on top of the last.
@@ -98,16 +98,16 @@ class People:
 
     def edit(self, number: int, *, title: str | None = None, body: str | None = None) -> None:
         """Edit in the browser, which ends lines with CRLF."""
-        told = None if body is None else re.sub(r"\r?\n", "\r\n", body)
-        self._repository.edit(self._issue(number), title=title, body=told)
+        text = None if body is None else re.sub(r"\r?\n", "\r\n", body)
+        self._repository.edit(self._issue(number), title=title, body=text)
 
-    def tick(self, number: int, told: str) -> None:
-        """Tick the box whose line holds ``told``: that changes this one character, and no line end."""
+    def tick(self, number: int, label: str) -> None:
+        """Tick the box whose line holds ``label``: that changes this one character, and no line end."""
         issue = self._issue(number)
         lines = issue.body.splitlines(keepends=True)
-        boxes = [i for i, line in enumerate(lines) if told in line and "- [ ]" in line]
+        boxes = [i for i, line in enumerate(lines) if label in line and "- [ ]" in line]
         if len(boxes) != 1:
-            raise LookupError(f"{len(boxes)} open boxes say {told!r}")
+            raise LookupError(f"{len(boxes)} open boxes say {label!r}")
         lines[boxes[0]] = lines[boxes[0]].replace("- [ ]", "- [x]", 1)
         self._repository.edit(issue, body="".join(lines))
 
@@ -142,8 +142,8 @@ class People:
             raise Refused(405, "the revert conflicts")
         headline = undone.message.partition("\n")[0]
         person = repository.person(self._login)
-        told = f'Revert "{headline}"\n\nThis reverts commit {commit}.\n'
-        made = store.commit(tree, [head], told, person, person)
+        message = f'Revert "{headline}"\n\nThis reverts commit {commit}.\n'
+        made = store.commit(tree, [head], message, person, person)
         repository.push([RefUpdate(f"refs/heads/{branch or repository.default_branch}", head, made)])
         return made
 

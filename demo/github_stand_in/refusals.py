@@ -29,10 +29,10 @@ class Refused(Exception):
 
     def body(self) -> dict[str, object]:
         """As the REST API says it."""
-        told: dict[str, object] = {"message": self.message}
+        body: dict[str, object] = {"message": self.message}
         if self.errors is not None:
-            told["errors"] = self.errors
-        return {**told, "documentation_url": self.docs, "status": str(self.status)}
+            body["errors"] = self.errors
+        return {**body, "documentation_url": self.docs, "status": str(self.status)}
 
     def sentence(self) -> str:
         """As the GraphQL API says it."""

@@ -40,14 +40,14 @@ def moved(hub: Hub, request: Request, full_name: str) -> Response | None:
     if number is None or full_name in hub.repositories:
         return None
     url = f"{request.api}/repositories/{number}"
-    told = {"message": "Moved Permanently", "url": url, "documentation_url": "https://docs.github.com/rest"}
-    return Response(301 if request.method == "GET" else 307, told, {"Location": url})
+    body = {"message": "Moved Permanently", "url": url, "documentation_url": "https://docs.github.com/rest"}
+    return Response(301 if request.method == "GET" else 307, body, {"Location": url})
 
 
 def _create_for_organization(hub: Hub, request: Request, parameters: Mapping[str, str]) -> Response:
     organization = hub.organizations.get(parameters["org"])
-    told = _body(request)
-    visibility = told.get("visibility") or ("private" if told.get("private") else "public")
+    body = _body(request)
+    visibility = body.get("visibility") or ("private" if body.get("private") else "public")
     token = access.require_creation(request.token, "", is_private=visibility != "public")
     if organization is None:
         raise Refused(404, "Not Found")
@@ -55,22 +55,22 @@ def _create_for_organization(hub: Hub, request: Request, parameters: Mapping[str
         raise Refused(403, "You need admin access to the organization before adding a repository to it.")
     if visibility == "internal" and not organization.is_of_enterprise:
         raise Refused(422, "Validation Failed", [{"code": "invalid", "field": "visibility"}])
-    return _create(hub, request, organization.login, told, visibility)
+    return _create(hub, request, organization.login, body, visibility)
 
 
 def _create_for_user(hub: Hub, request: Request, _: Mapping[str, str]) -> Response:
-    told = _body(request)
-    token = access.require_creation(request.token, "", is_private=bool(told.get("private")))
+    body = _body(request)
+    token = access.require_creation(request.token, "", is_private=bool(body.get("private")))
     if token.is_installation:
         raise Refused(403, "Resource not accessible by integration")
-    visibility = "private" if told.get("private") else "public"
-    return _create(hub, request, token.login, told, visibility, is_personal=True)
+    visibility = "private" if body.get("private") else "public"
+    return _create(hub, request, token.login, body, visibility, is_personal=True)
 
 
 def _create(  # noqa: PLR0913  (what a repository begins with)
-    hub: Hub, request: Request, owner: str, told: Json, visibility: str, *, is_personal: bool = False
+    hub: Hub, request: Request, owner: str, body: Json, visibility: str, *, is_personal: bool = False
 ) -> Response:
-    name = re.sub(r"[^A-Za-z0-9._-]", "-", str(told.get("name") or ""))
+    name = re.sub(r"[^A-Za-z0-9._-]", "-", str(body.get("name") or ""))
     if not name:
         raise invalid("Repository", "name", "missing_field")
     if f"{owner}/{name}".lower() in (known.lower() for known in hub.repositories):
@@ -79,11 +79,11 @@ def _create(  # noqa: PLR0913  (what a repository begins with)
         raise Refused(422, "Repository creation failed.", [error])
     repository = hub.create_repository(
         f"{owner}/{name}",
-        {"README.md": f"# {name}\n".encode()} if told.get("auto_init") else None,
+        {"README.md": f"# {name}\n".encode()} if body.get("auto_init") else None,
         is_private=visibility != "public",
         is_internal=visibility == "internal",
         is_personal=is_personal,
-        description=str(told.get("description") or ""),
+        description=str(body.get("description") or ""),
         admins=(request.token.login,) if request.token else (),
     )
     shapes = HostingShapes(repository, request.api, request.host)
@@ -92,12 +92,12 @@ def _create(  # noqa: PLR0913  (what a repository begins with)
 
 def _body(request: Request) -> Json:
     try:
-        told = request.json
+        body = request.json
     except ValueError:
         raise Refused(400, "Problems parsing JSON") from None
-    if not isinstance(told, dict):
+    if not isinstance(body, dict):
         raise Refused(400, "Body should be a JSON object")
-    return told
+    return body
 
 
 def _account(hub: Hub, request: Request, parameters: Mapping[str, str]) -> Response:
@@ -111,8 +111,8 @@ def _account(hub: Hub, request: Request, parameters: Mapping[str, str]) -> Respo
 
 def _meta(hub: Hub, request: Request, _: Mapping[str, str]) -> Response:
     del request
-    told: Json = {"verifiable_password_authentication": False}
-    return Response(200, {**told, "ssh_keys": list(hub.host_keys)} if hub.host_keys else told)
+    body: Json = {"verifiable_password_authentication": False}
+    return Response(200, {**body, "ssh_keys": list(hub.host_keys)} if hub.host_keys else body)
 
 
 _Handler = Callable[[Hub, Request, Mapping[str, str]], Response]

@@ -64,17 +64,17 @@ def create_tree(context: Context) -> Response:
     return Response(201, context.shaped(GitShapes).tree(sha))
 
 
-def _tree_entry(context: Context, told: dict[str, Any]) -> Entry:
-    path, mode = str(told.get("path", "")), str(told.get("mode", "100644"))
+def _tree_entry(context: Context, value: dict[str, Any]) -> Entry:
+    path, mode = str(value.get("path", "")), str(value.get("mode", "100644"))
     if not path or path.startswith("/") or mode not in _MODES:
         raise Refused(
             422, "tree.path contains a malformed path component" if mode in _MODES else "Invalid mode"
         )
-    if "content" in told and "sha" in told:
+    if "content" in value and "sha" in value:
         raise Refused(422, "Must supply either tree.sha or tree.content, not both")
-    if "content" in told:
-        return Entry(path, mode, context.repository.store.blob(str(told["content"]).encode()))
-    sha = told.get("sha")
+    if "content" in value:
+        return Entry(path, mode, context.repository.store.blob(str(value["content"]).encode()))
+    sha = value.get("sha")
     if sha and not context.repository.store.kind(str(sha)):
         raise Refused(422, f"tree.sha {sha} is not a valid blob")
     return Entry(path, mode, str(sha or ""))
@@ -104,11 +104,11 @@ def _identity(login: str, at: int) -> Person:
     return Person(login, f"{number_of(login)}+{login}@users.noreply.github.example", at)
 
 
-def _person(told: dict[str, Any] | None, otherwise: Person) -> Person:
-    if not told:
+def _person(value: dict[str, Any] | None, otherwise: Person) -> Person:
+    if not value:
         return otherwise
-    at = int(datetime.fromisoformat(told["date"]).timestamp()) if "date" in told else otherwise.at
-    return Person(str(told["name"]), str(told["email"]), at)
+    at = int(datetime.fromisoformat(value["date"]).timestamp()) if "date" in value else otherwise.at
+    return Person(str(value["name"]), str(value["email"]), at)
 
 
 def read_commit(context: Context) -> Response:

@@ -77,8 +77,8 @@ def _change(context: Context, issue: Issue, body: dict[str, Any]) -> None:
         raise invalid("PullRequest", "state", "invalid")
     if body.get("state") == "open" and issue.state != "open":
         context.repository.reopen(issue)
-    told = "" if "body" in body and body["body"] is None else body.get("body")
-    context.repository.edit(issue, title=body.get("title"), body=told)
+    text = "" if "body" in body and body["body"] is None else body.get("body")
+    context.repository.edit(issue, title=body.get("title"), body=text)
     if body.get("state") == "closed":
         context.repository.close(issue)
 
@@ -157,9 +157,9 @@ def _require_assignable(context: Context, logins: list[str]) -> None:
             raise Refused(422, "Validation Failed", [error])
 
 
-def _put_labels(context: Context, issue: Issue, told: list[Any]) -> None:
+def _put_labels(context: Context, issue: Issue, labels: list[Any]) -> None:
     """Labels that the repository does not have yet are made."""
-    names = [each["name"] if isinstance(each, dict) else str(each) for each in told]
+    names = [each["name"] if isinstance(each, dict) else str(each) for each in labels]
     context.repository.labels |= set(names)
     issue.labels += [name for name in dict.fromkeys(names) if name not in issue.labels]
 

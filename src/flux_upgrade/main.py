@@ -10,9 +10,10 @@ import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 
 from flux_upgrade.cli.options import parse_settings
-from flux_upgrade.config.credentials import masked, secrets_of
+from flux_upgrade.config.environment import masked, secrets_of
 from flux_upgrade.model.errors import FluxUpgradeError, UsageError
 
 TYPE_CHECKING = False
@@ -94,8 +95,6 @@ def _password(stdin: IO[str] | None) -> str:
 
 
 def _command(name: str) -> Command:
-    from importlib import import_module
-
     command: Command = import_module(f"flux_upgrade.commands.{name}").run
     return command
 
@@ -111,9 +110,9 @@ def _defect(error: Exception, *, debug: bool) -> str:
 
     frame = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{frame.filename.rpartition('/')[2]}:{frame.lineno}"
-    told = "".join(traceback.format_exception(error)) if debug else ""
+    trace = "".join(traceback.format_exception(error)) if debug else ""
     return (
-        f"{told}flux-upgrade: unexpected: {type(error).__name__} at {where}: {error}\n"
+        f"{trace}flux-upgrade: unexpected: {type(error).__name__} at {where}: {error}\n"
         "  This is a defect of flux-upgrade. Please report it with the file that it was run on, and the "
         "output of the same command with FLUX_UPGRADE_DEBUG=1.\n"
     )

@@ -12,7 +12,7 @@ import pytest
 
 from flux_upgrade.model.errors import UntrustedArchive
 from flux_upgrade.model.oci.layer import Layer, inflate
-from flux_upgrade.model.oci.tar import Entry
+from flux_upgrade.model.oci.tar import TarEntry
 
 TARGET = "flux-system/gotk-components.yaml"
 OLD = b"kind: Deployment\n" * 40
@@ -78,7 +78,7 @@ def layer_of(content: bytes) -> Layer:
     return layer
 
 
-def target(layer: Layer, name: str = TARGET) -> Entry:
+def target(layer: Layer, name: str = TARGET) -> TarEntry:
     (entry,) = layer.files(lambda each: each == name)
     return entry
 

@@ -33,7 +33,7 @@ from artifact.layers import (
 from flux_upgrade.model.errors import UntrustedArchive
 from flux_upgrade.model.oci.layer import deflate, inflate
 from flux_upgrade.model.oci.manifest import CONTENT_TYPE
-from flux_upgrade.model.oci.tar import BLOCK, Kind, walk
+from flux_upgrade.model.oci.tar import BLOCK, EntryType, walk
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
@@ -128,12 +128,12 @@ def test_names_are_told_as_one_writes_them() -> None:
     assert {"/etc/absolute", "run.sh", "f" * 90 + "/" + "n" * 120} <= found.keys()
     assert found[TARGET].mode == 0o640
     assert {name: entry.kind for name, entry in found.items() if not entry.is_file} == {
-        ".": Kind.FOLDER,
-        "flux-system": Kind.FOLDER,
-        "latest": Kind.LINK,
-        "out": Kind.LINK,
-        "twin.sh": Kind.HARD_LINK,
-        "null": Kind.OTHER,
+        ".": EntryType.FOLDER,
+        "flux-system": EntryType.FOLDER,
+        "latest": EntryType.LINK,
+        "out": EntryType.LINK,
+        "twin.sh": EntryType.HARD_LINK,
+        "null": EntryType.OTHER,
     }
 
 
@@ -279,7 +279,7 @@ def test_what_is_packed_is_what_was_spliced() -> None:
 _PROGRAM = """
 import io, os, sys
 os.umask(int(sys.argv[1], 8))
-from flux_upgrade.artifact.layer import deflate, inflate
+from flux_upgrade.model.oci.layer import deflate, inflate
 layer = inflate(open(sys.argv[2], "rb"), io.BytesIO())
 (entry,) = layer.files(lambda name: name == sys.argv[3])
 spliced = layer.replaced(entry, b"new: content\\n" * 77)

@@ -8,10 +8,10 @@ from typing import Any
 from bootstrap.registered_keys import RegisteredKeys
 from flux_upgrade.adapters.local.secret_file import SecretFile
 from flux_upgrade.adapters.local.ssh_keys import generate
-from flux_upgrade.bootstrap.access import Access, Given, Means, carry_out
+from flux_upgrade.bootstrap.access import Access, AccessInputs, AccessPorts, carry_out
 from flux_upgrade.bootstrap.access_plan import plan_access
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
-from flux_upgrade.bootstrap.places import Place
+from flux_upgrade.bootstrap.secret_places import SecretPlace
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.hosting import DeployKey
 from flux_upgrade.model.kubernetes_objects import parse
@@ -38,13 +38,13 @@ def file_at(folder: Path) -> SecretFile:
 
 
 def arrange(
-    github: RegisteredKeys | None, place: Place | None, given: Given | None = None, **more: Any
+    github: RegisteredKeys | None, place: SecretPlace | None, given: AccessInputs | None = None, **more: Any
 ) -> Access:
-    means = Means(github, place, generate)
-    return carry_out(plan_access(options(**more), given or Given(), means), means)
+    means = AccessPorts(github, place, generate)
+    return carry_out(plan_access(options(**more), given or AccessInputs(), means), means)
 
 
-def handed_over(github: RegisteredKeys, place: Place) -> dict[str, str]:
+def handed_over(github: RegisteredKeys, place: SecretPlace) -> dict[str, str]:
     """What is in the source Secret now, by whatever way it is read."""
     if place.is_readable:
         there = place.present("flux-system", "flux-system")

@@ -16,7 +16,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 import flux_upgrade
-from edges.conftest import NOW, Clock
+from adapters.conftest import NOW, Clock
 from flux_upgrade import main
 from flux_upgrade.model.ports import Timing
 from git_servers import PERSON, git

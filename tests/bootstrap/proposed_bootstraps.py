@@ -8,11 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flux_upgrade.bootstrap.changes import FileChange, FilesPlan, Shown
+from flux_upgrade.bootstrap.changes import FileChange, FilesPlan, FlagChange
 from flux_upgrade.bootstrap.options import BootstrapOptions, Provider, Source
-from flux_upgrade.bootstrap.proposed import Bootstrap, Cluster, Handover, Place, bootstrap_of, cluster_of
+from flux_upgrade.bootstrap.proposed import (
+    Bootstrap,
+    Handover,
+    PlaceKind,
+    ProposedCluster,
+    bootstrap_of,
+    cluster_of,
+)
 from flux_upgrade.bootstrap.workflow_file import to_be_added
-from flux_upgrade.planning.proposal import Surroundings
+from flux_upgrade.planning.proposal import ProposalContext
 from parsed_flags import parse_flags
 
 CASES = Path(__file__).resolve().parent / "pull_requests"
@@ -25,7 +32,7 @@ class Case:
 
     folder: Path
     proposal: Bootstrap
-    around: Surroundings
+    around: ProposalContext
 
 
 def names() -> list[str]:
@@ -37,16 +44,16 @@ def case(name: str) -> Case:
     """One of them."""
     folder = CASES / name
     stated = tomllib.loads((folder / "case.toml").read_text(encoding="utf-8"))
-    around = Surroundings((), **stated.get("around", {}))
+    around = ProposalContext((), **stated.get("around", {}))
     return Case(folder, _bootstrap(stated), around)
 
 
-def bootstrap(*clusters: Cluster, **more: Any) -> Bootstrap:
+def bootstrap(*clusters: ProposedCluster, **more: Any) -> Bootstrap:
     """Of one cluster or of several, in a repository on GitHub."""
     return bootstrap_of(clusters, "flux-upgrade/", **{"repository": "acme/fleet", **more})
 
 
-def cluster(stated: Mapping[str, Any] | None = None, **flags: str | bool) -> Cluster:
+def cluster(stated: Mapping[str, Any] | None = None, **flags: str | bool) -> ProposedCluster:
     """A new one; ``stated`` as in the files of the cases."""
     told = dict(stated or {})
     options = _options(told, {**told.get("flags", {}), **flags})
@@ -65,7 +72,7 @@ def _bootstrap(stated: Mapping[str, Any]) -> Bootstrap:
     return bootstrap(*clusters, workflow=workflow, repository=stated.get("repository", "acme/fleet"))
 
 
-def _repeated(told: Mapping[str, Any]) -> Iterator[Cluster]:
+def _repeated(told: Mapping[str, Any]) -> Iterator[ProposedCluster]:
     """``count`` of them, with ``{n}`` in their path."""
     for number in range(told.get("count", 1)):
         flags = {
@@ -98,12 +105,12 @@ def _files(told: Mapping[str, Any], options: BootstrapOptions) -> FilesPlan:
         version,
         tuple(each for each in changes if not each.path.endswith(tuple(told.get("kept", ("/none",))))),
         kept=tuple(f"{options.folder}/{name}" for name in told.get("kept", ())),
-        shown=tuple(Shown(*each) for each in told.get("shown", ())),
+        shown=tuple(FlagChange(*each) for each in told.get("shown", ())),
         edits=tuple(told.get("edits", ())),
         unlisted=tuple(told.get("unlisted", ())),
     )
 
 
 def _handover(told: Mapping[str, Any]) -> Handover:
-    given = {**told, "place": Place(told.get("place", "nowhere"))}
+    given = {**told, "place": PlaceKind(told.get("place", "nowhere"))}
     return Handover(**given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from flux_upgrade.model.errors import ForbiddenByForge, ForgeUnavailable
-from flux_upgrade.model.hosting import DeployKey, Hosted, NewRepository
+from flux_upgrade.model.hosting import DeployKey, HostedRepository, NewRepository
 
 
 @dataclass
@@ -26,10 +26,12 @@ class RegisteredKeys:
         self.fails_after -= 1
         self.writes.append(what)
 
-    def repository(self) -> Hosted | None:
-        return Hosted("fleet/infra", "https://github.com/fleet/infra", "main", "private", is_empty=False)
+    def repository(self) -> HostedRepository | None:
+        return HostedRepository(
+            "fleet/infra", "https://github.com/fleet/infra", "main", "private", is_empty=False
+        )
 
-    def create(self, wanted: NewRepository) -> Hosted:
+    def create(self, wanted: NewRepository) -> HostedRepository:
         raise ForbiddenByForge(f"{wanted.name} is there")
 
     def teams(self) -> dict[str, str]:

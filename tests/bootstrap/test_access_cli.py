@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from github_stand_in import StandIn
 
+from adapters.registries import running_registry
 from bootstrap.cli_runs import Laptop, clone_with, files_of
 from bootstrap.test_access_end_to_end import secret_of
 from cluster import api_servers
 from cluster.driving import TIMING
-from edges.registries import running_registry
 from flux_upgrade.adapters.local.ssh_keys import generate
 from real_parts import require_program
 

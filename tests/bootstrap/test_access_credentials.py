@@ -6,10 +6,10 @@ import pytest
 
 from bootstrap.arranged import OTHERS, PEM, arrange
 from bootstrap.registered_keys import RegisteredKeys
-from flux_upgrade.bootstrap.access import Given
+from flux_upgrade.bootstrap.access import AccessInputs
 from flux_upgrade.bootstrap.access_plan import require_sound
 from flux_upgrade.bootstrap.options import Auth
-from flux_upgrade.bootstrap.places import ActionsSecret
+from flux_upgrade.bootstrap.secret_places import ActionsSecret
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import AppCredentials
 
@@ -29,7 +29,7 @@ TOKENS = {"a blank": "t0 ken", "a line break": "t0\nken", "a tab": "t0\tken", "a
 @pytest.mark.parametrize("key", KEYS)
 def test_keys_of_apps_that_are_none(key: str) -> None:
     github = RegisteredKeys(list(OTHERS))
-    given = Given(app=AppCredentials("12", KEYS[key], "7"))
+    given = AccessInputs(app=AppCredentials("12", KEYS[key], "7"))
     with pytest.raises(UsageError, match="GitHub App is not one in PEM") as raised:
         arrange(github, ActionsSecret(github, "FLUX"), given, auth=Auth.APP, app_id="12")
     assert github.writes == []
@@ -41,18 +41,18 @@ def test_keys_of_apps_that_are_none(key: str) -> None:
 def test_tokens_that_are_none(token: str) -> None:
     github = RegisteredKeys(list(OTHERS))
     with pytest.raises(UsageError, match="the token for Flux") as raised:
-        arrange(github, ActionsSecret(github, "FLUX"), Given(token=TOKENS[token]), auth=Auth.TOKEN)
+        arrange(github, ActionsSecret(github, "FLUX"), AccessInputs(token=TOKENS[token]), auth=Auth.TOKEN)
     assert github.writes == []
     assert "ken" not in raised.value.message.replace("token", "")
 
 
 def test_all_is_told_at_once() -> None:
     with pytest.raises(UsageError, match=r"token for Flux.*; the private key of the GitHub App"):
-        require_sound(Given(token="t 0", app=AppCredentials("12", "x", "7")))
+        require_sound(AccessInputs(token="t 0", app=AppCredentials("12", "x", "7")))
 
 
 @pytest.mark.parametrize(
     "key", [PEM, PEM.replace("RSA ", ""), PEM.replace("\n", "\r\n"), PEM.strip(), f"\n{PEM}\n"]
 )
 def test_keys_that_are_some(key: str) -> None:
-    require_sound(Given(token="ghp_ok", app=AppCredentials("12", key, "7")))
+    require_sound(AccessInputs(token="ghp_ok", app=AppCredentials("12", key, "7")))

@@ -12,13 +12,12 @@ from bootstrap.proposed_bootstraps import cluster as proposed
 from bootstrap.registered_keys import RegisteredKeys
 from cluster.memory_cluster import MemoryCluster
 from flux_upgrade.adapters.local.ssh_keys import generate
-from flux_upgrade.bootstrap.access import Access, Given, Means, carry_out, foresee, retire
+from flux_upgrade.bootstrap.access import Access, AccessInputs, AccessPorts, carry_out, foresee, retire
 from flux_upgrade.bootstrap.access_notes import access_lines
 from flux_upgrade.bootstrap.access_plan import plan_access
-from flux_upgrade.bootstrap.cluster.objects import ClusterPlace
-from flux_upgrade.bootstrap.places import ActionsSecret, Place
-from flux_upgrade.bootstrap.proposed import Place as Told
-from flux_upgrade.bootstrap.proposed import handover_of
+from flux_upgrade.bootstrap.cluster.objects import ClusterSecretPlace
+from flux_upgrade.bootstrap.proposed import PlaceKind, handover_of
+from flux_upgrade.bootstrap.secret_places import ActionsSecret, SecretPlace
 from flux_upgrade.bootstrap.todo import left_to_do
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import DeployKey
@@ -35,15 +34,15 @@ def github() -> RegisteredKeys:
 
 
 @pytest.fixture(params=["file", "actions"])
-def place(request: pytest.FixtureRequest, tmp_path: Path, github: RegisteredKeys) -> Place:
+def place(request: pytest.FixtureRequest, tmp_path: Path, github: RegisteredKeys) -> SecretPlace:
     return file_at(tmp_path) if request.param == "file" else ActionsSecret(github, "FLUX", "staging")
 
 
-def told(access: Access, place: Place) -> Told:
+def told(access: Access, place: SecretPlace) -> PlaceKind:
     return handover_of(access, secret="" if place.is_readable else "FLUX").place
 
 
-def test_all_stays_as_it_is(github: RegisteredKeys, place: Place) -> None:
+def test_all_stays_as_it_is(github: RegisteredKeys, place: SecretPlace) -> None:
     (theirs,) = ours(github)
     github.fails_after = 0
     done = arrange(github, place)
@@ -54,24 +53,24 @@ def test_all_stays_as_it_is(github: RegisteredKeys, place: Place) -> None:
     (note,) = done.notes
     assert "--rotate-key" in note
     assert done.fingerprint in note
-    assert told(done, place) is Told.NOWHERE
+    assert told(done, place) is PlaceKind.NOWHERE
     assert list(access_lines(done)) == [f"deploy key: {TITLE} ({done.fingerprint}) kept"]
 
 
-def test_another_one_is_made_when_asked(github: RegisteredKeys, place: Place) -> None:
+def test_another_one_is_made_when_asked(github: RegisteredKeys, place: SecretPlace) -> None:
     (theirs,) = ours(github)
-    done = arrange(github, place, Given(rotate=True))
+    done = arrange(github, place, AccessInputs(rotate=True))
     assert done.removed == (theirs,)
     assert [each.public for each in ours(github)] == [done.public]
     assert handed_over(github, place)["identity.pub"] == f"{done.public}\n"
     assert done.notes == ()
-    assert told(done, place) is not Told.NOWHERE
+    assert told(done, place) is not PlaceKind.NOWHERE
     assert list(access_lines(done)) == [f"deploy key: {TITLE} ({done.fingerprint}) replaced"]
 
 
-def test_the_users_own_key_takes_its_place(github: RegisteredKeys, place: Place) -> None:
+def test_the_users_own_key_takes_its_place(github: RegisteredKeys, place: SecretPlace) -> None:
     own = generate()
-    done = arrange(github, place, Given(key=own))
+    done = arrange(github, place, AccessInputs(key=own))
     assert [each.public for each in ours(github)] == [own.public]
     assert (done.is_elsewhere, done.notes) == (False, ())
 
@@ -105,7 +104,7 @@ def test_what_is_not_of_the_key_is_handed_over_in_a_file(github: RegisteredKeys,
     assert (done.handed_over, done.at_place, done.has_source) == (("pull",), ("pull",), False)
     assert [each.name for each in parse(Path(place.where).read_text())] == ["pull"]
     handover = handover_of(done)
-    assert (handover.place, handover.lacks_source) == (Told.FILE, True)
+    assert (handover.place, handover.lacks_source) == (PlaceKind.FILE, True)
     github.fails_after = 0
     assert arrange(github, place, registry_creds=CREDS).handed_over == ()
 
@@ -127,7 +126,7 @@ def test_what_may_not_be_in_a_sealed_secret_is_said(github: RegisteredKeys) -> N
     (note,) = again.notes
     assert "the Secret pull as given now; --rotate-key" in note
     github.fails_after = -1
-    arrange(github, place, Given(rotate=True), registry_creds=CREDS)
+    arrange(github, place, AccessInputs(rotate=True), registry_creds=CREDS)
     assert [each.name for each in parse(github.secrets["FLUX", "staging"])] == ["flux-system", "pull"]
 
 
@@ -139,12 +138,12 @@ def test_a_secret_of_actions_that_was_removed(github: RegisteredKeys) -> None:
     github.secrets.clear()
     github.fails_after = 0
     again = arrange(github, place)
-    assert (again.public, again.is_elsewhere, told(again, place)) == (first.public, True, Told.NOWHERE)
+    assert (again.public, again.is_elsewhere, told(again, place)) == (first.public, True, PlaceKind.NOWHERE)
 
 
 def test_a_cluster_without_a_key_takes_a_new_one_and_says_so(github: RegisteredKeys) -> None:
     (theirs,) = ours(github)
-    place = ClusterPlace(MemoryCluster())
+    place = ClusterSecretPlace(MemoryCluster())
     done = arrange(github, place)
     assert done.removed == (theirs,)
     assert [each.name for each in place.handed_over] == ["flux-system"]
@@ -161,7 +160,7 @@ def test_a_cluster_with_a_key_that_nobody_knows_is_for_a_person_to_decide(github
         "metadata": {"name": "flux-system", "namespace": "flux-system"},
         "data": {name: b64encode(value.encode()).decode() for name, value in data.items()},
     }
-    place = ClusterPlace(MemoryCluster(secret))
+    place = ClusterSecretPlace(MemoryCluster(secret))
     with pytest.raises(UsageError, match="has a key that is not registered, and another one is") as caught:
         arrange(github, place)
     assert "--rotate-key" in caught.value.hint
@@ -171,7 +170,7 @@ def test_a_cluster_with_a_key_that_nobody_knows_is_for_a_person_to_decide(github
     assert [each.public for each in ours(github)] == [own.public]
 
 
-def test_what_is_left_to_do_is_to_look(github: RegisteredKeys, place: Place) -> None:
+def test_what_is_left_to_do_is_to_look(github: RegisteredKeys, place: SecretPlace) -> None:
     new = proposed(path="clusters/staging")
     things = left_to_do(new._replace(handover=handover_of(arrange(github, place))), "acme/fleet")
     assert "--rotate-key" in things[0]
@@ -179,12 +178,12 @@ def test_what_is_left_to_do_is_to_look(github: RegisteredKeys, place: Place) -> 
 
 
 @pytest.mark.parametrize("rotate", [False, True])
-def test_a_dry_run_makes_no_key(github: RegisteredKeys, place: Place, *, rotate: bool) -> None:
+def test_a_dry_run_makes_no_key(github: RegisteredKeys, place: SecretPlace, *, rotate: bool) -> None:
     if not rotate:
         github.keys = list(OTHERS)
     github.fails_after = 0
-    means = Means(github, place, lambda: pytest.fail("a key is made"))
-    would_be = foresee(plan_access(options(), Given(rotate=rotate), means), means)
+    means = AccessPorts(github, place, lambda: pytest.fail("a key is made"))
+    would_be = foresee(plan_access(options(), AccessInputs(rotate=rotate), means), means)
     assert (would_be.public, would_be.is_registered, would_be.is_new_key) == ("", False, True)
     assert (would_be.registered, would_be.handed_over) == (True, ("flux-system",))
     deed = "replaced" if rotate else "registered"
@@ -195,19 +194,19 @@ def test_a_dry_run_makes_no_key(github: RegisteredKeys, place: Place, *, rotate:
 def test_a_dry_run_tells_of_what_is_there(tmp_path: Path) -> None:
     github, place = RegisteredKeys(list(OTHERS)), file_at(tmp_path)
     done = arrange(github, place)
-    means = Means(github, place, generate)
-    would_be = foresee(plan_access(options(), Given(), means), means)
-    assert would_be == carry_out(plan_access(options(), Given(), means), means)
+    means = AccessPorts(github, place, generate)
+    would_be = foresee(plan_access(options(), AccessInputs(), means), means)
+    assert would_be == carry_out(plan_access(options(), AccessInputs(), means), means)
     assert (would_be.public, would_be.is_registered) == (done.public, True)
-    nowhere = Means(github, None, generate)
-    assert foresee(plan_access(options(), Given(), nowhere), nowhere) == arrange(github, None)
+    nowhere = AccessPorts(github, None, generate)
+    assert foresee(plan_access(options(), AccessInputs(), nowhere), nowhere) == arrange(github, None)
 
 
 def test_a_key_that_a_cluster_still_has_is_removed_once_it_has_another(github: RegisteredKeys) -> None:
-    place = ClusterPlace(MemoryCluster())
-    means = Means(github, place, generate)
+    place = ClusterSecretPlace(MemoryCluster())
+    means = AccessPorts(github, place, generate)
     before = [each.public for each in ours(github)]
-    plan = plan_access(options(), Given(rotate=True), means)
+    plan = plan_access(options(), AccessInputs(rotate=True), means)
     done = carry_out(plan, means)
     assert [each.public for each in ours(github)] == [*before, done.public]
     retire(plan, means)

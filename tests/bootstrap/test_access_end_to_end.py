@@ -11,7 +11,7 @@ import pytest
 from bootstrap.arranged import arrange, file_at, ours
 from bootstrap.registered_keys import RegisteredKeys
 from flux_upgrade.adapters.local.ssh_keys import read
-from flux_upgrade.bootstrap.access import Given
+from flux_upgrade.bootstrap.access import AccessInputs
 from flux_upgrade.model.hosting import DeployKey
 from flux_upgrade.model.kubernetes_objects import parse
 from git_servers import PERSON, Bare, SshHost, git
@@ -119,7 +119,7 @@ def test_a_rotated_key(server: Server, tmp_path: Path) -> None:
     arrange(server, place, url=server.url)
     old = unpacked(secret_of(Path(place.where)), tmp_path / "old")
     assert run(old, "clone", "--quiet", server.url, tmp_path / "before") == ""
-    arrange(server, place, Given(rotate=True), url=server.url)
+    arrange(server, place, AccessInputs(rotate=True), url=server.url)
     new = unpacked(secret_of(Path(place.where)), tmp_path / "new")
     assert "Permission denied" in run(old, "clone", server.url, tmp_path / "never")
     assert run(new, "clone", "--quiet", server.url, tmp_path / "after") == ""
@@ -129,7 +129,7 @@ def test_a_rotated_key(server: Server, tmp_path: Path) -> None:
 @pytest.mark.parametrize("passphrase", ["", "open sesame"])
 def test_the_users_own_key(server: Server, tmp_path: Path, passphrase: str) -> None:
     key = read(str(_made(tmp_path, passphrase)), passphrase)
-    arrange(server, file_at(tmp_path), Given(key=key), url=server.url)
+    arrange(server, file_at(tmp_path), AccessInputs(key=key), url=server.url)
     environment = unpacked(secret_of(tmp_path / "own" / "secret.yaml"), tmp_path / "mounted")
     assert run(environment, "clone", "--quiet", server.url, tmp_path / "clone") == ""
 

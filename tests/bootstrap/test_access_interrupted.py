@@ -9,8 +9,8 @@ import pytest
 
 from bootstrap.arranged import OTHERS, TITLE, arrange, file_at, handed_over, ours
 from bootstrap.registered_keys import RegisteredKeys
-from flux_upgrade.bootstrap.access import Given
-from flux_upgrade.bootstrap.places import ActionsSecret, Place
+from flux_upgrade.bootstrap.access import AccessInputs
+from flux_upgrade.bootstrap.secret_places import ActionsSecret, SecretPlace
 from flux_upgrade.model.errors import ForgeUnavailable
 from flux_upgrade.model.hosting import Secret
 
@@ -23,7 +23,7 @@ class FailingFile:
     is_readable = True
     is_cluster = False
 
-    def __init__(self, place: Place, github: RegisteredKeys) -> None:
+    def __init__(self, place: SecretPlace, github: RegisteredKeys) -> None:
         self._place, self._github = place, github
         self.where = place.where
         self.present, self.has = place.present, place.has
@@ -33,7 +33,7 @@ class FailingFile:
         self._place.put(wanted)
 
 
-def worlds(tmp_path: Path, what: str, kind: str) -> Iterator[tuple[RegisteredKeys, Place]]:
+def worlds(tmp_path: Path, what: str, kind: str) -> Iterator[tuple[RegisteredKeys, SecretPlace]]:
     """The same world again and again, with one more write that succeeds each time."""
     for number in range(10):
         folder = tmp_path / str(number)
@@ -54,7 +54,7 @@ def worlds(tmp_path: Path, what: str, kind: str) -> Iterator[tuple[RegisteredKey
 @pytest.mark.parametrize("what", [FIRST, ROTATED, WIDENED])
 @pytest.mark.parametrize("asks_again", [True, False])
 def test_it_converges(tmp_path: Path, what: str, kind: str, *, asks_again: bool) -> None:
-    given, may_write = Given(rotate=what == ROTATED), what == WIDENED
+    given, may_write = AccessInputs(rotate=what == ROTATED), what == WIDENED
     interrupted = 0
     for github, place in worlds(tmp_path, what, kind):
         try:
@@ -65,7 +65,7 @@ def test_it_converges(tmp_path: Path, what: str, kind: str, *, asks_again: bool)
             break
         finally:
             github.fails_after = -1
-        arrange(github, place, given if asks_again else Given(), read_write_key=may_write)
+        arrange(github, place, given if asks_again else AccessInputs(), read_write_key=may_write)
         (key,) = ours(github)
         assert handed_over(github, place)["identity.pub"] == f"{key.public}\n"
         assert key.is_read_only is (what != WIDENED)
@@ -79,7 +79,7 @@ def test_it_converges(tmp_path: Path, what: str, kind: str, *, asks_again: bool)
 def test_while_a_key_is_rotated_one_is_always_registered(tmp_path: Path, kind: str) -> None:
     for github, place in worlds(tmp_path, ROTATED, kind):
         try:
-            arrange(github, place, Given(rotate=True))
+            arrange(github, place, AccessInputs(rotate=True))
         except ForgeUnavailable:
             assert ours(github)
         else:

@@ -8,10 +8,10 @@ import pytest
 from bootstrap.arranged import OTHERS, PEM, TITLE, arrange, file_at, handed_over, options, ours
 from bootstrap.registered_keys import RegisteredKeys
 from flux_upgrade.adapters.local.ssh_keys import generate
-from flux_upgrade.bootstrap.access import Access, Given, Means, ToDo
+from flux_upgrade.bootstrap.access import Access, AccessInputs, AccessPorts, ToDo
 from flux_upgrade.bootstrap.access_plan import plan_access
 from flux_upgrade.bootstrap.options import Auth, OciOptions, Provider
-from flux_upgrade.bootstrap.places import ActionsSecret, Place
+from flux_upgrade.bootstrap.secret_places import ActionsSecret, SecretPlace
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import AppCredentials, DeployKey, Secret
 
@@ -22,11 +22,11 @@ def github() -> RegisteredKeys:
 
 
 @pytest.fixture(params=["file", "actions"])
-def place(request: pytest.FixtureRequest, tmp_path: Path, github: RegisteredKeys) -> Place:
+def place(request: pytest.FixtureRequest, tmp_path: Path, github: RegisteredKeys) -> SecretPlace:
     return file_at(tmp_path) if request.param == "file" else ActionsSecret(github, "FLUX", "staging")
 
 
-def test_the_first_run_makes_a_key(github: RegisteredKeys, place: Place) -> None:
+def test_the_first_run_makes_a_key(github: RegisteredKeys, place: SecretPlace) -> None:
     done = arrange(github, place)
     data, (key,) = handed_over(github, place), ours(github)
     assert data["identity.pub"] == f"{key.public}\n"
@@ -49,10 +49,10 @@ def test_the_first_run_makes_a_key(github: RegisteredKeys, place: Place) -> None
     assert done.fingerprint.startswith("SHA256:")
 
 
-def test_the_second_run_writes_nothing(github: RegisteredKeys, place: Place) -> None:
+def test_the_second_run_writes_nothing(github: RegisteredKeys, place: SecretPlace) -> None:
     first = arrange(github, place)
     github.fails_after = 0
-    assert not plan_access(options(), Given(), Means(github, place, generate)).changes
+    assert not plan_access(options(), AccessInputs(), AccessPorts(github, place, generate)).changes
     second = arrange(github, place)
     assert (second.public, second.is_new_key, second.registered, second.handed_over, second.to_do) == (
         first.public,
@@ -64,9 +64,9 @@ def test_the_second_run_writes_nothing(github: RegisteredKeys, place: Place) -> 
     assert second.is_registered
 
 
-def test_a_key_is_rotated(github: RegisteredKeys, place: Place) -> None:
+def test_a_key_is_rotated(github: RegisteredKeys, place: SecretPlace) -> None:
     old = arrange(github, place).public
-    done = arrange(github, place, Given(rotate=True))
+    done = arrange(github, place, AccessInputs(rotate=True))
     assert done.public != old
     assert [key.public for key in done.removed] == [old]
     assert [key.public for key in ours(github)] == [done.public]
@@ -74,7 +74,7 @@ def test_a_key_is_rotated(github: RegisteredKeys, place: Place) -> None:
     assert done.to_do == (ToDo.APPLY_SECRET,)
 
 
-def test_other_rights_keep_the_key(github: RegisteredKeys, place: Place) -> None:
+def test_other_rights_keep_the_key(github: RegisteredKeys, place: SecretPlace) -> None:
     first = arrange(github, place)
     before = handed_over(github, place)
     done = arrange(github, place, read_write_key=True)
@@ -98,16 +98,16 @@ def test_a_key_that_was_removed_by_hand(github: RegisteredKeys, tmp_path: Path) 
     assert "FLUX of GitHub Actions was there already" in arrange(github, actions).notes[0]
 
 
-def test_the_users_own_key(github: RegisteredKeys, place: Place) -> None:
+def test_the_users_own_key(github: RegisteredKeys, place: SecretPlace) -> None:
     arrange(github, place)
     own = generate()._replace(passphrase="open sesame")
-    done = arrange(github, place, Given(key=own))
+    done = arrange(github, place, AccessInputs(key=own))
     assert (done.public, done.is_new_key, len(done.removed)) == (own.public, False, 1)
     assert [key.public for key in ours(github)] == [own.public]
     data = handed_over(github, place)
     assert (data["identity"], data["password"]) == (own.private, "open sesame")
     github.fails_after = 0
-    assert arrange(github, place, Given(key=own)).handed_over == ()
+    assert arrange(github, place, AccessInputs(key=own)).handed_over == ()
 
 
 @pytest.mark.parametrize(
@@ -115,11 +115,11 @@ def test_the_users_own_key(github: RegisteredKeys, place: Place) -> None:
     [(True, True, ["ann's"]), (True, False, ["ann's"]), (False, False, ["ann's"]), (False, True, [TITLE])],
 )
 def test_a_key_that_is_registered_under_another_title(
-    github: RegisteredKeys, place: Place, titles: list[str], *, may_write: bool, asks_to_write: bool
+    github: RegisteredKeys, place: SecretPlace, titles: list[str], *, may_write: bool, asks_to_write: bool
 ) -> None:
     own = generate()
     github.keys.append(DeployKey("ann's", own.public, is_read_only=not may_write, id=7))
-    arrange(github, place, Given(key=own), read_write_key=asks_to_write)
+    arrange(github, place, AccessInputs(key=own), read_write_key=asks_to_write)
     assert [key.title for key in github.keys if key.public == own.public] == titles
 
 
@@ -133,7 +133,7 @@ def test_known_hosts_that_changed(github: RegisteredKeys, tmp_path: Path) -> Non
 
 def test_no_place_means_no_key(github: RegisteredKeys) -> None:
     github.fails_after = 0
-    done = arrange(github, None, Given(key=generate()))
+    done = arrange(github, None, AccessInputs(key=generate()))
     assert done == Access(TITLE, to_do=(ToDo.CREATE_SECRET,))
     assert done.fingerprint == ""
 
@@ -144,7 +144,7 @@ def test_no_place_means_no_key(github: RegisteredKeys) -> None:
 def test_without_an_api_a_person_registers_the_key(
     tmp_path: Path, todo: tuple[ToDo, ...], *, silent: bool
 ) -> None:
-    hosts = Given(known_hosts="[git.lan]:2222 ssh-ed25519 AAAAhost")
+    hosts = AccessInputs(known_hosts="[git.lan]:2222 ssh-ed25519 AAAAhost")
     more = {"provider": Provider.GIT, "url": "ssh://git@git.lan:2222/infra", "silent": silent}
     done = arrange(None, file_at(tmp_path), hosts, **more)
     assert (done.title, done.is_new_key, done.is_registered, done.to_do) == (TITLE, True, False, todo)
@@ -152,10 +152,12 @@ def test_without_an_api_a_person_registers_the_key(
     assert (again.public, again.to_do) == (done.public, todo[:-1])
 
 
-def test_a_repository_that_is_still_to_be_created_has_no_keys(github: RegisteredKeys, place: Place) -> None:
+def test_a_repository_that_is_still_to_be_created_has_no_keys(
+    github: RegisteredKeys, place: SecretPlace
+) -> None:
     github.keys = [DeployKey(TITLE, "ssh-ed25519 AAAAnobodys", id=1)]
-    means = Means(github, place, generate)
-    plan = plan_access(options(), Given(), means, is_new_repository=True)
+    means = AccessPorts(github, place, generate)
+    plan = plan_access(options(), AccessInputs(), means, is_new_repository=True)
     assert (plan.makes_key, plan.registers, plan.outdated) == (True, True, ())
     assert github.writes == []
 
@@ -163,16 +165,20 @@ def test_a_repository_that_is_still_to_be_created_has_no_keys(github: Registered
 @pytest.mark.parametrize(
     ("more", "given", "data"),
     [
-        ({"auth": Auth.TOKEN}, Given(token="t0ken"), {"username": "git", "password": "t0ken"}),
+        ({"auth": Auth.TOKEN}, AccessInputs(token="t0ken"), {"username": "git", "password": "t0ken"}),
         (
             {"auth": Auth.APP, "app_id": "12"},
-            Given(app=AppCredentials("12", PEM, "7")),
+            AccessInputs(app=AppCredentials("12", PEM, "7")),
             {"githubAppID": "12", "githubAppInstallationID": "7", "githubAppPrivateKey": PEM},
         ),
     ],
 )
 def test_tokens_and_apps_need_no_key(
-    github: RegisteredKeys, place: Place, more: dict[str, Any], given: Given, data: dict[str, str]
+    github: RegisteredKeys,
+    place: SecretPlace,
+    more: dict[str, Any],
+    given: AccessInputs,
+    data: dict[str, str],
 ) -> None:
     done = arrange(github, place, given, **more)
     assert handed_over(github, place) == data
@@ -188,14 +194,14 @@ def test_tokens_and_apps_need_no_key(
 def test_a_sealed_token_is_put_anew_when_asked(github: RegisteredKeys) -> None:
     place = ActionsSecret(github, "FLUX", "staging")
     for token in ("0ne", "tw0"):
-        done = arrange(github, place, Given(token=token, rotate=True), auth=Auth.TOKEN)
+        done = arrange(github, place, AccessInputs(token=token, rotate=True), auth=Auth.TOKEN)
         assert handed_over(github, place)["password"] == token
         assert done.notes == ()
 
 
 def test_secrets_for_registries_go_along(github: RegisteredKeys, tmp_path: Path) -> None:
     more = Secret("registry", "flux-system", {".dockerconfigjson": "{}"}, "kubernetes.io/dockerconfigjson")
-    given, place = Given(more=(more,)), file_at(tmp_path)
+    given, place = AccessInputs(more=(more,)), file_at(tmp_path)
     done = arrange(github, place, given, registry_creds="ann:s3cret")
     assert done.handed_over == ("flux-system", "pull", "registry")
     assert arrange(github, place, given, registry_creds="ann:s3cret").handed_over == ()
@@ -209,15 +215,15 @@ def test_secrets_for_registries_go_along(github: RegisteredKeys, tmp_path: Path)
 @pytest.mark.parametrize(
     ("more", "given", "told"),
     [
-        ({"auth": Auth.TOKEN}, Given(), "no token"),
-        ({"auth": Auth.APP, "app_id": "12"}, Given(), "a private key"),
-        ({"url": "https://github.com/fleet/infra"}, Given(), "SSH server"),
-        ({}, Given(known_hosts=""), "no key of github.com"),
-        ({"registry_creds": "ann"}, Given(), "--registry-creds"),
+        ({"auth": Auth.TOKEN}, AccessInputs(), "no token"),
+        ({"auth": Auth.APP, "app_id": "12"}, AccessInputs(), "a private key"),
+        ({"url": "https://github.com/fleet/infra"}, AccessInputs(), "SSH server"),
+        ({}, AccessInputs(known_hosts=""), "no key of github.com"),
+        ({"registry_creds": "ann"}, AccessInputs(), "--registry-creds"),
     ],
 )
 def test_what_is_missing_is_told_before_any_write(
-    github: RegisteredKeys, place: Place, more: dict[str, Any], given: Given, told: str
+    github: RegisteredKeys, place: SecretPlace, more: dict[str, Any], given: AccessInputs, told: str
 ) -> None:
     with pytest.raises(UsageError, match=told):
         arrange(github, place, given, **more)
@@ -230,7 +236,7 @@ def test_a_file_with_half_a_key(github: RegisteredKeys, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not its public part") as raised:
         arrange(github, place)
     assert "private-part" not in str(raised.value)
-    assert arrange(github, place, Given(rotate=True)).is_new_key
+    assert arrange(github, place, AccessInputs(rotate=True)).is_new_key
 
 
 def test_names_of_actions_secrets(github: RegisteredKeys) -> None:
@@ -238,10 +244,10 @@ def test_names_of_actions_secrets(github: RegisteredKeys) -> None:
         ActionsSecret(github, "GITHUB_FLUX")
 
 
-def test_nothing_secret_is_shown(github: RegisteredKeys, place: Place) -> None:
+def test_nothing_secret_is_shown(github: RegisteredKeys, place: SecretPlace) -> None:
     key = generate()
     app = AppCredentials("1", PEM.replace("b25l", "hidden//"))
-    given = Given(key=key, token="t0ken-hidden", app=app)
-    plan = plan_access(options(registry_creds="ann:s3cret"), given, Means(github, place, generate))
+    given = AccessInputs(key=key, token="t0ken-hidden", app=app)
+    plan = plan_access(options(registry_creds="ann:s3cret"), given, AccessPorts(github, place, generate))
     for shown in (repr(given), repr(plan), str(plan), repr(arrange(github, place, given))):
         assert not any(hidden in shown for hidden in ("PRIVATE", "t0ken", "hidden", "s3cret"))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from adapters.test_files import an_ordinary_user, open_folder
 from bootstrap.cli_runs import COMPONENTS, FILES, FOLDER, LISTING, SYNC, Laptop, clone_with, files_of
-from edges.test_files import an_ordinary_user, open_folder
 from git_servers import git
 
 __all__ = ["open_folder"]

@@ -18,13 +18,13 @@ import yaml
 from cluster_stand_in.api import Object
 from cluster_stand_in.controllers import Artifact, Controllers
 
+from adapters.faulty_registry import FaultyRegistry
+from adapters.loopback import closed_port
+from adapters.registries import PASSWORD, USERNAME, htpasswd, run_registry
 from bootstrap.cli_runs import Done, Laptop, files_of
 from bootstrap.test_access_end_to_end import secret_of
 from cluster import api_servers
 from cluster.driving import TIMING, Driven
-from edges.faulty_registry import FaultyRegistry
-from edges.loopback import closed_port
-from edges.registries import PASSWORD, USERNAME, htpasswd, run_registry
 from process_arguments import seen_arguments
 from promotion.program import Seen
 

@@ -9,10 +9,10 @@ import pytest
 
 from bootstrap.bootstraps import options
 from flux_upgrade.adapters.local.files import DirectoryTree
-from flux_upgrade.bootstrap.changes import FilesPlan, Shown
-from flux_upgrade.bootstrap.existing import RenderedComponents
+from flux_upgrade.bootstrap.changes import FilesPlan, FlagChange
 from flux_upgrade.bootstrap.files import RootSync, plan_files, root_syncs
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions
+from flux_upgrade.bootstrap.rendered_components import RenderedComponents
 from flux_upgrade.model.errors import (
     AlreadyBootstrapped,
     Downgrade,
@@ -89,12 +89,12 @@ def test_other_flags_are_shown_one_by_one() -> None:
     )
     plan = planned(tree, asked)
     assert plan.shown == (
-        Shown("network-policy", "true", "false"),
-        Shown("log-level", "info", "debug"),
-        Shown("url", "ssh://git@github.com/example/fleet", "https://github.com/example/fleet.git"),
-        Shown("branch", "main", "live"),
-        Shown("interval", "1m0s", "5m0s"),
-        Shown("recurse-submodules", "false", "true"),
+        FlagChange("network-policy", "true", "false"),
+        FlagChange("log-level", "info", "debug"),
+        FlagChange("url", "ssh://git@github.com/example/fleet", "https://github.com/example/fleet.git"),
+        FlagChange("branch", "main", "live"),
+        FlagChange("interval", "1m0s", "5m0s"),
+        FlagChange("recurse-submodules", "false", "true"),
     )
     assert plan.kept == (LISTING,)
     assert planned(after(tree, plan), asked).changes == ()
@@ -104,7 +104,7 @@ def test_other_flags_are_shown_one_by_one() -> None:
 def test_a_version_that_was_given_is_taken() -> None:
     tree = bootstrapped(options("v2.6.4"))
     plan = planned(tree, options("v2.9.4"))
-    assert plan.shown == (Shown("version", "v2.6.4", "v2.9.4"),)
+    assert plan.shown == (FlagChange("version", "v2.6.4", "v2.9.4"),)
     assert after(tree, plan) == bootstrapped()
 
 
@@ -139,7 +139,7 @@ def test_edits_of_the_sync_are_carried() -> None:
     )
     assert planned(tree, options()).changes == ()
     plan = planned(tree, options(branch="live"))
-    assert plan.shown == (Shown("branch", "main", "live"),)
+    assert plan.shown == (FlagChange("branch", "main", "live"),)
     assert plan.edits == (
         "GitRepository/flux-system spec.secretRef",
         "Kustomization/flux-system spec.decryption.provider",
@@ -165,7 +165,7 @@ def test_a_source_that_follows_no_branch_goes_on_so() -> None:
     tree = bootstrapped()
     tree[SYNC] = tree[SYNC].replace(b"    branch: main\n", b"    semver: 1.x\n")
     plan = planned(tree, options(branch="live", interval="2m"))
-    assert plan.shown == (Shown("interval", "1m0s", "2m0s"),)
+    assert plan.shown == (FlagChange("interval", "1m0s", "2m0s"),)
     assert b"  ref:\n    semver: 1.x\n" in plan.changes[0].after
 
 
@@ -311,7 +311,7 @@ def test_flags_are_looked_at_before_anything_is_fetched() -> None:
 def test_a_field_that_only_a_flag_stands_for_is_no_conflict() -> None:
     tree = bootstrapped()
     tree[SYNC] = tree[SYNC].replace(b"branch: main", b"branch: test")
-    assert planned(tree, options()).shown == (Shown("branch", "test", "main"),)
+    assert planned(tree, options()).shown == (FlagChange("branch", "test", "main"),)
 
 
 @pytest.mark.parametrize(

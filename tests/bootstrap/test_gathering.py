@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from adapters.registries import own_certificate
 from bootstrap.cli_runs import COMPONENTS, Laptop, clone_with, files_of
-from edges.registries import own_certificate
-from flux_upgrade.bootstrap.existing import RenderedComponents
 from flux_upgrade.bootstrap.options import Provider, Source
+from flux_upgrade.bootstrap.rendered_components import RenderedComponents
 from flux_upgrade.cli.options import parse_settings
 from flux_upgrade.commands.wiring import build_regenerator
 from git_servers import WRITE, Bare, HttpHost

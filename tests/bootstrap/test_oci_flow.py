@@ -10,13 +10,12 @@ import pytest
 
 from bootstrap.oci_bootstraps import CLUSTER, FILE, TAG, URL, Site, components, options
 from flows import manifest
-from flux_upgrade.adapters.oci.registry_writes import RecordingRegistry
+from flux_upgrade.adapters.recording import RecordingRegistry
 from flux_upgrade.artifacts.rollback import plan_rollback, roll_back
-from flux_upgrade.bootstrap.changes import Shown
+from flux_upgrade.bootstrap.changes import FlagChange
 from flux_upgrade.bootstrap.cluster.objects import manifests_of
-from flux_upgrade.bootstrap.oci_clusters import commands, handover
 from flux_upgrade.bootstrap.oci_kustomization import DEFAULT, EMPTY
-from flux_upgrade.bootstrap.oci_plan import plan_oci, push_oci
+from flux_upgrade.bootstrap.oci_plan import commands, handover, plan_oci, push_oci
 from flux_upgrade.bootstrap.options import BootstrapOptions, OciOptions
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.errors import (
@@ -177,8 +176,8 @@ def test_other_flags_are_shown_flag_by_flag() -> None:
     plan = site.plan(options(log_level="debug", network_policy=False))
 
     assert plan.manifest.shown == (
-        Shown("network-policy", "true", "false"),
-        Shown("log-level", "info", "debug"),
+        FlagChange("network-policy", "true", "false"),
+        FlagChange("log-level", "info", "debug"),
     )
     wanted = InstallOptions("v2.8.8", log_level="debug", network_policy=False)
     assert plan.files[FILE] == rendered(wanted).encode()
@@ -197,7 +196,7 @@ def test_a_newer_version_that_is_named_is_taken() -> None:
     site = Site()
     site.run(options("v2.8.8"))
     outcome = site.run(options("v2.9.4"))
-    assert outcome.plan.manifest.shown == (Shown("version", "v2.8.8", "v2.9.4"),)
+    assert outcome.plan.manifest.shown == (FlagChange("version", "v2.8.8", "v2.9.4"),)
     assert site.flux.files(TAG)[FILE] == manifest("v2.9.4")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bootstrap.oci_bootstraps import CLUSTER, URL, options
-from flux_upgrade.bootstrap.oci_names import overlay_tag, places
+from flux_upgrade.bootstrap.oci_names import addresses_of, overlay_tag
 from flux_upgrade.bootstrap.options import OciOptions
 from flux_upgrade.model.errors import UsageError
 
@@ -21,13 +21,13 @@ from flux_upgrade.model.errors import UsageError
     ],
 )
 def test_the_path_of_the_cluster(path: str, sync_path: str, overlay: str) -> None:
-    found = places(options(oci=OciOptions(URL, CLUSTER, path)))
+    found = addresses_of(options(oci=OciOptions(URL, CLUSTER, path)))
     assert (found.sync_path, found.overlay_file) == (sync_path, overlay)
     assert (str(found.flux), str(found.cluster)) == (URL, CLUSTER)
 
 
 def test_flux_alone() -> None:
-    assert places(options(oci=OciOptions(URL))).cluster is None
+    assert addresses_of(options(oci=OciOptions(URL))).cluster is None
 
 
 @pytest.mark.parametrize(
@@ -49,30 +49,30 @@ def test_flux_alone() -> None:
 )
 def test_what_cannot_be_used(oci: OciOptions, words: str) -> None:
     with pytest.raises(UsageError, match=words.replace("?", r"\?")) as caught:
-        places(options(oci=oci))
+        addresses_of(options(oci=oci))
     assert caught.value.hint
 
 
 def test_all_problems_are_one_error() -> None:
     with pytest.raises(UsageError) as caught:
-        places(options(oci=OciOptions("oci://ghcr.io/org/flux", "fleet", "../x", provider="ibm")))
+        addresses_of(options(oci=OciOptions("oci://ghcr.io/org/flux", "fleet", "../x", provider="ibm")))
     assert all(word in caught.value.message for word in ("--url", "--cluster-url", "--cluster-path", "ibm"))
 
 
 def test_a_password_in_an_address_is_not_shown() -> None:
     with pytest.raises(UsageError) as caught:
-        places(options(oci=OciOptions("oci://ci:hunter2@ghcr.io/org/flux:production")))
+        addresses_of(options(oci=OciOptions("oci://ci:hunter2@ghcr.io/org/flux:production")))
     assert "hunter2" not in f"{caught.value.message}{caught.value.hint}"
 
 
 def test_a_namespace_that_the_components_have() -> None:
     with pytest.raises(UsageError, match="taken by the objects"):
-        places(options(namespace="flux-components"))
+        addresses_of(options(namespace="flux-components"))
 
 
 def test_no_artifact_at_all() -> None:
     with pytest.raises(UsageError, match="no artifact is named"):
-        places(options()._replace(oci=None))
+        addresses_of(options()._replace(oci=None))
 
 
 def test_the_tag_of_an_overlay_is_a_checksum() -> None:

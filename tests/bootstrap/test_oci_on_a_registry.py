@@ -15,19 +15,19 @@ from typing import Any
 import pytest
 import written_release
 
+from adapters.faulty_registry import Fault, FaultyRegistry
+from adapters.registries import run_registry
 from bootstrap.oci_bootstraps import FILE, TAG, options
-from edges.faulty_registry import Fault, FaultyRegistry
-from edges.registries import run_registry
 from flows import manifest
 from flux_upgrade.adapters.http.client import Client
 from flux_upgrade.adapters.local.worktree import Spool
 from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry, open_artifact_registry
 from flux_upgrade.adapters.oci.registry_credentials import NoCredentials
-from flux_upgrade.artifacts.pull import Means
-from flux_upgrade.bootstrap.existing import RenderedComponents
+from flux_upgrade.artifacts.pull import ArtifactPorts
 from flux_upgrade.bootstrap.oci_kustomization import DEFAULT, EMPTY
 from flux_upgrade.bootstrap.oci_plan import OciOutcome, plan_oci, push_oci
 from flux_upgrade.bootstrap.options import BootstrapOptions, OciOptions
+from flux_upgrade.bootstrap.rendered_components import RenderedComponents
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.ports import Timing
@@ -87,7 +87,7 @@ class Place:
         with Spool() as spool, closing(Client(timing)) as client:
             flux, fleet = self._opened(client, "flux"), self._opened(client, "fleet")
             now = datetime.fromtimestamp(NOW, UTC)
-            means = Means(flux, using, spool, lambda _: "", now)
+            means = ArtifactPorts(flux, using, spool, lambda _: "", now)
             return push_oci(plan_oci(asked, None, RenderedComponents(using), means, fleet), means, fleet)
 
     def _opened(self, client: Client, name: str) -> OciArtifactRegistry:

@@ -8,7 +8,7 @@ import pytest
 
 from bootstrap.proposed_bootstraps import bootstrap, cluster
 from flux_upgrade.bootstrap.apply import Published, run_bootstrap
-from flux_upgrade.bootstrap.proposed import Bootstrap, Handover, Place
+from flux_upgrade.bootstrap.proposed import Bootstrap, Handover, PlaceKind
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken
 from flux_upgrade.model.forge import (
@@ -21,12 +21,12 @@ from flux_upgrade.model.forge import (
     Step,
     UpdatePull,
 )
-from flux_upgrade.planning.proposal import Action, Surroundings
+from flux_upgrade.planning.proposal import Action, ProposalContext
 from flux_upgrade.policy.decision import HoldReason
 from flux_upgrade.policy.feedback import REBASE
 from memory_forge import MemoryForge
 
-AROUND = Surroundings(())
+AROUND = ProposalContext(())
 STAGING = cluster(path="clusters/staging")
 NEW = bootstrap(STAGING)
 OTHER = bootstrap(cluster({"version": "v2.9.3"}, path="clusters/staging"))
@@ -35,7 +35,7 @@ BRANCH = "flux-upgrade/clusters.staging/bootstrap"
 README = {"README.md": b"Fleet\n"}
 
 
-def run(forge: MemoryForge, proposal: Bootstrap = NEW, around: Surroundings = AROUND) -> Published:
+def run(forge: MemoryForge, proposal: Bootstrap = NEW, around: ProposalContext = AROUND) -> Published:
     """One run; ``forge.steps`` are its own."""
     forge.steps.clear()
     return run_bootstrap(forge, lambda: proposal, lambda _: around)
@@ -91,7 +91,7 @@ def test_another_plan_makes_the_commit_anew(opened: MemoryForge) -> None:
 
 def test_what_became_of_the_access_changes_the_text_alone(opened: MemoryForge) -> None:
     before = opened.heads[BRANCH]
-    known = Handover(Place.FILE, public_key="ssh-ed25519 AAAA", is_registered=True)
+    known = Handover(PlaceKind.FILE, public_key="ssh-ed25519 AAAA", is_registered=True)
     handed = bootstrap(STAGING._replace(handover=known))
     assert run(opened, handed).action is Action.UPDATED
     assert opened.heads[BRANCH] == before

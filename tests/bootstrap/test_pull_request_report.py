@@ -17,8 +17,8 @@ from flux_upgrade.action.bootstrap_report import (
     bootstrap_value,
     outcome_of,
 )
-from flux_upgrade.bootstrap.apply import Published, Ran
-from flux_upgrade.bootstrap.proposed import Handover, Place
+from flux_upgrade.bootstrap.apply import BootstrapResult, Published
+from flux_upgrade.bootstrap.proposed import Handover, PlaceKind
 from flux_upgrade.bootstrap.report_text import bootstrap_text
 from flux_upgrade.bootstrap.workflow_file import to_be_added
 from flux_upgrade.model.errors import NotReady, Overtaken
@@ -33,10 +33,10 @@ SAME = bootstrap(STAGING._replace(files=STAGING.files._replace(changes=())))
 URL = "https://github.com/acme/fleet/pull/1"
 
 
-def ran(action: Action = Action.OPENED, **more: Any) -> Ran:
+def ran(action: Action = Action.OPENED, **more: Any) -> BootstrapResult:
     """A run with a pull request."""
     published = Published(NEW, action, "acme/fleet", 1, URL)
-    return Ran(NEW, **{"repository": "acme/fleet", "published": published, "calls": 3, **more})
+    return BootstrapResult(NEW, **{"repository": "acme/fleet", "published": published, "calls": 3, **more})
 
 
 REVERTED = Hold(HoldReason.REVERTED, "it was merged, and is gone", "run it by hand")
@@ -46,12 +46,12 @@ RUNS = {
     "dry": ran(is_dry=True),
     "held": ran(published=Published(NEW, Action.HELD, "acme/fleet", 1, URL, REVERTED, warnings=("slow",))),
     "failed": ran(published=Published(NEW, Action.FAILED, "acme/fleet", error=Overtaken("moved"))),
-    "pushed": Ran(NEW, repository="acme/fleet", is_pushed=True, commit="3d3c42e", is_created=True),
-    "checkout": Ran(NEW, checkout="fleet"),
-    "same": Ran(SAME, checkout="fleet"),
-    "ready": Ran(NEW, repository="acme/fleet", is_pushed=True, commit="3d3c42e", ready={"clusters/staging": "main@sha1:3d3c42e"}),
-    "not-ready": Ran(NEW, is_pushed=True, commit="3d3c42e", error=NotReady("kustomize-controller is not ready", hint="wait")),
-    "artifact": Ran(SAME, artifact="registry.example.com/flux:v2.9.4-0123456789ab", digest="sha256:0", is_promoted=True),
+    "pushed": BootstrapResult(NEW, repository="acme/fleet", is_pushed=True, commit="3d3c42e", is_created=True),
+    "checkout": BootstrapResult(NEW, checkout="fleet"),
+    "same": BootstrapResult(SAME, checkout="fleet"),
+    "ready": BootstrapResult(NEW, repository="acme/fleet", is_pushed=True, commit="3d3c42e", ready={"clusters/staging": "main@sha1:3d3c42e"}),
+    "not-ready": BootstrapResult(NEW, is_pushed=True, commit="3d3c42e", error=NotReady("kustomize-controller is not ready", hint="wait")),
+    "artifact": BootstrapResult(SAME, artifact="registry.example.com/flux:v2.9.4-0123456789ab", digest="sha256:0", is_promoted=True),
 }  # fmt: skip
 OUTCOMES = {
     "opened": "opened",
@@ -81,7 +81,7 @@ def test_the_value_is_what_the_schema_says(name: str) -> None:
 
 @pytest.mark.parametrize("stated", names())
 def test_every_case_is_told(stated: str) -> None:
-    told = Ran(case(stated).proposal)
+    told = BootstrapResult(case(stated).proposal)
     VALIDATOR.validate(json.loads(json.dumps(bootstrap_value(told))))
     assert all(line.isprintable() for line in bootstrap_text(told).splitlines())
     assert bootstrap_summary(told).startswith("## Flux bootstrap\n")
@@ -159,9 +159,9 @@ def test_what_is_held_and_what_failed_is_told() -> None:
 
 
 def test_what_is_to_do_with_a_new_key_is_told_though_no_file_changes() -> None:
-    fresh = Handover(Place.FILE, public_key="ssh-ed25519 AAAA", is_fresh=True)
+    fresh = Handover(PlaceKind.FILE, public_key="ssh-ed25519 AAAA", is_fresh=True)
     (there,) = SAME.clusters
-    told = Ran(bootstrap(there._replace(handover=fresh)), checkout="fleet")
+    told = BootstrapResult(bootstrap(there._replace(handover=fresh)), checkout="fleet")
     lines = bootstrap_text(told).splitlines()
     assert "To do with the new Secret of clusters/staging:" in lines
     assert "    ssh-ed25519 AAAA" in lines
@@ -170,7 +170,7 @@ def test_what_is_to_do_with_a_new_key_is_told_though_no_file_changes() -> None:
 
 def test_the_setting_that_an_added_workflow_needs_is_told_where_no_pull_request_does() -> None:
     proposal = bootstrap(STAGING, workflow=to_be_added(()))
-    pushed = Ran(proposal, repository="acme/fleet", is_pushed=True, commit="3d3c42e")
+    pushed = BootstrapResult(proposal, repository="acme/fleet", is_pushed=True, commit="3d3c42e")
     for text in (bootstrap_text(pushed), bootstrap_summary(pushed)):
         assert "allow GitHub Actions to create and approve pull requests" in text
     assert "allow GitHub Actions" not in bootstrap_text(RUNS["pushed"])

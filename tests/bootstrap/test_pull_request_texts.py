@@ -8,20 +8,20 @@ from bootstrap.proposed_bootstraps import bootstrap, cluster
 from flux_upgrade.action.bootstrap_report import bootstrap_summary, bootstrap_value
 from flux_upgrade.bootstrap import pull_request_title
 from flux_upgrade.bootstrap.access import Access
-from flux_upgrade.bootstrap.apply import Ran
-from flux_upgrade.bootstrap.proposed import Bootstrap, Handover, Place, bootstrap_of, handover_of
+from flux_upgrade.bootstrap.apply import BootstrapResult
+from flux_upgrade.bootstrap.proposed import Bootstrap, Handover, PlaceKind, bootstrap_of, handover_of
 from flux_upgrade.bootstrap.pull_request_body import body
 from flux_upgrade.bootstrap.report_text import bootstrap_text
 from flux_upgrade.model import markers
-from flux_upgrade.model.markers import State
-from flux_upgrade.planning.proposal import Surroundings
+from flux_upgrade.model.markers import MarkerState
+from flux_upgrade.planning.proposal import ProposalContext
 
-AROUND = Surroundings(())
+AROUND = ProposalContext(())
 STAGING = cluster(path="clusters/staging")
 THERE = ("flux-system",)
 
 
-def written(proposal: Bootstrap, around: Surroundings = AROUND) -> str:
+def written(proposal: Bootstrap, around: ProposalContext = AROUND) -> str:
     return body(proposal, around, pull_request_title.state(proposal, around))
 
 
@@ -51,14 +51,14 @@ def test_a_file_that_stays_as_it_is_is_no_change() -> None:
 @pytest.mark.parametrize(
     ("handover", "place"),
     [
-        (handover_of(Access("title")), Place.NOWHERE),
-        (handover_of(Access("title", where="FLUX"), secret="FLUX"), Place.NOWHERE),
-        (handover_of(Access("title", where="FLUX", at_place=THERE), secret="FLUX"), Place.ACTIONS),
-        (handover_of(Access("title", where="/home/me/secret.yaml", at_place=THERE)), Place.FILE),
-        (handover_of(Access("title", where="staging"), in_cluster=True), Place.CLUSTER),
+        (handover_of(Access("title")), PlaceKind.NOWHERE),
+        (handover_of(Access("title", where="FLUX"), secret="FLUX"), PlaceKind.NOWHERE),
+        (handover_of(Access("title", where="FLUX", at_place=THERE), secret="FLUX"), PlaceKind.ACTIONS),
+        (handover_of(Access("title", where="/home/me/secret.yaml", at_place=THERE)), PlaceKind.FILE),
+        (handover_of(Access("title", where="staging"), in_cluster=True), PlaceKind.CLUSTER),
     ],
 )
-def test_where_the_secret_is(handover: Handover, place: Place) -> None:
+def test_where_the_secret_is(handover: Handover, place: PlaceKind) -> None:
     assert handover.place is place
     assert "/home/me" not in repr(handover)
 
@@ -100,14 +100,14 @@ def test_the_appendix_does_not_take_the_trailers_place() -> None:
 @pytest.mark.parametrize("limit", [65_536, 20_000, 6_000, 1_000])
 def test_it_fits_whatever_the_forge_takes(limit: int) -> None:
     several = bootstrap(*(cluster(path=f"shoots/{number}") for number in range(30)))
-    text = written(several, Surroundings((), limit=limit))
+    text = written(several, ProposalContext((), limit=limit))
     assert len(text) <= limit
     assert markers.state_of(text) == pull_request_title.state(several, AROUND)
     assert text.startswith("<!-- flux-upgrade {")
 
 
 def test_the_plan_is_about_files_alone() -> None:
-    known = Handover(Place.FILE, public_key="ssh-ed25519 AAAA")
+    known = Handover(PlaceKind.FILE, public_key="ssh-ed25519 AAAA")
     assert pull_request_title.plan_digest(bootstrap(STAGING)) == pull_request_title.plan_digest(
         bootstrap(STAGING._replace(handover=known))
     )
@@ -125,7 +125,7 @@ def test_what_is_secret_is_told_nowhere() -> None:
         "token-auth": True,
     }
     proposal = bootstrap(cluster({"flags": flags}))
-    ran = Ran(proposal)
+    ran = BootstrapResult(proposal)
     told = [
         written(proposal),
         pull_request_title.commit_message(proposal, AROUND),
@@ -139,7 +139,7 @@ def test_what_is_secret_is_told_nowhere() -> None:
 
 
 def test_the_state_is_read_by_whoever_closes_it() -> None:
-    assert pull_request_title.state(bootstrap(STAGING), AROUND) == State(
+    assert pull_request_title.state(bootstrap(STAGING), AROUND) == MarkerState(
         "clusters.staging",
         "bootstrap",
         "v2.9.4",

@@ -19,7 +19,7 @@ from flux_upgrade.bootstrap.workflow_file import (
     workflow_text,
 )
 from flux_upgrade.model.errors import ForbiddenByForge, UsageError
-from flux_upgrade.planning.proposal import Surroundings
+from flux_upgrade.planning.proposal import ProposalContext
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 UPGRADING = b"jobs:\n  a:\n    steps:\n      - uses: acme/flux-upgrade@v0\n"
@@ -100,7 +100,7 @@ def test_it_alone_is_a_pull_request_too() -> None:
     done = cluster(path="clusters/staging")
     done = done._replace(files=done.files._replace(changes=()))
     proposal = bootstrap(done, workflow=to_be_added(()))
-    around = Surroundings(())
+    around = ProposalContext(())
     assert [each.path for each in proposal.changes] == [PATH]
     assert pull_request_title.title(proposal, around) == "Add a workflow that upgrades Flux"
     assert pull_request_title.direct_message(proposal) == "Add the workflow that upgrades Flux"

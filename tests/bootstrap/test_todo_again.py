@@ -12,11 +12,11 @@ from bootstrap.proposed_bootstraps import Case, case, cluster, names
 from flux_upgrade.bootstrap.addresses import url_of
 from flux_upgrade.bootstrap.clusters import clusters_of
 from flux_upgrade.bootstrap.options import BootstrapOptions, Provider
-from flux_upgrade.bootstrap.proposed import Cluster
-from flux_upgrade.bootstrap.request import BootstrapAsked, BootstrapCluster
+from flux_upgrade.bootstrap.proposed import ProposedCluster
+from flux_upgrade.bootstrap.request import BootstrapCluster, BootstrapRequest
 from flux_upgrade.bootstrap.todo import at_once, left_to_do
 from flux_upgrade.cli.options import parse_settings
-from flux_upgrade.config.values import BootstrapConfig
+from flux_upgrade.config.config import BootstrapConfig
 
 URL = "oci://registry.example.com/flux:production"
 OCI: dict[str, Any] = {"source": "oci", "commands": ["kubectl apply"], "flags": {"url": URL}}
@@ -31,21 +31,21 @@ ARTIFACTS: dict[str, dict[str, Any]] = {
 _BLOCK = re.compile(r"^(`{3,})bash\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
 
 
-def words_of(each: Cluster) -> list[str]:
+def words_of(each: ProposedCluster) -> list[str]:
     (found,) = _BLOCK.finditer(at_once(each))
     program, *words = shlex.split(found[2].replace("\u200b", "").replace("\\\n", ""))
     assert program == "flux-upgrade"
     return words
 
 
-def asked_of(words: list[str]) -> BootstrapAsked:
+def asked_of(words: list[str]) -> BootstrapRequest:
     env = {"HOME": "/home/me", "FLUX_UPGRADE_APP_PRIVATE_KEY": ""}
     asked = parse_settings(words, env).bootstrap
     assert asked is not None
     return asked
 
 
-def again(each: Cluster) -> BootstrapOptions:
+def again(each: ProposedCluster) -> BootstrapOptions:
     asked = asked_of(words_of(each))
     assert asked.kubeconfig
     (only,) = clusters_of(asked, None, {})
@@ -86,7 +86,7 @@ CONFIG = BootstrapConfig(
 )
 
 
-def proposed(one: BootstrapCluster) -> Cluster:
+def proposed(one: BootstrapCluster) -> ProposedCluster:
     url = one.options.url if one.options.oci is not None else url_of(one.options)
     made, options = cluster(path="x"), one.options._replace(url=url)
     return made._replace(name=one.name, options=options, configured=one.configured)

@@ -17,7 +17,7 @@ import pytest
 from bootstrap.proposed_bootstraps import Case, case, cluster, names
 from flux_upgrade.bootstrap.flag_table import FLAGS
 from flux_upgrade.bootstrap.options import Provider, Source
-from flux_upgrade.bootstrap.proposed import Cluster, Handover, Place
+from flux_upgrade.bootstrap.proposed import Handover, PlaceKind, ProposedCluster
 from flux_upgrade.bootstrap.shell import bootstrap_command
 from flux_upgrade.bootstrap.todo import at_once, left_to_do, with_new_secret
 from parsed_flags import parse_flags
@@ -76,7 +76,7 @@ def scripts(told: str) -> list[str]:
     return [found["text"] for found in _BLOCK.finditer(told)]
 
 
-def all_told(each: Cluster) -> str:
+def all_told(each: ProposedCluster) -> str:
     return "\n\n".join([*left_to_do(each, "acme/fleet"), at_once(each)])
 
 
@@ -185,7 +185,7 @@ def test_the_secret_of_a_registry_is_what_docker_reads(shell: Shell) -> None:
 
 
 def test_nothing_is_said_of_what_is_done() -> None:
-    done = Handover(Place.CLUSTER, public_key="ssh-ed25519 AAAA", is_registered=True)
+    done = Handover(PlaceKind.CLUSTER, public_key="ssh-ed25519 AAAA", is_registered=True)
     new = cluster(path="clusters/staging")
     first = left_to_do(new._replace(handover=done), "acme/fleet")[0]
     assert first.startswith("Once it is merged, apply it")
@@ -232,7 +232,7 @@ def test_a_secret_for_an_artifact_that_was_written_is_not_made_by_hand() -> None
 
 
 def test_a_new_key_for_a_flux_that_is_there_has_to_be_registered_and_applied() -> None:
-    fresh = Handover(Place.FILE, public_key="ssh-ed25519 AAAA", is_fresh=True)
+    fresh = Handover(PlaceKind.FILE, public_key="ssh-ed25519 AAAA", is_fresh=True)
     new = cluster(path="clusters/staging")
     there = new._replace(files=new.files._replace(changes=()))
     register, apply = with_new_secret(there._replace(handover=fresh), "acme/fleet")

@@ -14,8 +14,8 @@ import pytest
 
 from flux_upgrade.impact.api_uses import scan
 from flux_upgrade.impact.api_uses.flux_file import FluxFile
-from flux_upgrade.impact.behaviour.find import find
-from flux_upgrade.impact.behaviour.table import ROWS
+from flux_upgrade.impact.behaviour.find import find_breaks
+from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.impact.impact import Hit
 from flux_upgrade.model.versions import is_tag
 
@@ -49,7 +49,7 @@ class Case:
                 yield found
 
     def hits(self, current: str = "", target: str = "") -> tuple[Hit, ...]:
-        return find(self.files(), current or self.current, target or self.target, self.settled)
+        return find_breaks(self.files(), current or self.current, target or self.target, self.settled)
 
 
 def _read(folder: Path) -> Case:
@@ -83,7 +83,7 @@ def _before(tag: str) -> str:
 
 @pytest.mark.parametrize("case", PARAMETERS)
 def test_a_change_is_told_once_on_the_way_from_release_to_release(case: Case) -> None:
-    for row in ROWS:
+    for row in BREAK_RULES:
         span = row.entered(case.current, case.target) if is_tag(case.current) else None
         if span is None:
             continue
@@ -115,16 +115,16 @@ def test_the_line_to_keep_keeps_it(case: Case) -> None:
         assert kept is not None
         assert before is not None
         assert len(kept.objects) == len(before.objects)
-        left = [(each.rule, each.name) for each in find([kept], case.current, case.target)]
+        left = [(each.rule, each.name) for each in find_breaks([kept], case.current, case.target)]
         assert (hit.rule, hit.name) not in left, hit
 
 
 def test_every_row_has_a_case_that_it_matches() -> None:
-    assert {hit.rule for case in CASES for hit in case.hits()} == {row.slug for row in ROWS}
+    assert {hit.rule for case in CASES for hit in case.hits()} == {row.slug for row in BREAK_RULES}
 
 
 def test_every_row_has_a_case_with_a_resource_of_its_kinds_that_it_does_not_match() -> None:
-    for row in ROWS:
+    for row in BREAK_RULES:
         alike = {
             (case.folder.name, file.path, resource.line)
             for case in CASES
@@ -144,5 +144,5 @@ def test_every_row_has_a_case_with_a_resource_of_its_kinds_that_it_does_not_matc
 
 def test_the_order_of_the_files_changes_nothing() -> None:
     for case in CASES:
-        backwards = find(reversed(list(case.files())), case.current, case.target, case.settled)
+        backwards = find_breaks(reversed(list(case.files())), case.current, case.target, case.settled)
         assert sorted(backwards) == sorted(case.hits()), case.folder.name

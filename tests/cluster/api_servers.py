@@ -17,7 +17,7 @@ import pytest
 from cluster_stand_in.api import Api
 from cluster_stand_in.server import TOKEN, ApiServer, write_kubeconfig
 
-from edges.loopback import closed_port
+from adapters.loopback import closed_port
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from flux_upgrade.bootstrap.cluster.install import Desired
 from flux_upgrade.bootstrap.cluster.objects import Builder, manifests_of
 from flux_upgrade.bootstrap.cluster.wait import Run
 from flux_upgrade.model.hosting import Secret
-from flux_upgrade.model.ports import Cluster, Timing
+from flux_upgrade.model.kubernetes_objects import KubernetesApi
+from flux_upgrade.model.ports import Timing
 
 HASTE = 20.0
 TIMING = Timing(time.time, lambda seconds: time.sleep(seconds / HASTE), random.random)
@@ -58,7 +59,7 @@ class Driven:
         with self.controllers.running():
             yield self
 
-    def connect(self) -> Cluster:
+    def connect(self) -> KubernetesApi:
         return connect(str(self.server.kubeconfig), "", TIMING)
 
     def run(self, seconds: float = SECONDS) -> Run:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flux_upgrade.model.kubernetes_objects import Kind, Object, Reference, reference
-from flux_upgrade.model.ports import Cluster
+from flux_upgrade.model.kubernetes_objects import Kind, KubernetesApi, Object, ObjectReference, reference
 
 
 class MemoryCluster:
@@ -14,7 +13,7 @@ class MemoryCluster:
     def __init__(self, *objects: Object, version: str = "v1.34.1") -> None:
         self.objects = {reference(each): each for each in objects}
         self.kubernetes = version
-        self.applied: list[tuple[Reference, str]] = []
+        self.applied: list[tuple[ObjectReference, str]] = []
 
     @property
     def name(self) -> str:
@@ -23,7 +22,7 @@ class MemoryCluster:
     def version(self) -> str:
         return self.kubernetes
 
-    def get(self, what: Reference) -> Object | None:
+    def get(self, what: ObjectReference) -> Object | None:
         return self.objects.get(what)
 
     def list(self, kind: Kind, namespace: str = "") -> tuple[Object, ...]:
@@ -38,7 +37,7 @@ class MemoryCluster:
         self.objects[reference(wanted)] = wanted
         return wanted
 
-    def changes(self, what: Reference, since: str, seconds: float) -> Iterator[Object | None]:
+    def changes(self, what: ObjectReference, since: str, seconds: float) -> Iterator[Object | None]:
         del what, since, seconds
         yield from ()
 
@@ -53,7 +52,7 @@ class Killed(BaseException):
 class Passing:
     """Another cluster, as it is."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: KubernetesApi) -> None:
         self.cluster = cluster
 
     @property
@@ -63,7 +62,7 @@ class Passing:
     def version(self) -> str:
         return self.cluster.version()
 
-    def get(self, what: Reference) -> Object | None:
+    def get(self, what: ObjectReference) -> Object | None:
         return self.cluster.get(what)
 
     def list(self, kind: Kind, namespace: str = "") -> tuple[Object, ...]:
@@ -72,7 +71,7 @@ class Passing:
     def apply(self, wanted: Object, manager: str) -> Object | None:
         return self.cluster.apply(wanted, manager)
 
-    def changes(self, what: Reference, since: str, seconds: float) -> Iterator[Object | None]:
+    def changes(self, what: ObjectReference, since: str, seconds: float) -> Iterator[Object | None]:
         return self.cluster.changes(what, since, seconds)
 
     def close(self) -> None:
@@ -82,7 +81,7 @@ class Passing:
 class Dying(Passing):
     """A cluster whose user is killed at its ``at``-th write: before it is sent, or before its answer comes."""
 
-    def __init__(self, cluster: Cluster, at: int, *, is_sent: bool) -> None:
+    def __init__(self, cluster: KubernetesApi, at: int, *, is_sent: bool) -> None:
         super().__init__(cluster)
         self._left = at
         self._is_sent = is_sent
@@ -99,6 +98,6 @@ class Dying(Passing):
 class Polled(Passing):
     """A cluster that offers no watch."""
 
-    def changes(self, what: Reference, since: str, seconds: float) -> Iterator[Object | None]:
+    def changes(self, what: ObjectReference, since: str, seconds: float) -> Iterator[Object | None]:
         del what, since, seconds
         yield from ()

@@ -15,16 +15,16 @@ import yaml
 from cluster_stand_in.server import TOKEN, ApiServer, write_kubeconfig
 
 import flux_upgrade
+from adapters.loopback import Answer, Loopback, closed_port
 from cluster.api_servers import Server
 from cluster.driving import PRIVATE, TIMING, Driven, desired
-from edges.loopback import Answer, Loopback, closed_port
 from flux_upgrade.adapters.kubernetes.connect import connect
 from flux_upgrade.bootstrap.cluster.install import bootstrap_cluster
 from flux_upgrade.model.errors import ClusterUnavailable, FluxUpgradeError, UsageError
-from flux_upgrade.model.kubernetes_objects import CRD, DEPLOYMENT, Kind, Reference
+from flux_upgrade.model.kubernetes_objects import CRD, DEPLOYMENT, Kind, ObjectReference
 from flux_upgrade.model.ports import Timing
 
-NAMESPACE = Reference(Kind("", "Namespace"), "", "flux-system")
+NAMESPACE = ObjectReference(Kind("", "Namespace"), "", "flux-system")
 
 
 def changed(path: Path, **more: Any) -> Path:
@@ -45,11 +45,11 @@ def test_both_servers_tell_what_they_are(driven: Driven) -> None:
     cluster = driven.connect()
     assert cluster.name in ("stand-in", "real")
     assert cluster.version().startswith("v1.")
-    assert cluster.get(Reference(CRD, "", "missing.example.com")) is None
-    assert cluster.get(Reference(Kind("example.com", "Widget"), "a", "b")) is None
+    assert cluster.get(ObjectReference(CRD, "", "missing.example.com")) is None
+    assert cluster.get(ObjectReference(Kind("example.com", "Widget"), "a", "b")) is None
     assert cluster.list(Kind("example.com", "Widget")) == ()
     assert cluster.list(DEPLOYMENT, "nowhere") == ()
-    assert list(cluster.changes(Reference(Kind("example.com", "Widget"), "a", "b"), "0", 1.0)) == []
+    assert list(cluster.changes(ObjectReference(Kind("example.com", "Widget"), "a", "b"), "0", 1.0)) == []
     cluster.close()
 
 
@@ -66,7 +66,7 @@ def test_what_is_deleted_is_told(driven: Driven) -> None:
     made = cluster.apply(account, "test")
     assert made is not None
     changes = cluster.changes(
-        Reference(Kind("", "ConfigMap"), "default", "x"), made["metadata"]["resourceVersion"], 10.0
+        ObjectReference(Kind("", "ConfigMap"), "default", "x"), made["metadata"]["resourceVersion"], 10.0
     )
     cluster.apply({**account, "data": {"c": "d"}}, "test")
     first = next(changes)
@@ -121,7 +121,7 @@ def test_a_kind_that_only_another_version_of_its_group_has(tmp_path: Path) -> No
     }
     with Loopback(routes) as server:
         cluster = connect(str(write_kubeconfig(tmp_path / "c", server.url)), "", TIMING)
-        assert cluster.get(Reference(Kind("s.io", "Oci"), "a", "b")) == {"found": True}
+        assert cluster.get(ObjectReference(Kind("s.io", "Oci"), "a", "b")) == {"found": True}
         cluster.close()
 
 
@@ -290,8 +290,8 @@ WITHOUT_CLIENT = f"""
 import sys
 sys.path.insert(0, {SOURCE!r})
 sys.modules["kubernetes"] = None
-from flux_upgrade.edges.kubernetes.connect import connect
-from flux_upgrade.errors import ClusterUnfit
+from flux_upgrade.adapters.kubernetes.connect import connect
+from flux_upgrade.model.errors import ClusterUnfit
 try:
     connect(sys.argv[1], "", None)
 except ClusterUnfit as error:
@@ -300,7 +300,7 @@ except ClusterUnfit as error:
 NOT_YET = f"""
 import sys
 sys.path.insert(0, {SOURCE!r})
-import flux_upgrade.bootstrapping.into_cluster, flux_upgrade.edges.kubernetes.connect, flux_upgrade.edges.kustomize
+import flux_upgrade.bootstrap.cluster.install, flux_upgrade.adapters.kubernetes.connect, flux_upgrade.adapters.local.kustomize
 print([name for name in ("kubernetes", "urllib3", "aiohttp", "yaml.cyaml") if name in sys.modules])
 """
 

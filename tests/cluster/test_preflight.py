@@ -9,7 +9,7 @@ import pytest
 from cluster.driving import desired
 from cluster.memory_cluster import MemoryCluster
 from cluster.small_flux import crd, git_sync
-from flux_upgrade.bootstrap.cluster.preflight import Wanted, check_cluster
+from flux_upgrade.bootstrap.cluster.preflight import ClusterRequirements, check_cluster
 from flux_upgrade.impact.kubernetes_versions import SUPPORT, support
 from flux_upgrade.model.errors import AlreadyBootstrapped, ClusterUnfit, Downgrade
 from flux_upgrade.model.kubernetes_objects import Object
@@ -154,5 +154,5 @@ def test_the_public_key_of_the_secret_that_is_there(stated: str | None, key: str
 
 def test_no_secret_is_asked_for_where_none_is_needed() -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "", "namespace": "flux-system"}}
-    wanted = Wanted("v2.9.4", "flux-system", (("flux-system", "./"),))
+    wanted = ClusterRequirements("v2.9.4", "flux-system", (("flux-system", "./"),))
     assert not check_cluster(MemoryCluster(secret), wanted).has_secret

@@ -7,8 +7,15 @@ from typing import Any
 import pytest
 
 from flux_upgrade.bootstrap.cluster.diagnosis import plain
-from flux_upgrade.bootstrap.cluster.wait import Awaited, State, judge
-from flux_upgrade.model.kubernetes_objects import CRD, DEPLOYMENT, KUSTOMIZATION, SOURCES, Kind, Reference
+from flux_upgrade.bootstrap.cluster.wait import Awaited, ReadinessState, judge
+from flux_upgrade.model.kubernetes_objects import (
+    CRD,
+    DEPLOYMENT,
+    KUSTOMIZATION,
+    SOURCES,
+    Kind,
+    ObjectReference,
+)
 
 GIT = Kind(SOURCES, "GitRepository")
 OCI = Kind(SOURCES, "OCIRepository")
@@ -34,75 +41,89 @@ def seen(status: dict[str, Any], generation: int = 2, **spec: Any) -> dict[str, 
 READY = {"conditions": conditions(Ready="True: ok")}
 ROLLED = {"replicas": 2, "updatedReplicas": 2, "availableReplicas": 2}
 CASES = [
-    pytest.param(GIT, None, State.WAITING, "is not there", id="missing"),
+    pytest.param(GIT, None, ReadinessState.WAITING, "is not there", id="missing"),
     pytest.param(
-        GIT, {"metadata": {"generation": 1}}, State.WAITING, "has not been looked at", id="no-status"
+        GIT, {"metadata": {"generation": 1}}, ReadinessState.WAITING, "has not been looked at", id="no-status"
     ),
-    pytest.param(GIT, seen(READY, 3), State.WAITING, "has not been looked at", id="earlier-generation"),
-    pytest.param(GIT, seen({**READY, "artifact": {"revision": AT}}), State.READY, "is ready", id="git"),
-    pytest.param(OCI, seen({**READY, "artifact": {"revision": AT}}), State.READY, "is ready", id="oci"),
+    pytest.param(
+        GIT, seen(READY, 3), ReadinessState.WAITING, "has not been looked at", id="earlier-generation"
+    ),
+    pytest.param(
+        GIT, seen({**READY, "artifact": {"revision": AT}}), ReadinessState.READY, "is ready", id="git"
+    ),
+    pytest.param(
+        OCI, seen({**READY, "artifact": {"revision": AT}}), ReadinessState.READY, "is ready", id="oci"
+    ),
     pytest.param(
         GIT,
         seen({**READY, "artifact": {"revision": "x"}}),
-        State.WAITING,
+        ReadinessState.WAITING,
         f"is at x, not at {AT}",
         id="revision",
     ),
-    pytest.param(GIT, seen(READY), State.WAITING, f"is at no revision, not at {AT}", id="no-artifact"),
+    pytest.param(
+        GIT, seen(READY), ReadinessState.WAITING, f"is at no revision, not at {AT}", id="no-artifact"
+    ),
     pytest.param(
         GIT,
         seen({"conditions": conditions(Ready="False: no  way\n")}),
-        State.WAITING,
+        ReadinessState.WAITING,
         "is not ready: no way",
         id="not-ready",
     ),
     pytest.param(
-        GIT, seen({"conditions": conditions(Ready="Unknown")}), State.WAITING, "is not ready", id="unknown"
+        GIT,
+        seen({"conditions": conditions(Ready="Unknown")}),
+        ReadinessState.WAITING,
+        "is not ready",
+        id="unknown",
     ),
     pytest.param(
         GIT,
         seen({"conditions": conditions(Ready="False", Stalled="True: bad URL")}),
-        State.FAILED,
+        ReadinessState.FAILED,
         "has given up: bad URL",
         id="stalled",
     ),
-    pytest.param(GIT, seen(READY, suspend=True), State.FAILED, "is suspended", id="suspended"),
+    pytest.param(GIT, seen(READY, suspend=True), ReadinessState.FAILED, "is suspended", id="suspended"),
     pytest.param(
         KUSTOMIZATION,
         seen({**READY, "lastAttemptedRevision": AT, "lastAppliedRevision": AT}),
-        State.READY,
+        ReadinessState.READY,
         "is ready",
         id="applied",
     ),
     pytest.param(
         KUSTOMIZATION,
         seen({**READY, "lastAttemptedRevision": AT, "lastAppliedRevision": "x"}),
-        State.WAITING,
+        ReadinessState.WAITING,
         f"is at x, not at {AT}",
         id="attempted",
     ),
     pytest.param(
         CRD,
         {"status": {"conditions": conditions(Established="True")}},
-        State.READY,
+        ReadinessState.READY,
         "is ready",
         id="established",
     ),
-    pytest.param(CRD, {}, State.WAITING, "is not established", id="not-established"),
-    pytest.param(DEPLOYMENT, seen(ROLLED, replicas=2), State.READY, "is ready", id="rolled-out"),
-    pytest.param(DEPLOYMENT, seen({}, replicas=0), State.READY, "is ready", id="scaled-to-nothing"),
-    pytest.param(DEPLOYMENT, seen({}), State.WAITING, "0 of 1 replicas are updated", id="not-updated"),
+    pytest.param(CRD, {}, ReadinessState.WAITING, "is not established", id="not-established"),
+    pytest.param(DEPLOYMENT, seen(ROLLED, replicas=2), ReadinessState.READY, "is ready", id="rolled-out"),
+    pytest.param(DEPLOYMENT, seen({}, replicas=0), ReadinessState.READY, "is ready", id="scaled-to-nothing"),
+    pytest.param(
+        DEPLOYMENT, seen({}), ReadinessState.WAITING, "0 of 1 replicas are updated", id="not-updated"
+    ),
     pytest.param(
         DEPLOYMENT,
         seen({**ROLLED, "replicas": 3}, replicas=2),
-        State.WAITING,
+        ReadinessState.WAITING,
         "1 old replicas are still there",
         id="old",
     ),
     pytest.param(
         DEPLOYMENT,
         seen({**ROLLED, "availableReplicas": 1}, replicas=2),
-        State.WAITING,
+        ReadinessState.WAITING,
         "1 of 2 replicas are available",
         id="unavailable",
     ),
@@ -111,9 +132,9 @@ CASES = [
 
 @pytest.mark.parametrize(("kind", "obj", "state", "words"), CASES)
 def test_how_it_stands_with_an_object(
-    kind: Kind, obj: dict[str, Any] | None, state: State, words: str
+    kind: Kind, obj: dict[str, Any] | None, state: ReadinessState, words: str
 ) -> None:
-    awaited = Awaited(Reference(kind, "flux-system", "x"), AT)
+    awaited = Awaited(ObjectReference(kind, "flux-system", "x"), AT)
     assert judge(awaited, obj) == (state, words)
 
 

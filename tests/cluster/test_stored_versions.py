@@ -14,7 +14,7 @@ from cluster.api_servers import Server
 from conformance.real_releases import ALL, DEFAULT, Minor, Pair, Real, minor_of, pairs
 from flux_upgrade.impact.stored_versions.refused import stored
 from flux_upgrade.manifests.crds import Crd
-from flux_upgrade.model.ports import Past, Pasts
+from flux_upgrade.model.files import FileRevision, FileRevisions
 from real_parts import require_shared
 
 pytestmark = [pytest.mark.real_part("shared data"), pytest.mark.cluster]
@@ -156,9 +156,9 @@ def test_controllers_that_were_removed_and_came_back(api: Api, real: Real) -> No
     past = []
     for tag, components in (("v2.3.0", ALL), ("v2.5.1", DEFAULT), ("v2.7.5", ALL)):
         cluster.apply(tag, components)
-        past.append(Past("", "", real.content(tag, components)))
+        past.append(FileRevision("", "", real.content(tag, components)))
     for target in ("v2.8.8", "v2.9.4"):
-        told = stored(Pasts(tuple(past)), past[-1].content, real.crds(target, ALL))
+        told = stored(FileRevisions(tuple(past)), past[-1].content, real.crds(target, ALL))
         assert pairs(told.refused) == cluster.refused(target)
     assert not {kind for kind, _ in cluster.refused("v2.9.4") if kind.startswith("Image")}
     assert ("OCIRepository", "v1beta2") in cluster.refused("v2.8.8")
@@ -184,7 +184,7 @@ def test_the_hops_lead_there(api: Api, real: Real, start: str, components: tuple
     """With `flux migrate` at each release that is left."""
     cluster = Cluster(api, real, components)
     cluster.apply(start)
-    way = real.hops(start, "v2.9.4", components)
+    way = real.upgrade_path(start, "v2.9.4", components)
     assert way is not None
     for tag in way or ("v2.9.4",):
         cluster.migrate()

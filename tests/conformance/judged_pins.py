@@ -127,4 +127,4 @@ NOT_VENDORED = {
 
 def brief(pin: Pin) -> str:
     """A pin, as it is written here."""
-    return f"{pin.line} {pin.kind} {pin.role} {pin.standing} {pin.version or '-'}"
+    return f"{pin.line} {pin.kind} {pin.role} {pin.state} {pin.version or '-'}"

@@ -92,10 +92,10 @@ def records_of(conformance: Path, index: dict[str, dict[str, Any]], wanted: set[
 
 def _look(record: Record, content: bytes, regenerator: Regenerator) -> None:
     start = time.monotonic()
-    world = PinContext(
+    context = PinContext(
         MemoryTree({record.row["path"]: content}), regenerator, MemoryArtifacts(), MemoryCharts()
     )
-    record.pins = [brief(pin) for pin in discover_pins(world)]
+    record.pins = [brief(pin) for pin in discover_pins(context)]
     record.seconds = time.monotonic() - start
     tree = MemoryTree({PATH: content})
     (installation,) = gotk.find(tree, regenerator)

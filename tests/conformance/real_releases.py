@@ -9,10 +9,10 @@ from pathlib import Path
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
 from flux_upgrade.impact.impact import Refused, Stored
 from flux_upgrade.impact.stored_versions.refused import stored
-from flux_upgrade.impact.upgrade_path import hops
-from flux_upgrade.manifests.crds import Crd, Served, crds_of, served_by
+from flux_upgrade.impact.upgrade_path import upgrade_path
+from flux_upgrade.manifests.crds import Crd, ReleaseApis, crds_of, served_by
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.model.ports import Past, Pasts
+from flux_upgrade.model.files import FileRevision, FileRevisions
 from flux_upgrade.model.versions import ReleaseManifests, precedence
 
 DEFAULT = ("source-controller", "kustomize-controller", "helm-controller", "notification-controller")
@@ -58,18 +58,18 @@ class Real:
     def _crds(self, tag: str, components: tuple[str, ...]) -> tuple[Crd, ...]:
         return tuple(crds_of(parse(self.content(tag, components)).documents).values())
 
-    def _served(self, tag: str) -> Served:
+    def _served(self, tag: str) -> ReleaseApis:
         return served_by(self.manifests(tag))
 
     def stored(
         self, history: Sequence[str], target: str, components: tuple[str, ...], migrated: Sequence[str] = ()
     ) -> Stored:
         past = tuple(
-            Past(f"{number:040}", f"20{number:02}-01-01T00:00:00Z", self.content(tag, components))
+            FileRevision(f"{number:040}", f"20{number:02}-01-01T00:00:00Z", self.content(tag, components))
             for number, tag in enumerate(history)
         )
-        return stored(Pasts(past), past[-1].content, self.crds(target, components), migrated)
+        return stored(FileRevisions(past), past[-1].content, self.crds(target, components), migrated)
 
-    def hops(self, current: str, target: str, components: tuple[str, ...]) -> tuple[str, ...] | None:
+    def upgrade_path(self, current: str, target: str, components: tuple[str, ...]) -> tuple[str, ...] | None:
         names = {each.name for tag in (current, target) for each in self.crds(tag, components)}
-        return hops(current, target, self.stable, self.served, names, ())
+        return upgrade_path(current, target, self.stable, self.served, names, ())

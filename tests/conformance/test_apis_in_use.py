@@ -8,7 +8,7 @@ import pytest
 
 from conformance.real_files import members, regenerator_of, rows, tell
 from flux_upgrade.adapters.local.spread import spread
-from flux_upgrade.config.values import Config
+from flux_upgrade.config.config import Config
 from flux_upgrade.impact.api_scan import searched, suspects
 from flux_upgrade.impact.api_uses.scan import find
 from flux_upgrade.impact.migrate.apis import Apis

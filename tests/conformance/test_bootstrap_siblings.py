@@ -9,7 +9,7 @@ import pytest
 
 from conformance.real_files import members, tell
 from flux_upgrade.bootstrap import existing_sync
-from flux_upgrade.bootstrap.existing_sync import Recovered, recover_sync
+from flux_upgrade.bootstrap.existing_sync import RecoveredSync, recover_sync
 from flux_upgrade.bootstrap.kustomization import render_kustomization
 from flux_upgrade.bootstrap.sync import GENERATED, SOURCE_API, SYNC_API, written
 from flux_upgrade.model.errors import Unreadable
@@ -47,11 +47,11 @@ def test_every_file_is_one_of_three_kinds(siblings: Files) -> None:
     assert sum(names.values()) == len(siblings)
 
 
-def has_header(found: Recovered) -> bool:
+def has_header(found: RecoveredSync) -> bool:
     return GENERATED in found.manifest.text
 
 
-def as_flux_0(found: Recovered) -> str:
+def as_flux_0(found: RecoveredSync) -> str:
     """What the command line of Flux 0 wrote for the same flags.
 
     Older API versions; ``gitImplementation`` up to v0.39; ``validation`` up to v0.17; no header before v0.21.1.

@@ -15,8 +15,8 @@ from conformance.real_files import TARGET, members, rows, tell
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
 from flux_upgrade.impact.api_uses import scan
 from flux_upgrade.impact.api_uses.flux_file import FluxFile
-from flux_upgrade.impact.behaviour.find import find
-from flux_upgrade.impact.behaviour.table import ROWS
+from flux_upgrade.impact.behaviour.find import find_breaks
+from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.impact.impact import Hit
 from flux_upgrade.manifests.crds import served_by
 
@@ -64,7 +64,7 @@ def hits(repositories: Repositories, current: str, target: str) -> dict[tuple[st
     """By repository and path."""
     found = defaultdict(list)
     for name, files in repositories.items():
-        for hit in find(files, current, target):
+        for hit in find_breaks(files, current, target):
             found[name, hit.path].append(hit)
     return found
 
@@ -103,7 +103,7 @@ def test_step_by_step_is_told_what_one_jump_is_told(repositories: Repositories) 
     assert {hit.rule for hit in told - at_once} <= {"helm-dropped-fields"}
     counted = Counter(hit.rule for hit in at_once)
     files = {rule: {hit.path for hit in at_once if hit.rule == rule} for rule in counted}
-    for row in ROWS:
+    for row in BREAK_RULES:
         tell(
             f"breaks {OLDEST} → {TARGET}: {counted[row.slug]:4} hits in {len(files.get(row.slug, ())):3} files: {row.slug}"
         )
@@ -112,7 +112,7 @@ def test_step_by_step_is_told_what_one_jump_is_told(repositories: Repositories) 
 
 def test_the_schemas_know_the_fields_that_keep_the_old(releases: Path) -> None:
     source = DirectoryReleases(str(releases))
-    for row in (row for row in ROWS if row.keep):
+    for row in (row for row in BREAK_RULES if row.keep):
         ((field, value),) = yaml.safe_load(row.keep).items()
         spans = [row.keep_since or span.first for span in row.spans]
         for tag in {TARGET, spans[-1]}:
@@ -138,4 +138,4 @@ def _before(tag: str) -> str:
 
 def test_the_kinds_are_fluxs(releases: Path) -> None:
     kinds = {kind for _, kind in served_by(DirectoryReleases(str(releases)).manifests(TARGET)).kinds}
-    assert {kind for row in ROWS for kind in row.kinds} <= kinds
+    assert {kind for row in BREAK_RULES for kind in row.kinds} <= kinds

@@ -11,12 +11,12 @@ import pytest
 
 from conformance.real_files import members, regenerator_of, rows, tell
 from flux_upgrade.impact.diff.changes import Changes
-from flux_upgrade.impact.diff.compare import changes
+from flux_upgrade.impact.diff.compare import manifest_changes
 from flux_upgrade.impact.diff.sentences import lines
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.manifests.options import COMPONENTS, InstallOptions
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.policy.decision import Content
+from flux_upgrade.policy.decision import ChangeKind
 
 pytestmark = pytest.mark.real_part("shared data")
 
@@ -74,7 +74,7 @@ def test_what_each_release_removes_adds_and_stores_anew(
     manifests: dict[str, tuple[Document, ...]],
 ) -> None:
     for before, after in pairwise(manifests):
-        found = changes(manifests[before], manifests[after])
+        found = manifest_changes(manifests[before], manifests[after])
         is_first = minor(before) != minor(after)
         gone = REMOVED.get(minor(after), {}) if is_first else {}
         new = STORED.get(minor(after), {}) if is_first else {}
@@ -85,14 +85,14 @@ def test_what_each_release_removes_adds_and_stores_anew(
         }, after
         assert sorted(found.crds_added) == (NEW_KINDS.get(minor(after), []) if is_first else []), after
         assert not found.crds_removed
-        assert (Content.API_REMOVED in found.contents) == bool(gone)
+        assert (ChangeKind.API_REMOVED in found.contents) == bool(gone)
 
 
 def test_from_one_minor_to_the_next(manifests: dict[str, tuple[Document, ...]]) -> None:
     firsts = [tag for tag in manifests if tag.endswith(".0")]
     assert [minor(tag) for tag in firsts] == list(range(10))
     for before, after in pairwise(firsts):
-        found = removed(changes(manifests[before], manifests[after]))
+        found = removed(manifest_changes(manifests[before], manifests[after]))
         assert found == set(REMOVED.get(minor(after), {}).items())
         if found:
             told = ", ".join(sorted(f"{kind} {version}" for kind, version in found))
@@ -100,20 +100,20 @@ def test_from_one_minor_to_the_next(manifests: dict[str, tuple[Document, ...]]) 
 
 
 def test_from_the_first_to_the_last(manifests: dict[str, tuple[Document, ...]]) -> None:
-    found = changes(manifests["v2.0.1"], manifests["v2.9.4"])
+    found = manifest_changes(manifests["v2.0.1"], manifests["v2.9.4"])
     gone = {each for of_minor in REMOVED.values() for each in of_minor.items()}
     assert removed(found) == gone - LATER_THAN_2_0
 
 
 def test_a_patch_is_told_in_a_few_lines(manifests: dict[str, tuple[Document, ...]], releases: Path) -> None:
     target = parse((releases / "v2.9.4" / "gotk-components.yaml").read_bytes()).documents
-    found = changes(manifests["v2.9.3"], target)
+    found = manifest_changes(manifests["v2.9.3"], target)
     told = lines(found)
     assert len(told) <= 25
     assert told[0] == (
         "NetworkPolicy/allow-webhooks: lets in TCP 9292 only from every namespace, any port before"
     )
-    assert found.contents == {Content.NETWORK_POLICY, Content.SCHEMA}
+    assert found.contents == {ChangeKind.NETWORK_POLICY, ChangeKind.SCHEMA}
     for line in told:
         tell(f"v2.9.3 → v2.9.4: {line}")
 
@@ -145,7 +145,7 @@ def test_a_patch_is_told_in_a_few_lines(manifests: dict[str, tuple[Document, ...
 def test_what_is_said_of_a_minor(
     manifests: dict[str, tuple[Document, ...]], before: str, after: str, said: str
 ) -> None:
-    told = lines(changes(manifests[before], manifests[after]))
+    told = lines(manifest_changes(manifests[before], manifests[after]))
     assert said in told
     assert len(told) <= 40
     tell(f"{before} → {after}: {len(told)} lines")
@@ -157,7 +157,7 @@ def test_it_takes_no_time(manifests: dict[str, tuple[Document, ...]]) -> None:
     took = []
     for _ in range(3):
         start = time.process_time()
-        lines(changes(*(parse(text).documents for text in texts.values())))
+        lines(manifest_changes(*(parse(text).documents for text in texts.values())))
         took.append(time.process_time() - start)
     assert min(took) < 0.5
     tell(f"v2.0.1 → v2.9.4, {sum(map(len, texts.values())) // 1000} kB: {min(took):.2f} s")
@@ -178,7 +178,7 @@ def test_what_people_committed_is_told(conformance: Path) -> None:
     for name, *contents in committed(conformance):
         try:
             before, after = ({each.key: each for each in parse(side).documents} for side in contents)
-            found = changes(before.values(), after.values())
+            found = manifest_changes(before.values(), after.values())
         except Unreadable:
             continue
         same = [each.text for each in before.values()] == [each.text for each in after.values()]

@@ -13,7 +13,7 @@ import pytest
 
 from conformance.real_files import TARGET, members, rows, tell
 from conformance.real_releases import Real
-from flux_upgrade.impact.api_uses.flux_file import FluxFile, FluxObject, Place
+from flux_upgrade.impact.api_uses.flux_file import FluxFile, FluxObject, UsePlace
 from flux_upgrade.impact.api_uses.scan import find
 from flux_upgrade.impact.migrate.apis import Apis, age
 from flux_upgrade.impact.migrate.migrate import migrate
@@ -143,7 +143,7 @@ def test_whatever_was_valid_is_valid(real: list[RealFile]) -> None:
     broken, valid = [], 0
     for each in real:
         before, after = each.file.objects, _find(each, each.found.new).objects
-        moved = {move.use.start for move in each.found.moves if move.use.place is Place.RESOURCE}
+        moved = {move.use.start for move in each.found.moves if move.use.place is UsePlace.RESOURCE}
         for old, new in zip(before, after, strict=True):
             if old.start not in moved:
                 continue

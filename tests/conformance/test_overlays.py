@@ -12,8 +12,8 @@ import pytest
 from built_overlays import Kustomize, evaluated, objects
 from conformance.real_files import TARGET, regenerator_of, tell
 from conformance.real_overlays import RealOverlay, real_overlays, siblings_of
-from flux_upgrade.impact.overlay.proof import proof
-from flux_upgrade.impact.overlay.result import Finding, Overlay, Verdict
+from flux_upgrade.impact.overlay.check import check_overlay
+from flux_upgrade.impact.overlay.result import Finding, Overlay, OverlayVerdict
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from memory import MemoryTree
 from real_parts import require_program
@@ -36,14 +36,14 @@ def overlays(conformance: Path) -> list[tuple[RealOverlay, Overlay]]:
 
 def proved_of(each: RealOverlay) -> Overlay | None:
     tree = MemoryTree({**each.files, each.path: each.old})
-    found = proof(tree, each.path, each.old, each.new, None)
+    found = check_overlay(tree, each.path, each.old, each.new, None)
     if found is None:
         tell(f"  {each.name}: {each.version} cannot be read")
     return found
 
 
 def test_each_gets_its_verdicts(overlays: list[tuple[RealOverlay, Overlay]]) -> None:
-    counted: Counter[Verdict] = Counter()
+    counted: Counter[OverlayVerdict] = Counter()
     for each, overlay in overlays:
         counted.update(finding.verdict for finding in overlay.findings)
         if overlay.findings:
@@ -56,7 +56,7 @@ def test_each_gets_its_verdicts(overlays: list[tuple[RealOverlay, Overlay]]) -> 
 
     assert len(overlays) >= 100
     assert len(patched) >= 30
-    assert Verdict.UNKNOWN not in counted
+    assert OverlayVerdict.UNKNOWN not in counted
     assert all(finding.detail for overlay in patched for finding in overlay.findings if not is_fine(finding))
     assert all(has_line(each, finding) for each, overlay in overlays for finding in overlay.findings)
 
@@ -67,7 +67,7 @@ def detail(finding: Finding) -> str:
 
 
 def is_fine(finding: Finding) -> bool:
-    return finding.verdict is Verdict.APPLIES
+    return finding.verdict is OverlayVerdict.APPLIES
 
 
 def has_line(each: RealOverlay, finding: Finding) -> bool:
@@ -118,15 +118,15 @@ def test_a_copy_of_the_arguments_is_frozen(conformance: Path) -> None:
         )
     )
     manifest = f"{folder}/gotk-components.yaml"
-    found = proof(MemoryTree({**files, manifest: old}), manifest, old, new, None)
+    found = check_overlay(MemoryTree({**files, manifest: old}), manifest, old, new, None)
     assert found is not None
     for finding in found.findings:
         tell(f"    {finding.verdict:8} {finding.path}:{finding.line} {finding.what}{detail(finding)}")
 
     events = "--events-addr=http://notification-controller.$(RUNTIME_NAMESPACE).svc.cluster.local./"
     assert [(each.verdict, each.line, each.drops) for each in found.findings] == [
-        (Verdict.FROZEN, 3, (events,)),
-        (Verdict.FROZEN, 47, (events,)),
-        (Verdict.APPLIES, 75, ()),
-        (Verdict.APPLIES, 99, ()),
+        (OverlayVerdict.FROZEN, 3, (events,)),
+        (OverlayVerdict.FROZEN, 47, (events,)),
+        (OverlayVerdict.APPLIES, 75, ()),
+        (OverlayVerdict.APPLIES, 99, ()),
     ]

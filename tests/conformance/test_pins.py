@@ -11,10 +11,10 @@ import pytest
 
 from conformance.judged_pins import CLUSTERS, JUDGED, brief
 from conformance.real_files import members, regenerator_of, rows, tell
-from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of, is_named
+from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of, is_reported_only
+from flux_upgrade.clusters.flux_kustomizations import flux_kustomizations
 from flux_upgrade.clusters.groups import drift_of
 from flux_upgrade.clusters.ownership.artifact_references import references
-from flux_upgrade.clusters.ownership.flux_syncs import syncs
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.oci.reference import parse_address
 from flux_upgrade.model.text_edit import edited
@@ -76,7 +76,7 @@ def trees(conformance: Path, index: dict[tuple[str, str], str]) -> dict[str, dic
     return dict(found)
 
 
-def world_of(files: Mapping[str, bytes], regenerator: Regenerator) -> PinContext:
+def context_of(files: Mapping[str, bytes], regenerator: Regenerator) -> PinContext:
     artifacts = {
         f"{ARTIFACT}:{tag}": {"digest": digest_of(tag), "revision": f"{tag}@sha1:{'0' * 40}"}
         for tag in regenerator.stable_tags()
@@ -93,9 +93,10 @@ def with_next(regenerator: Regenerator) -> Regenerator:
     return Regenerator(ListedReleases((*regenerator.stable_tags(), NEXT), {}), NoFlux())
 
 
-def clusters_in(pins: Sequence[Pin], world: PinContext) -> tuple[Cluster, ...]:
+def clusters_in(pins: Sequence[Pin], context: PinContext) -> tuple[Cluster, ...]:
     return clusters_of(
-        (Member(pin, pin.path) for pin in pins if not is_named(pin)), lambda: syncs(world.tree)
+        (Member(pin, pin.path) for pin in pins if not is_reported_only(pin)),
+        lambda: flux_kustomizations(context.tree),
     )
 
 
@@ -110,14 +111,14 @@ def test_pins_of_whole_repositories(
     found: dict[str, list[str]] = defaultdict(list)
     sets: dict[str, dict[str, tuple[str, ...]]] = {}
     for repository, files in sorted(trees.items()):
-        world = world_of(files, regenerator)
-        pins = list(discover_pins(world))
-        clusters = clusters_in(pins, world)
+        context = context_of(files, regenerator)
+        pins = list(discover_pins(context))
+        clusters = clusters_in(pins, context)
         names = {member.path: cluster.name for cluster in clusters for member in cluster.members}
         for pin in pins:
             file = index[repository, pin.path]
             found[file].append(brief(pin))
-            said = pin.reason or f"says {pin.written}"
+            said = pin.reason or f"says {pin.raw}"
             cluster = names.get(pin.path, "no cluster")
             tell(
                 f"pins: {file} {repository} {pin.path}:{brief(pin)} · {said} · {cluster} · {JUDGED[file][1]}"
@@ -144,7 +145,7 @@ def test_each_file_alone(
 ) -> None:
     for repository, files in trees.items():
         for path, content in files.items():
-            found = [brief(pin) for pin in discover_pins(world_of({path: content}, regenerator))]
+            found = [brief(pin) for pin in discover_pins(context_of({path: content}, regenerator))]
             told, _ = JUDGED.get(index.get((repository, path), ""), ("", ""))
 
             assert found == ([told] if told else [])
@@ -157,16 +158,16 @@ def test_movable_pins_move_and_nothing_else_does(
     using = with_next(regenerator)
     moved = 0
     for files in trees.values():
-        world = world_of(files, using)
-        for pin in discover_pins(world):
+        context = context_of(files, using)
+        for pin in discover_pins(context):
             if not pin.is_movable or pin.version == target:
                 continue
-            change = kind_of(pin).change(pin, target, world)
+            change = kind_of(pin).change(pin, target, context)
             after = edited(pin.content, change.replacements)
             assert_kept_outside(pin.content, after, change.replacements)
-            (again,) = discover_pins(world_of({pin.path: after}, using))
+            (again,) = discover_pins(context_of({pin.path: after}, using))
             assert brief(again) == brief(pin).replace(pin.version, target)
-            assert edited(after, kind_of(again).change(again, target, world).replacements) == after
+            assert edited(after, kind_of(again).change(again, target, context).replacements) == after
             moved += 1
     tell(f"pins: {moved} taken to {target}, and no byte beside them; none moves a second time")
     assert moved == sum(
@@ -180,14 +181,14 @@ def test_a_digest_beside_a_real_tag_moves_with_it(
     """The real files have tags alone: the digest is put beside them here."""
     moved = 0
     for files in trees.values():
-        for pin in discover_pins(world_of(files, regenerator)):
+        for pin in discover_pins(context_of(files, regenerator)):
             if pin.kind != "flux-manifests":
                 continue
             tag = f"    tag: {pin.version}\n"
             both = pin.content.decode().replace(tag, f"{tag}    digest: {digest_of(pin.version)}\n")
-            world = world_of({pin.path: both.encode()}, with_next(regenerator))
-            (pinned,) = discover_pins(world)
-            change = kind_of(pinned).change(pinned, NEXT, world)
+            context = context_of({pin.path: both.encode()}, with_next(regenerator))
+            (pinned,) = discover_pins(context)
+            change = kind_of(pinned).change(pinned, NEXT, context)
             expected = both.replace(tag, tag.replace(pin.version, NEXT))
             expected = expected.replace(digest_of(pin.version), digest_of(NEXT))
             assert edited(pinned.content, change.replacements).decode() == expected
@@ -208,7 +209,7 @@ def test_resources_hold_no_other_pins(conformance: Path, regenerator: Regenerato
     found = {
         files[repository, pin.path]: brief(pin)
         for (repository, _), tree in repositories.items()
-        for pin in discover_pins(world_of(tree, regenerator))
+        for pin in discover_pins(context_of(tree, regenerator))
     }
     seconds = time.monotonic() - start
     tell(f"pins: {len(found)} in {len(places)} files with resources, in {seconds:.1f} s: {sorted(found)}")
@@ -225,9 +226,9 @@ def test_any_real_file_under_any_name(conformance: Path, regenerator: Regenerato
     count, start = 0, time.monotonic()
     for archive in ("siblings.tar.xz", "pins.tar.xz", "resources.tar.xz"):
         for _, content in members(conformance / archive):
-            world = world_of(dict.fromkeys(ANY_NAMES, content), regenerator)
-            list(discover_pins(world))
-            references(world.tree, PUBLISHED)
+            context = context_of(dict.fromkeys(ANY_NAMES, content), regenerator)
+            list(discover_pins(context))
+            references(context.tree, PUBLISHED)
             count += 1
     seconds = time.monotonic() - start
     tell(f"pins: {count} files read under {len(ANY_NAMES)} names without a traceback, in {seconds:.1f} s")

@@ -13,7 +13,8 @@ from conformance.real_files import tell
 from flux_upgrade.adapters.releases.listing import parse_releases
 from flux_upgrade.model.versions import Release
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
-from flux_upgrade.policy.policy import Feedback, MaxBump, Policy, decide
+from flux_upgrade.policy.feedback import Feedback
+from flux_upgrade.policy.policy import MaxBump, Policy, decide
 from flux_upgrade.policy.semver_range import Constraint
 from real_parts import require_shared
 
@@ -90,7 +91,7 @@ def walk(
             drafted.setdefault(minor_of(each.target), today)
         for each in done.candidates:
             if each.approved:
-                del open_pulls[each.subject]
+                del open_pulls[each.bump_kind]
                 done.merged.append(each.target)
                 current = each.target
         yield done
@@ -99,7 +100,7 @@ def walk(
 
 def take(done: Day, open_pulls: dict[BumpKind, Bump]) -> None:
     """What the run does with the pull requests that are open."""
-    wanted = {each.subject: each for each in done.candidates}
+    wanted = {each.bump_kind: each for each in done.candidates}
     done.closed = [subject for subject in open_pulls if subject not in wanted]
     for subject in done.closed:
         del open_pulls[subject]
@@ -173,10 +174,10 @@ def test_no_day_of_any_walk_proposes_a_wrong_release(
         for candidate in each.candidates:
             assert calendar.dates[candidate.target] <= now
             assert number(candidate.target) > number(each.current)
-            if candidate.subject is BumpKind.PATCH:
+            if candidate.bump_kind is BumpKind.PATCH:
                 assert candidate.target == calendar.newest_patch(each.current, now)
             else:
-                assert candidate.subject is BumpKind.MINOR
+                assert candidate.bump_kind is BumpKind.MINOR
                 assert candidate.target == calendar.newest_cooled(now)
                 assert calendar.cooled(candidate.target) <= now
         for hold in each.holds:

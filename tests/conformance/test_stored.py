@@ -13,8 +13,8 @@ import pytest
 from conformance.real_files import members, rows, tell
 from conformance.real_releases import ALL, DEFAULT, IMAGE, Minor, Pair, Real, pairs
 from flux_upgrade.impact.impact import Stored
-from flux_upgrade.impact.stored_versions.refused import installed, stored
-from flux_upgrade.model.ports import Past, Pasts
+from flux_upgrade.impact.stored_versions.refused import installed_crds, stored
+from flux_upgrade.model.files import FileRevision, FileRevisions
 from flux_upgrade.model.versions import precedence
 
 pytestmark = pytest.mark.real_part("shared data")
@@ -79,7 +79,7 @@ def real(releases: Path) -> Real:
 
 def test_each_release_has_what_the_table_says(real: Real) -> None:
     for minor, tag in real.last.items():
-        found = installed(real.content(tag, ALL))
+        found = installed_crds(real.content(tag, ALL))
         assert found is not None
         kinds = {crd.kind: found.crds[crd.name] for crd in real.crds(tag, ALL)}
         for kind in TABLE:
@@ -126,7 +126,7 @@ def test_all_releases_ran_from_one_on(real: Real, first: Minor, components: tupl
         assert pairs(found.after_migrate) == expected(ran, end, kinds, is_migrated=True), f"{ran} → {end}"
         for each in found.refused:
             since = next(minor for minor in ran if told(each.kind, minor)[1] == each.version)
-            assert each.ran.tag == real.last[since]
+            assert each.release.tag == real.last[since]
 
 
 # -- what users met (users-in-the-wild, no. 6)
@@ -148,8 +148,8 @@ def test_image_controllers_of_2_6_are_refused_2_9(real: Real) -> None:
         found = real.stored(history, "v2.9.4", ALL)
         assert pairs(found.refused) == kinds
         assert bool(found.after_migrate) == (history[-1] == "v2.6.4")
-        assert found.refused[0].ran.tag == history[0]
-        assert found.refused[0].ran.since == "2000-01-01T00:00:00Z"
+        assert found.refused[0].release.tag == history[0]
+        assert found.refused[0].release.since == "2000-01-01T00:00:00Z"
     assert real.stored(["v2.6.4", "v2.8.8"], "v2.9.4", DEFAULT).refused == ()
     assert real.stored(["v2.7.0", "v2.8.8"], "v2.9.4", ALL).refused == ()
 
@@ -158,9 +158,9 @@ def test_a_stop_at_2_7_5_with_flux_migrate_clears_2_5_to_2_9(real: Real) -> None
     before = real.stored(["v2.5.1", "v2.7.5"], "v2.9.4", ALL)
     assert {kind for kind, _ in pairs(before.refused)} == OF_IMAGE | {"OCIRepository"}
     after = real.stored(["v2.5.1", "v2.7.5"], "v2.9.4", ALL, ["v2.7.5"])
-    assert (after.refused, after.said) == ((), before.refused)
-    assert real.hops("v2.5.1", "v2.9.4", ALL) == ("v2.7.5", "v2.9.4")
-    assert real.hops("v2.7.5", "v2.9.4", ALL) == ()
+    assert (after.refused, after.resolved) == ((), before.refused)
+    assert real.upgrade_path("v2.5.1", "v2.9.4", ALL) == ("v2.7.5", "v2.9.4")
+    assert real.upgrade_path("v2.7.5", "v2.9.4", ALL) == ()
 
 
 # -- the ladder
@@ -185,7 +185,7 @@ def test_each_way_is_the_shortest(real: Real, components: tuple[str, ...]) -> No
 
     counted: dict[int, int] = defaultdict(int)
     for start, end in jumps(minors):
-        found = real.hops(real.last[start], real.last[end], components)
+        found = real.upgrade_path(real.last[start], real.last[end], components)
         assert found is not None
         assert (len(found) or 1) == length(start, end), f"{start} → {end}: {found}"
         way = [real.last[start], *(found or [real.last[end]])]
@@ -200,12 +200,12 @@ def test_each_way_is_the_shortest(real: Real, components: tuple[str, ...]) -> No
 def test_ways_to_v2_9_4(real: Real) -> None:
     for components in (DEFAULT, ALL):
         for minor in [minor for minor in real.last if (0, 31) <= minor < (2, 9)]:
-            found = real.hops(real.last[minor], "v2.9.4", components)
+            found = real.upgrade_path(real.last[minor], "v2.9.4", components)
             tell(f"ladder: {real.last[minor]} with {len(components)} controllers → {found or 'one step'}")
-    assert real.hops("v2.5.1", "v2.9.4", DEFAULT) == ("v2.7.5", "v2.9.4")
-    assert real.hops("v2.0.1", "v2.9.4", DEFAULT) == ("v2.6.4", "v2.9.4")
-    assert real.hops("v2.0.1", "v2.9.4", ALL) == ("v2.6.4", "v2.8.8", "v2.9.4")
-    assert real.hops("v2.6.4", "v2.9.4", DEFAULT) == ()
+    assert real.upgrade_path("v2.5.1", "v2.9.4", DEFAULT) == ("v2.7.5", "v2.9.4")
+    assert real.upgrade_path("v2.0.1", "v2.9.4", DEFAULT) == ("v2.6.4", "v2.9.4")
+    assert real.upgrade_path("v2.0.1", "v2.9.4", ALL) == ("v2.6.4", "v2.8.8", "v2.9.4")
+    assert real.upgrade_path("v2.6.4", "v2.9.4", DEFAULT) == ()
 
 
 # -- histories that people have
@@ -214,16 +214,16 @@ def test_ways_to_v2_9_4(real: Real) -> None:
 def test_real_histories_to_v2_9_4(conformance: Path, real: Real) -> None:
     """The contents of each repository that we know, in their order; its last one → v2.9.4."""
     index = {row["file"]: row for row in rows(conformance / "wild.jsonl")}
-    contents: dict[tuple[str, str], list[Past]] = defaultdict(list)
+    contents: dict[tuple[str, str], list[FileRevision]] = defaultdict(list)
     for name, content in members(conformance / "wild.tar.xz"):
         row = index[name]
-        contents[row["repo"], row["path"]].append(Past(row["commit"], row["date"], content))
+        contents[row["repo"], row["path"]].append(FileRevision(row["commit"], row["date"], content))
     target = real.crds("v2.9.4", ALL)
     for (repository, path), found in sorted(contents.items()):
         found.sort(key=lambda past: past.date)
         present = found[-1].content
-        now = installed(present)
-        told_of = stored(Pasts(tuple(found)), present, target)
+        now = installed_crds(present)
+        told_of = stored(FileRevisions(tuple(found)), present, target)
         assert {(each.kind, each.version) for each in told_of.after_migrate} <= pairs(told_of.refused)
         if now is None:
             assert told_of == Stored()
@@ -231,7 +231,7 @@ def test_real_histories_to_v2_9_4(conformance: Path, real: Real) -> None:
         ran = defaultdict(list)
         for each in told_of.refused:
             assert each.version in now.crds[each.crd].versions
-            ran[f"{each.ran.tag} {each.ran.since} {each.version}"].append(each.kind)
+            ran[f"{each.release.tag} {each.release.since} {each.version}"].append(each.kind)
         stop = " and a stop" if told_of.after_migrate else ""
         if ran and precedence(now.tag or "v0.0.0") >= precedence("v2.0.0"):
             listed = "; ".join(f"{key}: {', '.join(sorted(kinds))}" for key, kinds in ran.items())

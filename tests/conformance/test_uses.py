@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from conformance.real_files import members, rows, tell
-from flux_upgrade.impact.api_uses.flux_file import FluxFile, Place
+from flux_upgrade.impact.api_uses.flux_file import FluxFile, UsePlace
 from flux_upgrade.impact.api_uses.scan import files, find
 from flux_upgrade.model.text_edit import decoded
 from memory import MemoryTree
@@ -25,19 +25,19 @@ GROUPS = (
 MENTION = re.compile(r"\b(\w+\.(?:toolkit|extensions)\.fluxcd\.io)\\?/(v\d\w*)")
 JUDGED = {
     # A CI job that is commented out.
-    ("61579aba9da0e334", 91): Place.TEXT,
+    ("61579aba9da0e334", 91): UsePlace.TEXT,
     # Definitions of KubeVela, whose templates are CUE.
-    **{("3f36a7c997bd194d", line): Place.TEXT for line in (15, 59)},
-    **{("5b0c088e40756ffb", line): Place.TEXT for line in (14, 53, 109, 125, 141)},
+    **{("3f36a7c997bd194d", line): UsePlace.TEXT for line in (15, 59)},
+    **{("5b0c088e40756ffb", line): UsePlace.TEXT for line in (14, 53, 109, 125, 141)},
     # What health checks wait for.
-    **{("bc3c8f48f78d7306", line): Place.REFERENCE for line in range(34, 59, 4)},
-    **{("89df153586d963d7", line): Place.REFERENCE for line in (27, 79)},
-    ("9d6a60d0f25726dc", 19): Place.REFERENCE,
-    **{("ed152d9837a0ca78", line): Place.REFERENCE for line in (19, 23)},
-    ("d8e6d50b26d45568", 21): Place.REFERENCE,
-    ("d7be854187895020", 2): Place.REFERENCE,
+    **{("bc3c8f48f78d7306", line): UsePlace.REFERENCE for line in range(34, 59, 4)},
+    **{("89df153586d963d7", line): UsePlace.REFERENCE for line in (27, 79)},
+    ("9d6a60d0f25726dc", 19): UsePlace.REFERENCE,
+    **{("ed152d9837a0ca78", line): UsePlace.REFERENCE for line in (19, 23)},
+    ("d8e6d50b26d45568", 21): UsePlace.REFERENCE,
+    ("d7be854187895020", 2): UsePlace.REFERENCE,
     # What a Receiver triggers.
-    **{("2a8e6a045c9576bb", line): Place.REFERENCE for line in (15, 19, 23)},
+    **{("2a8e6a045c9576bb", line): UsePlace.REFERENCE for line in (15, 19, 23)},
 }
 """What is not simply a resource, by file and line: looked at one by one. All others are resources."""
 
@@ -62,17 +62,17 @@ def test_every_mention_is_found_once(conformance: Path, found: dict[str, FluxFil
 
 def test_each_is_judged_as_a_person_did(found: dict[str, FluxFile]) -> None:
     judged = {(name, use.line): use.place for name, file in found.items() for use in file.uses}
-    assert {at: place for at, place in judged.items() if place is not Place.RESOURCE} == JUDGED
+    assert {at: place for at, place in judged.items() if place is not UsePlace.RESOURCE} == JUDGED
 
 
 def test_each_resource_can_be_moved_and_is_known_by_kind_and_name(found: dict[str, FluxFile]) -> None:
     for file in found.values():
         for use in file.uses:
-            if use.place is Place.TEXT:
+            if use.place is UsePlace.TEXT:
                 continue
             assert (bool(use.kind), bool(use.name), use.why) == (True, True, "")
             each = file.object_of(use)
-            if use.place is Place.RESOURCE:
+            if use.place is UsePlace.RESOURCE:
                 assert each is not None
                 assert each.data()["apiVersion"] == f"{use.group}/{use.version}"
                 assert each.data()["metadata"]["name"] == use.name
@@ -89,7 +89,7 @@ def test_kustomizations_and_patches_beside_manifests(conformance: Path) -> None:
         mentions = len(MENTION.findall(decoded(content)))
         assert mentions == len(read[path].uses if path in read else ()), path
     _tell_table(read)
-    assert Counter(use.place for file in read.values() for use in file.uses)[Place.PATCH] > 0
+    assert Counter(use.place for file in read.values() for use in file.uses)[UsePlace.PATCH] > 0
 
 
 def test_the_manifests_of_releases_use_nothing(releases: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from convergence.fleet import PATH, Fleet, installation
 from flux_upgrade.model import markers
-from flux_upgrade.model.markers import State
+from flux_upgrade.model.markers import MarkerState
 
 OLD = ("v2.8.6", "v2.8.7", "v2.9.3")
 NEW = ("v2.8.6", "v2.8.7", "v2.8.8", "v2.9.3", "v2.9.4")
@@ -25,7 +25,7 @@ def newer(fleet: Fleet) -> None:
     fleet.release(*NEW)
 
 
-def state_of(fleet: Fleet, number: int = 1) -> State:
+def state_of(fleet: Fleet, number: int = 1) -> MarkerState:
     """What we wrote into a pull request."""
     state = markers.state_of(fleet.repository.pulls[number].body)
     assert state is not None

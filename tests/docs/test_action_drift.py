@@ -20,12 +20,12 @@ def test_inputs_are_the_programs() -> None:
     assert [
         (name, each["description"], str(each["default"]), each["required"])
         for name, each in ACTION["inputs"].items()
-    ] == [(each.name, each.told, each.default, False) for each in INPUTS]
+    ] == [(each.name, each.description, each.default, False) for each in INPUTS]
 
 
 def test_outputs_are_the_programs() -> None:
     assert [(name, each["description"]) for name, each in ACTION["outputs"].items()] == [
-        (each.name, each.told) for each in OUTPUTS
+        (each.name, each.description) for each in OUTPUTS
     ]
 
 
@@ -33,15 +33,15 @@ def test_there_are_few_inputs_and_each_tells_its_default() -> None:
     # Those that a bootstrap alone has are seven more.
     assert len(INPUTS) <= 27
     for each in INPUTS:
-        assert bool(each.default) != ("Default:" in each.told), each.name
+        assert bool(each.default) != ("Default:" in each.description), each.name
 
 
 def test_the_reference_has_every_input_output_and_outcome_once() -> None:
     rows = re.findall(r"^\| `([a-z-]+)` \|", reference(), re.MULTILINE)
     assert rows == [*(each.name for each in INPUTS), *(each.name for each in OUTPUTS), *Outcome]
     assert list(OUTCOMES) == list(Outcome)
-    told = next(each.told for each in OUTPUTS if each.name == "outcome")
-    assert set(re.findall(r"`([a-z]+)`", told)) == set(Outcome)
+    description = next(each.description for each in OUTPUTS if each.name == "outcome")
+    assert set(re.findall(r"`([a-z]+)`", description)) == set(Outcome)
 
 
 def test_the_action_runs_the_command_of_that_name() -> None:

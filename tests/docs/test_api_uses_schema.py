@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from api_use_runs import left, plant, resource, run
 from cases_on_disk import Case, all_cases, ground_of
-from flux_upgrade.impact.api_uses.flux_file import Place
+from flux_upgrade.impact.api_uses.flux_file import UsePlace
 from flux_upgrade.impact.migrate.result import Reason
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
@@ -57,7 +57,7 @@ def test_a_report_of_each_action_is_valid(report: Any) -> None:
 
 def test_every_enumeration_is_the_programs() -> None:
     use = DEFINITIONS["use"]["properties"]
-    assert use["place"]["enum"] == list(Place)
+    assert use["place"]["enum"] == list(UsePlace)
     assert use["reason"]["enum"] == [*Reason, None]
 
 

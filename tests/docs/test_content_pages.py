@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.config.values import Migrate
+from flux_upgrade.config.config import Migrate
 from flux_upgrade.impact.migrate.result import Reason
-from flux_upgrade.policy.decision import Content, HoldReason
+from flux_upgrade.policy.decision import ChangeKind, HoldReason
 
 ROOT = Path(__file__).resolve().parents[2]
 HOW_TO = ROOT / "docs" / "how-to"
@@ -28,8 +28,8 @@ def test_every_mode_of_migrate_is_explained() -> None:
 
 
 def test_every_reason_to_leave_something_is_explained() -> None:
-    told = first_cells("migrate-api-versions.md", "| It says | What it means | What to do |")
-    assert {*told, Reason.TEXT} == {"flux-upgrade migrate", *Reason}
+    remarks = first_cells("migrate-api-versions.md", "| It says | What it means | What to do |")
+    assert {*remarks, Reason.TEXT} == {"flux-upgrade migrate", *Reason}
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=page.stem) for page in PAGES])
@@ -52,4 +52,4 @@ def test_the_page_names_every_reason_that_content_can_hold_for() -> None:
 def test_what_is_shown_to_need_approval_is_what_can() -> None:
     shown = re.findall(r"^needs-approval: \[(.*?)\]", (HOW_TO / "what-breaks.md").read_text(), re.MULTILINE)
     assert shown
-    assert {name.strip() for each in shown for name in each.split(",")} <= set(Content)
+    assert {name.strip() for each in shown for name in each.split(",")} <= set(ChangeKind)

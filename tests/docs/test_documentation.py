@@ -112,7 +112,7 @@ def read_by(*modules: str) -> set[str]:
 
 def test_every_variable_that_is_read_is_in_the_reference() -> None:
     known = tuple(variables("cli.md") | variables("action.md"))
-    read = read_by("main.py", "cli/options.py", "config/credentials.py", "action/inputs.py")
+    read = read_by("main.py", "cli/options.py", "config/environment.py", "action/inputs.py")
     assert len(read) > 10
     assert not {name for name in read if not name.startswith(known)}
 
@@ -121,7 +121,7 @@ def test_every_variable_in_the_reference_is_read() -> None:
     libraries = {name for name in variables("cli.md") if "PROXY" in name or name == "REQUESTS_CA_BUNDLE"}
     plain = {"HOME", "PATH"}  # too short to be searched for
     read = read_by(
-        "main.py", "cli/options.py", "config/credentials.py", "action/inputs.py", "action/runner.py"
+        "main.py", "cli/options.py", "config/environment.py", "action/inputs.py", "action/runner.py"
     )
     assert variables("cli.md") | variables("action.md") <= read | libraries | plain
 

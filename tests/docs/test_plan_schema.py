@@ -15,13 +15,13 @@ from jsonschema import Draft202012Validator
 
 from cases_on_disk import Case, Run, all_cases, ground_of, run_in
 from flux_upgrade.artifacts.report_text import artifact_plan_json
-from flux_upgrade.impact.api_uses.flux_file import Place
-from flux_upgrade.impact.overlay.result import Verdict
+from flux_upgrade.impact.api_uses.flux_file import UsePlace
+from flux_upgrade.impact.overlay.result import OverlayVerdict
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.registry import PIN_KINDS
 from flux_upgrade.planning.plan import Plan
-from flux_upgrade.policy.decision import BumpKind, Content, Hold, HoldReason
+from flux_upgrade.policy.decision import BumpKind, ChangeKind, Hold, HoldReason
 from flux_upgrade.report.plans import plan_value
 from memory import MemoryTree, regenerator, rendered
 from promotion.promoting import VERIFYING, registry, run
@@ -111,7 +111,7 @@ def test_every_hold_is_valid(reason: HoldReason) -> None:
     (found,) = pin.find(tree, regenerator())
     day = "2026-09-01T00:00:00Z"
     holds = (
-        Hold(reason, "why", "what to do", subject=BumpKind.MAJOR, target="v3.0.0", since=day, until=day),
+        Hold(reason, "why", "what to do", bump_kind=BumpKind.MAJOR, target="v3.0.0", since=day, until=day),
         Hold(reason),
     )
     value = plan_value(Plan(found, found.path, holds), "clusters/a")
@@ -161,9 +161,9 @@ def test_every_enumeration_is_the_programs() -> None:
         assert re.fullmatch(DEFINITIONS["kind"]["pattern"], name)
     assert DEFINITIONS["subject"]["enum"] == list(BumpKind)
     assert DEFINITIONS["reason"]["enum"] == list(HoldReason)
-    assert DEFINITIONS["change-kind"]["enum"] == list(Content)
-    assert DEFINITIONS["place-kind"]["enum"] == list(Place)
-    assert DEFINITIONS["finding"]["properties"]["verdict"]["enum"] == list(Verdict)
+    assert DEFINITIONS["change-kind"]["enum"] == list(ChangeKind)
+    assert DEFINITIONS["place-kind"]["enum"] == list(UsePlace)
+    assert DEFINITIONS["finding"]["properties"]["verdict"]["enum"] == list(OverlayVerdict)
 
 
 def test_every_object_of_ours_is_closed_and_asks_for_all_of_its_fields() -> None:

@@ -91,11 +91,11 @@ def test_the_readmes_pull_request_is_a_golden_and_short() -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_rules_for_other_bots_are_those_of_the_pull_request(page: str) -> None:
-    told = remarks()
+    paragraphs = remarks()
     (renovate,) = blocks(page, "json")
-    assert f"```json\n{renovate}```" in told
+    assert f"```json\n{renovate}```" in paragraphs
     dependabot = next(text for text in blocks(page, "yaml") if "dependency-name" in text)
-    assert f"```yaml\n{dependabot}```" in told
+    assert f"```yaml\n{dependabot}```" in paragraphs
 
 
 def test_a_config_file_that_is_shown_is_valid() -> None:

@@ -99,7 +99,7 @@ class Site:
 
     def written(self) -> list[str]:
         """What the last run wrote, through the API and by pushes."""
-        return [_told(call) for call in self.hub.log if is_write(call)]
+        return [_call_line(call) for call in self.hub.log if is_write(call)]
 
 
 @contextmanager
@@ -114,7 +114,7 @@ def is_write(call: Call) -> bool:
     return call.is_write if call.is_api else (call.method == "POST" and "receive-pack" in call.path)
 
 
-def _told(call: Call) -> str:
+def _call_line(call: Call) -> str:
     return f"{call.method} {call.path} {call.operation}".strip()
 
 
@@ -135,8 +135,8 @@ def assert_fits(data: Mapping[str, str], key: DeployKey, folder: Path) -> None:
     private.write_text(data["identity"])
     private.chmod(0o600)
     command = [require_program("ssh-keygen"), "-y", "-P", "", "-f", str(private)]
-    told = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)  # noqa: S603 ssh-keygen
-    assert told.stdout.split()[:2] == key.key.split() == data["identity.pub"].split()[:2]
+    derived = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)  # noqa: S603 ssh-keygen
+    assert derived.stdout.split()[:2] == key.key.split() == data["identity.pub"].split()[:2]
 
 
 def bodies(private: str) -> list[str]:
@@ -148,6 +148,6 @@ def bodies(private: str) -> list[str]:
 
 def everything_in_git(repository: Repository) -> str:
     """All objects that ever came into a repository."""
-    told = ("--git-dir", str(repository.git), "cat-file", "--batch", "--batch-all-objects")
-    done = subprocess.run(("git", *told), capture_output=True, check=True)  # noqa: S603, S607 git
+    arguments = ("--git-dir", str(repository.git), "cat-file", "--batch", "--batch-all-objects")
+    done = subprocess.run(("git", *arguments), capture_output=True, check=True)  # noqa: S603, S607 git
     return done.stdout.decode("utf-8", "replace")

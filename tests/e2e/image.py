@@ -65,7 +65,7 @@ def build() -> Image:
     return Image(_IMAGE, size - int(inspect(base, "{{.Size}}")), base)
 
 
-def told(image: Image) -> str:
+def describe(image: Image) -> str:
     """Its size, in one line."""
     size, budget = image.above_base / 1e6, BUDGET / 1e6
     return f"{image.reference}: {size:.1f} MB above {image.base}; at most {budget:.0f} MB"
@@ -172,7 +172,7 @@ def main() -> int:
         sys.stderr.write(f"the image needs {', '.join(missing)}\n")
         return 1
     image = build()
-    sys.stdout.write(f"{told(image)}\n")
+    sys.stdout.write(f"{describe(image)}\n")
     return int(image.above_base > BUDGET)
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from github_stand_in import Rule
 
+from adapters.registries import running_registry
 from e2e.fleet import PERMISSIONS, WHERE, Fleet, everything, git, image_of, plain
 from e2e.runner import Result
-from edges.registries import running_registry
 from flows import fleet, manifest, path_in
 from flux_upgrade.action.action_yml import OUTPUTS, REPORT_FILE
 from flux_upgrade.model.errors import (
@@ -52,21 +52,21 @@ def fleet_on(tmp_path: Path) -> Iterator[Fleet]:
 
 
 def report(done: Result) -> dict[str, object]:
-    told: dict[str, object] = json.loads((done.temp / REPORT_FILE).read_text())
-    assert told == json.loads(done.outputs["report"])
-    return told
+    written: dict[str, object] = json.loads((done.temp / REPORT_FILE).read_text())
+    assert written == json.loads(done.outputs["report"])
+    return written
 
 
-def failed(done: Result, error: type[FluxUpgradeError], told: str) -> None:
+def failed(done: Result, error: type[FluxUpgradeError], text: str) -> None:
     """It ended red for one reason, which is said once, and did nothing."""
     slug = error.slug
     assert done.exit_code == error.exit_code, done.log
     (annotation,) = (each for each in done.annotations if each.level == "error")
     assert annotation.properties == {"title": f"flux-upgrade: {slug}"}
-    assert told in annotation.message
+    assert text in annotation.message
     assert annotation.message.count("\n") <= 1
     assert done.outputs == {"outcome": "failed"}
-    assert told.split("`", maxsplit=1)[0] in done.summary.replace("\\", "")
+    assert text.split("`", maxsplit=1)[0] in done.summary.replace("\\", "")
     assert "Traceback" not in done.log
 
 
@@ -151,9 +151,11 @@ def test_the_image_does_what_a_process_does(request: pytest.FixtureRequest, tmp_
         with Fleet(tmp_path / where, _everything(), image=image_of(where, request)) as on:
             (tmp_path / where).mkdir(exist_ok=True)
             done = on.run()
-            told = {name: plain(value) for name, value in done.outputs.items()}
+            outputs = {name: plain(value) for name, value in done.outputs.items()}
             bodies = {number: plain(each.body) for number, each in on.repository.pulls.items()}
-            left.append((plain(done.log).replace(on.token.value, "TOKEN"), plain(done.summary), told, bodies))
+            left.append(
+                (plain(done.log).replace(on.token.value, "TOKEN"), plain(done.summary), outputs, bodies)
+            )
             assert done.exit_code == ResidueConflict.exit_code
     assert left[0] == left[1]
 
@@ -175,7 +177,7 @@ def _edited(version: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("inputs", "error", "told"),
+    ("inputs", "error", "text"),
     [
         ({"mode": "upgarde"}, UsageError, "did you mean 'upgrade'?"),
         ({"policy": "minro"}, UsageError, "did you mean 'minor'?"),
@@ -200,12 +202,12 @@ def _edited(version: str) -> bytes:
     ids=lambda each: "".join(f"{key}-{value}" for key, value in each.items()) if isinstance(each, dict) else "",
 )  # fmt: skip
 def test_a_wrong_input_is_one_annotation(
-    tmp_path: Path, inputs: Mapping[str, str], error: type[FluxUpgradeError], told: str
+    tmp_path: Path, inputs: Mapping[str, str], error: type[FluxUpgradeError], text: str
 ) -> None:
     files = {**fleet({"clusters/staging": "v2.8.7"}), "README.md": b"Fleet\n"}
     with Fleet(tmp_path, files) as on:
         done = on.run(inputs)
-        failed(done, error, told)
+        failed(done, error, text)
         assert on.written() == []
         assert on.opened() == {}
 

@@ -61,8 +61,8 @@ def test_a_group_that_matches_nothing_is_annotated_and_summarized(tmp_path: Path
     assert done.exit_code == 0, done.log
     (annotation,) = done.annotations
     assert (annotation.level, annotation.message) == ("warning", "\n".join(VOID))
-    (told,) = (line for line in done.summary.splitlines() if "matches nothing" in line)
-    assert told.replace("\\", "") == f"> {' → '.join(VOID)}"
+    (line,) = (line for line in done.summary.splitlines() if "matches nothing" in line)
+    assert line.replace("\\", "") == f"> {' → '.join(VOID)}"
     report = json.loads(done.outputs["report"])
     assert [each["message"] for each in report["warnings"]] == [VOID[0]]
     assert report["outcome"] == "held", "it is only a warning"

@@ -167,8 +167,8 @@ def test_a_new_repository_has_all_it_needs(
         assert site.written() == WRITES
         repository = site.repository(INFRA)
         assert_as_it_should_be(repository, tmp_path)
-        told = handed_over(repository.actions.secrets[SECRET])["known_hosts"]
-        assert told.splitlines() == [f"127.0.0.1 {key}" for key in site.hub.host_keys]
+        known_hosts = handed_over(repository.actions.secrets[SECRET])["known_hosts"]
+        assert known_hosts.splitlines() == [f"127.0.0.1 {key}" for key in site.hub.host_keys]
         workflow = repository.files()[".github/workflows/flux-upgrade.yaml"]
         assert b"uses: octo-org/flux-upgrade@v0" in workflow
         assert first.annotations == ()
@@ -224,7 +224,7 @@ def test_nothing_secret_is_left_anywhere(site: Site) -> None:
     assert done.exit_code == 0, done.log
     private = bodies(handed_over(site.repository(INFRA).actions.secrets[SECRET])["identity"])
     assert len(private) > 2
-    assert_told_nowhere(site, done, seen, (*private, token.value))
+    assert_shown_nowhere(site, done, seen, (*private, token.value))
 
 
 @pytest.mark.parametrize("auth", HANDED_OVER)
@@ -240,10 +240,10 @@ def test_what_is_handed_over_is_told_nowhere_else(site: Site, auth: str) -> None
     assert handed_over(repository.environments["production"].secrets["FLUX"]) == expected
     assert (repository.actions.secrets, repository.deploy_keys) == ({}, [])
     (secret,) = env.values()
-    assert_told_nowhere(site, done, seen, (*bodies(secret), secret, token.value))
+    assert_shown_nowhere(site, done, seen, (*bodies(secret), secret, token.value))
 
 
-def assert_told_nowhere(site: Site, done: Result, seen: set[bytes], secrets: Iterable[str]) -> None:
+def assert_shown_nowhere(site: Site, done: Result, seen: set[bytes], secrets: Iterable[str]) -> None:
     """In nothing that anybody could look at. ``seen``: the arguments of processes."""
     arguments = b"\n".join(seen).decode("utf-8", "replace")
     assert "git-dir" in arguments

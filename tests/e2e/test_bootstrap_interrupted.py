@@ -31,7 +31,7 @@ NEW = {"repository": NAME, "create-repository": "true", "description": "The stat
 FULL = {**NEW, "add-workflow": "true", "actions-secret": "FLUX", "flags": "team: [platform]\n"}
 WRITES = {"first-commit": 5, "pull-request": 8}
 """Of a run that nothing disturbs: repository or none, access, Git, and what is opened."""
-TOLD = {
+WRITE_NAMES = {
     "/teams/": "team",
     "/secrets/": "secret",
     "/keys": "key",
@@ -150,7 +150,7 @@ def test_an_answer_that_is_lost(tmp_path: Path, number: int) -> None:
 
 
 def _short(write: str) -> str:
-    return next(told for part, told in TOLD.items() if part in write)
+    return next(name for part, name in WRITE_NAMES.items() if part in write)
 
 
 def _writes(request: Request) -> bool:

@@ -31,7 +31,7 @@ class Bad:
 
     inputs: Mapping[str, str]
     error: type[FluxUpgradeError]
-    told: str
+    message: str
     env: Mapping[str, str] = field(default_factory=dict)
     is_app: bool = False
     """The token is an App's."""
@@ -166,7 +166,7 @@ def test_it_is_refused_before_anything_is_written(site: Site, name: str) -> None
         bad.error.exit_code,
         {"title": f"flux-upgrade: {bad.error.slug}"},
     ), done.log
-    assert bad.told in annotation.message
+    assert bad.message in annotation.message
     assert (done.outputs["outcome"], "Traceback" in done.log) == ("failed", False)
     assert [each for each in done.annotations if each.level != "error"] == []
     assert "eft to do" not in done.log + done.summary

@@ -39,11 +39,11 @@ def acts(kept: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert not list(cwd.iterdir())
     found = re.split(r"^── (?:(\d+)\. )?(.*?) ─*$", done.stdout, flags=re.MULTILINE)[1:]
-    return {number or title: told for number, title, told in zip(*[iter(found)] * 3, strict=True)}
+    return {number or title: text for number, title, text in zip(*[iter(found)] * 3, strict=True)}
 
 
-def states(told: str) -> list[str]:
-    return re.findall(r"^  #\d (\w+) +Upgrade Flux to (?:v\S+) in clusters/\w+$", told, re.MULTILINE)
+def states(text: str) -> list[str]:
+    return re.findall(r"^  #\d (\w+) +Upgrade Flux to (?:v\S+) in clusters/\w+$", text, re.MULTILINE)
 
 
 def test_it_has_all_its_acts(acts: dict[str, str]) -> None:
@@ -52,13 +52,13 @@ def test_it_has_all_its_acts(acts: dict[str, str]) -> None:
 
 
 def test_a_scheduled_run_opens_the_patch_and_a_draft_for_the_pending_minor(acts: dict[str, str]) -> None:
-    told = acts["1"]
-    assert states(told) == ["open", "draft", "open", "draft"]
-    assert "calls: 1 read to fluxcd/flux2, 1 read to acme/fleet, 20 writes to acme/fleet" in told
+    text = acts["1"]
+    assert states(text) == ["open", "draft", "open", "draft"]
+    assert "calls: 1 read to fluxcd/flux2, 1 read to acme/fleet, 20 writes to acme/fleet" in text
     # The rendered pull request, and the summary.
-    assert "**Minor** · `clusters/staging` · v2.8.7 → v2.9.3 · waits for approval" in told
-    assert "gh workflow run flux-upgrade.yaml -f approve=2.9" in told
-    assert "| Installation | Runs | What next | Pull request |" in told
+    assert "**Minor** · `clusters/staging` · v2.8.7 → v2.9.3 · waits for approval" in text
+    assert "gh workflow run flux-upgrade.yaml -f approve=2.9" in text
+    assert "| Installation | Runs | What next | Pull request |" in text
 
 
 def test_a_second_run_reads_twice_and_writes_nothing(acts: dict[str, str]) -> None:
@@ -92,14 +92,14 @@ def test_a_conflict_is_held_and_ends_red(acts: dict[str, str]) -> None:
 
 
 def test_the_laptop_shows_the_proof(acts: dict[str, str]) -> None:
-    told = next(told for name, told in acts.items() if name.startswith("On a laptop"))
-    assert "the header says v2.9.3 (line 3): not so" in told
-    assert "1 file changed" in told
+    text = next(text for name, text in acts.items() if name.startswith("On a laptop"))
+    assert "the header says v2.9.3 (line 3): not so" in text
+    assert "1 file changed" in text
 
 
 def test_pins_are_found_and_move_as_sets(acts: dict[str, str]) -> None:
-    told = next(told for name, told in acts.items() if name.startswith("Another repository"))
-    inspected, planned, changed = re.split(r"^\$ flux-upgrade (?:plan|upgrade) .*$", told, flags=re.MULTILINE)
+    text = next(text for name, text in acts.items() if name.startswith("Another repository"))
+    inspected, planned, changed = re.split(r"^\$ flux-upgrade (?:plan|upgrade) .*$", text, flags=re.MULTILINE)
     assert inspected.rstrip().endswith("2 installations, 6 pins, 6 styles, 1 drifting")
     assert planned.startswith("\ndrift: clusters/production: its pins disagree\n")
     assert "6 files changed" in changed
@@ -118,12 +118,12 @@ def test_then_the_minor_says_what_it_changes_and_which_patch_keeps_it_out(acts: 
 
 
 def test_a_new_repository_has_flux_in_its_first_commit_and_access_to_itself(acts: dict[str, str]) -> None:
-    told = acts["9"]
-    assert "repository acme/atlas: created" in told
-    assert "deploy key: flux-system-main-flux-system-./clusters/production, reads, ssh-ed25519" in told
-    assert "teams: {'platform': 'maintain'}" in told
-    assert "warning" not in told.lower()
-    assert "PRIVATE KEY" not in told
+    text = acts["9"]
+    assert "repository acme/atlas: created" in text
+    assert "deploy key: flux-system-main-flux-system-./clusters/production, reads, ssh-ed25519" in text
+    assert "teams: {'platform': 'maintain'}" in text
+    assert "warning" not in text.lower()
+    assert "PRIVATE KEY" not in text
 
 
 def test_what_was_bootstrapped_is_upgraded_with_no_configuration(acts: dict[str, str]) -> None:

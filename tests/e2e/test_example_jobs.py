@@ -31,15 +31,15 @@ def test_an_expression(text: str, value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("${{ a ? b }}", "no part of an expression"),
         ("${{ 'a' 'b' }}", "goes on after its end"),
         ("${{ ('a' }}", "not closed"),
     ],
 )
-def test_what_is_no_expression(text: str, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_what_is_no_expression(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         evaluated(text, {"a": 1, "b": 2})
 
 

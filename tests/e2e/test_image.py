@@ -44,7 +44,7 @@ def run(built: Image, *arguments: str, entrypoint: str = "", workspace: Path | N
 
 def test_the_image_is_small(action_image: Image, capsys: pytest.CaptureFixture[str]) -> None:
     with capsys.disabled():
-        print(f"\n{image.told(action_image)}")  # noqa: T201 the size is to be seen in CI
+        print(f"\n{image.describe(action_image)}")  # noqa: T201 the size is to be seen in CI
     assert 0 < action_image.above_base <= BUDGET
 
 

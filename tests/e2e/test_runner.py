@@ -61,27 +61,27 @@ def ran(where: tuple[str, str], tmp_path: Path) -> Result:
 
 
 def test_a_step(ran: Result, where: tuple[str, str], tmp_path: Path) -> None:
-    told = json.loads(ran.outputs["told"])
+    seen = json.loads(ran.outputs["told"])
     in_image = bool(where[0])
     workspace = "/github/workspace" if in_image else str(tmp_path / "workspace")
-    assert told["argv"] == ["action"]
-    assert told["tty"] is False
-    assert told["cwd"] == told["GITHUB_WORKSPACE"] == workspace
-    assert told["files"] == ["README.md"]
-    assert told["event"] == {"inputs": {"approve": "2.9"}}
-    assert told["GITHUB_EVENT_NAME"] == "workflow_dispatch"
-    assert told["GITHUB_REPOSITORY"] == "octo-org/other"
-    assert told["HOME"] == ("/github/home" if in_image else str(tmp_path / "runner" / "home"))
+    assert seen["argv"] == ["action"]
+    assert seen["tty"] is False
+    assert seen["cwd"] == seen["GITHUB_WORKSPACE"] == workspace
+    assert seen["files"] == ["README.md"]
+    assert seen["event"] == {"inputs": {"approve": "2.9"}}
+    assert seen["GITHUB_EVENT_NAME"] == "workflow_dispatch"
+    assert seen["GITHUB_REPOSITORY"] == "octo-org/other"
+    assert seen["HOME"] == ("/github/home" if in_image else str(tmp_path / "runner" / "home"))
 
 
 def test_inputs_keep_their_hyphens_and_defaults_are_evaluated(ran: Result) -> None:
-    told = json.loads(ran.outputs["told"])
-    assert told["INPUT_DRY-RUN"] == "true"
-    assert told["INPUT_POLICY"] == "minor"
-    assert told["INPUT_SOME_THING"] == "x"
-    assert told["INPUT_PATH"] == "."
-    assert told["INPUT_APPROVE"] == ""
-    assert told["INPUT_TOKEN"] == "the-token-of-the-job"
+    seen = json.loads(ran.outputs["told"])
+    assert seen["INPUT_DRY-RUN"] == "true"
+    assert seen["INPUT_POLICY"] == "minor"
+    assert seen["INPUT_SOME_THING"] == "x"
+    assert seen["INPUT_PATH"] == "."
+    assert seen["INPUT_APPROVE"] == ""
+    assert seen["INPUT_TOKEN"] == "the-token-of-the-job"
 
 
 def test_what_a_step_leaves(ran: Result) -> None:

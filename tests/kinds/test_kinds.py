@@ -34,9 +34,9 @@ def test_a_case_gives_its_tree_and_its_pins(case: KindCase, request: pytest.Fixt
     before = case.files("before")
     carried = carry_out(case, before)
     if request.config.getoption("--update-golden"):
-        _write(case, before, carried.files, carried.told)
+        _write(case, before, carried.files, carried.text)
 
-    assert carried.told == (case.folder / "pins.txt").read_text()
+    assert carried.text == (case.folder / "pins.txt").read_text()
     assert carried.files == (case.files("after") if case.is_change else before)
 
 
@@ -70,8 +70,8 @@ def test_each_kind_has_its_changes_and_no_ops(name: str) -> None:
     assert sum(not case.is_change for case in own) >= 8
 
 
-def _write(case: KindCase, before: Mapping[str, bytes], after: Mapping[str, bytes], told: str) -> None:
-    (case.folder / "pins.txt").write_text(told)
+def _write(case: KindCase, before: Mapping[str, bytes], after: Mapping[str, bytes], text: str) -> None:
+    (case.folder / "pins.txt").write_text(text)
     root = case.folder / "after"
     shutil.rmtree(root, ignore_errors=True)
     if after != before:

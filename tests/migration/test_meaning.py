@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from flux_upgrade.impact.api_uses.flux_file import Place
+from flux_upgrade.impact.api_uses.flux_file import UsePlace
 from flux_upgrade.impact.migrate.result import Migrated, Move
 from migration_cases import MigrationCase, all_cases, migrated
 from written_apis import schema, served
@@ -37,7 +37,7 @@ def test_fields_mean_what_they_meant(name: str) -> None:
 
     for was, became in zip(old.objects, new.objects, strict=True):
         move = _move_of(found, was.start)
-        if move is not None and not (was.place is Place.RESOURCE and _has_inner(found)):
+        if move is not None and not (was.place is UsePlace.RESOURCE and _has_inner(found)):
             assert _plain(became.data()) == _plain(_expected(was.data(), move))
 
 
@@ -51,7 +51,7 @@ def _move_of(found: Migrated, start: int) -> Move | None:
 
 def _has_inner(found: Migrated) -> bool:
     """Whether there are patches of Flux's resources inside of a resource, whose versions move as well."""
-    return any(move.use.place is Place.PATCH for move in found.moves)
+    return any(move.use.place is UsePlace.PATCH for move in found.moves)
 
 
 def _expected(data: dict[str, Any], move: Move) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from built_overlays import Kustomize, evaluated, objects
-from flux_upgrade.impact.overlay.proof import proof
-from flux_upgrade.impact.overlay.result import Verdict
+from flux_upgrade.impact.overlay.check import check_overlay
+from flux_upgrade.impact.overlay.result import OverlayVerdict
 from memory import MemoryTree
 from overlay_cases import OverlayCase, all_cases, write
 from real_parts import require_program
@@ -19,7 +19,9 @@ PARAMETERS = [pytest.param(case, id=case.name) for case in CASES]
 
 @pytest.mark.parametrize("case", PARAMETERS)
 def test_each_entry_gets_its_verdict(case: OverlayCase, request: pytest.FixtureRequest) -> None:
-    found = proof(MemoryTree({**case.files, case.path: case.old}), case.path, case.old, case.new, None)
+    found = check_overlay(
+        MemoryTree({**case.files, case.path: case.old}), case.path, case.old, case.new, None
+    )
     assert found is not None
     if request.config.getoption("--update-golden"):
         write(case, found.findings)
@@ -43,4 +45,4 @@ def test_kustomize_says_the_same(case: OverlayCase, tmp_path: Path) -> None:
 
 
 def test_every_verdict_has_cases() -> None:
-    assert {each.verdict for case in CASES for each in case.findings} == set(Verdict)
+    assert {each.verdict for case in CASES for each in case.findings} == set(OverlayVerdict)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import written_release
 
-from edges.registries import run_registry
+from adapters.registries import run_registry
 
 
 @pytest.fixture(scope="session")

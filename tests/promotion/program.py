@@ -15,7 +15,7 @@ from typing import Any
 
 import requests
 
-from edges.registries import push
+from adapters.registries import push
 from flows import KUSTOMIZATION, manifest
 from flux_upgrade import main
 from flux_upgrade.model.ports import Timing

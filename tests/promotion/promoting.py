@@ -8,20 +8,21 @@ from datetime import UTC, datetime
 
 from flows import KUSTOMIZATION, listed, manifest
 from flux_upgrade.artifacts.promote import ArtifactOutcome, carry_out
-from flux_upgrade.artifacts.promotion_plan import Clusters, plan_artifact
-from flux_upgrade.artifacts.pull import Means, pull
+from flux_upgrade.artifacts.promotion_plan import ConsumingClusters, plan_artifact
+from flux_upgrade.artifacts.pull import ArtifactPorts, pull
 from flux_upgrade.model.oci.reference import Address, parse_address
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Terms
-from flux_upgrade.policy.policy import Feedback, MaxBump, Policy
+from flux_upgrade.policy.feedback import Feedback
+from flux_upgrade.policy.policy import MaxBump, Policy
 from memory import MemoryArtifacts, WrittenReleases, regenerator
 from memory_registry import FILE, MemoryRegistry
 
 NOW = datetime(2026, 9, 1, 12, 30, tzinfo=UTC)
 ADDRESS = parse_address("oci://registry.example.com/org/flux:production")
 TAGS = ("v2.8.7", "v2.8.8", "v2.9.3", "v2.9.4")
-NOBODY = Clusters()
-VERIFYING = Clusters(is_verified=True)
+NOBODY = ConsumingClusters()
+VERIFYING = ConsumingClusters(is_verified=True)
 _USING = regenerator()
 
 
@@ -41,11 +42,11 @@ def registry(version: str = "v2.8.7") -> MemoryRegistry:
     return made
 
 
-def means(using: MemoryRegistry, releases: WrittenReleases | None = None) -> Means:
+def means(using: MemoryRegistry, releases: WrittenReleases | None = None) -> ArtifactPorts:
     """With written releases."""
     commits = {"v2.8.8": "a" * 40}
     made = _USING if releases is None else regenerator(releases)
-    return Means(using, made, io.BytesIO, lambda tag: commits.get(tag, ""), NOW)
+    return ArtifactPorts(using, made, io.BytesIO, lambda tag: commits.get(tag, ""), NOW)
 
 
 def run(  # noqa: PLR0913 what a run may be told
@@ -54,7 +55,7 @@ def run(  # noqa: PLR0913 what a run may be told
     approve: Sequence[str] = (),
     policy: MaxBump = MaxBump.PATCH,
     tags: Sequence[str] = TAGS,
-    clusters: Clusters = NOBODY,
+    clusters: ConsumingClusters = NOBODY,
     address: Address = ADDRESS,
     to: str = "",
     now: datetime = NOW,

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from edges.registries import PASSWORD, USERNAME, htpasswd, own_certificate, running_registry
-from edges.token_service import TokenService, run_token_service
+from adapters.registries import PASSWORD, USERNAME, htpasswd, own_certificate, running_registry
+from adapters.token_service import TokenService, run_token_service
 from promotion.program import Site, skopeo
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from edges.registries import PASSWORD, USERNAME
+from adapters.registries import PASSWORD, USERNAME
 from flux_upgrade import main
 from flux_upgrade.action.action_yml import OUTPUTS, REPORT_FILE
 from flux_upgrade.model.errors import NoWayBack

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from edges.faulty_registry import Fault, FaultyRegistry
+from adapters.faulty_registry import Fault, FaultyRegistry
 from flux_upgrade.model.errors import ForbiddenByRegistry, Overtaken, RegistryUnavailable, UntrustedArchive
 from promotion.program import Seen, Site
 

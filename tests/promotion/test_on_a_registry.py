@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from edges.faulty_registry import Fault, FaultyRegistry
-from edges.registries import PASSWORD, USERNAME, push_manifest
+from adapters.faulty_registry import Fault, FaultyRegistry
+from adapters.registries import PASSWORD, USERNAME, push_manifest
 from flows import manifest
 from flux_upgrade.model.errors import (
     ForbiddenByRegistry,
@@ -308,8 +308,8 @@ def test_the_layer_is_the_same_whatever_umask_and_time_zone(site: Site, seen: Se
     again = Site(site.url, site.source, f"{site.path}-again")
     again.push("v2.8.7")
     script = (
-        "import os, sys; os.umask(0o077); from flux_upgrade import cli; "
-        "sys.exit(cli.run(sys.argv[1:], {}, sys.stdout.buffer, sys.stderr))"
+        "import os, sys; os.umask(0o077); from flux_upgrade import main; "
+        "sys.exit(main.run(sys.argv[1:], {}, sys.stdout.buffer, sys.stderr))"
     )
     argv = ["upgrade", again.address, "--plain-http", f"--release-source={site.source}"]
     done = subprocess.run(  # noqa: S603  (ours)

@@ -9,7 +9,7 @@ import pytest
 from flows import listed, manifest
 from flux_upgrade.artifacts.pinned_artifacts import PinnedArtifacts
 from flux_upgrade.model.errors import Overtaken, RegistryUnavailable, UntrustedArchive
-from flux_upgrade.pins.context import Successor
+from flux_upgrade.pins.context import RebasedArtifact
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Terms
 from flux_upgrade.policy.decision import Hold, HoldReason
@@ -27,9 +27,9 @@ def own(using: MemoryRegistry, later: timedelta = timedelta(0)) -> PinnedArtifac
     return PinnedArtifacts(ADDRESS, planner, lambda _: Terms(), with_all)
 
 
-def rebased(artifacts: PinnedArtifacts, reference: str, target: str) -> Successor:
+def rebased(artifacts: PinnedArtifacts, reference: str, target: str) -> RebasedArtifact:
     found = artifacts.rebased(reference, target, PATH)
-    assert isinstance(found, Successor)
+    assert isinstance(found, RebasedArtifact)
     return found
 
 
@@ -191,7 +191,7 @@ def test_the_settings_of_the_pin_govern_the_manifest() -> None:
 
     plain, other = artifacts.rebased(TAG, "v2.8.8", "other.yaml"), rebased(artifacts, TAG, "v2.8.8")
 
-    assert isinstance(plain, Successor)
+    assert isinstance(plain, RebasedArtifact)
     assert plain.tag != other.tag
     assert other.remarks == ("The install flag network-policy goes from true to false.",)
 

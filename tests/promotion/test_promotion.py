@@ -13,7 +13,7 @@ import pytest
 
 from flows import manifest
 from flux_upgrade.artifacts.promote import ArtifactOutcome
-from flux_upgrade.artifacts.promotion_plan import Clusters
+from flux_upgrade.artifacts.promotion_plan import ConsumingClusters
 from flux_upgrade.artifacts.pull import pull
 from flux_upgrade.artifacts.report_text import artifact_text
 from flux_upgrade.model.errors import (
@@ -432,7 +432,7 @@ def test_of_two_runs_at_the_same_time_the_one_that_is_late_gives_back_the_immuta
 
 def test_where_a_range_takes_what_is_pushed_nothing_that_waits_is_pushed() -> None:
     using = registry("v2.8.7")
-    open_range = Clusters(takes_what_waits=True, remarks=("a range takes it",))
+    open_range = ConsumingClusters(takes_what_waits=True, remarks=("a range takes it",))
 
     outcome = run(using, clusters=open_range)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from adapters.faulty_registry import Fault, FaultyRegistry
 from convergence.fleet import Fleet, fleet_at, installation
 from convergence.runs import Ran
-from edges.faulty_registry import Fault, FaultyRegistry
 from flux_upgrade.model.errors import ForbiddenByRegistry
 from promotion.program import Seen, Site
 

@@ -8,8 +8,7 @@ import pytest
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, Issue, PullRequest, PullState
 from flux_upgrade.policy.decision import BumpKind, HoldReason
-from flux_upgrade.policy.feedback import APPROVED, REBASE, answers_of, state_of
-from flux_upgrade.policy.policy import Feedback, Rejection
+from flux_upgrade.policy.feedback import APPROVED, REBASE, Feedback, Rejection, feedback_of, state_of
 from pulls import CLOSED, branch, issue, our_commit, pull, their_commit, told
 
 PATH = "clusters/staging/flux-system/gotk-components.yaml"
@@ -24,15 +23,15 @@ def asked(
     current: str = "v2.8.8",
     others: Sequence[Branch] = (),
 ) -> Feedback:
-    return answers_of(
-        [branch(*pulls), *others], issues, team="staging", path=PATH, current=current, asked=approve
+    return feedback_of(
+        [branch(*pulls), *others], issues, group="staging", path=PATH, current=current, asked=approve
     )
 
 
 def muted(
     reason: HoldReason, *, since: str = CLOSED, target: str = "v2.9.4", subject: str = "minor"
 ) -> Feedback:
-    return Feedback(muted=(Rejection(BumpKind(subject), target, reason, since, URL),))
+    return Feedback(rejections=(Rejection(BumpKind(subject), target, reason, since, URL),))
 
 
 def approved(*versions: str) -> Feedback:
@@ -128,7 +127,7 @@ TABLE = (
     Row(
         "refused once, approved now",
         pull(PENDING, at=SHUT),
-        Feedback(REFUSED.muted, ("v2.9.4",)),
+        Feedback(REFUSED.rejections, ("v2.9.4",)),
         approve=("v2.9.4",),
     ),
 )  # fmt: skip
@@ -142,12 +141,12 @@ def test_a_pull_request_is_an_answer(row: Row) -> None:
 def test_an_open_pull_request_comes_after_all_that_was_closed() -> None:
     open_, older = pull(PLAIN, number=2), pull(PLAIN, at=SHUT)
     assert asked(open_, older) == NOTHING
-    assert asked(pull(PLAIN, number=2, at=SHUT), older).muted[0].where.endswith("/2")
+    assert asked(pull(PLAIN, number=2, at=SHUT), older).rejections[0].where.endswith("/2")
 
 
 def test_of_several_refusals_each_is_told_once() -> None:
     first, second = pull(PLAIN, at=SHUT), pull(told(target="v2.9.3"), number=2, at=MERGED)
-    assert [(each.target, each.reason) for each in asked(second, first, first).muted] == [
+    assert [(each.target, each.reason) for each in asked(second, first, first).rejections] == [
         ("v2.9.3", HoldReason.REVERTED),
         ("v2.9.4", HoldReason.CLOSED_BY_HUMAN),
     ]
@@ -157,7 +156,7 @@ def test_answers_of_all_branches_of_a_team_count() -> None:
     patch = branch(pull(told("patch", "v2.8.9"), at=SHUT), name="flux-upgrade/staging/patch")
     answers = asked(pull(PENDING), others=[patch])
     assert answers.approved == ("2.9",)
-    assert [each.subject for each in answers.muted] == [BumpKind.PATCH]
+    assert [each.bump_kind for each in answers.rejections] == [BumpKind.PATCH]
 
 
 # A run that ended after it had made the branch
@@ -194,7 +193,7 @@ def test_what_somebody_else_says_in_a_commit_approves_nothing() -> None:
         (issue(PENDING, APPROVED), approved("2.9")),
         (issue(told(pending=True, target="v3.0.1"), APPROVED), approved("3.0")),
         (issue(None, APPROVED), NOTHING),
-        (issue(markers.State("production", "minor", "v2.9.4"), APPROVED), NOTHING),
+        (issue(markers.MarkerState("production", "minor", "v2.9.4"), APPROVED), NOTHING),
     ],
     ids=["it waits", "labelled", "of a major", "somebody else's", "of another team"],
 )

@@ -9,12 +9,12 @@ from typing import TypeVar
 import pytest
 
 from flux_upgrade.adapters.local.spread import spread
-from flux_upgrade.config.values import Config, Group
+from flux_upgrade.config.config import Config, Group
 from flux_upgrade.impact.api_scan import Searched, in_use, searched, suspects
 from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.migrate.migrate import migrate
 from flux_upgrade.impact.migrate.schema import Schema
-from flux_upgrade.manifests.crds import Served
+from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.ports import Spread
 from memory import MemoryTree
 from migration_cases import MigrationCase, all_cases
@@ -79,8 +79,8 @@ def test_what_has_to_be_fetched_is_fetched_here_and_once() -> None:
 def test_the_releases_in_between_are_fetched_only_where_they_are_asked_for() -> None:
     fetched = []
 
-    class Between(Iterable[Served]):
-        def __iter__(self) -> Iterator[Served]:
+    class Between(Iterable[ReleaseApis]):
+        def __iter__(self) -> Iterator[ReleaseApis]:
             for tag in ("v2.8.8", "v2.7.5"):
                 fetched.append((tag, os.getpid()))
                 yield served(tag)

@@ -6,7 +6,7 @@ import pytest
 
 from flux_upgrade.cli.flags import COMMANDS, build_parser, parse
 from flux_upgrade.cli.flags_shared import CONFIG, DEFAULT_SOURCE, boolean
-from flux_upgrade.config.values import PATH
+from flux_upgrade.config.config import PATH
 from flux_upgrade.model.errors import UsageError
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from flows import World, listed
 from flux_upgrade.clusters.groups import is_seen_to
-from flux_upgrade.config.values import Config, Group
+from flux_upgrade.config.config import Config, Group
 from flux_upgrade.model.errors import (
     FluxUpgradeError,
     ForbiddenByRegistry,
@@ -24,8 +24,8 @@ from flux_upgrade.model.errors import (
 )
 from flux_upgrade.model.forge import Done, OpenPull, Step
 from flux_upgrade.model.oci.reference import parse_address
-from flux_upgrade.pins.context import Successor
-from flux_upgrade.planning.planner import plan_teams
+from flux_upgrade.pins.context import RebasedArtifact
+from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.policy.decision import Hold
 from memory_forge import MemoryForge
@@ -59,9 +59,9 @@ def result(done: Round, branch: str) -> Result:
     return next(each for each in done.results if each.branch == branch)
 
 
-def successor(own: MemoryOwnArtifacts, target: str, reference: str = OLD) -> Successor:
+def successor(own: MemoryOwnArtifacts, target: str, reference: str = OLD) -> RebasedArtifact:
     made = own.rebased(reference, target, PATH)
-    assert isinstance(made, Successor)
+    assert isinstance(made, RebasedArtifact)
     return made
 
 
@@ -201,7 +201,7 @@ class Unable(MemoryOwnArtifacts):
 
     error: FluxUpgradeError = field(default_factory=lambda: UnsupportedPin("no"))
 
-    def rebased(self, reference: str, target: str, path: str) -> Successor | Hold:
+    def rebased(self, reference: str, target: str, path: str) -> RebasedArtifact | Hold:
         del reference, target, path
         raise self.error
 
@@ -225,7 +225,7 @@ def test_what_cannot_be_rebased_is_held_for_its_reason(error: FluxUpgradeError, 
 
     world.own = Unable(stated=own.stated, error=error)
     assert told(world.run(forge)) == {}
-    ((plan,),) = (team.plans for team in plan_teams(world.gathered()))
+    ((plan,),) = (team.plans for team in plan_update_groups(world.gathered()))
     assert {(str(hold.reason), hold.target) for hold in plan.holds} == {
         (reason, "v2.8.8"),
         (reason, "v2.9.4"),
@@ -236,8 +236,8 @@ def test_a_hold_keeps_its_reason_and_tells_its_target() -> None:
     world, forge, own = one()
     own.held = {"v2.8.8": "images-missing"}
     assert told(world.run(forge)) == {MINOR: "opened"}
-    ((plan,),) = (team.plans for team in plan_teams(world.gathered()))
-    assert [(hold.reason, hold.target, hold.subject) for hold in plan.holds] == [
+    ((plan,),) = (team.plans for team in plan_update_groups(world.gathered()))
+    assert [(hold.reason, hold.target, hold.bump_kind) for hold in plan.holds] == [
         ("images-missing", "v2.8.8", "patch")
     ]
 
@@ -294,7 +294,7 @@ def test_another_artifact_has_branches_of_its_own() -> None:
         {PATH: pinned().replace(b"acme/flux", b"acme/other")},
         own=MemoryOwnArtifacts(parse_address("oci://ghcr.io/acme/other")),
     )
-    slugs = {team.slug for each in (world, other) for team in each.gathered().teams}
+    slugs = {team.slug for each in (world, other) for team in each.gathered().update_groups}
     assert len(slugs) == 2
     assert not any(is_seen_to(slug, "") for slug in slugs)
     assert is_seen_to("clusters.production", "")

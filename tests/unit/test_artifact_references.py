@@ -12,7 +12,7 @@ from flux_upgrade.clusters.ownership.artifact_references import (
 )
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.oci.reference import Address, parse_address
-from flux_upgrade.pins.own_artifact.artifact_reference import Reference, names_one
+from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference, names_one
 from memory import MemoryTree
 
 URL = "oci://ghcr.io/acme/flux"
@@ -44,11 +44,11 @@ def patching(target: str, patch: str, *, resource: str = "flux.yaml") -> str:
     return f"resources: [{resource}]\npatches:\n- target: {{{target}}}\n  patch: |\n    {patch}\n"
 
 
-def found(files: dict[str, str], address: Address = PRODUCTION) -> tuple[Reference, ...]:
+def found(files: dict[str, str], address: Address = PRODUCTION) -> tuple[ArtifactReference, ...]:
     return references(MemoryTree({path: text.encode() for path, text in files.items()}), address)
 
 
-def one(*documents: str) -> Reference:
+def one(*documents: str) -> ArtifactReference:
     (only,) = found({"clusters/a/flux.yaml": "---\n".join(documents)})
     return only
 
@@ -104,7 +104,7 @@ def test_what_is_another_repository_is_not_told(url: str) -> None:
 )
 def test_other_spellings_and_variables_may_be_the_artifact(url: str) -> None:
     (only,) = found({"flux.yaml": repository(PINNED, url=url)})
-    assert only.is_told is ("$" not in url)
+    assert only.is_known is ("$" not in url)
 
 
 def test_a_port_is_of_the_host() -> None:
@@ -116,7 +116,7 @@ def test_a_port_is_of_the_host() -> None:
 @pytest.mark.parametrize("ref", ["tag: '${tag}'", "digest: sha256:abc", "tag: [a]", "semver: '{{ range }}'"])
 def test_what_cannot_be_told_has_a_reason_and_a_remedy(ref: str) -> None:
     only = one(repository(ref))
-    assert not only.is_told
+    assert not only.is_known
     assert only.reason
     assert only.hint
 

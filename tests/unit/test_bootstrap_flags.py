@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flux_upgrade.bootstrap.config_flags import parse_bootstrap_flags
-from flux_upgrade.bootstrap.flag_table import ELSEWHERE, FLAGS, Flag, Kind, Use
+from flux_upgrade.bootstrap.flag_table import ELSEWHERE, FLAGS, Flag, FlagKind, FlagUse
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, OciOptions, Provider, Source, Team
 from flux_upgrade.bootstrap.validation import FORMS, check_version
 from flux_upgrade.cli.bootstrap_flags import given as given_words
 from flux_upgrade.cli.flags import parse
-from flux_upgrade.config.values import FlagValue
+from flux_upgrade.config.config import FlagValue
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.versions import is_tag
@@ -49,7 +49,7 @@ def fitting(flag: Flag) -> tuple[Provider, Source]:
     return flag.providers[0], flag.sources[0]
 
 
-USABLE = [flag for flag in FLAGS.values() if flag.use is not Use.REFUSED]
+USABLE = [flag for flag in FLAGS.values() if flag.use is not FlagUse.REFUSED]
 
 
 @pytest.mark.parametrize("flag", USABLE, ids=lambda flag: flag.name)
@@ -66,13 +66,13 @@ def test_every_flag_takes_its_own_default(flag: Flag) -> None:
 def test_every_flag_refuses_what_is_not_of_its_kind(flag: Flag) -> None:
     provider, source = fitting(flag)
     base = WHOLE[provider] if source is Source.GIT else ARTIFACT
-    wrong: dict[Kind, list[Any]] = {
-        Kind.BOOLEAN: ["maybe", "", 2, ["true"]],
-        Kind.TEXT: [True, 1, ["a"]],
-        Kind.LIST: [True, 1, ["a,b"], [""], "a,,b"],
-        Kind.DURATION: [True, 60, "60", "1 m", "-1m", "0s", "1ns", ["1m"]],
-        Kind.NUMBER: [True, "x", "", "-1", ["1"]],
-        Kind.CHOICE: [True, 1, "unheard-of", ["info"]],
+    wrong: dict[FlagKind, list[Any]] = {
+        FlagKind.BOOLEAN: ["maybe", "", 2, ["true"]],
+        FlagKind.TEXT: [True, 1, ["a"]],
+        FlagKind.LIST: [True, 1, ["a,b"], [""], "a,,b"],
+        FlagKind.DURATION: [True, 60, "60", "1 m", "-1m", "0s", "1ns", ["1m"]],
+        FlagKind.NUMBER: [True, "x", "", "-1", ["1"]],
+        FlagKind.CHOICE: [True, 1, "unheard-of", ["info"]],
     }
     for value in wrong[flag.kind]:
         with pytest.raises(UsageError, match=f"--{flag.name}"):
@@ -80,7 +80,7 @@ def test_every_flag_refuses_what_is_not_of_its_kind(flag: Flag) -> None:
 
 
 @pytest.mark.parametrize(
-    "flag", [each for each in FLAGS.values() if each.use is Use.REFUSED], ids=lambda flag: flag.name
+    "flag", [each for each in FLAGS.values() if each.use is FlagUse.REFUSED], ids=lambda flag: flag.name
 )
 def test_what_is_refused_says_why(flag: Flag) -> None:
     provider, _ = fitting(flag)
@@ -100,10 +100,10 @@ def test_the_table_holds_together() -> None:
     }
     for flag in FLAGS.values():
         assert not flag.since or is_tag(flag.since), flag.name
-        assert (flag.kind is Kind.CHOICE) == bool(flag.choices), flag.name
+        assert (flag.kind is FlagKind.CHOICE) == bool(flag.choices), flag.name
         assert not flag.default or not flag.choices or flag.default in flag.choices, flag.name
-        assert flag.use is not Use.USED or flag.field in fields or flag.name in elsewhere, flag.name
-        assert flag.told
+        assert flag.use is not FlagUse.USED or flag.field in fields or flag.name in elsewhere, flag.name
+        assert flag.description
     assert FORMS.keys() <= FLAGS.keys()
     assert not FLAGS.keys() & ELSEWHERE.keys()
     shorts = [flag.short for flag in FLAGS.values() if flag.short]

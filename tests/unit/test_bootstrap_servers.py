@@ -10,7 +10,7 @@ from flux_upgrade.adapters.git import remotes
 from flux_upgrade.bootstrap.clusters import clusters_of
 from flux_upgrade.cli.options import Settings, parse_settings
 from flux_upgrade.commands.wiring_servers import at_host, known_of_url, servers_of
-from flux_upgrade.config.credentials import GitHub
+from flux_upgrade.config.environment import GitHub
 from flux_upgrade.model.errors import UsageError
 
 ON_A_LAPTOP = {"HOME": "/home/me", "GITHUB_TOKEN": "hush"}
@@ -144,7 +144,7 @@ def test_the_servers_that_the_environment_names() -> None:
     assert servers_of(parse_settings(["bootstrap"], {})) == {"github.com": "github"}
 
 
-def header(remote: remotes.Remote) -> str:
+def header(remote: remotes.RemoteAccess) -> str:
     return dict(remote.settings(remote.url))["http.https://git.corp/.extraHeader"].removeprefix(
         "Authorization: "
     )
@@ -152,15 +152,16 @@ def header(remote: remotes.Remote) -> str:
 
 def test_a_token_is_sent_as_the_server_wants_it() -> None:
     url = "https://git.corp/a.git"
-    jane = header(remotes.Remote(url, "git", "hush", user="jane"))
+    jane = header(remotes.RemoteAccess(url, "git", "hush", user="jane"))
     assert base64.b64decode(jane.removeprefix("Basic ")) == b"jane:hush"
     assert (
-        base64.b64decode(header(remotes.Remote(url, "git", "hush")).removeprefix("Basic ")) == b"oauth2:hush"
+        base64.b64decode(header(remotes.RemoteAccess(url, "git", "hush")).removeprefix("Basic "))
+        == b"oauth2:hush"
     )
-    assert header(remotes.Remote(url, "git", "hush", is_bearer=True)) == "Bearer hush"
+    assert header(remotes.RemoteAccess(url, "git", "hush", is_bearer=True)) == "Bearer hush"
 
 
 def test_a_token_is_not_for_ssh() -> None:
-    assert remotes.Remote("", "git").settings("ssh://git@git.corp/a.git") == ()
+    assert remotes.RemoteAccess("", "git").settings("ssh://git@git.corp/a.git") == ()
     with pytest.raises(UsageError, match="reached by ssh"):
-        remotes.Remote("", "git", "hush").settings("ssh://git@git.corp/a.git")
+        remotes.RemoteAccess("", "git", "hush").settings("ssh://git@git.corp/a.git")

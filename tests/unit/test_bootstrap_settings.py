@@ -8,10 +8,10 @@ import pytest
 from config_files import load
 from flux_upgrade.bootstrap.clusters import clusters_of
 from flux_upgrade.bootstrap.options import Provider, Source
-from flux_upgrade.bootstrap.request import BootstrapAsked, BootstrapCluster
+from flux_upgrade.bootstrap.request import BootstrapCluster, BootstrapRequest
 from flux_upgrade.cli.options import Settings, parse_settings
-from flux_upgrade.config.credentials import BootstrapSecrets, bootstrap_secrets_of, masked, secrets_of
-from flux_upgrade.config.values import BootstrapConfig
+from flux_upgrade.config.config import BootstrapConfig
+from flux_upgrade.config.environment import BootstrapSecrets, bootstrap_secrets_of, masked, secrets_of
 from flux_upgrade.model.errors import UsageError
 
 ENV = {"HOME": "/home/me", "PATH": "/bin"}
@@ -32,7 +32,7 @@ def settings(*words: str, env: dict[str, str] | None = None) -> Settings:
     return parse_settings(["bootstrap", *words], {**ENV, **(env or {})})
 
 
-def asked(*words: str, env: dict[str, str] | None = None) -> BootstrapAsked:
+def asked(*words: str, env: dict[str, str] | None = None) -> BootstrapRequest:
     found = settings(*words, env=env).bootstrap
     assert found is not None
     return found
@@ -59,7 +59,7 @@ def problems(
 
 def test_without_arguments_there_is_nothing_but_defaults() -> None:
     found = settings()
-    assert found.bootstrap == BootstrapAsked()
+    assert found.bootstrap == BootstrapRequest()
     assert (found.command, found.path, found.config, found.json, found.dry_run) == (
         "bootstrap",
         ".",
@@ -82,7 +82,7 @@ def test_everything_that_is_ours_is_taken() -> None:
         "--ca-file=ca.pem", "--docker-config=d.json", "--release-source=rel",
     )  # fmt: skip
     found = settings(*words)
-    assert found.bootstrap == BootstrapAsked(
+    assert found.bootstrap == BootstrapRequest(
         {"ca-file": "ca.pem"}, "github", "git", "x", create_repository=True, description="d", add_workflow=True,
         secret_file="s.yaml", known_hosts="k", rotate_key=True, app_private_key="p.pem", kubeconfig="kc",
         context="ctx", timeout=600, push=True, json=True, dry_run=True,

@@ -6,12 +6,12 @@ from itertools import pairwise
 import pytest
 
 from flux_upgrade.impact.api_uses import scan
-from flux_upgrade.impact.behaviour.find import find, gates_in
-from flux_upgrade.impact.behaviour.row import Found, Row, Span, has_reached
-from flux_upgrade.impact.behaviour.table import ROWS
+from flux_upgrade.impact.behaviour.break_rule import AffectedLine, BreakRule, Span, has_reached
+from flux_upgrade.impact.behaviour.find import find_breaks, gates_in
+from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.model.versions import is_tag
 
-PARAMETERS = [pytest.param(row, id=row.slug) for row in ROWS]
+PARAMETERS = [pytest.param(row, id=row.slug) for row in BREAK_RULES]
 GROUPS = ("helm.toolkit.fluxcd.io",)
 RELEASE = b"""\
 apiVersion: helm.toolkit.fluxcd.io/v2
@@ -25,17 +25,17 @@ spec:
 
 
 def test_slugs_are_distinct_and_in_order() -> None:
-    assert len({row.slug for row in ROWS}) == len(ROWS)
-    first = [row.spans[-1].first for row in ROWS]
+    assert len({row.slug for row in BREAK_RULES}) == len(BREAK_RULES)
+    first = [row.spans[-1].first for row in BREAK_RULES]
     assert all(has_reached(later, earlier) for earlier, later in pairwise(first))
 
 
 @pytest.mark.parametrize("row", PARAMETERS)
-def test_a_row_is_as_its_readers_take_it(row: Row) -> None:
+def test_a_row_is_as_its_readers_take_it(row: BreakRule) -> None:
     assert re.fullmatch(r"[a-z0-9-]+", row.slug)
     assert row.kinds
     assert row.source.startswith(("https://fluxcd.io/", "https://github.com/fluxcd/"))
-    for sentence in filter(None, (row.told, row.hint)):
+    for sentence in filter(None, (row.change, row.hint)):
         assert sentence.endswith(".")
         assert not set("`*[]|\n") & set(sentence), "markup"
     assert "\n" not in row.keep
@@ -78,30 +78,30 @@ def test_a_span_ends_before_its_end(tag: str, *, is_in: bool) -> None:
     ],
 )
 def test_a_jump_is_concerned_where_it_enters_a_span(current: str, target: str, expected: str | None) -> None:
-    (row,) = (row for row in ROWS if row.slug == "helm-post-render")
+    (row,) = (row for row in BREAK_RULES if row.slug == "helm-post-render")
     span = row.entered(current, target)
     assert (span and span.first) == expected
 
 
 def test_a_line_is_given_to_releases_that_know_its_field() -> None:
-    (row,) = (row for row in ROWS if row.slug == "helm-post-render")
-    assert row.line_to_keep(Found(1), "v2.8.5") == ""
+    (row,) = (row for row in BREAK_RULES if row.slug == "helm-post-render")
+    assert row.line_to_keep(AffectedLine(1), "v2.8.5") == ""
     assert "comes with" not in row.hint_for("v2.8.5")
-    assert row.line_to_keep(Found(1), "v2.9.0") == "postRenderStrategy: nohooks"
+    assert row.line_to_keep(AffectedLine(1), "v2.9.0") == "postRenderStrategy: nohooks"
     assert row.hint_for("v2.9.0").startswith(
         "The field for it comes with 2.9: add it once the upgrade is done"
     )
-    assert row.line_to_keep(Found(1, "its own"), "v2.9.0") == "its own"
+    assert row.line_to_keep(AffectedLine(1, "its own"), "v2.9.0") == "its own"
 
 
 def test_a_hit_says_all_that_is_to_be_said() -> None:
     file = scan.find("apps/podinfo.yaml", RELEASE, GROUPS)
     assert file is not None
-    hits = {hit.rule: hit for hit in find([file], "v2.8.8", "v2.9.4")}
+    hits = {hit.rule: hit for hit in find_breaks([file], "v2.8.8", "v2.9.4")}
     hit = hits["helm-post-render"]
     assert (hit.path, hit.line, hit.kind, hit.name) == ("apps/podinfo.yaml", 6, "HelmRelease", "podinfo")
     assert hit.since == "2.9"
-    assert "hooks" in hit.told
+    assert "hooks" in hit.change
     assert hit.source.startswith("https://")
 
 
@@ -109,15 +109,15 @@ def test_a_hit_says_all_that_is_to_be_said() -> None:
 def test_nothing_is_said_to_who_runs_nobody_knows_what(current: str) -> None:
     file = scan.find("a.yaml", RELEASE, GROUPS)
     assert file is not None
-    assert find([file], current, "v2.9.4") == ()
-    assert find([file], "v2.8.8", current) == ()
+    assert find_breaks([file], current, "v2.9.4") == ()
+    assert find_breaks([file], "v2.8.8", current) == ()
 
 
 def test_no_file_is_looked_at_where_no_rule_can_apply() -> None:
     file = scan.find("a.yaml", RELEASE, GROUPS)
     assert file is not None
     files = iter([file])
-    assert find(files, "v2.9.4", "v2.9.4") == ()
+    assert find_breaks(files, "v2.9.4", "v2.9.4") == ()
     assert next(files) is file
 
 
@@ -125,7 +125,7 @@ def test_gates_are_found_wherever_arguments_stand() -> None:
     named = b"args: [--feature-gates=UseHelm3Defaults=true,Other=false]"
     assert gates_in([b"nothing", named]) == {"UseHelm3Defaults"}
     assert gates_in([]) == frozenset()
-    gates = {row.gate for row in ROWS if row.gate}
+    gates = {row.gate for row in BREAK_RULES if row.gate}
     assert gates_in([",".join(f"{gate}=false" for gate in gates).encode()]) == gates
 
 

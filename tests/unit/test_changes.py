@@ -8,13 +8,13 @@ import pytest
 import written_release
 
 from flux_upgrade.impact.diff.changes import Changes
-from flux_upgrade.impact.diff.compare import changes
+from flux_upgrade.impact.diff.compare import manifest_changes
 from flux_upgrade.impact.diff.sentences import lines
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.markdown import bullets, code
-from flux_upgrade.policy.decision import Content
+from flux_upgrade.policy.decision import ChangeKind
 from memory import rendered
 
 CASES = sorted(Path(__file__).resolve().parent.parent.joinpath("changes").iterdir())
@@ -26,12 +26,12 @@ def documents(content: bytes) -> tuple[Document, ...]:
 
 
 def compared(case: Path, before: str = "before", after: str = "after") -> Changes:
-    return changes(*(documents((case / f"{side}.yaml").read_bytes()) for side in (before, after)))
+    return manifest_changes(*(documents((case / f"{side}.yaml").read_bytes()) for side in (before, after)))
 
 
 def released(before: str, after: str) -> Changes:
     """Of all components, written for the tests."""
-    return changes(
+    return manifest_changes(
         *(
             parse(
                 rendered(InstallOptions(tag, components=written_release.components(tag))).encode()
@@ -82,19 +82,21 @@ def test_nothing_changes_from_a_manifest_to_itself(case: Path) -> None:
 def test_line_ends_and_marks_are_no_change(case: Path) -> None:
     content = (case / "after.yaml").read_bytes()
     windows = b"\xef\xbb\xbf" + content.replace(b"\n", b"\r\n") if content else b""
-    assert changes(documents((case / "before.yaml").read_bytes()), documents(windows)) == compared(case)
+    assert manifest_changes(documents((case / "before.yaml").read_bytes()), documents(windows)) == compared(
+        case
+    )
 
 
 @pytest.mark.parametrize(
     ("before", "after", "contents"),
     [
-        ("v2.9.3", "v2.9.4", {Content.NETWORK_POLICY}),
-        ("v2.8.7", "v2.8.8", set[Content]()),
-        ("v2.8.8", "v2.9.3", {Content.API_REMOVED, Content.ARGUMENTS}),
-        ("v2.6.4", "v2.7.1", {Content.COMPONENT, Content.RBAC, Content.ARGUMENTS}),
+        ("v2.9.3", "v2.9.4", {ChangeKind.NETWORK_POLICY}),
+        ("v2.8.7", "v2.8.8", set[ChangeKind]()),
+        ("v2.8.8", "v2.9.3", {ChangeKind.API_REMOVED, ChangeKind.ARGUMENTS}),
+        ("v2.6.4", "v2.7.1", {ChangeKind.COMPONENT, ChangeKind.RBAC, ChangeKind.ARGUMENTS}),
     ],
 )
-def test_what_a_policy_may_hold(before: str, after: str, contents: set[Content]) -> None:
+def test_what_a_policy_may_hold(before: str, after: str, contents: set[ChangeKind]) -> None:
     assert released(before, after).contents == contents
 
 
@@ -110,11 +112,11 @@ def test_a_bumped_header_is_no_change() -> None:
     text = rendered(InstallOptions("v2.8.8"))
     bumped = text.replace("# Flux Version: v2.8.8", "# Flux Version: v2.9.4")
     assert bumped != text
-    assert changes(documents(text.encode()), documents(bumped.encode())) == Changes()
+    assert manifest_changes(documents(text.encode()), documents(bumped.encode())) == Changes()
 
 
 def test_a_broken_document_is_named_by_its_line() -> None:
     whole = documents(b"apiVersion: v1\nkind: Service\nmetadata:\n  name: x\nspec: {}\n")
     broken = documents(b"apiVersion: v1\nkind: Service\nmetadata:\n  name: x\nspec: {\n")
     with pytest.raises(Unreadable, match="line 6"):
-        changes(whole, broken)
+        manifest_changes(whole, broken)

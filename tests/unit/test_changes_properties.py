@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from flux_upgrade.impact.diff.changes import TIGHTENED, Changes
-from flux_upgrade.impact.diff.compare import changes
-from flux_upgrade.impact.diff.crds import fields
+from flux_upgrade.impact.diff.compare import manifest_changes
+from flux_upgrade.impact.diff.crds import field_changes
 from flux_upgrade.impact.diff.sentences import lines
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.manifests.options import InstallOptions
@@ -92,7 +92,7 @@ def test_a_role_is_widened_if_and_only_if_a_request_is_let_through_that_was_not(
     before: list[dict[str, list[str]]], after: list[dict[str, list[str]]]
 ) -> None:
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
-    found = changes(document(**role, rules=before), document(**role, rules=after))
+    found = manifest_changes(document(**role, rules=before), document(**role, rules=after))
     assert not found.others
     widened = any(each.widened for each in found.rules)
     narrowed = any(each.narrowed for each in found.rules)
@@ -174,7 +174,7 @@ def connections(spec: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
 @given(policies, policies)
 def test_a_policy_that_lets_through_others_is_said(before: dict[str, Any], after: dict[str, Any]) -> None:
     policy = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy"}
-    found = changes(document(**policy, spec=before), document(**policy, spec=after))
+    found = manifest_changes(document(**policy, spec=before), document(**policy, spec=after))
     if set(connections(before)) != set(connections(after)):
         assert found.others
     assert all(each.content == "network-policy" for each in found.others)
@@ -237,7 +237,7 @@ def values(schema: Mapping[str, Any], dice: random.Random) -> Any:
 def test_what_was_valid_stays_so_unless_something_was_tightened(
     before: dict[str, Any], after: dict[str, Any], dice: random.Random
 ) -> None:
-    found, _ = fields(before, after)
+    found, _ = field_changes(before, after)
     is_tightened = any(each.what in TIGHTENED for each in found)
     assert len({(each.path, each.what) for each in found}) == len(found)
     old, new = jsonschema.Draft202012Validator(before), jsonschema.Draft202012Validator(after)
@@ -251,7 +251,7 @@ def test_what_was_valid_stays_so_unless_something_was_tightened(
 @MANY
 @given(schemas)
 def test_a_schema_is_as_it_was(schema: dict[str, Any]) -> None:
-    assert fields(schema, schema) == ([], {})
+    assert field_changes(schema, schema) == ([], {})
 
 
 # Whole manifests --------------------------------------------------------------------------------
@@ -270,7 +270,7 @@ def test_whatever_an_editor_leaves_behind_is_told_or_counted(seed: int) -> None:
     with suppress(Unreadable):
         mutated = parse(mutate(text, dice).encode("utf-8", "surrogatepass")).documents
         same = {each.key: each.text for each in whole} == {each.key: each.text for each in mutated}
-        found = changes(whole, mutated)
+        found = manifest_changes(whole, mutated)
         assert (found == Changes()) == same
         for line in lines(found):
             assert line.isprintable()

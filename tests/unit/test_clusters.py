@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of, is_named
+from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of, is_reported_only
+from flux_upgrade.clusters.flux_kustomizations import flux_kustomizations
 from flux_upgrade.clusters.groups import drift_of
-from flux_upgrade.clusters.ownership.flux_syncs import syncs
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover_pins
 from flux_upgrade.pins.gotk_components import pin
-from flux_upgrade.pins.pin import Found
+from flux_upgrade.pins.pin import AnyPin
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, regenerator
 from pinned import artifact, base, instance, sync, terraform, tools, vendored, workflow
 
@@ -21,9 +21,12 @@ USING = regenerator()
 
 def clusters(files: Mapping[str, str]) -> tuple[Cluster, ...]:
     tree = MemoryTree({path: text.encode() for path, text in files.items()})
-    world = PinContext(tree, USING, MemoryArtifacts(), MemoryCharts())
-    found: list[Found] = [*pin.find(tree, USING), *discover_pins(world)]
-    return clusters_of((Member(each, each.path) for each in found if not is_named(each)), lambda: syncs(tree))
+    context = PinContext(tree, USING, MemoryArtifacts(), MemoryCharts())
+    found: list[AnyPin] = [*pin.find(tree, USING), *discover_pins(context)]
+    return clusters_of(
+        (Member(each, each.path) for each in found if not is_reported_only(each)),
+        lambda: flux_kustomizations(tree),
+    )
 
 
 def sets(files: Mapping[str, str]) -> dict[str, list[str]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.config.values import Config, Group
+from flux_upgrade.config.config import Config, Group
 
 FILES = (
     "gotk-components.yaml",

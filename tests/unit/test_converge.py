@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from flux_upgrade.config.values import Group
+from flux_upgrade.config.config import Group
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import (
     ClosePull,
@@ -17,20 +17,21 @@ from flux_upgrade.model.forge import (
     UpdateIssue,
     UpdatePull,
 )
-from flux_upgrade.planning.proposal import Proposal, Surroundings
+from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import BumpKind
 from flux_upgrade.policy.feedback import APPROVED, REBASE, issue_of
 from flux_upgrade.pullrequests import text
-from flux_upgrade.pullrequests.reconcile import Convergence, converge, converge_without, instead_of_draft
+from flux_upgrade.pullrequests.desired import Reconciliation
+from flux_upgrade.pullrequests.reconcile import instead_of_draft, reconcile, reconcile_without
 from memory_forge import MemoryForge
 from planned import change_of
 from replacing import replace
-from written_proposals import PATH, Stated, around, proposal
+from written_proposals import PATH, Stated, proposal, proposal_context
 
-AROUND = around()
+CONTEXT = proposal_context()
 DRAFT = proposal(approved=False)
 READY = replace(DRAFT, upgrades=tuple(
-    (plan, replace(upgrade, candidate=replace(upgrade.candidate, approved=True, approval="2.9")))
+    (plan, replace(upgrade, bump=replace(upgrade.bump, approved=True, approval="2.9")))
     for plan, upgrade in DRAFT.upgrades
 ))  # fmt: skip
 NEXT = proposal(Stated(target="v2.9.4"), approved=False)
@@ -48,11 +49,13 @@ def look(forge: MemoryForge, proposed: Proposal = DRAFT) -> Repository:
     return forge.fetch(Question((proposed.branch,), tuple(plan.path for plan, _ in proposed.upgrades)))
 
 
-def to(forge: MemoryForge, proposed: Proposal = DRAFT, surroundings: Surroundings = AROUND) -> Convergence:
-    return converge(proposed, surroundings, look(forge, proposed))
+def to(
+    forge: MemoryForge, proposed: Proposal = DRAFT, surroundings: ProposalContext = CONTEXT
+) -> Reconciliation:
+    return reconcile(proposed, surroundings, look(forge, proposed))
 
 
-def take(forge: MemoryForge, found: Convergence) -> None:
+def take(forge: MemoryForge, found: Reconciliation) -> None:
     for step in found.steps:
         forge.apply(step)
 
@@ -69,7 +72,7 @@ def number_of(forge: MemoryForge) -> int:
     return pull.number
 
 
-def told(found: Convergence) -> str:
+def told(found: Reconciliation) -> str:
     """A convergence in a few words."""
     hold = [f"hold {found.hold.reason}"] if found.hold is not None else []
     return "; ".join([*hold, *map(_told, found.steps)])
@@ -159,11 +162,11 @@ def _merged_with_a_push_and_reverted(forge: MemoryForge) -> None:
 
 
 def _issue(forge: MemoryForge) -> None:
-    forge.apply(instead_of_draft(DRAFT, AROUND))
+    forge.apply(instead_of_draft(DRAFT, CONTEXT))
 
 
 def _issue_out_of_date(forge: MemoryForge) -> None:
-    forge.apply(instead_of_draft(OLDER, AROUND))
+    forge.apply(instead_of_draft(OLDER, CONTEXT))
 
 
 def _issue_of_a_person(forge: MemoryForge) -> None:
@@ -339,7 +342,7 @@ def test_another_target_makes_the_commit_anew() -> None:
     found = to(forge, NEXT)
     assert told(found) == "update commit title body status"
     take(forge, found)
-    assert forge.pulls[1][1].title == text.title(NEXT, AROUND)
+    assert forge.pulls[1][1].title == text.title(NEXT, CONTEXT)
     assert forge.trees[forge.heads[BRANCH]][PATH] == change_of(NEXT.upgrades[0][1]).new
 
 
@@ -356,7 +359,7 @@ def test_a_commit_has_the_base_as_its_parent_and_its_modes() -> None:
     forge = forge_for()
     repository = look(forge)
     files = {PATH: replace(repository.files[PATH], mode="100755")}
-    (step,) = converge(DRAFT, AROUND, replace(repository, files=files)).steps
+    (step,) = reconcile(DRAFT, CONTEXT, replace(repository, files=files)).steps
     assert isinstance(step, OpenPull)
     assert step.commit is not None
     assert (step.commit.parent, step.commit.parent_tree) == (repository.base_oid, repository.base_tree)
@@ -432,10 +435,10 @@ def test_what_was_updated_is_not_updated_again(
 # What is no longer needed
 
 
-def without(forge: MemoryForge, closed: str = "done") -> Convergence:
+def without(forge: MemoryForge, closed: str = "done") -> Reconciliation:
     repository = look(forge)
-    issue = issue_of(repository, DRAFT.slug, DRAFT.subject)
-    return converge_without(repository.branches[BRANCH], issue, closed, "It is not needed any more.")
+    issue = issue_of(repository, DRAFT.slug, DRAFT.bump_kind)
+    return reconcile_without(repository.branches[BRANCH], issue, closed, "It is not needed any more.")
 
 
 @pytest.mark.parametrize(
@@ -508,7 +511,7 @@ def test_an_issue_is_found_by_its_state() -> None:
 
 def test_text_around_an_issue_stays() -> None:
     forge = forge_for()
-    forge.apply(instead_of_draft(OLDER, AROUND))
+    forge.apply(instead_of_draft(OLDER, CONTEXT))
     forge.issues[1] = replace(forge.issues[1], body=f"On Monday.\n\n{forge.issues[1].body}")
     take(forge, to(forge))
     assert forge.issues[1].body.startswith("On Monday.\n\n<!--")

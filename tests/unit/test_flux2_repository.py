@@ -127,7 +127,7 @@ def test_no_secret_of_an_address_is_kept() -> None:
 def test_what_a_reference_means(ref: str | None, standing: PinState, version: str) -> None:
     meaning = judge(ref)
 
-    assert (meaning.standing, meaning.version) == (standing, version)
+    assert (meaning.state, meaning.version) == (standing, version)
     assert bool(meaning.reason) is (standing is not PinState.EXACT)
     if ref and version:
         assert ref[meaning.start :] == version

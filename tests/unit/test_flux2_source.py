@@ -38,11 +38,11 @@ class UnreachableReleases(ListedReleases):
 
 
 def test_a_range_is_unknown_while_the_releases_cannot_be_reached() -> None:
-    world = PinContext(
+    context = PinContext(
         MemoryTree({}), Regenerator(UnreachableReleases(), NoFlux()), MemoryArtifacts(), MemoryCharts()
     )
 
-    (pin,) = remote_base.find([FILE], world)
+    (pin,) = remote_base.find([FILE], context)
 
-    assert (pin.standing, pin.version) == (PinState.UNKNOWN, "")
+    assert (pin.state, pin.version) == (PinState.UNKNOWN, "")
     assert (pin.reason, pin.hint) == ("the releases cannot be reached", "run again later")

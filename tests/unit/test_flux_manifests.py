@@ -40,17 +40,17 @@ class Silent(ListedReleases):
         return text
 
 
-def world(artifacts: MemoryArtifacts, releases: ListedReleases | None = None) -> PinContext:
+def context_of(artifacts: MemoryArtifacts, releases: ListedReleases | None = None) -> PinContext:
     regenerator = Regenerator(releases or ListedReleases(TAGS, {}), NoFlux())
     return PinContext(MemoryTree({}), regenerator, artifacts, MemoryCharts())
 
 
-def found(ref: str, around: PinContext) -> Pin:
+def found(ref: str, context: PinContext) -> Pin:
     content = (
         "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: flux}\n"
         f"spec:\n  url: oci://{NAME}\n  ref: {{{ref}}}\n"
     )
-    (pin,) = flux_manifests.find([SourceFile("flux.yaml", content.encode())], around)
+    (pin,) = flux_manifests.find([SourceFile("flux.yaml", content.encode())], context)
     return pin
 
 
@@ -66,14 +66,14 @@ def found(ref: str, around: PinContext) -> Pin:
 )
 def test_nothing_is_asked_where_the_file_tells_it(ref: str) -> None:
     artifacts = MemoryArtifacts(STATED)
-    assert found(ref, world(artifacts)).standing is not PinState.UNKNOWN
+    assert found(ref, context_of(artifacts)).state is not PinState.UNKNOWN
     assert artifacts.asked == []
 
 
 def test_a_digest_alone_is_asked_for() -> None:
     artifacts = MemoryArtifacts(STATED)
-    pin = found(f"digest: '{STATED[f'{NAME}:v2.9.3']['digest']}'", world(artifacts))
-    assert (pin.standing, pin.version) == (PinState.EXACT, "v2.9.3")
+    pin = found(f"digest: '{STATED[f'{NAME}:v2.9.3']['digest']}'", context_of(artifacts))
+    assert (pin.state, pin.version) == (PinState.EXACT, "v2.9.3")
     assert len(artifacts.asked) == 1
 
 
@@ -81,28 +81,28 @@ def test_a_digest_alone_is_asked_for() -> None:
     "error", [SourceUnavailable("it is away", hint="wait"), UntrustedArchive("it is away", hint="wait")]
 )
 def test_a_range_whose_releases_cannot_be_listed(error: Exception) -> None:
-    pin = found("semver: 2.x", world(MemoryArtifacts(STATED), Silent(error)))
-    assert (pin.standing, pin.version) == (PinState.UNKNOWN, "")
+    pin = found("semver: 2.x", context_of(MemoryArtifacts(STATED), Silent(error)))
+    assert (pin.state, pin.version) == (PinState.UNKNOWN, "")
     assert "it is away" in pin.reason
     assert pin.hint == "wait"
 
 
 @pytest.mark.parametrize("error", [SourceUnavailable("it is away"), UntrustedArchive("it is away")])
 def test_components_that_cannot_be_compared_do_not_stop_a_change(error: Exception) -> None:
-    around = world(MemoryArtifacts(STATED), Silent(error))
-    change = flux_manifests.change(found("tag: v2.8.0", around), "v2.9.4", around)
+    context = context_of(MemoryArtifacts(STATED), Silent(error))
+    change = flux_manifests.change(found("tag: v2.8.0", context), "v2.9.4", context)
     (remark,) = change.remarks
     assert remark.startswith("From v2.9.3 on the artifact holds source-watcher, too")
-    change = flux_manifests.change(found("tag: v2.9.3", around), "v2.9.4", around)
+    change = flux_manifests.change(found("tag: v2.9.3", context), "v2.9.4", context)
     assert change.remarks == ()
 
 
 def test_what_was_published_is_asked_for_once() -> None:
     header = "# Flux Version: x\n# Components: source-controller,kustomize-controller\n"
     releases = Silent(SourceUnavailable("it is away"), {"v2.9.3": header, "v2.9.4": header})
-    around = world(MemoryArtifacts(STATED), releases)
+    context = context_of(MemoryArtifacts(STATED), releases)
     for _ in range(2):
-        assert flux_manifests.change(found("tag: v2.9.3", around), "v2.9.4", around).remarks == ()
+        assert flux_manifests.change(found("tag: v2.9.3", context), "v2.9.4", context).remarks == ()
     assert releases.asked == ["v2.9.3", "v2.9.4"]
 
 

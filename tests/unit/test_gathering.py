@@ -8,9 +8,9 @@ import pytest
 
 from flows import fleet, manifest, path_in
 from flux_upgrade.cli.options import parse_settings
-from flux_upgrade.commands.read import gather
-from flux_upgrade.config.values import PATH as CONFIG
-from flux_upgrade.config.values import Migrate
+from flux_upgrade.commands.read import read_inventory
+from flux_upgrade.config.config import PATH as CONFIG
+from flux_upgrade.config.config import Migrate
 from flux_upgrade.model.errors import (
     FluxUpgradeError,
     InvalidConfig,
@@ -18,7 +18,7 @@ from flux_upgrade.model.errors import (
     SourceUnavailable,
     UsageError,
 )
-from flux_upgrade.planning.planner import Inventory, plan_teams
+from flux_upgrade.planning.planner import Inventory, plan_update_groups
 from flux_upgrade.policy.policy import MaxBump
 
 TERRAFORM = b'resource "flux_bootstrap_git" "x" {\n  path    = "clusters/a"\n  version = var.flux\n}\n'
@@ -42,10 +42,10 @@ class Tree:
 
     def gathered(self, path: str = "", *words: str) -> Inventory:
         where = str(self.root / path) if path else str(self.root)
-        return gather(parse_settings(["plan", where, f"--release-source={self.source}", *words], {}))
+        return read_inventory(parse_settings(["plan", where, f"--release-source={self.source}", *words], {}))
 
     def told(self, path: str = "", *words: str) -> dict[str, list[str]]:
-        plans = [plan for team in plan_teams(self.gathered(path, *words)) for plan in team.plans]
+        plans = [plan for team in plan_update_groups(self.gathered(path, *words)) for plan in team.plans]
         return {
             plan.path: [each.target for each in plan.upgrades] + [str(each.reason) for each in plan.holds]
             for plan in plans
@@ -72,7 +72,7 @@ def test_paths_are_those_in_the_repository(tree: Tree) -> None:
 def test_branches_do_not_depend_on_where_one_looks_from(tree: Tree) -> None:
     tree.write(fleet({"clusters/a": "v2.8.8"}))
     for path in ("", "clusters", "clusters/a/flux-system", A):
-        (team,) = tree.gathered(path).teams
+        (team,) = tree.gathered(path).update_groups
         assert team.slug == "clusters.a"
 
 
@@ -98,7 +98,7 @@ def test_the_config_file_is_the_repositorys(tree: Tree, path: str) -> None:
 @pytest.mark.parametrize("asked", ["", "flux-operator: report\n", "flux-operator: change\n"])
 def test_the_config_file_says_what_becomes_of_the_operators_pins(tree: Tree, asked: str) -> None:
     tree.write({**fleet({"clusters/a": "v2.8.7"}), CONFIG: asked.encode()})
-    assert tree.gathered().world.moves_operator is ("change" in asked)
+    assert tree.gathered().pin_context.moves_operator is ("change" in asked)
 
 
 def test_another_config_file_may_be_named(tree: Tree, tmp_path: Path) -> None:
@@ -132,9 +132,9 @@ def test_groups_and_patterns_are_relative_to_the_repository(tree: Tree) -> None:
     config = b"ignore: [/clusters/b/]\ngroups:\n  all: {paths: [/clusters/]}\n"
     tree.write({**fleet({"clusters/a": "v2.8.7", "clusters/b": "v2.8.7"}), CONFIG: config})
     for path in ("", "clusters"):
-        (team,) = tree.gathered(path).teams
+        (team,) = tree.gathered(path).update_groups
         assert (team.name, [member.path for member in team.members]) == ("all", [A])
-    assert tree.gathered("clusters/b").teams == ()
+    assert tree.gathered("clusters/b").update_groups == ()
 
 
 @pytest.mark.parametrize("path", ["", "clusters/a"])
@@ -159,9 +159,9 @@ def test_what_was_found_is_known_only_of_a_whole_repository(tree: Tree) -> None:
     tree.write(
         {**fleet({"clusters/a": "v2.8.8", "clusters/b": "v2.8.8"}), CONFIG: b"ignore: [/clusters/b/]\n"}
     )
-    assert tree.gathered().found == frozenset({A, B})
-    assert tree.gathered("clusters").found is None
-    assert tree.gathered(A).found is None
+    assert tree.gathered().all_paths == frozenset({A, B})
+    assert tree.gathered("clusters").all_paths is None
+    assert tree.gathered(A).all_paths is None
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_what_was_found_is_known_only_of_a_whole_repository(tree: Tree) -> None:
 )
 def test_an_approval_is_of_a_minor_or_of_a_version(tree: Tree, text: str, told: str) -> None:
     tree.write(fleet({"clusters/a": "v2.8.8"}))
-    assert tree.gathered("", f"--approve={text}").asked.approve == (told,)
+    assert tree.gathered("", f"--approve={text}").request.approve == (told,)
 
 
 @pytest.mark.parametrize(
@@ -282,8 +282,8 @@ def test_what_is_named_alone_can_be_ignored(tree: Tree) -> None:
         "hack/two.sh": b"flux install --version=v2.8.7\n",
     }
     tree.write(fleet({"clusters/a": "v2.8.8"}) | script | {CONFIG: b"ignore: [hack/two.sh]\n"})
-    assert [member.path for member in tree.gathered().named] == ["hack/one.sh"]
-    assert [member.path for member in tree.gathered("hack").named] == ["hack/one.sh"]
+    assert [member.path for member in tree.gathered().reported_only] == ["hack/one.sh"]
+    assert [member.path for member in tree.gathered("hack").reported_only] == ["hack/one.sh"]
 
 
 # Groups that match nothing

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flux_upgrade.clusters.groups import UpdateGroup, assign, branch_name
-from flux_upgrade.config.values import Config, Group, slug
+from flux_upgrade.config.config import Config, Group, slug
 from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.pins.pin import Installation
 from real_parts import require_program

@@ -69,8 +69,8 @@ class CountingCharts:
 def found(files: Mapping[str, str], charts: CountingCharts) -> tuple[list[Pin], PinContext]:
     content = {path: text.encode() for path, text in files.items()}
     regenerator = Regenerator(ListedReleases((), {}), NoFlux())
-    world = PinContext(MemoryTree(content), regenerator, MemoryArtifacts(), charts)
-    return list(helm_chart.find([SourceFile(*each) for each in content.items()], world)), world
+    context = PinContext(MemoryTree(content), regenerator, MemoryArtifacts(), charts)
+    return list(helm_chart.find([SourceFile(*each) for each in content.items()], context)), context
 
 
 def test_each_index_is_asked_for_once() -> None:
@@ -99,31 +99,31 @@ def test_nothing_is_asked_that_no_version_depends_on(files: dict[str, str]) -> N
 
 def test_no_more_of_a_registry_is_looked_at_than_it_takes() -> None:
     versions = Asked()
-    (pin,), world = found({"flux.yaml": RELEASE, "charts.yaml": REPOSITORY}, CountingCharts(versions))
+    (pin,), context = found({"flux.yaml": RELEASE, "charts.yaml": REPOSITORY}, CountingCharts(versions))
     assert versions.looked_at == ["2.18.3"]
-    assert helm_chart.change(pin, "v2.9.4", world).written == "2.19.1"
+    assert helm_chart.change(pin, "v2.9.4", context).raw == "2.19.1"
     assert versions.looked_at == ["2.18.3", "2.19.1"]
     with pytest.raises(ReleaseNotFound, match=r"appVersion 2\.9\.5 yet"):
-        helm_chart.change(pin, "v2.9.5", world)
+        helm_chart.change(pin, "v2.9.5", context)
     assert "2.19.0" not in versions.looked_at
 
 
 def test_a_registry_that_fails_at_the_last_moment() -> None:
     charts = CountingCharts(Asked(frozenset({"2.18.3"})))
     (pin,), _ = found({"flux.yaml": RELEASE, "charts.yaml": REPOSITORY}, charts)
-    assert (pin.standing, pin.hint) == (PinState.UNKNOWN, "try again later")
+    assert (pin.state, pin.hint) == (PinState.UNKNOWN, "try again later")
     assert "the registry is gone" in pin.reason
     charts = CountingCharts(Asked(frozenset({"2.19.1"})))
-    (pin,), world = found({"flux.yaml": RELEASE, "charts.yaml": REPOSITORY}, charts)
+    (pin,), context = found({"flux.yaml": RELEASE, "charts.yaml": REPOSITORY}, charts)
     with pytest.raises(SourceUnavailable):
-        helm_chart.change(pin, "v2.9.4", world)
+        helm_chart.change(pin, "v2.9.4", context)
 
 
 def test_a_pin_that_states_nothing_is_not_changed() -> None:
     files = {"flux.yaml": RELEASE.replace('version: "2.18.3", ', ""), "charts.yaml": REPOSITORY}
-    (pin,), world = found(files, CountingCharts(APPS))
+    (pin,), context = found(files, CountingCharts(APPS))
     with pytest.raises(UnsupportedPin, match="is not stated") as caught:
-        helm_chart.change(pin, "v2.9.4", world)
+        helm_chart.change(pin, "v2.9.4", context)
     assert caught.value.hint == "state 2.19.1"
 
 
@@ -177,24 +177,24 @@ def test_mutated_files_are_read_or_named_and_never_torn() -> None:
         files[path] = encoded(text)
         for pin in found_in(case, files):
             assert pin.version or pin.reason
-            assert pin.standing is not PinState.UNKNOWN or (pin.reason and pin.hint)
+            assert pin.state is not PinState.UNKNOWN or (pin.reason and pin.hint)
             change = change_of(pin, case, files)
             if change is not None:
                 after = edited(pin.content, change.replacements)
-                written = [each.written for each in found_in(case, {**files, pin.path: after})]
-                assert change.written in written
+                written = [each.raw for each in found_in(case, {**files, pin.path: after})]
+                assert change.raw in written
                 changed += 1
     assert changed > 100
 
 
 def found_in(case: KindCase, files: Mapping[str, bytes]) -> list[Pin]:
     handed = [SourceFile(*each) for each in files.items() if each[0].endswith((".yaml", ".yml", ".gotmpl"))]
-    return list(helm_chart.find(handed, case.world(files)))
+    return list(helm_chart.find(handed, case.context(files)))
 
 
 def change_of(pin: Pin, case: KindCase, files: Mapping[str, bytes]) -> PinChange | None:
     if not pin.is_movable or pin.version == case.to:
         return None
     with suppress(FluxUpgradeError):
-        return helm_chart.change(pin, case.to, case.world(files))
+        return helm_chart.change(pin, case.to, case.context(files))
     return None

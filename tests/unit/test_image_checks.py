@@ -6,11 +6,11 @@ from collections import Counter
 
 from flows import KUSTOMIZATION, World, path_in
 from flux_upgrade.clusters.ownership import remarks
-from flux_upgrade.config.values import Config, Group
+from flux_upgrade.config.config import Config, Group
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from flux_upgrade.pins.reported import single_controllers
 from flux_upgrade.planning.plan import Plan
-from flux_upgrade.planning.planner import plan_teams
+from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.policy.decision import BumpKind, HoldReason
 from flux_upgrade.policy.policy import MaxBump, Pending, Policy
 from memory import EveryImage, MemoryArtifacts, rendered
@@ -39,7 +39,7 @@ def images(*tags: str, registry: str = MIRROR) -> MemoryArtifacts:
 
 def plans(world: World) -> dict[str, Plan]:
     """Path → plan."""
-    return {plan.path: plan for team in plan_teams(world.gathered()) for plan in team.plans}
+    return {plan.path: plan for team in plan_update_groups(world.gathered()) for plan in team.plans}
 
 
 def test_a_draft_waits_for_its_images_as_well() -> None:
@@ -47,7 +47,7 @@ def test_a_draft_waits_for_its_images_as_well() -> None:
     assert told(plan) == PENDING
     (plan,) = plans(World(mirrored(FOLDER), artifacts=images("v1.8.8"))).values()
     assert told(plan) == [("patch", "v2.8.8"), (NOT_THERE, "v2.9.4")]
-    assert plan.holds[0].subject is BumpKind.MINOR
+    assert plan.holds[0].bump_kind is BumpKind.MINOR
     (plan,) = plans(World(mirrored(FOLDER), artifacts=images("v1.9.4"))).values()
     assert told(plan) == [(NOT_THERE, "v2.8.8"), ("minor?", "v2.9.4")]
 
@@ -114,7 +114,7 @@ def test_controllers_that_are_pinned_beside_a_manifest_are_named() -> None:
         f"{FOLDER}/sync.yaml": sync(FOLDER).encode(),
         ".github/workflows/x.yaml": workflow().encode(),
     }
-    named = World(files).gathered().named
+    named = World(files).gathered().reported_only
     assert {member.installation.kind for member in named} == {single_controllers.NAME}
     (remark,) = remarks.remarks([path_in(FOLDER), path_in(FOLDER)], named)
     assert remark.endswith(

@@ -12,17 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from flux_upgrade.impact.diff.changes import Change, Changes, CrdChange, RuleChange
-from flux_upgrade.impact.impact import Hit, Impact, Ran, Refused, Stored
-from flux_upgrade.impact.overlay.result import Finding, Overlay, Verdict
+from flux_upgrade.impact.diff.changes import Changes, CrdChange, ObjectChange, RuleChange
+from flux_upgrade.impact.impact import Hit, Impact, PastRelease, Refused, Stored
+from flux_upgrade.impact.overlay.result import Finding, Overlay, OverlayVerdict
 from flux_upgrade.model import markers
 from flux_upgrade.model.markdown import prose
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.proposal import Proposal
-from flux_upgrade.policy.decision import BumpKind, Content, HoldReason
+from flux_upgrade.policy.decision import BumpKind, ChangeKind, HoldReason
 from flux_upgrade.pullrequests import text as pull_request
 from replacing import replace
-from written_proposals import Stated, around, case, migration, proposal, state
+from written_proposals import Stated, case, migration, proposal, proposal_context, state
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 FILES = {
@@ -31,7 +31,7 @@ FILES = {
 }
 MOVES = [{"path": path, "line": 1, "to": "v1", "name": "app"} for path in FILES]
 LEFT = {"path": "apps/a.yaml", "line": 1, "name": "app", "reason": "needs-hand", "detail": "spec.x is gone"}
-REFUSED = Refused("alerts.notification.toolkit.fluxcd.io", "Alert", "v1beta2", Ran("v2.1.0", "", ()))
+REFUSED = Refused("alerts.notification.toolkit.fluxcd.io", "Alert", "v1beta2", PastRelease("v2.1.0", "", ()))
 MANY = "clusters/{n}/flux-system/gotk-components.yaml"
 CRD = CrdChange("alerts.notification.toolkit.fluxcd.io", "Alert", "notification.toolkit.fluxcd.io")
 
@@ -49,7 +49,7 @@ def meaning(impact: Impact, **stated: Any) -> Proposal:
 
 
 def body(told: Proposal, **facts: Any) -> str:
-    return pull_request.body(told, around(**facts), state(told))
+    return pull_request.body(told, proposal_context(**facts), state(told))
 
 
 def todo(told: Proposal) -> list[str]:
@@ -137,7 +137,9 @@ def test_what_another_pull_request_moves_is_merged_first() -> None:
 def test_what_is_moved_along_is_in_the_plan_and_in_the_message() -> None:
     alone, along = of(), of({"moves": MOVES, "moved": True})
     assert pull_request.plan_digest(alone) != pull_request.plan_digest(along)
-    assert "2 places edited in 2 files" in pull_request.commit_message(along, around()).replace("\n", " ")
+    assert "2 places edited in 2 files" in pull_request.commit_message(along, proposal_context()).replace(
+        "\n", " "
+    )
     assert "**Moved along:** 2 manifests in 2 files" in body(along)
 
 
@@ -149,7 +151,7 @@ def test_what_did_not_change_is_said_where_it_is_so() -> None:
     assert told in body(same)
     rules = Changes(rules=(RuleChange("ClusterRole/x", ("get secrets",)),))
     assert "- Unchanged: NetworkPolicies and the controllers' arguments" in body(meaning(Impact(rules)))
-    others = (Change(Content.ARGUMENTS, "Deployment/x", "spec", "`--x` added"),)
+    others = (ObjectChange(ChangeKind.ARGUMENTS, "Deployment/x", "spec", "`--x` added"),)
     assert "- Unchanged: RBAC and NetworkPolicies\n" in body(meaning(Impact(Changes(others=others))))
 
 
@@ -165,7 +167,7 @@ def test_what_a_patch_switches_off_is_said_besides() -> None:
 
 
 def test_a_long_list_of_changes_is_folded() -> None:
-    others = tuple(Change(None, f"Service/{n}", "spec", f"`x{n}` added") for n in range(30))
+    others = tuple(ObjectChange(None, f"Service/{n}", "spec", f"`x{n}` added") for n in range(30))
     text = body(meaning(Impact(Changes(others=others))))
     above, _, folded = text.partition("<details>")
     assert len(re.findall(r"^- `Service/", above, re.MULTILINE)) == 8
@@ -174,9 +176,9 @@ def test_a_long_list_of_changes_is_folded() -> None:
 
 
 def test_what_a_build_makes_of_it_is_what_changes_in_the_cluster() -> None:
-    built = Changes(others=(Change(None, "Service/built", "spec", "`x` added"),))
+    built = Changes(others=(ObjectChange(None, "Service/built", "spec", "`x` added"),))
     overlay = Overlay("kustomization.yaml", (), "kustomize", built=built)
-    manifest = Changes(others=(Change(None, "Service/manifest", "spec", "`x` added"),))
+    manifest = Changes(others=(ObjectChange(None, "Service/manifest", "spec", "`x` added"),))
     text = body(meaning(Impact(manifest, overlay=overlay)))
     assert "`Service/built`" in text
     assert "Service/manifest" not in text
@@ -203,7 +205,7 @@ def test_a_kustomization_that_was_not_built_is_told_though_nothing_is_found() ->
 
 
 def test_patches_that_did_nothing_before_either_are_one_line() -> None:
-    idle = [replace(FINDING, line=line, verdict=Verdict.IDLE, already=True) for line in (3, 9)]
+    idle = [replace(FINDING, line=line, verdict=OverlayVerdict.IDLE, already=True) for line in (3, 9)]
     text = body(meaning(Impact(Changes(), overlay=Overlay("k.yaml", tuple(idle)))))
     assert "- As before, nothing is done by `k.yaml:3` and `k.yaml:9`\n" in text
     assert "It lands elsewhere" not in text
@@ -219,12 +221,14 @@ def test_no_release_is_said_to_serve_what_it_does_not() -> None:
     broken, some, none = moving(0, 1), moving(1), moving()
     cannot = "v2.8.8 does not serve the old version"
     assert f"{cannot}s either: Flux cannot apply these manifests today.\n" in body(broken)
-    assert "serves both" not in body(broken) + pull_request.commit_message(broken, around())
+    assert "serves both" not in body(broken) + pull_request.commit_message(broken, proposal_context())
     assert f"{cannot} of these either: Flux cannot apply these manifests today.\n- `apps/b.yaml:1`\n" in body(
         some
     )
     assert "v2.8.8 serves both versions of the others, so that" in body(some)
-    assert "serves both but for 1 place" in pull_request.commit_message(some, around()).replace("\n", " ")
+    assert "serves both but for 1 place" in pull_request.commit_message(some, proposal_context()).replace(
+        "\n", " "
+    )
     for told in (broken, some):
         assert "as long as v2.8.8 runs; what Flux cannot apply today, it cannot then either." in body(told)
     assert "v2.8.8 serves both versions, so that" in body(none)
@@ -234,13 +238,13 @@ def test_no_release_is_said_to_serve_what_it_does_not() -> None:
 
 def test_before_merging_stands_once() -> None:
     hit = Hit("r", "2.9", "It differs", "https://fluxcd.io/x", "a.yaml", 1, "HelmRelease", "a", "", "", "")
-    impact = Impact(Changes(), stored=Stored(said=(REFUSED,)), migrated=("v2.8.8",), breaks=(hit,))
+    impact = Impact(Changes(), stored=Stored(resolved=(REFUSED,)), migrated=("v2.8.8",), breaks=(hit,))
     text = body(meaning(impact))
     assert text.count("**Before merging**") == 1
     assert "**Ticked already**\n- [x]" in text
 
 
-FINDING = Finding("k.yaml", 3, "patch of Deployment/x", Verdict.BREAKS, "it lands elsewhere")
+FINDING = Finding("k.yaml", 3, "patch of Deployment/x", OverlayVerdict.BREAKS, "it lands elsewhere")
 
 
 @pytest.mark.parametrize(
@@ -248,10 +252,10 @@ FINDING = Finding("k.yaml", 3, "patch of Deployment/x", Verdict.BREAKS, "it land
     [
         pytest.param(FINDING, True, "Mend what no longer fits:\n   - `k.yaml:3`", id="breaks"),
         pytest.param(replace(FINDING, already=True), False, "It lands elsewhere", id="broken-already"),
-        pytest.param(replace(FINDING, verdict=Verdict.FROZEN), True, "Look at what replaces a whole list", id="frozen"),
-        pytest.param(replace(FINDING, verdict=Verdict.IDLE), False, "0/1 patch still applies", id="idle"),
-        pytest.param(replace(FINDING, verdict=Verdict.UNKNOWN), False, "It lands elsewhere", id="unknown"),
-        pytest.param(replace(FINDING, verdict=Verdict.APPLIES), False, "1/1 patch still applies", id="applies"),
+        pytest.param(replace(FINDING, verdict=OverlayVerdict.FROZEN), True, "Look at what replaces a whole list", id="frozen"),
+        pytest.param(replace(FINDING, verdict=OverlayVerdict.IDLE), False, "0/1 patch still applies", id="idle"),
+        pytest.param(replace(FINDING, verdict=OverlayVerdict.UNKNOWN), False, "It lands elsewhere", id="unknown"),
+        pytest.param(replace(FINDING, verdict=OverlayVerdict.APPLIES), False, "1/1 patch still applies", id="applies"),
     ],
 )  # fmt: skip
 def test_a_patch_is_a_thing_to_do_only_where_the_upgrade_breaks_it(
@@ -344,7 +348,7 @@ def test_a_box_that_was_ticked_stays_ticked() -> None:
     before = meaning(Impact(Changes(), stored=Stored((REFUSED,), cli="2.8")))
     assert ticked(body(before)) == [" "]
     assert not markers.is_ticked(body(before), markers.MIGRATED)
-    after = meaning(Impact(Changes(), stored=Stored(said=(REFUSED,)), migrated=("v2.8.8",)))
+    after = meaning(Impact(Changes(), stored=Stored(resolved=(REFUSED,)), migrated=("v2.8.8",)))
     assert markers.is_ticked(body(after), markers.MIGRATED)
     assert "nothing to do before merging" in body(after)
 
@@ -357,17 +361,17 @@ def test_whoever_ticked_at_another_release_is_asked_again() -> None:
 def test_an_issue_has_no_boxes() -> None:
     for impact in (
         Impact(Changes(), stored=Stored((REFUSED,), cli="2.8")),
-        Impact(Changes(), hops=("v2.9.4", "v2.10.0")),
-        Impact(Changes(), stored=Stored(said=(REFUSED,)), migrated=("v2.8.8",)),
+        Impact(Changes(), upgrade_path=("v2.9.4", "v2.10.0")),
+        Impact(Changes(), stored=Stored(resolved=(REFUSED,)), migrated=("v2.8.8",)),
     ):
         told = meaning(impact)
-        _, text = pull_request.issue(told, around(), state(told))
+        _, text = pull_request.issue(told, proposal_context(), state(told))
         assert "- [" not in text
         assert "the box" not in text
 
 
 def test_the_next_step_waits_for_the_box() -> None:
-    text = body(meaning(Impact(Changes(), hops=("v2.9.4", "v2.10.0", "v2.11.0"))))
+    text = body(meaning(Impact(Changes(), upgrade_path=("v2.9.4", "v2.10.0", "v2.11.0"))))
     assert "**In steps:** first of 3 hops: v2.9.4, then v2.10.0, then v2.11.0, once this is merged" in text
     assert "1. Once v2.9.4 runs in this cluster, run `flux migrate` there with the Flux CLI 2.9.\n" in text
     assert "nothing to do before merging" in text
@@ -420,7 +424,7 @@ def test_a_migration_of_any_size_fits(count: int, limit: int) -> None:
 
 def test_the_message_of_a_migration_is_known_again_and_no_name_forges_it() -> None:
     told = migrated(3)
-    message = pull_request.commit_message(told, around())
+    message = pull_request.commit_message(told, proposal_context())
     assert markers.trailers(message)["Flux-Upgrade-Subject"] == "migration"
     assert markers.trailers(message)["Flux-Upgrade-Plan"] == pull_request.plan_digest(told)
     assert pull_request.status(told).description.startswith("ImagePolicy v1beta2 → v1: v2.8.8 serves both")
@@ -438,7 +442,7 @@ def test_the_order_in_which_things_were_found_changes_nothing() -> None:
                 upgrades=tuple(shuffled.sample(one.proposal.upgrades, len(one.proposal.upgrades))),
                 held=tuple(shuffled.sample(one.proposal.held, len(one.proposal.held))),
             )
-            texts.add(pull_request.body(other, one.around, state(other)))
+            texts.add(pull_request.body(other, one.context, state(other)))
         assert len(texts) == 1, name
 
 
@@ -459,7 +463,7 @@ def _moved(one: tuple[Plan, Upgrade], number: int) -> tuple[Plan, Upgrade]:
     assert upgrade.impact is not None
     breaks = tuple(replace(hit, path=f"{number}/{hit.path}") for hit in upgrade.impact.breaks)
     refused = tuple(
-        replace(each, ran=replace(each.ran, since=f"20{number % 80 + 10}-01-01"))
+        replace(each, release=replace(each.release, since=f"20{number % 80 + 10}-01-01"))
         for each in upgrade.impact.stored.refused
     )
     stored = replace(upgrade.impact.stored, refused=refused)
@@ -469,7 +473,7 @@ def _moved(one: tuple[Plan, Upgrade], number: int) -> tuple[Plan, Upgrade]:
 
 def test_text_of_anybodys_does_nothing() -> None:
     one = case("impact-hostile")
-    text = pull_request.body(one.proposal, one.around, state(one.proposal))
+    text = pull_request.body(one.proposal, one.context, state(one.proposal))
     html = [token.content for token in MARKDOWN.parse(text) if token.type == "html_block"]
     inline = [
         child for token in MARKDOWN.parse(text) if token.type == "inline" for child in token.children or []

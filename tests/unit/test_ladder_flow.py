@@ -9,15 +9,14 @@ import pytest
 import yaml
 
 from flows import PATH, World, listed
-from flux_upgrade.config.values import Config, Group, Migrate
+from flux_upgrade.config.config import Config, Group, Migrate
 from flux_upgrade.impact.impact import Impact
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import ApiRemoved
+from flux_upgrade.model.files import FileRevision, FileRevisions
 from flux_upgrade.model.forge import PullRequest, PullState
-from flux_upgrade.model.ports import Past, Pasts
-from flux_upgrade.planning.plan import Plan
-from flux_upgrade.planning.planner import Asked
+from flux_upgrade.planning.plan import Plan, UpgradeRequest
 from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy
 from memory import MemoryHistory, NoFlux
@@ -63,7 +62,7 @@ class Life:
     uses: tuple[tuple[str, str, str], ...] = USES
     at: str = "v2.5.1"
     settings: dict[str, Any] = field(default_factory=dict)
-    past: list[Past] = field(default_factory=list)
+    past: list[FileRevision] = field(default_factory=list)
     plans: list[Plan] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -81,7 +80,7 @@ class Life:
         content = self.forge.files[PATH]
         if not self.past or self.past[-1].content != content:
             self.past.append(
-                Past(f"{len(self.past):040}", f"20{21 + len(self.past)}-03-01T09:00:00Z", content)
+                FileRevision(f"{len(self.past):040}", f"20{21 + len(self.past)}-03-01T09:00:00Z", content)
             )
         self.cluster.apply(content)
         faults = [
@@ -91,11 +90,13 @@ class Life:
         ]
         assert not faults
 
-    def run(self, asked: Asked | None = None) -> dict[str, str]:
+    def run(self, asked: UpgradeRequest | None = None) -> dict[str, str]:
         """One run; branch → what was done."""
         group = Group(policy=Policy(bump=MaxBump.MINOR))._replace(**self.settings)
-        world = World(dict(self.forge.files), Config(default=group), RELEASES, USING, asked or Asked())
-        world.history = MemoryHistory({PATH: Pasts(tuple(self.past))})
+        world = World(
+            dict(self.forge.files), Config(default=group), RELEASES, USING, asked or UpgradeRequest()
+        )
+        world.history = MemoryHistory({PATH: FileRevisions(tuple(self.past))})
         done = world.run(self.forge)
         self.plans = [plan for team in done.plans for plan in (*team.plans, *team.migrations)]
         return {each.branch: str(each.action) for each in done.results if each.action != "none"}
@@ -133,7 +134,7 @@ class Life:
 
     @property
     def upgrades(self) -> list[tuple[BumpKind, str]]:
-        return [(each.subject, each.target) for plan in self.plans for each in plan.upgrades]
+        return [(each.bump_kind, each.target) for plan in self.plans for each in plan.upgrades]
 
     @property
     def holds(self) -> dict[HoldReason, Hold]:
@@ -162,7 +163,7 @@ class Life:
 def test_what_is_proposed_one_after_the_other() -> None:
     life = Life()
     assert life.run() == {MIGRATION: "opened"}
-    assert life.impact.hops == ("v2.7.5", "v2.9.4")
+    assert life.impact.upgrade_path == ("v2.7.5", "v2.9.4")
     life.merge(MIGRATION)
     assert life.run() == {MINOR: "opened"}
     assert life.upgrades == [(BumpKind.MINOR, "v2.7.5")]
@@ -255,9 +256,9 @@ def test_a_box_that_is_not_ticked_any_more_is_a_thing_to_do_again() -> None:
 
 def test_one_who_runs_the_program_may_say_so_as_well() -> None:
     life = moved_by_hand()
-    life.run(Asked(migrated=True))
+    life.run(UpgradeRequest(migrated=True))
     assert life.impact.stored.refused == ()
-    assert life.impact.stored.said
+    assert life.impact.stored.resolved
 
 
 def test_no_steps_for_those_who_want_one_jump() -> None:
@@ -289,13 +290,13 @@ def test_what_was_asked_for_by_name_is_not_gone_to_in_steps(
     expected: list[tuple[BumpKind, str]], *, ladder: bool
 ) -> None:
     life = Life(BRIDGED, settings={**TOGETHER, "ladder": ladder})
-    life.run(Asked(to="v2.9.4"))
+    life.run(UpgradeRequest(to="v2.9.4"))
     assert life.upgrades == expected
     for hold in life.holds.values():
         assert (hold.reason, hold.error) == (HoldReason.BLOCKED_BY_API_REMOVAL, ApiRemoved)
         assert "v2.7.5 → v2.9.4" in hold.detail
     # The first step by its name is one step.
-    life.run(Asked(to="v2.7.5"))
+    life.run(UpgradeRequest(to="v2.7.5"))
     assert life.upgrades == [(BumpKind.MINOR, "v2.7.5")]
 
 
@@ -318,7 +319,7 @@ def test_a_step_that_a_person_refuses_is_not_proposed_again(answer: str) -> None
     assert (life.run(), life.upgrades) == ({}, [])
     expected = HoldReason.REVERTED if answer == "revert" else HoldReason.CLOSED_BY_HUMAN
     assert life.holds.keys() == {expected}
-    assert life.run(Asked(approve=("2.7",))) == {MINOR: "opened"}
+    assert life.run(UpgradeRequest(approve=("2.7",))) == {MINOR: "opened"}
     assert life.upgrades == [(BumpKind.MINOR, "v2.7.5")]
 
 
@@ -333,7 +334,7 @@ def test_each_step_waits_for_its_approval(by: str) -> None:
         life.forge.edit(pull.number, is_draft=False)
         life.run()
     else:
-        life.run(Asked(approve=(by,)))
+        life.run(UpgradeRequest(approve=(by,)))
     pull = life.pull(MINOR)
     assert not pull.is_draft
     assert "**In steps:** first of 2 hops: v2.7.5, then v2.9.4" in pull.body

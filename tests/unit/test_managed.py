@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from flux_upgrade.impact.impact import Evidence, Managed
-from flux_upgrade.impact.stored_versions.managed_fields import Asked, managed, versions_dropped
-from flux_upgrade.manifests.crds import Served, crds_of
+from flux_upgrade.impact.stored_versions.managed_fields import DroppedVersions, managed, versions_dropped
+from flux_upgrade.manifests.crds import ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.model.ports import Mentions
+from flux_upgrade.model.files import Mentions
 from memory import MemoryHistory
 
 HELM, ALERT = "helm.toolkit.fluxcd.io/v2beta1", "notification.toolkit.fluxcd.io/v1beta2"
-ASKED = Asked(
+ASKED = DroppedVersions(
     frozenset({HELM, ALERT}),
     frozenset(),
     was_migrated=False,
@@ -23,7 +23,7 @@ ASKED = Asked(
 SHALLOW = "the checkout is shallow"
 
 
-def told(asked: Asked, history: MemoryHistory | None = None, *migrated: str) -> Managed | None:
+def told(asked: DroppedVersions, history: MemoryHistory | None = None, *migrated: str) -> Managed | None:
     return managed(asked, migrated, (history or MemoryHistory()).mentions)
 
 
@@ -88,7 +88,7 @@ def test_the_cli_is_2_7_at_least() -> None:
     assert found.cli == "2.7"
 
 
-def served(tag: str, **versions: dict[str, bool]) -> Served:
+def served(tag: str, **versions: dict[str, bool]) -> ReleaseApis:
     text = "---\n".join(
         f"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: {kind}s.x.io\n"
         f"spec:\n  names: {{kind: {kind}}}\n  versions:\n"
@@ -97,7 +97,7 @@ def served(tag: str, **versions: dict[str, bool]) -> Served:
         )
         for kind, each in versions.items()
     )
-    return Served(tag, crds_of(parse(text.encode()).documents))
+    return ReleaseApis(tag, crds_of(parse(text.encode()).documents))
 
 
 def test_a_version_is_dropped_if_it_is_served_before_and_not_after() -> None:

@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Commit
-from flux_upgrade.model.markers import State
+from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.pullrequests import text as pull_request
 from replacing import replace
-from written_proposals import around, proposal, state
+from written_proposals import proposal, proposal_context, state
 
-STATE = State("clusters.staging", "minor", "v2.9.4")
-FULL = State(
+STATE = MarkerState("clusters.staging", "minor", "v2.9.4")
+FULL = MarkerState(
     "a", "patch", "v2.8.8", pending=True, approval="2.9", title="00", paths=("11", "22"), closed="done"
 )
 TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 MESSAGE = "Upgrade Flux to v2.9.4\n\nProved.\n\nFlux-Upgrade-Group: a\nFlux-Upgrade-Target: v2.9.4\n"
 ANY_TEXT = st.text(max_size=60)
 STATES = st.builds(
-    State,
+    MarkerState,
     group=ANY_TEXT,
     subject=ANY_TEXT,
     target=ANY_TEXT,
@@ -43,12 +43,12 @@ def commit(message: str, *, tree: str = TREE, parents: tuple[str, ...] = ("p",))
 
 
 @given(STATES.filter(lambda each: each.group and each.subject and each.target))
-def test_a_state_is_read_as_it_was_written(told: State) -> None:
+def test_a_state_is_read_as_it_was_written(told: MarkerState) -> None:
     assert markers.state_of(markers.block("text", told)) == told
 
 
 @given(STATES.filter(lambda each: each.group and each.subject and each.target))
-def test_no_state_ends_its_comment_or_its_line(told: State) -> None:
+def test_no_state_ends_its_comment_or_its_line(told: MarkerState) -> None:
     begin, *rest = markers.block("text", told).split("\n")
     assert begin.endswith(" -->")
     assert "--" not in begin.removeprefix("<!--").removesuffix("-->")
@@ -170,7 +170,7 @@ HOSTILE = "\n".join(
 
 def test_release_notes_forge_no_marker() -> None:
     proposed = proposal()
-    body = pull_request.body(proposed, around({"v2.9.4": HOSTILE}), state(proposed))
+    body = pull_request.body(proposed, proposal_context({"v2.9.4": HOSTILE}), state(proposed))
     assert markers.state_of(body) == state(proposed)
     assert not markers.is_ticked(body, markers.SKIP)
     assert not markers.is_ticked(body, markers.REBASE)

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from flux_upgrade.impact.api_uses.flux_file import Place, Use
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.impact.migrate.apis import Apis, age
 from flux_upgrade.impact.migrate.result import Left, Reason
-from flux_upgrade.manifests.crds import Served
+from flux_upgrade.manifests.crds import ReleaseApis
 from written_apis import served
 
-USE = Use("a.yaml", 1, "helm.toolkit.fluxcd.io", "v2beta1", "HelmRelease", "", "", Place.RESOURCE, 0, 7)
+USE = ApiUse("a.yaml", 1, "helm.toolkit.fluxcd.io", "v2beta1", "HelmRelease", "", "", UsePlace.RESOURCE, 0, 7)
 NOTIFICATION = "notification.toolkit.fluxcd.io"
 
 
@@ -60,22 +60,22 @@ def test_the_newest_that_all_serve(
 @pytest.mark.parametrize(
     ("version", "kind", "place", "removed"),
     [
-        ("v2beta2", "HelmRelease", Place.RESOURCE, True),
-        ("v2", "HelmRelease", Place.RESOURCE, False),
-        ("v2", "HelmReleaseList", Place.RESOURCE, False),
-        ("v2", "", Place.TEXT, False),
-        ("v2beta1", "", Place.TEXT, True),
-        ("v2", "Release", Place.RESOURCE, True),
-        ("${V}", "HelmRelease", Place.RESOURCE, False),
-        ("${V:=v2}", "HelmRelease", Place.RESOURCE, False),
-        ("${V:=v2beta2}", "HelmRelease", Place.RESOURCE, True),
-        ("v2.*", "Helm.*", Place.TARGET, False),
-        ("v2beta.", "Helm.*", Place.TARGET, True),
-        ("v2(", "HelmRelease", Place.TARGET, True),
-        ("v2", "Helm(", Place.TARGET, True),
+        ("v2beta2", "HelmRelease", UsePlace.RESOURCE, True),
+        ("v2", "HelmRelease", UsePlace.RESOURCE, False),
+        ("v2", "HelmReleaseList", UsePlace.RESOURCE, False),
+        ("v2", "", UsePlace.TEXT, False),
+        ("v2beta1", "", UsePlace.TEXT, True),
+        ("v2", "Release", UsePlace.RESOURCE, True),
+        ("${V}", "HelmRelease", UsePlace.RESOURCE, False),
+        ("${V:=v2}", "HelmRelease", UsePlace.RESOURCE, False),
+        ("${V:=v2beta2}", "HelmRelease", UsePlace.RESOURCE, True),
+        ("v2.*", "Helm.*", UsePlace.TARGET, False),
+        ("v2beta.", "Helm.*", UsePlace.TARGET, True),
+        ("v2(", "HelmRelease", UsePlace.TARGET, True),
+        ("v2", "Helm(", UsePlace.TARGET, True),
     ],
 )
-def test_what_is_removed(version: str, kind: str, place: Place, *, removed: bool) -> None:
+def test_what_is_removed(version: str, kind: str, place: UsePlace, *, removed: bool) -> None:
     use = USE._replace(version=version, kind=kind, place=place)
 
     assert Apis(None, served("v2.9.4")).is_removed(use) == removed
@@ -84,7 +84,7 @@ def test_what_is_removed(version: str, kind: str, place: Place, *, removed: bool
 def test_releases_in_between_are_looked_at_only_where_nothing_bridges() -> None:
     asked = []
 
-    def between() -> Iterator[Served]:
+    def between() -> Iterator[ReleaseApis]:
         asked.append("v2.8.8")
         yield served("v2.8.8")
 

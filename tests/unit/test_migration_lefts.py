@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from flux_upgrade.config.patterns import match
+from flux_upgrade.config.config import match
 from flux_upgrade.impact.api_uses.scan import find
 from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.migrate.migrate import migrate

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from flux_upgrade.model.errors import ReleaseNotFound
-from flux_upgrade.pins.objects.operator_releases import Artifact, belongs, parsed, release_of, releases_in
+from flux_upgrade.pins.objects.operator_releases import (
+    DistributionArtifact,
+    belongs,
+    parsed,
+    release_of,
+    releases_in,
+)
 from memory import MemoryArtifacts
 
 _DIGEST = f"sha256:{'0a' * 32}"
@@ -15,11 +21,11 @@ _OTHER = f"sha256:{'0b' * 32}"
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
-        ("oci://ghcr.io/a/m", Artifact("ghcr.io/a/m", "", "")),
-        ("oci://ghcr.io/a/m:latest", Artifact("ghcr.io/a/m", "latest", "")),
-        ("oci://localhost:5000/m:v0.38.1", Artifact("localhost:5000/m", "v0.38.1", "")),
-        (f"oci://ghcr.io/a/b/m@{_DIGEST}", Artifact("ghcr.io/a/b/m", "", _DIGEST)),
-        (f"oci://ghcr.io/a/m:v1@{_DIGEST}", Artifact("ghcr.io/a/m", "v1", _DIGEST)),
+        ("oci://ghcr.io/a/m", DistributionArtifact("ghcr.io/a/m", "", "")),
+        ("oci://ghcr.io/a/m:latest", DistributionArtifact("ghcr.io/a/m", "latest", "")),
+        ("oci://localhost:5000/m:v0.38.1", DistributionArtifact("localhost:5000/m", "v0.38.1", "")),
+        (f"oci://ghcr.io/a/b/m@{_DIGEST}", DistributionArtifact("ghcr.io/a/b/m", "", _DIGEST)),
+        (f"oci://ghcr.io/a/m:v1@{_DIGEST}", DistributionArtifact("ghcr.io/a/m", "v1", _DIGEST)),
         ("ghcr.io/a/m:v1", None),
         ("oci://ghcr.io", None),
         ("oci://ghcr.io/a/m:", None),
@@ -29,7 +35,7 @@ _OTHER = f"sha256:{'0b' * 32}"
         ("", None),
     ],
 )
-def test_an_address_is_read(url: str, expected: Artifact | None) -> None:
+def test_an_address_is_read(url: str, expected: DistributionArtifact | None) -> None:
     assert parsed(url) == expected
 
 
@@ -59,7 +65,7 @@ def test_only_folders_of_releases_count() -> None:
     ]
     artifacts = MemoryArtifacts({"ghcr.io/a/m:v1": {"digest": _DIGEST, "files": files}})
 
-    assert releases_in(Artifact("ghcr.io/a/m", "v1", ""), artifacts) == ("v2.10.0", "v2.7.5")
+    assert releases_in(DistributionArtifact("ghcr.io/a/m", "v1", ""), artifacts) == ("v2.10.0", "v2.7.5")
 
 
 @pytest.mark.parametrize("tag", ["v1", "v2"])
@@ -67,7 +73,7 @@ def test_what_is_not_there_has_no_releases(tag: str) -> None:
     artifacts = MemoryArtifacts({"ghcr.io/a/m:v1": {"digest": _DIGEST, "files": ["deploy/app.yaml"]}})
 
     with pytest.raises(ReleaseNotFound, match=r"artifact ghcr\.io/a/m:v"):
-        releases_in(Artifact("ghcr.io/a/m", tag, ""), artifacts)
+        releases_in(DistributionArtifact("ghcr.io/a/m", tag, ""), artifacts)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +89,7 @@ def test_flux_own_artifact_states_its_release(tag: str, revision: str, expected:
         {f"ghcr.io/fluxcd/flux-manifests:{tag}": {"digest": _DIGEST, "revision": revision}}
     )
 
-    assert release_of(Artifact("ghcr.io/fluxcd/flux-manifests", tag, ""), artifacts) == expected
+    assert release_of(DistributionArtifact("ghcr.io/fluxcd/flux-manifests", tag, ""), artifacts) == expected
 
 
 @pytest.mark.parametrize(
@@ -99,4 +105,4 @@ def test_flux_own_artifact_states_its_release(tag: str, revision: str, expected:
 def test_a_tag_stands_for_its_digest(tag: str, digest: str, *, expected: bool) -> None:
     artifacts = MemoryArtifacts({"ghcr.io/a/m:v1": {"digest": _DIGEST}})
 
-    assert belongs(Artifact("ghcr.io/a/m", tag, digest), artifacts) is expected
+    assert belongs(DistributionArtifact("ghcr.io/a/m", tag, digest), artifacts) is expected

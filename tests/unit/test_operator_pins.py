@@ -8,12 +8,12 @@ import pytest
 
 from flows import World, listed
 from flux_upgrade.clusters.groups import drift_of
-from flux_upgrade.config.values import Config, Group
+from flux_upgrade.config.config import Config, Group
 from flux_upgrade.model.errors import ReleaseNotFound
 from flux_upgrade.pins.objects.operator_releases import lowest_with
-from flux_upgrade.planning.plan import Plan, files_after
-from flux_upgrade.planning.planner import Asked, UpdateGroupPlan, plan_teams
-from flux_upgrade.planning.proposal import Surroundings
+from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, UpgradeRequest, files_after
+from flux_upgrade.planning.planner import plan_update_groups
+from flux_upgrade.planning.proposal import ProposalContext
 from flux_upgrade.policy.decision import BumpKind, HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.pullrequests.propose import proposals_of
@@ -73,7 +73,7 @@ def world(files: Mapping[str, str], policy: Policy = PATCH, **given: object) -> 
 
 
 def teams(files: Mapping[str, str], policy: Policy = PATCH, **given: object) -> tuple[UpdateGroupPlan, ...]:
-    return plan_teams(world(files, policy, **given).gathered())
+    return plan_update_groups(world(files, policy, **given).gathered())
 
 
 def by_place(found: Sequence[UpdateGroupPlan]) -> dict[str, Plan]:
@@ -207,7 +207,7 @@ def test_it_has_to_know_what_its_cluster_goes_to(
 ) -> None:
     found = teams(files, policy)
     assert {place: told(plan) for place, plan in by_place(found).items()} == expected
-    assert not any(drift_of(cluster) for team in found for cluster in team.team.clusters)
+    assert not any(drift_of(cluster) for team in found for cluster in team.update_group.clusters)
 
 
 def test_unasked_it_is_named_and_nothing_waits_for_it() -> None:
@@ -215,8 +215,8 @@ def test_unasked_it_is_named_and_nothing_waits_for_it() -> None:
         {FLUX: frozen("2.8.7"), CHART: chart("${OPERATOR}")}, config=Config(default=Group(policy=MINOR))
     )
     gathered = found.gathered()
-    assert [member.path for member in gathered.named] == [CHART, FLUX]
-    (plan,) = (plan for team in plan_teams(gathered) for plan in team.plans)
+    assert [member.path for member in gathered.reported_only] == [CHART, FLUX]
+    (plan,) = (plan for team in plan_update_groups(gathered) for plan in team.plans)
     assert told(plan) == [("unsupported-pin", "v2.9.4")]
     assert found.artifacts.asked == [f"{MANIFESTS}:v0.45.0"]
 
@@ -229,14 +229,14 @@ def test_what_is_written_is_the_lowest_release_that_knows_it() -> None:
 
 def test_one_pull_request_holds_all_of_it_and_says_what_flux_is_at() -> None:
     found = world({FLUX: instance("2.8.8"), CHART: chart()}, MINOR)
-    (team,) = plan_teams(found.gathered())
+    (team,) = plan_update_groups(found.gathered())
     proposals = proposals_of(team, found.config, ())
     assert [plan.path for plan, _ in proposals[BumpKind.MINOR].upgrades] == [FLUX, CHART]
-    assert View(proposals[BumpKind.MINOR], Surroundings(found.releases)).current == ("v2.8.8",)
+    assert View(proposals[BumpKind.MINOR], ProposalContext(found.releases)).current == ("v2.8.8",)
     alone = world({FLUX: instance("2.x"), CHART: chart()}, MINOR)
-    (team,) = plan_teams(alone.gathered())
+    (team,) = plan_update_groups(alone.gathered())
     (proposal,) = proposals_of(team, alone.config, ()).values()
-    assert View(proposal, Surroundings(alone.releases)).current == ("v2.8.7",)
+    assert View(proposal, ProposalContext(alone.releases)).current == ("v2.8.7",)
 
 
 def test_what_no_release_knows_yet_holds_the_cluster() -> None:
@@ -307,7 +307,7 @@ def test_more_than_was_decided_about_is_held_where_a_range_would_take_it() -> No
 def test_asked_for_a_release_it_has_to_know_that(
     files: Mapping[str, str], to: str, expected: Mapping[str, list[tuple[str, str]]]
 ) -> None:
-    plans = by_place(teams(files, asked=Asked(to=to)))
+    plans = by_place(teams(files, asked=UpgradeRequest(to=to)))
     assert {place: told(plan) for place, plan in plans.items()} == expected
 
 
@@ -392,7 +392,9 @@ APPS = "kubernetes/apps/flux-system/flux-operator/app/release.yaml"
     ],
 )
 def test_it_is_tied_to_a_cluster(files: Mapping[str, str], expected: Mapping[str, int]) -> None:
-    found = {cluster.name: len(cluster.members) for team in teams(files) for cluster in team.team.clusters}
+    found = {
+        cluster.name: len(cluster.members) for team in teams(files) for cluster in team.update_group.clusters
+    }
     assert found == expected
 
 
@@ -404,6 +406,6 @@ def test_tools_do_not_serve_an_operator_without_a_cluster() -> None:
         ".tool-versions": tools("2.9.3"),
     }
     (served,) = (
-        cluster.served for team in teams(files) for cluster in team.team.clusters if cluster.is_tools
+        cluster.served for team in teams(files) for cluster in team.update_group.clusters if cluster.is_tools
     )
     assert served == ("clusters/a", "clusters/b")

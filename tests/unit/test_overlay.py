@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from flux_upgrade.impact.overlay.proof import proof
-from flux_upgrade.impact.overlay.result import Finding, Overlay, Verdict
+from flux_upgrade.impact.overlay.check import check_overlay
+from flux_upgrade.impact.overlay.result import Finding, Overlay, OverlayVerdict
 from memory import MemoryTree
 from mutation import mutate
 from overlay_cases import OverlayCase, all_cases, manifest
@@ -24,7 +24,7 @@ TARGET = "{kind: Deployment, name: helm-controller}"
 
 
 def overlay(files: dict[str, bytes], path: str = "gotk-components.yaml") -> Overlay | None:
-    return proof(MemoryTree({**files, path: OLD}), path, OLD, NEW, None)
+    return check_overlay(MemoryTree({**files, path: OLD}), path, OLD, NEW, None)
 
 
 def findings(kustomization: str | bytes, **others: bytes) -> tuple[Finding, ...]:
@@ -85,13 +85,13 @@ def test_bases_are_resources() -> None:
         {"kustomization.yaml": b"bases: [gotk-components.yaml]\nreplicas: [{name: x, count: 1}]\n"}
     )
     assert found is not None
-    assert [each.verdict for each in found.findings] == [Verdict.BREAKS]
+    assert [each.verdict for each in found.findings] == [OverlayVerdict.BREAKS]
 
 
 def test_a_manifest_that_cannot_be_read() -> None:
     conflict = b"<<<<<<< ours\na: b\n"
     tree = MemoryTree({"kustomization.yaml": LISTS, "gotk-components.yaml": conflict})
-    assert proof(tree, "gotk-components.yaml", conflict, NEW, None) is None
+    assert check_overlay(tree, "gotk-components.yaml", conflict, NEW, None) is None
 
 
 def test_kustomizations_that_take_each_other_in() -> None:
@@ -102,7 +102,7 @@ def test_kustomizations_that_take_each_other_in() -> None:
     found = overlay(files)
     assert found is not None
     assert {(each.verdict, each.fails, each.holds) for each in found.findings} == {
-        (Verdict.BREAKS, True, False)
+        (OverlayVerdict.BREAKS, True, False)
     }
 
 
@@ -111,8 +111,8 @@ def test_what_was_broken_or_idle_before_holds_nothing() -> None:
         "patches:\n- patch: '{kind: Secret, apiVersion: v1, metadata: {name: a}}'\n"
         "- target: {kind: Secret}\n  patch: '{kind: Secret, metadata: {name: a}}'\n"
     )
-    assert (broken.verdict, broken.already, broken.holds) == (Verdict.BREAKS, True, False)
-    assert (idle.verdict, idle.already, idle.holds) == (Verdict.IDLE, True, False)
+    assert (broken.verdict, broken.already, broken.holds) == (OverlayVerdict.BREAKS, True, False)
+    assert (idle.verdict, idle.already, idle.holds) == (OverlayVerdict.IDLE, True, False)
 
 
 def test_what_breaks_with_the_upgrade_holds() -> None:
@@ -121,7 +121,7 @@ def test_what_breaks_with_the_upgrade_holds() -> None:
         '  patch: \'[{"op": "test", "path": "/spec/versions/1/name", "value": "v1beta2"}]\'\n'
     )
     assert (finding.verdict, finding.fails, finding.already, finding.holds) == (
-        Verdict.BREAKS,
+        OverlayVerdict.BREAKS,
         True,
         False,
         True,
@@ -141,7 +141,7 @@ def test_what_breaks_with_the_upgrade_holds() -> None:
 def test_lines_of_inline_patches_are_those_of_the_file(text: str, patch: str, line: int) -> None:
     indented = "".join(f"    {each}\n" for each in patch.splitlines())
     finding = only(text.replace("PATCH", indented).replace("TARGET", TARGET))
-    assert (finding.verdict, finding.line) == (Verdict.APPLIES, line)
+    assert (finding.verdict, finding.line) == (OverlayVerdict.APPLIES, line)
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
@@ -179,7 +179,7 @@ def test_lines_of_documents_in_a_file() -> None:
 )
 def test_a_patch_that_cannot_be_read(patch: bytes) -> None:
     finding = only(f"patches:\n- path: p.yaml\n  target: {TARGET}\n", p_yaml=patch)
-    assert finding.verdict in (Verdict.UNKNOWN, Verdict.BREAKS)
+    assert finding.verdict in (OverlayVerdict.UNKNOWN, OverlayVerdict.BREAKS)
     assert not finding.holds
 
 
@@ -190,7 +190,7 @@ def test_a_patch_of_comments_only_does_nothing() -> None:
 @pytest.mark.parametrize("path", ["https://example.com/p.yaml", "../../p.yaml", "/p.yaml"])
 def test_a_patch_from_elsewhere_is_not_known(path: str) -> None:
     finding = only(f"patches:\n- path: {path}\n  target: {TARGET}\n")
-    assert finding.verdict is Verdict.UNKNOWN
+    assert finding.verdict is OverlayVerdict.UNKNOWN
     assert path in finding.detail
 
 
@@ -204,7 +204,7 @@ def test_resources_that_cannot_be_read() -> None:
         }
     )
     assert found is not None
-    assert [each.verdict for each in found.findings] == [Verdict.UNKNOWN, Verdict.UNKNOWN]
+    assert [each.verdict for each in found.findings] == [OverlayVerdict.UNKNOWN, OverlayVerdict.UNKNOWN]
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_fields_of_another_shape_end_nothing(field: str, value: str) -> None:
 def test_odd_entries_get_a_verdict_and_hold_nothing(entry: str) -> None:
     found = findings(f"{entry}\n")
     assert all(not each.holds for each in found)
-    assert all(each.detail for each in found if each.verdict is not Verdict.APPLIES)
+    assert all(each.detail for each in found if each.verdict is not OverlayVerdict.APPLIES)
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in all_cases()])
@@ -291,5 +291,5 @@ def test_damage_is_no_traceback(case: OverlayCase) -> None:
         path = dice.choice([each for each in sorted(files) if files[each]])
         text = mutate(files[path].decode("utf-8", "surrogateescape"), dice)
         files[path] = text.encode("utf-8", "surrogatepass")
-        found = proof(MemoryTree({**files, case.path: case.old}), case.path, case.old, case.new, None)
+        found = check_overlay(MemoryTree({**files, case.path: case.old}), case.path, case.old, case.new, None)
         assert found is None or all(each.line > 0 and each.what for each in found.findings)

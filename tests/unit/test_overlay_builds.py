@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from flux_upgrade.adapters.local import kustomize
-from flux_upgrade.impact.overlay.proof import proof
-from flux_upgrade.impact.overlay.result import Overlay, Verdict
+from flux_upgrade.impact.overlay.check import check_overlay
+from flux_upgrade.impact.overlay.result import Overlay, OverlayVerdict
 from flux_upgrade.model.errors import ClusterUnfit
 from memory import MemoryTree
 from overlay_cases import manifest
@@ -70,7 +70,7 @@ def overlay(program: kustomize.Kustomize | Program, content: bytes, **others: by
     files = {PATH: OLD, "clusters/a/flux-system/gotk-sync.yaml": SYNC}
     files |= {name.replace("__", "/").replace("_yaml", ".yaml"): text for name, text in others.items()}
     tree = MemoryTree({**files, "clusters/a/flux-system/kustomization.yaml": content})
-    found = proof(tree, PATH, OLD, NEW, program)
+    found = check_overlay(tree, PATH, OLD, NEW, program)
     assert found is not None
     return found
 
@@ -114,7 +114,7 @@ def test_only_the_new_build_fails() -> None:
 
     assert found.failed == "kustomize cannot build the kustomization: no matches for Id x"
     assert found.built is None
-    assert [(each.verdict, each.fails) for each in found.findings] == [(Verdict.BREAKS, True)]
+    assert [(each.verdict, each.fails) for each in found.findings] == [(OverlayVerdict.BREAKS, True)]
 
 
 def test_what_does_not_build_today_tells_nothing() -> None:
@@ -128,7 +128,7 @@ def test_the_program_has_the_last_word() -> None:
     """A finding of ours that its build disproves holds nothing."""
     (finding,) = overlay(Program(), HEAD + GONE).findings
 
-    assert (finding.verdict, finding.fails, finding.holds) == (Verdict.UNKNOWN, False, False)
+    assert (finding.verdict, finding.fails, finding.holds) == (OverlayVerdict.UNKNOWN, False, False)
     assert "kustomize builds it nevertheless" in finding.detail
 
 
@@ -181,7 +181,7 @@ def test_the_real_kustomize(tmp_path: Path) -> None:
     assert (found.builder, found.failed, found.unbuilt) == ("kustomize", "", "")
     assert found.findings[0].drops == ("--requeue-dependency=5s",)
     assert found.built is not None
-    gained = {each.object for each in found.built.others if "--requeue-dependency=5s" in each.told}
+    gained = {each.object for each in found.built.others if "--requeue-dependency=5s" in each.phrase}
     assert "Deployment/source-controller" in gained
     assert "Deployment/kustomize-controller" not in gained
     assert overlay(program, HEAD + GONE).failed.count("/spec/versions/1") == 1

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from built_overlays import Kustomize, objects
 from flux_upgrade.impact.overlay import json_patch, strategic
 from flux_upgrade.impact.overlay.evaluation import Evaluation
-from flux_upgrade.impact.overlay.json_patch import Operation
+from flux_upgrade.impact.overlay.json_patch import JsonPatchOperation
 from flux_upgrade.impact.overlay.kustomization import read
 from flux_upgrade.impact.overlay.result import CannotBuild
 from memory import MemoryTree
@@ -116,8 +116,11 @@ JSON: list[tuple[str, list[dict[str, Any]], tuple[str | int, ...], Any]] = [
 ]  # fmt: skip
 
 
-def operations(patch: list[dict[str, Any]]) -> list[Operation]:
-    return [Operation(each["op"], each["path"], 1, each.get("value"), each.get("from", "")) for each in patch]
+def operations(patch: list[dict[str, Any]]) -> list[JsonPatchOperation]:
+    return [
+        JsonPatchOperation(each["op"], each["path"], 1, each.get("value"), each.get("from", ""))
+        for each in patch
+    ]
 
 
 @pytest.mark.parametrize(

@@ -171,9 +171,7 @@ def test_what_does_not_matter_changes_nothing(name: str, change: str) -> None:
 
 
 def said(carried: Carried) -> list[tuple[str, ...]]:
-    return [
-        (pin.path, pin.where, pin.written, pin.version, change.written) for pin, change in carried.changes
-    ]
+    return [(pin.path, pin.where, pin.raw, pin.version, change.raw) for pin, change in carried.changes]
 
 
 def test_a_line_is_what_git_calls_a_line() -> None:
@@ -190,4 +188,4 @@ def test_a_broken_file_is_given_up_in_no_time() -> None:
     text = "kind: FluxInstance\n? x\n'\n  distribution:\n" + "            - name: a\n" * 100
     case = next(iter(CASES["flux-instance"].values()))
 
-    assert carry_out(case, {"flux.yaml": text.encode()}).told == "no pin\n"
+    assert carry_out(case, {"flux.yaml": text.encode()}).text == "no pin\n"

@@ -7,16 +7,17 @@ from collections.abc import Mapping
 import pytest
 
 from flows import World
-from flux_upgrade.config.values import Config, Group
+from flux_upgrade.config.config import Config, Group
 from flux_upgrade.model.errors import SourceUnavailable, UnsupportedPin, WriteFailed
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.pin_planner import PinPlanner
-from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, files_after
-from flux_upgrade.planning.planner import Asked, plan_teams
+from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, UpgradeRequest, files_after
+from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.planning.preflight import JOBS_OWN
 from flux_upgrade.planning.write_tree import publish
 from flux_upgrade.policy.decision import BumpKind, HoldReason
-from flux_upgrade.policy.policy import Feedback, MaxBump, Policy, Rejection
+from flux_upgrade.policy.feedback import Feedback, Rejection
+from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.pullrequests.apply import question_of
 from memory import MemoryArtifacts, MemoryTree
 from memory_forge import MemoryForge
@@ -50,7 +51,7 @@ def world(files: Mapping[str, str], policy: Policy = MINOR, **given: object) -> 
 
 
 def plans(files: Mapping[str, str], policy: Policy = MINOR, **given: object) -> dict[str, Plan]:
-    teams = plan_teams(world(files, policy, **given).gathered())
+    teams = plan_update_groups(world(files, policy, **given).gathered())
     return {plan.path: plan for team in teams for plan in team.plans}
 
 
@@ -188,19 +189,26 @@ def test_a_tool_of_several_clusters_goes_to_the_newest_that_it_may(
 @pytest.mark.parametrize(
     ("answers", "expected"),
     [
-        pytest.param(Feedback(muted=(CLOSED,)), [("closed-by-human", "v2.9.3")], id="another-patch-of-it"),
+        pytest.param(
+            Feedback(rejections=(CLOSED,)), [("closed-by-human", "v2.9.3")], id="another-patch-of-it"
+        ),
         pytest.param(Feedback((CLOSED,), ("2.9",)), [("minor", "v2.9.4")], id="approved-all-the-same"),
-        pytest.param(Feedback(muted=(CLOSED._replace(target="v2.10.0"),)), [("minor", "v2.9.4")], id="else"),
+        pytest.param(
+            Feedback(rejections=(CLOSED._replace(target="v2.10.0"),)), [("minor", "v2.9.4")], id="else"
+        ),
     ],
 )
 def test_a_tool_that_was_refused_stays_away(answers: Feedback, expected: list[tuple[str, str]]) -> None:
     found = world({A: vendored("v2.8.8"), B: vendored("v2.9.4"), ".tool-versions": tools("2.8.7")})
     gathered = found.gathered()
     pin = next(
-        member for team in gathered.teams for member in team.members if member.path == ".tool-versions"
+        member
+        for team in gathered.update_groups
+        for member in team.members
+        if member.path == ".tool-versions"
     ).installation
     assert isinstance(pin, Pin)
-    planner = PinPlanner(gathered.world, gathered.releases, gathered.now)
+    planner = PinPlanner(gathered.pin_context, gathered.releases, gathered.now)
     subjected = PlannedTarget(pin, pin.path, Terms(feedback=answers))
     assert told(planner.serve(subjected, pin, {"a": "v2.8.8", "b": "v2.9.4"})) == expected
 
@@ -212,7 +220,7 @@ def test_a_tool_knows_what_is_written_beside_it() -> None:
 
 def test_asked_for_a_release_every_pin_goes_there() -> None:
     files = {A: vendored(), BASE: base("v2.9.3"), ".tool-versions": tools("2.9.4")}
-    found = plans(files, asked=Asked(to="v2.9.4"))
+    found = plans(files, asked=UpgradeRequest(to="v2.9.4"))
     assert [told(plan) for plan in found.values()] == [
         [("minor", "v2.9.4")],
         [("patch", "v2.9.4")],
@@ -252,7 +260,7 @@ class Stubborn(MemoryTree):
 def test_half_a_set_is_not_written() -> None:
     files = applied({A: vendored(), BASE: base(), B: vendored()})
     tree = Stubborn(files)
-    teams = plan_teams(World(files, Config(default=Group(policy=MINOR))).gathered())
+    teams = plan_update_groups(World(files, Config(default=Group(policy=MINOR))).gathered())
     done = list(publish((each for team in teams for each in team.sets), tree))
     assert {path for path, content in tree.files.items() if content != files[path]} == {B}
     assert {outcome.plan.path: outcome.written for outcome in done} == {A: False, BASE: False, B: True}
@@ -263,7 +271,7 @@ def test_pins_of_one_file_are_edited_together() -> None:
     path = "clusters/a/flux.yaml"
     text = f"{instance('2.8.7')}---\n{artifact('v2.8.7')}"
     digests = MemoryArtifacts({"ghcr.io/fluxcd/flux-manifests:v2.9.4": {"digest": f"sha256:{'1' * 64}"}})
-    teams = plan_teams(world({path: text}, artifacts=digests).gathered())
+    teams = plan_update_groups(world({path: text}, artifacts=digests).gathered())
     upgrades = [(plan, plan.approved) for team in teams for plan in team.plans]
     after = files_after((plan, upgrade) for plan, upgrade in upgrades if upgrade)
     assert after == {path: f"{instance('2.9.4')}---\n{artifact('v2.9.4')}".encode()}
@@ -278,7 +286,7 @@ def test_a_workflow_is_not_changed_with_a_jobs_own_token(viewer: str, *, is_held
     found = world({A: vendored("v2.8.8"), workflows: workflow()})
     gathered = found.gathered()
     repository = MemoryForge(found.files).fetch(question_of(gathered))._replace(viewer=viewer)
-    made = {plan.path: plan for team in plan_teams(gathered, repository) for plan in team.plans}
+    made = {plan.path: plan for team in plan_update_groups(gathered, repository) for plan in team.plans}
     reasons = [hold.reason for hold in made[workflows].holds]
     assert (HoldReason.WORKFLOW_PERMISSION in reasons) is is_held
     assert made[A].approved is not None, "the cluster does not wait for its tools"

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 import pytest
 
 from flows import World, counting, fleet, listed, manifest, path_in
-from flux_upgrade.config.values import Config, Group
+from flux_upgrade.clusters.groups import branches_of
+from flux_upgrade.config.config import Config, Group
 from flux_upgrade.model.errors import CheckoutDiffers, FluxUpgradeError, ReleaseNotFound
 from flux_upgrade.model.forge import BaseFile, Repository
-from flux_upgrade.planning.plan import Plan
-from flux_upgrade.planning.planner import Asked, branches_of, plan_teams
+from flux_upgrade.planning.plan import Plan, UpgradeRequest
+from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.policy.decision import BumpKind, HoldReason
 from flux_upgrade.policy.feedback import APPROVED
 from flux_upgrade.policy.policy import MaxBump, Policy
@@ -24,7 +25,7 @@ TERRAFORM = b'resource "flux_bootstrap_git" "x" {\n  path    = "clusters/a"\n  v
 
 def plans(world: World, repository: Repository | None = None) -> dict[str, Plan]:
     """Folder → plan."""
-    found = (plan for team in plan_teams(world.gathered(), repository) for plan in team.plans)
+    found = (plan for team in plan_update_groups(world.gathered(), repository) for plan in team.plans)
     return {plan.path.removesuffix("/flux-system/gotk-components.yaml"): plan for plan in found}
 
 
@@ -60,9 +61,9 @@ def test_teams_come_in_the_order_of_the_tree() -> None:
     world = World(
         fleet({"a": "v2.9.4", "clusters/b": "v2.9.4", "clusters/d": "v2.9.4", "m": "v2.9.4"}), config
     )
-    teams = plan_teams(world.gathered())
-    assert [(each.team.slug, len(each.plans)) for each in teams] == [("a", 1), ("all", 2), ("m", 1)]
-    assert branches_of(teams[1].team, config) == (
+    teams = plan_update_groups(world.gathered())
+    assert [(each.update_group.slug, len(each.plans)) for each in teams] == [("a", 1), ("all", 2), ("m", 1)]
+    assert branches_of(teams[1].update_group, config) == (
         "flux-upgrade/all/patch",
         "flux-upgrade/all/minor",
         "flux-upgrade/all/major",
@@ -102,7 +103,9 @@ def test_an_answer_is_one_of_its_team() -> None:
 
 
 def test_a_run_approves_for_all() -> None:
-    world = World(fleet({"clusters/a": "v2.8.8", "clusters/b": "v2.6.4"}), asked=Asked(approve=("2.9",)))
+    world = World(
+        fleet({"clusters/a": "v2.8.8", "clusters/b": "v2.6.4"}), asked=UpgradeRequest(approve=("2.9",))
+    )
     for repository in (None, seen(world)):
         found = plans(world, repository)
         assert [told(plan) for plan in found.values()] == [["v2.9.4"], ["v2.9.4"]]
@@ -118,8 +121,10 @@ def test_an_orphan_is_left_alone() -> None:
     assert found["old"].holds[0].error is None
 
 
-@pytest.mark.parametrize(("asked", "is_named"), [(Asked(to="v2.9.4"), False), (Asked(), True)])
-def test_what_is_named_is_no_orphan(asked: Asked, *, is_named: bool) -> None:
+@pytest.mark.parametrize(
+    ("asked", "is_named"), [(UpgradeRequest(to="v2.9.4"), False), (UpgradeRequest(), True)]
+)
+def test_what_is_named_is_no_orphan(asked: UpgradeRequest, *, is_named: bool) -> None:
     world = World(fleet({"old": "v2.8.8"}, orphans=["old"]), asked=asked, is_named=is_named)
     assert [each.target for each in plans(world)["old"].upgrades] == ["v2.9.4"]
 
@@ -136,15 +141,15 @@ def test_what_terraform_writes_is_left_alone() -> None:
     assert told(found["clusters/a"]) == ["owned-by-terraform v2.8.8"]
     assert "infra/flux.tf:3: let var.flux be v2.8.8" in found["clusters/a"].holds[0].hint
     assert told(found["clusters/b"]) == ["v2.8.8", "v2.9.4 pending"]
-    assert [each.target for each in plans(World(files, asked=Asked(to="v2.9.4")))["clusters/a"].upgrades] == [
-        "v2.9.4"
-    ]
+    assert [
+        each.target for each in plans(World(files, asked=UpgradeRequest(to="v2.9.4")))["clusters/a"].upgrades
+    ] == ["v2.9.4"]
 
 
 def test_what_terraform_writes_moves_with_its_version() -> None:
     literal = TERRAFORM.replace(b"var.flux", b'"v2.8.7"')
     files = {**fleet({"clusters/a": "v2.8.7", "clusters/b": "v2.8.7"}), "infra/flux.tf": literal}
-    teams = plan_teams(World(files).gathered())
+    teams = plan_update_groups(World(files).gathered())
     assert [[plan.path for plan in team.plans if plan.approved] for team in teams] == [
         [path_in("clusters/a"), "infra/flux.tf"],
         [path_in("clusters/b")],
@@ -155,7 +160,7 @@ def test_what_terraform_writes_moves_with_its_version() -> None:
 def test_a_resource_that_may_write_a_manifest_moves_no_more_than_that(elsewhere: dict[str, str]) -> None:
     vague = b'resource "flux_bootstrap_git" "x" {\n  path    = var.path\n  version = "v2.8.7"\n}\n'
     files = {**fleet({"clusters/a": "v2.8.7", **elsewhere}), "infra/flux.tf": vague}
-    teams = plan_teams(World(files).gathered())
+    teams = plan_update_groups(World(files).gathered())
     assert [plan.path for team in teams for plan in team.plans if plan.approved] == []
 
 
@@ -225,20 +230,20 @@ def test_the_checkout_is_looked_at_before_terraform() -> None:
 def test_a_version_that_is_asked_for_is_the_one(to: str, decisions: list[str]) -> None:
     config = Config(Group(policy=Policy(MaxBump.NONE)))
     assert (
-        told(plans(World(fleet({"clusters/a": "v2.8.7"}), config, asked=Asked(to=to)))["clusters/a"])
+        told(plans(World(fleet({"clusters/a": "v2.8.7"}), config, asked=UpgradeRequest(to=to)))["clusters/a"])
         == decisions
     )
 
 
 def test_a_version_that_is_asked_for_and_is_not_there_concerns_all() -> None:
     with pytest.raises(ReleaseNotFound):
-        plans(World(fleet({"clusters/a": "v2.8.7"}), asked=Asked(to="v2.8.99")))
+        plans(World(fleet({"clusters/a": "v2.8.7"}), asked=UpgradeRequest(to="v2.8.99")))
 
 
 @pytest.mark.parametrize(("to", "subject"), [("v2.8.8", BumpKind.PATCH), ("v2.9.4", BumpKind.MINOR)])
 def test_what_is_asked_for_has_the_branch_of_its_size(to: str, subject: BumpKind) -> None:
-    world = World(fleet({"clusters/a": "v2.8.7"}), asked=Asked(to=to))
-    assert [each.subject for each in plans(world)["clusters/a"].upgrades] == [subject]
+    world = World(fleet({"clusters/a": "v2.8.7"}), asked=UpgradeRequest(to=to))
+    assert [each.bump_kind for each in plans(world)["clusters/a"].upgrades] == [subject]
 
 
 # One that fails stops no other
@@ -263,7 +268,7 @@ def test_each_installation_is_decided_by_itself() -> None:
 def test_edits_may_be_given_up() -> None:
     files = fleet({"a": "v2.8.8"})
     files[path_in("a")] = files[path_in("a")].replace(b"cpu: 1000m", b"cpu: 1500m")
-    world = World(files, asked=Asked(approve=("2.9",)))
+    world = World(files, asked=UpgradeRequest(approve=("2.9",)))
     assert told(plans(world)["a"]) == ["residue-conflict v2.9.4"]
     assert list(plans(world)["a"].tried) == [BumpKind.MINOR]
     world.asked = replace(world.asked, take_release=True)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
-from flux_upgrade.policy.policy import Feedback, MaxBump, Pending, Policy, Rejection, decide
+from flux_upgrade.policy.feedback import Feedback, Rejection
+from flux_upgrade.policy.policy import MaxBump, Pending, Policy, decide
 from flux_upgrade.policy.semver_range import Constraint
 from replacing import replace
 
@@ -47,7 +48,7 @@ def told(decisions: Sequence[Bump | Hold]) -> str:
     for each in decisions:
         if isinstance(each, Bump):
             mark = f"!{each.approval}" if each.approval else "" if each.approved else "?"
-            words.append(f"{each.subject} {each.target}{mark}")
+            words.append(f"{each.bump_kind} {each.target}{mark}")
         else:
             words.append(f"({each.reason} {each.target})" if each.target else f"({each.reason})")
     return ", ".join(words)
@@ -194,7 +195,7 @@ def test_what_comes_after_an_approved_minor_is_told() -> None:
         HoldReason.NEEDS_APPROVAL,
         "2.9 was approved, and is merged first",
         "approve 2.10 to have it now",
-        subject=BumpKind.MINOR,
+        bump_kind=BumpKind.MINOR,
         target="v2.10.1",
         since="2026-01-16T12:00:00Z",
     )
@@ -259,7 +260,7 @@ def test_a_hold_for_the_cool_down_says_when_it_ends() -> None:
         HoldReason.COOLING_DOWN,
         "2.9 was released on 2026-01-06 and cools down until 2026-01-13",
         "approve 2.9 to have it now",
-        subject=BumpKind.MINOR,
+        bump_kind=BumpKind.MINOR,
         target="v2.9.1",
         since="2026-01-06T12:00:00Z",
         until="2026-01-13T12:00:00Z",
@@ -344,7 +345,7 @@ def test_of_two_answers_to_one_release_the_later_is_told() -> None:
 def test_a_refusal_says_where_and_since_when_and_how_to_override_it() -> None:
     first = Rejection(BumpKind.PATCH, "v2.8.7", HoldReason.CLOSED_BY_HUMAN, "2026-03-01T00:00:00Z", "other")
     answers = Feedback((first, refused("v2.8.8", BumpKind.PATCH, HoldReason.REVERTED)))
-    for order in (answers.muted, answers.muted[::-1]):
+    for order in (answers.rejections, answers.rejections[::-1]):
         (hold,) = decide("v2.8.3", listed(*PATCHES), Policy(), Feedback(order), LATER)
         assert hold == Hold(
             HoldReason.REVERTED,
@@ -371,7 +372,7 @@ def test_what_waits_can_be_told_in_the_summary_instead() -> None:
         HoldReason.NEEDS_APPROVAL,
         "a minor bump needs approval under policy patch",
         "approve 2.9 to have it now",
-        subject=BumpKind.MINOR,
+        bump_kind=BumpKind.MINOR,
         target="v2.9.4",
         since="2026-01-13T12:00:00Z",
     )
@@ -384,7 +385,7 @@ def test_a_release_out_of_range_is_told_once() -> None:
         HoldReason.OUT_OF_RANGE,
         "v3.0.1 is not in the range 2.x",
         "widen the range, or approve 3.0 to have it now",
-        subject=BumpKind.MAJOR,
+        bump_kind=BumpKind.MAJOR,
         target="v3.0.1",
     )
 
@@ -479,7 +480,7 @@ def test_there_is_always_an_answer_and_at_most_one_candidate_for_a_subject(
     current: str, releases: list[Release], policy: Policy, answers: Feedback, now: datetime
 ) -> None:
     found = decide(current, releases, policy, answers, now)
-    subjects = [each.subject for each in candidates(found)]
+    subjects = [each.bump_kind for each in candidates(found)]
     assert found
     assert sorted(set(subjects), key=list(BumpKind).index) == subjects
     assert len(set(found)) == len(found)
@@ -509,7 +510,7 @@ def test_what_is_approved_is_within_the_policy_or_was_approved_by_a_person(
             assert f"{each.target}.".startswith((f"v{each.approval}.", f"{each.approval}."))
         else:
             assert policy.range is None or policy.range.allows(version(each.target))
-            assert each.approved == (bumps.index(policy.bump) >= bumps.index(MaxBump(each.subject)))
+            assert each.approved == (bumps.index(policy.bump) >= bumps.index(MaxBump(each.bump_kind)))
 
 
 @anything
@@ -534,7 +535,7 @@ def test_a_larger_bump_takes_no_approval_away(
             each for each in candidates(decide(current, releases, wider, answers, now)) if each.approved
         ]
         reached = max((version(each.target) for each in approved), default=version("v0.0.0"))
-        asked = {(each.subject, each.target) for each in approved if each.approval}
+        asked = {(each.bump_kind, each.target) for each in approved if each.approval}
         assert reached >= highest
         assert asked >= by_people
         highest, by_people = reached, asked

@@ -6,10 +6,10 @@ import pytest
 
 from flows import PATH, World, fleet, listed, path_in
 from flux_upgrade.clusters.groups import UpdateGroup
-from flux_upgrade.config.values import Config, Group
+from flux_upgrade.config.config import Config, Group
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.planning.plan import Plan, Upgrade
-from flux_upgrade.planning.planner import Asked, UpdateGroupPlan, plan_teams
+from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade, UpgradeRequest
+from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.planning.proposal import Proposal
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy
@@ -23,11 +23,11 @@ PATCH, MINOR, MAJOR, _ = BumpKind
 PINS = (HoldReason.FLOATING, HoldReason.FOLLOWS, HoldReason.DRIFT)
 """Reasons of pins that wait for nobody: their cluster decides."""
 ALL = Config(groups=(Group("all", ("/clusters/",)),))
-CHANGE = plan_teams(World(fleet({"clusters/a": "v2.8.7"})).gathered())[0].plans[0].upgrades[0].change
+CHANGE = plan_update_groups(World(fleet({"clusters/a": "v2.8.7"})).gathered())[0].plans[0].upgrades[0].change
 
 
 def proposals(world: World) -> dict[BumpKind, Proposal]:
-    (planned,) = plan_teams(world.gathered())
+    (planned,) = plan_update_groups(world.gathered())
     return proposals_of(planned, world.config, world.asked.approve)
 
 
@@ -67,7 +67,9 @@ def test_targets_may_differ_within_a_group() -> None:
 def test_a_run_may_approve(
     approve: Sequence[str], *, is_asked: bool, is_pending: bool, approval: str
 ) -> None:
-    found = proposals(World(fleet({"clusters/a": "v2.8.8"}), asked=Asked(approve=tuple(approve))))[MINOR]
+    found = proposals(World(fleet({"clusters/a": "v2.8.8"}), asked=UpgradeRequest(approve=tuple(approve))))[
+        MINOR
+    ]
     assert (found.is_asked, found.is_pending, found.approval) == (is_asked, is_pending, approval)
 
 
@@ -112,12 +114,12 @@ def test_branches_begin_as_the_config_says() -> None:
 
 def _plan(*decisions: Upgrade | Hold) -> Plan:
     world = World(fleet({"clusters/a": "v2.8.7"}))
-    installation = world.gathered().teams[0].members[0].installation
+    installation = world.gathered().update_groups[0].members[0].installation
     return Plan(installation, PATH, decisions)
 
 
 def hold(reason: HoldReason, subject: BumpKind = PATCH, target: str = "") -> Hold:
-    return Hold(reason, "told", subject=subject, target=target)
+    return Hold(reason, "told", bump_kind=subject, target=target)
 
 
 def upgrade(subject: BumpKind, target: str, *, approved: bool = True) -> Upgrade:
@@ -215,7 +217,7 @@ def test_a_group_is_kept_for_one_member() -> None:
 
 def test_a_range_that_was_narrowed_ends_a_proposal() -> None:
     group = Group(policy=Policy(MaxBump.MINOR, Constraint("~2.8")))
-    (planned,) = plan_teams(World(fleet({"clusters/a": "v2.8.8"}), Config(group)).gathered())
+    (planned,) = plan_update_groups(World(fleet({"clusters/a": "v2.8.8"}), Config(group)).gathered())
     found = no_longer_needed(planned, MINOR)
     assert found is not None
     assert found[0] == "out-of-range"
@@ -253,7 +255,7 @@ BASE, TOOLS = "clusters/a/base/kustomization.yaml", ".tool-versions"
 )
 def test_what_moves_nowhere_keeps_no_proposal(pins: Mapping[str, str]) -> None:
     files = fleet({"clusters/a": "v2.9.4"}) | {path: text.encode() for path, text in pins.items()}
-    (planned,) = plan_teams(World(files).gathered())
+    (planned,) = plan_update_groups(World(files).gathered())
     found = no_longer_needed(planned, MINOR, "v2.9.4", {"v2.9.4"})
     assert found is not None
     assert found[0] == "done"
@@ -261,13 +263,13 @@ def test_what_moves_nowhere_keeps_no_proposal(pins: Mapping[str, str]) -> None:
 
 def test_what_cannot_be_told_of_a_cluster_keeps_its_proposal() -> None:
     files = fleet({"clusters/a": "v2.9.4"}) | {BASE: base("${FLUX}").encode()}
-    (planned,) = plan_teams(World(files).gathered())
+    (planned,) = plan_update_groups(World(files).gathered())
     assert no_longer_needed(planned, MINOR, "v2.9.4", {"v2.9.4"}) is None
 
 
 def test_who_is_ahead_keeps_no_proposal_that_another_holds() -> None:
     files = fleet({"clusters/a": "v2.8.7"}) | {BASE: base("v2.9.4").encode()}
-    (planned,) = plan_teams(World(files, Config(Group(policy=Policy(MaxBump.MINOR)))).gathered())
+    (planned,) = plan_update_groups(World(files, Config(Group(policy=Policy(MaxBump.MINOR)))).gathered())
     found = no_longer_needed(planned, PATCH, "v2.8.8", {"v2.8.8"})
     assert found is not None
     assert found[0] == "superseded"
@@ -279,7 +281,7 @@ def test_who_is_ahead_keeps_no_proposal_that_another_holds() -> None:
 )
 def test_of_several_approvals_the_highest_lasts(given: tuple[str, ...], approval: str) -> None:
     world = World(fleet({"clusters/a": "v2.8.8"}))
-    (planned,) = plan_teams(world.gathered())
+    (planned,) = plan_update_groups(world.gathered())
     (plan,) = planned.plans
     upgrades = tuple(Upgrade(Bump(MINOR, "v2.9.4", approved=True, approval=each), CHANGE) for each in given)
     plans = tuple(plan._replace(decisions=(each,)) for each in upgrades)

@@ -19,7 +19,7 @@ from flux_upgrade.pullrequests import text as pull_request
 from flux_upgrade.pullrequests.text.view import labels
 from planned import change_of
 from replacing import replace
-from written_proposals import Stated, around, proposal, state
+from written_proposals import Stated, proposal, proposal_context, state
 
 EDIT = ("replicas: 1", "replicas: 2", "helm-controller")
 MANY = "clusters/{n}/flux-system/gotk-components.yaml"
@@ -37,14 +37,14 @@ GROUP = proposal(
 
 
 def body(of: Proposal, **facts: Any) -> str:
-    return pull_request.body(of, around(**facts), state(of))
+    return pull_request.body(of, proposal_context(**facts), state(of))
 
 
 def test_the_order_in_which_things_were_found_changes_nothing() -> None:
     texts, digests, messages = set(), set(), set()
     for seed in range(5):
         shuffled = random.Random(seed)  # noqa: S311 an order, no secret
-        told = around({"v2.9.0": "notes"})
+        told = proposal_context({"v2.9.0": "notes"})
         told = replace(told, releases=tuple(shuffled.sample(told.releases, len(told.releases))))
         other = replace(
             GROUP,
@@ -110,17 +110,17 @@ def test_what_is_too_long_even_so_is_said_in_one_line() -> None:
     ],
 )  # fmt: skip
 def test_titles(of: Proposal, conventional: str, title: str) -> None:
-    assert pull_request.title(of, around(conventional=conventional)) == title
+    assert pull_request.title(of, proposal_context(conventional=conventional)) == title
 
 
 def test_a_title_is_no_longer_than_github_takes() -> None:
-    title = pull_request.title(proposal(name="clusters/" * 60), around())
+    title = pull_request.title(proposal(name="clusters/" * 60), proposal_context())
     assert len(title) == 250
     assert "…" in title
 
 
 def test_the_commit_is_known_again() -> None:
-    message = pull_request.commit_message(GROUP, around())
+    message = pull_request.commit_message(GROUP, proposal_context())
     told = markers.trailers(message)
     assert told == {
         "Flux-Upgrade-Group": "all",
@@ -133,7 +133,7 @@ def test_the_commit_is_known_again() -> None:
 
 def test_a_name_forges_no_trailer() -> None:
     of = proposal(name="x\n\nFlux-Upgrade-Digest: sha256:0\nSigned-off-by: you")
-    message = pull_request.commit_message(of, around())
+    message = pull_request.commit_message(of, proposal_context())
     assert markers.DIGEST not in markers.trailers(message)
     assert "\nSigned-off-by" not in message
     assert all(len(line) <= 100 for line in message.splitlines())
@@ -141,7 +141,7 @@ def test_a_name_forges_no_trailer() -> None:
 
 def test_the_plan_is_another_only_where_a_file_is() -> None:
     plan, upgrade = GROUP.upgrades[0]
-    same = replace(upgrade, candidate=replace(upgrade.candidate, why="another", approved=False))
+    same = replace(upgrade, bump=replace(upgrade.bump, why="another", approved=False))
     read = replace(plan, installation=replace(plan.installation, content=b"other"))
     written = replace(upgrade, change=replace(upgrade.change, new=b"other"))
     moved = replace(plan, path="elsewhere.yaml")
@@ -165,8 +165,8 @@ def test_the_status_says_what_was_proved_in_what_github_takes() -> None:
 
 def test_an_issue_says_how_to_approve_where_there_are_no_drafts() -> None:
     of = proposal(approved=False)
-    title, text = pull_request.issue(of, around(approve_command="gh run -f approve="), state(of))
-    assert title == pull_request.title(of, around())
+    title, text = pull_request.issue(of, proposal_context(approve_command="gh run -f approve="), state(of))
+    assert title == pull_request.title(of, proposal_context())
     assert markers.state_of(text) == state(of)
     assert "add the label `flux-upgrade/approved` to this issue, or run `gh run -f approve=2.9`" in text
     assert "Ready for review" not in text

@@ -12,14 +12,14 @@ from written_proposals import Case, case, names, state
 
 GOLDEN: dict[str, Callable[[Case], str]] = {
     "pull_request.md": lambda case: (
-        f"<!-- {pull_request.title(case.proposal, case.around)} -->\n{body(case)}"
+        f"<!-- {pull_request.title(case.proposal, case.context)} -->\n{body(case)}"
     ),
-    "commit_message.txt": lambda case: pull_request.commit_message(case.proposal, case.around),
+    "commit_message.txt": lambda case: pull_request.commit_message(case.proposal, case.context),
 }
 
 
 def body(case: Case) -> str:
-    return pull_request.body(case.proposal, case.around, state(case.proposal))
+    return pull_request.body(case.proposal, case.context, state(case.proposal))
 
 
 @pytest.fixture(scope="module", params=names())

@@ -12,7 +12,7 @@ from flux_upgrade.model import markers
 from flux_upgrade.pullrequests import text as pull_request
 from flux_upgrade.pullrequests.text.notes import notes, quoted
 from flux_upgrade.pullrequests.text.view import View
-from written_proposals import around, proposal, state
+from written_proposals import proposal, proposal_context, state
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 PROPOSAL = proposal()
@@ -47,7 +47,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def body(text: str, limit: int = 65_536) -> str:
-    told = around({"v2.9.4": text, "v2.9.3": "plain"}, limit=limit)
+    told = proposal_context({"v2.9.4": text, "v2.9.3": "plain"}, limit=limit)
     return pull_request.body(PROPOSAL, told, state(PROPOSAL))
 
 
@@ -114,7 +114,7 @@ def test_the_text_fits_and_is_whole(limit: int, line: str) -> None:
 
 def test_the_oldest_notes_give_way_first() -> None:
     told = {"v2.9.4": "newest " * 50, "v2.9.3": "older " * 50, "v2.9.0": "oldest " * 50}
-    view = View(PROPOSAL, around(told))
+    view = View(PROPOSAL, proposal_context(told))
     whole = notes(view, 10_000)
     without = notes(view, len(whole) - 1)
     assert "oldest" in whole
@@ -126,7 +126,7 @@ def test_the_oldest_notes_give_way_first() -> None:
 
 
 def test_only_releases_that_are_passed_are_told() -> None:
-    told = around(
+    told = proposal_context(
         {"v2.8.8": "the one in use", "v2.9.4-rc.1": "a candidate", "v2.10.0": "later", "nightly": "none"}
     )
     text = pull_request.body(PROPOSAL, told, state(PROPOSAL))

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flows import PATH, World, fleet, listed, manifest, path_in
-from flux_upgrade.adapters.git.recording import RecordingForge
-from flux_upgrade.config.values import Config, Group
+from flux_upgrade.adapters.recording import RecordingForge
+from flux_upgrade.config.config import Config, Group
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import (
     CheckoutDiffers,
@@ -19,7 +19,7 @@ from flux_upgrade.model.errors import (
     Overtaken,
 )
 from flux_upgrade.model.forge import Done, OpenPull, PullState, Question, Repository, Step, UpdatePull
-from flux_upgrade.planning.planner import Asked
+from flux_upgrade.planning.plan import UpgradeRequest
 from flux_upgrade.planning.proposal import Action, Round
 from flux_upgrade.policy.decision import BumpKind, HoldReason
 from flux_upgrade.policy.feedback import APPROVED, REBASE, state_of
@@ -59,11 +59,11 @@ def test_a_patch_and_a_draft_are_opened_once() -> None:
 def test_what_was_approved_once_stays_approved() -> None:
     world, forge = one()
     world.run(forge)
-    world.asked = Asked(approve=("2.9",))
+    world.asked = UpgradeRequest(approve=("2.9",))
     assert told(world.run(forge)) == {PATCH: "unchanged", MINOR: "updated"}
     assert [pull.is_draft for pull in forge.open_pulls()] == [False, False]
     # The schedule, which was told nothing, leaves it so.
-    world.asked = Asked()
+    world.asked = UpgradeRequest()
     assert told(world.run(forge)) == {PATCH: "unchanged", MINOR: "unchanged"}
 
 
@@ -159,7 +159,7 @@ def test_who_ticks_skip_has_it_closed_and_not_proposed_again() -> None:
     forge.push(MINOR, {"a.txt": b"mine\n"})
     assert told(world.run(forge)) == {MINOR: "closed"}
     assert told(world.run(forge)) == {}
-    world.asked = Asked(approve=("2.9",))
+    world.asked = UpgradeRequest(approve=("2.9",))
     assert told(world.run(forge)) == {MINOR: "held"}
     forge.delete(MINOR)
     assert told(world.run(forge)) == {MINOR: "opened"}
@@ -230,7 +230,7 @@ def test_a_failure_stops_no_other() -> None:
 
 def test_a_question_has_each_branch_and_file_once() -> None:
     files = fleet({"clusters/a": "v2.8.7", "clusters/b": "v2.8.7"})
-    asked = question_of(World(files, asked=Asked(base="stable")).gathered())
+    asked = question_of(World(files, asked=UpgradeRequest(base="stable")).gathered())
     assert asked.base == "stable"
     assert asked.paths == (path_in("clusters/a"), path_in("clusters/b"))
     assert asked.branches == tuple(
@@ -326,7 +326,7 @@ class People:
 
     def _once(self, *approve: str) -> Round:
         self.world.files = dict(self.forge.files)
-        self.world.asked = Asked(approve=approve)
+        self.world.asked = UpgradeRequest(approve=approve)
         done = self.world.run(self.forge)
         assert not [each for each in done.results if each.error is not None]
         return done
@@ -457,7 +457,7 @@ def test_whatever_people_do_runs_converge_and_lose_nothing_of_theirs(
 def test_subjects_have_branches_of_their_own() -> None:
     world, forge = one()
     done = world.run(forge)
-    assert {each.branch: each.subject for each in done.results} == {
+    assert {each.branch: each.bump_kind for each in done.results} == {
         PATCH: BumpKind.PATCH,
         MINOR: BumpKind.MINOR,
         "flux-upgrade/clusters.staging/major": BumpKind.MAJOR,
@@ -484,9 +484,9 @@ def test_a_cluster_that_joins_a_group_is_not_approved_with_it() -> None:
     files = fleet({"clusters/a": "v2.8.8"})
     group = Config(groups=(Group("all", ("clusters/**",)),))
     world, forge = World(files, group), MemoryForge(dict(files))
-    world.asked = Asked(approve=("2.9",))
+    world.asked = UpgradeRequest(approve=("2.9",))
     world.run(forge)
-    world.asked = Asked()
+    world.asked = UpgradeRequest()
     joined = fleet({"clusters/b": "v2.8.8"})
     world.files.update(joined)
     forge.push_to_base(joined)
@@ -530,7 +530,7 @@ def test_a_refused_minor_stays_refused_when_the_next_one_goes_away() -> None:
 )
 def test_an_approval_that_nothing_waits_for_is_said(approve: str, *, warns: bool) -> None:
     world, forge = one("v2.8.8")
-    world.asked = Asked(approve=(approve,))
+    world.asked = UpgradeRequest(approve=(approve,))
     world.run(forge)
     assert [approve in warning for warning in world.warned] == [True] * warns
 
@@ -542,7 +542,7 @@ def test_a_checkout_of_another_history_writes_nothing() -> None:
     with pytest.raises(CheckoutDiffers, match="none of the last 1 commits"):
         world.run(forge)
     assert forge.open_pulls() == []
-    world.asked = Asked(writes=False)
+    world.asked = UpgradeRequest(writes=False)
     world.run(RecordingForge(forge))
-    world.asked, world.head = Asked(), "a" * 40
+    world.asked, world.head = UpgradeRequest(), "a" * 40
     assert told(world.run(forge)) == {PATCH: "opened", MINOR: "opened"}

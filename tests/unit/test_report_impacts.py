@@ -16,15 +16,15 @@ from flux_upgrade.action.runner import annotation_command
 from flux_upgrade.impact.impact import Impact
 from flux_upgrade.impact.kubernetes_versions import fit
 from flux_upgrade.impact.migrate.result import Reason
-from flux_upgrade.planning.plan import Migration, Plan
-from flux_upgrade.planning.planner import UpdateGroupPlan
+from flux_upgrade.planning.plan import Migration, Plan, UpdateGroupPlan
 from flux_upgrade.planning.proposal import Action, Proposal, Result
-from flux_upgrade.planning.write_tree import Outcome
+from flux_upgrade.planning.write_tree import WriteResult
 from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
-from flux_upgrade.report.annotations import Annotation, Level, on_lines
+from flux_upgrade.report.annotations import on_lines
 from flux_upgrade.report.impact_json import impact_value
 from flux_upgrade.report.outcomes import upgrade_text
 from flux_upgrade.report.plans import plans_json, plans_text
+from flux_upgrade.report.wording import Annotation, Level
 from replacing import replace
 from rounds import round_of, team_of
 from written_proposals import CASES, Stated, case, proposal
@@ -189,7 +189,7 @@ def test_a_long_list_is_counted() -> None:
 
 def test_what_was_written_is_told_file_by_file() -> None:
     before, along = (team(case(name).proposal) for name in ("migration", "moved-with-the-upgrade"))
-    outcomes = [Outcome(plan) for plan in (*before.migrations, *along.plans, *before.plans)]
+    outcomes = [WriteResult(plan) for plan in (*before.migrations, *along.plans, *before.plans)]
     text = upgrade_text(outcomes, "checkout", written=True)
     assert (
         "apps/alerts.yaml\n  1 manifest → what v2.9.4 serves · written\n    apps/alerts.yaml:1: Alert" in text
@@ -255,7 +255,7 @@ def test_every_report_says_when_flux_migrate_has_to_run(
 def test_whoever_waits_has_a_link_to_what_is_moved_before() -> None:
     one = case("migration").proposal
     of = team(one)
-    result = Result(of.team, BumpKind.MIGRATION, one.branch, Action.OPENED, one, 7, "https://x/7")
+    result = Result(of.update_group, BumpKind.MIGRATION, one.branch, Action.OPENED, one, 7, "https://x/7")
     assert "[#7](https://x/7) opened |" in told(of, result)
     other = replace(one, upgrades=tuple((plan, _waits_for_nobody(up)) for plan, up in one.upgrades))
     assert "https://x/7" not in told(of, replace(result, proposal=other))

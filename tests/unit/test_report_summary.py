@@ -7,8 +7,8 @@ import pytest
 from flows import PATH, World, fleet
 from flux_upgrade.action.job_summary import MOST_ROWS, summary
 from flux_upgrade.model.errors import ForbiddenByForge, ResidueConflict
-from flux_upgrade.planning.plan import Plan
-from flux_upgrade.planning.planner import UpdateGroupPlan, plan_teams
+from flux_upgrade.planning.plan import Plan, UpdateGroupPlan
+from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
 from pinned import base
@@ -98,10 +98,10 @@ def test_a_link_says_what_a_run_that_writes_nothing_would_do() -> None:
 
 def test_a_patch_that_waits_is_approved_by_itself_and_the_lowest_comes_first() -> None:
     holds = [
-        Hold(HoldReason.NEEDS_APPROVAL, "policy none", subject=MINOR, target="v2.10.1"),
-        Hold(HoldReason.NEEDS_APPROVAL, "policy none", subject=MINOR, target="v2.9.4"),
-        Hold(HoldReason.NEEDS_APPROVAL, "policy none", subject=PATCH, target="v2.8.8"),
-        Hold(HoldReason.NEEDS_APPROVAL, "policy none", subject=MAJOR, target="v3.0.0"),
+        Hold(HoldReason.NEEDS_APPROVAL, "policy none", bump_kind=MINOR, target="v2.10.1"),
+        Hold(HoldReason.NEEDS_APPROVAL, "policy none", bump_kind=MINOR, target="v2.9.4"),
+        Hold(HoldReason.NEEDS_APPROVAL, "policy none", bump_kind=PATCH, target="v2.8.8"),
+        Hold(HoldReason.NEEDS_APPROVAL, "policy none", bump_kind=MAJOR, target="v3.0.0"),
     ]
     text = told(round_of(holding(*holds), holding(holds[1], path="other")))
     commands = [line.removeprefix(COMMAND) for line in text.splitlines() if line.startswith(COMMAND)]
@@ -159,7 +159,7 @@ def test_an_issue_is_called_one() -> None:
 def test_an_unknown_version_is_said() -> None:
     files = fleet({"clusters/staging": "v2.8.7"})
     files[PATH] = b"<<<<<<< HEAD\n" + files[PATH]
-    ((_, runs, next_, _),) = rows(told(round_of(*plan_teams(World(files).gathered()))))
+    ((_, runs, next_, _),) = rows(told(round_of(*plan_update_groups(World(files).gathered()))))
     assert runs == "unknown"
     assert next_.startswith("held: **unreadable**: ")
 
@@ -249,7 +249,7 @@ def test_a_conflict_is_told_with_its_remedy() -> None:
 def test_drift_comes_first_and_a_row_links_to_what_moves_it() -> None:
     ahead = "clusters/staging/base/kustomization.yaml"
     files = fleet({"clusters/staging": "v2.8.7"}) | {ahead: base("v2.9.3").encode()}
-    (team,) = plan_teams(World(files).gathered())
+    (team,) = plan_update_groups(World(files).gathered())
     results = [
         result(team, Action.OPENED, PATCH, number=1),
         result(team, Action.OPENED, MINOR, number=2, is_draft=True),

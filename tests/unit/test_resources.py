@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.impact.api_uses.flux_file import FluxFile, Place
+from flux_upgrade.impact.api_uses.flux_file import FluxFile, UsePlace
 from flux_upgrade.impact.api_uses.scan import files, find
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.text_edit import Replacement, decoded, edited
+from flux_upgrade.model.text_edit import TextEdit, decoded, edited
 from memory import MemoryTree
 
 FOLDER = Path(__file__).resolve().parents[1] / "resources"
@@ -38,7 +38,7 @@ def test_each_use_can_be_changed_by_itself_unless_it_says_why_not(case: Path) ->
             assert decoded(file.content)[use.start : use.end] == use.version
             if use.why:
                 continue
-            new = edited(file.content, [Replacement(use.start, use.end, use.version, "v9alpha8")])
+            new = edited(file.content, [TextEdit(use.start, use.end, use.version, "v9alpha8")])
             (again,) = (each for each in _found({**tree, file.path: new}) if each.path == file.path)
             moved = [use._replace(start=0, end=0) for use in again.uses]
             expected = [use._replace(start=0, end=0) for use in file.uses]
@@ -116,7 +116,7 @@ def test_what_yaml_cannot_hold_is_said(text: str, told: str) -> None:
     found = find("a.yaml", RESOURCE + text.encode("utf-8", "surrogateescape"), GROUPS)
     assert found is not None
     (use,) = found.uses
-    assert (use.place, use.line, use.kind, use.name) == (Place.TEMPLATE, 1, "HelmRelease", "x")
+    assert (use.place, use.line, use.kind, use.name) == (UsePlace.TEMPLATE, 1, "HelmRelease", "x")
     assert told in use.why
 
 
@@ -142,7 +142,7 @@ def test_an_object_tells_its_values_and_whether_they_may_be_replaced() -> None:
     found = find("a.yaml", text.encode(), GROUPS)
     assert found is not None
     (each,) = found.objects
-    assert (each.line, each.group, each.version, each.place) == (3, GROUPS[2], "v2beta1", Place.RESOURCE)
+    assert (each.line, each.group, each.version, each.place) == (3, GROUPS[2], "v2beta1", UsePlace.RESOURCE)
     assert each.data()["spec"] == {"values": {"list": [1, "two"], "labels": {"a": "b"}}}
     assert each.keys("spec", "values") == ("list", "labels")
     assert each.count("spec", "values", "list") == 2

@@ -10,9 +10,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flux_upgrade.impact.api_uses.flux_file import FluxFile, Place
+from flux_upgrade.impact.api_uses.flux_file import FluxFile, UsePlace
 from flux_upgrade.impact.api_uses.scan import find
-from flux_upgrade.model.text_edit import Replacement, decoded, edited
+from flux_upgrade.model.text_edit import TextEdit, decoded, edited
 from spans import assert_kept_outside
 
 FOLDER = Path(__file__).resolve().parents[1] / "resources"
@@ -77,7 +77,7 @@ def _look_at(found: FluxFile, text: str) -> None:
     for use in found.uses:
         assert use.line == text.count("\n", 0, use.start) + 1
         assert text[use.start : use.end] == use.version or use.why
-        assert use.why or use.place not in (Place.TEXT, Place.TEMPLATE)
+        assert use.why or use.place not in (UsePlace.TEXT, UsePlace.TEMPLATE)
     for each in found.objects:
         for path in (("apiVersion",), ("kind",), ("metadata", "name")):
             value = each.at(*path)
@@ -97,7 +97,7 @@ def test_a_version_is_changed_and_nothing_else(
     if found is None or not movable:
         return
     use = data.draw(st.sampled_from(movable))
-    replacement = Replacement(use.start, use.end, use.version, "v987")
+    replacement = TextEdit(use.start, use.end, use.version, "v987")
     new = edited(content, [replacement])
     assert_kept_outside(content, new, [replacement])
     again = find(name, new, GROUPS)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.impact.api_uses.flux_file import FluxObject, Place, Use
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxObject, UsePlace
 from flux_upgrade.impact.api_uses.scan import find
-from flux_upgrade.model.text_edit import Replacement, decoded, edited
+from flux_upgrade.model.text_edit import TextEdit, decoded, edited
 
 GROUPS = ("source.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io")
 API = "source.toolkit.fluxcd.io/v1beta2"
@@ -15,14 +15,14 @@ SPELLED = "it is spelled with a tag, escapes or line breaks"
 SHARED = "an anchor or an alias stands for it"
 
 
-def _uses(content: bytes, path: str = "a.yaml") -> tuple[Use, ...]:
+def _uses(content: bytes, path: str = "a.yaml") -> tuple[ApiUse, ...]:
     found = find(path, content, GROUPS)
     assert found is not None
     for use in found.uses:
         text = decoded(content)
         assert text[: use.start].count("\n") + 1 == use.line
         assert text[use.start : use.end] == use.version or use.why
-        if use.place in (Place.RESOURCE, Place.EMBEDDED, Place.PATCH):
+        if use.place in (UsePlace.RESOURCE, UsePlace.EMBEDDED, UsePlace.PATCH):
             each = found.object_of(use)
             assert each is None or (each.version, each.kind) == (use.version, use.kind)
     return found.uses
@@ -65,10 +65,10 @@ MOVABLE = [
 def test_it_is_found_and_can_be_changed(text: str, line: int) -> None:
     content = text.encode()
     use, *others = _uses(content)
-    assert use[:8] == ("a.yaml", line, GROUPS[0], "v1beta2", "GitRepository", "x", "", Place.RESOURCE)
+    assert use[:8] == ("a.yaml", line, GROUPS[0], "v1beta2", "GitRepository", "x", "", UsePlace.RESOURCE)
     assert use.why == ""
-    assert all(other.place is Place.TEXT for other in others)
-    (moved, *_) = _uses(edited(content, [Replacement(use.start, use.end, "v1beta2", "v1")]))
+    assert all(other.place is UsePlace.TEXT for other in others)
+    (moved, *_) = _uses(edited(content, [TextEdit(use.start, use.end, "v1beta2", "v1")]))
     assert moved == use._replace(version="v1", end=use.start + 2)
 
 
@@ -83,7 +83,7 @@ def test_it_is_found_and_can_be_changed(text: str, line: int) -> None:
 )  # fmt: skip
 def test_it_is_found_and_must_not_be_changed(text: str, line: int, why: str) -> None:
     (use,) = _uses(text.encode())
-    assert use[:8] == ("a.yaml", line, GROUPS[0], "v1beta2", "GitRepository", "x", "", Place.RESOURCE)
+    assert use[:8] == ("a.yaml", line, GROUPS[0], "v1beta2", "GitRepository", "x", "", UsePlace.RESOURCE)
     assert use.why == why
 
 
@@ -123,9 +123,9 @@ PATCHES = [
 def test_a_patch_is_found_and_can_be_changed(text: str, line: int) -> None:
     content = text.encode()
     (use,) = _uses(content)
-    assert use[:8] == ("a.yaml", line, GROUPS[0], "v1beta2", "GitRepository", "x", "", Place.PATCH)
+    assert use[:8] == ("a.yaml", line, GROUPS[0], "v1beta2", "GitRepository", "x", "", UsePlace.PATCH)
     assert use.why == ""
-    (moved,) = _uses(edited(content, [Replacement(use.start, use.end, "v1beta2", "v1")]))
+    (moved,) = _uses(edited(content, [TextEdit(use.start, use.end, "v1beta2", "v1")]))
     assert moved == use._replace(version="v1", end=use.start + 2)
 
 
@@ -152,11 +152,11 @@ def _object(text: str) -> FluxObject:
 def test_a_patch_in_a_spelling_that_cannot_be_followed_is_no_text() -> None:
     text = f"patches:\n- patch: |\n    # \u2028    # y\n{_indented(PATCH, 4)}"
     (use,) = _uses(text.encode())
-    assert (use.place, use.kind, use.name) == (Place.TEMPLATE, "GitRepository", "x")
+    assert (use.place, use.kind, use.name) == (UsePlace.TEMPLATE, "GitRepository", "x")
     assert "cannot be followed" in use.why
 
 
 @pytest.mark.parametrize("patch", [f"see {API}", f"|-\n    '{API}'", f"[[{API}]]", f"'\"{API}\"'"])
 def test_a_patch_that_is_none_is_a_text(patch: str) -> None:
     (use,) = _uses(f"patches:\n- patch: {patch}\n".encode())
-    assert use.place is Place.TEXT
+    assert use.place is UsePlace.TEXT

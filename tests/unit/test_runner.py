@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from e2e.runner import pairs, read_commands
 from flux_upgrade.action import runner
 from flux_upgrade.action.runner import annotate, annotation_command, runner_of
-from flux_upgrade.report.annotations import Annotation, Level
+from flux_upgrade.report.wording import Annotation, Level
 
 ENV = {
     "GITHUB_WORKSPACE": "/github/workspace",

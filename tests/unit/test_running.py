@@ -7,7 +7,7 @@ import pytest
 from flows import manifest
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.impact.migrate.apis import Apis
-from flux_upgrade.impact.running import ManifestApis, Running, Unverified, running
+from flux_upgrade.impact.running import ManifestApis, Running, UnverifiedInstallation, running
 from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.pin import Installation
@@ -69,7 +69,7 @@ def test_edited_crds_and_their_release_both_speak() -> None:
 
 def test_a_file_that_cannot_be_read_counts_by_its_name() -> None:
     (each,) = running([Member(Installation(PATH, pin.NAME, b"", Proof(Verdict.UNREADABLE)), PATH)]).unverified
-    assert each == Unverified(PATH, "", None)
+    assert each == UnverifiedInstallation(PATH, "", None)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,10 @@ def test_the_folder_of_a_file_that_installs_nothing_is_shared() -> None:
 
 def test_files_suit_those_that_may_read_them() -> None:
     apis, manifests = Apis(served("v2.6.4"), served("v2.9.4")), ManifestApis()
-    readable, broken = Unverified("a.yaml", "v0.41.2", unverified()), Unverified("b.yaml", "", None)
+    readable, broken = (
+        UnverifiedInstallation("a.yaml", "v0.41.2", unverified()),
+        UnverifiedInstallation("b.yaml", "", None),
+    )
     assert manifests.suited(apis, ()) is apis
     suited = manifests.suited(apis, (readable, broken))
     assert [each.tag for each in suited.unverified] == ["v0.41.2 (a.yaml)"]

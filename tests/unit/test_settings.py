@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from flux_upgrade.cli.options import parse_settings, tag
-from flux_upgrade.config.credentials import secrets_of
+from flux_upgrade.config.environment import secrets_of
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.errors import UsageError
 

@@ -10,7 +10,7 @@ from flux_upgrade.impact.impact import Stored
 from flux_upgrade.impact.stored_versions.refused import stored
 from flux_upgrade.manifests.crds import Crd, crds_of
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.model.ports import Past, Pasts
+from flux_upgrade.model.files import FileRevision, FileRevisions
 from written_crds import manifest
 
 OCI = "ocirepositories.source.toolkit.fluxcd.io"
@@ -21,8 +21,8 @@ TWO_6 = {OCI: "v1beta2 v1*"}
 TWO_8 = {OCI: "v1*"}
 
 
-def past(date: str, tag: str, crds: dict[str, str], *, is_aside: bool = False) -> Past:
-    return Past("0" * 40, f"{date}T10:00:00Z", manifest(tag, crds), is_aside)
+def past(date: str, tag: str, crds: dict[str, str], *, is_aside: bool = False) -> FileRevision:
+    return FileRevision("0" * 40, f"{date}T10:00:00Z", manifest(tag, crds), is_aside)
 
 
 def crds_in(crds: dict[str, str]) -> tuple[Crd, ...]:
@@ -30,19 +30,22 @@ def crds_in(crds: dict[str, str]) -> tuple[Crd, ...]:
 
 
 def told(
-    history: list[Past],
+    history: list[FileRevision],
     target: dict[str, str],
     migrated: tuple[str, ...] = (),
     missing: str = "",
     current: str = "",
 ) -> Stored:
-    return stored(Pasts(tuple(history), missing), history[-1].content, crds_in(target), migrated, current)
+    return stored(
+        FileRevisions(tuple(history), missing), history[-1].content, crds_in(target), migrated, current
+    )
 
 
 def phrases(found: Stored) -> list[str]:
     """``OCIRepository v1beta2, since v2.5.1 (2025-03-01)``."""
     return [
-        f"{each.kind} {each.version}, since {each.ran.tag} ({each.ran.since[:10]})" for each in found.refused
+        f"{each.kind} {each.version}, since {each.release.tag} ({each.release.since[:10]})"
+        for each in found.refused
     ]
 
 
@@ -58,9 +61,9 @@ def test_what_older_releases_stored_is_refused() -> None:
     found = told(history, TWO_8)
     assert phrases(found) == ["OCIRepository v1beta2, since v2.5.0 (2025-03-01)"]
     assert found.refused[0].crd == OCI
-    assert found.refused[0].ran.storage == ((OCI, "v1beta2"),)
+    assert found.refused[0].release.storage == ((OCI, "v1beta2"),)
     assert (found.after_migrate, found.cli, found.unknown) == ((), "2.7", "")
-    assert found.said == ()
+    assert found.resolved == ()
 
 
 def test_what_is_stored_today_needs_another_stop() -> None:
@@ -127,7 +130,7 @@ def test_controllers_that_the_target_does_not_install_do_not_count() -> None:
 def test_crds_speak_and_not_headers_or_images() -> None:
     """Bots raise either and leave the rest behind."""
     ahead = manifest("v2.5.1", TWO_5).replace(b"# Flux Version: v2.5.1", b"# Flux Version: v2.8.0")
-    history = [Past("", "2025-04-01T10:00:00Z", ahead), past("2025-10-01", "v2.7.0", TWO_6)]
+    history = [FileRevision("", "2025-04-01T10:00:00Z", ahead), past("2025-10-01", "v2.7.0", TWO_6)]
     assert phrases(told(history, TWO_8)) == ["OCIRepository v1beta2, since v2.5.1 (2025-04-01)"]
 
 
@@ -146,9 +149,9 @@ def test_crds_speak_and_not_headers_or_images() -> None:
     ],
 )
 def test_contents_that_never_ran_are_left_out(content: bytes) -> None:
-    history = [Past("", "2025-04-01T10:00:00Z", content), past("2025-10-01", "v2.7.0", TWO_6)]
+    history = [FileRevision("", "2025-04-01T10:00:00Z", content), past("2025-10-01", "v2.7.0", TWO_6)]
     assert told(history, TWO_8) == Stored()
-    assert stored(Pasts(), content, crds_in(TWO_8)) == Stored()
+    assert stored(FileRevisions(), content, crds_in(TWO_8)) == Stored()
 
 
 # -- what people did
@@ -158,12 +161,12 @@ def test_flux_migrate_at_the_present_release() -> None:
     history = [past("2025-04-01", "v2.5.1", TWO_5), past("2025-10-01", "v2.7.5", TWO_6)]
     found = told(history, TWO_8, ("v2.7.5",), missing="the checkout is shallow")
     assert (found.refused, found.cli, found.unknown) == ((), "", "")
-    assert [each.version for each in found.said] == ["v1beta2"]
+    assert [each.version for each in found.resolved] == ["v1beta2"]
 
 
 def test_flux_migrate_changes_nothing_about_what_is_stored_today() -> None:
     found = told([past("2025-04-01", "v2.5.1", TWO_5)], TWO_8, ("v2.5.1",))
-    assert found.refused == found.after_migrate == found.said != ()
+    assert found.refused == found.after_migrate == found.resolved != ()
 
 
 def test_flux_migrate_at_an_older_release() -> None:
@@ -226,13 +229,13 @@ def test_nothing_is_unknown_where_all_that_may_be_refused_is_known_to_be() -> No
 
 
 def test_without_a_history_the_present_content_speaks() -> None:
-    found = stored(Pasts(missing="no Git"), manifest("v2.5.1", TWO_5), crds_in(TWO_8))
+    found = stored(FileRevisions(missing="no Git"), manifest("v2.5.1", TWO_5), crds_in(TWO_8))
     assert phrases(found) == ["OCIRepository v1beta2, since v2.5.1 ()"]
 
 
 def test_what_was_not_committed_yet_is_the_present() -> None:
     history = (past("2025-10-01", "v2.7.0", TWO_6),)
-    found = stored(Pasts(history), manifest("v2.5.1", TWO_5), crds_in(TWO_8))
+    found = stored(FileRevisions(history), manifest("v2.5.1", TWO_5), crds_in(TWO_8))
     assert phrases(found) == ["OCIRepository v1beta2, since v2.5.1 ()"]
 
 

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flux_upgrade.impact.stored_versions.refused import Definition, installed
+from flux_upgrade.impact.stored_versions.refused import Definition, installed_crds
 from written_crds import manifest
 
 OCI = "ocirepositories.source.toolkit.fluxcd.io"
@@ -56,7 +56,7 @@ FORMS: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_form_does_not_matter(form: str) -> None:
-    found = installed(FORMS[form](WRITTEN))
+    found = installed_crds(FORMS[form](WRITTEN))
     assert found is not None
     assert found.crds == CRDS
     assert found.tag == "v2.6.4"
@@ -66,7 +66,7 @@ def test_old_crds_and_old_releases() -> None:
     old = WRITTEN.replace(b"apiextensions.k8s.io/v1\n", b"apiextensions.k8s.io/v1beta1\n").replace(
         b"v2.6.4", b"v0.8.0"
     )
-    found = installed(old)
+    found = installed_crds(old)
     assert found is not None
     assert (found.tag, found.crds) == ("v0.8.0", CRDS)
 
@@ -84,17 +84,17 @@ def test_old_crds_and_old_releases() -> None:
     ],
 )
 def test_labels_tell_the_release_before_the_header(old: bytes, new: bytes, tag: str) -> None:
-    found = installed(WRITTEN.replace(old, new))
+    found = installed_crds(WRITTEN.replace(old, new))
     assert found is not None
     assert (found.tag, found.crds) == (tag, CRDS)
 
 
 def test_most_labels_win() -> None:
-    found = installed(WRITTEN.replace(b"version: v2.6.4", b"version: v2.8.0", 1))
+    found = installed_crds(WRITTEN.replace(b"version: v2.6.4", b"version: v2.8.0", 1))
     assert found is not None
     assert found.tag == "v2.6.4"
 
 
 @given(st.binary(max_size=40), st.integers(0, len(WRITTEN)), st.integers(0, 60))
 def test_damage_raises_nothing(junk: bytes, at: int, length: int) -> None:
-    installed(WRITTEN[:at] + junk + WRITTEN[at + length :])
+    installed_crds(WRITTEN[:at] + junk + WRITTEN[at + length :])

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from flux_upgrade.impact.impact import Ran, Refused, Stored
-from flux_upgrade.impact.stored_versions.memory import Question, read, written
+from flux_upgrade.impact.impact import PastRelease, Refused, Stored
+from flux_upgrade.impact.stored_versions.history_record import HistoryQuery, read, written
 from replacing import replace
 
-ASKED = Question("clusters/a/gotk-components.yaml", b"content", "v2.8.8", "v2.9.4", ())
-OLD = Refused("alerts.example", "Alert", "v1beta2", Ran("v2.1.0", "2023-08-24T00:00:00Z", ()))
-NOW = Refused("receivers.example", "Receiver", "v1beta3", Ran("v2.8.8", "", ()))
+ASKED = HistoryQuery("clusters/a/gotk-components.yaml", b"content", "v2.8.8", "v2.9.4", ())
+OLD = Refused("alerts.example", "Alert", "v1beta2", PastRelease("v2.1.0", "2023-08-24T00:00:00Z", ()))
+NOW = Refused("receivers.example", "Receiver", "v1beta3", PastRelease("v2.8.8", "", ()))
 TOLD = Stored((OLD, NOW), (NOW,), "2.8")
 
 
@@ -24,8 +24,8 @@ def test_what_was_written_is_read() -> None:
 def test_the_same_answers_whoever_ran_flux_migrate_since() -> None:
     line = written(ASKED, TOLD)
     ran = replace(ASKED, migrated=("v2.8.8",))
-    assert read([line], ran) == Stored((NOW,), (NOW,), "2.8", said=(OLD, NOW))
-    assert written(ran, Stored((NOW,), (NOW,), "2.8", said=(OLD, NOW))) == line
+    assert read([line], ran) == Stored((NOW,), (NOW,), "2.8", resolved=(OLD, NOW))
+    assert written(ran, Stored((NOW,), (NOW,), "2.8", resolved=(OLD, NOW))) == line
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_the_same_answers_whoever_ran_flux_migrate_since() -> None:
         replace(ASKED, migrated=("v2.7.5",)),
     ],
 )
-def test_another_question_is_asked_anew(other: Question) -> None:
+def test_another_question_is_asked_anew(other: HistoryQuery) -> None:
     assert read([written(ASKED, TOLD)], other) is None
 
 

@@ -8,7 +8,7 @@ from flux_upgrade.manifests.options import COMPONENTS, DEFAULT_COMPONENTS, Insta
 from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.planning.plan import Plan, Upgrade
-from flux_upgrade.planning.write_tree import Outcome
+from flux_upgrade.planning.write_tree import WriteResult
 from flux_upgrade.policy.decision import Hold, HoldReason
 from flux_upgrade.report.outcomes import upgrade_text
 from memory import EveryImage, MemoryArtifacts, MemoryTree, digest_of, regenerator, rendered
@@ -215,7 +215,7 @@ def test_where_a_template_leads_is_not_asked() -> None:
     plan = planned(manifest("${REGISTRY}/flux"), artifacts)
     assert upgraded(plan) == manifest("${REGISTRY}/flux", "v2.9.4")
     assert artifacts.asked == []
-    told = upgrade_text([Outcome(plan, written=True)], ".", written=True)
+    told = upgrade_text([WriteResult(plan, written=True)], ".", written=True)
     assert told.count("make sure that it exists") == len(DEFAULT_COMPONENTS)
 
     unknown = MemoryArtifacts(unreachable=["${REGISTRY}"])

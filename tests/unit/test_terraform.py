@@ -220,9 +220,9 @@ def test_an_installation_moves_with_the_pin_of_its_resource() -> None:
             'path = "clusters/d"', "embedded_manifests = true", 'version = "v2.8.7"'
         ).encode(),
     }
-    world = PinContext(MemoryTree(tree), regenerator(), MemoryArtifacts(), MemoryCharts())
-    pins = tuple(terraform.find([SourceFile(*each) for each in tree.items()], world))
-    all_owners = owners(world.tree)
+    context = PinContext(MemoryTree(tree), regenerator(), MemoryArtifacts(), MemoryCharts())
+    pins = tuple(terraform.find([SourceFile(*each) for each in tree.items()], context))
+    all_owners = owners(context.tree)
 
     def moved_by(path: str) -> str | None:
         ownership = owner_of(path, all_owners)

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.pins.terraform.module import cleaned, folder_of, is_flux_source, module
-from flux_upgrade.pins.terraform.provider import Constraint, constraints, locked
+from flux_upgrade.model.text import repository_path
+from flux_upgrade.pins.terraform.module import folder_of, is_flux_source, read_module
+from flux_upgrade.pins.terraform.provider import ProviderConstraint, constraints, locked
 from memory import MemoryTree
 
 
@@ -31,18 +32,18 @@ from memory import MemoryTree
 def test_which_minors_of_the_provider_a_constraint_admits(
     text: str, admitted: list[int], refused: list[int]
 ) -> None:
-    constraint = Constraint("versions.tf:6", text, is_literal=True)
+    constraint = ProviderConstraint("versions.tf:6", text, is_literal=True)
 
     assert [minor for minor in (*admitted, *refused) if constraint.admits(minor)] == admitted
 
 
 @pytest.mark.parametrize("text", ["", "1.8.x", "~> 1.8 || 2.0", "^1.8", "latest", ">= 1.8,", "1.2.3.4"])
 def test_a_constraint_that_is_none(text: str) -> None:
-    assert Constraint("versions.tf:6", text, is_literal=True).admits(8) is None
+    assert ProviderConstraint("versions.tf:6", text, is_literal=True).admits(8) is None
 
 
 def test_an_expression_is_no_constraint() -> None:
-    assert Constraint("versions.tf:6", "~> 1.8", is_literal=False).admits(8) is None
+    assert ProviderConstraint("versions.tf:6", "~> 1.8", is_literal=False).admits(8) is None
 
 
 @pytest.mark.parametrize(
@@ -73,14 +74,14 @@ def test_what_a_folder_says_of_the_provider() -> None:
         }
     )
 
-    assert [(each.place, each.text) for each in constraints(module(tree, "a"))] == [
+    assert [(each.place, each.text) for each in constraints(read_module(tree, "a"))] == [
         ("a/more.tf.json:1", "1.8.5"),
         ("a/old.tofu:2", "~> 1.0"),
     ]
-    found = locked(module(tree, "a"))
+    found = locked(read_module(tree, "a"))
     assert found is not None
     assert (found[0], str(found[1])) == ("a/.terraform.lock.hcl:2", "v1.8.5")
-    assert locked(module(tree, "")) is None
+    assert locked(read_module(tree, "")) is None
 
 
 def test_a_lock_file_without_a_version() -> None:
@@ -89,7 +90,7 @@ def test_a_lock_file_without_a_version() -> None:
         b'provider "x/fluxcd/flux" {\n  version = var.x\n}\n',
         b"x = 1\n",
     ):
-        assert locked(module(MemoryTree({".terraform.lock.hcl": text}), "")) is None
+        assert locked(read_module(MemoryTree({".terraform.lock.hcl": text}), "")) is None
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_a_lock_file_without_a_version() -> None:
     [("", ""), ("/", ""), ("./", ""), ("./a/", "a"), ("/a//b", "a/b"), ("a/./b/../c", "a/c"), ("../a", "a")],
 )
 def test_a_folder_is_spelled_as_in_the_tree(folder: str, expected: str) -> None:
-    assert cleaned(folder) == expected
+    assert repository_path(folder) == expected
 
 
 def test_no_path_is_the_root() -> None:

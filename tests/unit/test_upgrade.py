@@ -22,7 +22,7 @@ from flux_upgrade.model.errors import (
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.planning.manifest_planner import newest_stable
 from flux_upgrade.planning.plan import Plan, Upgrade
-from flux_upgrade.planning.write_tree import Outcome, exit_code, publish
+from flux_upgrade.planning.write_tree import WriteResult, exit_code, publish
 from flux_upgrade.policy.decision import Hold, HoldReason
 from memory import MemoryTree, NoFlux, WrittenReleases, regenerator, rendered
 from planned import change_of, decision_of, plans_of
@@ -45,7 +45,7 @@ def upgrade(plan: Plan) -> Upgrade:
     return found
 
 
-def errors(outcomes: Iterable[Outcome]) -> list[type[FluxUpgradeError]]:
+def errors(outcomes: Iterable[WriteResult]) -> list[type[FluxUpgradeError]]:
     return [error for outcome in outcomes for error in outcome.errors]
 
 
@@ -207,7 +207,7 @@ def test_one_fails_and_the_others_go_on() -> None:
 
 def test_no_outcome_no_error() -> None:
     assert exit_code([]) == 0
-    assert exit_code(errors([Outcome(plans(rendered(EIGHT)))])) == 0
+    assert exit_code(errors([WriteResult(plans(rendered(EIGHT)))])) == 0
 
 
 @pytest.mark.parametrize(

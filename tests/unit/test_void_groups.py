@@ -3,18 +3,18 @@ from __future__ import annotations
 import pytest
 
 from flux_upgrade.clusters.clusters import Member
-from flux_upgrade.clusters.void_groups import Places, Void, places_of, void_groups, void_patterns
-from flux_upgrade.config.values import Config, Group
+from flux_upgrade.clusters.void_groups import GroupPaths, Void, group_paths, void_groups, void_patterns
+from flux_upgrade.config.config import Config, Group
 from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.pins.pin import Installation
 
 FILE = ".github/flux-upgrade.yaml"
 
 
-def places(config: Config, *folders: str) -> Places:
+def places(config: Config, *folders: str) -> GroupPaths:
     paths = [f"{folder}/flux-system/gotk-components.yaml".lstrip("/") for folder in folders]
     found = [Installation(path, "gotk-components", b"", Proof(Verdict.UNREADABLE)) for path in paths]
-    return places_of(config, [Member(each, each.path) for each in found])
+    return group_paths(config, [Member(each, each.path) for each in found])
 
 
 def void(config: Config, *folders: str) -> list[Void]:

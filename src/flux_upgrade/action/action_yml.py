@@ -15,7 +15,7 @@ class Input(NamedTuple):
     """One input of the action."""
 
     name: str
-    told: str
+    description: str
     """One line, with its vocabulary and what happens where it is not given."""
     default: str = ""
     """As ``action.yml`` has it. Where the config file has a say, there is none: an input overrides it."""
@@ -25,7 +25,7 @@ class Output(NamedTuple):
     """One output of the action."""
 
     name: str
-    told: str
+    description: str
 
 
 INPUTS = (
@@ -205,10 +205,10 @@ def gravest(outcomes: Iterable[Outcome]) -> Outcome:
 def reference() -> str:
     """Inputs and outputs as Markdown, for the documentation."""
     inputs = "\n".join(
-        f"| `{each.name}` | {_cell(each.told)} | {f'`{each.default}`' if each.default else ''} |"
+        f"| `{each.name}` | {_cell(each.description)} | {f'`{each.default}`' if each.default else ''} |"
         for each in INPUTS
     )
-    outputs = "\n".join(f"| `{each.name}` | {_cell(each.told)} |" for each in OUTPUTS)
+    outputs = "\n".join(f"| `{each.name}` | {_cell(each.description)} |" for each in OUTPUTS)
     outcomes = "\n".join(f"| `{each}` | {OUTCOMES[each]} |" for each in Outcome)
     return (
         f"## Inputs\n\n| Input | What it is | Default |\n| --- | --- | --- |\n{inputs}\n\n"

@@ -52,24 +52,24 @@ def artifact_run_outcome(outcome: ArtifactOutcome, *, written: bool) -> Outcome:
 def artifact_outputs(outcome: ArtifactOutcome, report: str, *, written: bool) -> dict[str, str]:
     """The outputs of the action. ``report``: ``artifact_run_value`` as JSON."""
     current, target, pending = versions_of((outcome.plan.plan,))
-    told = _told(outcome)
-    if told is not None and told.is_new and not written:
-        told = None  # what was only told of is nowhere, and cannot be signed
-    digest = told.stored.digest if told is not None and told.stored is not None else ""
+    pushed = _reported(outcome)
+    if pushed is not None and pushed.is_new and not written:
+        pushed = None  # what would be pushed does not exist, and cannot be signed
+    digest = pushed.stored.digest if pushed is not None and pushed.stored is not None else ""
     repository = outcome.plan.pulled.address.repository
     return {
         "outcome": str(artifact_run_outcome(outcome, written=written)),
         "current-version": current,
         "target-version": target,
         "pending-version": pending,
-        "artifact": f"{repository}:{told.successor.tag}" if told is not None else "",
+        "artifact": f"{repository}:{pushed.successor.tag}" if pushed is not None else "",
         "digest": digest,
         "pull-requests": "[]",
         "report": report,
     }
 
 
-def _told(outcome: ArtifactOutcome) -> Pushed | None:
+def _reported(outcome: ArtifactOutcome) -> Pushed | None:
     """What was promoted or waits for a signature, else what ``pending-version`` is about."""
     plan = outcome.plan.plan
     waiting = next((each for each in plan.upgrades if not each.approved), None)
@@ -80,7 +80,7 @@ def _told(outcome: ArtifactOutcome) -> Pushed | None:
 def artifact_summary(
     outcome: ArtifactOutcome, *, written: bool, approve_command: str, workflow_url: str = ""
 ) -> str:
-    """The job summary, as ``summary.summary`` has it for pull requests."""
+    """The job summary, as ``job_summary.summary`` has it for pull requests."""
     planned, dry = outcome.plan, "" if written else "would be "
     plan, address = planned.plan, planned.pulled.address
     decisions = [decision_cell(plan, each) for each in plan.decisions]
@@ -103,9 +103,9 @@ def _tag(outcome: ArtifactOutcome, dry: str) -> str:
 
 
 def _pushed(pushed: Pushed, dry: str) -> str:
-    told = f"{dry}pushed" if pushed.is_new else "was pushed before, and not again"
+    state = f"{dry}pushed" if pushed.is_new else "was pushed before, and not again"
     digest = f", {code(pushed.stored.digest)}" if pushed.stored is not None else ""
-    return f"{pushed.successor.version}: {code(pushed.successor.tag)} {told}{digest}"
+    return f"{pushed.successor.version}: {code(pushed.successor.tag)} {state}{digest}"
 
 
 def rollback_outputs(planned: Rollback, *, written: bool) -> dict[str, str]:

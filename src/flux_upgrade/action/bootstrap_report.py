@@ -1,4 +1,4 @@
-"""What came of a bootstrap → JSON, and outputs of the Action."""
+"""The report of a bootstrap: JSON, outputs of the Action, job summary."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ from typing import Any
 from flux_upgrade.action.action_yml import Outcome, gravest
 from flux_upgrade.action.report import only
 from flux_upgrade.bootstrap import workflow_file
-from flux_upgrade.bootstrap.apply import Published, Ran
+from flux_upgrade.bootstrap.apply import BootstrapResult, Published
 from flux_upgrade.bootstrap.options import Auth, deploy_key_title
-from flux_upgrade.bootstrap.proposed import Cluster
+from flux_upgrade.bootstrap.proposed import ProposedCluster
 from flux_upgrade.bootstrap.report_text import warnings_of, what_was_done
 from flux_upgrade.bootstrap.todo import at_once, heading, left_to_do, with_new_secret
 from flux_upgrade.model.markdown import code, counted, fold, numbered, plain, table
 from flux_upgrade.planning.proposal import Action
 
+_MOST_ROWS = 500
+"""Of clusters; the report file has all of them."""
+_MOST_SECTIONS = 40
+"""Of clusters whose commands are shown."""
 
-def bootstrap_value(ran: Ran) -> dict[str, Any]:
+
+def bootstrap_value(ran: BootstrapResult) -> dict[str, Any]:
     """The whole run as JSON: see docs/reference/bootstrap.schema.json."""
     return {
         "outcome": str(outcome_of(ran)),
@@ -39,7 +44,7 @@ def bootstrap_value(ran: Ran) -> dict[str, Any]:
     }
 
 
-def outcome_of(ran: Ran) -> Outcome:
+def outcome_of(ran: BootstrapResult) -> Outcome:
     """What the run did, in one word. In a dry run, what would have been done waits."""
     if ran.errors:
         return Outcome.FAILED
@@ -51,7 +56,7 @@ def outcome_of(ran: Ran) -> Outcome:
     return Outcome.HELD if ran.is_dry and outcome is not Outcome.NONE else outcome
 
 
-def bootstrap_outputs(ran: Ran, report: str) -> dict[str, str]:
+def bootstrap_outputs(ran: BootstrapResult, report: str) -> dict[str, str]:
     """The outputs of the action. ``report``: ``bootstrap_value`` as JSON."""
     done = ran.published
     is_open = done is not None and bool(done.number) and done.action is not Action.CLOSED
@@ -81,7 +86,7 @@ def _pull_value(done: Published) -> dict[str, Any]:
     }
 
 
-def _cluster_value(ran: Ran, cluster: Cluster) -> dict[str, Any]:
+def _cluster_value(ran: BootstrapResult, cluster: ProposedCluster) -> dict[str, Any]:
     options, handover = cluster.options, cluster.handover
     is_ssh = options.oci is None and options.auth is Auth.SSH
     return {
@@ -115,7 +120,7 @@ def _cluster_value(ran: Ran, cluster: Cluster) -> dict[str, Any]:
     }
 
 
-def _listed(ran: Ran, done: Published) -> dict[str, Any]:
+def _listed(ran: BootstrapResult, done: Published) -> dict[str, Any]:
     operation = Outcome.NONE if done.action is Action.UNCHANGED else Outcome(str(done.action))
     return {
         "number": done.number,
@@ -125,13 +130,7 @@ def _listed(ran: Ran, done: Published) -> dict[str, Any]:
     }
 
 
-_MOST_ROWS = 500
-"""Of clusters; the report file has all of them."""
-_MOST_TOLD = 40
-"""Of clusters whose commands are shown."""
-
-
-def bootstrap_summary(ran: Ran) -> str:
+def bootstrap_summary(ran: BootstrapResult) -> str:
     """The whole summary: where it is, one row for each cluster, and what is left to do."""
     clusters = ran.proposal.clusters
     head = ("Cluster", "Flux", "Files", "What next")
@@ -148,7 +147,7 @@ def bootstrap_summary(ran: Ran) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _deeds(ran: Ran) -> Iterator[str]:
+def _deeds(ran: BootstrapResult) -> Iterator[str]:
     would = "would be " if ran.is_dry else ""
     if ran.is_created:
         yield f"The repository {_link(ran.repository, ran.url)} {would or 'was '}created."
@@ -156,10 +155,10 @@ def _deeds(ran: Ran) -> Iterator[str]:
         yield f"Pushed as {code(ran.commit)}." if ran.commit else "The files would be pushed to the branch."
     if ran.artifact:
         yield f"Artifact: {code(ran.artifact, 400)}{f' ({code(ran.digest)})' if ran.digest else ''}"
-    done, told = ran.published, what_was_done(ran)
-    if done is not None and told:
+    done, deed = ran.published, what_was_done(ran)
+    if done is not None and deed:
         link = f"[#{done.number}]({done.url})" if done.number else _link(done.proposal.branch, done.url)
-        yield f"Pull request {link}: {told}."
+        yield f"Pull request {link}: {deed}."
     if done is not None and done.hold is not None:
         yield f"> **{done.hold.reason}**: {plain(done.hold.detail)}. {plain(done.hold.hint)}."
     yield from (f"> **{each.slug}**: {plain(each.message)}" for each in ran.errors)
@@ -169,40 +168,38 @@ def _link(name: str, url: str) -> str:
     return f"[{plain(name)}]({url})" if url.startswith("https://") else plain(name)
 
 
-def _row(ran: Ran, cluster: Cluster) -> tuple[str, str, str, str]:
-    things = left_to_do(
-        cluster, ran.proposal.repository, on_branch=ran.is_pushed, is_local=bool(ran.checkout)
-    )
+def _row(ran: BootstrapResult, cluster: ProposedCluster) -> tuple[str, str, str, str]:
+    todo = left_to_do(cluster, ran.proposal.repository, on_branch=ran.is_pushed, is_local=bool(ran.checkout))
     revision = ran.ready.get(cluster.name)
     if revision is not None:
         next_ = f"ready at {code(revision)}"
     elif not cluster.changes and not cluster.commands:
         next_ = "up to date"
     else:
-        next_ = f"{counted(len(things), 'thing')} to do" if things else "nothing to do"
+        next_ = f"{counted(len(todo), 'thing')} to do" if todo else "nothing to do"
     name = code(cluster.name) if cluster.name else "the root"
     return name, plain(cluster.options.install.version), str(len(cluster.changes)), next_
 
 
-def _left(ran: Ran) -> Iterator[str]:
-    for cluster in ran.proposal.moving[:_MOST_TOLD] if ran.is_under_way else ():
-        things = left_to_do(
+def _left(ran: BootstrapResult) -> Iterator[str]:
+    for cluster in ran.proposal.moving[:_MOST_SECTIONS] if ran.is_under_way else ():
+        todo = left_to_do(
             cluster, ran.proposal.repository, on_branch=ran.is_pushed, is_local=bool(ran.checkout)
         )
-        if cluster.name in ran.ready or not things:
+        if cluster.name in ran.ready or not todo:
             continue
-        told = [
-            numbered(things),
+        paragraphs = [
+            numbered(todo),
             *(
                 [at_once(cluster, on_branch=ran.is_pushed, is_local=bool(ran.checkout))]
                 if cluster.is_new
                 else []
             ),
         ]
-        yield fold(heading(cluster), "\n\n".join(told))
+        yield fold(heading(cluster), "\n\n".join(paragraphs))
 
 
-def _new_secrets(ran: Ran) -> Iterator[str]:
-    for cluster in ran.proposal.clusters[:_MOST_TOLD]:
-        if things := with_new_secret(cluster, ran.proposal.repository):
-            yield fold(heading(cluster), numbered(things))
+def _new_secrets(ran: BootstrapResult) -> Iterator[str]:
+    for cluster in ran.proposal.clusters[:_MOST_SECTIONS]:
+        if todo := with_new_secret(cluster, ran.proposal.repository):
+            yield fold(heading(cluster), numbered(todo))

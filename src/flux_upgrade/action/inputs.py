@@ -1,4 +1,4 @@
-"""The action is the command line with another accent: its inputs become arguments, its results outputs.
+"""The inputs of the Action, as the arguments of a command line, and checks on them.
 
 Pure: the environment is an argument, and nothing is written here.
 """

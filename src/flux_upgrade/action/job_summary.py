@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from flux_upgrade.model.markdown import code, counted, plain, table
 from flux_upgrade.model.versions import precedence
-from flux_upgrade.planning.plan import Migration, Plan, Upgrade
-from flux_upgrade.planning.planner import UpdateGroupPlan
+from flux_upgrade.planning.plan import Migration, Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.policy.decision import Hold, HoldReason
 from flux_upgrade.policy.feedback import APPROVED
@@ -23,16 +22,22 @@ MOST_ROWS = 500
 def summary(done: Round, *, calls: int, written: bool, approve_command: str, workflow_url: str = "") -> str:
     """The whole summary.
 
-    ``written`` false: the run told only what it would do. ``approve_command`` up to the version,
+    ``written`` false: the run only reported what it would do. ``approve_command`` up to the version,
     and the page with the button "Run workflow": empty where there is none.
     """
-    by_team = _results_of(done)
+    results_by_group = _results_of(done)
     rows = [
-        row for team in done.plans for row in _rows(team, by_team.get(team.team.slug, ()), written=written)
+        row
+        for group_plan in done.plans
+        for row in _rows(group_plan, results_by_group.get(group_plan.update_group.slug, ()), written=written)
     ]
     head = ("Installation", "Runs", "What next", "Pull request")
-    drift = [told for team in done.plans for told in drift_sentences(team.team.clusters)]
-    parts = ["## Flux", *(f"> **Drift** in {code(name)}: {plain(told)}" for name, told in drift)]
+    drift = [
+        sentence
+        for group_plan in done.plans
+        for sentence in drift_sentences(group_plan.update_group.clusters)
+    ]
+    parts = ["## Flux", *(f"> **Drift** in {code(name)}: {plain(sentence)}" for name, sentence in drift)]
     parts += [table(head, rows[:MOST_ROWS]) if rows else f"{ALL_IGNORED.capitalize()}."]
     if len(rows) > MOST_ROWS:
         parts.append(f"… and {len(rows) - MOST_ROWS} more installations: see the report.")
@@ -45,17 +50,17 @@ def summary(done: Round, *, calls: int, written: bool, approve_command: str, wor
 def _results_of(done: Round) -> Mapping[str, tuple[Result, ...]]:
     found: dict[str, tuple[Result, ...]] = {}
     for result in done.results:
-        found[result.team.slug] = (*found.get(result.team.slug, ()), result)
+        found[result.update_group.slug] = (*found.get(result.update_group.slug, ()), result)
     return found
 
 
 def _rows(
-    team: UpdateGroupPlan, results: Sequence[Result], *, written: bool
+    group_plan: UpdateGroupPlan, results: Sequence[Result], *, written: bool
 ) -> Iterator[tuple[str, str, str, str]]:
     linked = [result for result in results if result.url]
     failed = [result for result in results if result.action in (Action.HELD, Action.FAILED)]
     trouble = [_trouble(result) for result in failed]
-    for plan in team.plans:
+    for plan in group_plan.plans:
         next_ = "<br>".join([*(decision_cell(plan, each) for each in plan.decisions), *trouble])
         line = f":{plan.line}" if plan.line else ""
         links = "<br>".join(_link(result, written=written) for result in linked if _is_in(plan, result))
@@ -77,8 +82,8 @@ def _is_in(plan: Plan, result: Result) -> bool:
 def decision_cell(plan: Plan, decision: Upgrade | Hold) -> str:
     """What is to become of an installation, in one cell of a table."""
     if isinstance(decision, Upgrade):
-        told = f"{step(plan, decision)}{'' if decision.approved else ', waits for approval'}"
-        return "".join([told, *(f"<br>→ {each}" for each in _first(decision))])
+        text = f"{step(plan, decision)}{'' if decision.approved else ', waits for approval'}"
+        return "".join([text, *(f"<br>→ {each}" for each in _first(decision))])
     if decision.reason is HoldReason.UP_TO_DATE:
         return "up to date"
     dates = f" since {decision.since[:10]}" if decision.since else ""
@@ -92,10 +97,11 @@ def _first(upgrade: Upgrade) -> Iterator[str]:
     impact = upgrade.impact
     if impact is None:
         return
-    from flux_upgrade.report.impact_phrases import hops_line, uses_of  # late: nearly every run has none
+    # Late, as impact/ is: nearly every run has none.
+    from flux_upgrade.report.impact_phrases import hops_line, uses_of
 
-    if impact.hops:
-        yield plain(hops_line(impact.hops))
+    if impact.upgrade_path:
+        yield plain(hops_line(impact.upgrade_path))
     managed = impact.managed
     if managed is not None and managed.is_after:
         yield f"run `flux migrate` with the Flux CLI {plain(managed.cli)} right after merging"
@@ -126,11 +132,11 @@ def _remedy(hint: str) -> str:
 def _link(result: Result, *, written: bool) -> str:
     what = "issue " if result.is_issue else ""
     number = (
-        f"{what}[#{result.number}]({result.url})" if result.number else f"[{result.subject}]({result.url})"
+        f"{what}[#{result.number}]({result.url})" if result.number else f"[{result.bump_kind}]({result.url})"
     )
     is_open = result.action is Action.UNCHANGED
-    told = "open" if is_open else f"{would_be(result, written=written)}{result.action}"
-    return f"{number} {told}{', draft' if _is_draft(result) else ''}"
+    state = "open" if is_open else f"{would_be(result, written=written)}{result.action}"
+    return f"{number} {state}{', draft' if _is_draft(result) else ''}"
 
 
 def _is_draft(result: Result) -> bool:
@@ -150,18 +156,20 @@ def approvals(
     decisions: Iterable[Upgrade | Hold], ways: Sequence[str], command: str, workflow_url: str
 ) -> Iterator[str]:
     """What waits, and the one click or command that lets it go on. ``ways``: those besides the usual ones."""
-    waiting = {(each.subject, each.target) for each in decisions if _waits(each)}
+    waiting = {(each.bump_kind, each.target) for each in decisions if _waits(each)}
     if not waiting:
         return
-    answers = dict.fromkeys(approval(*each) for each in sorted(waiting, key=lambda each: precedence(each[1])))
+    versions = dict.fromkeys(
+        approval(*each) for each in sorted(waiting, key=lambda each: precedence(each[1]))
+    )
     others = [f"[run the workflow]({workflow_url}) with `approve`"] if workflow_url else []
     others += ["run:"] if command else []
-    told = ", or ".join([*ways, *others]) or (
-        f"run it with {' or '.join(f'`approve: {each}`' for each in answers)}"
+    how = ", or ".join([*ways, *others]) or (
+        f"run it with {' or '.join(f'`approve: {each}`' for each in versions)}"
     )
-    yield f"**To approve**, {told}" + ("" if command else ".")
+    yield f"**To approve**, {how}" + ("" if command else ".")
     if command:
-        lines = "\n".join(f"{command}{answer}" for answer in answers)
+        lines = "\n".join(f"{command}{version}" for version in versions)
         yield f"```sh\n{lines}\n```"
 
 

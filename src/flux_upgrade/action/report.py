@@ -1,4 +1,4 @@
-"""A whole run as JSON and as the outputs of the action."""
+"""The report of a run about pull requests: JSON and outputs of the Action."""
 
 from __future__ import annotations
 
@@ -35,12 +35,18 @@ def run_value(done: Round, *, calls: int, written: bool) -> dict[str, Any]:
         "repository": done.repository.name,
         "base": done.repository.base,
         "calls": calls,
-        "drift": drift_value(cluster for team in done.plans for cluster in team.team.clusters),
+        "drift": drift_value(
+            cluster for group_plan in done.plans for cluster in group_plan.update_group.clusters
+        ),
         "installations": [
-            {**each, "team": team.team.slug} for team in done.plans for each in plan_values(team)
+            {**each, "team": group_plan.update_group.slug}
+            for group_plan in done.plans
+            for each in plan_values(group_plan)
         ],
         "migrations": [
-            {**each, "team": team.team.slug} for team in done.plans for each in migration_values(team)
+            {**each, "team": group_plan.update_group.slug}
+            for group_plan in done.plans
+            for each in migration_values(group_plan)
         ],
         "pull-requests": [_result(result) for result in done.results if result.action is not Action.NONE],
         "failures": [
@@ -83,11 +89,11 @@ def outputs(done: Round, report: str, *, written: bool) -> dict[str, str]:
 def _artifact(plans: Sequence[Plan]) -> dict[str, str]:
     """What pins are to stand for, if it is one artifact: the one that needs no approval comes first."""
     changes = [(each.approved, each.change) for plan in plans for each in plan.upgrades]
-    named = {is_approved: set[str]() for is_approved in (True, False)}
+    artifacts = {is_approved: set[str]() for is_approved in (True, False)}
     for is_approved, change in changes:
         if isinstance(change, PinChange) and change.artifact:
-            named[is_approved].add(change.artifact)
-    artifact, _, digest = only(named[True] or named[False]).partition("@")
+            artifacts[is_approved].add(change.artifact)
+    artifact, _, digest = only(artifacts[True] or artifacts[False]).partition("@")
     return {"artifact": artifact, "digest": digest}
 
 
@@ -104,8 +110,8 @@ def _listed(result: Result) -> dict[str, Any]:
 def _result(result: Result) -> dict[str, Any]:
     proposal = result.proposal
     return {
-        "team": result.team.slug,
-        "subject": str(result.subject),
+        "team": result.update_group.slug,
+        "subject": str(result.bump_kind),
         "branch": result.branch,
         "action": str(result.action),
         "number": result.number or None,

@@ -1,4 +1,4 @@
-"""What GitHub's runner tells, and what it reads: variables, workflow commands, outputs, the summary.
+"""GitHub's runner: the variables that it sets; the commands, outputs and summary that it reads.
 
 Text in, text out; the caller reads the environment and writes the files. Sources:
 https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands and
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.report.annotations import Annotation, Level
+from flux_upgrade.report.wording import Annotation, Level
 
 GITHUB = "https://github.com"
 SUMMARY_LIMIT = 1024 * 1024
@@ -87,27 +87,27 @@ class Runner(NamedTuple):
 def runner_of(env: Mapping[str, str]) -> Runner:
     """The facts of an environment."""
 
-    def told(name: str, default: str = "") -> str:
+    def value_of(name: str, default: str = "") -> str:
         return env.get(name, "").strip() or default
 
-    server = told("GITHUB_SERVER_URL", GITHUB).rstrip("/")
+    server = value_of("GITHUB_SERVER_URL", GITHUB).rstrip("/")
     # Enterprise Servers before 3.1 do not tell where their GraphQL API is.
-    api = told("GITHUB_API_URL", "https://api.github.com" if server == GITHUB else f"{server}/api/v3")
+    api = value_of("GITHUB_API_URL", "https://api.github.com" if server == GITHUB else f"{server}/api/v3")
     graphql = "https://api.github.com/graphql" if server == GITHUB else f"{server}/api/graphql"
     return Runner(
-        workspace=told("GITHUB_WORKSPACE"),
-        repository=told("GITHUB_REPOSITORY"),
+        workspace=value_of("GITHUB_WORKSPACE"),
+        repository=value_of("GITHUB_REPOSITORY"),
         server=server,
         api=api.rstrip("/"),
-        graphql=told("GITHUB_GRAPHQL_URL", graphql),
-        event=told("GITHUB_EVENT_NAME"),
-        workflow_ref=told("GITHUB_WORKFLOW_REF"),
-        run_id=told("GITHUB_RUN_ID"),
-        output=told("GITHUB_OUTPUT"),
-        summary=told("GITHUB_STEP_SUMMARY"),
-        temp=told("RUNNER_TEMP"),
-        action_repository=told("GITHUB_ACTION_REPOSITORY"),
-        action_ref=told("GITHUB_ACTION_REF"),
+        graphql=value_of("GITHUB_GRAPHQL_URL", graphql),
+        event=value_of("GITHUB_EVENT_NAME"),
+        workflow_ref=value_of("GITHUB_WORKFLOW_REF"),
+        run_id=value_of("GITHUB_RUN_ID"),
+        output=value_of("GITHUB_OUTPUT"),
+        summary=value_of("GITHUB_STEP_SUMMARY"),
+        temp=value_of("RUNNER_TEMP"),
+        action_repository=value_of("GITHUB_ACTION_REPOSITORY"),
+        action_ref=value_of("GITHUB_ACTION_REF"),
     )
 
 

@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from flux_upgrade.artifacts.promote import keep, put
-from flux_upgrade.artifacts.pull import Means, Pulled, pull
-from flux_upgrade.artifacts.successor import Made, looked_at, make, successor_of
+from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled, pull
+from flux_upgrade.artifacts.successor import MadeArtifact, checked, make, successor_of
 from flux_upgrade.model.errors import NothingFound, Overtaken, Unreadable
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.context import Held
-from flux_upgrade.pins.context import Successor as Named
-from flux_upgrade.pins.pin import Change
-from flux_upgrade.planning.eligibility import unfit
+from flux_upgrade.pins.context import ArtifactRelease, RebasedArtifact
+from flux_upgrade.pins.pin import ManifestChange
+from flux_upgrade.planning.eligibility import ineligible
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import PlannedTarget, Terms, Upgrade
 from flux_upgrade.policy.decision import Hold
 
 
 class _Rebased(NamedTuple):
-    named: Named
+    named: RebasedArtifact
     pulled: Pulled
-    made: Made | None
+    made: MadeArtifact | None
     """None: it is in the registry."""
 
 
@@ -35,31 +34,33 @@ class PinnedArtifacts:
     """The port OwnArtifacts over a registry, and what pushes what it named."""
 
     def __init__(
-        self, address: Address, planner: ManifestPlanner, terms_of: Callable[[str], Terms], means: Means
+        self,
+        address: Address,
+        planner: ManifestPlanner,
+        terms_of: Callable[[str], Terms],
+        ports: ArtifactPorts,
     ) -> None:
         """``terms_of``: path of a pin → what governs it; the policy is not asked for."""
         self.address = address
-        self._planner, self._means = planner, means
+        self._planner, self._ports = planner, ports
         self._terms_of = terms_of
         # A planner tells terms apart by their identity, so that they have to last.
         self._terms: dict[tuple[str, str], Terms] = {}
-        self._pulled: dict[str, Pulled | Held] = {}
+        self._pulled: dict[str, Pulled | ArtifactRelease] = {}
         self._rebased: dict[_Key, _Rebased | Hold] = {}
         self._stale: set[str] = set()
         self._kept: set[str] = set()
         self._has_config = False
 
-    def at(self, reference: str) -> Held:
-        """See the port."""
+    def at(self, reference: str) -> ArtifactRelease:
         found = self._at(reference)
-        if isinstance(found, Held):
+        if isinstance(found, ArtifactRelease):
             return found
-        hold = unfit(found.installation)
+        hold = ineligible(found.installation)
         reason, hint = (hold.detail, hold.hint) if hold is not None else ("", "")
-        return Held(found.installation.version, reason, hint, found.stored.digest)
+        return ArtifactRelease(found.installation.version, reason, hint, found.stored.digest)
 
-    def rebased(self, reference: str, target: str, path: str) -> Named | Hold:
-        """See the port."""
+    def rebased(self, reference: str, target: str, path: str) -> RebasedArtifact | Hold:
         self._forget_stale()
         pulled, terms = self._movable(reference), self._to(target, path)
         key = pulled.stored.digest, target, id(terms)
@@ -74,7 +75,7 @@ class PinnedArtifacts:
         Raises Overtaken where somebody else has put it there in the meantime, with a digest of its own:
         then ``rebased`` names that one. Raises what ``ArtifactRegistry`` raises.
         """
-        pulled, registry = self._movable(reference), self._means.registry
+        pulled, registry = self._movable(reference), self._ports.registry
         key = pulled.stored.digest, target, id(self._to(target, path))
         found = self._rebased[key]
         if isinstance(found, Hold) or found.made is None:
@@ -112,16 +113,16 @@ class PinnedArtifacts:
         assert isinstance(found, Pulled)  # noqa: S101 no other pin can be moved
         return found
 
-    def _at(self, reference: str) -> Pulled | Held:
+    def _at(self, reference: str) -> Pulled | ArtifactRelease:
         if reference not in self._pulled:
             is_digest = reference.startswith("sha256:")
             address = self.address._replace(
                 tag="" if is_digest else reference, digest=reference if is_digest else ""
             )
             try:
-                self._pulled[reference] = pull(address, self._means)
+                self._pulled[reference] = pull(address, self._ports)
             except (NothingFound, Unreadable) as error:
-                self._pulled[reference] = Held("", error.message, error.hint)
+                self._pulled[reference] = ArtifactRelease("", error.message, error.hint)
         return self._pulled[reference]
 
     def _rebase(self, pulled: Pulled, terms: Terms) -> _Rebased | Hold:
@@ -130,22 +131,22 @@ class PinnedArtifacts:
         (decided,) = plan.decisions
         if not isinstance(decided, Upgrade):
             return decided
-        found = looked_at(pulled, successor_of(pulled, decided), self._means)
+        found = checked(pulled, successor_of(pulled, decided), self._ports)
         remarks = tuple(_remarks(decided))
         if found.stored is not None:
-            is_signed = self._means.registry.is_signed(found.stored.digest, pulled.tags)
-            return _Rebased(Named(found.tag, found.stored.digest, remarks, is_signed), pulled, None)
-        made = make(pulled, found, self._means)
-        return _Rebased(Named(found.tag, made.stored.digest, remarks), pulled, made)
+            is_signed = self._ports.registry.is_signed(found.stored.digest, pulled.tags)
+            return _Rebased(RebasedArtifact(found.tag, found.stored.digest, remarks, is_signed), pulled, None)
+        made = make(pulled, found, self._ports)
+        return _Rebased(RebasedArtifact(found.tag, made.stored.digest, remarks), pulled, made)
 
 
-def _is_at(found: Pulled | Held, digest: str) -> bool:
+def _is_at(found: Pulled | ArtifactRelease, digest: str) -> bool:
     return isinstance(found, Pulled) and found.stored.digest == digest
 
 
 def _remarks(upgrade: Upgrade) -> Iterator[str]:
     """What the rebase did with what is in the artifact, a sentence each."""
-    if not isinstance(upgrade.change, Change):
+    if not isinstance(upgrade.change, ManifestChange):
         return
     carried = upgrade.change.carried
     if carried.kept:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from flux_upgrade.artifacts.promotion_plan import ArtifactPlan
-from flux_upgrade.artifacts.pull import Means, Pulled
-from flux_upgrade.artifacts.successor import Made, Successor, make
+from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled
+from flux_upgrade.artifacts.successor import MadeArtifact, Successor, make
 from flux_upgrade.model.errors import FluxUpgradeError, Overtaken
 from flux_upgrade.model.oci import reference
 from flux_upgrade.model.oci.manifest import PREVIOUS, StoredManifest, parse
@@ -20,7 +20,7 @@ from flux_upgrade.model.values import NamedTuple
 
 
 def put(
-    pulled: Pulled, tag: str, made: Made, registry: ArtifactRegistry, *, has_config: bool = False
+    pulled: Pulled, tag: str, made: MadeArtifact, registry: ArtifactRegistry, *, has_config: bool = False
 ) -> None:
     """Blobs first. ``has_config``: another one was put before, and the config is the same for all.
 
@@ -68,7 +68,8 @@ def move(address: Address, expected: str | None, wanted: StoredManifest, registr
     found = registry.digest(address.tag)
     if found != expected:
         raise Overtaken(
-            f"{address} was moved by somebody else in the meantime, and was left alone: {_told(found)}",
+            f"{address} was moved by somebody else in the meantime, and was left alone: "
+            + _current_state(found),
             hint="run again: it is looked at anew",
         )
     try:
@@ -81,12 +82,12 @@ def move(address: Address, expected: str | None, wanted: StoredManifest, registr
             raise
     if found != wanted.digest:
         raise Overtaken(
-            f"{address} was moved to {wanted.digest}, and then by somebody else: {_told(found)}",
+            f"{address} was moved to {wanted.digest}, and then by somebody else: {_current_state(found)}",
             hint="see which of the two it should be; `flux-upgrade rollback --to` takes any digest",
         )
 
 
-def _told(digest: str | None) -> str:
+def _current_state(digest: str | None) -> str:
     return f"it stands for {digest}" if digest else "it is gone"
 
 
@@ -118,30 +119,30 @@ class ArtifactOutcome(NamedTuple):
         return failures + tuple(hold.error for hold in self.plan.plan.holds if hold.error is not None)
 
 
-def carry_out(planned: ArtifactPlan, means: Means) -> ArtifactOutcome:
-    """A failure ends it, and is told with what was done before."""
+def carry_out(planned: ArtifactPlan, ports: ArtifactPorts) -> ArtifactOutcome:
+    """Push, and promote. A failure ends it: the outcome has it, and what was done before."""
     outcome, pulled = ArtifactOutcome(planned), planned.pulled
     try:
         if planned.promoted is not None or not all(each.is_there for each in planned.successors):
-            outcome = outcome._replace(kept=keep(pulled, means.registry))
+            outcome = outcome._replace(kept=keep(pulled, ports.registry))
         for each in planned.successors:
             has_config = any(pushed.is_new for pushed in outcome.pushed)
-            pushed = _push(pulled, each, means, has_config=has_config)
+            pushed = _push(pulled, each, ports, has_config=has_config)
             outcome = outcome._replace(pushed=(*outcome.pushed, pushed))
             if each is planned.promoted and pushed.stored is not None:
-                _promote(pulled, pushed, pushed.stored, means.registry)
+                _promote(pulled, pushed, pushed.stored, ports.registry)
                 outcome = outcome._replace(promoted=pushed.stored.digest)
     except FluxUpgradeError as error:
         return outcome._replace(failure=error)
     return outcome
 
 
-def _push(pulled: Pulled, wanted: Successor, means: Means, *, has_config: bool) -> Pushed:
+def _push(pulled: Pulled, wanted: Successor, ports: ArtifactPorts, *, has_config: bool) -> Pushed:
     """Under its immutable tag, unless its content is there."""
     if wanted.is_there:
         return Pushed(wanted, wanted.stored, is_new=False)
-    with make(pulled, wanted, means) as made:
-        put(pulled, wanted.tag, made, means.registry, has_config=has_config)
+    with make(pulled, wanted, ports) as made:
+        put(pulled, wanted.tag, made, ports.registry, has_config=has_config)
     return Pushed(wanted, made.stored, is_new=True)
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flux_upgrade.artifacts.pull import Means, Pulled
-from flux_upgrade.artifacts.successor import Successor, looked_at, successor_of
+from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled
+from flux_upgrade.artifacts.successor import Successor, checked, successor_of
 from flux_upgrade.model.errors import UntrustedArchive
 from flux_upgrade.model.oci import reference
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms
 from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
-from flux_upgrade.policy.policy import Feedback, Rejection
+from flux_upgrade.policy.feedback import Feedback, Rejection
 from flux_upgrade.policy.timeline import size
 
 
@@ -30,7 +30,7 @@ class ArtifactPlan(NamedTuple):
     """What else to know, a sentence each."""
 
 
-class Clusters(NamedTuple):
+class ConsumingClusters(NamedTuple):
     """What is known of those who take the artifact."""
 
     is_verified: bool = False
@@ -42,50 +42,52 @@ class Clusters(NamedTuple):
 
 
 def plan_artifact(
-    pulled: Pulled, planner: ManifestPlanner, terms: Terms, means: Means, clusters: Clusters
+    pulled: Pulled, planner: ManifestPlanner, terms: Terms, ports: ArtifactPorts, clusters: ConsumingClusters
 ) -> ArtifactPlan:
     """What is to become of an artifact.
 
     Raises what ``ManifestPlanner.plan`` raises, UntrustedArchive, and what ``ArtifactRegistry`` raises.
     """
-    subjected = PlannedTarget(pulled.installation, pulled.installation.path, _answered(terms, pulled, means))
-    plan = planner.plan(subjected, pulled.installation)
+    target = PlannedTarget(
+        pulled.installation, pulled.installation.path, _with_rejections(terms, pulled, ports)
+    )
+    plan = planner.plan(target, pulled.installation)
     successors, holds = [], []
     for upgrade in plan.upgrades:
         if clusters.takes_what_waits and not upgrade.approved:
             continue
         found = successor_of(pulled, upgrade)
         try:
-            successors.append(looked_at(pulled, found, means) if upgrade.approved else found)
+            successors.append(checked(pulled, found, ports) if upgrade.approved else found)
         except UntrustedArchive as error:
             holds.append(_untrusted(found, error))
     promoted = next((each for each in successors if each.upgrade is plan.approved), None)
-    if promoted is not None and clusters.is_verified and not _is_signed(promoted, pulled, means):
+    if promoted is not None and clusters.is_verified and not _is_signed(promoted, pulled, ports):
         holds.append(_unsigned(promoted, pulled))
         promoted = None
     decided = plan._replace(decisions=(*plan.decisions, *holds))
     return ArtifactPlan(pulled, decided, tuple(successors), promoted, clusters.remarks)
 
 
-def _answered(terms: Terms, pulled: Pulled, means: Means) -> Terms:
+def _with_rejections(terms: Terms, pulled: Pulled, ports: ArtifactPorts) -> Terms:
     """With what the registry remembers: the versions that the tag was rolled back from."""
-    return terms._replace(feedback=Feedback(tuple(_muted(pulled, means)), terms.feedback.approved))
+    return terms._replace(feedback=Feedback(tuple(_rejections(pulled, ports)), terms.feedback.approved))
 
 
-def _muted(pulled: Pulled, means: Means) -> Iterator[Rejection]:
+def _rejections(pulled: Pulled, ports: ArtifactPorts) -> Iterator[Rejection]:
     current = pulled.installation.version
     for version in reference.rejected_versions(pulled.tags, pulled.address.tag):
         noted = reference.rejected(pulled.address.tag, version)
         # Who had it after all, by an approval, has taken back what was said of it.
-        if version == current and means.registry.digest(noted) == pulled.stored.digest:
+        if version == current and ports.registry.digest(noted) == pulled.stored.digest:
             continue
-        subject = size(current, version) if current else BumpKind.PATCH
+        bump_kind = size(current, version) if current else BumpKind.PATCH
         where = f"{pulled.address.repository}:{noted}"
-        yield Rejection(subject, version, HoldReason.ROLLED_BACK, "", where)
+        yield Rejection(bump_kind, version, HoldReason.ROLLED_BACK, "", where)
 
 
-def _is_signed(wanted: Successor, pulled: Pulled, means: Means) -> bool:
-    return wanted.stored is not None and means.registry.is_signed(wanted.stored.digest, pulled.tags)
+def _is_signed(wanted: Successor, pulled: Pulled, ports: ArtifactPorts) -> bool:
+    return wanted.stored is not None and ports.registry.is_signed(wanted.stored.digest, pulled.tags)
 
 
 def _unsigned(wanted: Successor, pulled: Pulled) -> Hold:
@@ -95,13 +97,13 @@ def _unsigned(wanted: Successor, pulled: Pulled) -> Hold:
         f"the cluster verifies signatures, and {what} has none",
         "sign it by its digest, as `cosign sign` does, and run again, with the approval if there was one",
         None,
-        wanted.upgrade.subject,
+        wanted.upgrade.bump_kind,
         wanted.version,
     )
 
 
 def _untrusted(wanted: Successor, error: UntrustedArchive) -> Hold:
-    subject = wanted.upgrade.subject
+    bump_kind = wanted.upgrade.bump_kind
     return Hold(
-        HoldReason.UNTRUSTED_ARTIFACT, error.message, error.hint, UntrustedArchive, subject, wanted.version
+        HoldReason.UNTRUSTED_ARTIFACT, error.message, error.hint, UntrustedArchive, bump_kind, wanted.version
     )

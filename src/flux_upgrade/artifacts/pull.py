@@ -10,20 +10,20 @@ from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import NothingFound, Overtaken, Unreadable, UsageError
 from flux_upgrade.model.oci import reference
 from flux_upgrade.model.oci.layer import Layer, inflate
-from flux_upgrade.model.oci.manifest import Manifest, StoredManifest, parse
+from flux_upgrade.model.oci.manifest import ImageManifest, StoredManifest, parse
 from flux_upgrade.model.oci.reference import Address
-from flux_upgrade.model.oci.tar import Entry, room
+from flux_upgrade.model.oci.tar import TarEntry, temporary_file_errors
 from flux_upgrade.model.ports import ArtifactRegistry
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.gotk_components.pin import Manifests
+from flux_upgrade.pins.gotk_components.pin import InstallationFinder
 from flux_upgrade.pins.pin import Installation
 
 _MAX_FILE = 16 * 1024 * 1024
 """Bytes of a YAML file that is looked into. Flux's own manifest has below 1 MB."""
 
 
-class Means(NamedTuple):
-    """What an artifact is read and made with."""
+class ArtifactPorts(NamedTuple):
+    """Ports that an artifact is read and made with."""
 
     registry: ArtifactRegistry
     regenerator: Regenerator
@@ -39,10 +39,10 @@ class Pulled(NamedTuple):
 
     address: Address
     stored: StoredManifest
-    manifest: Manifest
+    manifest: ImageManifest
     layer: Layer
     """The first one, which is what Flux takes unless an OCIRepository has a layerSelector."""
-    entry: Entry
+    entry: TarEntry
     """The file with Flux's manifest."""
     installation: Installation
     """The same; its path is that in the layer."""
@@ -56,10 +56,10 @@ class Pulled(NamedTuple):
         return reference.immutable(version, self.layer.diff_id) if version else ""
 
 
-def pull(address: Address, means: Means) -> Pulled:
+def pull(address: Address, ports: ArtifactPorts) -> Pulled:
     """Raises NothingFound, Overtaken, Unreadable, UsageError, and what ``ArtifactRegistry`` raises."""
-    _require_at(address, means.registry)
-    stored = means.registry.manifest(_reference(address))
+    _require_at(address, ports.registry)
+    stored = ports.registry.manifest(_reference(address))
     if stored is None:
         raise NothingFound(
             f"there is no artifact {address}",
@@ -72,10 +72,10 @@ def pull(address: Address, means: Means) -> Pulled:
             f"{address} is {what}, and no artifact of Flux's",
             hint="give the artifact that the cluster's OCIRepository takes; `flux push artifact` makes one",
         )
-    with means.registry.blob(manifest.layers[0]) as blob, room():
-        layer = inflate(blob, means.spool())
-    entry, installation = _only(address, list(_manifests(layer, means.regenerator)))
-    return Pulled(address, stored, manifest, layer, entry, installation, means.registry.tags())
+    with ports.registry.blob(manifest.layers[0]) as blob, temporary_file_errors():
+        layer = inflate(blob, ports.spool())
+    entry, installation = _only(address, list(_manifests(layer, ports.regenerator)))
+    return Pulled(address, stored, manifest, layer, entry, installation, ports.registry.tags())
 
 
 def _reference(address: Address) -> str:
@@ -99,8 +99,8 @@ def _require_at(address: Address, registry: ArtifactRegistry) -> None:
             )
 
 
-def _manifests(layer: Layer, regenerator: Regenerator) -> Iterator[tuple[Entry, Installation]]:
-    manifests = Manifests(regenerator)
+def _manifests(layer: Layer, regenerator: Regenerator) -> Iterator[tuple[TarEntry, Installation]]:
+    manifests = InstallationFinder(regenerator)
     for entry in layer.files(lambda name: name.endswith((".yaml", ".yml"))):
         if entry.size <= _MAX_FILE:
             found = manifests.at(entry.name, layer.read(entry, _MAX_FILE))
@@ -108,7 +108,7 @@ def _manifests(layer: Layer, regenerator: Regenerator) -> Iterator[tuple[Entry, 
                 yield entry, found
 
 
-def _only(address: Address, found: list[tuple[Entry, Installation]]) -> tuple[Entry, Installation]:
+def _only(address: Address, found: list[tuple[TarEntry, Installation]]) -> tuple[TarEntry, Installation]:
     if not found:
         raise NothingFound(
             f"{address} holds no manifest of Flux",

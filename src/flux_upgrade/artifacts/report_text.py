@@ -10,29 +10,25 @@ from flux_upgrade.artifacts.promote import ArtifactOutcome, Pushed
 from flux_upgrade.artifacts.promotion_plan import ArtifactPlan
 from flux_upgrade.artifacts.rollback import Rollback
 from flux_upgrade.artifacts.successor import Successor
-from flux_upgrade.pins.pin import Change
+from flux_upgrade.model.text import printable_lines
+from flux_upgrade.pins.pin import ManifestChange
 from flux_upgrade.report.outcomes import change_lines, hold_lines, step, waiting_lines
 from flux_upgrade.report.plans import plan_lines, plan_value
-from flux_upgrade.report.wording import printable
 
 
 def artifact_text(outcome: ArtifactOutcome, *, written: bool) -> str:
     """What was done, or would be (``written`` false)."""
-    return _text(_outcome(outcome, written=written))
+    return printable_lines(_outcome(outcome, written=written))
 
 
 def artifact_plan_text(planned: ArtifactPlan) -> str:
     """What would be done, and why."""
-    return _text(_plan(planned))
+    return printable_lines(_plan(planned))
 
 
 def rollback_text(planned: Rollback, *, written: bool) -> str:
     """What was done, or would be (``written`` false)."""
-    return _text(_rollback(planned, written=written))
-
-
-def _text(lines: Iterator[str]) -> str:
-    return "".join(f"{printable(line)}\n" for line in lines)
+    return printable_lines(_rollback(planned, written=written))
 
 
 def _outcome(outcome: ArtifactOutcome, *, written: bool) -> Iterator[str]:
@@ -40,7 +36,7 @@ def _outcome(outcome: ArtifactOutcome, *, written: bool) -> Iterator[str]:
     plan, pulled = planned.plan, planned.pulled
     yield f"{pulled.address}" + ("" if written else " · dry run")
     upgrade = plan.approved
-    if upgrade is not None and isinstance(upgrade.change, Change):
+    if upgrade is not None and isinstance(upgrade.change, ManifestChange):
         yield f"  {plan.path}: {step(plan, upgrade)}"
         yield from change_lines(pulled.installation, upgrade, upgrade.change)
     if outcome.kept:
@@ -60,8 +56,8 @@ def _outcome(outcome: ArtifactOutcome, *, written: bool) -> Iterator[str]:
 
 def _pushed(pushed: Pushed, would: str) -> str:
     digest = f" ({pushed.stored.digest})" if pushed.stored is not None else ""
-    told = f"{would}pushed" if pushed.is_new else "pushed before, and not again"
-    return f"{told}: {pushed.successor.tag}{digest}"
+    action = f"{would}pushed" if pushed.is_new else "pushed before, and not again"
+    return f"{action}: {pushed.successor.tag}{digest}"
 
 
 def _plan(planned: ArtifactPlan) -> Iterator[str]:
@@ -69,8 +65,8 @@ def _plan(planned: ArtifactPlan) -> Iterator[str]:
     yield f"{pulled.address} ({pulled.stored.digest})"
     yield from plan_lines(planned.plan, ())
     for each in planned.successors:
-        told = "is there already" if each.is_there else "would be pushed"
-        yield f"  {each.tag} {told}"
+        state = "is there already" if each.is_there else "would be pushed"
+        yield f"  {each.tag} {state}"
     if planned.promoted is not None:
         yield f"  {pulled.address.tag} would be moved to {planned.promoted.tag}"
     yield from (f"  note: {remark}" for remark in planned.remarks)

@@ -5,22 +5,22 @@ from __future__ import annotations
 from io import BytesIO
 from typing import BinaryIO, Self
 
-from flux_upgrade.artifacts.pull import Means, Pulled
+from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled
 from flux_upgrade.model.errors import UntrustedArchive
 from flux_upgrade.model.oci import reference
 from flux_upgrade.model.oci.layer import Spliced, deflate, inflate
 from flux_upgrade.model.oci.manifest import (
     Descriptor,
-    Manifest,
+    ImageManifest,
     StoredManifest,
-    beside_the_content,
     content_type,
+    digest_besides_first_layer,
     parse,
     successor,
 )
-from flux_upgrade.model.oci.tar import room
+from flux_upgrade.model.oci.tar import temporary_file_errors
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.pin import Change
+from flux_upgrade.pins.pin import ManifestChange
 from flux_upgrade.planning.plan import Upgrade
 
 
@@ -44,7 +44,7 @@ class Successor(NamedTuple):
         return self.upgrade.target
 
 
-class Made(NamedTuple):
+class MadeArtifact(NamedTuple):
     """A successor, ready to be pushed."""
 
     stored: StoredManifest
@@ -55,7 +55,6 @@ class Made(NamedTuple):
     layer_descriptor: Descriptor
 
     def __enter__(self) -> Self:
-        """See ``__exit__``."""
         return self
 
     def __exit__(self, *trouble: object) -> None:
@@ -70,36 +69,42 @@ class Made(NamedTuple):
 
 def successor_of(pulled: Pulled, upgrade: Upgrade) -> Successor:
     """``upgrade``: of the manifest that ``pulled`` holds."""
-    assert isinstance(upgrade.change, Change)  # noqa: S101 it is no pin
+    assert isinstance(upgrade.change, ManifestChange)  # noqa: S101 it is no pin
     spliced = pulled.layer.replaced(pulled.entry, upgrade.change.new)
     tag = reference.immutable(upgrade.target, spliced.diff_id)
     return Successor(upgrade, tag, spliced, tag in pulled.tags)
 
 
-def looked_at(pulled: Pulled, wanted: Successor, means: Means) -> Successor:
+def checked(pulled: Pulled, wanted: Successor, ports: ArtifactPorts) -> Successor:
     """With what is there already. Raises UntrustedArchive where that is something else.
 
     Half of a digest stands in the tag, and whoever may push can push under it. The same content beside
     other layers or annotations, as another tag of the repository may have it, is another artifact.
     """
-    beside = beside_the_content(pulled.manifest)
+    beside = digest_besides_first_layer(pulled.manifest)
     layer, other = None, reference.another(wanted.tag, beside)
     for tag in (wanted.tag, other):
-        stored = means.registry.manifest(tag) if tag in pulled.tags else None
+        stored = ports.registry.manifest(tag) if tag in pulled.tags else None
         if stored is None:
             return wanted._replace(tag=tag, is_there=False, layer=layer)
-        manifest = _trusted(pulled, tag, stored, wanted.spliced, means)
-        if beside_the_content(manifest) == beside:
+        manifest = _trusted(pulled, tag, stored, wanted.spliced, ports)
+        if digest_besides_first_layer(manifest) == beside:
             return wanted._replace(tag=tag, is_there=True, stored=stored)
         layer = manifest.layers[0]
     raise _other_than_its_name(pulled, other)
 
 
-def _trusted(pulled: Pulled, tag: str, stored: StoredManifest, spliced: Spliced, means: Means) -> Manifest:
+def _trusted(
+    pulled: Pulled, tag: str, stored: StoredManifest, spliced: Spliced, ports: ArtifactPorts
+) -> ImageManifest:
     """What is there, if it has the content that its tag says."""
     manifest = parse(stored)
     if not manifest.is_index and manifest.layers:
-        with means.registry.blob(manifest.layers[0]) as blob, means.spool() as content, room():
+        with (
+            ports.registry.blob(manifest.layers[0]) as blob,
+            ports.spool() as content,
+            temporary_file_errors(),
+        ):
             if inflate(blob, content).diff_id == spliced.diff_id:
                 return manifest
     raise _other_than_its_name(pulled, tag)
@@ -112,21 +117,21 @@ def _other_than_its_name(pulled: Pulled, tag: str) -> UntrustedArchive:
     )
 
 
-def make(pulled: Pulled, wanted: Successor, means: Means) -> Made:
+def make(pulled: Pulled, wanted: Successor, ports: ArtifactPorts) -> MadeArtifact:
     """The bytes that are to be pushed."""
     media_type = content_type(pulled.manifest.layers[0].media_type)
     layer, descriptor = None, wanted.layer
     if descriptor is None:
-        layer = means.spool()
-        with room():
+        layer = ports.spool()
+        with temporary_file_errors():
             descriptor = deflate(wanted.spliced.chunks(), layer, media_type)
         layer.seek(0)
-    commit = means.commit_of(wanted.version)
+    commit = ports.commit_of(wanted.version)
     stored, config, config_descriptor = successor(
         pulled.manifest,
         descriptor._replace(media_type=media_type),
-        created=means.now,
+        created=ports.now,
         revision=f"{wanted.version}@sha1:{commit}" if commit else wanted.version,
         previous=pulled.stored.digest,
     )
-    return Made(stored, BytesIO(config), config_descriptor, layer, descriptor)
+    return MadeArtifact(stored, BytesIO(config), config_descriptor, layer, descriptor)

@@ -20,13 +20,12 @@ from enum import StrEnum
 from flux_upgrade.bootstrap import secrets
 from flux_upgrade.bootstrap.known_hosts import fingerprint
 from flux_upgrade.bootstrap.options import BootstrapOptions
-from flux_upgrade.bootstrap.places import Place
-from flux_upgrade.model.hosting import AppCredentials, DeployKey, KeyPair, Secret
-from flux_upgrade.model.ports import Hosting
+from flux_upgrade.bootstrap.secret_places import SecretPlace
+from flux_upgrade.model.hosting import AppCredentials, DeployKey, Hosting, KeyPair, Secret
 from flux_upgrade.model.values import NamedTuple
 
 
-class Given(NamedTuple):
+class AccessInputs(NamedTuple):
     """What the user gave, read from files and the environment."""
 
     key: KeyPair | None = None
@@ -48,12 +47,12 @@ class Given(NamedTuple):
         return "Given()"
 
 
-class Means(NamedTuple):
-    """What access is arranged with."""
+class AccessPorts(NamedTuple):
+    """Ports that access is arranged with."""
 
     hosting: Hosting | None
     """None: a provider whose API is not spoken; a person registers keys there."""
-    place: Place | None
+    place: SecretPlace | None
     """None: nobody chose one."""
     generate: Callable[[], KeyPair]
 
@@ -141,62 +140,62 @@ class Access(NamedTuple):
         return fingerprint(self.public) if self.public else ""
 
 
-def carry_out(plan: AccessPlan, means: Means) -> Access:
-    """Make it so. Raises what the means raise; run again, it goes on from there."""
-    if means.place is None:
+def carry_out(plan: AccessPlan, ports: AccessPorts) -> Access:
+    """Make it so. Raises what the ports raise; run again, it goes on from there."""
+    if ports.place is None:
         return Access(plan.title, to_do=(ToDo.CREATE_SECRET,))
-    key = means.generate() if plan.makes_key else plan.key
+    key = ports.generate() if plan.makes_key else plan.key
     public = plan.public if key is None else key.public
     wanted = DeployKey(plan.title, public, is_read_only=not plan.options.read_write_key)
     every = plan.secrets
     if key is not None:
         every = (secrets.ssh_secret(plan.options, key, plan.known_hosts), *every)
     if plan.registers_first:
-        _register(plan, wanted, means.hosting)
+        _register(plan, wanted, ports.hosting)
     if plan.hands_over:
-        means.place.put(every)
+        ports.place.put(every)
     if not plan.registers_first:
-        _register(plan, wanted, means.hosting)
-    if not means.place.is_cluster:
-        retire(plan, means)
+        _register(plan, wanted, ports.hosting)
+    if not ports.place.is_cluster:
+        retire(plan, ports)
     names = tuple(each.name for each in every) if plan.hands_over else ()
-    return _facts(plan, means, means.place, names)._replace(
+    return _facts(plan, ports, ports.place, names)._replace(
         public=public,
-        is_registered=bool(public) and means.hosting is not None,
-        to_do=_to_do(plan, means, public),
+        is_registered=bool(public) and ports.hosting is not None,
+        to_do=_to_do(plan, ports, public),
     )
 
 
-def retire(plan: AccessPlan, means: Means) -> None:
+def retire(plan: AccessPlan, ports: AccessPorts) -> None:
     """Remove the keys that were replaced. Of a cluster, once it has what takes their place."""
     for old in plan.outdated:
-        if means.hosting is not None:
-            means.hosting.remove_deploy_key(old)
+        if ports.hosting is not None:
+            ports.hosting.remove_deploy_key(old)
 
 
-def foresee(plan: AccessPlan, means: Means) -> Access:
+def foresee(plan: AccessPlan, ports: AccessPorts) -> Access:
     """What ``carry_out`` would come to: no key is made, and nothing is written.
 
     ``registered``, ``removed`` and ``handed_over`` are what would be; ``is_registered`` is what is.
     """
-    if means.place is None:
+    if ports.place is None:
         return Access(plan.title, to_do=(ToDo.CREATE_SECRET,))
     names = tuple(each.name for each in plan.secrets) if plan.hands_over else ()
     if plan.hands_over and (plan.makes_key or plan.key is not None):
         names = (plan.options.secret_name, *names)
-    return _facts(plan, means, means.place, names)._replace(
+    return _facts(plan, ports, ports.place, names)._replace(
         public=plan.public,
-        is_registered=bool(plan.public) and means.hosting is not None and not plan.registers,
-        to_do=_to_do(plan, means, plan.public),
+        is_registered=bool(plan.public) and ports.hosting is not None and not plan.registers,
+        to_do=_to_do(plan, ports, plan.public),
     )
 
 
-def _facts(plan: AccessPlan, means: Means, place: Place, handed_over: tuple[str, ...]) -> Access:
+def _facts(plan: AccessPlan, ports: AccessPorts, place: SecretPlace, handed_over: tuple[str, ...]) -> Access:
     return Access(
         plan.title,
         is_read_only=not plan.options.read_write_key,
         is_new_key=plan.makes_key,
-        registered=plan.registers and means.hosting is not None,
+        registered=plan.registers and ports.hosting is not None,
         removed=(*plan.in_the_way, *plan.outdated),
         where=place.where,
         handed_over=handed_over,
@@ -215,10 +214,10 @@ def _register(plan: AccessPlan, key: DeployKey, hosting: Hosting | None) -> None
     hosting.add_deploy_key(key)
 
 
-def _to_do(plan: AccessPlan, means: Means, public: str) -> tuple[ToDo, ...]:
+def _to_do(plan: AccessPlan, ports: AccessPorts, public: str) -> tuple[ToDo, ...]:
     todo = []
-    if public and means.hosting is None and not plan.options.silent:
+    if public and ports.hosting is None and not plan.options.silent:
         todo.append(ToDo.REGISTER_KEY)
-    if plan.hands_over and means.place is not None and not means.place.is_cluster:
+    if plan.hands_over and ports.place is not None and not ports.place.is_cluster:
         todo.append(ToDo.APPLY_SECRET)
     return tuple(todo)

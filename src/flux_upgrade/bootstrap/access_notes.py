@@ -1,4 +1,4 @@
-"""What is told of access that was arranged: its key in a line, and what a person should know. Plain text."""
+"""Access that was arranged, as plain text: its key in a line, and what a person should know."""
 
 from __future__ import annotations
 

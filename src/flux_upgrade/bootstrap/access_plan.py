@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from flux_upgrade.bootstrap import access_notes, secrets
 from flux_upgrade.bootstrap import options as names
-from flux_upgrade.bootstrap.access import AccessPlan, Given, Means
+from flux_upgrade.bootstrap.access import AccessInputs, AccessPlan, AccessPorts
 from flux_upgrade.bootstrap.known_hosts import fingerprint, host_of, known_hosts
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Source
-from flux_upgrade.bootstrap.places import Place
+from flux_upgrade.bootstrap.secret_places import SecretPlace
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import AppCredentials, DeployKey, KeyPair, Secret
 from flux_upgrade.model.values import NamedTuple
@@ -22,7 +22,7 @@ _PEM = re.compile(
 """What source-controller reads: PKCS #1 or #8, not encrypted. Source: golang-jwt, ``rsa_utils.go``."""
 
 
-def require_sound(given: Given) -> None:
+def require_sound(given: AccessInputs) -> None:
     """Raises UsageError with all that cannot be used."""
     problems = tuple(_problems(given))
     if problems:
@@ -30,7 +30,7 @@ def require_sound(given: Given) -> None:
         raise UsageError("; ".join(said), hint="; ".join(hints))
 
 
-def _problems(given: Given) -> Iterator[tuple[str, str]]:
+def _problems(given: AccessInputs) -> Iterator[tuple[str, str]]:
     """What is wrong, and what to do about it."""
     if not _is_a_word(given.token):
         yield (
@@ -59,10 +59,10 @@ def _is_pem(text: str) -> bool:
         return False
 
 
-class _Look(NamedTuple):
+class _AccessState(NamedTuple):
     """What there is, and what of it may be replaced."""
 
-    place: Place
+    place: SecretPlace
     has_secret: bool
     """Something was put at the place before, as far as a place that cannot be read tells."""
     keys: tuple[DeployKey, ...] = ()
@@ -71,14 +71,14 @@ class _Look(NamedTuple):
 
 
 def plan_access(
-    options: BootstrapOptions, given: Given, means: Means, *, is_new_repository: bool = False
+    options: BootstrapOptions, given: AccessInputs, ports: AccessPorts, *, is_new_repository: bool = False
 ) -> AccessPlan:
     """Look, and decide; nothing is written. ``is_new_repository``: it is still to be created.
 
-    Raises UsageError for what is missing or cannot be used, and what the means raise.
+    Raises UsageError for what is missing or cannot be used, and what the ports raise.
     """
     require_sound(given)
-    place = means.place
+    place = ports.place
     has_key = options.auth is Auth.SSH and options.source is Source.GIT
     title = names.deploy_key_title(options) if has_key else ""
     if place is None:
@@ -86,36 +86,36 @@ def plan_access(
     more = (*filter(None, (secrets.pull_secret(options),)), *given.more)
     is_new = is_new_repository and not place.is_readable
     has_secret = not is_new and place.has(options.secret_name, options.namespace)
-    look = _Look(place, has_secret, has_api=means.hosting is not None, rotate=given.rotate)
+    state = _AccessState(place, has_secret, has_api=ports.hosting is not None, rotate=given.rotate)
     if has_key:
-        keys = () if means.hosting is None or is_new_repository else means.hosting.deploy_keys()
-        plan = AccessPlan(options, title, known_hosts=_known_hosts(options, given, means), secrets=more)
-        return _with_key(plan, given.key, look._replace(keys=keys))
+        keys = () if ports.hosting is None or is_new_repository else ports.hosting.deploy_keys()
+        plan = AccessPlan(options, title, known_hosts=_known_hosts(options, given, ports), secrets=more)
+        return _with_key(plan, given.key, state._replace(keys=keys))
     every = more if options.source is Source.OCI else (_credentials(options, given), *more)
-    return _without_key(AccessPlan(options, secrets=every, at_place=_names(every)), look)
+    return _without_key(AccessPlan(options, secrets=every, at_place=_names(every)), state)
 
 
-def _without_key(plan: AccessPlan, look: _Look) -> AccessPlan:
-    if look.place.is_readable:
-        before = (plan.options.secret_name,) if look.has_secret else ()
+def _without_key(plan: AccessPlan, state: _AccessState) -> AccessPlan:
+    if state.place.is_readable:
+        before = (plan.options.secret_name,) if state.has_secret else ()
         at_place = tuple(dict.fromkeys((*before, *plan.at_place)))
-        return plan._replace(hands_over=_differs(look.place, plan.secrets), at_place=at_place)
-    if look.has_secret and plan.secrets and not look.rotate:
-        return plan._replace(notes=(access_notes.stays(look.place.where, plan.at_place),))
+        return plan._replace(hands_over=_differs(state.place, plan.secrets), at_place=at_place)
+    if state.has_secret and plan.secrets and not state.rotate:
+        return plan._replace(notes=(access_notes.stays(state.place.where, plan.at_place),))
     return plan._replace(hands_over=bool(plan.secrets))
 
 
-def _with_key(plan: AccessPlan, own: KeyPair | None, look: _Look) -> AccessPlan:
+def _with_key(plan: AccessPlan, own: KeyPair | None, state: _AccessState) -> AccessPlan:
     """Which key, whether it was handed over, and which of the registered ones go. ``own``: the user's."""
-    options, place = plan.options, look.place
-    ours = tuple(each for each in look.keys if each.title == plan.title)
+    options, place = plan.options, state.place
+    ours = tuple(each for each in state.keys if each.title == plan.title)
     key = own
-    if key is None and not look.rotate:
+    if key is None and not state.rotate:
         key = _key_at(place, options)
-        _require_clear(plan, key, ours, look)
-        if ours and _is_elsewhere(key, look):
+        _require_clear(plan, key, ours, state)
+        if ours and _is_elsewhere(key, state):
             return _left_alone(plan, ours, place)
-    is_settled = look.has_secret and len(ours) == 1 and not place.is_readable and not look.rotate
+    is_settled = state.has_secret and len(ours) == 1 and not place.is_readable and not state.rotate
     settled = ours[0].public if is_settled else ""
     public = settled if key is None else key.public
     every = plan.secrets
@@ -124,7 +124,7 @@ def _with_key(plan: AccessPlan, own: KeyPair | None, look: _Look) -> AccessPlan:
     hands_over = not settled or settled != public
     if key is not None and place.is_readable:
         hands_over = _differs(place, every)
-    same = tuple(each for each in look.keys if public and each.public == public)
+    same = tuple(each for each in state.keys if public and each.public == public)
     is_fit = any(_fits(each, plan) for each in same)
     outdated = tuple(each for each in ours if each not in same)
     planned = plan._replace(
@@ -132,36 +132,43 @@ def _with_key(plan: AccessPlan, own: KeyPair | None, look: _Look) -> AccessPlan:
         public=public,
         makes_key=not public,
         hands_over=hands_over,
-        registers=look.has_api and not is_fit,
+        registers=state.has_api and not is_fit,
         registers_first=hands_over and bool(ours),
         in_the_way=() if is_fit else same,
         outdated=outdated,
         at_place=(options.secret_name, *_names(plan.secrets)),
     )
-    return planned._replace(notes=_notes(planned, look))
+    return planned._replace(notes=_notes(planned, state))
 
 
-def _require_clear(plan: AccessPlan, key: KeyPair | None, ours: tuple[DeployKey, ...], look: _Look) -> None:
+def _require_clear(
+    plan: AccessPlan, key: KeyPair | None, ours: tuple[DeployKey, ...], state: _AccessState
+) -> None:
     """Where somebody else has been at work, a person has to say which key is to be. Raises UsageError."""
-    place = look.place
-    if place.is_cluster and key is not None and ours and all(each.public != key.public for each in look.keys):
+    place = state.place
+    if (
+        place.is_cluster
+        and key is not None
+        and ours
+        and all(each.public != key.public for each in state.keys)
+    ):
         raise UsageError(
             f"{place.where} has a key that is not registered, and another one is registered as {plan.title}",
             hint="make a new one for both with --rotate-key",
         )
 
 
-def _is_elsewhere(key: KeyPair | None, look: _Look) -> bool:
+def _is_elsewhere(key: KeyPair | None, state: _AccessState) -> bool:
     """Whether the registered keys of our title may have another home. ``key``: the place's own."""
-    if look.place.is_cluster:
+    if state.place.is_cluster:
         # It tells by itself which key it has.
         return False
-    if not look.place.is_readable:
-        return not look.has_secret
-    return key is None or all(each.public != key.public for each in look.keys)
+    if not state.place.is_readable:
+        return not state.has_secret
+    return key is None or all(each.public != key.public for each in state.keys)
 
 
-def _left_alone(plan: AccessPlan, ours: tuple[DeployKey, ...], place: Place) -> AccessPlan:
+def _left_alone(plan: AccessPlan, ours: tuple[DeployKey, ...], place: SecretPlace) -> AccessPlan:
     """All stays as it is, but for Secrets that are not of the key, where they can stand alone."""
     every = plan.secrets if place.is_readable else ()
     dropped = () if place.is_readable else _names(plan.secrets)
@@ -175,11 +182,11 @@ def _left_alone(plan: AccessPlan, ours: tuple[DeployKey, ...], place: Place) -> 
     )
 
 
-def _notes(plan: AccessPlan, look: _Look) -> tuple[str, ...]:
-    where, asked = look.place.where, look.rotate or plan.key is not None
-    if look.place.is_cluster and plan.makes_key and plan.outdated and not asked:
+def _notes(plan: AccessPlan, state: _AccessState) -> tuple[str, ...]:
+    where, asked = state.place.where, state.rotate or plan.key is not None
+    if state.place.is_cluster and plan.makes_key and plan.outdated and not asked:
         return (access_notes.gives_way(where, plan.options.secret_name, plan.outdated),)
-    if look.place.is_readable or not look.has_secret:
+    if state.place.is_readable or not state.has_secret:
         return ()
     if plan.hands_over:
         return () if asked else (access_notes.replaced(where),)
@@ -194,7 +201,7 @@ def _fits(key: DeployKey, plan: AccessPlan) -> bool:
     return key.is_read_only == is_read_only
 
 
-def _key_at(place: Place, options: BootstrapOptions) -> KeyPair | None:
+def _key_at(place: SecretPlace, options: BootstrapOptions) -> KeyPair | None:
     """The key that was handed over before, where it can be read."""
     there = place.present(options.secret_name, options.namespace)
     data = {} if there is None else there.string_data
@@ -211,14 +218,14 @@ def _key_at(place: Place, options: BootstrapOptions) -> KeyPair | None:
     return KeyPair(private, public, data.get(secrets.PASSWORD, ""))
 
 
-def _known_hosts(options: BootstrapOptions, given: Given, means: Means) -> str:
+def _known_hosts(options: BootstrapOptions, given: AccessInputs, ports: AccessPorts) -> str:
     published: tuple[str, ...] = ()
-    if given.known_hosts is None and means.hosting is not None:
-        published = means.hosting.host_keys()
+    if given.known_hosts is None and ports.hosting is not None:
+        published = ports.hosting.host_keys()
     return known_hosts(host_of(options.url), given.known_hosts, published)
 
 
-def _credentials(options: BootstrapOptions, given: Given) -> Secret:
+def _credentials(options: BootstrapOptions, given: AccessInputs) -> Secret:
     """The Secret of a token or an App. Raises UsageError where it is missing."""
     if options.auth is Auth.APP:
         nobody = AppCredentials(options.app_id, "")
@@ -231,7 +238,7 @@ def _credentials(options: BootstrapOptions, given: Given) -> Secret:
     return secrets.token_secret(options, given.token, given.ca)
 
 
-def _differs(place: Place, wanted: tuple[Secret, ...]) -> bool:
+def _differs(place: SecretPlace, wanted: tuple[Secret, ...]) -> bool:
     """Whether anything is to be put there; of what cannot be read back, always."""
     return any(place.present(each.name, each.namespace) != each for each in wanted)
 

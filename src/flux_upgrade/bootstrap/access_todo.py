@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flux_upgrade.bootstrap import registry_todo
 from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS
 from flux_upgrade.bootstrap.known_hosts import host_of
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider, deploy_key_title
-from flux_upgrade.bootstrap.proposed import Cluster, Place
-from flux_upgrade.bootstrap.shell import block, broken, namespace, piped, words
+from flux_upgrade.bootstrap.proposed import PlaceKind, ProposedCluster
+from flux_upgrade.bootstrap.shell import block, broken, namespace, piped, registry_secret, words
 from flux_upgrade.model.markdown import code
 
 _GITHUB = DEFAULT_HOSTS[Provider.GITHUB]
@@ -34,19 +33,19 @@ _TOKENS = {
 }
 
 
-def source(cluster: Cluster, repository: str) -> Iterator[str]:
+def source(cluster: ProposedCluster, repository: str) -> Iterator[str]:
     """Until the Secret that the source names is in the cluster."""
     handover = cluster.handover
     if handover.access.is_elsewhere:
         yield _elsewhere(cluster)
-    elif handover.place is Place.NOWHERE or handover.lacks_source:
+    elif handover.place is PlaceKind.NOWHERE or handover.lacks_source:
         yield from _by_hand(cluster, repository)
     else:
         yield from _registered(cluster)
     yield from _handed_over(cluster)
 
 
-def _elsewhere(cluster: Cluster) -> str:
+def _elsewhere(cluster: ProposedCluster) -> str:
     title = code(deploy_key_title(cluster.options), 400)
     return (
         f"See whether the cluster has the private part of the deploy key {title}, in its Secret "
@@ -55,25 +54,37 @@ def _elsewhere(cluster: Cluster) -> str:
     )
 
 
-def _by_hand(cluster: Cluster, repository: str) -> Iterator[str]:
+def _by_hand(cluster: ProposedCluster, repository: str) -> Iterator[str]:
     if cluster.options.oci is not None:
-        yield from registry_todo.source(cluster.options)
+        yield from _registry(cluster.options)
         return
     by = {Auth.SSH: _ssh, Auth.TOKEN: _token, Auth.APP: _app}
     yield from by[cluster.options.auth](cluster, repository)
 
 
-def _ssh(cluster: Cluster, repository: str) -> Iterator[str]:
+def _registry(options: BootstrapOptions) -> Iterator[str]:
+    """Until source-controller may pull the artifact; a cloud's own login needs no Secret."""
+    if options.oci is None or options.oci.provider != "generic":
+        return
+    host = options.oci.url.removeprefix("oci://").partition("/")[0]
+    yield (
+        f"Let the cluster, and it alone, pull from {code(host)}: credentials that may only read. USER is "
+        "yours to fill in; the token is asked for, and not shown.\n\n"
+        + registry_secret(options.secret_name, options.namespace, host)
+    )
+
+
+def _ssh(cluster: ProposedCluster, repository: str) -> Iterator[str]:
     options = cluster.options
-    told, commands = _key(cluster)
+    task, commands = _key(cluster)
     if options.provider is Provider.GITHUB and repository:
         unless = " unless it can already" if options.private_key_file else ""
         yield (
-            f"{told}, and let it read the repository{unless}. It never comes near a work tree.\n\n"
+            f"{task}, and let it read the repository{unless}. It never comes near a work tree.\n\n"
             + block(*commands, _gh_add(cluster, repository))
         )
     else:
-        yield f"{told}. It never comes near a work tree.\n\n" + block(*commands)
+        yield f"{task}. It never comes near a work tree.\n\n" + block(*commands)
         yield f"{_register_at(cluster)} Its content is what `cat identity.pub` shows."
     yield from _known_hosts(cluster)
     yield (
@@ -95,7 +106,7 @@ def _ssh(cluster: Cluster, repository: str) -> Iterator[str]:
         )
 
 
-def _key(cluster: Cluster) -> tuple[str, tuple[str, ...]]:
+def _key(cluster: ProposedCluster) -> tuple[str, tuple[str, ...]]:
     """What is done for a key, and the commands: the user's own, where one was named."""
     folder = 'cd "$(mktemp -d)"'
     if cluster.options.private_key_file:
@@ -108,7 +119,7 @@ def _key(cluster: Cluster) -> tuple[str, tuple[str, ...]]:
     )
 
 
-def _gh_add(cluster: Cluster, repository: str) -> str:
+def _gh_add(cluster: ProposedCluster, repository: str) -> str:
     options = cluster.options
     host = options.hostname or _GITHUB
     at = repository if host == _GITHUB else f"{host}/{repository}"
@@ -121,7 +132,7 @@ def _gh_add(cluster: Cluster, repository: str) -> str:
     )
 
 
-def _register_at(cluster: Cluster) -> str:
+def _register_at(cluster: ProposedCluster) -> str:
     may = "which may write" if cluster.options.read_write_key else "read-only"
     return (
         f"Register the public key, {may}, {_KEYS_AT[cluster.options.provider]}, "
@@ -129,7 +140,7 @@ def _register_at(cluster: Cluster) -> str:
     )
 
 
-def _known_hosts(cluster: Cluster) -> Iterator[str]:
+def _known_hosts(cluster: ProposedCluster) -> Iterator[str]:
     host = host_of(cluster.options.url)
     if host.entry == _GITHUB:
         yield "Write down GitHub's host keys, there:\n\n" + block(
@@ -143,7 +154,7 @@ def _known_hosts(cluster: Cluster) -> Iterator[str]:
         )
 
 
-def _token(cluster: Cluster, repository: str) -> Iterator[str]:
+def _token(cluster: ProposedCluster, repository: str) -> Iterator[str]:
     del repository
     options = cluster.options
     # Not with --from-literal: the list of processes would have it.
@@ -162,7 +173,7 @@ def _token(cluster: Cluster, repository: str) -> Iterator[str]:
     )
 
 
-def _app(cluster: Cluster, repository: str) -> Iterator[str]:
+def _app(cluster: ProposedCluster, repository: str) -> Iterator[str]:
     del repository
     options = cluster.options
     given = (
@@ -186,16 +197,16 @@ def _app(cluster: Cluster, repository: str) -> Iterator[str]:
     )
 
 
-def _registered(cluster: Cluster) -> Iterator[str]:
-    """A key that was made where the provider could not be told of it."""
+def _registered(cluster: ProposedCluster) -> Iterator[str]:
+    """A key that was made, and that the provider's API does not know."""
     handover = cluster.handover
     if cluster.options.auth is Auth.SSH and handover.public_key and not handover.is_registered:
         yield f"{_register_at(cluster)}\n\n{block(handover.public_key, kind='text')}"
 
 
-def _handed_over(cluster: Cluster) -> Iterator[str]:
+def _handed_over(cluster: ProposedCluster) -> Iterator[str]:
     options, handover = cluster.options, cluster.handover
-    if handover.place is Place.ACTIONS:
+    if handover.place is PlaceKind.ACTIONS:
         name = handover.actions_secret
         of = (
             f"the environment {code(handover.actions_environment)}"
@@ -207,7 +218,7 @@ def _handed_over(cluster: Cluster) -> Iterator[str]:
             "can read it. Apply it in a job that gets at the cluster:\n\n"
             + block(*_job(options, name, handover.actions_environment), kind="yaml")
         )
-    elif handover.place is Place.FILE:
+    elif handover.place is PlaceKind.FILE:
         yield (
             "The Secret for the cluster is in the file that was named when this was made. With kubectl's "
             "context set to the cluster hand it over, then remove the file:\n\n"
@@ -232,7 +243,7 @@ def _yaml(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _without_the_old(cluster: Cluster) -> Iterator[str]:
+def _without_the_old(cluster: ProposedCluster) -> Iterator[str]:
     """Where there is a Secret of that name, kubectl makes none."""
     options = cluster.options
     if not cluster.is_new:

@@ -94,8 +94,8 @@ def _git_problems(options: BootstrapOptions) -> Iterator[str]:
         yield "--url has no scheme: write ssh://git@HOST/PATH for git@HOST:PATH"
         return
     if found is None or not found[3] or found[1].lower() not in _SCHEMES or not url.isprintable():
-        told = "--url is no" if url else "--url is missing: an"
-        yield f"{told} address like ssh://git@example.com/repository or https://example.com/repository"
+        problem = "--url is no" if url else "--url is missing: an"
+        yield f"{problem} address like ssh://git@example.com/repository or https://example.com/repository"
         return
     scheme, user, host = found[1].lower(), found[2] or "", found[3]
     if re.search(r"%(?![0-9A-Fa-f]{2})", found[4] or ""):
@@ -206,9 +206,9 @@ def is_other_github(options: BootstrapOptions) -> bool:
 
 
 def _by_host(host: str, known: Mapping[str, str], servers: Mapping[str, str]) -> Provider | None:
-    told = servers.get(host, "") or (known.get("provider", "") if host == _host(known) else "")
-    if told and told != Provider.GIT:
-        return Provider(told)
+    provider = servers.get(host, "") or (known.get("provider", "") if host == _host(known) else "")
+    if provider and provider != Provider.GIT:
+        return Provider(provider)
     if host.endswith(_GITHUBS):
         return Provider.GITHUB
     return next((provider for part, provider in _BY_HOST.items() if part in host), None)

@@ -1,4 +1,4 @@
-"""The pull request of a bootstrap: look, decide, take the steps; and again, if overtaken."""
+"""The pull request of a bootstrap: fetch, decide, apply the steps; and again, if overtaken."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ from collections.abc import Callable, Iterable, Mapping
 
 from flux_upgrade.bootstrap.changes import FileChange
 from flux_upgrade.bootstrap.proposed import Bootstrap
-from flux_upgrade.bootstrap.pull_request_steps import converge_bootstrap, is_stale, question_of
+from flux_upgrade.bootstrap.reconcile import is_stale, question_of, reconcile_bootstrap
 from flux_upgrade.model.errors import FluxUpgradeError, ForgeUnavailable, Overtaken, WriteFailed
-from flux_upgrade.model.forge import ClosePull, Extras, OpenPull, Repository, Step
-from flux_upgrade.model.ports import Forge, Worktree
+from flux_upgrade.model.files import Worktree
+from flux_upgrade.model.forge import Extras, Repository
+from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.planning.proposal import Action, Surroundings
+from flux_upgrade.planning.proposal import Action, ProposalContext
 from flux_upgrade.policy.decision import Hold
-from flux_upgrade.pullrequests.reconcile import Convergence
-
-_ROUNDS = 3
-"""Of looking and acting: somebody who is faster three times in a row is at work on the same branch."""
-_TRIES = 2
-"""Of the same where a server gives no answer: a write may have been applied all the same."""
+from flux_upgrade.pullrequests.desired import Reconciliation
+from flux_upgrade.pullrequests.rounds import ACTIONS, may_change, rounds
 
 
 class Published(NamedTuple):
@@ -39,31 +36,29 @@ class Published(NamedTuple):
 def run_bootstrap(
     forge: Forge,
     propose: Callable[[], Bootstrap],
-    around: Callable[[Repository], Surroundings],
+    context: Callable[[Repository], ProposalContext],
     *,
     base: str = "",
     extras: Extras | None = None,
 ) -> Published:
-    """Until the pull request is as it should be, or three times.
+    """Open, update or close the pull request, until it is as it should be, or three times.
 
-    ``propose`` is called before each look, and plans for the base branch as it is then. Raises what it
-    raises, and what ``Forge.fetch`` raises at first.
+    ``propose`` is called at the beginning of each round, and plans for the base branch as it is then. Raises
+    what it raises, and what ``Forge.fetch`` raises at first.
     """
+
+    def fetch() -> tuple[Bootstrap, Repository]:
+        proposal = propose()
+        return proposal, forge.fetch(question_of(proposal, base))
+
     result: Published | None = None
     attempted = Action.NONE
-    for attempt in range(1, _ROUNDS + 1):
-        try:
-            proposal = propose()
-            repository = forge.fetch(question_of(proposal, base))
-        except FluxUpgradeError:
-            if result is None:
-                raise
-            return result  # what was done is told; the next run goes on from there
-        result = _round(forge, proposal, around, repository, extras)
+    for number, (proposal, repository) in rounds(fetch):
+        result = _round(forge, proposal, context, repository, extras)
         if attempted is not Action.NONE and result.action is Action.UNCHANGED:
             # The answer to a write was lost, and it was this run's all the same.
             result = result._replace(action=attempted)
-        if not _may_change(result, attempt):
+        if not may_change(result.error, number):
             break
         attempted = _attempted(result, attempted)
     assert result is not None  # noqa: S101 there is at least one round
@@ -73,7 +68,7 @@ def run_bootstrap(
 def _round(
     forge: Forge,
     proposal: Bootstrap,
-    around: Callable[[Repository], Surroundings],
+    context: Callable[[Repository], ProposalContext],
     repository: Repository,
     extras: Extras | None,
 ) -> Published:
@@ -83,40 +78,27 @@ def _round(
             f"{repository.base} has changed while the bootstrap was planned", hint="run flux-upgrade again"
         )
         return idle._replace(action=Action.FAILED, error=moved)
-    return _taken(forge, converge_bootstrap(proposal, around(repository), repository, extras), idle)
+    return _taken(forge, reconcile_bootstrap(proposal, context(repository), repository, extras), idle)
 
 
-def _taken(forge: Forge, found: Convergence, idle: Published) -> Published:
-    result = idle
-    if found.pull is not None:
-        result = result._replace(action=Action.UNCHANGED, number=found.pull.number, url=found.pull.url)
-    if found.hold is not None:
-        return result._replace(action=Action.HELD, hold=found.hold)
-    for step in found.steps:
+def _taken(forge: Forge, reconciliation: Reconciliation, idle: Published) -> Published:
+    result, pull = idle, reconciliation.pull
+    if pull is not None:
+        result = result._replace(action=Action.UNCHANGED, number=pull.number, url=pull.url)
+    if reconciliation.hold is not None:
+        return result._replace(action=Action.HELD, hold=reconciliation.hold)
+    for step in reconciliation.steps:
         try:
             done = forge.apply(step)
         except FluxUpgradeError as error:
             return result._replace(action=Action.FAILED, error=error)
         result = result._replace(
-            action=_action(step),
+            action=ACTIONS[type(step)],
             number=done.number or result.number,
             url=done.url or result.url,
             warnings=(*result.warnings, *done.warnings),
         )
     return result
-
-
-def _action(step: Step) -> Action:
-    if isinstance(step, OpenPull):
-        return Action.OPENED
-    return Action.CLOSED if isinstance(step, ClosePull) else Action.UPDATED
-
-
-def _may_change(result: Published, attempt: int) -> bool:
-    """Whether another look may end better: somebody was faster, or an answer was lost on its way."""
-    if isinstance(result.error, Overtaken):
-        return attempt < _ROUNDS
-    return isinstance(result.error, ForgeUnavailable) and attempt < _TRIES
 
 
 def _attempted(result: Published, before: Action) -> Action:
@@ -126,7 +108,7 @@ def _attempted(result: Published, before: Action) -> Action:
     return Action.UPDATED if result.number else Action.OPENED
 
 
-class Ran(NamedTuple):
+class BootstrapResult(NamedTuple):
     """One run. What it did not come to is empty."""
 
     proposal: Bootstrap

@@ -14,7 +14,7 @@ class FileChange(NamedTuple):
     after: bytes
 
 
-class Shown(NamedTuple):
+class FlagChange(NamedTuple):
     """A flag that an existing installation has another value for."""
 
     flag: str
@@ -30,7 +30,7 @@ class ManifestPlan(NamedTuple):
     content: bytes
     version: str
     """The release's tag."""
-    shown: tuple[Shown, ...] = ()
+    shown: tuple[FlagChange, ...] = ()
     edits: tuple[str, ...] = ()
     """What was edited by hand and is kept: ``Deployment/source-controller spec.replicas``."""
     evidence: str = ""
@@ -50,7 +50,7 @@ class FilesPlan(NamedTuple):
     """By path; none where everything is as it should be."""
     kept: tuple[str, ...] = ()
     """Files of the bootstrap that stay as they are."""
-    shown: tuple[Shown, ...] = ()
+    shown: tuple[FlagChange, ...] = ()
     edits: tuple[str, ...] = ()
     """See ``ManifestPlan``; those of ``gotk-sync.yaml``, too."""
     unlisted: tuple[str, ...] = ()

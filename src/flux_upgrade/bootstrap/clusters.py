@@ -1,4 +1,4 @@
-"""What a bootstrap sets up: its arguments, the config file and what the checkout tells, put together."""
+"""What a bootstrap sets up, out of its arguments, the config file and the checkout's remote."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from flux_upgrade.bootstrap import addresses
 from flux_upgrade.bootstrap.flag_table import FLAGS
 from flux_upgrade.bootstrap.flags import examine
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider, Source, actions_secret_problem
-from flux_upgrade.bootstrap.request import BootstrapAsked, BootstrapCluster
-from flux_upgrade.config.values import FlagValue
+from flux_upgrade.bootstrap.request import BootstrapCluster, BootstrapRequest
+from flux_upgrade.config.config import FlagValue
 from flux_upgrade.manifests.options import nearest, spell
 from flux_upgrade.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.config.values import BootstrapConfig
+    from flux_upgrade.config.config import BootstrapConfig
 
 _HINT = "see `flux-upgrade bootstrap --help` for the flags and their values"
 _OF_REMOTE = "without --url, it is the address of the checkout's remote origin; "
@@ -25,7 +25,7 @@ _PLACE = ("url", "owner", "repository", "hostname", "branch")
 
 
 def clusters_of(
-    asked: BootstrapAsked,
+    request: BootstrapRequest,
     config: BootstrapConfig | None,
     known: Mapping[str, str],
     servers: Mapping[str, str] = {},
@@ -36,26 +36,26 @@ def clusters_of(
     remote tells of provider, owner, repository, hostname and url, should it not be said. ``servers``: host
     → provider, of those that the environment names.
     """
-    chosen, problems = _chosen(asked, config)
-    ways = [(name, {**(config.flags if config else {}), **own, **asked.flags}) for name, own in chosen]
-    first = ways[0][1]
-    source = Source(asked.source or (config.source if config else "") or Source.GIT)
+    chosen, problems = _chosen(request, config)
+    stated = [(name, {**(config.flags if config else {}), **own, **request.flags}) for name, own in chosen]
+    first = stated[0][1]
+    source = Source(request.source or (config.source if config else "") or Source.GIT)
     provider: Provider | None = Provider.GIT  # an artifact is nobody's
     if source is Source.GIT:
-        named = asked.provider or (config.provider if config else "")
+        named = request.provider or (config.provider if config else "")
         provider = addresses.provider_of(named, first, known, servers)
     if provider is None:
         problems.append(f"what {first['hostname']} is cannot be told: give --provider")
         provider = Provider.GITHUB
     known = addresses.of_remote(known, provider, first)
-    problems += _own_problems(asked, provider, source, len(chosen))
+    problems += _own_problems(request, provider, source, len(chosen))
     clusters = []
-    for name, flags in ways:
+    for name, flags in stated:
         options, wrong = examine(provider, source, flags, known=known)
-        told = (*wrong, *_app_problems(asked, options), *_idle(asked, options))
-        problems += [f"cluster '{name}': {each}" if name else each for each in told]
+        own_problems = (*wrong, *_app_problems(request, options), *_idle(request, options))
+        problems += [f"cluster '{name}': {each}" if name else each for each in own_problems]
         if not wrong:
-            configured = tuple(_words(asked, name, options)) if config else None
+            configured = tuple(_words(request, name, options)) if config else None
             clusters.append(BootstrapCluster(name, options, configured))
     problems += _between(clusters)
     if problems:
@@ -65,122 +65,124 @@ def clusters_of(
     return tuple(clusters)
 
 
-def _words(asked: BootstrapAsked, name: str, options: BootstrapOptions) -> Iterator[str]:
+def _words(request: BootstrapRequest, name: str, options: BootstrapOptions) -> Iterator[str]:
     """What the command line had, less what is secret or of one machine or run."""
     is_other = addresses.is_other_github(options)
     # Or else no token goes to a server that is not github.com.
-    provider = asked.provider or (str(options.provider) if is_other else "")
-    own = (("cluster", name), ("provider", provider), ("source", asked.source))
+    provider = request.provider or (str(options.provider) if is_other else "")
+    own = (("cluster", name), ("provider", provider), ("source", request.source))
     yield from (f"--{flag}={value}" for flag, value in own if value)
-    if is_other and "hostname" not in asked.flags:
+    if is_other and "hostname" not in request.flags:
         yield f"--hostname={options.hostname}"
     for flag in FLAGS.values():
-        value = asked.flags.get(flag.name)
+        value = request.flags.get(flag.name)
         if value is not None and not flag.is_secret and not flag.is_local:
             yield f"--{flag.name}={spell(value if isinstance(value, (str, bool, int)) else list(value))}"
 
 
 def _chosen(
-    asked: BootstrapAsked, config: BootstrapConfig | None
+    request: BootstrapRequest, config: BootstrapConfig | None
 ) -> tuple[list[tuple[str, Mapping[str, FlagValue]]], list[str]]:
     """Name and own flags of each cluster, and what is wrong."""
     listed = dict(config.clusters) if config else {}
-    if not asked.cluster:
+    if not request.cluster:
         return list(listed.items()) or [("", {})], []
-    if asked.cluster in listed:
-        return [(asked.cluster, listed[asked.cluster])], []
-    told = f"the config file has no cluster '{asked.cluster}'{nearest(asked.cluster, listed)}"
-    return [(asked.cluster, {})], [told]
+    if request.cluster in listed:
+        return [(request.cluster, listed[request.cluster])], []
+    problem = f"the config file has no cluster '{request.cluster}'{nearest(request.cluster, listed)}"
+    return [(request.cluster, {})], [problem]
 
 
-def _own_problems(asked: BootstrapAsked, provider: Provider, source: Source, clusters: int) -> Iterator[str]:
-    """What does not go together among the flags that are not Flux's."""
+def _own_problems(
+    request: BootstrapRequest, provider: Provider, source: Source, clusters: int
+) -> Iterator[str]:
+    """Conflicts among the flags that are not Flux's."""
     is_github = provider is Provider.GITHUB and source is Source.GIT
     where = f"{provider}" if source is Source.GIT else "an artifact"
     for flag, is_given in (
-        ("--create-repository", asked.create_repository),
-        ("--actions-secret", asked.actions_secret),
-        ("--add-workflow", asked.add_workflow),
+        ("--create-repository", request.create_repository),
+        ("--actions-secret", request.actions_secret),
+        ("--add-workflow", request.add_workflow),
     ):
         if is_given and not is_github:
             yield f"{flag} is for GitHub alone, and this is {where}"
     for flag, is_given in (
-        ("--provider", asked.provider),
-        ("--known-hosts", asked.known_hosts),
-        ("--rotate-key", asked.rotate_key),
-        ("--pull-request", asked.pull_request),
-        ("--push", asked.push),
+        ("--provider", request.provider),
+        ("--known-hosts", request.known_hosts),
+        ("--rotate-key", request.rotate_key),
+        ("--pull-request", request.pull_request),
+        ("--push", request.push),
     ):
         if is_given and source is Source.OCI:
             yield f"{flag} is of a Git repository, and --source=oci has none"
-    if asked.actions_secret and (told := actions_secret_problem(asked.actions_secret)):
-        yield f"--actions-secret {told}"
-    if asked.kubeconfig and clusters > 1:
+    if request.actions_secret and (problem := actions_secret_problem(request.actions_secret)):
+        yield f"--actions-secret {problem}"
+    if request.kubeconfig and clusters > 1:
         yield f"--kubeconfig is of one cluster, and there are {clusters}: name it with --cluster"
-    yield from (told for is_wrong, told in _not_together(asked) if is_wrong)
+    yield from (problem for is_wrong, problem in _conflicts(request) if is_wrong)
 
 
-def _not_together(asked: BootstrapAsked) -> tuple[tuple[object, str], ...]:
+def _conflicts(request: BootstrapRequest) -> tuple[tuple[object, str], ...]:
     """Whether something is wrong, and what."""
     return (
         (
-            asked.secret_file and asked.actions_secret,
+            request.secret_file and request.actions_secret,
             "--secret-file and --actions-secret exclude each other: the credentials go to one place",
         ),
-        (asked.push and asked.pull_request, "--push and --pull-request exclude each other"),
+        (request.push and request.pull_request, "--push and --pull-request exclude each other"),
         (
-            asked.actions_environment and not asked.actions_secret,
+            request.actions_environment and not request.actions_secret,
             "--actions-environment needs --actions-secret, which is put there",
         ),
         (
-            asked.description and not asked.create_repository,
+            request.description and not request.create_repository,
             "--description needs --create-repository: it is of a new one",
         ),
         (
-            asked.rotate_key and not asked.hands_over,
+            request.rotate_key and not request.hands_over,
             "--rotate-key needs --secret-file, --actions-secret or --kubeconfig, for the new key to go to",
         ),
         (
-            asked.context and not asked.kubeconfig,
+            request.context and not request.kubeconfig,
             "--context needs --kubeconfig: there is no other kubeconfig here",
         ),
     )
 
 
-def _app_problems(asked: BootstrapAsked, options: BootstrapOptions) -> Iterator[str]:
-    has_key = bool(asked.app_private_key or asked.secrets.app_private_key)
-    if asked.app_private_key and options.auth is not Auth.APP:
+def _app_problems(request: BootstrapRequest, options: BootstrapOptions) -> Iterator[str]:
+    has_key = bool(request.app_private_key or request.secrets.app_private_key)
+    if request.app_private_key and options.auth is not Auth.APP:
         yield "--app-private-key needs --app-id, which names the app"
     if options.auth is not Auth.APP:
         return
-    if asked.hands_over and not has_key:
+    if request.hands_over and not has_key:
         yield "--app-id needs the app's key to hand over: --app-private-key or FLUX_UPGRADE_APP_PRIVATE_KEY"
     if not (options.app_installation_id or options.app_installation_owner):
         yield "--app-id needs --app-installation-id or --app-installation-owner, to name the installation"
-    if asked.rotate_key:
+    if request.rotate_key:
         yield "--rotate-key makes a deploy key, and with --app-id there is none"
 
 
-def _idle(asked: BootstrapAsked, options: BootstrapOptions) -> Iterator[str]:
+def _idle(request: BootstrapRequest, options: BootstrapOptions) -> Iterator[str]:
     """What was given to the command itself, and would come to nothing.
 
     A config file says what a repository is to be once it is created; a later run may find it there.
     """
-    if asked.password_stdin and (options.oci is None or not options.username):
+    if request.password_stdin and (options.oci is None or not options.username):
         yield "--password-stdin needs --source=oci and --username, whose password it is"
     if options.oci is not None:
         return
     is_github = options.provider is Provider.GITHUB
     for flag in ("team", "group"):
-        if not asked.flags.get(flag) or asked.create_repository:
+        if not request.flags.get(flag) or request.create_repository:
             continue
         if not is_github:
             yield f"--{flag} would have no effect: access is given on GitHub alone"
         elif not options.reconcile:
             yield f"--{flag} needs --create-repository or --reconcile, which give access"
-    told = next((each for each in ("visibility", "private") if each in asked.flags), "")
-    if told and options.visibility != "private" and not asked.create_repository:
-        yield f"--{told} needs --create-repository: of a repository that exists it is never changed"
+    flag = next((each for each in ("visibility", "private") if each in request.flags), "")
+    if flag and options.visibility != "private" and not request.create_repository:
+        yield f"--{flag} needs --create-repository: of a repository that exists it is never changed"
 
 
 def _between(clusters: list[BootstrapCluster]) -> Iterator[str]:
@@ -190,8 +192,8 @@ def _between(clusters: list[BootstrapCluster]) -> Iterator[str]:
         if len(values) > 1 and all(each.options.oci is None for each in clusters):
             yield f"the clusters differ in --{flag}: bootstrap them one by one, with --cluster"
     for one, other in combinations(clusters, 2):
-        if told := _overlap(one.options, other.options):
-            yield f"clusters '{one.name}' and '{other.name}' {told}"
+        if problem := _overlap(one.options, other.options):
+            yield f"clusters '{one.name}' and '{other.name}' {problem}"
 
 
 def _overlap(one: BootstrapOptions, other: BootstrapOptions) -> str:

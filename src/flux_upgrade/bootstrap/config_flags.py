@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
-from flux_upgrade.bootstrap.flag_table import FLAGS, Flag, Kind, Use
+from flux_upgrade.bootstrap.flag_table import FLAGS, Flag, FlagKind, FlagUse
 from flux_upgrade.bootstrap.flags import read_value
 from flux_upgrade.bootstrap.validation import FORMS, unknown
+from flux_upgrade.config.config import FlagValue
 from flux_upgrade.config.flag_text import FlagText
 from flux_upgrade.config.shapes import Key, Schema, described
-from flux_upgrade.config.source import Source, is_text, kind
-from flux_upgrade.config.values import FlagValue
+from flux_upgrade.config.yaml_text import YamlText, is_text, kind
 from flux_upgrade.manifests.options import COMPONENTS, PATTERNS
 from flux_upgrade.model.errors import UsageError
 
@@ -34,25 +34,24 @@ class BootstrapFlagValue(NamedTuple):
     flag: Flag
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The kind."""
         choices = ", ".join(f"`{each}`" for each in self.flag.choices)
         return choices or str(self.flag.kind)
 
     def schema(self) -> Schema:
-        """See Shape."""
         match self.flag.kind:
-            case Kind.BOOLEAN:
+            case FlagKind.BOOLEAN:
                 return {"enum": [True, False, 0, 1, *_BOOLEANS]}
-            case Kind.NUMBER:
+            case FlagKind.NUMBER:
                 return {
                     "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]+$"}]
                 }
-            case Kind.DURATION:
+            case FlagKind.DURATION:
                 return {"type": "string", "pattern": f"^{_DURATION}$"}
-            case Kind.CHOICE:
+            case FlagKind.CHOICE:
                 return {"enum": list(self.flag.choices)}
-            case Kind.LIST:
+            case FlagKind.LIST:
                 return self._list_schema()
         return {"type": "string", **self._pattern()}
 
@@ -67,16 +66,15 @@ class BootstrapFlagValue(NamedTuple):
         return {"pattern": f"^(?:{form}){'' if self.flag.default else '?'}$"} if form else {}
 
     def _wanted(self, node: Node) -> str:
-        if self.flag.kind is Kind.LIST and isinstance(node, SequenceNode):
+        if self.flag.kind is FlagKind.LIST and isinstance(node, SequenceNode):
             return "wants a list of words, and one of them is no text; put it in quotes"
-        wanted = "text" if self.flag.kind is Kind.TEXT else f"a {self.flag.kind}"
+        wanted = "text" if self.flag.kind is FlagKind.TEXT else f"a {self.flag.kind}"
         remedy = "; put it in quotes" if isinstance(node, ScalarNode) and node.value else ""
         return f"wants {wanted}, not {kind(node)}{remedy}"
 
-    def read(self, name: str, node: Node, source: Source) -> FlagValue | None:
-        """See Shape."""
+    def read(self, name: str, node: Node, source: YamlText) -> FlagValue | None:
         value = _plain(node)
-        if value is None or (isinstance(value, list) and self.flag.kind is not Kind.LIST):
+        if value is None or (isinstance(value, list) and self.flag.kind is not FlagKind.LIST):
             source.refuse(node, f"{name} {self._wanted(node)}")
             return None
         try:
@@ -89,20 +87,19 @@ class BootstrapFlagValue(NamedTuple):
 class BootstrapFlags(NamedTuple):
     """A mapping of flags."""
 
-    told: str = "mapping of [flags](#flags-of-a-bootstrap)"
+    description: str = "mapping of [flags](#flags-of-a-bootstrap)"
     is_committed: bool = True
     """Whether it stands in a file of the repository, where no secret may."""
 
     def schema(self) -> Schema:
-        """See Shape."""
         return {
             "type": ["object", "null"],
             "additionalProperties": False,
             "properties": {key.name: described(key) for key in KEYS},
         }
 
-    def read(self, name: str, node: Node, source: Source) -> dict[str, FlagValue] | None:
-        """See Shape. Flags that cannot be given are left out."""
+    def read(self, name: str, node: Node, source: YamlText) -> dict[str, FlagValue] | None:
+        """Flags that cannot be given are left out."""
         if node.tag == _NULL:
             return {}
         if not isinstance(node, MappingNode):
@@ -112,25 +109,25 @@ class BootstrapFlags(NamedTuple):
             return None
         values: dict[str, FlagValue] = {}
         for word, (key, value) in source.entries(node).items():
-            told = unknown(word) or _refusal(FLAGS[word], is_committed=self.is_committed)
-            read = None if told else BootstrapFlagValue(FLAGS[word]).read(f"--{word}", value, source)
-            if told:
-                source.refuse(key, told)
+            refusal = unknown(word) or _refusal(FLAGS[word], is_committed=self.is_committed)
+            read = None if refusal else BootstrapFlagValue(FLAGS[word]).read(f"--{word}", value, source)
+            if refusal:
+                source.refuse(key, refusal)
             elif read is not None:
                 values[word] = read
         return values
 
 
 KEYS = tuple(
-    Key(flag.name, BootstrapFlagValue(flag), flag.told)
+    Key(flag.name, BootstrapFlagValue(flag), flag.description)
     for flag in FLAGS.values()
-    if flag.use is not Use.REFUSED and not flag.is_secret
+    if flag.use is not FlagUse.REFUSED and not flag.is_secret
 )
 """The flags that a file may have."""
 
 
 def _refusal(flag: Flag, *, is_committed: bool) -> str:
-    if flag.use is Use.REFUSED:
+    if flag.use is FlagUse.REFUSED:
         return f"--{flag.name} {flag.meaning}"
     if flag.is_secret and is_committed:
         return (
@@ -166,30 +163,24 @@ class _BootstrapWords:
     hint = _HINT
 
     def refusal(self, name: str) -> str:
-        """See the protocol."""
         return unknown(name) or _refusal(FLAGS[name], is_committed=False)
 
     def called(self, name: str) -> str:
-        """See the protocol."""
         return f"--{name}"
 
     def is_list(self, name: str) -> bool:
-        """See the protocol."""
-        return FLAGS[name].kind is Kind.LIST
+        return FLAGS[name].kind is FlagKind.LIST
 
     def is_boolean(self, name: str) -> bool:
-        """See the protocol."""
-        return FLAGS[name].kind is Kind.BOOLEAN
+        return FLAGS[name].kind is FlagKind.BOOLEAN
 
     def stray(self, number: int, word: str) -> str:
-        """See the protocol. The word may be a password that was meant for the flag before it."""
+        """The word may be a password that was meant for the flag before it."""
         del word
         return f"word {number}"
 
     def value(self, name: str, text: str) -> FlagValue:
-        """See the protocol."""
         return read_value(FLAGS[name], text)
 
-    def mapping(self, root: Node, source: Source) -> Mapping[str, FlagValue] | None:
-        """See the protocol."""
+    def mapping(self, root: Node, source: YamlText) -> Mapping[str, FlagValue] | None:
         return BootstrapFlags(is_committed=False).read("this", root, source)

@@ -13,24 +13,23 @@ from flux_upgrade.bootstrap.flag_table import FLAGS
 from flux_upgrade.bootstrap.options import Provider
 from flux_upgrade.bootstrap.options import Source as From
 from flux_upgrade.bootstrap.validation import misfit
-from flux_upgrade.config.shapes import Choice, Key, Mapped, Schema, Text
-from flux_upgrade.config.source import Source, kind, quoted
-from flux_upgrade.config.values import BootstrapConfig, FlagValue
+from flux_upgrade.config.config import BootstrapConfig, FlagValue
+from flux_upgrade.config.shapes import ChoiceShape, Key, MappingShape, Schema, TextShape
+from flux_upgrade.config.yaml_text import YamlText, kind, quoted
 
-_NAME = Text(
+_NAME = TextShape(
     "the name of a cluster (a-z, A-Z, 0-9, and after the first '.', '_' and '-')",
     "[A-Za-z0-9][A-Za-z0-9._-]*",
     longest=63,
 )
 
 
-class _Clusters(NamedTuple):
+class _ClustersShape(NamedTuple):
     """Clusters by their names."""
 
-    told: str = "mapping, name to [flags](#flags-of-a-bootstrap)"
+    description: str = "mapping, name to [flags](#flags-of-a-bootstrap)"
 
     def schema(self) -> Schema:
-        """See Shape."""
         return {
             "type": "object",
             "minProperties": 1,
@@ -38,8 +37,7 @@ class _Clusters(NamedTuple):
             "additionalProperties": {"$ref": "#/$defs/bootstrap-flags"},
         }
 
-    def read(self, name: str, node: Node, source: Source) -> dict[str, dict[str, FlagValue]] | None:
-        """See Shape."""
+    def read(self, name: str, node: Node, source: YamlText) -> dict[str, dict[str, FlagValue]] | None:
         if not isinstance(node, MappingNode):
             source.refuse(node, f"{name} wants a mapping, name to flags, not {kind(node)}")
             return None
@@ -59,18 +57,18 @@ class _Clusters(NamedTuple):
         return clusters
 
 
-TOP = Mapped(
+TOP = MappingShape(
     (
         Key(
             "provider",
-            Choice(tuple(Provider)),
+            ChoiceShape(tuple(Provider)),
             "The subcommand of `flux bootstrap`. Without it, `hostname`, `url` or the remote tells.",
         ),
-        Key("source", Choice(tuple(From)), "What Flux reconciles the clusters from.", "git"),
+        Key("source", ChoiceShape(tuple(From)), "What Flux reconciles the clusters from.", "git"),
         Key("flags", BootstrapFlags(), "Flags for all clusters.", "{}"),
         Key(
             "clusters",
-            _Clusters(),
+            _ClustersShape(),
             "Clusters by name, each with the flags that differ. One pull request has all.",
         ),
     )
@@ -78,15 +76,15 @@ TOP = Mapped(
 
 
 def schema() -> Schema:
-    """See Shape; the flags are ``#/$defs/bootstrap-flags``."""
+    """The flags are ``#/$defs/bootstrap-flags``."""
     plain = TOP.schema()
     meaning = plain["properties"]["flags"]["description"]
     plain["properties"]["flags"] = {"description": meaning, "$ref": "#/$defs/bootstrap-flags"}
     return plain
 
 
-def read(name: str, node: Node, source: Source) -> BootstrapConfig | None:
-    """See Shape."""
+def read(name: str, node: Node, source: YamlText) -> BootstrapConfig | None:
+    """The value of the key; None where ``node`` is no such mapping, which ``source`` then reports."""
     given = TOP.read(name, node, source)
     if given is None:
         return None
@@ -94,13 +92,13 @@ def read(name: str, node: Node, source: Source) -> BootstrapConfig | None:
     provider, origin = given.get("provider", ""), given.get("source", "")
     entries = source.entries(node)
     for word, key in _flag_keys(entries, source):
-        told = misfit(FLAGS[word], Provider(provider) if provider else None, From(origin or From.GIT))
-        if told:
-            source.refuse(key, told)
+        problem = misfit(FLAGS[word], Provider(provider) if provider else None, From(origin or From.GIT))
+        if problem:
+            source.refuse(key, problem)
     return BootstrapConfig(provider, origin, given.get("flags", {}), tuple(given.get("clusters", {}).items()))
 
 
-def _flag_keys(entries: Mapping[str, tuple[Node, Node]], source: Source) -> Iterator[tuple[str, Node]]:
+def _flag_keys(entries: Mapping[str, tuple[Node, Node]], source: YamlText) -> Iterator[tuple[str, Node]]:
     maps = [entries["flags"][1]] if "flags" in entries else []
     if "clusters" in entries and isinstance(entries["clusters"][1], MappingNode):
         maps += [value for _, value in source.entries(entries["clusters"][1]).values()]

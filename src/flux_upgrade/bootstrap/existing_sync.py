@@ -6,12 +6,11 @@ would prune it from the cluster.
 
 from __future__ import annotations
 
-import posixpath
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from flux_upgrade.bootstrap.changes import Shown
+from flux_upgrade.bootstrap.changes import FlagChange
 from flux_upgrade.bootstrap.go_formats import nanoseconds
 from flux_upgrade.bootstrap.sync import GENERATED, Sync, written
 from flux_upgrade.manifests.comments import extract, insert
@@ -22,13 +21,14 @@ from flux_upgrade.manifests.merge import Conflict, Merge, clone
 from flux_upgrade.manifests.nodes import MappingNode, Node, compose, serialize
 from flux_upgrade.manifests.options import spell
 from flux_upgrade.model.errors import ResidueConflict, Unreadable
+from flux_upgrade.model.text import repository_path
 
 _SOURCE_GROUP = "source.toolkit.fluxcd.io"
 _SYNC_GROUP = "kustomize.toolkit.fluxcd.io"
 
 
 @dataclass(frozen=True)
-class Recovered:
+class RecoveredSync:
     """The file with what it tells. A field of ``sync`` that it does not tell is empty."""
 
     manifest: Manifest
@@ -48,7 +48,7 @@ class Recovered:
         return tuple(each for each in self.manifest.documents if each not in ours)
 
 
-def recover_sync(content: bytes) -> Recovered:
+def recover_sync(content: bytes) -> RecoveredSync:
     """Read a file back. Raises Unreadable, with the line, where it holds no such objects."""
     manifest = parse(content)
     sources = [each for each in manifest.documents if each.key[:2] == (_SOURCE_GROUP, "GitRepository")]
@@ -63,7 +63,7 @@ def recover_sync(content: bytes) -> Recovered:
     # Beside it may stand others of the same kind, which somebody added.
     own = [each for each in syncs if each.key[2:] == source.key[2:]]
     kustomization = (own or syncs)[0]
-    return Recovered(manifest, source, kustomization, _sync(source.data, kustomization.data))
+    return RecoveredSync(manifest, source, kustomization, _sync(source.data, kustomization.data))
 
 
 def _sync(source: Any, kustomization: Any) -> Sync:
@@ -111,46 +111,46 @@ _FLAGS = {
     "sync_api": "apiVersion of the Kustomization",
 }
 """Field of ``Sync`` → what a person calls it. Another path is refused before."""
-_TOLD = ("branch", "secret_name")
+_OPTIONAL = ("branch", "secret_name")
 """Fields that somebody may have taken out or replaced: an empty one is theirs."""
 _GONE = ("gitImplementation", "validation")
 """Fields of ``spec`` that ``flux bootstrap`` wrote before Flux 2, whose API does not have them."""
 
 
-def shown(found: Recovered, wanted: Sync) -> tuple[Shown, ...]:
+def shown(recovered: RecoveredSync, wanted: Sync) -> tuple[FlagChange, ...]:
     """Flag by flag what differs; nothing where the file says what is wanted."""
-    old, new = _complete(found.sync, wanted)._asdict(), wanted._asdict()
-    if nanoseconds(found.sync.interval) == nanoseconds(wanted.interval):
+    old, new = _complete(recovered.sync, wanted)._asdict(), wanted._asdict()
+    if nanoseconds(recovered.sync.interval) == nanoseconds(wanted.interval):
         old["interval"] = new["interval"]
     return tuple(
-        Shown(flag, _spelled(old[field]), _spelled(new[field]))
+        FlagChange(flag, _spelled(old[field]), _spelled(new[field]))
         for field, flag in _FLAGS.items()
         if old[field] != new[field]
     )
 
 
-def edits(found: Recovered) -> tuple[str, ...]:
+def edits(recovered: RecoveredSync) -> tuple[str, ...]:
     """What was done to the file by hand."""
-    if found.is_exact:
+    if recovered.is_exact:
         return ()
-    base = parse(written(found.sync).encode()).documents
-    told = [
+    base = parse(written(recovered.sync).encode()).documents
+    lines = [
         f"{each.object} {each.where or each.new or ''}".rstrip()
-        for old, mine in zip(base, (found.source, found.kustomization), strict=True)
+        for old, mine in zip(base, (recovered.source, recovered.kustomization), strict=True)
         for each in object_edits(mine.key, old, mine, ())
         if each.path[-1:] not in [(name,) for name in _GONE]
     ]
-    return (*told, *(str(each.key) for each in found.others))
+    return (*lines, *(str(each.key) for each in recovered.others))
 
 
-def resynced(found: Recovered, wanted: Sync) -> bytes:
+def resynced(recovered: RecoveredSync, wanted: Sync) -> bytes:
     """The file with what is wanted, and with what was edited by hand. Raises ResidueConflict."""
-    if found.is_exact:
+    if recovered.is_exact:
         return written(wanted).encode()
-    base = parse(written(_complete(found.sync, wanted)).encode()).documents
+    base = parse(written(_complete(recovered.sync, wanted)).encode()).documents
     target = parse(written(wanted).encode()).documents
     conflicts: list[Conflict] = []
-    mine = (found.source, found.kustomization)
+    mine = (recovered.source, recovered.kustomization)
     own = {id(sides[0]): _merged(*sides, conflicts) for sides in zip(mine, base, target, strict=True)}
     if conflicts:
         named = ", ".join(f"{each.object} {each.where}" for each in conflicts)
@@ -158,15 +158,15 @@ def resynced(found: Recovered, wanted: Sync) -> bytes:
             f"what was edited by hand would be overwritten: {named}",
             hint="give the flag the value that stands there, or take the edit out",
         )
-    texts = [own.get(id(each), each.text) for each in found.manifest.documents]
-    head = found.manifest.comments_above + GENERATED + found.manifest.comments_below
-    return found.manifest.encode("---\n".join([head, *texts]))
+    texts = [own.get(id(each), each.text) for each in recovered.manifest.documents]
+    head = recovered.manifest.comments_above + GENERATED + recovered.manifest.comments_below
+    return recovered.manifest.encode("---\n".join([head, *texts]))
 
 
 def _complete(old: Sync, wanted: Sync) -> Sync:
     """``old`` with the fields of ``wanted`` that the file does not tell, and its path."""
-    told = {field: getattr(wanted, field) for field in _TOLD if not getattr(old, field)}
-    return old._replace(**told, path=wanted.path)
+    filled = {field: getattr(wanted, field) for field in _OPTIONAL if not getattr(old, field)}
+    return old._replace(**filled, path=wanted.path)
 
 
 def _merged(mine: Document, base: Document, target: Document, conflicts: list[Conflict]) -> str:
@@ -189,17 +189,7 @@ def _current(node: Node) -> Node:
 
 def same_path(one: str, other: str) -> bool:
     """Whether two ``spec.path`` are one folder, as Flux's command line compares them."""
-    return folder(one) == folder(other)
-
-
-def folder(path: str) -> str:
-    """A ``spec.path`` without dots and slashes around it; empty for the root."""
-    return posixpath.normpath(f"/{path}").strip("/")
-
-
-def is_below(inner: str, outer: str) -> bool:
-    """Whether a folder is inside another one, as ``folder`` has both."""
-    return inner != outer and (not outer or inner.startswith(f"{outer}/"))
+    return repository_path(one) == repository_path(other)
 
 
 def _spelled(value: Any) -> str:

@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from flux_upgrade.bootstrap import existing_sync, kustomization, sync
-from flux_upgrade.bootstrap.changes import FileChange, FilesPlan, ManifestPlan, Shown
+from flux_upgrade.bootstrap.changes import FileChange, FilesPlan, FlagChange, ManifestPlan
 from flux_upgrade.bootstrap.existing_sync import recover_sync
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.errors import AlreadyBootstrapped, ResidueConflict, Unreadable
-from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.files import Tree
+from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.model.values import NamedTuple
 
 MANIFEST = "gotk-components.yaml"
@@ -94,7 +95,7 @@ def _manifest(
 
 class _Synced(NamedTuple):
     content: bytes
-    shown: tuple[Shown, ...] = ()
+    shown: tuple[FlagChange, ...] = ()
     edits: tuple[str, ...] = ()
 
 
@@ -128,7 +129,7 @@ def _roots(tree: Tree, path: str) -> Iterator[RootSync]:
             if _is_root(each):
                 target = str(each.data["spec"].get("path") or "")
                 yield RootSync(
-                    path, target, each.key.name, kustomization.is_in(tree, existing_sync.folder(target))
+                    path, target, each.key.name, kustomization.is_in(tree, repository_path(target))
                 )
     except Unreadable:
         # A template, or a broken file: nobody's Flux.
@@ -154,10 +155,12 @@ def _refuse_others(options: BootstrapOptions, own: str, roots: Iterable[RootSync
 
 def _is_swallowed(root: RootSync, options: BootstrapOptions, tree: Tree) -> bool:
     """Whether one of two folders is in the other, and nothing there says what of it is applied."""
-    theirs, ours = existing_sync.folder(root.target), existing_sync.folder(options.sync_path)
-    if existing_sync.is_below(ours, theirs):
+    theirs, ours = repository_path(root.target), repository_path(options.sync_path)
+    if theirs == ours:
+        return False
+    if is_below(ours, theirs):
         return not root.is_listed
-    return existing_sync.is_below(theirs, ours) and not kustomization.is_in(tree, ours)
+    return is_below(theirs, ours) and not kustomization.is_in(tree, ours)
 
 
 def _is_root(document: Document) -> bool:

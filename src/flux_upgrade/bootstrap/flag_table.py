@@ -14,7 +14,7 @@ from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, EXTRA_COMPONENTS,
 from flux_upgrade.model.values import NamedTuple
 
 
-class Kind(StrEnum):
+class FlagKind(StrEnum):
     """What the value of a flag is."""
 
     BOOLEAN = "boolean"
@@ -25,7 +25,7 @@ class Kind(StrEnum):
     CHOICE = "choice"
 
 
-class Use(StrEnum):
+class FlagUse(StrEnum):
     """What comes of a flag."""
 
     USED = "used"
@@ -34,7 +34,7 @@ class Use(StrEnum):
     REFUSED = "refused"
 
 
-class Group(StrEnum):
+class FlagGroup(StrEnum):
     """Titles of the help."""
 
     INSTALL = "what is installed"
@@ -53,7 +53,7 @@ class Flag(NamedTuple):
     name: str
     meaning: str
     """Without its capital and full stop. Of one that is refused: why, and what there is instead."""
-    kind: Kind = Kind.TEXT
+    kind: FlagKind = FlagKind.TEXT
     default: str = ""
     """As it is written on the command line."""
     since: str = ""
@@ -62,22 +62,22 @@ class Flag(NamedTuple):
     """For ``Source.GIT``; an artifact has no provider."""
     sources: tuple[Source, ...] = (Source.GIT,)
     choices: tuple[str, ...] = ()
-    group: Group = Group.INSTALL
+    group: FlagGroup = FlagGroup.INSTALL
     short: str = ""
     """``-n``, or empty."""
-    use: Use = Use.USED
+    use: FlagUse = FlagUse.USED
     is_secret: bool = False
     """Its value is shown nowhere, and has no place in a file of the repository."""
     is_local: bool = False
     """It names a file of one machine."""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The meaning, for help and reference."""
         match self.use:
-            case Use.REFUSED:
+            case FlagUse.REFUSED:
                 return f"refused: it {self.meaning}"
-            case Use.IGNORED:
+            case FlagUse.IGNORED:
                 return f"has no effect: {self.meaning}"
         return f"{self.meaning} (default: {self.default})" if self.default else self.meaning
 
@@ -95,15 +95,15 @@ _GIT = (Provider.GIT,)
 _GITLAB = (Provider.GITLAB,)
 _UNSIGNED = "is for commits of your own: those of a bootstrap are unsigned, or the provider signs them"
 
-_install = partial(Flag, group=Group.INSTALL, sources=_ANY)
-_repository = partial(Flag, group=Group.REPOSITORY, providers=_WITH_OWNER)
-_sync = partial(Flag, group=Group.SYNC)
-_access = partial(Flag, group=Group.ACCESS)
-_app = partial(Flag, group=Group.APP, providers=(Provider.GITHUB,))
-_commit = partial(Flag, group=Group.COMMITS)
-_oci = partial(Flag, group=Group.OCI, sources=(Source.OCI,))
-_ignored = partial(Flag, group=Group.UNUSED, sources=_ANY, use=Use.IGNORED)
-_refused = partial(Flag, group=Group.UNUSED, sources=_ANY, use=Use.REFUSED)
+_install = partial(Flag, group=FlagGroup.INSTALL, sources=_ANY)
+_repository = partial(Flag, group=FlagGroup.REPOSITORY, providers=_WITH_OWNER)
+_sync = partial(Flag, group=FlagGroup.SYNC)
+_access = partial(Flag, group=FlagGroup.ACCESS)
+_app = partial(Flag, group=FlagGroup.APP, providers=(Provider.GITHUB,))
+_commit = partial(Flag, group=FlagGroup.COMMITS)
+_oci = partial(Flag, group=FlagGroup.OCI, sources=(Source.OCI,))
+_ignored = partial(Flag, group=FlagGroup.UNUSED, sources=_ANY, use=FlagUse.IGNORED)
+_refused = partial(Flag, group=FlagGroup.UNUSED, sources=_ANY, use=FlagUse.REFUSED)
 
 _TABLE = (
     _install(
@@ -117,18 +117,22 @@ _TABLE = (
         default="flux-system",
         short="-n",
     ),
-    _install("components", "the controllers, in this order", Kind.LIST, ",".join(DEFAULT_COMPONENTS)),
-    _install("components-extra", f"controllers besides, of {', '.join(EXTRA_COMPONENTS)}", Kind.LIST),
+    _install("components", "the controllers, in this order", FlagKind.LIST, ",".join(DEFAULT_COMPONENTS)),
+    _install("components-extra", f"controllers besides, of {', '.join(EXTRA_COMPONENTS)}", FlagKind.LIST),
     _install("registry", "where the controllers' images are", default="ghcr.io/fluxcd"),
     _install("image-pull-secret", "name of the Secret for a private registry"),
     _install("registry-creds", "user:password for that Secret", since="v2.3.0", is_secret=True),
-    _install("watch-all-namespaces", "false: watch the namespace of Flux alone", Kind.BOOLEAN, "true"),
-    _install("network-policy", "false: no NetworkPolicy objects", Kind.BOOLEAN, "true"),
-    _install("log-level", "what the controllers log", Kind.CHOICE, "info", choices=LOG_LEVELS),
+    _install("watch-all-namespaces", "false: watch the namespace of Flux alone", FlagKind.BOOLEAN, "true"),
+    _install("network-policy", "false: no NetworkPolicy objects", FlagKind.BOOLEAN, "true"),
+    _install("log-level", "what the controllers log", FlagKind.CHOICE, "info", choices=LOG_LEVELS),
     _install("cluster-domain", "the cluster's internal DNS domain", default="cluster.local"),
-    _install("toleration-keys", "keys of the taints that the controllers tolerate", Kind.LIST),
+    _install("toleration-keys", "keys of the taints that the controllers tolerate", FlagKind.LIST),
     _install(
-        "force", "go on where another tool manages the Flux in the cluster", Kind.BOOLEAN, "false", "v2.2.0"
+        "force",
+        "go on where another tool manages the Flux in the cluster",
+        FlagKind.BOOLEAN,
+        "false",
+        "v2.2.0",
     ),
     _repository("owner", "the user, organization, group or project that has the repository"),
     _repository("repository", "its name, or owner/name"),
@@ -140,39 +144,43 @@ _TABLE = (
         sources=_ANY,
     ),
     _repository("branch", "the branch", default="main", providers=tuple(Provider)),
-    _repository("personal", "the owner is a person", Kind.BOOLEAN, "false"),
-    _repository("private", "false: a repository that is created is public", Kind.BOOLEAN, "true"),
+    _repository("personal", "the owner is a person", FlagKind.BOOLEAN, "false"),
+    _repository("private", "false: a repository that is created is public", FlagKind.BOOLEAN, "true"),
     _repository(
         "visibility",
         "of a repository that is created",
-        Kind.CHOICE,
+        FlagKind.CHOICE,
         "private",
         "v2.4.0",
         providers=_GITLAB,
         choices=("private", "internal", "public"),
     ),
     _repository(
-        "team", "teams with access to it, each slug or slug:permission", Kind.LIST, providers=_WITH_TEAMS
+        "team", "teams with access to it, each slug or slug:permission", FlagKind.LIST, providers=_WITH_TEAMS
     ),
     _repository(
         "group",
         "groups with access to it, each name or name:permission",
-        Kind.LIST,
+        FlagKind.LIST,
         providers=(Provider.BITBUCKET_SERVER,),
     ),
     _repository(
         "reconcile",
         "teams get access to a repository that exists, too; nothing else of it changes",
-        Kind.BOOLEAN,
+        FlagKind.BOOLEAN,
         "false",
     ),
     _sync("path", "the cluster's folder; without it, the root of the repository"),
-    _sync("interval", "how often Flux looks at its source", Kind.DURATION, "1m0s", sources=_ANY),
-    _sync("recurse-submodules", "Git submodules, too", Kind.BOOLEAN, "false"),
+    _sync("interval", "how often Flux looks at its source", FlagKind.DURATION, "1m0s", sources=_ANY),
+    _sync("recurse-submodules", "Git submodules, too", FlagKind.BOOLEAN, "false"),
     _sync(
-        "sparse-checkout", "the only folders that Flux fetches, the path among them", Kind.LIST, "", "v2.9.0"
+        "sparse-checkout",
+        "the only folders that Flux fetches, the path among them",
+        FlagKind.LIST,
+        "",
+        "v2.9.0",
     ),
-    _access("token-auth", "https with a token; without it, ssh with a deploy key", Kind.BOOLEAN, "false"),
+    _access("token-auth", "https with a token; without it, ssh with a deploy key", FlagKind.BOOLEAN, "false"),
     _access("secret-name", "name of the Secret with the credentials", default="flux-system", sources=_ANY),
     _access(
         "username",
@@ -183,7 +191,7 @@ _TABLE = (
         short="-u",
     ),
     _access("ssh-hostname", "the host for ssh, where it is another one"),
-    _access("read-write-key", "the deploy key may write", Kind.BOOLEAN, "false", providers=_WITH_OWNER),
+    _access("read-write-key", "the deploy key may write", FlagKind.BOOLEAN, "false", providers=_WITH_OWNER),
     _access("private-key-file", "an ssh key that has access already, instead of a new one", is_local=True),
     _access(
         "ca-file",
@@ -191,13 +199,20 @@ _TABLE = (
         sources=_ANY,
         is_local=True,
     ),
-    _access("allow-insecure-http", "http is allowed", Kind.BOOLEAN, "false", providers=_GIT, sources=_ANY),
     _access(
-        "with-bearer-token", "the token is a bearer token", Kind.BOOLEAN, "false", "v2.3.0", providers=_GIT
+        "allow-insecure-http", "http is allowed", FlagKind.BOOLEAN, "false", providers=_GIT, sources=_ANY
+    ),
+    _access(
+        "with-bearer-token",
+        "the token is a bearer token",
+        FlagKind.BOOLEAN,
+        "false",
+        "v2.3.0",
+        providers=_GIT,
     ),
     _access("ssh-key-algorithm", "of a new deploy key; there is one", default="ed25519"),
-    _app("app-id", "its id; with it, Flux logs in as the app", Kind.NUMBER, "", "v2.5.0"),
-    _app("app-installation-id", "the id of its installation", Kind.NUMBER, "", "v2.5.0"),
+    _app("app-id", "its id; with it, Flux logs in as the app", FlagKind.NUMBER, "", "v2.5.0"),
+    _app("app-installation-id", "the id of its installation", FlagKind.NUMBER, "", "v2.5.0"),
     _app("app-installation-owner", "instead of that, who it is installed for", since="v2.8.0"),
     _app("app-base-url", "the API of a GitHub Enterprise Server, https://HOST/api/v3", since="v2.5.0"),
     _commit("author-name", "who the commits are by", default="Flux"),
@@ -209,19 +224,19 @@ _TABLE = (
     _oci(
         "oci-provider",
         "how Flux logs in at the registry",
-        Kind.CHOICE,
+        FlagKind.CHOICE,
         "generic",
         choices=("generic", "aws", "azure", "gcp"),
     ),
-    _ignored("silent", "nobody is asked for anything", Kind.BOOLEAN, "false", providers=_GIT, short="-s"),
-    _ignored("verbose", "there is no more to tell", Kind.BOOLEAN, "false"),
-    _ignored("ssh-rsa-bits", "a new key is ed25519", Kind.NUMBER, "2048"),
+    _ignored("silent", "nobody is asked for anything", FlagKind.BOOLEAN, "false", providers=_GIT, short="-s"),
+    _ignored("verbose", "there is no more to tell", FlagKind.BOOLEAN, "false"),
+    _ignored("ssh-rsa-bits", "a new key is ed25519", FlagKind.NUMBER, "2048"),
     _ignored(
-        "ssh-ecdsa-curve", "a new key is ed25519", Kind.CHOICE, "p384", choices=("p256", "p384", "p521")
+        "ssh-ecdsa-curve", "a new key is ed25519", FlagKind.CHOICE, "p384", choices=("p256", "p384", "p521")
     ),
-    _ignored("ssh-hostkey-algos", "known_hosts gets all keys of the host", Kind.LIST, "", "v2.3.0"),
+    _ignored("ssh-hostkey-algos", "known_hosts gets all keys of the host", FlagKind.LIST, "", "v2.3.0"),
     _refused("manifests", "reads manifests that nobody checked: use --release-source"),
-    _refused("export", "belongs to `flux install`: use `flux-upgrade render`", Kind.BOOLEAN),
+    _refused("export", "belongs to `flux install`: use `flux-upgrade render`", FlagKind.BOOLEAN),
     _refused(
         "password", "would be seen by others: set GIT_PASSWORD", providers=_GIT, short="-p", is_secret=True
     ),
@@ -229,7 +244,7 @@ _TABLE = (
         "deploy-token-auth",
         "needs GitLab's API: make an access token of the project that may read the repository, set it as "
         "FLUX_UPGRADE_SYNC_TOKEN, and use token-auth",
-        Kind.BOOLEAN,
+        FlagKind.BOOLEAN,
         providers=_GITLAB,
     ),
     _refused("gpg-key-ring", _UNSIGNED),
@@ -237,7 +252,7 @@ _TABLE = (
     _refused("gpg-key-id", _UNSIGNED),
     _refused("ssh-signing-key-file", _UNSIGNED, since="v2.9.0"),
     _refused("ssh-signing-password", _UNSIGNED, since="v2.9.0", is_secret=True),
-    _refused("ssh-signing-reuse-private-key", _UNSIGNED, Kind.BOOLEAN, since="v2.9.0"),
+    _refused("ssh-signing-reuse-private-key", _UNSIGNED, FlagKind.BOOLEAN, since="v2.9.0"),
 )
 FLAGS = {flag.name: flag for flag in _TABLE}
 """Name → flag, in the order of the help."""

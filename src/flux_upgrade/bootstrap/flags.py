@@ -1,15 +1,15 @@
-"""Flags as they were given → what one cluster is bootstrapped with; all problems are told at once."""
+"""Flags as they were given → what one cluster is bootstrapped with; all problems at once."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
 from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS
-from flux_upgrade.bootstrap.flag_table import FLAGS, Flag, Kind
+from flux_upgrade.bootstrap.flag_table import FLAGS, Flag, FlagKind
 from flux_upgrade.bootstrap.go_formats import duration
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, OciOptions, Provider, Source, Team
 from flux_upgrade.bootstrap.validation import form_problem, misfit, problems_of, unknown, version_problems
-from flux_upgrade.config.values import FlagValue
+from flux_upgrade.config.config import FlagValue
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions, nearest, parse_bool
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.versions import is_tag
@@ -56,26 +56,26 @@ def read_value(flag: Flag, value: FlagValue) -> Read:
     shown = "" if flag.is_secret else f" '{written}'"
     read: Read | None
     match flag.kind:
-        case Kind.BOOLEAN:
+        case FlagKind.BOOLEAN:
             read = value if isinstance(value, bool) else parse_bool(str(value))
-            told = f"--{flag.name}{shown} is neither true nor false"
-        case Kind.LIST:
+            problem = f"--{flag.name}{shown} is neither true nor false"
+        case FlagKind.LIST:
             read = _items(value)
-            told = f"--{flag.name}{shown} is not a list of words, like a,b"
-        case Kind.DURATION:
+            problem = f"--{flag.name}{shown} is not a list of words, like a,b"
+        case FlagKind.DURATION:
             return duration(str(value), flag.name)
-        case Kind.NUMBER:
+        case FlagKind.NUMBER:
             read = str(value) if not isinstance(value, bool) and str(value).isdecimal() else None
-            told = f"--{flag.name}{shown} is not a number"
-        case Kind.CHOICE:
+            problem = f"--{flag.name}{shown} is not a number"
+        case FlagKind.CHOICE:
             read = value if isinstance(value, str) and value in flag.choices else None
             close = nearest(str(value), flag.choices)
-            told = f"--{flag.name}{shown} is not one of {', '.join(flag.choices)}{close}"
+            problem = f"--{flag.name}{shown} is not one of {', '.join(flag.choices)}{close}"
         case _:
             read = value if isinstance(value, str) else None
-            told = f"--{flag.name} wants text; put it in quotes"
+            problem = f"--{flag.name} wants text; put it in quotes"
     if read is None:
-        raise UsageError(told)
+        raise UsageError(problem)
     return _formed(flag, read)
 
 
@@ -112,9 +112,9 @@ def _read_all(
     values: dict[str, Read] = {}
     wrong = []
     for name, value in given.items():
-        told = unknown(name) or misfit(FLAGS[name], provider, source, tag)
-        if told:
-            wrong.append((name, told))
+        problem = unknown(name) or misfit(FLAGS[name], provider, source, tag)
+        if problem:
+            wrong.append((name, problem))
             continue
         try:
             values[name] = read_value(FLAGS[name], value)
@@ -138,9 +138,9 @@ def _complete(
     if host.lower() == DEFAULT_HOSTS.get(provider):
         values["hostname"] = host.lower()
     # Another host than that of the checkout has other ways to it.
-    told = {*given, "ssh-hostname"} if "hostname" in given or "url" in given else given
+    stated = {*given, "ssh-hostname"} if "hostname" in given or "url" in given else given
     for each in _FROM_THE_CHECKOUT:
-        if known.get(each) and each not in told and provider in FLAGS[each].providers:
+        if known.get(each) and each not in stated and provider in FLAGS[each].providers:
             values.setdefault(each, known[each])
 
 

@@ -103,12 +103,12 @@ def _matches(names: str, entry: str) -> bool:
 def _is_hash_of(name: str, entry: str) -> bool:
     parts = name.split("|")
     try:
-        salt, told = (base64.b64decode(part, validate=True) for part in parts[2:])
+        salt, digest = (base64.b64decode(part, validate=True) for part in parts[2:])
     except ValueError:
         return False
-    return hmac.compare_digest(hmac.digest(salt, entry.encode(), "sha1"), told)
+    return hmac.compare_digest(hmac.digest(salt, entry.encode(), "sha1"), digest)
 
 
 def _fits(pattern: str, entry: str) -> bool:
-    told = "".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in pattern)
-    return re.fullmatch(told, entry) is not None
+    expression = "".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in pattern)
+    return re.fullmatch(expression, entry) is not None

@@ -13,7 +13,7 @@ from typing import Any
 from flux_upgrade.bootstrap.go_formats import line
 from flux_upgrade.manifests.nodes import compose, construct
 from flux_upgrade.model.errors import Unreadable, UsageError
-from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.files import Tree
 
 NAME = "kustomization.yaml"
 _NAMES = (NAME, "kustomization.yml", "Kustomization")

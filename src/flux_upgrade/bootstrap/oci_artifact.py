@@ -1,7 +1,8 @@
-"""The artifacts of a bootstrap, ready to be pushed: Flux itself, and an overlay with nothing in it.
+"""The artifacts of a bootstrap: Flux itself, and an overlay with nothing in it, ready to be pushed.
 
 They are what ``flux push artifact --reproducible`` makes of the same files: nothing in them is of the
-machine or the moment, so that a bootstrap that is run twice, anywhere, pushes the same digest.
+machine or the moment, so that a bootstrap that is run twice, anywhere, pushes the same digest. Where a tag
+stands for an artifact with Flux already, nothing that a person made in it is lost.
 """
 
 from __future__ import annotations
@@ -11,26 +12,34 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from io import BytesIO
 
+from flux_upgrade.artifacts.pull import Pulled
+from flux_upgrade.bootstrap.changes import ManifestPlan
+from flux_upgrade.bootstrap.files import Components
 from flux_upgrade.bootstrap.oci_kustomization import EMPTY
 from flux_upgrade.bootstrap.oci_names import COMPONENTS_FILE, overlay_tag
+from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.model.errors import AlreadyBootstrapped
 from flux_upgrade.model.oci import SCHEME, reference
 from flux_upgrade.model.oci.layer import deflate
 from flux_upgrade.model.oci.manifest import (
     CONTENT_TYPE,
     FLUX_SOURCE,
     Descriptor,
-    Manifest,
+    ImageManifest,
     StoredManifest,
     content_type,
-    fresh,
+    new_manifest,
     successor,
 )
-from flux_upgrade.model.oci.packing import Packed, pack
+from flux_upgrade.model.oci.packing import Packed, is_packable, pack
 from flux_upgrade.model.oci.reference import Address
+from flux_upgrade.model.oci.tar import EntryType
 from flux_upgrade.model.values import NamedTuple
 
 CREATED = datetime(1970, 1, 1, tzinfo=UTC)
 """fluxcd/flux2 ``cmd/flux/push_artifact.go``, ``--reproducible``."""
+_MAX_LAYER = 64 * 1024 * 1024
+"""Bytes of a layer that is made anew in memory; Flux's own manifest has below 1 MB."""
 
 
 class Blob(NamedTuple):
@@ -40,7 +49,7 @@ class Blob(NamedTuple):
     descriptor: Descriptor
 
 
-class Artifact(NamedTuple):
+class PackedArtifact(NamedTuple):
     """One, with all that is pushed for it."""
 
     tag: str
@@ -62,16 +71,18 @@ def flux_files(namespace: str, components: bytes, kustomization: Mapping[str, by
     return {posixpath.join(namespace, name): content for name, content in files.items()}
 
 
-def flux_artifact(packed: Packed, version: str, commit: str) -> Artifact:
+def flux_artifact(packed: Packed, version: str, commit: str) -> PackedArtifact:
     """``version``: of Flux, a tag; ``commit``: of Flux's repository, empty where it is not known."""
     layer = _compressed(packed, CONTENT_TYPE)
-    made = fresh(layer.descriptor, created=CREATED, source=FLUX_SOURCE, revision=_revision(version, commit))
+    made = new_manifest(
+        layer.descriptor, created=CREATED, source=FLUX_SOURCE, revision=_revision(version, commit)
+    )
     return _artifact(reference.immutable(version, packed.diff_id), packed, layer, made)
 
 
 def flux_successor(
-    packed: Packed, version: str, commit: str, *, before: tuple[StoredManifest, Manifest], now: datetime
-) -> Artifact:
+    packed: Packed, version: str, commit: str, *, before: tuple[StoredManifest, ImageManifest], now: datetime
+) -> PackedArtifact:
     """One that takes the place of another, which stays as the way back."""
     stored, manifest = before
     layer = _compressed(packed, content_type(manifest.layers[0].media_type))
@@ -85,7 +96,7 @@ def flux_successor(
     return _artifact(reference.immutable(version, packed.diff_id), packed, layer, made)
 
 
-def overlay_artifact(address: Address, *files: str) -> Artifact:
+def overlay_artifact(address: Address, *files: str) -> PackedArtifact:
     """An artifact with nothing to apply, for a cluster whose own manifests are not pushed yet.
 
     ``files``: path of its kustomization, or those of all clusters that take it.
@@ -93,7 +104,7 @@ def overlay_artifact(address: Address, *files: str) -> Artifact:
     packed = pack(dict.fromkeys(files, EMPTY))
     layer = _compressed(packed, CONTENT_TYPE)
     # Nobody's commit: it tells itself where it belongs, in the form that Flux reads (RFC-0005).
-    made = fresh(
+    made = new_manifest(
         layer.descriptor,
         created=CREATED,
         source=f"{SCHEME}{address.repository}",
@@ -114,6 +125,88 @@ def _compressed(packed: Packed, media_type: str) -> Blob:
 
 def _artifact(
     tag: str, packed: Packed, layer: Blob, made: tuple[StoredManifest, bytes, Descriptor]
-) -> Artifact:
+) -> PackedArtifact:
     stored, config, descriptor = made
-    return Artifact(tag, stored, Blob(config, descriptor), layer, packed.diff_id)
+    return PackedArtifact(tag, stored, Blob(config, descriptor), layer, packed.diff_id)
+
+
+class ExistingArtifact(NamedTuple):
+    """What a tag stands for, which holds Flux."""
+
+    pulled: Pulled
+    files: Mapping[str, bytes]
+    """Path in the artifact → content."""
+    is_plain: bool
+    """It holds nothing else, and can be packed anew."""
+
+    @property
+    def components(self) -> str:
+        """Path of Flux's manifest."""
+        return self.pulled.installation.path
+
+
+class DesiredArtifact(NamedTuple):
+    """What is to be in an artifact."""
+
+    manifest: ManifestPlan
+    files: Mapping[str, bytes]
+    packed: Packed | None
+    """The layer with them; None: it is that of ``ExistingArtifact``."""
+
+
+def existing_artifact(pulled: Pulled, namespace: str) -> ExistingArtifact:
+    """Raises AlreadyBootstrapped for a Flux of another namespace, or at another path of the artifact."""
+    path, options = pulled.installation.path, pulled.installation.proof.options
+    if path != posixpath.join(namespace, COMPONENTS_FILE):
+        raise _taken(pulled, f"holds Flux as {path}, where a bootstrap would not have it")
+    if options is not None and options.namespace != namespace:
+        raise _taken(pulled, f"holds Flux for the namespace {options.namespace}")
+    if pulled.layer.size > _MAX_LAYER:
+        raise _taken(pulled, f"holds more than {_MAX_LAYER} bytes")
+    entries = pulled.layer.entries()
+    is_plain = all(
+        each.kind is EntryType.FOLDER or (each.is_file and is_packable(each.name)) for each in entries
+    )
+    files = {each.name: pulled.layer.read(each) for each in entries if each.is_file}
+    return ExistingArtifact(pulled, files, is_plain)
+
+
+def desired_artifact(
+    existing: ExistingArtifact,
+    install: InstallOptions,
+    kustomization: Mapping[str, bytes] | None,
+    components: Components,
+) -> DesiredArtifact:
+    """``install.version`` empty: the one that is there is kept; ``kustomization`` None: so is that.
+
+    Raises AlreadyBootstrapped where another kustomization would lose something; and as ``Components.taken``.
+    """
+    where = f"{existing.pulled.address}/{existing.components}"
+    manifest = components.taken(where, existing.files[existing.components], install)
+    files = dict(existing.files)
+    if kustomization is not None:
+        ours = {posixpath.join(install.namespace, name): text for name, text in kustomization.items()}
+        # What the old kustomization had beside it goes with it: the old artifact keeps it.
+        beside = f"{install.namespace}/"
+        files = {path: text for path, text in files.items() if not path.startswith(beside)} | ours
+    files[existing.components] = manifest.content
+    return DesiredArtifact(manifest, files, _packed(existing, files))
+
+
+def _packed(existing: ExistingArtifact, files: Mapping[str, bytes]) -> Packed | None:
+    if files == existing.files:
+        return None
+    content = files[existing.components]
+    if files == {**existing.files, existing.components: content}:
+        spliced = existing.pulled.layer.replaced(existing.pulled.entry, content)
+        return Packed(b"".join(spliced.chunks()), spliced.diff_id)
+    if not existing.is_plain:
+        raise _taken(existing.pulled, "holds links or odd names, which another kustomization would lose")
+    return pack(files)
+
+
+def _taken(pulled: Pulled, what: str) -> AlreadyBootstrapped:
+    return AlreadyBootstrapped(
+        f"{pulled.address} {what}",
+        hint=f"name another tag, or take this one further with `flux-upgrade upgrade {pulled.address}`",
+    )

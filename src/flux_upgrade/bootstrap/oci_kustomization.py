@@ -11,6 +11,7 @@ from typing import Any
 from flux_upgrade.bootstrap.oci_names import COMPONENTS_FILE, KUSTOMIZATION_FILE, SYNC_FILE
 from flux_upgrade.manifests.nodes import compose, construct
 from flux_upgrade.model.errors import Unreadable, UsageError
+from flux_upgrade.model.files import Tree
 from flux_upgrade.model.oci.packing import is_packable
 
 DEFAULT = (
@@ -30,6 +31,26 @@ _GENERATORS = ("configMapGenerator", "secretGenerator")
 _REMOTE = ("git@", "git::", "github.com/", "github.com:")
 _REMOTE_PARTS = ("://", "?ref=", ".git//")
 """kustomize ``api/internal/git/repospec.go``."""
+
+
+def kustomization_of(tree: Tree, name: str) -> dict[str, bytes]:
+    """A user's kustomization and the files that it names: ``name`` in ``tree``, its folder.
+
+    Raises UsageError for all that cannot be had in an artifact, at once; Unreadable.
+    """
+    content = tree.read(name)
+    files, problems = {KUSTOMIZATION_FILE: content}, []
+    for each in local_files(content):
+        try:
+            files[each] = tree.read(each)
+        except Unreadable as error:
+            problems.append(f"'{each}': {error.message}")
+    if problems:
+        raise UsageError(
+            f"--kustomization names what cannot be put into an artifact: {'; '.join(problems)}",
+            hint="name files, not folders, and have them beside or below it",
+        )
+    return files
 
 
 def local_files(kustomization: bytes) -> tuple[str, ...]:

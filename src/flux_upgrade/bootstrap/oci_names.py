@@ -16,6 +16,7 @@ from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.oci import reference
 from flux_upgrade.model.oci.packing import is_packable
 from flux_upgrade.model.oci.reference import Address, parse_address
+from flux_upgrade.model.text import repository_path
 from flux_upgrade.model.values import NamedTuple
 
 COMPONENTS = "flux-components"
@@ -31,7 +32,7 @@ _HEX = 12
 _LIKE = "oci://ghcr.io/org/flux-manifests:production"
 
 
-class Places(NamedTuple):
+class ArtifactAddresses(NamedTuple):
     """Where the artifacts are."""
 
     flux: Address
@@ -52,15 +53,15 @@ class Places(NamedTuple):
         return posixpath.join(self.folder, KUSTOMIZATION_FILE)
 
 
-def places(options: BootstrapOptions) -> Places:
+def addresses_of(options: BootstrapOptions) -> ArtifactAddresses:
     """``options``: with ``oci``. Raises UsageError for whatever is wrong with it, all at once."""
-    oci = of(options)
+    oci = oci_options(options)
     problems: list[str] = []
     flux = _address("--url", oci.url, problems)
     cluster = _address("--cluster-url", oci.cluster_url, problems) if oci.cluster_url else None
-    folder = posixpath.normpath(f"/{oci.cluster_path}").strip("/")
-    found = Places(flux, cluster, folder)
-    problems += _problems(oci, found)
+    folder = repository_path(oci.cluster_path)
+    addresses = ArtifactAddresses(flux, cluster, folder)
+    problems += _problems(oci, addresses)
     if cluster is not None and options.namespace == COMPONENTS:
         problems.append(f"--namespace {COMPONENTS} is taken by the objects that reconcile Flux itself")
     if problems:
@@ -68,10 +69,10 @@ def places(options: BootstrapOptions) -> Places:
             "; ".join(problems),
             hint=f"write addresses like {_LIKE}",
         )
-    return found
+    return addresses
 
 
-def of(options: BootstrapOptions) -> OciOptions:
+def oci_options(options: BootstrapOptions) -> OciOptions:
     """The flags that only a bootstrap from a registry has. Raises UsageError where there are none."""
     if options.oci is None:
         raise UsageError("no artifact is named to bootstrap from", hint="give its address as --url=oci://…")
@@ -100,15 +101,15 @@ def _address(flag: str, text: str, problems: list[str]) -> Address:
     return found
 
 
-def _problems(oci: OciOptions, found: Places) -> Iterator[str]:
+def _problems(oci: OciOptions, addresses: ArtifactAddresses) -> Iterator[str]:
     if oci.provider not in PROVIDERS:
         yield (
             f"--oci-provider '{oci.provider}' is not one of {', '.join(PROVIDERS)}"
             + nearest(oci.provider, PROVIDERS)
         )
-    if oci.cluster_path and found.cluster is None:
+    if oci.cluster_path and addresses.cluster is None:
         yield "--cluster-path is given without --cluster-url"
-    if found.cluster is not None and found.flux.path and found.cluster == found.flux:
+    if addresses.cluster is not None and addresses.flux.path and addresses.cluster == addresses.flux:
         yield "--cluster-url and --url name the same artifact"
-    if ".." in oci.cluster_path.split("/") or not is_packable(found.overlay_file):
+    if ".." in oci.cluster_path.split("/") or not is_packable(addresses.overlay_file):
         yield f"--cluster-path '{oci.cluster_path}' is no path inside an artifact"

@@ -1,4 +1,4 @@
-"""Bootstrap from a registry: look at the tags, plan the artifacts, push them.
+"""Bootstrap from a registry: look at the tags, plan the artifacts, push them, and hand over the rest.
 
 The flow of RFC "Flux Bootstrap for OCI-compliant Container Registries", as far as registries are
 concerned: the artifact that it leaves is one that ``flux-upgrade upgrade oci://…`` takes further.
@@ -6,19 +6,24 @@ concerned: the artifact that it leaves is one that ``flux-upgrade upgrade oci://
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 
 from flux_upgrade.artifacts.promote import keep, move, note
-from flux_upgrade.artifacts.pull import Means, pull
+from flux_upgrade.artifacts.pull import ArtifactPorts, pull
 from flux_upgrade.bootstrap import oci_artifact
 from flux_upgrade.bootstrap.changes import ManifestPlan
 from flux_upgrade.bootstrap.files import Components
-from flux_upgrade.bootstrap.oci_artifact import Artifact
-from flux_upgrade.bootstrap.oci_existing import Existing, Wanted, existing, wanted
-from flux_upgrade.bootstrap.oci_kustomization import DEFAULT, local_files
-from flux_upgrade.bootstrap.oci_names import KUSTOMIZATION_FILE, Places, places
-from flux_upgrade.bootstrap.oci_sync import oci_api
+from flux_upgrade.bootstrap.oci_artifact import (
+    DesiredArtifact,
+    ExistingArtifact,
+    PackedArtifact,
+    desired_artifact,
+    existing_artifact,
+)
+from flux_upgrade.bootstrap.oci_kustomization import DEFAULT
+from flux_upgrade.bootstrap.oci_names import KUSTOMIZATION_FILE, SYNC_FILE, ArtifactAddresses, addresses_of
+from flux_upgrade.bootstrap.oci_sync import oci_api, render_oci_sync
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.model.errors import (
     AlreadyBootstrapped,
@@ -26,14 +31,13 @@ from flux_upgrade.model.errors import (
     NothingFound,
     Unreadable,
     UntrustedArchive,
-    UsageError,
 )
 from flux_upgrade.model.oci.layer import inflate
 from flux_upgrade.model.oci.manifest import StoredManifest, parse
 from flux_upgrade.model.oci.packing import pack
 from flux_upgrade.model.oci.reference import Address
-from flux_upgrade.model.oci.tar import room
-from flux_upgrade.model.ports import ArtifactRegistry, Tree
+from flux_upgrade.model.oci.tar import temporary_file_errors
+from flux_upgrade.model.ports import ArtifactRegistry
 from flux_upgrade.model.values import NamedTuple
 
 
@@ -42,20 +46,20 @@ class OciPlan(NamedTuple):
 
     options: BootstrapOptions
     """With the version that it comes to."""
-    places: Places
+    addresses: ArtifactAddresses
     files: Mapping[str, bytes]
     """Of the artifact with Flux, path in it → content."""
     manifest: ManifestPlan
     """Of ``gotk-components.yaml``, with the flags that change where there was one."""
-    flux: Artifact | None
+    flux: PackedArtifact | None
     """None: the tag stands for it already."""
-    overlay: Artifact | None = None
+    overlay: PackedArtifact | None = None
     """For the cluster's own tag; None: there is something, or no such tag was named."""
-    existing: Existing | None = None
+    existing: ExistingArtifact | None = None
     """What the tag stands for so far."""
 
 
-class Pushed(NamedTuple):
+class PushedArtifact(NamedTuple):
     """An artifact that is in its registry now, and what it can be had by."""
 
     address: Address
@@ -71,87 +75,115 @@ class OciOutcome(NamedTuple):
     """A plan, and what came of it."""
 
     plan: OciPlan
-    overlay: Pushed | None = None
-    flux: Pushed | None = None
+    overlay: PushedArtifact | None = None
+    flux: PushedArtifact | None = None
     failure: FluxUpgradeError | None = None
-
-
-def kustomization_of(tree: Tree, name: str) -> dict[str, bytes]:
-    """A user's kustomization and the files that it names: ``name`` in ``tree``, its folder.
-
-    Raises UsageError for all that cannot be had in an artifact, at once; Unreadable.
-    """
-    content = tree.read(name)
-    files, problems = {KUSTOMIZATION_FILE: content}, []
-    for each in local_files(content):
-        try:
-            files[each] = tree.read(each)
-        except Unreadable as error:
-            problems.append(f"'{each}': {error.message}")
-    if problems:
-        raise UsageError(
-            f"--kustomization names what cannot be put into an artifact: {'; '.join(problems)}",
-            hint="name files, not folders, and have them beside or below it",
-        )
-    return files
 
 
 def plan_oci(
     options: BootstrapOptions,
     kustomization: Mapping[str, bytes] | None,
     components: Components,
-    means: Means,
+    ports: ArtifactPorts,
     cluster: ArtifactRegistry | None,
 ) -> OciPlan:
     """Reads, and writes nothing.
 
     ``options``: with ``oci``; where ``install.version`` is empty, what is there stays, and else the newest
     stable release is taken. ``kustomization``: as ``kustomization_of`` gives it; None: none was named, what
-    is there stays. ``means.registry``: of the artifact with Flux; ``cluster``: of the cluster's own, if one
+    is there stays. ``ports.registry``: of the artifact with Flux; ``cluster``: of the cluster's own, if one
     is named. Raises UsageError, AlreadyBootstrapped, UnsupportedRelease; what ``Components`` and
     ``ArtifactRegistry`` raise.
     """
-    found = places(options)
+    addresses = addresses_of(options)
     if options.install.version:
         oci_api(options.install.version)
-    there = _existing(found.flux, options.namespace, means)
-    if there is None:
-        plan = _new(options, kustomization, components, means)
+    existing = _existing(addresses.flux, options.namespace, ports)
+    if existing is None:
+        plan = _new(options, kustomization, components, ports)
     else:
-        plan = _again(options, wanted(there, options.install, kustomization, components), there, means)
+        plan = _again(
+            options, desired_artifact(existing, options.install, kustomization, components), existing, ports
+        )
     oci_api(plan.manifest.version)
-    return plan._replace(overlay=_overlay(found, cluster))
+    return plan._replace(overlay=_overlay(addresses, cluster))
 
 
-def push_oci(plan: OciPlan, means: Means, cluster: ArtifactRegistry | None) -> OciOutcome:
-    """A failure ends it, and is told with what was done before. Run again, it goes on from there.
+def push_oci(plan: OciPlan, ports: ArtifactPorts, cluster: ArtifactRegistry | None) -> OciOutcome:
+    """Push what is missing, then move the tags. A failure ends it; run again, it goes on from there.
+
+    The outcome has the failure and what was done before.
 
     The order makes each tag right after any failure: what it is to stand for is there before it is moved.
     """
-    outcome, found = OciOutcome(plan), plan.places
+    outcome, addresses = OciOutcome(plan), plan.addresses
     try:
-        if plan.overlay is not None and found.cluster is not None and cluster is not None:
-            stored, is_new = _put(plan.overlay, found.cluster, cluster, means)
-            move(found.cluster, None, stored, cluster)
-            outcome = outcome._replace(overlay=Pushed(found.cluster, plan.overlay.tag, stored.digest, is_new))
+        if plan.overlay is not None and addresses.cluster is not None and cluster is not None:
+            stored, is_new = _put(plan.overlay, addresses.cluster, cluster, ports)
+            move(addresses.cluster, None, stored, cluster)
+            outcome = outcome._replace(
+                overlay=PushedArtifact(addresses.cluster, plan.overlay.tag, stored.digest, is_new)
+            )
         if plan.flux is not None:
-            outcome = outcome._replace(flux=_promoted(plan, plan.flux, means))
+            outcome = outcome._replace(flux=_promoted(plan, plan.flux, ports))
     except FluxUpgradeError as error:
         return outcome._replace(failure=error)
     return outcome
 
 
-def _overlay(found: Places, cluster: ArtifactRegistry | None) -> Artifact | None:
-    if found.cluster is None or cluster is None or cluster.digest(found.cluster.tag) is not None:
+def handover(plan: OciPlan, *, is_public: bool = False) -> dict[str, bytes]:
+    """Path → content: the artifact's own files, which ``kubectl apply -k`` takes, and the sync beside them.
+
+    The kustomization does not name the sync: it is applied once Flux runs. ``is_public``: as
+    ``render_oci_sync``. Raises UsageError, UnsupportedRelease.
+    """
+    sync = render_oci_sync(plan.options, is_public=is_public).encode()
+    return {**plan.files, sync_path(plan): sync}
+
+
+def sync_path(plan: OciPlan) -> str:
+    """Of the sync in ``handover``."""
+    return f"{plan.options.namespace}/{SYNC_FILE}"
+
+
+def commands(plan: OciPlan) -> tuple[str, ...]:
+    """From the folder that ``handover`` was written to; before the last one, the Secret has to be there."""
+    namespace = plan.options.namespace
+    return (
+        f"kubectl apply --server-side -k ./{namespace}",
+        f"kubectl --namespace={namespace} wait deployment --all --for=condition=Available --timeout=5m",
+        f"kubectl apply -f ./{sync_path(plan)}",
+    )
+
+
+def with_shared_overlays(plans: Sequence[OciPlan]) -> tuple[OciPlan, ...]:
+    """To be carried out in this order: the first that names an artifact pushes it, for all of them."""
+    files: dict[str, set[str]] = {}
+    for plan in plans:
+        if plan.overlay is not None:
+            files.setdefault(str(plan.addresses.cluster), set()).add(plan.addresses.overlay_file)
+    return tuple(_with_its_own(plan, files) for plan in plans)
+
+
+def _with_its_own(plan: OciPlan, files: dict[str, set[str]]) -> OciPlan:
+    """``files``: those of the artifacts that no plan before this one pushes; its own are taken out."""
+    address = plan.addresses.cluster
+    own = files.pop(str(address), set[str]())
+    overlay = oci_artifact.overlay_artifact(address, *sorted(own)) if own and address is not None else None
+    return plan._replace(overlay=overlay)
+
+
+def _overlay(addresses: ArtifactAddresses, cluster: ArtifactRegistry | None) -> PackedArtifact | None:
+    if addresses.cluster is None or cluster is None or cluster.digest(addresses.cluster.tag) is not None:
         return None
-    return oci_artifact.overlay_artifact(found.cluster, found.overlay_file)
+    return oci_artifact.overlay_artifact(addresses.cluster, addresses.overlay_file)
 
 
-def _existing(address: Address, namespace: str, means: Means) -> Existing | None:
-    if means.registry.digest(address.tag) is None:
+def _existing(address: Address, namespace: str, ports: ArtifactPorts) -> ExistingArtifact | None:
+    if ports.registry.digest(address.tag) is None:
         return None
     try:
-        return existing(pull(address, means), namespace)
+        return existing_artifact(pull(address, ports), namespace)
     except (NothingFound, Unreadable) as error:
         raise AlreadyBootstrapped(
             f"{address} is there, and is no artifact that Flux could be bootstrapped into: {error.message}",
@@ -160,67 +192,76 @@ def _existing(address: Address, namespace: str, means: Means) -> Existing | None
 
 
 def _new(
-    options: BootstrapOptions, kustomization: Mapping[str, bytes] | None, components: Components, means: Means
+    options: BootstrapOptions,
+    kustomization: Mapping[str, bytes] | None,
+    components: Components,
+    ports: ArtifactPorts,
 ) -> OciPlan:
     manifest = components.made(options.install)
     beside = {KUSTOMIZATION_FILE: DEFAULT} if kustomization is None else kustomization
     files = oci_artifact.flux_files(options.namespace, manifest.content, beside)
-    commit = means.commit_of(manifest.version)
-    made = oci_artifact.flux_artifact(pack(files), manifest.version, commit)
-    return OciPlan(_at(options, manifest), places(options), files, manifest, made)
+    commit = ports.commit_of(manifest.version)
+    artifact = oci_artifact.flux_artifact(pack(files), manifest.version, commit)
+    return OciPlan(_at(options, manifest), addresses_of(options), files, manifest, artifact)
 
 
-def _again(options: BootstrapOptions, settled: Wanted, there: Existing, means: Means) -> OciPlan:
-    manifest, made = settled.manifest, None
+def _again(
+    options: BootstrapOptions, settled: DesiredArtifact, existing: ExistingArtifact, ports: ArtifactPorts
+) -> OciPlan:
+    manifest, artifact = settled.manifest, None
     if settled.packed is not None:
-        made = oci_artifact.flux_successor(
+        artifact = oci_artifact.flux_successor(
             settled.packed,
             manifest.version,
-            means.commit_of(manifest.version),
-            before=(there.pulled.stored, there.pulled.manifest),
-            now=means.now,
+            ports.commit_of(manifest.version),
+            before=(existing.pulled.stored, existing.pulled.manifest),
+            now=ports.now,
         )
-    return OciPlan(_at(options, manifest), places(options), settled.files, manifest, made, existing=there)
+    return OciPlan(
+        _at(options, manifest), addresses_of(options), settled.files, manifest, artifact, existing=existing
+    )
 
 
 def _at(options: BootstrapOptions, manifest: ManifestPlan) -> BootstrapOptions:
     return options._replace(install=options.install._replace(version=manifest.version))
 
 
-def _promoted(plan: OciPlan, made: Artifact, means: Means) -> Pushed:
-    address, registry = plan.places.flux, means.registry
+def _promoted(plan: OciPlan, artifact: PackedArtifact, ports: ArtifactPorts) -> PushedArtifact:
+    address, registry = plan.addresses.flux, ports.registry
     before = plan.existing.pulled if plan.existing is not None else None
     if before is not None:
         keep(before, registry)
-    stored, is_new = _put(made, address, registry, means)
+    stored, is_new = _put(artifact, address, registry, ports)
     if before is not None:
         note(before, stored, registry)
     move(address, before.stored.digest if before is not None else None, stored, registry)
-    return Pushed(address, made.tag, stored.digest, is_new)
+    return PushedArtifact(address, artifact.tag, stored.digest, is_new)
 
 
 def _put(
-    made: Artifact, address: Address, registry: ArtifactRegistry, means: Means
+    artifact: PackedArtifact, address: Address, registry: ArtifactRegistry, ports: ArtifactPorts
 ) -> tuple[StoredManifest, bool]:
     """Under its immutable tag, blobs first, unless it is there; what is there then, and whether it is new."""
-    there = registry.manifest(made.tag)
+    there = registry.manifest(artifact.tag)
     if there is None:
-        for blob in (made.config, made.layer):
+        for blob in (artifact.config, artifact.layer):
             registry.put_blob(BytesIO(blob.content), blob.descriptor)
-        registry.put_manifest(made.stored, made.tag)
-        return made.stored, True
-    if there.digest != made.stored.digest and not _holds(there, made, registry, means):
+        registry.put_manifest(artifact.stored, artifact.tag)
+        return artifact.stored, True
+    if there.digest != artifact.stored.digest and not _holds(there, artifact, registry, ports):
         raise UntrustedArchive(
-            f"{address.repository}:{made.tag} does not hold what its name says",
+            f"{address.repository}:{artifact.tag} does not hold what its name says",
             hint="find out who pushed it; remove the tag, and run again",
         )
     return there, False
 
 
-def _holds(there: StoredManifest, made: Artifact, registry: ArtifactRegistry, means: Means) -> bool:
+def _holds(
+    there: StoredManifest, artifact: PackedArtifact, registry: ArtifactRegistry, ports: ArtifactPorts
+) -> bool:
     """Whether it has the same content: it may have been pushed as something else's successor."""
     manifest = parse(there)
     if manifest.is_index or len(manifest.layers) != 1:
         return False
-    with registry.blob(manifest.layers[0]) as blob, means.spool() as content, room():
-        return inflate(blob, content).diff_id == made.diff_id
+    with registry.blob(manifest.layers[0]) as blob, ports.spool() as content, temporary_file_errors():
+        return inflate(blob, content).diff_id == artifact.diff_id

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flux_upgrade.bootstrap.go_formats import line
-from flux_upgrade.bootstrap.oci_names import COMPONENTS, GENERIC, Places, of, places
+from flux_upgrade.bootstrap.oci_names import COMPONENTS, GENERIC, ArtifactAddresses, addresses_of, oci_options
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.bootstrap.secrets import docker_secret
 from flux_upgrade.bootstrap.sync import GENERATED, SYNC_API
@@ -72,7 +72,7 @@ def render_oci_sync(options: BootstrapOptions, *, is_public: bool = False) -> st
     """
     source_api = oci_api(options.install.version)
     text = GENERATED
-    for each in _objects(options, places(options)):
+    for each in _objects(options, addresses_of(options)):
         source = _source(options, each, is_public=is_public)
         text += "".join(_head(source_api, "OCIRepository", each.name, options.namespace)) + "".join(source)
         text += "".join(_head(SYNC_API, "Kustomization", each.name, options.namespace))
@@ -88,14 +88,14 @@ def source_secrets(
     ``ca``: certificates (PEM), the content of ``--ca-file``. Raises UsageError where the credentials do
     not fit.
     """
-    found = places(options)
-    problems = tuple(_misfits(options, credentials, found)) if credentials.are_given else ()
+    addresses = addresses_of(options)
+    problems = tuple(_misfits(options, credentials, addresses)) if credentials.are_given else ()
     if problems:
         raise UsageError(
             f"the credentials for the cluster cannot be used: {'; '.join(problems)}",
             hint="leave them out, and make the Secret with `kubectl create secret docker-registry`",
         )
-    return (*_login(options, credentials, found.flux.host), *_authority(options, ca))
+    return (*_login(options, credentials, addresses.flux.host), *_authority(options, ca))
 
 
 def _login(options: BootstrapOptions, credentials: ClusterCredentials, host: str) -> Iterator[Secret]:
@@ -116,20 +116,22 @@ def ca_secret_name(options: BootstrapOptions) -> str:
     return f"{options.secret_name}-ca"
 
 
-def _misfits(options: BootstrapOptions, credentials: ClusterCredentials, found: Places) -> Iterator[str]:
+def _misfits(
+    options: BootstrapOptions, credentials: ClusterCredentials, addresses: ArtifactAddresses
+) -> Iterator[str]:
     if not (credentials.username and credentials.password):
         yield "it takes both a username and a password"
-    if of(options).provider != GENERIC:
-        yield f"with --oci-provider {of(options).provider}, Flux logs in with an identity of its own"
-    if found.cluster is not None and found.cluster.host != found.flux.host:
-        yield f"the artifacts are at {found.flux.host} and {found.cluster.host}: give each its own"
+    if oci_options(options).provider != GENERIC:
+        yield f"with --oci-provider {oci_options(options).provider}, Flux logs in with an identity of its own"
+    if addresses.cluster is not None and addresses.cluster.host != addresses.flux.host:
+        yield f"the artifacts are at {addresses.flux.host} and {addresses.cluster.host}: give each its own"
 
 
-def _objects(options: BootstrapOptions, found: Places) -> Iterator[_Object]:
+def _objects(options: BootstrapOptions, addresses: ArtifactAddresses) -> Iterator[_Object]:
     # At the top of the artifact kustomize-controller finds the folder's kustomization by itself.
-    yield _Object(COMPONENTS, found.flux, "./")
-    if found.cluster is not None:
-        yield _Object(options.namespace, found.cluster, found.sync_path)
+    yield _Object(COMPONENTS, addresses.flux, "./")
+    if addresses.cluster is not None:
+        yield _Object(options.namespace, addresses.cluster, addresses.sync_path)
 
 
 def _head(api: str, kind: str, name: str, namespace: str) -> Iterator[str]:
@@ -140,7 +142,7 @@ def _head(api: str, kind: str, name: str, namespace: str) -> Iterator[str]:
 
 
 def _source(options: BootstrapOptions, each: _Object, *, is_public: bool) -> Iterator[str]:
-    oci = of(options)
+    oci = oci_options(options)
     if options.ca_file:
         yield "  certSecretRef:\n"
         yield line("    name: ", ca_secret_name(options))

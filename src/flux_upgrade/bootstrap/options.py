@@ -10,6 +10,7 @@ import re
 from enum import StrEnum
 
 from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.model.text import repository_path
 from flux_upgrade.model.values import NamedTuple
 
 
@@ -126,8 +127,7 @@ class BootstrapOptions(NamedTuple):
     @property
     def sync_path(self) -> str:
         """``spec.path``: ``./clusters/staging``; ``./`` for the root of the repository."""
-        inside = posixpath.normpath(f"/{self.path.strip()}").strip("/")
-        return f"./{inside}"
+        return f"./{repository_path(self.path.strip())}"
 
     @property
     def folder(self) -> str:

@@ -14,7 +14,7 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import precedence
 
 SUBJECT = "bootstrap"
-"""The last part of the branch, and the subject in markers: none of ``decision.Subject``, so that runs
+"""The last part of the branch, and the subject in markers: none of ``BumpKind``, so that runs
 that upgrade leave it alone."""
 _SEVERAL = "clusters"
 _MANIFEST = "gotk-components.yaml"
@@ -22,7 +22,7 @@ _OF_THE_SOURCE = ("url", "branch", "secret-name", "token-auth", "provider")
 """Flags that the Secret has to fit."""
 
 
-class Place(StrEnum):
+class PlaceKind(StrEnum):
     """Where the Secret is that lets the cluster get at its source."""
 
     NOWHERE = "nowhere"
@@ -37,7 +37,7 @@ class Place(StrEnum):
 class Handover(NamedTuple):
     """What became of a cluster's access. Public parts only."""
 
-    place: Place = Place.NOWHERE
+    place: PlaceKind = PlaceKind.NOWHERE
     actions_secret: str = ""
     actions_environment: str = ""
     """Empty: the secret is the repository's."""
@@ -57,7 +57,7 @@ NOBODY = Handover()
 """Nothing was asked for."""
 
 
-class Cluster(NamedTuple):
+class ProposedCluster(NamedTuple):
     """One cluster of a bootstrap. ``cluster_of`` makes it."""
 
     name: str
@@ -99,11 +99,11 @@ def cluster_of(
     files: FilesPlan,
     handover: Handover = NOBODY,
     commands: tuple[str, ...] = (),
-) -> Cluster:
+) -> ProposedCluster:
     """With the version that the files come to, and the address that stands in them. Raises UsageError."""
     install = options.install._replace(version=files.version)
     url = options.url if options.oci is not None else url_of(options)
-    return Cluster(name, options._replace(install=install, url=url), files, handover, commands)
+    return ProposedCluster(name, options._replace(install=install, url=url), files, handover, commands)
 
 
 class Bootstrap(NamedTuple):
@@ -111,7 +111,7 @@ class Bootstrap(NamedTuple):
 
     slug: str
     branch: str
-    clusters: tuple[Cluster, ...]
+    clusters: tuple[ProposedCluster, ...]
     """At least one."""
     workflow: FileChange | None = None
     """The workflow that upgrades, should it be added."""
@@ -126,12 +126,12 @@ class Bootstrap(NamedTuple):
         return tuple(self._by_path()[path] for path in sorted(self._by_path()))
 
     @property
-    def changed(self) -> tuple[Cluster, ...]:
+    def changed(self) -> tuple[ProposedCluster, ...]:
         """The clusters about which there is something to propose."""
         return tuple(cluster for cluster in self.clusters if cluster.changes)
 
     @property
-    def moving(self) -> tuple[Cluster, ...]:
+    def moving(self) -> tuple[ProposedCluster, ...]:
         """Those, and the ones that are brought about by hand from an artifact."""
         return tuple(cluster for cluster in self.clusters if cluster.changes or cluster.commands)
 
@@ -151,7 +151,7 @@ class Bootstrap(NamedTuple):
 
 
 def bootstrap_of(
-    clusters: Sequence[Cluster],
+    clusters: Sequence[ProposedCluster],
     prefix: str,
     *,
     workflow: FileChange | None = None,
@@ -167,16 +167,16 @@ def bootstrap_of(
 def handover_of(
     access: Access, *, in_cluster: bool = False, secret: str = "", environment: str = ""
 ) -> Handover:
-    """What is told of access that was arranged.
+    """The public part of access that was arranged.
 
     ``secret`` and ``environment``: of GitHub Actions; both empty: a file, if there is any place.
     """
-    place = Place.NOWHERE
+    place = PlaceKind.NOWHERE
     if access.where and (in_cluster or access.at_place):
-        place = Place.CLUSTER if in_cluster else Place.ACTIONS if secret else Place.FILE
-    is_fresh = bool(access.handed_over) and place is not Place.CLUSTER
-    lacks_source = place in (Place.ACTIONS, Place.FILE) and not access.has_source
+        place = PlaceKind.CLUSTER if in_cluster else PlaceKind.ACTIONS if secret else PlaceKind.FILE
+    is_fresh = bool(access.handed_over) and place is not PlaceKind.CLUSTER
+    lacks_source = place in (PlaceKind.ACTIONS, PlaceKind.FILE) and not access.has_source
     known = access._replace(where="")
     # Of several clusters, each has a secret of its own.
-    name, within = (access.where, environment) if place is Place.ACTIONS else ("", "")
+    name, within = (access.where, environment) if place is PlaceKind.ACTIONS else ("", "")
     return Handover(place, name, within, access.public, access.is_registered, is_fresh, lacks_source, known)

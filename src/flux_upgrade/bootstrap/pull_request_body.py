@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.bootstrap import todo, workflow_file
-from flux_upgrade.bootstrap.changes import Shown
+from flux_upgrade.bootstrap.changes import FlagChange
 from flux_upgrade.bootstrap.flag_table import FLAGS
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions
-from flux_upgrade.bootstrap.proposed import Bootstrap, Cluster
+from flux_upgrade.bootstrap.proposed import Bootstrap, ProposedCluster
 from flux_upgrade.manifests.options import spell
 from flux_upgrade.model import markers
 from flux_upgrade.model.markdown import bullets, code, counted, fold, numbered, plain, table
-from flux_upgrade.model.markers import State
-from flux_upgrade.planning.proposal import Surroundings
+from flux_upgrade.model.markers import MarkerState
+from flux_upgrade.model.text import capped
+from flux_upgrade.planning.proposal import ProposalContext
 
 _PATH = 200
 _SPARE = 32
@@ -27,20 +28,20 @@ _ACCESS = {
 }
 
 
-def body(proposal: Bootstrap, around: Surroundings, told: State) -> str:
-    """Our block of the body; with its markers it is no longer than ``around.limit`` allows."""
-    room = around.limit - around.limit // _SPARE - len(markers.block("", told))
+def body(proposal: Bootstrap, context: ProposalContext, state: MarkerState) -> str:
+    """Our block of the body; with its markers it is no longer than ``context.limit`` allows."""
+    room = context.limit - context.limit // _SPARE - len(markers.block("", state))
     for most in _LISTS:
-        text = "\n\n".join(_parts(proposal, around, most))
+        text = "\n\n".join(_parts(proposal, context, most))
         if len(text) <= room:
-            return markers.block(text, told)
+            return markers.block(text, state)
     # Only where flags or paths are longer than all that may be written.
-    return markers.block(f"{_first(proposal)}\n\nWhat is left to do has no room here.", told)
+    return markers.block(f"{_first(proposal)}\n\nWhat is left to do has no room here.", state)
 
 
-def _parts(proposal: Bootstrap, around: Surroundings, most: int) -> Iterator[str]:
+def _parts(proposal: Bootstrap, context: ProposalContext, most: int) -> Iterator[str]:
     yield _first(proposal)
-    yield from around.remarks
+    yield from context.remarks
     changed = proposal.changed
     if len(changed) == 1:
         yield bullets(_facts(changed[0].options))
@@ -48,7 +49,7 @@ def _parts(proposal: Bootstrap, around: Surroundings, most: int) -> Iterator[str
         yield _table(changed, most)
     yield from _differences(changed, most)
     yield _files(proposal, most)
-    yield from _left(proposal, around, most)
+    yield from _left(proposal, context, most)
     yield _end(proposal)
     yield markers.checkbox(
         markers.REBASE, "rebase: make the commit anew from the base branch, without what others pushed here"
@@ -94,7 +95,7 @@ def _access(options: BootstrapOptions) -> str:
     return "credentials of the registry" if options.oci is not None else _ACCESS[options.auth]
 
 
-def _table(clusters: Sequence[Cluster], most: int) -> str:
+def _table(clusters: Sequence[ProposedCluster], most: int) -> str:
     head = ("Cluster", "Flux", "Source", "Path", "Access")
     rows = [
         (
@@ -110,21 +111,21 @@ def _table(clusters: Sequence[Cluster], most: int) -> str:
     return table(head, rows) + rest
 
 
-def _differences(clusters: Sequence[Cluster], most: int) -> Iterator[str]:
+def _differences(clusters: Sequence[ProposedCluster], most: int) -> Iterator[str]:
     lines = [f"{_of(clusters, each)}{_shown(flag)}" for each in clusters for flag in each.files.shown]
     if lines:
-        yield f"**What changes**, as was asked for:\n{bullets(_limited(lines, most))}"
+        yield f"**What changes**, as was asked for:\n{bullets(capped(lines, most))}"
     edits = [f"{_of(clusters, each)}{code(edit, _PATH)}" for each in clusters for edit in each.files.edits]
     if edits:
-        yield f"**Edits by hand, kept**\n{bullets(_limited(edits, most))}"
+        yield f"**Edits by hand, kept**\n{bullets(capped(edits, most))}"
 
 
-def _of(clusters: Sequence[Cluster], cluster: Cluster) -> str:
+def _of(clusters: Sequence[ProposedCluster], cluster: ProposedCluster) -> str:
     """Which of them; nothing where there is one."""
     return f"{code(cluster.name)}: " if len(clusters) > 1 else ""
 
 
-def _shown(change: Shown) -> str:
+def _shown(change: FlagChange) -> str:
     is_flag = change.flag in FLAGS
     name = code(f"--{change.flag}") if is_flag else plain(change.flag)
     return f"{name}: {_value(change.old)} → {_value(change.new)}"
@@ -141,13 +142,13 @@ def _files(proposal: Bootstrap, most: int) -> str:
     ]
     kept = [code(path, _PATH) for cluster in proposal.changed for path in cluster.files.kept]
     lines += [f"{path}, kept as it is" for path in kept]
-    listed = bullets(_limited(lines, most))
+    listed = bullets(capped(lines, most))
     return f"**Files**\n{listed}" if len(proposal.changed) <= 1 else fold("<b>Files</b>", listed)
 
 
-def _left(proposal: Bootstrap, around: Surroundings, most: int) -> Iterator[str]:
+def _left(proposal: Bootstrap, context: ProposalContext, most: int) -> Iterator[str]:
     changed = proposal.changed
-    shared = [*_of_workflow(proposal), *_checks(around)]
+    shared = [*_of_workflow(proposal), *_checks(context)]
     if len(changed) == 1:
         shared += todo.left_to_do(changed[0], proposal.repository)
     if shared:
@@ -156,8 +157,8 @@ def _left(proposal: Bootstrap, around: Surroundings, most: int) -> Iterator[str]
         yield from _at_once(changed[0])
         return
     for cluster in changed[:most]:
-        told = [numbered(todo.left_to_do(cluster, proposal.repository)), *_at_once(cluster)]
-        yield fold(todo.heading(cluster), "\n\n".join(told))
+        parts = [numbered(todo.left_to_do(cluster, proposal.repository)), *_at_once(cluster)]
+        yield fold(todo.heading(cluster), "\n\n".join(parts))
     if len(changed) > most:
         yield (
             f"For the other {len(changed) - most} clusters it is the same with their own values: "
@@ -165,7 +166,7 @@ def _left(proposal: Bootstrap, around: Surroundings, most: int) -> Iterator[str]
         )
 
 
-def _at_once(cluster: Cluster) -> Iterator[str]:
+def _at_once(cluster: ProposedCluster) -> Iterator[str]:
     if cluster.is_new:
         yield todo.at_once(cluster)
 
@@ -175,9 +176,9 @@ def _of_workflow(proposal: Bootstrap) -> Iterator[str]:
         yield workflow_file.to_do()
 
 
-def _checks(around: Surroundings) -> Iterator[str]:
+def _checks(context: ProposalContext) -> Iterator[str]:
     # https://docs.github.com/en/actions/concepts/security/github_token
-    if around.waits_for_checks:
+    if context.waits_for_checks:
         yield (
             "Select **Approve workflows to run** in the merge box, should workflows check your pull "
             "requests: GitHub lets them wait for somebody with write access where a pull request was opened "
@@ -194,9 +195,3 @@ def _end(proposal: Bootstrap) -> str:
         f"* **To roll back:** {back}.\n"
         "* **To refuse:** close it; it is not opened again until somebody runs the bootstrap by hand."
     )
-
-
-def _limited(lines: Sequence[str], most: int) -> list[str]:
-    if len(lines) <= most:
-        return list(lines)
-    return [*lines[:most], f"… and {len(lines) - most} more"]

@@ -8,8 +8,8 @@ from flux_upgrade.bootstrap.proposed import SUBJECT, Bootstrap
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Status
 from flux_upgrade.model.markdown import counted, inert, shortened, visible
-from flux_upgrade.model.markers import State
-from flux_upgrade.planning.proposal import Surroundings
+from flux_upgrade.model.markers import MarkerState
+from flux_upgrade.planning.proposal import ProposalContext
 from flux_upgrade.pullrequests import text
 
 _TITLE = 250
@@ -21,16 +21,16 @@ _DESCRIPTION = 140
 _NAMES = 1000
 
 
-def title(proposal: Bootstrap, around: Surroundings) -> str:
+def title(proposal: Bootstrap, context: ProposalContext) -> str:
     """The pull request's title."""
-    return shortened(_headline(proposal, around, where=True), _TITLE)
+    return shortened(_headline(proposal, context, where=True), _TITLE)
 
 
-def commit_message(proposal: Bootstrap, around: Surroundings) -> str:
+def commit_message(proposal: Bootstrap, context: ProposalContext) -> str:
     """Subject, the user's own appendix, and trailers, which ``markers.sealed`` completes with the digest."""
-    whole = _headline(proposal, around, where=True)
+    whole = _headline(proposal, context, where=True)
     subject = (
-        whole if len(whole) <= _SUBJECT else shortened(_headline(proposal, around, where=False), _SUBJECT)
+        whole if len(whole) <= _SUBJECT else shortened(_headline(proposal, context, where=False), _SUBJECT)
     )
     names = ", ".join(cluster.name for cluster in proposal.changed if cluster.name)
     trailers = (
@@ -39,7 +39,7 @@ def commit_message(proposal: Bootstrap, around: Surroundings) -> str:
         ("Target", proposal.target),
         ("Plan", plan_digest(proposal)),
     )
-    told = (
+    parts = (
         subject,
         textwrap.fill(f"In {inert(shortened(names, _NAMES))}.", _SUBJECT)
         if subject != whole and names
@@ -47,7 +47,7 @@ def commit_message(proposal: Bootstrap, around: Surroundings) -> str:
         _appendix(proposal),
         "".join(f"Flux-Upgrade-{name}: {visible(value)}\n" for name, value in trailers),
     )
-    return "\n\n".join(filter(None, told))
+    return "\n\n".join(filter(None, parts))
 
 
 def direct_message(proposal: Bootstrap) -> str:
@@ -62,31 +62,31 @@ def plan_digest(proposal: Bootstrap) -> str:
     return text.changes_digest((each.path, each.before, each.after) for each in proposal.changes)
 
 
-def status(proposal: Bootstrap, around: Surroundings) -> Status:
+def status(proposal: Bootstrap, context: ProposalContext) -> Status:
     """What branch protection may require of all our pull requests."""
-    told = f"The files of flux bootstrap, from the manifests of {visible(proposal.target)}"
-    return Status(markers.PROOF, "success", shortened(told, _DESCRIPTION), around.run_url)
+    description = f"The files of flux bootstrap, from the manifests of {visible(proposal.target)}"
+    return Status(markers.PROOF, "success", shortened(description, _DESCRIPTION), context.run_url)
 
 
-def state(proposal: Bootstrap, around: Surroundings) -> State:
+def state(proposal: Bootstrap, context: ProposalContext) -> MarkerState:
     """What the next run has to know."""
-    return State(
+    return MarkerState(
         group=proposal.slug,
         subject=SUBJECT,
         target=proposal.target,
-        title=markers.digest_of(title(proposal, around)),
+        title=markers.digest_of(title(proposal, context)),
     )
 
 
-def _headline(proposal: Bootstrap, around: Surroundings, *, where: bool) -> str:
-    told = _what(proposal)
+def _headline(proposal: Bootstrap, context: ProposalContext, *, where: bool) -> str:
+    headline = _what(proposal)
     if where and len(proposal.changed) == 1 and proposal.changed[0].name:
-        told += f" in {proposal.changed[0].name}"
+        headline += f" in {proposal.changed[0].name}"
     elif where and len(proposal.changed) > 1:
-        told += f" in {counted(len(proposal.changed), 'cluster')}"
-    if around.conventional:
-        told = f"{around.conventional}: {told[0].lower()}{told[1:].replace('Flux', 'flux', 1)}"
-    return inert(told)
+        headline += f" in {counted(len(proposal.changed), 'cluster')}"
+    if context.conventional:
+        headline = f"{context.conventional}: {headline[0].lower()}{headline[1:].replace('Flux', 'flux', 1)}"
+    return inert(headline)
 
 
 def _what(proposal: Bootstrap) -> str:
@@ -98,5 +98,5 @@ def _what(proposal: Bootstrap) -> str:
 
 
 def _appendix(proposal: Bootstrap) -> str:
-    told = (cluster.options.commit_message_appendix.strip() for cluster in proposal.clusters)
-    return "\n\n".join(dict.fromkeys(filter(None, told)))
+    appendices = (cluster.options.commit_message_appendix.strip() for cluster in proposal.clusters)
+    return "\n\n".join(dict.fromkeys(filter(None, appendices)))

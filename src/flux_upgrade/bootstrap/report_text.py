@@ -6,38 +6,38 @@ from collections.abc import Iterable, Iterator
 
 from flux_upgrade.bootstrap import workflow_file
 from flux_upgrade.bootstrap.access_notes import access_lines
-from flux_upgrade.bootstrap.apply import Published, Ran
-from flux_upgrade.bootstrap.proposed import Cluster
+from flux_upgrade.bootstrap.apply import BootstrapResult, Published
+from flux_upgrade.bootstrap.proposed import ProposedCluster
 from flux_upgrade.bootstrap.todo import at_once, left_to_do, with_new_secret
 from flux_upgrade.model.markdown import BREAK, counted
+from flux_upgrade.model.text import printable_lines
 from flux_upgrade.planning.proposal import Action
-from flux_upgrade.report.wording import printable
 
 _DONE = (Action.OPENED, Action.UPDATED, Action.CLOSED)
 
 
-def bootstrap_text(ran: Ran) -> str:
+def bootstrap_text(result: BootstrapResult) -> str:
     """What was done, where it is, and what is left; the commands too, where no pull request tells them."""
     lines = [
-        *(line for cluster in ran.proposal.clusters for line in _cluster(ran, cluster)),
-        *_workflow(ran),
-        *_deeds(ran),
-        *(f"warning: {each}" for each in warnings_of(ran)),
-        *_left(ran),
-        *_new_secrets(ran),
-        *_setting(ran),
+        *(line for cluster in result.proposal.clusters for line in _cluster(result, cluster)),
+        *_workflow(result),
+        *_deeds(result),
+        *(f"warning: {each}" for each in warnings_of(result)),
+        *_left(result),
+        *_new_secrets(result),
+        *_setting(result),
     ]
-    if ran.calls:
-        lines.append(f"{counted(ran.calls, 'call')} to {ran.repository}")
-    return "".join(f"{printable(line)}\n" for line in lines)
+    if result.calls:
+        lines.append(f"{counted(result.calls, 'call')} to {result.repository}")
+    return printable_lines(lines)
 
 
-def what_was_done(ran: Ran) -> str:
+def what_was_done(result: BootstrapResult) -> str:
     """The pull request in a word or two; empty where there is none."""
-    done = ran.published
-    if done is None or done.action is Action.NONE:
+    published = result.published
+    if published is None or published.action is Action.NONE:
         return ""
-    return f"{'would be ' if ran.is_dry and done.action in _DONE else ''}{done.action}"
+    return f"{'would be ' if result.is_dry and published.action in _DONE else ''}{published.action}"
 
 
 def in_terminal(markdown: str) -> Iterator[str]:
@@ -52,14 +52,14 @@ def in_terminal(markdown: str) -> Iterator[str]:
             yield line.replace("**", "")
 
 
-def _cluster(ran: Ran, cluster: Cluster) -> Iterator[str]:
+def _cluster(result: BootstrapResult, cluster: ProposedCluster) -> Iterator[str]:
     options = cluster.options
     source = options.oci.cluster_url if options.oci is not None else options.url
     parts = (cluster.name or "the root", f"Flux {options.install.version}", source)
     yield " · ".join(filter(None, parts))
     for change in cluster.changes:
         done = "new" if change.before is None else "changed"
-        yield f"  {done if ran.is_under_way else 'not written'}: {change.path}"
+        yield f"  {done if result.is_under_way else 'not written'}: {change.path}"
     yield from (f"  kept: {path}" for path in cluster.files.kept)
     yield from (f"  edit kept: {edit}" for edit in cluster.files.edits)
     if not cluster.changes and not cluster.commands:
@@ -67,84 +67,91 @@ def _cluster(ran: Ran, cluster: Cluster) -> Iterator[str]:
     yield from (
         f"  --{each.flag}: {each.old or 'none'} → {each.new or 'none'}" for each in cluster.files.shown
     )
-    yield from (f"  {line}" for line in access_lines(cluster.handover.access, is_dry=ran.is_dry))
+    yield from (f"  {line}" for line in access_lines(cluster.handover.access, is_dry=result.is_dry))
 
 
-def _workflow(ran: Ran) -> Iterator[str]:
-    if ran.proposal.workflow is not None:
-        yield f"workflow: {ran.proposal.workflow.path}"
+def _workflow(result: BootstrapResult) -> Iterator[str]:
+    if result.proposal.workflow is not None:
+        yield f"workflow: {result.proposal.workflow.path}"
 
 
-def _deeds(ran: Ran) -> Iterator[str]:
-    would = "would be " if ran.is_dry else ""
-    if ran.is_created:
-        yield f"repository {ran.repository}: {would}created"
-    if ran.artifact:
-        yield f"artifact: {would}{ran.artifact}{f'@{ran.digest}' if ran.digest else ''}"
-    if ran.is_pushed:
-        yield f"commit: {would}{ran.commit or 'pushed'}"
-    if ran.published is not None:
-        yield from _pull(ran, ran.published)
-    where = "would be in " if ran.is_dry else ""
-    yield from (f"Secret: {where}{path} (for the cluster, and for nobody else)" for path in ran.secret_files)
-    yield from (f"{name}: ready at {revision}" for name, revision in ran.ready.items())
+def _deeds(result: BootstrapResult) -> Iterator[str]:
+    would = "would be " if result.is_dry else ""
+    if result.is_created:
+        yield f"repository {result.repository}: {would}created"
+    if result.artifact:
+        yield f"artifact: {would}{result.artifact}{f'@{result.digest}' if result.digest else ''}"
+    if result.is_pushed:
+        yield f"commit: {would}{result.commit or 'pushed'}"
+    if result.published is not None:
+        yield from _pull(result, result.published)
+    where = "would be in " if result.is_dry else ""
+    yield from (
+        f"Secret: {where}{path} (for the cluster, and for nobody else)" for path in result.secret_files
+    )
+    yield from (f"{name}: ready at {revision}" for name, revision in result.ready.items())
 
 
-def _pull(ran: Ran, done: Published) -> Iterator[str]:
-    told = what_was_done(ran)
-    if told:
-        yield f"pull request: {told} · {done.url or done.proposal.branch}"
-    if done.hold is not None:
-        yield f"  {done.hold.reason}: {done.hold.detail}"
-        yield f"  remedy: {done.hold.hint}"
-    if done.error is not None:
-        yield f"  {done.error.slug}: {done.error.message}"
+def _pull(result: BootstrapResult, published: Published) -> Iterator[str]:
+    outcome = what_was_done(result)
+    if outcome:
+        yield f"pull request: {outcome} · {published.url or published.proposal.branch}"
+    if published.hold is not None:
+        yield f"  {published.hold.reason}: {published.hold.detail}"
+        yield f"  remedy: {published.hold.hint}"
+    if published.error is not None:
+        yield f"  {published.error.slug}: {published.error.message}"
 
 
-def _left(ran: Ran) -> Iterator[str]:
+def _left(result: BootstrapResult) -> Iterator[str]:
     """A pull request tells it better, and there its reader is."""
-    is_told = ran.published is not None and ran.published.action in (*_DONE, Action.UNCHANGED)
-    for cluster in ran.proposal.moving if ran.is_under_way else ():
-        things = left_to_do(
-            cluster, ran.proposal.repository, on_branch=ran.is_pushed, is_local=bool(ran.checkout)
+    is_in_pull_request = result.published is not None and result.published.action in (
+        *_DONE,
+        Action.UNCHANGED,
+    )
+    for cluster in result.proposal.moving if result.is_under_way else ():
+        tasks = left_to_do(
+            cluster, result.proposal.repository, on_branch=result.is_pushed, is_local=bool(result.checkout)
         )
-        if cluster.name in ran.ready or not things:
+        if cluster.name in result.ready or not tasks:
             continue
         yield ""
-        if is_told:
+        if is_in_pull_request:
             name = cluster.name or "the root"
-            yield f"{name}: {counted(len(things), 'thing')} left to do, see the pull request"
+            yield f"{name}: {counted(len(tasks), 'thing')} left to do, see the pull request"
             continue
         yield f"Left to do for {cluster.name or 'the root'}:"
-        yield from _numbered(things)
+        yield from _numbered(tasks)
         if cluster.is_new:
-            yield from in_terminal(at_once(cluster, on_branch=ran.is_pushed, is_local=bool(ran.checkout)))
+            yield from in_terminal(
+                at_once(cluster, on_branch=result.is_pushed, is_local=bool(result.checkout))
+            )
 
 
-def _new_secrets(ran: Ran) -> Iterator[str]:
-    for cluster in ran.proposal.clusters:
-        if things := with_new_secret(cluster, ran.proposal.repository):
+def _new_secrets(result: BootstrapResult) -> Iterator[str]:
+    for cluster in result.proposal.clusters:
+        if tasks := with_new_secret(cluster, result.proposal.repository):
             yield ""
             yield f"To do with the new Secret of {cluster.name or 'the root'}:"
-            yield from _numbered(things)
+            yield from _numbered(tasks)
 
 
-def _setting(ran: Ran) -> Iterator[str]:
+def _setting(result: BootstrapResult) -> Iterator[str]:
     """What the added workflow needs; a pull request says it itself."""
-    if ran.proposal.workflow is not None and ran.published is None:
+    if result.proposal.workflow is not None and result.published is None:
         yield ""
         yield from in_terminal(workflow_file.to_do())
 
 
-def _numbered(things: Iterable[str]) -> Iterator[str]:
-    for number, thing in enumerate(things, 1):
-        first, *rest = in_terminal(thing)
+def _numbered(tasks: Iterable[str]) -> Iterator[str]:
+    for number, task in enumerate(tasks, 1):
+        first, *rest = in_terminal(task)
         yield f"{number}. {first}"
         yield from rest
 
 
-def warnings_of(ran: Ran) -> list[str]:
+def warnings_of(result: BootstrapResult) -> list[str]:
     """What a person should know, each once."""
-    own = ran.published.warnings if ran.published is not None else ()
-    notes = (note for cluster in ran.proposal.clusters for note in cluster.handover.access.notes)
-    return list(dict.fromkeys((*ran.warnings, *notes, *own)))
+    own = result.published.warnings if result.published is not None else ()
+    notes = (note for cluster in result.proposal.clusters for note in cluster.handover.access.notes)
+    return list(dict.fromkeys((*result.warnings, *notes, *own)))

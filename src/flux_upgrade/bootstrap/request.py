@@ -6,23 +6,21 @@ from collections.abc import Mapping
 
 from flux_upgrade.bootstrap.flag_table import FLAGS
 from flux_upgrade.bootstrap.options import BootstrapOptions, Provider
-from flux_upgrade.config.credentials import BootstrapSecrets
-from flux_upgrade.config.values import FlagValue
+from flux_upgrade.config.config import FlagValue
+from flux_upgrade.config.environment import BootstrapSecrets
 from flux_upgrade.model.values import NamedTuple
-
-TYPE_CHECKING = False
 
 _SHORTEST_SECRET = 4
 """Characters: what is shorter is in many a word."""
 
 
-class BootstrapAsked(NamedTuple):
+class BootstrapRequest(NamedTuple):
     """The arguments of one run; what is not of Flux is ours."""
 
     flags: Mapping[str, FlagValue] = {}
     """Flux's name → value, not read yet; those of ``--flags`` among them."""
     provider: str = ""
-    """Empty: told by the config file, the flags or the checkout's remote."""
+    """Empty: from the config file, the flags or the checkout's remote."""
     source: str = ""
     cluster: str = ""
     """Of the config file's; empty: all of them."""
@@ -51,7 +49,7 @@ class BootstrapAsked(NamedTuple):
 
     def __repr__(self) -> str:
         """Without what may hold a secret."""
-        return f"BootstrapAsked({', '.join(self.flags)})"
+        return f"BootstrapRequest({', '.join(self.flags)})"
 
     @property
     def hands_over(self) -> bool:

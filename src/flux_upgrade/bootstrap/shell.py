@@ -10,6 +10,7 @@ from flux_upgrade.bootstrap.flag_table import FLAGS
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, OciOptions, Provider
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions, spell
 from flux_upgrade.model.markdown import BREAK
+from flux_upgrade.model.text import printable
 
 _BACKTICKS = re.compile(r"`+")
 _FENCE = 3
@@ -28,7 +29,7 @@ _FILES = (("ca-file", "CA_FILE"), ("private-key-file", "PRIVATE_KEY_FILE"))
 
 def words(*given: str) -> str:
     """A command, its words quoted for a POSIX shell."""
-    return " ".join(shlex.quote(_printable(word)) for word in given)
+    return " ".join(shlex.quote(printable(word)) for word in given)
 
 
 def broken(first: str, *rest: str) -> str:
@@ -45,19 +46,35 @@ def block(*lines: str, kind: str = "bash") -> str:
     return f"{fence}{kind}\n{text}\n{fence}"
 
 
-def piped(told: str, command: str) -> str:
-    """What ``told`` prints of ``$TOKEN``, which is asked for, into ``command``.
+def piped(source: str, command: str) -> str:
+    """What ``source`` prints of ``$TOKEN``, which is asked for, into ``command``.
 
     ``read`` and ``printf`` are builtins: what they handle is in no list of processes. It is one command,
     for of several that are pasted ``read`` would take the second for the token.
     """
-    return f"(read -rs TOKEN &&\n  {told} |\n  {command})"
+    return f"(read -rs TOKEN &&\n  {source} |\n  {command})"
 
 
 def namespace(name: str) -> str:
     """Made where it is missing; Flux's own manifest takes it over."""
     made = words("kubectl", "create", "namespace", name, "--dry-run=client", "-o", "yaml")
     return f"{made} | kubectl apply --server-side -f -"
+
+
+def registry_secret(name: str, within: str, host: str) -> str:
+    """A block that makes the Secret ``name`` with credentials for ``host``; the token is asked for."""
+    source = (
+        """printf '{"auths":{"%s":{"auth":"%s"}}}' """
+        + words(host)
+        + """ "$(printf '%s:%s' USER "$TOKEN" | base64 | tr -d '\\n')\""""
+    )
+    secret = broken(
+        words("kubectl", "create", "secret", "generic", name),
+        words(f"--namespace={within}"),
+        "--type=kubernetes.io/dockerconfigjson",
+        "--from-file=.dockerconfigjson=/dev/stdin",
+    )
+    return block(namespace(within), piped(source, secret))
 
 
 def bootstrap_command(options: BootstrapOptions, *extra: str, configured: Sequence[str] | None = None) -> str:
@@ -119,8 +136,3 @@ def _values(options: BootstrapOptions) -> dict[str, str | bool | list[str]]:
             "allow-insecure-http": options.oci.allow_insecure_http,
         }
     return values
-
-
-def _printable(word: str) -> str:
-    """Nobody can see, and nobody should paste, what is not printable."""
-    return "".join(char if char.isprintable() else "\ufffd" for char in word)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flux_upgrade.bootstrap import access_todo, registry_todo
+from flux_upgrade.bootstrap import access_todo
 from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS
 from flux_upgrade.bootstrap.known_hosts import host_of
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
-from flux_upgrade.bootstrap.proposed import Cluster
-from flux_upgrade.bootstrap.shell import block, bootstrap_command, broken, words
+from flux_upgrade.bootstrap.proposed import PlaceKind, ProposedCluster
+from flux_upgrade.bootstrap.shell import block, bootstrap_command, broken, registry_secret, words
 from flux_upgrade.model.markdown import code, defused, plain, visible
 
 _PATH = 200
@@ -28,35 +28,35 @@ _OF_THE_REGISTRY = ("FLUX_UPGRADE_CLUSTER_USERNAME", "FLUX_UPGRADE_CLUSTER_PASSW
 
 
 def left_to_do(
-    cluster: Cluster, repository: str, *, on_branch: bool = False, is_local: bool = False
+    cluster: ProposedCluster, repository: str, *, on_branch: bool = False, is_local: bool = False
 ) -> list[str]:
     """All that a person does for one cluster. ``repository``: ``owner/name``, or empty.
 
     ``on_branch``: the files are there already. ``is_local``: they are in a checkout, and in no commit yet.
     Neither: a pull request has them.
     """
-    things = [*_looks(cluster)]
+    tasks = [*_looks(cluster)]
     if cluster.is_new or cluster.moves_source:
-        things += access_todo.source(cluster, repository)
+        tasks += access_todo.source(cluster, repository)
     if not cluster.is_new:
         publish = "Commit and push it" if is_local else "Merge it"
         is_left = cluster.changes and not on_branch
-        return [*things, f"{publish}: Flux takes it by itself then."] if is_left else things
-    things += registry_todo.images(cluster)
+        return [*tasks, f"{publish}: Flux takes it by itself then."] if is_left else tasks
+    tasks += _images(cluster)
     if cluster.commands:
-        return [*things, *_from_files(cluster)]
+        return [*tasks, *_from_files(cluster)]
     when = "" if on_branch else "committed and pushed" if is_local else "merged"
-    return [*things, *_from_branch(cluster.options, when)]
+    return [*tasks, *_from_branch(cluster.options, when)]
 
 
-def with_new_secret(cluster: Cluster, repository: str) -> list[str]:
+def with_new_secret(cluster: ProposedCluster, repository: str) -> list[str]:
     """What a person does with a Secret made now for a Flux that is there: no pull request says it."""
     if not cluster.handover.is_fresh or cluster.is_new or cluster.moves_source:
         return []
     return [*access_todo.source(cluster, repository)]
 
 
-def at_once(cluster: Cluster, *, on_branch: bool = False, is_local: bool = False) -> str:
+def at_once(cluster: ProposedCluster, *, on_branch: bool = False, is_local: bool = False) -> str:
     """The one command that does all of it, for whoever has flux-upgrade and access to the cluster.
 
     ``on_branch`` and ``is_local``: see ``left_to_do``.
@@ -72,14 +72,14 @@ def at_once(cluster: Cluster, *, on_branch: bool = False, is_local: bool = False
     if is_local and not cluster.commands:
         remarks.append(f"it pushes the files to {code(options.branch)}, too")
     merges = not on_branch and not is_local and not cluster.commands
-    told = f" ({'; '.join(remarks)})" if remarks else ""
+    note = f" ({'; '.join(remarks)})" if remarks else ""
     return (
         f"Or {'once this is merged, ' if merges else ''}all of that by one command that may be repeated"
-        f"{told}:\n\n{block(command)}"
+        f"{note}:\n\n{block(command)}"
     )
 
 
-def heading(cluster: Cluster) -> str:
+def heading(cluster: ProposedCluster) -> str:
     """Of what is left to do for one of several clusters; HTML."""
     name = defused(visible(cluster.name or "the root")).replace("&", "&amp;").replace("<", "&lt;")
     return f"<b>What is left to do</b> for {name}"
@@ -118,7 +118,7 @@ def _is_by_ssh(options: BootstrapOptions) -> bool:
     return options.oci is None and options.auth is Auth.SSH
 
 
-def _looks(cluster: Cluster) -> Iterator[str]:
+def _looks(cluster: ProposedCluster) -> Iterator[str]:
     """What has to be looked at before merging."""
     files, manifest = cluster.files, cluster.files.manifest
     if files.unlisted:
@@ -161,7 +161,7 @@ def _from_branch(options: BootstrapOptions, when: str) -> Iterator[str]:
     yield _verify(options)
 
 
-def _from_files(cluster: Cluster) -> Iterator[str]:
+def _from_files(cluster: ProposedCluster) -> Iterator[str]:
     yield "Apply it, in the folder with its files:\n\n" + block(*cluster.commands)
     yield _verify(cluster.options)
 
@@ -171,3 +171,22 @@ def _verify(options: BootstrapOptions) -> str:
         words("flux", "check", f"--namespace={options.namespace}"),
         words("flux", "get", "all", f"--namespace={options.namespace}"),
     )
+
+
+def _images(cluster: ProposedCluster) -> Iterator[str]:
+    """Until the cluster may pull the controllers' images."""
+    install, handover = cluster.options.install, cluster.handover
+    if install.image_pull_secret and not (
+        cluster.options.registry_creds and handover.place is not PlaceKind.NOWHERE
+    ):
+        host = install.registry.partition("/")[0]
+        yield (
+            f"Let the cluster pull Flux's images from {code(install.registry)}: Secret "
+            f"{code(install.image_pull_secret)}. USER is yours to fill in; the token is asked for, and not "
+            "shown.\n\n" + registry_secret(install.image_pull_secret, cluster.options.namespace, host)
+        )
+    elif not install.image_pull_secret and install.registry.rstrip("/") != "ghcr.io/fluxcd":
+        yield (
+            f"Make sure that {code(install.registry)} has the images of Flux "
+            f"{plain(install.version)}, and that the cluster may pull them without a Secret."
+        )

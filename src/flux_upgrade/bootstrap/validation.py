@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Callable, Collection, Iterator
 
 from flux_upgrade.bootstrap.addresses import url_of
-from flux_upgrade.bootstrap.flag_table import ELSEWHERE, FLAGS, Flag, Use
-from flux_upgrade.bootstrap.oci_names import places
+from flux_upgrade.bootstrap.flag_table import ELSEWHERE, FLAGS, Flag, FlagUse
+from flux_upgrade.bootstrap.oci_names import addresses_of
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider, Source
 from flux_upgrade.manifests.options import ambiguous, nearest, validate
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import precedence
 
@@ -26,7 +26,7 @@ class Form(NamedTuple):
 
     pattern: str
     """A regular expression that Python and ECMAScript read alike, for the whole text."""
-    told: str
+    meaning: str
     """Ends the sentence "… is not"."""
 
 
@@ -97,7 +97,7 @@ def form_problem(name: str, text: str) -> str:
     """What is wrong with the text of a flag, to follow it; empty: nothing."""
     form = FORMS.get(name)
     if form is not None and not re.fullmatch(form.pattern, text):
-        return f"is not {form.told}"
+        return f"is not {form.meaning}"
     if name == "secret-name" and ambiguous(text):
         return "is read by YAML as something else than a string; take another name"
     if not text.isprintable() and name != "commit-message-appendix":
@@ -106,27 +106,29 @@ def form_problem(name: str, text: str) -> str:
 
 
 def problems_of(options: BootstrapOptions, on: Collection[str], bad: Collection[str]) -> Iterator[str]:
-    """What does not go together.
+    """Flags that exclude or need each other, and what Flux, Git or the provider would refuse.
 
     ``on``: the flags that were given something else than nothing. ``bad``: those whose values are
     problems already, so that nothing follows from them.
     """
-    yield from _together(on, bad)
-    yield from _told_by(lambda: validate(options.install))
+    yield from _combination_problems(on, bad)
+    yield from _message_of(lambda: validate(options.install))
     if not {"components", "components-extra"}.intersection(bad):
         for component in _REQUIRED:
             if component not in options.install.components:
                 yield f"component '{component}' is required: without it Flux reconciles nothing"
-    if options.sparse_checkout and not any(_holds(each, options.folder) for each in options.sparse_checkout):
+    if options.sparse_checkout and not any(
+        is_below(options.folder, repository_path(each)) for each in options.sparse_checkout
+    ):
         yield f"--sparse-checkout does not have {options.folder}, which Flux has to fetch"
     if options.oci is not None and not _ARTIFACT.intersection(bad):
-        yield from _told_by(lambda: places(options))
+        yield from _message_of(lambda: addresses_of(options))
     elif options.oci is None and not _ADDRESS.intersection(bad):
-        yield from _told_by(lambda: url_of(options))
+        yield from _message_of(lambda: url_of(options))
         yield from _code_commit(options)
 
 
-def _together(on: Collection[str], bad: Collection[str]) -> Iterator[str]:
+def _combination_problems(on: Collection[str], bad: Collection[str]) -> Iterator[str]:
     for one, other, why in _EXCLUSIVE:
         if one in on and other in on:
             yield f"--{one} and --{other} exclude each other: {why}"
@@ -135,7 +137,7 @@ def _together(on: Collection[str], bad: Collection[str]) -> Iterator[str]:
             yield f"--{one} needs --{needed}, {why}"
 
 
-def _told_by(check: Callable[[], object]) -> Iterator[str]:
+def _message_of(check: Callable[[], object]) -> Iterator[str]:
     try:
         check()
     except UsageError as error:
@@ -146,11 +148,6 @@ def _code_commit(options: BootstrapOptions) -> Iterator[str]:
     is_there = "git-codecommit" in options.url and "amazonaws.com" in options.url
     if is_there and options.auth is Auth.SSH and not options.private_key_file:
         yield "AWS CodeCommit takes an ssh key that is registered there: give it as --private-key-file"
-
-
-def _holds(folder: str, path: str) -> bool:
-    inside = posixpath.normpath(f"/{folder}").strip("/")
-    return not inside or path == inside or path.startswith(f"{inside}/")
 
 
 _FIRST = "v2.0.0"
@@ -183,7 +180,7 @@ def version_problems(options: BootstrapOptions, tag: str) -> Iterator[str]:
 
 def misfit(flag: Flag, provider: Provider | None, source: Source, tag: str = "") -> str:
     """Why ``flag`` cannot be given here; empty where it can. ``provider`` None: any."""
-    if flag.use is Use.REFUSED:
+    if flag.use is FlagUse.REFUSED:
         return f"--{flag.name} {flag.meaning}"
     if source not in flag.sources:
         where = (

@@ -77,8 +77,8 @@ def action_of(repository: str, ref: str) -> str:
 
     Both are empty on a laptop, and where a workflow uses the action from its own checkout.
     """
-    told = f"{repository.strip()}@{ref.strip()}"
-    return told if _ACTION.fullmatch(told) else ACTION
+    action = f"{repository.strip()}@{ref.strip()}"
+    return action if _ACTION.fullmatch(action) else ACTION
 
 
 def to_be_added(workflows: Iterable[tuple[str, bytes]], action: str = ACTION) -> FileChange | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from flux_upgrade.bootstrap.flag_table import FLAGS, Flag, Group, Kind
+from flux_upgrade.bootstrap.flag_table import FLAGS, Flag, FlagGroup, FlagKind
 from flux_upgrade.bootstrap.flags import read_value
 from flux_upgrade.bootstrap.go_formats import nanoseconds
 from flux_upgrade.bootstrap.options import Provider, Source
-from flux_upgrade.bootstrap.request import BootstrapAsked
+from flux_upgrade.bootstrap.request import BootstrapRequest
 from flux_upgrade.cli.flags_shared import (
     BOOL,
     CONFIG,
@@ -17,8 +17,8 @@ from flux_upgrade.cli.flags_shared import (
     declare_releases,
     list_of,
 )
-from flux_upgrade.config.credentials import bootstrap_secrets_of, kubeconfig_of
-from flux_upgrade.config.values import FlagValue
+from flux_upgrade.config.config import FlagValue
+from flux_upgrade.config.environment import bootstrap_secrets_of, kubeconfig_of
 from flux_upgrade.model.errors import UsageError
 
 TYPE_CHECKING = False
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def asked_of(asked: Mapping[str, Any], env: Mapping[str, str]) -> BootstrapAsked:
-    """``asked``: what argparse found. Raises UsageError for ``--flags`` that cannot be read."""
+def request_of(args: Mapping[str, Any], env: Mapping[str, str]) -> BootstrapRequest:
+    """``args``: what argparse found. Raises UsageError for ``--flags`` that cannot be read."""
     flags: dict[str, FlagValue] = {}
-    if asked["flags"]:
+    if args["flags"]:
         from flux_upgrade.bootstrap.config_flags import parse_bootstrap_flags
 
-        flags.update(parse_bootstrap_flags(asked["flags"], "--flags"))
-        _refuse_twice(flags, given(asked))
-    flags.update(given(asked))
-    own = {name: asked[name] for name in BootstrapAsked._fields if name in asked and name != "flags"}
+        flags.update(parse_bootstrap_flags(args["flags"], "--flags"))
+        _refuse_twice(flags, given(args))
+    flags.update(given(args))
+    own = {name: args[name] for name in BootstrapRequest._fields if name in args and name != "flags"}
     # A context alone is one of the user's own kubeconfig; without either, no cluster is touched.
-    kubeconfig = asked["kubeconfig"] or (kubeconfig_of(env) if asked["context"] else "")
-    return BootstrapAsked(flags)._replace(
+    kubeconfig = args["kubeconfig"] or (kubeconfig_of(env) if args["context"] else "")
+    return BootstrapRequest(flags)._replace(
         **{**own, "kubeconfig": kubeconfig, "secrets": bootstrap_secrets_of(env)}
     )
 
@@ -48,8 +48,8 @@ def _refuse_twice(text: Mapping[str, FlagValue], own: Mapping[str, FlagValue]) -
     """What is given by itself and in --flags has to be the same. Shows no value: it may be secret."""
     twice = [name for name in own if name in text and not _is_same(name, text[name], own[name])]
     if twice:
-        told = "; ".join(f"--{name} is one thing by itself, and another in --flags" for name in twice)
-        raise UsageError(told, hint="give each flag once")
+        message = "; ".join(f"--{name} is one thing by itself, and another in --flags" for name in twice)
+        raise UsageError(message, hint="give each flag once")
 
 
 def _is_same(name: str, one: FlagValue, other: FlagValue) -> bool:
@@ -65,7 +65,12 @@ _DESCRIPTION = (
     "Set Flux up in a repository: the files that `flux bootstrap` of that version would write, into the "
     "checkout, by pull request or by push; with --kubeconfig into the cluster, too."
 )
-_KINDS = {Kind.BOOLEAN: BOOL, Kind.LIST: "LIST", Kind.DURATION: "DURATION", Kind.NUMBER: "NUMBER"}
+_KINDS = {
+    FlagKind.BOOLEAN: BOOL,
+    FlagKind.LIST: "LIST",
+    FlagKind.DURATION: "DURATION",
+    FlagKind.NUMBER: "NUMBER",
+}
 _OURS = (
     ("--flags", "FLAGS", "the flags of Flux below in one text: a YAML mapping, or words like path=staging"),
     ("--config", "FILE", f"the config file, whose key bootstrap says the same (default: {CONFIG})"),
@@ -111,10 +116,10 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--source", choices=tuple(Source), default="", help="what Flux reconciles from (default: git)"
     )
-    for name, metavar, told in _OURS:
-        parser.add_argument(name, default="", metavar=metavar, help=told)
-    for name, told in _SWITCHES:
-        parser.add_argument(name, action="store_true", help=told)
+    for name, metavar, message in _OURS:
+        parser.add_argument(name, default="", metavar=metavar, help=message)
+    for name, message in _SWITCHES:
+        parser.add_argument(name, action="store_true", help=message)
     parser.add_argument(
         "--timeout",
         type=_seconds,
@@ -124,18 +129,18 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     declare_releases(parser)
     declare_docker(parser)
-    for group in Group:
+    for group in FlagGroup:
         section = parser.add_argument_group(group)
         for flag in FLAGS.values():
             if flag.group is group:
                 _declare(section, flag)
 
 
-def given(asked: Mapping[str, Any]) -> dict[str, str | list[str]]:
+def given(args: Mapping[str, Any]) -> dict[str, str | list[str]]:
     """Flux's flags among the arguments, by their names; those that were not given are left out."""
     return {
         name.removeprefix(_DEST): value
-        for name, value in asked.items()
+        for name, value in args.items()
         if name.startswith(_DEST) and value is not None
     }
 
@@ -145,16 +150,21 @@ def _declare(section: argparse._ArgumentGroup, flag: Flag) -> None:
     metavar = "FILE" if flag.is_local else "|".join(flag.choices) or _KINDS.get(flag.kind, "TEXT")
     # Values are read later, so that all problems are told at once.
     match flag.kind:
-        case Kind.LIST:
+        case FlagKind.LIST:
             section.add_argument(
-                *names, dest=_DEST + flag.name, type=list_of, action="extend", metavar=metavar, help=flag.told
+                *names,
+                dest=_DEST + flag.name,
+                type=list_of,
+                action="extend",
+                metavar=metavar,
+                help=flag.description,
             )
-        case Kind.BOOLEAN:
+        case FlagKind.BOOLEAN:
             section.add_argument(
-                *names, dest=_DEST + flag.name, type=boolean_text, metavar=metavar, help=flag.told
+                *names, dest=_DEST + flag.name, type=boolean_text, metavar=metavar, help=flag.description
             )
         case _:
-            section.add_argument(*names, dest=_DEST + flag.name, metavar=metavar, help=flag.told)
+            section.add_argument(*names, dest=_DEST + flag.name, metavar=metavar, help=flag.description)
 
 
 def _seconds(text: str) -> int:

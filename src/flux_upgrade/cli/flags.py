@@ -1,4 +1,4 @@
-"""Every command with every flag: what argparse is told, and the one source of the reference in the docs."""
+"""Every command with its flags: the parsers, and the only source of the reference in the docs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from flux_upgrade.cli.flags_shared import (
     CONFIG,
     boolean,
     boolean_text,
-    declare_authorities,
-    declare_docker,
-    declare_impact,
+    declare_access,
+    declare_check,
+    declare_migrate,
+    declare_path,
+    declare_policy,
     declare_registry,
-    declare_releases,
+    declare_source,
     list_of,
 )
 from flux_upgrade.manifests.options import (
@@ -52,8 +54,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog=PROGRAM, description="Keep Flux current, and lose nothing.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
-    for name, (declare, told) in COMMANDS.items():
-        declare(commands.add_parser(name, help=told, allow_abbrev=False))
+    for name, (declare, text) in COMMANDS.items():
+        declare(commands.add_parser(name, help=text, allow_abbrev=False))
     return parser
 
 
@@ -71,7 +73,7 @@ def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
     _no_value_apart(words, booleans)
     # A boolean by itself is true, as Flux reads its own; its value never is the next word.
     given = [f"{word}=true" if word in booleans else word for word in words]
-    asked, unknown = parser.parse_known_args(given)
+    args, unknown = parser.parse_known_args(given)
     if unknown:
         flags = [flag for action in actions for flag in action.option_strings]
         # The value of a flag that is misspelt may be a password.
@@ -80,7 +82,7 @@ def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
             f"unknown argument '{name}'{nearest(name, flags)}",
             hint=f"see `{parser.prog} --help`",
         )
-    return asked
+    return args
 
 
 def _no_value_apart(words: Sequence[str], booleans: Collection[str]) -> None:
@@ -93,119 +95,48 @@ def _no_value_apart(words: Sequence[str], booleans: Collection[str]) -> None:
             )
 
 
-def _source(parser: argparse.ArgumentParser) -> None:
-    declare_releases(parser)
-    _authorities(parser)
-
-
-def _authorities(parser: argparse.ArgumentParser) -> None:
-    declare_authorities(parser)
-    declare_docker(parser)
-
-
 def _render(parser: argparse.ArgumentParser) -> None:
     plain = InstallOptions(version="")
     extra = [name for name in COMPONENTS if name not in DEFAULT_COMPONENTS]
     parser.description = "Print the bytes that `flux install --export` of that Flux version prints."
-    _source(parser)
+    declare_source(parser)
 
-    def flag(*names: str, told: str, default: str = "", metavar: str | None = None) -> None:
-        shown = f"{told} (default: {default})" if default else told
+    def flag(*names: str, text: str, default: str = "", metavar: str | None = None) -> None:
+        shown = f"{text} (default: {default})" if default else text
         parser.add_argument(*names, default=default, metavar=metavar, help=shown)
 
-    def listed(name: str, told: str) -> None:
+    def listed(name: str, text: str) -> None:
         parser.add_argument(
-            name, type=list_of, action="append", metavar="LIST", help=f"{told}; comma-separated, repeatable"
+            name, type=list_of, action="append", metavar="LIST", help=f"{text}; comma-separated, repeatable"
         )
 
-    flag("-v", "--version", told="Flux version, like v2.9.4; without it the newest stable release")
-    flag("-n", "--namespace", told="where Flux is installed", default=plain.namespace)
+    flag("-v", "--version", text="Flux version, like v2.9.4; without it the newest stable release")
+    flag("-n", "--namespace", text="where Flux is installed", default=plain.namespace)
     listed("--components", f"the controllers, in this order (default: {','.join(DEFAULT_COMPONENTS)})")
     listed("--components-extra", f"controllers in addition to these, of {', '.join(extra)}")
-    flag("--registry", told="where the controllers' images are", default=plain.registry)
-    flag("--image-pull-secret", told="name of the Secret for a private registry", metavar="NAME")
-    for name, told in (
+    flag("--registry", text="where the controllers' images are", default=plain.registry)
+    flag("--image-pull-secret", text="name of the Secret for a private registry", metavar="NAME")
+    for name, text in (
         ("--watch-all-namespaces", "false: watch the namespace of Flux alone"),
         ("--network-policy", "false: no NetworkPolicy objects"),
     ):
-        parser.add_argument(name, type=boolean, default=True, metavar=BOOL, help=f"{told} (default: true)")
-    flag("--log-level", told=f"one of {', '.join(LOG_LEVELS)}", default=plain.log_level)
-    flag("--cluster-domain", told="the cluster's internal DNS domain", default=plain.cluster_domain)
+        parser.add_argument(name, type=boolean, default=True, metavar=BOOL, help=f"{text} (default: true)")
+    flag("--log-level", text=f"one of {', '.join(LOG_LEVELS)}", default=plain.log_level)
+    flag("--cluster-domain", text="the cluster's internal DNS domain", default=plain.cluster_domain)
     listed("--toleration-keys", "keys of the taints that the controllers tolerate")
-
-
-def _path(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "path",
-        nargs="?",
-        default=".",
-        metavar="PATH",
-        help="a file, a folder, or an artifact that holds Flux, oci://HOST/REPOSITORY:TAG (default: .)",
-    )
 
 
 def _inspect(parser: argparse.ArgumentParser) -> None:
     parser.description = "Find every Flux installation and say what is really there, with the proof."
-    _path(parser)
-    _source(parser)
+    declare_path(parser)
+    declare_source(parser)
     declare_registry(parser)
     parser.add_argument("--json", action="store_true", help="as JSON, see docs/reference/inspect.schema.json")
 
 
-def _policy(parser: argparse.ArgumentParser) -> None:
-    """What plan and upgrade decide by, and whom they ask."""
-    _path(parser)
-    _source(parser)
-    declare_registry(parser)
-    for name, metavar, told in (
-        (
-            "--policy",
-            "BUMP",
-            "the largest bump that needs no approval: none, patch (the default), minor, major",
-        ),
-        (
-            "--range",
-            "RANGE",
-            "versions that may be proposed, like '>=2.6 <2.9' or 2.x; alone, it is the policy",
-        ),
-        ("--config", "FILE", f"the config file (default: {CONFIG}, should it be there)"),
-        ("--flags", "FLAGS", "install flags that are to change, like 'network-policy: false'; Flux's names"),
-        ("--repository", "NAME", "owner/name or the address of the remote (default: that of the checkout)"),
-        (
-            "--base",
-            "BRANCH",
-            "the branch that pull requests go into (default: the repository's default branch)",
-        ),
-    ):
-        parser.add_argument(name, default="", metavar=metavar, help=told)
-    parser.add_argument(
-        "--approve",
-        action="append",
-        default=[],
-        metavar="VERSION",
-        help="approve a minor with its later patches (2.9) or one version alone (v2.9.4); repeatable",
-    )
-    parser.add_argument(
-        "--check-images",
-        type=boolean,
-        default=None,
-        metavar=BOOL,
-        help="false: propose a release without asking the registry, where it is not ghcr.io/fluxcd, for its "
-        "images (default: what the config file says, else true)",
-    )
-    declare_impact(parser)
-    parser.add_argument(
-        "--promote",
-        choices=("tag", "pull-request"),
-        default="",
-        help="how an artifact is promoted: its tag is moved, or what pins it in the checkout is changed by "
-        "pull request (default: what the checkout says, else tag)",
-    )
-
-
 def _plan(parser: argparse.ArgumentParser) -> None:
     parser.description = "Show what an upgrade would do and why. Writes nothing."
-    _policy(parser)
+    declare_policy(parser)
     parser.add_argument("--json", action="store_true", help="as JSON, see docs/reference/plan.schema.json")
     parser.add_argument(
         "--pull-request", action="store_true", help="take the pull requests of the repository into account"
@@ -214,7 +145,7 @@ def _plan(parser: argparse.ArgumentParser) -> None:
 
 def _upgrade(parser: argparse.ArgumentParser) -> None:
     parser.description = "Upgrade every installation that the policy lets go on, flags and edits kept."
-    _policy(parser)
+    declare_policy(parser)
     parser.add_argument(
         "--to", default="", metavar="VERSION", help="this Flux version, whatever the policy says"
     )
@@ -232,18 +163,6 @@ def _upgrade(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _check(parser: argparse.ArgumentParser) -> None:
-    from flux_upgrade.cli.flags_shared import declare_check
-
-    declare_check(parser)
-
-
-def _migrate(parser: argparse.ArgumentParser) -> None:
-    from flux_upgrade.cli.flags_shared import declare_migrate
-
-    declare_migrate(parser)
-
-
 def _rollback(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Have an artifact's tag stand for what it stood for before its last promotion. The version that is "
@@ -257,7 +176,7 @@ def _rollback(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dry-run", action="store_true", help="show what would be done, write nothing")
     declare_registry(parser)
-    _authorities(parser)
+    declare_access(parser)
 
 
 def _bootstrap(parser: argparse.ArgumentParser) -> None:
@@ -284,8 +203,8 @@ COMMANDS = {
     "inspect": (_inspect, "say what every installation really is"),
     "plan": (_plan, "show what an upgrade would do, and why"),
     "upgrade": (_upgrade, "upgrade every installation in a tree, or by pull request"),
-    "check": (_check, "find manifests with API versions that a release does not serve"),
-    "migrate": (_migrate, "move manifests to API versions that a release serves"),
+    "check": (declare_check, "find manifests with API versions that a release does not serve"),
+    "migrate": (declare_migrate, "move manifests to API versions that a release serves"),
     "rollback": (_rollback, "take an artifact's tag back to what it stood for before"),
     "bootstrap": (_bootstrap, "set Flux up in a repository that has none"),
     "config": (_config, "check the config file"),

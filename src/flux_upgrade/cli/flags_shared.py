@@ -1,4 +1,4 @@
-"""What the flags of several commands have in common."""
+"""Flags that several commands share, and those of ``check`` and ``migrate``, which are nearly the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flux_upgrade.manifests.options import parse_bool
 DEFAULT_SOURCE = "github"
 CONFIG = ".github/flux-upgrade.yaml"
 BOOL = "BOOL"
-"""What a boolean flag takes, or does not: see ``arguments.parse``."""
+"""What a boolean flag takes, or does not: see ``flags.parse``."""
 
 
 def boolean(text: str) -> bool:
@@ -40,16 +40,6 @@ def declare_releases(parser: argparse.ArgumentParser) -> None:
         "as <tag>/<asset> with a releases.json, a repository of a GitHub API "
         "(https://github.example.com/api/v3/repos/mirrors/flux2), or a copy of Flux's own artifacts "
         "(oci://registry.example.com/fluxcd/flux-manifests)",
-    )
-
-
-def declare_authorities(parser: argparse.ArgumentParser) -> None:
-    """Whom to trust, wherever something is asked for."""
-    parser.add_argument(
-        "--ca-file",
-        default="",
-        metavar="FILE",
-        help="PEM file with authorities to trust besides the usual ones",
     )
 
 
@@ -122,13 +112,92 @@ def declare_scan(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def declare_source(parser: argparse.ArgumentParser) -> None:
+    """Where Flux's releases come from, and how servers are reached."""
+    declare_releases(parser)
+    declare_access(parser)
+
+
+def declare_access(parser: argparse.ArgumentParser) -> None:
+    """Authorities to trust, and credentials for registries."""
+    parser.add_argument(
+        "--ca-file",
+        default="",
+        metavar="FILE",
+        help="PEM file with authorities to trust besides the usual ones",
+    )
+    declare_docker(parser)
+
+
+def declare_path(parser: argparse.ArgumentParser) -> None:
+    """What a command looks at."""
+    parser.add_argument(
+        "path",
+        nargs="?",
+        default=".",
+        metavar="PATH",
+        help="a file, a folder, or an artifact that holds Flux, oci://HOST/REPOSITORY:TAG (default: .)",
+    )
+
+
+def declare_policy(parser: argparse.ArgumentParser) -> None:
+    """Of ``plan`` and ``upgrade``: what they decide by, and which servers they ask."""
+    declare_path(parser)
+    declare_source(parser)
+    declare_registry(parser)
+    for name, metavar, text in (
+        (
+            "--policy",
+            "BUMP",
+            "the largest bump that needs no approval: none, patch (the default), minor, major",
+        ),
+        (
+            "--range",
+            "RANGE",
+            "versions that may be proposed, like '>=2.6 <2.9' or 2.x; alone, it is the policy",
+        ),
+        ("--config", "FILE", f"the config file (default: {CONFIG}, should it be there)"),
+        ("--flags", "FLAGS", "install flags that are to change, like 'network-policy: false'; Flux's names"),
+        ("--repository", "NAME", "owner/name or the address of the remote (default: that of the checkout)"),
+        (
+            "--base",
+            "BRANCH",
+            "the branch that pull requests go into (default: the repository's default branch)",
+        ),
+    ):
+        parser.add_argument(name, default="", metavar=metavar, help=text)
+    parser.add_argument(
+        "--approve",
+        action="append",
+        default=[],
+        metavar="VERSION",
+        help="approve a minor with its later patches (2.9) or one version alone (v2.9.4); repeatable",
+    )
+    parser.add_argument(
+        "--check-images",
+        type=boolean,
+        default=None,
+        metavar=BOOL,
+        help="false: propose a release without asking the registry, where it is not ghcr.io/fluxcd, for its "
+        "images (default: what the config file says, else true)",
+    )
+    declare_impact(parser)
+    parser.add_argument(
+        "--promote",
+        choices=("tag", "pull-request"),
+        default="",
+        help="how an artifact is promoted: its tag is moved, or what pins it in the checkout is changed by "
+        "pull request (default: what the checkout says, else tag)",
+    )
+
+
 def declare_check(parser: argparse.ArgumentParser) -> None:
     """Of ``check``."""
     parser.description = (
         "Find every manifest with an API version that a Flux version does not serve. Writes nothing, and "
         "ends with 27 where there is one."
     )
-    _declare(parser, "the Flux version that has to serve them")
+    _declare_api_uses(parser, "the Flux version that has to serve them")
 
 
 def declare_migrate(parser: argparse.ArgumentParser) -> None:
@@ -137,17 +206,15 @@ def declare_migrate(parser: argparse.ArgumentParser) -> None:
         "Move manifests away from the API versions that a Flux version does not serve, with the fields that "
         "were renamed. What cannot be moved is named, and the run ends with 27 then."
     )
-    _declare(parser, "the Flux version that has to serve them afterwards")
+    _declare_api_uses(parser, "the Flux version that has to serve them afterwards")
     parser.add_argument("--dry-run", action="store_true", help="show what would be done, write nothing")
 
 
-def _declare(parser: argparse.ArgumentParser, target: str) -> None:
+def _declare_api_uses(parser: argparse.ArgumentParser, target: str) -> None:
     parser.add_argument(
         "path", nargs="?", default=".", metavar="PATH", help="a file or a folder (default: .)"
     )
-    declare_releases(parser)
-    declare_authorities(parser)
-    declare_docker(parser)
+    declare_source(parser)
     parser.add_argument(
         "--to", default="", metavar="VERSION", help=f"{target} (default: the newest stable release)"
     )

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from flux_upgrade.cli.flags import COMMANDS, PROGRAM, build_parser, parse
 from flux_upgrade.cli.flags_shared import DEFAULT_SOURCE
-from flux_upgrade.config.credentials import (
+from flux_upgrade.config.environment import (
     GitHub,
     RegistryAccess,
     Tokens,
+    cache_dir_of,
+    git_environment_of,
     github_of,
     registry_of,
     tokens_of,
@@ -17,6 +19,7 @@ from flux_upgrade.config.credentials import (
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions, nearest
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.oci import SCHEME
+from flux_upgrade.model.oci.reference import Address, parse_address
 from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
@@ -24,22 +27,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from typing import NoReturn
 
-    from flux_upgrade.bootstrap.request import BootstrapAsked
-    from flux_upgrade.model.oci.reference import Address
+    from flux_upgrade.bootstrap.request import BootstrapRequest
     from flux_upgrade.model.ports import Timing
-
-_GIT = ("GIT_", "SSH_")
-# What forges' own runners say of themselves.
-_RUNNERS = ("CI_SERVER_HOST", "FORGEJO_ACTIONS", "GITEA_ACTIONS")
-# They lead Git to another repository than the one that is worked on, or are none of its business.
-_OTHERS = (
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_NAMESPACE",
-    "GIT_PASSWORD",
-)
 
 _ANY_RELEASE = InstallOptions(version="")
 
@@ -84,7 +73,7 @@ class Settings(NamedTuple):
     config: str = ""
     """A file that has to be there; empty: the usual one, should it be there."""
     flags: str = ""
-    """Install flags that are to change, as ``config.parse_flags`` reads them."""
+    """Install flags that are to change, as ``config.reader.parse_flags`` reads them."""
     check_images: bool | None = None
     """Whether a registry other than Flux's own is asked for images; None: the config file says it."""
     migrate: str = ""
@@ -100,7 +89,7 @@ class Settings(NamedTuple):
     repository: str = ""
     base: str = ""
     pull_request: bool = False
-    bootstrap: BootstrapAsked | None = None
+    bootstrap: BootstrapRequest | None = None
     """Of the command ``bootstrap``."""
     timing: Timing | None = None
     """The clock to go by; None: the machine's."""
@@ -115,29 +104,25 @@ def parse_settings(argv: Sequence[str], env: Mapping[str, str]) -> Settings:
     command = argv[0] if argv else ""
     if command not in COMMANDS:
         return _without_command(argv)
-    asked = parse(command, argv[1:])
+    args = parse(command, argv[1:])
     github = github_of(env)
     shared = Settings(
         command=command,
-        release_source=getattr(asked, "release_source", DEFAULT_SOURCE),
-        ca_file=getattr(asked, "ca_file", ""),
-        cache_dir=_cache_dir(env),
+        release_source=getattr(args, "release_source", DEFAULT_SOURCE),
+        ca_file=getattr(args, "ca_file", ""),
+        cache_dir=cache_dir_of(env),
         tokens=tokens_of(env, github),
         github=github,
         search_path=env.get("PATH", ""),
         home=env.get("HOME", ""),
-        registry=registry_of(env)._replace(docker_config=getattr(asked, "docker_config", "")),
-        git={
-            name: value
-            for name, value in env.items()
-            if name in _RUNNERS or (name.startswith(_GIT) and name not in _OTHERS)
-        },
+        registry=registry_of(env)._replace(docker_config=getattr(args, "docker_config", "")),
+        git=git_environment_of(env),
     )
     if command == "bootstrap":
-        return _bootstrap(shared, asked, env)
+        return _bootstrap(shared, args, env)
     if command in ("check", "migrate"):
-        return _apis(shared, asked, env)
-    return _for_command(shared, asked)
+        return _apis(shared, args, env)
+    return _for_command(shared, args)
 
 
 def _without_command(argv: Sequence[str]) -> NoReturn:
@@ -151,89 +136,82 @@ def _without_command(argv: Sequence[str]) -> NoReturn:
     raise UsageError("the command comes first", hint=hint)
 
 
-def _cache_dir(env: Mapping[str, str]) -> str:
-    home, asked = env.get("HOME", ""), env.get("XDG_CACHE_HOME", "")
-    # The XDG specification has relative paths ignored.
-    base = asked if asked.startswith("/") else f"{home}/.cache" if home else ""
-    return f"{base}/flux-upgrade" if base else ""
-
-
-def _for_command(shared: Settings, asked: Namespace) -> Settings:
+def _for_command(shared: Settings, args: Namespace) -> Settings:
     match shared.command:
         case "render":
-            return shared._replace(options=_options(asked))
+            return shared._replace(options=_options(args))
         case "inspect":
-            return _placed(shared, asked)._replace(json=asked.json)
+            return _placed(shared, args)._replace(json=args.json)
         case "rollback":
-            return _rollback(shared, asked)
+            return _rollback(shared, args)
         case "plan":
-            return _governed(shared, asked)._replace(json=asked.json)
+            return _governed(shared, args)._replace(json=args.json)
         case "upgrade":
-            return _governed(shared, asked)._replace(
-                to=tag(asked.to), dry_run=asked.dry_run, take_release=asked.on_conflict == "take-release"
+            return _governed(shared, args)._replace(
+                to=tag(args.to), dry_run=args.dry_run, take_release=args.on_conflict == "take-release"
             )
         case _:
-            return shared._replace(path=getattr(asked, "path", shared.path))
+            return shared._replace(path=getattr(args, "path", shared.path))
 
 
-def _apis(shared: Settings, asked: Namespace, env: Mapping[str, str]) -> Settings:
+def _apis(shared: Settings, args: Namespace, env: Mapping[str, str]) -> Settings:
     return shared._replace(
-        path=asked.path,
-        json=asked.json,
-        to=tag(asked.to),
-        running=tuple(map(tag, asked.running)),
-        scan=tuple(asked.scan),
-        dry_run=getattr(asked, "dry_run", True),
+        path=args.path,
+        json=args.json,
+        to=tag(args.to),
+        running=tuple(map(tag, args.running)),
+        scan=tuple(args.scan),
+        dry_run=getattr(args, "dry_run", True),
         annotates=env.get("GITHUB_ACTIONS") == "true",
     )
 
 
-def _governed(shared: Settings, asked: Namespace) -> Settings:
-    placed = _placed(shared, asked)
+def _governed(shared: Settings, args: Namespace) -> Settings:
+    placed = _placed(shared, args)
     return placed._replace(
-        promote=_promotion(placed, asked),
-        policy=asked.policy,
-        range=asked.range,
-        approve=tuple(asked.approve),
-        config=asked.config,
-        flags=asked.flags,
-        check_images=asked.check_images,
-        migrate=asked.migrate,
-        ladder=asked.ladder,
-        scan=tuple(asked.scan),
-        kubernetes_version=asked.kubernetes_version,
-        migrated=asked.migrated,
-        repository=asked.repository,
-        base=asked.base,
-        pull_request=asked.pull_request,
+        promote=_promotion(placed, args),
+        policy=args.policy,
+        range=args.range,
+        approve=tuple(args.approve),
+        config=args.config,
+        flags=args.flags,
+        check_images=args.check_images,
+        migrate=args.migrate,
+        ladder=args.ladder,
+        scan=tuple(args.scan),
+        kubernetes_version=args.kubernetes_version,
+        migrated=args.migrated,
+        repository=args.repository,
+        base=args.base,
+        pull_request=args.pull_request,
     )
 
 
-def _bootstrap(shared: Settings, asked: Namespace, env: Mapping[str, str]) -> Settings:
-    from flux_upgrade.cli.bootstrap_flags import asked_of
+def _bootstrap(shared: Settings, args: Namespace, env: Mapping[str, str]) -> Settings:
+    from flux_upgrade.cli.bootstrap_flags import request_of
 
-    wanted = asked_of(vars(asked), env)
+    wanted = request_of(vars(args), env)
     # With a Git repository as its source, --username is for that; the config file may say the source.
-    is_oci = wanted.source == "oci" or (asked.password_stdin and not wanted.source)
+    is_oci = wanted.source == "oci" or (args.password_stdin and not wanted.source)
     username = str(wanted.flags.get("username", "")) if is_oci else ""
     return shared._replace(
-        path=asked.checkout,
-        config=asked.config,
+        path=args.checkout,
+        config=args.config,
         ca_file=str(wanted.flags.get("ca-file", "")),
-        json=asked.json,
-        dry_run=asked.dry_run,
-        pull_request=asked.pull_request,
-        registry=shared.registry._replace(username=username, is_password_on_stdin=asked.password_stdin),
+        json=args.json,
+        dry_run=args.dry_run,
+        pull_request=args.pull_request,
+        registry=shared.registry._replace(username=username, is_password_on_stdin=args.password_stdin),
         bootstrap=wanted,
     )
 
 
-def _placed(shared: Settings, asked: Namespace) -> Settings:
+def _placed(shared: Settings, args: Namespace) -> Settings:
     """With what is looked at: a tree, or an artifact and its registry."""
     access = shared.registry._replace(
-        username=asked.username,
-        is_password_on_stdin=asked.password_stdin,
-        plain_http=asked.plain_http,
+        username=args.username,
+        is_password_on_stdin=args.password_stdin,
+        plain_http=args.plain_http,
     )
     if access.is_password_on_stdin and not access.username:
         raise UsageError("--password-stdin is given without --username", hint="give both, or neither")
@@ -242,32 +220,30 @@ def _placed(shared: Settings, asked: Namespace) -> Settings:
             "--username is given without a password",
             hint="give it with --password-stdin, or as FLUX_UPGRADE_REGISTRY_PASSWORD",
         )
-    if not asked.path.startswith(SCHEME):
+    if not args.path.startswith(SCHEME):
         for flag, value in (("--plain-http", access.plain_http), ("--username", access.username)):
             if value:
                 raise UsageError(
-                    f"{flag} is about the registry of an artifact, and '{asked.path}' is none",
+                    f"{flag} is about the registry of an artifact, and '{args.path}' is none",
                     hint="give the artifact as oci://HOST/REPOSITORY:TAG",
                 )
-        return shared._replace(path=asked.path, registry=access)
-    from flux_upgrade.model.oci.reference import parse_address
-
+        return shared._replace(path=args.path, registry=access)
     # The tree is the one around the working folder: it may say how the artifact is promoted.
-    return shared._replace(artifact=parse_address(asked.path), registry=access)
+    return shared._replace(artifact=parse_address(args.path), registry=access)
 
 
-def _promotion(settings: Settings, asked: Namespace) -> str:
+def _promotion(settings: Settings, args: Namespace) -> str:
     """Who asks for a pull request about an artifact asks for its promotion by one."""
-    if settings.artifact is None or not asked.pull_request:
-        promote: str = asked.promote
+    if settings.artifact is None or not args.pull_request:
+        promote: str = args.promote
         return promote
-    if asked.promote == "tag":
+    if args.promote == "tag":
         raise UsageError("--pull-request moves no tag, and --promote tag does", hint="give one of them")
     return "pull-request"
 
 
-def _rollback(shared: Settings, asked: Namespace) -> Settings:
-    settings = _placed(shared, asked)._replace(back_to=asked.to, dry_run=asked.dry_run)
+def _rollback(shared: Settings, args: Namespace) -> Settings:
+    settings = _placed(shared, args)._replace(back_to=args.to, dry_run=args.dry_run)
     if settings.artifact is None or not settings.artifact.tag or settings.artifact.digest:
         raise UsageError(
             "what is rolled back is the tag of an artifact",
@@ -281,19 +257,19 @@ def tag(version: str) -> str:
     return f"v{version}" if version[:1].isdigit() else version
 
 
-def _options(asked: Namespace) -> InstallOptions:
-    components = _flat(asked.components) if asked.components is not None else list(DEFAULT_COMPONENTS)
+def _options(args: Namespace) -> InstallOptions:
+    components = _flat(args.components) if args.components is not None else list(DEFAULT_COMPONENTS)
     return InstallOptions(
-        version=tag(asked.version),
-        namespace=asked.namespace,
-        components=(*components, *_flat(asked.components_extra)),
-        registry=asked.registry,
-        image_pull_secret=asked.image_pull_secret,
-        watch_all_namespaces=asked.watch_all_namespaces,
-        network_policy=asked.network_policy,
-        log_level=asked.log_level,
-        cluster_domain=asked.cluster_domain,
-        toleration_keys=tuple(_flat(asked.toleration_keys)),
+        version=tag(args.version),
+        namespace=args.namespace,
+        components=(*components, *_flat(args.components_extra)),
+        registry=args.registry,
+        image_pull_secret=args.image_pull_secret,
+        watch_all_namespaces=args.watch_all_namespaces,
+        network_policy=args.network_policy,
+        log_level=args.log_level,
+        cluster_domain=args.cluster_domain,
+        toleration_keys=tuple(_flat(args.toleration_keys)),
     )
 
 

@@ -1,8 +1,8 @@
 """Which pins are of one cluster: they are upgraded together, and ought to agree.
 
-A cluster is told by the folder that Flux reconciles it from: that of a vendored manifest, the path
-that a pin or a Kustomization states. What stands in that folder, or in one that its Kustomizations lead
-to, is of that cluster.
+The folder that Flux reconciles a cluster from identifies it: that of a vendored manifest, or the path that
+a pin or a Kustomization states. Everything in that folder, or in one that its Kustomizations lead to,
+belongs to that cluster.
 """
 
 from __future__ import annotations
@@ -13,39 +13,33 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
+from flux_upgrade.clusters.flux_kustomizations import FluxKustomization
+from flux_upgrade.model.text import is_below
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.pin import Found, Installation, Pin, Resources, Role
+from flux_upgrade.pins.pin import AnyPin, Installation, Pin, Resources, Role
 from flux_upgrade.pins.registry import PIN_KINDS
 
 COPIES = frozenset({"kustomize-remote-base", "terraform", "eksctl"})
 """Kinds that begin or restore a cluster that other files keep running: they stand anywhere."""
-_NAMESPACE = "flux-system"
 TOOLS = "flux-cli"
-WORKFLOWS = ".github/workflows/"
 """The name of a set of CLI pins that is of no single cluster."""
+WORKFLOWS = ".github/workflows/"
+"""The folder of GitHub's workflows, which not every token may change."""
+_NAMESPACE = "flux-system"
 _HIDDEN = re.compile(r"(?:^|/)\.[^/].*")
 _FILE = "gotk-components.yaml"
 _OF = "\0"
 """Between a folder and an owner: no path has it."""
+OF_CLUSTERS = (Role.INSTALLS, Role.OPERATOR)
+"""Roles of what a cluster moves together."""
 
 
 class Member(NamedTuple):
     """A vendored manifest or a pin, and where it stands in the repository."""
 
-    installation: Found
+    installation: AnyPin
     path: str
     """Relative to the repository's root."""
-
-
-class Sync(NamedTuple):
-    """A Kustomization of Flux's that reconciles a folder of this repository."""
-
-    path: str
-    """Its own file; relative to the repository's root."""
-    target: str
-    """``spec.path``, cleaned; empty for the root."""
-    is_remote: bool = False
-    """Whether ``spec.kubeConfig`` leads to another cluster than the one that reconciles it."""
 
 
 class Cluster(NamedTuple):
@@ -66,45 +60,40 @@ class Cluster(NamedTuple):
         return role_of(self.members[0].installation) is Role.CLI
 
 
-OF_CLUSTERS = (Role.INSTALLS, Role.OPERATOR)
-"""Roles of what a cluster moves together."""
-
-
-def role_of(found: Found | Resources) -> Role:
+def role_of(found: AnyPin | Resources) -> Role:
     """What depends on it."""
     return Role.INSTALLS if isinstance(found, Installation) else found.role
 
 
-def is_named(found: Found) -> bool:
-    """Whether it is recognised, and never changed."""
-    return role_of(found) is Role.NAMED
+def is_reported_only(found: AnyPin) -> bool:
+    """Whether it is recognized and reported, and never changed."""
+    return role_of(found) is Role.REPORTED
 
 
-def clusters_of(members: Iterable[Member], syncs: Callable[[], Sequence[Sync]]) -> tuple[Cluster, ...]:
+def clusters_of(
+    members: Iterable[Member], kustomizations: Callable[[], Sequence[FluxKustomization]]
+) -> tuple[Cluster, ...]:
     """Every cluster, in the order of its first member.
 
-    ``syncs`` is asked only where there is more than vendored manifests.
+    ``kustomizations`` is called only if there is more than vendored manifests.
     """
-    return tuple(_Clusters(tuple(members), syncs).found())
+    return tuple(_ClusterAssignment(tuple(members), kustomizations).clusters())
 
 
-def is_below(path: str, folder: str) -> bool:
-    """Whether a path is the folder or in it."""
-    return not folder or f"{path}/".startswith(f"{folder}/")
-
-
-class _Clusters:
-    def __init__(self, members: tuple[Member, ...], syncs: Callable[[], Sequence[Sync]]) -> None:
-        self._members, self._ask = members, syncs
+class _ClusterAssignment:
+    def __init__(
+        self, members: tuple[Member, ...], kustomizations: Callable[[], Sequence[FluxKustomization]]
+    ) -> None:
+        self._members, self._read_kustomizations = members, kustomizations
         self._is_plain = all(isinstance(member.installation, Installation) for member in members)
         self._roots: dict[str, None] = {}
         self._sets: dict[str, list[Member]] = {}
 
     @cached_property
-    def _syncs(self) -> Sequence[Sync]:
-        return () if self._is_plain else self._ask()
+    def _kustomizations(self) -> Sequence[FluxKustomization]:
+        return () if self._is_plain else self._read_kustomizations()
 
-    def found(self) -> Iterator[Cluster]:
+    def clusters(self) -> Iterator[Cluster]:
         tools: dict[tuple[str, ...], list[Member]] = {}
         self._roots = dict.fromkeys(self._stated_roots())
         for member in sorted(self._of_clusters(), key=_rank):
@@ -131,8 +120,8 @@ class _Clusters:
 
     def _name(self, key: str) -> str:
         """For people; two clusters never have the same."""
-        is_told = self._names[_name(key)] == 1
-        return _name(key) if is_told else " ".join(filter(None, key.split(_OF)))
+        is_unique = self._names[_name(key)] == 1
+        return _name(key) if is_unique else " ".join(filter(None, key.split(_OF)))
 
     @cached_property
     def _names(self) -> Counter[str]:
@@ -150,7 +139,7 @@ class _Clusters:
                 yield self._home(member.path)
             elif (folder := self._stated(member, member.installation)) is not None:
                 yield folder
-        for each in self._syncs:
+        for each in self._kustomizations:
             # A folder of another cluster, or one from which a Kustomization reconciles itself.
             if each.target if each.is_remote else is_below(posixpath.dirname(each.path), each.target):
                 yield each.target
@@ -158,7 +147,7 @@ class _Clusters:
     def _home(self, path: str) -> str:
         """The folder of a vendored manifest's cluster: what gotk-sync.yaml beside it says, else the usual."""
         folder = posixpath.dirname(path)
-        beside = [each.target for each in self._syncs if posixpath.dirname(each.path) == folder]
+        beside = [each.target for each in self._kustomizations if posixpath.dirname(each.path) == folder]
         stated = [target for target in beside if is_below(folder, target)]
         if len(set(stated)) == 1:
             return stated[0]
@@ -181,7 +170,7 @@ class _Clusters:
             root = self._by_kustomization(folder)
         is_free = is_copy and found.is_movable and found.folder is None
         if root is None and (found.role is Role.OPERATOR or is_free):
-            root = self._only_one_around(folder)
+            root = self._nearest_single_root(folder)
         if root is None and found.owner:
             return f"{folder}{_OF}{found.owner}"
         if root is None:
@@ -219,17 +208,17 @@ class _Clusters:
         """The one cluster whose Kustomizations lead to the folder."""
         targets = {
             self._deepest(posixpath.dirname(each.path))
-            for each in self._syncs
+            for each in self._kustomizations
             if each.target and not each.is_remote and is_below(folder, each.target)
         }
         return targets.pop() if len(targets) == 1 else None
 
-    def _only_one_around(self, folder: str) -> str | None:
+    def _nearest_single_root(self, folder: str) -> str | None:
         """The cluster in the nearest folder above that has any; None where it has several."""
         while True:
-            around = [root for root in self._roots if is_below(root, folder)]
-            if around or not folder:
-                return around[0] if len(around) == 1 else None
+            nearby = [root for root in self._roots if is_below(root, folder)]
+            if nearby or not folder:
+                return nearby[0] if len(nearby) == 1 else None
             folder = posixpath.dirname(folder)
 
     def _served(self, member: Member) -> tuple[str, ...]:

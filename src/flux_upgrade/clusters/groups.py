@@ -6,12 +6,14 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from flux_upgrade.clusters.clusters import Cluster, Member, Sync, clusters_of, role_of
-from flux_upgrade.config.values import Config, Group, slug
+from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of, role_of
+from flux_upgrade.clusters.flux_kustomizations import FluxKustomization
+from flux_upgrade.config.config import Config, Group, slug
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag, precedence
 from flux_upgrade.pins.formats.ranges import allows
-from flux_upgrade.pins.pin import Found, Pin, PinState, Role
+from flux_upgrade.pins.pin import AnyPin, Pin, PinState, Role
+from flux_upgrade.policy.decision import BumpKind
 
 ROOT = "root"
 _USUAL = re.compile(r"(?:(.+)/)?flux-system/gotk-components\.yaml")
@@ -41,37 +43,40 @@ class UpdateGroup(NamedTuple):
 
 
 def assign(
-    installations: Iterable[Found], prefix: str, config: Config, syncs: Callable[[], Sequence[Sync]] = tuple
+    installations: Iterable[AnyPin],
+    prefix: str,
+    config: Config,
+    kustomizations: Callable[[], Sequence[FluxKustomization]] = tuple,
 ) -> tuple[UpdateGroup, ...]:
-    """The teams of all that is not ignored, in the order of their first members.
+    """The update groups of all that is not ignored, in the order of their first members.
 
-    ``prefix``: of the tree in the repository, ``deploy/``; empty where they are the same. ``syncs``: what
-    Flux reconciles from this repository, asked only where there are pins.
+    ``prefix``: of the tree in the repository, ``deploy/``; empty where they are the same. ``kustomizations``:
+    what Flux reconciles from this repository, called only if there are pins.
     """
     taken = frozenset(slug(group.name) for group in config.groups)
     members = (Member(each, prefix + each.path) for each in installations)
-    clusters = clusters_of((each for each in members if not config.is_ignored(each.path)), syncs)
-    teams: dict[str, UpdateGroup] = {}
+    clusters = clusters_of((each for each in members if not config.is_ignored(each.path)), kustomizations)
+    update_groups: dict[str, UpdateGroup] = {}
     for whole in clusters:
         for group, cluster in _by_group(whole, config):
             path = cluster.path
             name, short = (group.name, slug(group.name)) if group.name else (_name(path), _slug(path, taken))
-            before = teams[short].clusters if short in teams else ()
-            teams[short] = UpdateGroup(name, short, group, (*before, cluster))
-    return tuple(teams.values())
+            before = update_groups[short].clusters if short in update_groups else ()
+            update_groups[short] = UpdateGroup(name, short, group, (*before, cluster))
+    return tuple(update_groups.values())
 
 
-def of_artifact(team: UpdateGroup, repository: str) -> UpdateGroup:
-    """The team, as far as it is about an artifact: with branches, pull requests and issues of its own.
+def of_artifact(update_group: UpdateGroup, repository: str) -> UpdateGroup:
+    """The update group, as far as it is about an artifact: with its own branches, pull requests and issues.
 
     ``repository``: of the artifact, ``ghcr.io/org/flux-manifests``. What else pins Flux in the same
     folder, and other artifacts, are seen to by other runs.
     """
-    return team._replace(slug=f"{team.slug}{_suffix(repository)}")
+    return update_group._replace(slug=f"{update_group.slug}{_suffix(repository)}")
 
 
 def is_seen_to(slug: str, repository: str) -> bool:
-    """Whether a team is one of a run about an artifact; ``repository`` empty: of the ordinary run."""
+    """Whether an update group is one of a run about an artifact; ``repository`` empty: of any other run."""
     return slug.endswith(_suffix(repository)) if repository else _ARTIFACT.fullmatch(slug) is None
 
 
@@ -93,9 +98,9 @@ def _by_group(cluster: Cluster, config: Config) -> Iterator[tuple[Group, Cluster
             yield group, cluster._replace(members=tuple(members), path=path)
 
 
-def branch_name(prefix: str, slug: str, subject: str) -> str:
+def branch_name(prefix: str, slug: str, bump_kind: str) -> str:
     """``flux-upgrade/clusters.staging/minor``. ``prefix`` ends as it is to end, with a slash or without."""
-    return f"{prefix}{slug}/{subject}"
+    return f"{prefix}{slug}/{bump_kind}"
 
 
 def slug_of(path: str) -> str:
@@ -119,9 +124,11 @@ def _slug(path: str, taken: frozenset[str]) -> str:
     usual = _USUAL.fullmatch(path)
     folder = usual[1] or ROOT if usual else ""
     plain = folder.replace("/", ".")
-    is_told = _PLAIN.fullmatch(folder) is not None and (folder != ROOT or path.startswith("flux-system/"))
+    is_unambiguous = _PLAIN.fullmatch(folder) is not None and (
+        folder != ROOT or path.startswith("flux-system/")
+    )
     is_free = plain not in taken and _HASHED.fullmatch(plain) is None and not plain.endswith(".lock")
-    if is_told and is_free and len(plain) <= _LONGEST:
+    if is_unambiguous and is_free and len(plain) <= _LONGEST:
         return plain
     readable = ".".join(filter(None, map(slug, _name(path).split("/"))))[:_LONGEST].strip(".-")
     digest = hashlib.sha256(path.encode(errors="surrogateescape")).hexdigest()
@@ -154,11 +161,16 @@ def _places(cluster: Cluster) -> dict[str, list[Member]]:
     return dict(sorted(found.items(), key=lambda each: precedence(each[0])))
 
 
-def _is_range(found: Found) -> bool:
-    return isinstance(found, Pin) and found.standing is PinState.RANGE
+def _is_range(found: AnyPin) -> bool:
+    return isinstance(found, Pin) and found.state is PinState.RANGE
 
 
-def agrees(found: Found, version: str) -> bool:
+def agrees(found: AnyPin, version: str) -> bool:
     """Whether it comes to a release, or is a range that admits it."""
-    is_admitted = isinstance(found, Pin) and _is_range(found) and allows(found.written, version)
+    is_admitted = isinstance(found, Pin) and _is_range(found) and allows(found.raw, version)
     return found.version == version or is_admitted
+
+
+def branches_of(update_group: UpdateGroup, config: Config) -> tuple[str, ...]:
+    """The names of an update group's branches, one for each kind of bump."""
+    return tuple(branch_name(config.branch_prefix, update_group.slug, bump_kind) for bump_kind in BumpKind)

@@ -8,10 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
 from flux_upgrade.clusters.clusters import Member, role_of
-from flux_upgrade.config.patterns import match
-from flux_upgrade.config.values import Config, Group
+from flux_upgrade.config.config import Config, Group, match
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.files import Tree
 from flux_upgrade.model.markdown import visible
+from flux_upgrade.model.text import first_few
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.discover import may_pin
 from flux_upgrade.pins.pin import Role
 
 _USUAL = "/flux-system"
@@ -19,9 +22,12 @@ _GLOB = re.compile(r"[*?\[\]\\]")
 _NEAR = 0.6
 """As ``difflib.get_close_matches`` has it."""
 _FEW = 3
+_ANY = ("",)
+_MANIFESTS = ("gotk-components.yaml", "gotk-components.yml")
+_ARTIFACTS = (b"OCIRepository", b"oci://")
 
 
-class Places(NamedTuple):
+class GroupPaths(NamedTuple):
     """Paths in the repository that a pattern can be about, relative to its root."""
 
     pinned: tuple[str, ...]
@@ -54,15 +60,15 @@ class Void(NamedTuple):
         return f"{self.message}\n{self.hint}"
 
 
-def places_of(config: Config, members: Sequence[Member], manifests: Sequence[str] = ()) -> Places:
+def group_paths(config: Config, members: Sequence[Member], manifests: Sequence[str] = ()) -> GroupPaths:
     """``manifests``: paths of further files that install Flux, as their names say."""
     installing = [each.path for each in members if role_of(each.installation) is Role.INSTALLS]
     installed = dict.fromkeys(path for path in (*installing, *manifests) if not config.is_ignored(path))
     pinned = dict.fromkeys((*(each.path for each in members), *manifests))
-    return Places(tuple(pinned), tuple(installed))
+    return GroupPaths(tuple(pinned), tuple(installed))
 
 
-def void_groups(config: Config, places: Places, file: str) -> Iterator[Void]:
+def void_groups(config: Config, places: GroupPaths, file: str) -> Iterator[Void]:
     """Every group that matches nothing, in the order of the config file ``file``."""
     taken = {group.name for path in places.pinned if (group := _taker(config, path)) is not None}
     for group in config.groups:
@@ -72,7 +78,39 @@ def void_groups(config: Config, places: Places, file: str) -> Iterator[Void]:
             yield Void(group.name, paths, why, remedy.format(file=file))
 
 
-def void_patterns(group: Group, config: Config, places: Places) -> Iterator[tuple[str, str]]:
+def groups_without_match(
+    config: Config, found: Sequence[Member], tree: Tree, file: str, *, is_all: bool
+) -> tuple[Void, ...]:
+    """Those of ``void_groups`` that no other run may need. Reads files of ``tree``, the whole repository.
+
+    ``found``: what this run knows, ignored ones included. ``is_all`` false: it is only a part of what
+    pins Flux there. Then a group with a file that may pin Flux is not counted. A group with a file that
+    may refer to an artifact never is: only a run about that artifact can decide. ``file``: the config
+    file, as the user knows it.
+    """
+    places = group_paths(config, found, tuple(tree.named(_MANIFESTS)))
+    void = tuple(void_groups(config, places, file))
+    if not void:
+        return ()
+    used = set(_used(config, {each.name for each in void}, tree, is_all=is_all))
+    return tuple(each for each in void if each.name not in used)
+
+
+def _used(config: Config, names: set[str], tree: Tree, *, is_all: bool) -> Iterator[str]:
+    """Those of the groups that other runs may need."""
+    for path in tree.named(_ANY):
+        group = config.group_of(path)
+        if group is None or group.name not in names or config.is_ignored(path):
+            continue
+        try:
+            content = tree.read(path)
+        except Unreadable:
+            continue
+        if any(mark in content for mark in _ARTIFACTS) or (not is_all and may_pin(path, content)):
+            yield group.name
+
+
+def void_patterns(group: Group, config: Config, places: GroupPaths) -> Iterator[tuple[str, str]]:
     """Every pattern that is useless in a group that otherwise matches, and why."""
     for pattern in group.paths:
         plain = pattern.removeprefix("!")
@@ -90,7 +128,9 @@ def _taker(config: Config, path: str) -> Group | None:
     return None if config.is_ignored(path) else config.group_of(path)
 
 
-def _explained(group: Group, patterns: tuple[str, ...], config: Config, places: Places) -> tuple[str, str]:
+def _explained(
+    group: Group, patterns: tuple[str, ...], config: Config, places: GroupPaths
+) -> tuple[str, str]:
     """Why, and what to do; ``{file}`` stands for the config file."""
     matched = [path for path in places.pinned if match(patterns, path)]
     others = {path: taker for path in matched if (taker := _taker(config, path)) not in (None, group)}
@@ -114,9 +154,9 @@ def _nearest(patterns: Sequence[str], installed: Iterable[str]) -> str:
     homes = [home for home in dict.fromkeys(map(_home, installed)) if home]
     scored = [
         # An abbreviation is nearer than any other spelling: prod, production.
-        (candidate.startswith(wanted), SequenceMatcher(None, candidate, wanted).ratio(), candidate)
+        (directory.startswith(wanted), SequenceMatcher(None, directory, wanted).ratio(), directory)
         for wanted in filter(None, map(_literal, patterns))
-        for candidate in dict.fromkeys(each for home in homes for each in _like(home, wanted))
+        for directory in dict.fromkeys(each for home in homes for each in _like(home, wanted))
     ]
     is_short, score, best = max(scored, default=(False, 0.0, ""), key=lambda each: each[:2])
     return visible(best) if is_short or score >= _NEAR else ""
@@ -144,6 +184,4 @@ def _home(path: str) -> str:
 
 
 def _few(paths: Sequence[str]) -> str:
-    shown = [visible(path) or "the root" for path in paths[:_FEW]]
-    more = len(paths) - len(shown)
-    return " and ".join([", ".join(shown), *([f"{more} more"] if more else [])])
+    return first_few([visible(path) or "the root" for path in paths], _FEW)

@@ -15,12 +15,12 @@ from flux_upgrade.adapters.local.worktree import append, write
 from flux_upgrade.cli.options import Settings, parse_settings
 from flux_upgrade.commands.action_result import ActionResult, by_pull_request
 from flux_upgrade.commands.output import show
-from flux_upgrade.config.credentials import masked, secrets_of
+from flux_upgrade.config.environment import masked, secrets_of
 from flux_upgrade.model.errors import FluxUpgradeError, WriteFailed
 from flux_upgrade.model.markdown import fenced, plain
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.planning.write_tree import exit_code
-from flux_upgrade.report.annotations import Annotation, Level
+from flux_upgrade.report.wording import Annotation, Level
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,26 +39,26 @@ def run(env: Mapping[str, str], out: IO[bytes], err: IO[str], timing: Timing | N
     tokens = inputs.secrets(env, where)
     for secret in tokens:
         show(out, "".join(f"{line}\n" for line in runner.mask(secret)))
-    say = _Log(out, where, secrets_of(env))
+    log = _Log(out, where, secrets_of(env))
     for warning in inputs.unknown(env):
-        say.annotate(Annotation(Level.WARNING, warning))
+        log.annotate(Annotation(Level.WARNING, warning))
     try:
         settings = _settings(env, where, tokens)._replace(timing=timing)
         if settings.bootstrap is not None:
-            say.hide(settings.bootstrap.secret_values())
-        told = _act(settings, where, say.warn)
+            log.hide(settings.bootstrap.secret_values())
+        result = _act(settings, where, log.warn)
     except FluxUpgradeError as error:
-        say.failed(error.slug, error.message, error.hint)
-        say.finish({"outcome": str(Outcome.FAILED)}, "")
+        log.failed(error.slug, error.message, error.hint)
+        log.finish({"outcome": str(Outcome.FAILED)}, "")
         return error.exit_code
     except Exception:
         # What it is stands at the end of the log; later steps are told that it went wrong.
-        say.failed("unexpected", "a defect of flux-upgrade, see the end of the log", "please report it")
-        say.finish({"outcome": str(Outcome.FAILED)}, "")
+        log.failed("unexpected", "a defect of flux-upgrade, see the end of the log", "please report it")
+        log.finish({"outcome": str(Outcome.FAILED)}, "")
         raise
-    say.text(told.text)
-    _report(told, say, where)
-    return exit_code(told.errors)
+    log.text(result.text)
+    _report(result, log, where)
+    return exit_code(result.errors)
 
 
 def _settings(env: Mapping[str, str], where: Runner, tokens: inputs.Secrets) -> Settings:
@@ -97,21 +97,21 @@ def _act(settings: Settings, where: Runner, warn: Callable[[str], None]) -> Acti
     return action_artifact.act(settings, settings.artifact, where, warn)
 
 
-def _report(told: ActionResult, say: _Log, where: Runner) -> None:
-    value = say.masked(json.dumps(told.value, ensure_ascii=False)) if told.value is not None else ""
-    for slug, message, hint in told.failures:
-        say.failed(slug, message, hint)
-    for warning in dict.fromkeys(told.warnings):
-        say.annotate(Annotation(Level.WARNING, warning))
-    for annotation in told.annotations:
-        say.annotate(annotation)
-    found = dict(told.outputs(value))
+def _report(result: ActionResult, log: _Log, where: Runner) -> None:
+    value = log.masked(json.dumps(result.value, ensure_ascii=False)) if result.value is not None else ""
+    for slug, message, hint in result.failures:
+        log.failed(slug, message, hint)
+    for warning in dict.fromkeys(result.warnings):
+        log.annotate(Annotation(Level.WARNING, warning))
+    for annotation in result.annotations:
+        log.annotate(annotation)
+    found = dict(result.outputs(value))
     if where.temp and value:
         # Not every runner mounts its temporary folder, and the run has done its work.
         with suppress(WriteFailed):
             write(f"{where.temp}/{REPORT_FILE}", value + "\n")
             found["report-file"] = REPORT_FILE
-    say.finish(found, told.summary)
+    log.finish(found, result.summary)
 
 
 class _Log:
@@ -153,8 +153,8 @@ class _Log:
 
     def failed(self, slug: str, message: str, hint: str) -> None:
         """An error, and what to do about it, in the words of whoever gave inputs."""
-        told = inputs.in_inputs(f"{message}\n{hint}" if hint else message)
-        self.annotate(Annotation(Level.ERROR, told, title=f"flux-upgrade: {slug}"))
+        text = inputs.in_inputs(f"{message}\n{hint}" if hint else message)
+        self.annotate(Annotation(Level.ERROR, text, title=f"flux-upgrade: {slug}"))
 
     def finish(self, outputs: Mapping[str, str], summary: str) -> None:
         """Write everything. What there are no annotations for goes into the summary."""
@@ -173,6 +173,6 @@ class _Log:
 
 def _shown(note: str) -> str:
     """For the summary. What comes after an empty line is a file, to be copied."""
-    told, _, file = note.partition("\n\n")
-    line = plain(told.replace("\n", " → "), _LONGEST_NOTE)
+    message, _, file = note.partition("\n\n")
+    line = plain(message.replace("\n", " → "), _LONGEST_NOTE)
     return f"> {line}\n\n" + (f"{fenced(file, 'yaml')}\n\n" if file else "")

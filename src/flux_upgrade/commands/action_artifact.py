@@ -1,4 +1,4 @@
-"""What a run of the Action about an artifact has to tell."""
+"""A run of the Action about an artifact → its result."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from flux_upgrade.artifacts.rollback import plan_rollback, roll_back
 from flux_upgrade.cli.options import Settings
 from flux_upgrade.commands.action_result import ActionResult, by_pull_request, writes
 from flux_upgrade.commands.artifacts import is_by_pull_request
-from flux_upgrade.commands.read_artifact import gather_artifact, references_here
+from flux_upgrade.commands.read_artifact import read_artifact, references_here
 from flux_upgrade.commands.wiring import build_registry, build_spool
 from flux_upgrade.model.oci.reference import Address
-from flux_upgrade.pins.own_artifact.artifact_reference import Reference
+from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
 
 
 def act(settings: Settings, address: Address, where: Runner, warn: Callable[[str], None]) -> ActionResult:
@@ -34,12 +34,12 @@ def act(settings: Settings, address: Address, where: Runner, warn: Callable[[str
 
 
 def _promoted(
-    settings: Settings, address: Address, found: Sequence[Reference], where: Runner
+    settings: Settings, address: Address, found: Sequence[ArtifactReference], where: Runner
 ) -> ActionResult:
     written = writes(settings)
     with build_spool() as spool:
-        gathered = gather_artifact(settings, address, found, spool)
-        outcome = carry_out(gathered.planned, gathered.means)
+        inventory = read_artifact(settings, address, found, spool)
+        outcome = carry_out(inventory.planned, inventory.means)
     command, page = where.approve_command(), where.workflow_url
     return ActionResult(
         artifact_text(outcome, written=written),

@@ -1,4 +1,4 @@
-"""What a bootstrap by the Action has to tell."""
+"""A bootstrap by the Action → its result."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from flux_upgrade.bootstrap.workflow_file import action_of
 from flux_upgrade.cli.options import Settings
 from flux_upgrade.commands.action_result import ActionResult
 from flux_upgrade.commands.bootstrap import perform
-from flux_upgrade.commands.bootstrap_look import Telling
+from flux_upgrade.commands.bootstrap_preflight import BootstrapCaller
 
 _BY_ITSELF = ("push", "schedule")
 """Events that no person asks for a bootstrap with: what was answered to the last pull request stands."""
 
 
 def act(settings: Settings, where: Runner, warn: Callable[[str], None]) -> ActionResult:
-    """As ``action``. ``warn`` is not needed: what a person should know is told at the end."""
+    """As ``action``. ``warn`` is not needed: all warnings come at the end."""
     del warn
-    telling = Telling(
+    caller = BootstrapCaller(
         _unheard,
         where.run_url,
         action_of(where.action_repository, where.action_ref),
         is_asked=where.event not in _BY_ITSELF,
     )
-    ran = perform(settings, telling)
+    ran = perform(settings, caller)
     return ActionResult(
         bootstrap_text(ran),
         bootstrap_summary(ran),
@@ -39,4 +39,4 @@ def act(settings: Settings, where: Runner, warn: Callable[[str], None]) -> Actio
 
 
 def _unheard(line: str) -> None:
-    """The Action has no cluster whose progress could be told."""
+    """The Action has no cluster whose progress could be shown."""

@@ -1,4 +1,4 @@
-"""What a run of the Action has to tell, whatever it was about."""
+"""The result of a run of the Action, whatever it is about; and a run by pull request."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from flux_upgrade.action.job_summary import summary
 from flux_upgrade.action.report import outputs, run_value
 from flux_upgrade.action.runner import Runner
 from flux_upgrade.cli.options import Settings
-from flux_upgrade.commands.pull_requests import Telling, perform
+from flux_upgrade.commands.pull_requests import RunDetails, perform
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.proposal import Round
-from flux_upgrade.report.annotations import Annotation
 from flux_upgrade.report.pull_requests import all_plans, round_errors, round_failures, round_text
+from flux_upgrade.report.wording import Annotation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.pins.own_artifact.artifact_reference import Reference
+    from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
 
 
 class ActionResult(NamedTuple):
@@ -39,11 +39,14 @@ class ActionResult(NamedTuple):
 
 
 def by_pull_request(
-    settings: Settings, where: Runner, warn: Callable[[str], None], references: Sequence[Reference] = ()
+    settings: Settings,
+    where: Runner,
+    warn: Callable[[str], None],
+    references: Sequence[ArtifactReference] = (),
 ) -> ActionResult:
     """``references``: to the artifact, where the run is about one. Raises as ``act``."""
-    telling = Telling(where.approve_command(settings.repository), where.run_url)
-    done, calls = perform(settings, telling, warn, references)
+    details = RunDetails(where.approve_command(settings.repository), where.run_url)
+    done, calls = perform(settings, details, warn, references)
     written = writes(settings)
     return ActionResult(
         round_text(done, calls=calls, written=written),
@@ -73,5 +76,5 @@ def _annotations(done: Round) -> tuple[Annotation, ...]:
 
 
 def writes(settings: Settings) -> bool:
-    """Whether the run does what it tells."""
+    """Whether the run does what it reports."""
     return not settings.dry_run and settings.command != "plan"

@@ -1,4 +1,4 @@
-"""What check and migrate have in common: what is searched, between which releases, and how it is told."""
+"""What check and migrate have in common: which files and releases they read, and how they end."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from flux_upgrade.cli.options import Settings
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.commands.output import fail, show
 from flux_upgrade.commands.read import Scope, build_config, scope_of
-from flux_upgrade.commands.wiring import build_regenerator, build_releases, build_world
-from flux_upgrade.config.values import Config
+from flux_upgrade.commands.wiring import build_pin_context, build_regenerator, build_releases
+from flux_upgrade.config.config import Config
 from flux_upgrade.impact.api_scan import Searched, in_use, searched, suspects
 from flux_upgrade.impact.impact import Impact
 from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.running import ManifestApis, Running
 from flux_upgrade.impact.running import running as find_running
 from flux_upgrade.impact.served_apis import ServedApis
-from flux_upgrade.manifests.crds import Served
+from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import ApiRemoved, ReleaseNotFound
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.versions import precedence
@@ -29,15 +29,22 @@ from flux_upgrade.pins.discover import discover, looked_at
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.planning.manifest_planner import newest_stable
 from flux_upgrade.planning.write_tree import exit_code
-from flux_upgrade.report.annotations import Annotation, Level
-from flux_upgrade.report.api_uses import Between, Found, Manifest, api_uses_json, line_annotations, remedy
+from flux_upgrade.report.api_uses import (
+    ApiUsesReport,
+    Between,
+    ManifestWithoutRelease,
+    api_uses_json,
+    line_annotations,
+    remedy,
+)
+from flux_upgrade.report.wording import Annotation, Level
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO
 
 
-def gather(settings: Settings) -> Found:
+def read_api_uses(settings: Settings) -> ApiUsesReport:
     """What is there to migrate. Raises UsageError, InvalidConfig, ReleaseNotFound, SourceUnavailable."""
     scope = scope_of(settings)
     config = build_config(settings, scope.place)
@@ -47,8 +54,8 @@ def gather(settings: Settings) -> Found:
     target = served.at(settings.to or newest_stable(regenerator))
     running, unknown = [served.at(each) for each in settings.running], []
     pinning = frozenset(() if running else looked_at(scope.whole))
-    glanced = suspects(scope.whole, _searched(scope, config), pinning, target, spread)
-    found = _installed(build_world(settings, scope.whole, source), glanced.pins)
+    suspected = suspects(scope.whole, _searched(scope, config), pinning, target, spread)
+    found = _installed(build_pin_context(settings, scope.whole, source), suspected.pins)
     for tag in found.releases:
         try:
             running.append(served.at(tag))
@@ -60,21 +67,23 @@ def gather(settings: Settings) -> Found:
     def suited(apis: Apis, path: str) -> Apis:
         return manifests.suited(apis, found.readers(path))
 
-    files = in_use(scope.whole, glanced.uses, patches, _apis(running, target, served), spread, suited)
+    files = in_use(scope.whole, suspected.uses, patches, _apis(running, target, served), spread, suited)
     between = Between(
         target.tag,
         tuple(each.tag for each in running),
         bool(settings.running),
         tuple(unknown),
-        tuple(Manifest(each.path, each.version, each not in unread) for each in found.unverified),
+        tuple(
+            ManifestWithoutRelease(each.path, each.version, each not in unread) for each in found.unverified
+        ),
     )
-    return Found(
+    return ApiUsesReport(
         between,
         Impact(files=files),
         settings.path,
         scope.below,
-        failures=dict(glanced.unread),
-        ignored=len(glanced.ignored),
+        failures=dict(suspected.unread),
+        ignored=len(suspected.ignored),
     )
 
 
@@ -86,22 +95,22 @@ def _searched(scope: Scope, config: Config) -> Searched:
     return searched(scope.tree, scope.below, config)
 
 
-def _installed(world: PinContext, paths: Sequence[str]) -> Running:
+def _installed(context: PinContext, paths: Sequence[str]) -> Running:
     """What the repository installs: what is below PATH may run in any cluster.
 
     One whose manifest is left alone runs all the same.
     """
-    return find_running(Member(each, each.path) for each in discover(world, paths))
+    return find_running(Member(each, each.path) for each in discover(context, paths))
 
 
-def _apis(running: Sequence[Served], target: Served, served: ServedApis) -> Apis:
+def _apis(running: Sequence[ReleaseApis], target: ReleaseApis, served: ServedApis) -> Apis:
     if not running:
         return Apis(None, target, (), served.schema)
     oldest, *others = sorted(running, key=lambda each: precedence(each.tag))
     return Apis(oldest, target, others, served.schema, served.between(oldest.tag, target.tag))
 
 
-def tell(settings: Settings, found: Found, text: str, out: IO[bytes]) -> None:
+def show_report(settings: Settings, found: ApiUsesReport, text: str, out: IO[bytes]) -> None:
     """Print the report. Text that may be anybody's commands nothing in a step of GitHub Actions."""
     if settings.json:
         text = api_uses_json(found)
@@ -110,7 +119,7 @@ def tell(settings: Settings, found: Found, text: str, out: IO[bytes]) -> None:
     show(out, text)
 
 
-def end(settings: Settings, found: Found, err: IO[str]) -> int:
+def finish(settings: Settings, found: ApiUsesReport, err: IO[str]) -> int:
     """Say on stderr what is wrong: annotations, and a line for each failure. The exit code."""
     if settings.annotates:
         lines, others = runner.annotate(line_annotations(found))

@@ -16,12 +16,12 @@ from flux_upgrade.cli.options import Settings
 from flux_upgrade.clusters.clusters import Member, clusters_of
 from flux_upgrade.clusters.ownership.artifact_references import Promotion, promotion_of
 from flux_upgrade.commands.output import fail, show
-from flux_upgrade.commands.read_artifact import build_means, gather_artifact, references_here
+from flux_upgrade.commands.read_artifact import build_means, read_artifact, references_here
 from flux_upgrade.commands.wiring import build_spool
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.oci.reference import Address
-from flux_upgrade.pins.own_artifact.artifact_reference import Reference
+from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
 from flux_upgrade.planning.write_tree import exit_code
 from flux_upgrade.report.inspection import Inspected, inspection_json, inspection_text
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import IO
 
 
-def is_by_pull_request(settings: Settings, address: Address, found: Sequence[Reference]) -> bool:
+def is_by_pull_request(settings: Settings, address: Address, found: Sequence[ArtifactReference]) -> bool:
     """Whether what pins the artifact in the checkout is changed, instead of its tag. Raises UsageError.
 
     ``found``: as ``references_here``.
@@ -46,8 +46,8 @@ def upgrade(settings: Settings, address: Address, out: IO[bytes], err: IO[str]) 
 
         return propose(settings, out, err, found)
     with build_spool() as spool:
-        gathered = gather_artifact(settings, address, found, spool)
-        outcome = carry_out(gathered.planned, gathered.means)
+        inventory = read_artifact(settings, address, found, spool)
+        outcome = carry_out(inventory.planned, inventory.means)
     show(out, artifact_text(outcome, written=not settings.dry_run))
     for slug, message, hint in artifact_failures(outcome):
         fail(err, slug, message, hint)
@@ -62,9 +62,9 @@ def plan(settings: Settings, address: Address, out: IO[bytes], err: IO[str]) -> 
 
         return (preview if settings.pull_request else show_pins)(settings, out, err, found)
     with build_spool() as spool:
-        planned = gather_artifact(settings, address, found, spool).planned
-    told = artifact_plan_json if settings.json else artifact_plan_text
-    show(out, told(planned))
+        planned = read_artifact(settings, address, found, spool).planned
+    report = artifact_plan_json if settings.json else artifact_plan_text
+    show(out, report(planned))
     return 0
 
 

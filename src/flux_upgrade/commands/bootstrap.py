@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 
 from flux_upgrade.action.bootstrap_report import bootstrap_value
-from flux_upgrade.bootstrap.apply import Ran
+from flux_upgrade.bootstrap.apply import BootstrapResult
 from flux_upgrade.bootstrap.options import Source
 from flux_upgrade.bootstrap.report_text import bootstrap_text
 from flux_upgrade.cli.options import Settings
 from flux_upgrade.commands.bootstrap_git import bootstrap_git
-from flux_upgrade.commands.bootstrap_look import Telling
+from flux_upgrade.commands.bootstrap_preflight import BootstrapCaller
 from flux_upgrade.commands.output import fail, show
-from flux_upgrade.commands.read_bootstrap import gather_bootstrap
+from flux_upgrade.commands.read_bootstrap import read_bootstrap
 from flux_upgrade.planning.write_tree import exit_code
 
 TYPE_CHECKING = False
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     """Bootstrap, and say what is left to do."""
 
-    def tell(line: str) -> None:
+    def progress(line: str) -> None:
         err.write(f"{line}\n")
         err.flush()
 
-    ran = perform(settings, Telling(tell))
+    ran = perform(settings, BootstrapCaller(progress))
     if settings.json:
         show(out, json.dumps(bootstrap_value(ran), indent=2, ensure_ascii=False) + "\n")
     else:
@@ -37,11 +37,11 @@ def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     return exit_code(type(error) for error in ran.errors)
 
 
-def perform(settings: Settings, telling: Telling) -> Ran:
+def perform(settings: Settings, caller: BootstrapCaller) -> BootstrapResult:
     """One whole run. Raises FluxUpgradeError for what is refused before the first write."""
-    gathered = gather_bootstrap(settings)
-    if gathered.first.source is Source.GIT:
-        return bootstrap_git(gathered, telling)
+    inventory = read_bootstrap(settings)
+    if inventory.first.source is Source.GIT:
+        return bootstrap_git(inventory, caller)
     from flux_upgrade.commands.bootstrap_oci import bootstrap_oci
 
-    return bootstrap_oci(gathered, telling)
+    return bootstrap_oci(inventory, caller)

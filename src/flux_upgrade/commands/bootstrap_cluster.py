@@ -1,4 +1,4 @@
-"""The cluster's part of a bootstrap: looked at before anything is written, and brought to its files last."""
+"""The cluster's part of a bootstrap: checked before anything is written, and brought to its files last."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 
 from flux_upgrade.bootstrap.cluster.install import Desired, bootstrap_cluster
-from flux_upgrade.bootstrap.cluster.objects import ClusterPlace, manifests_of
+from flux_upgrade.bootstrap.cluster.objects import ClusterSecretPlace, manifests_of
 from flux_upgrade.bootstrap.cluster.preflight import check_cluster
 from flux_upgrade.bootstrap.cluster.wait import Run
-from flux_upgrade.bootstrap.proposed import Cluster
+from flux_upgrade.bootstrap.proposed import ProposedCluster
 from flux_upgrade.commands.read_bootstrap import BootstrapInventory
 from flux_upgrade.commands.wiring import build_kustomize, build_timing
 from flux_upgrade.commands.wiring_bootstrap import build_cluster
-from flux_upgrade.model import ports
 from flux_upgrade.model.errors import UsageError
-from flux_upgrade.model.kubernetes_objects import part
-from flux_upgrade.model.ports import Timing, Tree
+from flux_upgrade.model.files import Tree
+from flux_upgrade.model.kubernetes_objects import KubernetesApi, part
+from flux_upgrade.model.ports import Timing
 
 _OUTSIDE = b".."
 
@@ -26,15 +26,15 @@ class ClusterStep:
 
     def __init__(
         self,
-        cluster: ports.Cluster,
-        gathered: BootstrapInventory,
+        cluster: KubernetesApi,
+        inventory: BootstrapInventory,
         timing: Timing,
-        tell: Callable[[str], None],
+        progress: Callable[[str], None],
     ) -> None:
-        self._cluster, self._gathered, self._timing, self._tell = cluster, gathered, timing, tell
-        self.place = ClusterPlace(cluster)
+        self._cluster, self._inventory, self._timing, self._progress = cluster, inventory, timing, progress
+        self.place = ClusterSecretPlace(cluster)
 
-    def check(self, cluster: Cluster, files: Mapping[str, bytes]) -> None:
+    def check(self, cluster: ProposedCluster, files: Mapping[str, bytes]) -> None:
         """Refuse what cannot go well, as ``check_cluster`` does. ``files``: as for ``bootstrap``.
 
         Raises UsageError where Flux would wait for a Secret that nobody makes.
@@ -51,27 +51,31 @@ class ClusterStep:
             )
 
     def _waits_for_secret(self, desired: Desired) -> bool:
-        secrets = self._gathered.asked.secrets
+        secrets = self._inventory.asked.secrets
         if secrets.cluster_username or secrets.cluster_password:
             return False
         return any(
             part(each, "spec", "secretRef").get("name") == desired.secret_name for each in desired.sync
         )
 
-    def bootstrap(self, cluster: Cluster, files: Mapping[str, bytes], revisions: Mapping[str, str]) -> None:
+    def bootstrap(
+        self, cluster: ProposedCluster, files: Mapping[str, bytes], revisions: Mapping[str, str]
+    ) -> None:
         """Apply, and wait. Raises what ``bootstrap_cluster`` raises.
 
         ``files``: as ``manifests_of`` takes them; ``revisions``: name of a source → what it has to come to.
         """
         desired = self._desired(cluster, files, revisions)
-        deadline = self._timing.now() + self._gathered.asked.timeout
-        done = bootstrap_cluster(self._cluster, desired, Run(self._timing, self._tell, deadline))
+        deadline = self._timing.now() + self._inventory.asked.timeout
+        done = bootstrap_cluster(self._cluster, desired, Run(self._timing, self._progress, deadline))
         if not done.was_applied:
-            self._tell("Flux reconciles its components itself, and was left to do so")
+            self._progress("Flux reconciles its components itself, and was left to do so")
 
-    def _desired(self, cluster: Cluster, files: Mapping[str, bytes], revisions: Mapping[str, str]) -> Desired:
+    def _desired(
+        self, cluster: ProposedCluster, files: Mapping[str, bytes], revisions: Mapping[str, str]
+    ) -> Desired:
         options = cluster.options
-        kustomize = build_kustomize(self._gathered.settings)
+        kustomize = build_kustomize(self._inventory.settings)
         build = None if kustomize is None else kustomize.build
         folder = options.folder if options.oci is None else options.namespace
         manifests = manifests_of(files, folder, options.namespace, build)
@@ -87,15 +91,17 @@ class ClusterStep:
         )
 
 
-def open_cluster(gathered: BootstrapInventory, opened: ExitStack, tell: Callable[[str], None]) -> ClusterStep:
+def open_cluster(
+    inventory: BootstrapInventory, opened: ExitStack, progress: Callable[[str], None]
+) -> ClusterStep:
     """Connect to what ``--kubeconfig`` and ``--context`` name. Raises UsageError, ClusterUnavailable."""
-    asked, settings = gathered.asked, gathered.settings
+    asked, settings = inventory.asked, inventory.settings
     cluster = build_cluster(settings, asked.kubeconfig, asked.context)
     opened.enter_context(closing(cluster))
-    return ClusterStep(cluster, gathered, build_timing(settings), tell)
+    return ClusterStep(cluster, inventory, build_timing(settings), progress)
 
 
-def files_of(cluster: Cluster, tree: Tree) -> Mapping[str, bytes]:
+def files_of(cluster: ProposedCluster, tree: Tree) -> Mapping[str, bytes]:
     """The cluster's folder as it will be; all of the repository where a kustomization leaves it."""
     folder = f"{cluster.options.folder}/"
     own = {path: tree.read(path) for path in tree.named(("",)) if path.startswith(folder)}

@@ -1,4 +1,4 @@
-"""A bootstrap from a Git repository: look, plan, repository, access, publish, cluster; in this order.
+"""A bootstrap from a Git repository: preflight, plan, repository, access, publish, cluster; in this order.
 
 All that can be refused is, before the first write. Each step can be repeated, and looks at what is
 there: a run that was broken off is gone on with by running it again.
@@ -10,32 +10,31 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 
 from flux_upgrade.bootstrap.access import carry_out, foresee, retire
-from flux_upgrade.bootstrap.apply import Published, Ran, run_bootstrap, write_all
+from flux_upgrade.bootstrap.apply import BootstrapResult, Published, run_bootstrap, write_all
 from flux_upgrade.bootstrap.proposed import Bootstrap
 from flux_upgrade.bootstrap.pull_request_title import direct_message
 from flux_upgrade.commands.bootstrap_cluster import files_of
-from flux_upgrade.commands.bootstrap_look import Looked, Telling
+from flux_upgrade.commands.bootstrap_preflight import BootstrapCaller, Preflight
 from flux_upgrade.commands.read_bootstrap import BootstrapInventory
 from flux_upgrade.commands.wiring import build_worktree
 from flux_upgrade.commands.wiring_bootstrap import build_pulls, repository_of
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.forge import Extras, Repository
-from flux_upgrade.model.hosting import NewRepository
-from flux_upgrade.model.ports import Hosting
+from flux_upgrade.model.hosting import Hosting, NewRepository
 from flux_upgrade.planning.preflight import JOBS_OWN
-from flux_upgrade.planning.proposal import Action, Surroundings
+from flux_upgrade.planning.proposal import Action, ProposalContext
 from flux_upgrade.pullrequests import text as pull_request
 
 
-def bootstrap_git(gathered: BootstrapInventory, telling: Telling) -> Ran:
+def bootstrap_git(inventory: BootstrapInventory, caller: BootstrapCaller) -> BootstrapResult:
     """One whole run.
 
     Raises FluxUpgradeError for what is refused before the first write; what goes wrong later ends
     ``Ran.error``.
     """
     with ExitStack() as opened:
-        looked = Looked(gathered, telling, opened)
-        run = _Run(gathered, telling, looked, looked.look())
+        preflight = Preflight(inventory, caller, opened)
+        run = _Run(inventory, caller, preflight, preflight.check())
         run.write()
         return run.ran
 
@@ -44,27 +43,31 @@ class _Run:
     """What was done so far."""
 
     def __init__(
-        self, gathered: BootstrapInventory, telling: Telling, looked: Looked, proposal: Bootstrap
+        self,
+        inventory: BootstrapInventory,
+        caller: BootstrapCaller,
+        preflight: Preflight,
+        proposal: Bootstrap,
     ) -> None:
-        self._gathered, self._telling, self._looked = gathered, telling, looked
-        self._options = gathered.first
-        self.ran = Ran(
+        self._inventory, self._caller, self._preflight = inventory, caller, preflight
+        self._options = inventory.first
+        self.ran = BootstrapResult(
             proposal,
-            is_dry=gathered.asked.dry_run,
-            repository=repository_of(self._options) or self._options.url if gathered.publishes else "",
-            url=looked.hosted.url if looked.hosted is not None else "",
-            checkout="" if gathered.publishes else gathered.checkout.root,
+            is_dry=inventory.asked.dry_run,
+            repository=repository_of(self._options) or self._options.url if inventory.publishes else "",
+            url=preflight.hosted.url if preflight.hosted is not None else "",
+            checkout="" if inventory.publishes else inventory.checkout.root,
         )
 
     def write(self) -> None:
-        """Each step in its turn; what was done before one fails is told."""
+        """Each step in its turn; what was done before one fails is reported."""
         try:
             self._create()
             self._arrange_access()
-            if not self._gathered.publishes:
+            if not self._inventory.publishes:
                 write_all(
                     self.ran.proposal.changes,
-                    build_worktree(self._gathered.settings._replace(path=self.ran.checkout)),
+                    build_worktree(self._inventory.settings._replace(path=self.ran.checkout)),
                 )
             elif self._goes_to_branch():
                 self._push()
@@ -75,25 +78,25 @@ class _Run:
             self.ran = self.ran._replace(error=error)
 
     def _create(self) -> None:
-        options, hosting = self._options, self._looked.hosting
-        if hosting is None or not self._gathered.publishes:
+        options, hosting = self._options, self._preflight.hosting
+        if hosting is None or not self._inventory.publishes:
             return
-        if self._looked.hosted is None:
+        if self._preflight.hosted is None:
             wanted = NewRepository(
                 repository_of(options),
                 options.personal,
                 options.visibility,
-                self._gathered.asked.description,
+                self._inventory.asked.description,
                 options.branch,
             )
-            self._looked.hosted = hosting.create(wanted)
-            self.ran = self.ran._replace(is_created=True, url=self._looked.hosted.url)
-            if not self._gathered.asked.dry_run:
-                self._looked.fetch()
+            self._preflight.hosted = hosting.create(wanted)
+            self.ran = self.ran._replace(is_created=True, url=self._preflight.hosted.url)
+            if not self._inventory.asked.dry_run:
+                self._preflight.fetch()
                 # Whoever was faster with the name may have put something into it.
-                self.ran = self.ran._replace(proposal=self._looked.proposal())
+                self.ran = self.ran._replace(proposal=self._preflight.proposal())
             self._grant(hosting, {})
-        elif options.teams and (self._gathered.creates or options.reconcile):
+        elif options.teams and (self._inventory.creates or options.reconcile):
             self._grant(hosting, hosting.teams())
 
     def _grant(self, hosting: Hosting, there: Mapping[str, str]) -> None:
@@ -106,45 +109,45 @@ class _Run:
                 self._warn(f"{error.message} ({error.hint})")
 
     def _arrange_access(self) -> None:
-        if self._gathered.asked.kubeconfig and not self._goes_to_branch() and self.ran.proposal.changes:
+        if self._inventory.asked.kubeconfig and not self._goes_to_branch() and self.ran.proposal.changes:
             return  # the cluster's turn comes after the merge, and so does that of its key
         arrange = foresee if self.ran.is_dry else carry_out
-        self._looked.accesses = tuple(arrange(plan, means) for plan, means in self._looked.access)
+        self._preflight.accesses = tuple(arrange(plan, means) for plan, means in self._preflight.access)
         files = tuple(
             access.where
-            for access in self._looked.accesses
-            if access.handed_over and self._gathered.asked.secret_file
+            for access in self._preflight.accesses
+            if access.handed_over and self._inventory.asked.secret_file
         )
         proposal = self.ran.proposal
-        clusters = self._looked.with_handovers(proposal.clusters)
+        clusters = self._preflight.with_handovers(proposal.clusters)
         self.ran = self.ran._replace(proposal=proposal._replace(clusters=clusters), secret_files=files)
 
     def _goes_to_branch(self) -> bool:
         """An empty repository has no branch that anything could be merged into."""
-        asked = self._gathered.asked
-        return self._looked.remote is None or not self._looked.remote.head or not asked.pull_request
+        asked = self._inventory.asked
+        return self._preflight.remote is None or not self._preflight.remote.head or not asked.pull_request
 
     def _push(self) -> None:
         proposal = self.ran.proposal
         if not proposal.changes:
             return
         head = ""
-        if self._looked.remote is not None:
-            head = self._looked.remote.push(
+        if self._preflight.remote is not None:
+            head = self._preflight.remote.push(
                 {each.path: each.after for each in proposal.changes}, direct_message(proposal)
             )
         self.ran = self.ran._replace(is_pushed=True, commit="" if self.ran.is_dry else head)
 
     def _propose(self) -> None:
         forge = build_pulls(
-            self._gathered.settings, self._options, self._gathered.config, self._gathered.checkout
+            self._inventory.settings, self._options, self._inventory.config, self._inventory.checkout
         )
-        group = self._gathered.config.default
+        group = self._inventory.config.default
         with closing(forge):
             published = run_bootstrap(
                 forge,
                 self._planned_anew(),
-                self._around,
+                self._proposal_context,
                 base=self._options.branch,
                 extras=Extras(group.labels, group.assignees, group.reviewers),
             )
@@ -158,30 +161,30 @@ class _Run:
             first = next(plans, None)
             if first is not None:
                 return first
-            self._looked.fetch()
-            return self._looked.proposal()
+            self._preflight.fetch()
+            return self._preflight.proposal()
 
         return plan
 
-    def _around(self, repository: Repository) -> Surroundings:
-        return Surroundings(
+    def _proposal_context(self, repository: Repository) -> ProposalContext:
+        return ProposalContext(
             releases=(),
             conventional=pull_request.conventional_prefix(repository.recent),
             waits_for_checks=repository.viewer == JOBS_OWN,
-            run_url=self._telling.run_url,
+            run_url=self._caller.run_url,
         )
 
     def _into_cluster(self) -> None:
-        if self._looked.cluster is None or self._looked.remote is None or self.ran.is_dry:
+        if self._preflight.cluster is None or self._preflight.remote is None or self.ran.is_dry:
             return
         if _waits(self.ran.published):
             self._warn("the cluster's turn comes once the pull request is merged: run the same command again")
             return
         (cluster,) = self.ran.proposal.clusters
-        revision = f"{self._options.branch}@sha1:{self._looked.remote.head}"
-        files = files_of(cluster, self._looked.remote.tree)
-        self._looked.cluster.bootstrap(cluster, files, {self._options.namespace: revision})
-        for plan, means in self._looked.access:
+        revision = f"{self._options.branch}@sha1:{self._preflight.remote.head}"
+        files = files_of(cluster, self._preflight.remote.tree)
+        self._preflight.cluster.bootstrap(cluster, files, {self._options.namespace: revision})
+        for plan, means in self._preflight.access:
             retire(plan, means)
         self.ran = self.ran._replace(ready={cluster.name: revision})
 

@@ -9,22 +9,30 @@ from datetime import UTC, datetime
 from itertools import combinations
 
 from flux_upgrade.adapters.local.ssh_keys import generate
-from flux_upgrade.artifacts.pull import Means
+from flux_upgrade.artifacts.pull import ArtifactPorts
 from flux_upgrade.bootstrap import access
 from flux_upgrade.bootstrap.access import AccessPlan, carry_out, foresee
 from flux_upgrade.bootstrap.access_plan import plan_access
-from flux_upgrade.bootstrap.apply import Ran, write_all
+from flux_upgrade.bootstrap.apply import BootstrapResult, write_all
 from flux_upgrade.bootstrap.changes import FileChange, FilesPlan
-from flux_upgrade.bootstrap.oci_clusters import commands, handover, with_shared_overlays
-from flux_upgrade.bootstrap.oci_names import COMPONENTS, of, places
-from flux_upgrade.bootstrap.oci_plan import OciOutcome, OciPlan, kustomization_of, plan_oci, push_oci
+from flux_upgrade.bootstrap.oci_kustomization import kustomization_of
+from flux_upgrade.bootstrap.oci_names import COMPONENTS, addresses_of, oci_options
+from flux_upgrade.bootstrap.oci_plan import (
+    OciOutcome,
+    OciPlan,
+    commands,
+    handover,
+    plan_oci,
+    push_oci,
+    with_shared_overlays,
+)
 from flux_upgrade.bootstrap.oci_sync import ClusterCredentials, source_secrets
 from flux_upgrade.bootstrap.options import BootstrapOptions
-from flux_upgrade.bootstrap.proposed import Cluster, bootstrap_of, cluster_of, handover_of
+from flux_upgrade.bootstrap.proposed import ProposedCluster, bootstrap_of, cluster_of, handover_of
 from flux_upgrade.bootstrap.request import BootstrapCluster
 from flux_upgrade.bootstrap.validation import check_version
 from flux_upgrade.commands.bootstrap_cluster import ClusterStep, open_cluster
-from flux_upgrade.commands.bootstrap_look import Telling
+from flux_upgrade.commands.bootstrap_preflight import BootstrapCaller
 from flux_upgrade.commands.read_bootstrap import BootstrapInventory, given_of, place_of, registry_access
 from flux_upgrade.commands.wiring import (
     build_registry,
@@ -46,72 +54,74 @@ class _Ready(NamedTuple):
 
     asked: BootstrapCluster
     plan: OciPlan
-    means: Means
+    means: ArtifactPorts
     registry: ArtifactRegistry | None
     """Of the cluster's own artifact."""
     credentials: AccessPlan
-    credential_means: access.Means
-    cluster: Cluster
+    credential_means: access.AccessPorts
+    cluster: ProposedCluster
     paths: Mapping[str, bytes]
     """What a person applies, as ``oci_handover.handover`` gives it."""
 
 
-def bootstrap_oci(gathered: BootstrapInventory, telling: Telling) -> Ran:
+def bootstrap_oci(inventory: BootstrapInventory, caller: BootstrapCaller) -> BootstrapResult:
     """One whole run. Raises as ``bootstrap_git``."""
     with ExitStack() as opened:
-        step = _cluster_step(gathered, telling, opened)
-        ready = [_planned(gathered, each, step, opened) for each in gathered.clusters]
+        step = _cluster_step(inventory, caller, opened)
+        ready = [_planned(inventory, each, step, opened) for each in inventory.clusters]
         plans = with_shared_overlays([each.plan for each in ready])
         ready = [each._replace(plan=plan) for each, plan in zip(ready, plans, strict=True)]
         _require_agreement(ready)
-        build_worktree(gathered.settings).require_room(
+        build_worktree(inventory.settings).require_room(
             change.path for each in ready for change in each.cluster.changes
         )
         if step is not None:
             step.check(ready[0].cluster, ready[0].paths)
-        ran = Ran(
-            bootstrap_of([each.cluster for each in ready], gathered.config.branch_prefix),
-            is_dry=gathered.asked.dry_run,
-            checkout=gathered.checkout.root,
+        ran = BootstrapResult(
+            bootstrap_of([each.cluster for each in ready], inventory.config.branch_prefix),
+            is_dry=inventory.asked.dry_run,
+            checkout=inventory.checkout.root,
         )
         pushed: dict[str, OciOutcome] = {}
         for each in ready:
-            ran = _carried_out(gathered, each, ran, step, pushed)
+            ran = _carried_out(inventory, each, ran, step, pushed)
             if ran.error is not None:
                 break
         return ran
 
 
-def _cluster_step(gathered: BootstrapInventory, telling: Telling, opened: ExitStack) -> ClusterStep | None:
-    return open_cluster(gathered, opened, telling.tell) if gathered.asked.kubeconfig else None
+def _cluster_step(
+    inventory: BootstrapInventory, caller: BootstrapCaller, opened: ExitStack
+) -> ClusterStep | None:
+    return open_cluster(inventory, opened, caller.progress) if inventory.asked.kubeconfig else None
 
 
 def _planned(
-    gathered: BootstrapInventory, each: BootstrapCluster, step: ClusterStep | None, opened: ExitStack
+    inventory: BootstrapInventory, each: BootstrapCluster, step: ClusterStep | None, opened: ExitStack
 ) -> _Ready:
-    options, found = each.options, places(each.options)
+    options, found = each.options, addresses_of(each.options)
     # The credentials that were given are for the registry that Flux's artifact is pushed to.
-    settings = gathered.settings._replace(artifact=found.flux, registry=registry_access(gathered))
+    settings = inventory.settings._replace(artifact=found.flux, registry=registry_access(inventory))
     releases = build_releases(settings)
-    means = Means(
+    means = ArtifactPorts(
         build_registry(settings, found.flux),
-        gathered.regenerator,
+        inventory.regenerator,
         opened.enter_context(build_spool()),
         releases.commit,
         datetime.fromtimestamp(build_timing(settings).now(), UTC),
     )
     registry = None if found.cluster is None else build_registry(settings, found.cluster)
-    plan = plan_oci(options, _kustomization(options), gathered.components, means, registry)
+    plan = plan_oci(options, _kustomization(options), inventory.components, means, registry)
     check_version(options, plan.manifest.version)
-    place = place_of(gathered, each, None) or (step.place if step is not None else None)
-    credential_means = access.Means(None, place, generate)
-    given = given_of(gathered, options)._replace(more=_secrets(gathered, options))
+    place = place_of(inventory, each, None) or (step.place if step is not None else None)
+    credential_means = access.AccessPorts(None, place, generate)
+    given = given_of(inventory, options)._replace(more=_secrets(inventory, options))
     paths = handover(plan)
-    below = f"{each.name}/" if len(gathered.clusters) > 1 else ""
+    below = f"{each.name}/" if len(inventory.clusters) > 1 else ""
     files = FilesPlan(
         plan.manifest.version,
         # The files are for who applies them by hand.
-        () if step is not None else tuple(_changes(gathered, below, paths)),
+        () if step is not None else tuple(_changes(inventory, below, paths)),
         shown=plan.manifest.shown,
         edits=plan.manifest.edits,
         manifest=plan.manifest,
@@ -124,23 +134,23 @@ def _planned(
 
 
 def _kustomization(options: BootstrapOptions) -> Mapping[str, bytes] | None:
-    path = of(options).kustomization
+    path = oci_options(options).kustomization
     if not path:
         return None
     folder, name = os.path.split(path)
     return kustomization_of(build_tree(folder or "."), name)
 
 
-def _secrets(gathered: BootstrapInventory, options: BootstrapOptions) -> tuple[Secret, ...]:
-    asked = gathered.asked
+def _secrets(inventory: BootstrapInventory, options: BootstrapOptions) -> tuple[Secret, ...]:
+    asked = inventory.asked
     credentials = ClusterCredentials(asked.secrets.cluster_username, asked.secrets.cluster_password)
     ca = read_text(options.ca_file, "check --ca-file") if options.ca_file else ""
     return source_secrets(options, credentials, ca)
 
 
-def _changes(gathered: BootstrapInventory, below: str, paths: Mapping[str, bytes]) -> Iterator[FileChange]:
+def _changes(inventory: BootstrapInventory, below: str, paths: Mapping[str, bytes]) -> Iterator[FileChange]:
     """What is to be written below the folder that was given."""
-    tree = build_tree(gathered.settings.path)
+    tree = build_tree(inventory.settings.path)
     for path, content in sorted(paths.items()):
         name = below + path
         before = tree.read(name) if name in tree.named((name,)) else None
@@ -151,7 +161,7 @@ def _changes(gathered: BootstrapInventory, below: str, paths: Mapping[str, bytes
 def _require_agreement(ready: Sequence[_Ready]) -> None:
     """One artifact holds one Flux. Raises UsageError."""
     for one, other in combinations(ready, 2):
-        is_same = one.plan.places.flux == other.plan.places.flux
+        is_same = one.plan.addresses.flux == other.plan.addresses.flux
         if is_same and one.plan.files != other.plan.files:
             raise UsageError(
                 f"clusters '{one.asked.name}' and '{other.asked.name}' want different files in one artifact",
@@ -160,31 +170,31 @@ def _require_agreement(ready: Sequence[_Ready]) -> None:
 
 
 def _carried_out(
-    gathered: BootstrapInventory,
+    inventory: BootstrapInventory,
     ready: _Ready,
-    ran: Ran,
+    ran: BootstrapResult,
     step: ClusterStep | None,
     pushed: dict[str, OciOutcome],
-) -> Ran:
-    """What was done before something fails is told. ``pushed``: address → what came of it."""
-    plan, address = ready.plan, str(ready.plan.places.flux)
+) -> BootstrapResult:
+    """What was done before something fails is reported. ``pushed``: address → what came of it."""
+    plan, address = ready.plan, str(ready.plan.addresses.flux)
     if address in pushed:
         # Another cluster takes the same artifact; its own may still have to be pushed.
         plan = plan._replace(flux=None)
     outcome = push_oci(plan, ready.means, ready.registry)
     outcome = outcome._replace(flux=outcome.flux or (pushed[address].flux if address in pushed else None))
     pushed.setdefault(address, outcome)
-    ran = _told(ran, outcome)
+    ran = _with_artifact(ran, outcome)
     if outcome.failure is not None:
         return ran._replace(error=outcome.failure)
     try:
         done = (foresee if ran.is_dry else carry_out)(ready.credentials, ready.credential_means)
-        if gathered.asked.secret_file and done.handed_over:
+        if inventory.asked.secret_file and done.handed_over:
             ran = ran._replace(secret_files=(*ran.secret_files, done.where))
-        told = handover_of(done, in_cluster=step is not None)
-        ran = _with(ran, ready.cluster._replace(handover=told))
+        given = handover_of(done, in_cluster=step is not None)
+        ran = _with(ran, ready.cluster._replace(handover=given))
         if step is None:
-            write_all(ready.cluster.changes, build_worktree(gathered.settings))
+            write_all(ready.cluster.changes, build_worktree(inventory.settings))
         elif not ran.is_dry:
             revision = _revision(outcome)
             step.bootstrap(ready.cluster, ready.paths, {COMPONENTS: revision})
@@ -194,13 +204,13 @@ def _carried_out(
     return ran
 
 
-def _with(ran: Ran, cluster: Cluster) -> Ran:
+def _with(ran: BootstrapResult, cluster: ProposedCluster) -> BootstrapResult:
     proposal = ran.proposal
     clusters = tuple(cluster if each.name == cluster.name else each for each in proposal.clusters)
     return ran._replace(proposal=proposal._replace(clusters=clusters))
 
 
-def _told(ran: Ran, outcome: OciOutcome) -> Ran:
+def _with_artifact(ran: BootstrapResult, outcome: OciOutcome) -> BootstrapResult:
     pushed = outcome.flux
     if pushed is None:
         return ran
@@ -215,4 +225,4 @@ def _revision(outcome: OciOutcome) -> str:
     digest = outcome.flux.digest if outcome.flux is not None else ""
     if not digest and existing is not None:
         digest = existing.pulled.stored.digest
-    return f"{outcome.plan.places.flux.tag}@{digest}"
+    return f"{outcome.plan.addresses.flux.tag}@{digest}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flux_upgrade.cli.options import Settings
-from flux_upgrade.commands.api_uses import end, gather, tell
+from flux_upgrade.commands.api_uses import finish, read_api_uses, show_report
 from flux_upgrade.report.api_uses import check_text
 
 TYPE_CHECKING = False
@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 
 def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     """Name every use of an API version that the target does not serve."""
-    found = gather(settings)
-    tell(settings, found, check_text(found), out)
-    return end(settings, found, err)
+    found = read_api_uses(settings)
+    show_report(settings, found, check_text(found), out)
+    return finish(settings, found, err)

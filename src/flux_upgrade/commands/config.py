@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from flux_upgrade.adapters.git.checkout import find, is_sparse
+from flux_upgrade.adapters.releases.offline import NoArtifacts, NoCharts, NoReleases
 from flux_upgrade.cli.options import Settings
+from flux_upgrade.clusters.clusters import Member, is_reported_only, role_of
+from flux_upgrade.clusters.flux_kustomizations import flux_kustomizations
+from flux_upgrade.clusters.groups import assign
+from flux_upgrade.clusters.void_groups import Void, group_paths, groups_without_match
 from flux_upgrade.commands.output import show, warn
 from flux_upgrade.commands.wiring import KEY_READERS, build_flux, build_tree, read_text
+from flux_upgrade.config.config import Config
 from flux_upgrade.config.reader import lines_of_groups, load
 from flux_upgrade.config.summary import check_report
-from flux_upgrade.config.values import Config
+from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import InvalidConfig
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.context import PinContext
+from flux_upgrade.pins.discover import discover
+from flux_upgrade.pins.pin import Role
+from flux_upgrade.report.clusters import matches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import IO
 
-    from flux_upgrade.clusters.void_groups import Void
-    from flux_upgrade.model.ports import Tree
+    from flux_upgrade.model.files import Tree
 
 _NO_FLUX = "the checkout has no Flux installation: the groups match nothing yet"
 _SPARSE = "the checkout is sparse: what the groups match is not known"
@@ -45,9 +54,9 @@ def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
         warn(err, compared.warning)
     if void:
         lines = lines_of_groups(text)
-        told = [f"{settings.path}:{lines[each.name]}: {each.message}" for each in void]
+        problems = [f"{settings.path}:{lines[each.name]}: {each.message}" for each in void]
         hints = dict.fromkeys(each.hint for each in void)
-        raise InvalidConfig("\n".join(told), hint="\n  ".join(hints))
+        raise InvalidConfig("\n".join(problems), hint="\n  ".join(hints))
     return 0
 
 
@@ -61,18 +70,6 @@ def _compared(settings: Settings, config: Config) -> _Compared:
 
 
 def _in_tree(settings: Settings, config: Config, tree: Tree) -> _Compared:
-    from flux_upgrade.adapters.releases.offline import NoArtifacts, NoCharts, NoReleases
-    from flux_upgrade.clusters.clusters import Member, is_named, role_of
-    from flux_upgrade.clusters.groups import assign
-    from flux_upgrade.clusters.ownership.flux_syncs import syncs
-    from flux_upgrade.clusters.void_groups import places_of
-    from flux_upgrade.commands.read_groups import groups_without_match
-    from flux_upgrade.manifests.regenerate import Regenerator
-    from flux_upgrade.pins.context import PinContext
-    from flux_upgrade.pins.discover import discover
-    from flux_upgrade.pins.pin import Role
-    from flux_upgrade.report.clusters import matches
-
     # Which groups there are does not depend on releases: the command needs no network.
     regenerator = Regenerator(NoReleases(), build_flux(settings))
     found = discover(PinContext(tree, regenerator, NoArtifacts(), NoCharts(), config.moves_operator))
@@ -80,6 +77,10 @@ def _in_tree(settings: Settings, config: Config, tree: Tree) -> _Compared:
     if not any(role_of(each) is Role.INSTALLS for each in found):
         return _Compared(warning=f"{_NO_FLUX}\nTry: `flux-upgrade config check` again after the bootstrap")
     void = groups_without_match(config, members, tree, settings.path, is_all=True)
-    teams = assign((each for each in found if not is_named(each)), "", config, lambda: syncs(tree))
-    named = [each for each in members if is_named(each.installation) and not config.is_ignored(each.path)]
-    return _Compared(matches(config, teams, named, places_of(config, members), void), void)
+    update_groups = assign(
+        (each for each in found if not is_reported_only(each)), "", config, lambda: flux_kustomizations(tree)
+    )
+    reported = [
+        each for each in members if is_reported_only(each.installation) and not config.is_ignored(each.path)
+    ]
+    return _Compared(matches(config, update_groups, reported, group_paths(config, members), void), void)

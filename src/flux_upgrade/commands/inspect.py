@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from flux_upgrade.cli.options import Settings
-from flux_upgrade.clusters.clusters import Member, clusters_of, is_named
+from flux_upgrade.clusters.clusters import Member, clusters_of, is_reported_only
 from flux_upgrade.commands.output import fail, require_any, show
 from flux_upgrade.commands.read import scope_of
-from flux_upgrade.commands.wiring import build_world
+from flux_upgrade.commands.wiring import build_pin_context
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.pins.discover import discover
@@ -26,12 +26,12 @@ def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
 
         return artifacts.inspect(settings, settings.artifact, out, err)
     scope = scope_of(settings)
-    world = build_world(settings, scope.tree)
-    everything = discover(world)
+    context = build_pin_context(settings, scope.tree)
+    everything = discover(context)
     installations = tuple(each for each in everything if isinstance(each, Installation))
     pins = tuple(each for each in everything if isinstance(each, Pin))
-    members = (Member(each, scope.below + each.path) for each in everything if not is_named(each))
-    clusters = clusters_of(members, scope.syncs)
+    members = (Member(each, scope.below + each.path) for each in everything if not is_reported_only(each))
+    clusters = clusters_of(members, scope.flux_kustomizations)
     found = Inspected(installations, pins, clusters)
     show(out, inspection_json(found) if settings.json else inspection_text(found, settings.path))
     require_any(everything, settings.path)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flux_upgrade.cli.options import Settings
-from flux_upgrade.commands.api_uses import end, gather, tell
+from flux_upgrade.commands.api_uses import finish, read_api_uses, show_report
 from flux_upgrade.commands.wiring import build_worktree
 from flux_upgrade.impact.migrate.result import Migrated
 from flux_upgrade.model.errors import FluxUpgradeError, WriteFailed
-from flux_upgrade.report.api_uses import Found, migrate_text
+from flux_upgrade.report.api_uses import ApiUsesReport, migrate_text
 from flux_upgrade.report.outcomes import diff, diff_hunks
 
 TYPE_CHECKING = False
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     """Move what can be moved, and say what cannot."""
     # All is known before the first byte is written.
-    found = _written(settings, gather(settings))
+    found = _written(settings, read_api_uses(settings))
     diffs = _diffs(found) if settings.dry_run else ()
-    tell(settings, found, "".join((*diffs, migrate_text(found))), out)
-    return end(settings, found, err)
+    show_report(settings, found, "".join((*diffs, migrate_text(found))), out)
+    return finish(settings, found, err)
 
 
-def _written(settings: Settings, found: Found) -> Found:
+def _written(settings: Settings, found: ApiUsesReport) -> ApiUsesReport:
     """With each file written whole or not at all; one that fails does not stop the others."""
     worktree = build_worktree(settings)
     failures: dict[str, FluxUpgradeError] = dict(found.failures)
@@ -41,10 +41,10 @@ def _written(settings: Settings, found: Found) -> Found:
     return found._replace(failures=failures, moved=frozenset(moved), is_dry=settings.dry_run)
 
 
-def _diffs(found: Found) -> Iterator[str]:
+def _diffs(found: ApiUsesReport) -> Iterator[str]:
     for file in _moving(found):
         yield f"{diff(found.place(file.path), diff_hunks(file.content, file.new))}\n"
 
 
-def _moving(found: Found) -> Iterator[Migrated]:
+def _moving(found: ApiUsesReport) -> Iterator[Migrated]:
     return (file for file in found.uses.files if file.moves)

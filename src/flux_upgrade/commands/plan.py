@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from flux_upgrade.cli.options import Settings
 from flux_upgrade.commands.output import show, warn
-from flux_upgrade.commands.read import gather
-from flux_upgrade.planning.planner import plan_teams
+from flux_upgrade.commands.read import read_inventory
+from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.report.plans import plans_json, plans_text
 
 TYPE_CHECKING = False
@@ -23,12 +23,12 @@ def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
         from flux_upgrade.commands.pull_requests import preview
 
         return preview(settings, out, err)
-    gathered = gather(settings)
-    for each in gathered.void:
+    inventory = read_inventory(settings)
+    for each in inventory.void:
         warn(err, each.text)
-    plans = plan_teams(gathered)
+    plans = plan_update_groups(inventory)
     if settings.json:
-        show(out, plans_json(plans, gathered.named, gathered.void))
+        show(out, plans_json(plans, inventory.reported_only, inventory.void))
     else:
-        show(out, plans_text(plans, gathered.named))
+        show(out, plans_text(plans, inventory.reported_only))
     return 0

@@ -9,88 +9,100 @@ import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from flux_upgrade.adapters.git.checkout import Place, find, head_of, is_sparse
+from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, head_of, is_sparse
 from flux_upgrade.cli.options import Settings
-from flux_upgrade.clusters.clusters import Member, Sync, is_named, role_of
+from flux_upgrade.clusters.clusters import Member, is_reported_only, role_of
+from flux_upgrade.clusters.flux_kustomizations import FluxKustomization, flux_kustomizations
 from flux_upgrade.clusters.groups import assign
-from flux_upgrade.clusters.ownership.ownership import Around
+from flux_upgrade.clusters.ownership.ownership import Ownership
+from flux_upgrade.clusters.void_groups import Void, groups_without_match
 from flux_upgrade.commands.output import require_any
 from flux_upgrade.commands.wiring import (
     KEY_READERS,
     build_checkout,
+    build_pin_context,
     build_releases,
     build_timing,
     build_tree,
-    build_world,
     read_text,
 )
-from flux_upgrade.config.values import PATH, Config, Migrate, Overrides, overridden
+from flux_upgrade.config.config import PATH, Config, Migrate, Overrides, overridden
 from flux_upgrade.manifests.options import nearest
 from flux_upgrade.model.errors import UsageError
-from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.files import Tree
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag
 from flux_upgrade.pins.discover import discover
-from flux_upgrade.pins.pin import Found, Role
-from flux_upgrade.planning.planner import Asked, Inventory
+from flux_upgrade.pins.pin import AnyPin, Role
+from flux_upgrade.planning.plan import UpgradeRequest
+from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.policy.policy import MaxBump
+from flux_upgrade.policy.semver_range import Constraint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.clusters.void_groups import Void
     from flux_upgrade.manifests.regenerate import Regenerator
     from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 
 
-def gather(settings: Settings) -> Inventory:
+def read_inventory(settings: Settings) -> Inventory:
     """Settings, config, installations and releases, in this order: what is wrong is said early.
 
     Raises UsageError, InvalidConfig, NothingFound, SourceUnavailable.
     """
-    asked = asked_of(settings)
+    request = upgrade_request(settings)
     scope = scope_of(settings)
     place, below = scope.place, scope.below
     config = build_config(settings, place)
     source = build_releases(settings)
-    world = build_world(settings, scope.tree, source, moves_operator=config.moves_operator)
-    # Listed first: what the list tells of a release has not to be asked for again.
+    context = build_pin_context(settings, scope.tree, source, moves_operator=config.moves_operator)
+    # Listed first: what the list says of a release has not to be asked for again.
     releases = source.list()
-    found = discover(world)
+    found = discover(context)
     require_any(found, settings.path)
     return Inventory(
-        teams=assign((each for each in found if not is_named(each)), below, config, scope.syncs),
+        update_groups=assign(
+            (each for each in found if not is_reported_only(each)), below, config, scope.flux_kustomizations
+        ),
         config=config,
         releases=releases,
-        world=world,
-        around=Around(scope.whole, is_named=scope.is_file),
-        named=tuple(
+        pin_context=context,
+        ownership=Ownership(scope.whole, is_named=scope.is_file),
+        reported_only=tuple(
             Member(each, below + each.path)
             for each in found
-            if is_named(each) and not config.is_ignored(below + each.path)
+            if is_reported_only(each) and not config.is_ignored(below + each.path)
         ),
-        asked=asked,
+        request=request,
         now=datetime.fromtimestamp(build_timing(settings).now(), UTC),
         head=head_of(place.root),
-        found=frozenset(each.path for each in found) if scope.is_whole else None,
+        all_paths=frozenset(each.path for each in found) if scope.is_whole else None,
         explain=lambda path, base: build_checkout(settings, place).explain(path, base),
-        contents=build_contents(settings, scope.whole, world.regenerator, config),
+        analyzer=build_impact_analyzer(settings, scope.whole, context.regenerator, config),
         elsewhere=lambda: _elsewhere(settings, scope, found, config),
-        void=_void(settings, scope, found, config) if config.groups else (),
+        void=void_here(
+            settings,
+            scope.whole,
+            config,
+            [Member(each, below + each.path) for each in found],
+            is_all=scope.is_whole,
+        ),
     )
 
 
-def _void(settings: Settings, scope: Scope, found: Sequence[Found], config: Config) -> tuple[Void, ...]:
-    # Late: most repositories have no groups.
-    from flux_upgrade.commands.read_groups import void_here
+def void_here(
+    settings: Settings, tree: Tree, config: Config, found: Sequence[Member], *, is_all: bool
+) -> tuple[Void, ...]:
+    """As ``groups_without_match``; a sparse checkout does not show what its groups match."""
+    if not config.groups or is_sparse(find(settings.path).root):
+        return ()
+    return groups_without_match(config, found, tree, settings.config or PATH, is_all=is_all)
 
-    members = [Member(each, scope.below + each.path) for each in found]
-    return void_here(settings, scope.whole, config, members, is_all=scope.is_whole)
 
-
-def _elsewhere(settings: Settings, scope: Scope, found: Sequence[Found], config: Config) -> Sequence[Member]:
+def _elsewhere(settings: Settings, scope: Scope, found: Sequence[AnyPin], config: Config) -> Sequence[Member]:
     """What installs clusters that nothing is planned for: what is left alone runs all the same."""
     planned = {scope.below + each.path for each in found if not config.is_ignored(scope.below + each.path)}
-    everything = found if scope.is_whole else discover(build_world(settings, scope.whole))
+    everything = found if scope.is_whole else discover(build_pin_context(settings, scope.whole))
     others = (each for each in everything if each.path not in planned)
     members = (Member(each, each.path) for each in others)
     return [each for each in members if _runs(each)]
@@ -104,13 +116,14 @@ def _runs(member: Member) -> bool:
     return is_known or bool(running([member]).unverified)
 
 
-def build_contents(
+def build_impact_analyzer(
     settings: Settings, tree: Tree, regenerator: Regenerator, config: Config
 ) -> ImpactAnalyzer:
     """What upgrades mean for a repository. ``tree``: all of it."""
     from flux_upgrade.commands.wiring import build_kustomize
     from flux_upgrade.commands.wiring_repository import build_history
-    from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer, Sources
+    from flux_upgrade.planning.api_uses import Sources
+    from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 
     return ImpactAnalyzer(
         Sources(
@@ -123,17 +136,19 @@ def build_contents(
     )
 
 
-def asked_of(settings: Settings) -> Asked:
-    """What this run was told. Raises UsageError."""
+def upgrade_request(settings: Settings) -> UpgradeRequest:
+    """What the flags ask of this run. Raises UsageError."""
     approve = tuple(map(_approval, settings.approve))
     writes = settings.command == "upgrade" and not settings.dry_run
-    return Asked(settings.to, approve, settings.take_release, settings.base, writes, settings.migrated)
+    return UpgradeRequest(
+        settings.to, approve, settings.take_release, settings.base, writes, settings.migrated
+    )
 
 
 class Scope(NamedTuple):
     """What is looked at, and the repository that it is a part of."""
 
-    place: Place
+    place: CheckoutLocation
     tree: Tree
     """What the user named."""
     whole: Tree
@@ -143,11 +158,9 @@ class Scope(NamedTuple):
     is_file: bool
     is_whole: bool
 
-    def syncs(self) -> Sequence[Sync]:
-        """See ``surroundings.syncs``: asked only where there are pins."""
-        from flux_upgrade.clusters.ownership.flux_syncs import syncs
-
-        return syncs(self.whole)
+    def flux_kustomizations(self) -> Sequence[FluxKustomization]:
+        """The Flux Kustomizations of the whole repository; read only if there are pins."""
+        return flux_kustomizations(self.whole)
 
 
 def scope_of(settings: Settings) -> Scope:
@@ -160,13 +173,13 @@ def scope_of(settings: Settings) -> Scope:
     return Scope(place, tree, whole, f"{folder}/" if folder else "", is_file, is_whole)
 
 
-def build_config(settings: Settings, place: Place) -> Config:
+def build_config(settings: Settings, place: CheckoutLocation) -> Config:
     """The config file, under what was asked for explicitly. Raises UsageError, InvalidConfig."""
     path = settings.config or os.path.join(place.root, PATH)
     config = Config()
     if settings.config or os.path.lexists(path):
         shown = settings.config or PATH
-        # What reads a config file is imported where there is one: most repositories have none.
+        # Late: most repositories have no config file.
         from flux_upgrade.config.reader import load
 
         config = load(read_text(path, "check --config, or leave it out"), shown, KEY_READERS)
@@ -182,10 +195,7 @@ def _asked_for(settings: Settings, config: Config) -> Config:
         ladder=settings.ladder,
     )
     if settings.range:
-        from flux_upgrade.policy.semver_range import Constraint
-
         asked = asked._replace(range=Constraint(settings.range))
-    # What reads the values of a config file is imported where one is given.
     if settings.flags:
         from flux_upgrade.config.reader import parse_flags
 

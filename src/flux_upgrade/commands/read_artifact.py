@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from flux_upgrade.adapters.git.checkout import find, head_of, is_sparse
 from flux_upgrade.adapters.local.worktree import Spool
 from flux_upgrade.artifacts.pinned_artifacts import PinnedArtifacts
-from flux_upgrade.artifacts.promotion_plan import ArtifactPlan, Clusters, plan_artifact
-from flux_upgrade.artifacts.pull import Means, pull
+from flux_upgrade.artifacts.promotion_plan import ArtifactPlan, ConsumingClusters, plan_artifact
+from flux_upgrade.artifacts.pull import ArtifactPorts, pull
 from flux_upgrade.cli.options import Settings
 from flux_upgrade.clusters.clusters import Member
+from flux_upgrade.clusters.flux_kustomizations import flux_kustomizations
 from flux_upgrade.clusters.groups import assign, of_artifact
 from flux_upgrade.clusters.ownership.artifact_references import (
     is_verified,
@@ -19,46 +20,45 @@ from flux_upgrade.clusters.ownership.artifact_references import (
     remarks_of,
     takes_what_waits,
 )
-from flux_upgrade.clusters.ownership.flux_syncs import syncs
-from flux_upgrade.clusters.ownership.ownership import Around
-from flux_upgrade.commands.read import asked_of, build_config, build_contents
-from flux_upgrade.commands.read_groups import void_here
+from flux_upgrade.clusters.ownership.ownership import Ownership
+from flux_upgrade.commands.read import build_config, build_impact_analyzer, upgrade_request, void_here
 from flux_upgrade.commands.wiring import (
     build_artifacts,
     build_checkout,
+    build_pin_context,
     build_regenerator,
     build_registry,
     build_releases,
     build_timing,
     build_tree,
-    build_world,
 )
-from flux_upgrade.config.values import Config, Group
+from flux_upgrade.config.config import Config, Group
 from flux_upgrade.model.errors import NothingFound, UsageError
 from flux_upgrade.model.oci import reference
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.ports import Releases
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.own_artifact import pin
-from flux_upgrade.pins.own_artifact.artifact_reference import Reference
+from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
-from flux_upgrade.planning.plan import Terms
-from flux_upgrade.planning.planner import Inventory, terms_of
+from flux_upgrade.planning.plan import Terms, terms_of
+from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.planning.proposal import Proposal
-from flux_upgrade.policy.policy import Feedback, Pending
+from flux_upgrade.policy.feedback import Feedback
+from flux_upgrade.policy.policy import Pending
 
 
-class GatheredArtifact(NamedTuple):
+class ArtifactToMove(NamedTuple):
     """What is to become of an artifact, and what it is made with."""
 
     planned: ArtifactPlan
-    means: Means
+    means: ArtifactPorts
 
 
-def gather_artifact(
-    settings: Settings, address: Address, found: Sequence[Reference], spool: Spool
-) -> GatheredArtifact:
+def read_artifact(
+    settings: Settings, address: Address, found: Sequence[ArtifactReference], spool: Spool
+) -> ArtifactToMove:
     """Settings, config, releases, artifact: what is wrong is said early. ``found``: as ``references_here``.
 
     Raises UsageError, InvalidConfig, SourceUnavailable, and what ``pull`` and ``plan_artifact`` raise.
@@ -69,22 +69,26 @@ def gather_artifact(
             hint="give the tag that the cluster's OCIRepository follows, like :production",
         )
     reference.require_short(address.tag)
-    asked = asked_of(settings)
+    request = upgrade_request(settings)
     group = build_config(settings, find(settings.path)).default
     source = build_releases(settings)
-    # Listed first: what the list tells of a release has not to be asked for again.
+    # Listed first: what the list says of a release has not to be asked for again.
     releases = source.list()
     means = build_means(settings, address, spool, source)
     planner = ManifestPlanner(means.regenerator, build_artifacts(settings), releases, means.now)
-    pulled, terms = pull(address, means), terms_of(group, Feedback(approved=asked.approve), asked)
-    clusters = Clusters(is_verified(found, address), takes_what_waits(found), remarks_of(found, address))
-    return GatheredArtifact(plan_artifact(pulled, planner, terms, means, clusters), means)
+    pulled, terms = pull(address, means), terms_of(group, Feedback(approved=request.approve), request)
+    clusters = ConsumingClusters(
+        is_verified(found, address), takes_what_waits(found), remarks_of(found, address)
+    )
+    return ArtifactToMove(plan_artifact(pulled, planner, terms, means, clusters), means)
 
 
-def build_means(settings: Settings, address: Address, spool: Spool, source: Releases | None = None) -> Means:
+def build_means(
+    settings: Settings, address: Address, spool: Spool, source: Releases | None = None
+) -> ArtifactPorts:
     """``source``: of releases, should it have been built already."""
     source = source or build_releases(settings)
-    return Means(
+    return ArtifactPorts(
         build_registry(settings, address),
         build_regenerator(settings, source),
         spool,
@@ -93,16 +97,16 @@ def build_means(settings: Settings, address: Address, spool: Spool, source: Rele
     )
 
 
-def references_here(settings: Settings, address: Address) -> tuple[Reference, ...]:
+def references_here(settings: Settings, address: Address) -> tuple[ArtifactReference, ...]:
     """What refers to the artifact in the checkout around the working folder; without one, nothing."""
     place = find(settings.path)
     return references(build_tree(place.root), address) if place.is_checkout else ()
 
 
-class GatheredPins(NamedTuple):
+class ArtifactPins(NamedTuple):
     """What is to become of them, and what pushes what they are to name."""
 
-    gathered: Inventory
+    inventory: Inventory
     own: PinnedArtifacts
 
     def prepare(self, proposal: Proposal) -> None:
@@ -122,14 +126,14 @@ def _without_drafts(config: Config) -> Config:
     return config._replace(default=quiet(config.default), groups=tuple(map(quiet, config.groups)))
 
 
-def gather_pins(
-    settings: Settings, address: Address, references: Sequence[Reference], spool: Spool
-) -> GatheredPins:
-    """As ``gather``, for what pins the artifact and nothing else. ``references``: as ``references_here``.
+def read_artifact_pins(
+    settings: Settings, address: Address, references: Sequence[ArtifactReference], spool: Spool
+) -> ArtifactPins:
+    """As ``read_inventory``, for what pins the artifact only. ``references``: as ``references_here``.
 
     Raises UsageError, InvalidConfig, NothingFound, SourceUnavailable.
     """
-    asked, place = asked_of(settings), find(settings.path)
+    request, place = upgrade_request(settings), find(settings.path)
     config, source = build_config(settings, place), build_releases(settings)
     if takes_what_waits(references):
         # A draft would be of what is pushed, and what is pushed would run: it is named in the summary alone.
@@ -139,7 +143,7 @@ def gather_pins(
     planner = ManifestPlanner(means.regenerator, build_artifacts(settings), releases, means.now)
 
     def terms(path: str) -> Terms:
-        return terms_of(config.group_of(path) or config.default, Feedback(), asked)
+        return terms_of(config.group_of(path) or config.default, Feedback(), request)
 
     own = PinnedArtifacts(address, planner, terms, means)
     tree = build_tree(place.root)
@@ -150,20 +154,20 @@ def gather_pins(
             hint="run it in a checkout with the OCIRepository or FluxInstance that does, or move the tag "
             "with --promote tag",
         )
-    teams = assign(found, "", config, lambda: syncs(tree))
-    gathered = Inventory(
-        teams=tuple(of_artifact(team, address.repository) for team in teams),
+    update_groups = assign(found, "", config, lambda: flux_kustomizations(tree))
+    inventory = Inventory(
+        update_groups=tuple(of_artifact(group, address.repository) for group in update_groups),
         config=config,
         releases=releases,
-        world=build_world(settings, tree, source, own=own),
-        around=Around(tree),
-        named=(),
-        asked=asked,
+        pin_context=build_pin_context(settings, tree, source, own=own),
+        ownership=Ownership(tree),
+        reported_only=(),
+        request=request,
         now=datetime.fromtimestamp(build_timing(settings).now(), UTC),
         head=head_of(place.root),
-        found=None if is_sparse(place.root) else frozenset(each.path for each in found),
+        all_paths=None if is_sparse(place.root) else frozenset(each.path for each in found),
         explain=lambda path, base: build_checkout(settings, place).explain(path, base),
-        contents=build_contents(settings, tree, means.regenerator, config),
+        analyzer=build_impact_analyzer(settings, tree, means.regenerator, config),
         void=void_here(settings, tree, config, [Member(each, each.path) for each in found], is_all=False),
     )
-    return GatheredPins(gathered, own)
+    return ArtifactPins(inventory, own)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from flux_upgrade.adapters.git.checkout import Place, find, is_folder
-from flux_upgrade.bootstrap.access import Given
+from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, is_folder
+from flux_upgrade.adapters.local import ssh_keys
+from flux_upgrade.bootstrap.access import AccessInputs
 from flux_upgrade.bootstrap.addresses import host_of, url_of
 from flux_upgrade.bootstrap.clusters import clusters_of
-from flux_upgrade.bootstrap.existing import RenderedComponents
 from flux_upgrade.bootstrap.options import (
     Auth,
     BootstrapOptions,
@@ -15,14 +15,16 @@ from flux_upgrade.bootstrap.options import (
     actions_secret_name,
     secret_file_name,
 )
-from flux_upgrade.bootstrap.request import BootstrapAsked, BootstrapCluster
+from flux_upgrade.bootstrap.rendered_components import RenderedComponents
+from flux_upgrade.bootstrap.request import BootstrapCluster, BootstrapRequest
+from flux_upgrade.bootstrap.secret_places import ActionsSecret
 from flux_upgrade.cli.options import Settings
 from flux_upgrade.commands.read import build_config
 from flux_upgrade.commands.wiring import build_regenerator, read_text
 from flux_upgrade.commands.wiring_bootstrap import build_place
 from flux_upgrade.commands.wiring_servers import at_host, known_of, known_of_url, servers_of
-from flux_upgrade.config.credentials import RegistryAccess
-from flux_upgrade.config.values import Config
+from flux_upgrade.config.config import Config
+from flux_upgrade.config.environment import RegistryAccess
 from flux_upgrade.manifests.options import parse_bool
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import UsageError
@@ -31,8 +33,8 @@ from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.bootstrap.places import Place as SecretPlace
-    from flux_upgrade.model.ports import Hosting
+    from flux_upgrade.bootstrap.secret_places import SecretPlace
+    from flux_upgrade.model.hosting import Hosting
 
 
 class BootstrapInventory(NamedTuple):
@@ -40,9 +42,9 @@ class BootstrapInventory(NamedTuple):
 
     settings: Settings
     """For the server that the options name."""
-    asked: BootstrapAsked
+    asked: BootstrapRequest
     config: Config
-    checkout: Place
+    checkout: CheckoutLocation
     clusters: tuple[BootstrapCluster, ...]
     regenerator: Regenerator
     components: RenderedComponents
@@ -68,7 +70,7 @@ class BootstrapInventory(NamedTuple):
         return self.asked.create_repository
 
 
-def gather_bootstrap(settings: Settings) -> BootstrapInventory:
+def read_bootstrap(settings: Settings) -> BootstrapInventory:
     """What is wrong with flags and config is said at once. Raises UsageError, InvalidConfig."""
     asked = settings.bootstrap
     assert asked is not None  # noqa: S101 of the command `bootstrap`
@@ -102,12 +104,12 @@ def gather_bootstrap(settings: Settings) -> BootstrapInventory:
     components = RenderedComponents(regenerator)
     clusters = tuple(each._replace(options=components.settled(each.options)) for each in clusters)
     assert here.bootstrap is not None  # noqa: S101 it was, above
-    gathered = BootstrapInventory(here, here.bootstrap, config, checkout, clusters, regenerator, components)
-    _require_token(gathered, settings)
-    return gathered
+    inventory = BootstrapInventory(here, here.bootstrap, config, checkout, clusters, regenerator, components)
+    _require_token(inventory, settings)
+    return inventory
 
 
-def _require_folder(path: str, asked: BootstrapAsked) -> None:
+def _require_folder(path: str, asked: BootstrapRequest) -> None:
     """What is not there has a checkout around it as well, and nobody meant that one."""
     if is_folder(path):
         return
@@ -118,21 +120,21 @@ def _require_folder(path: str, asked: BootstrapAsked) -> None:
     raise UsageError(f"there is no folder '{path}' to work in", hint=hint)
 
 
-def _require_token(gathered: BootstrapInventory, settings: Settings) -> None:
+def _require_token(inventory: BootstrapInventory, settings: Settings) -> None:
     """That there is one for the server, where the one of the environment is for another. See ``at_host``."""
-    if not gathered.publishes or gathered.settings.tokens.repository or not settings.tokens.repository:
+    if not inventory.publishes or inventory.settings.tokens.repository or not settings.tokens.repository:
         return
-    host = host_of(gathered.first)
+    host = host_of(inventory.first)
     raise UsageError(
         f"the token of the environment is for {settings.github.server_url}, and the repository is at {host}",
         hint=f"if it is one of {host}, give --provider=github and --hostname={host}",
     )
 
 
-def given_of(gathered: BootstrapInventory, options: BootstrapOptions) -> Given:
+def given_of(inventory: BootstrapInventory, options: BootstrapOptions) -> AccessInputs:
     """What the user gave for one cluster's access, read. Raises UsageError."""
-    asked = gathered.asked
-    given = Given(rotate=asked.rotate_key)
+    asked = inventory.asked
+    given = AccessInputs(rotate=asked.rotate_key)
     if options.source is Source.OCI:
         return given
     # Each file that was named is read, also where nothing is handed over: a wrong name is wrong then, too.
@@ -149,16 +151,16 @@ def given_of(gathered: BootstrapInventory, options: BootstrapOptions) -> Given:
             return _with_own_key(given._replace(known_hosts=hosts), asked, options)
 
 
-def _with_own_key(given: Given, asked: BootstrapAsked, options: BootstrapOptions) -> Given:
+def _with_own_key(given: AccessInputs, asked: BootstrapRequest, options: BootstrapOptions) -> AccessInputs:
     if not options.private_key_file:
         return given
-    from flux_upgrade.adapters.local.ssh_keys import read
-
     # As flux bootstrap has it, the password for Git is the passphrase of a key, too.
-    return given._replace(key=read(options.private_key_file, asked.secrets.own.get(Provider.GIT, "")))
+    return given._replace(
+        key=ssh_keys.read(options.private_key_file, asked.secrets.own.get(Provider.GIT, ""))
+    )
 
 
-def _app(asked: BootstrapAsked, options: BootstrapOptions) -> AppCredentials:
+def _app(asked: BootstrapRequest, options: BootstrapOptions) -> AppCredentials:
     key = asked.secrets.app_private_key
     if asked.app_private_key:
         key = read_text(asked.app_private_key, "check --app-private-key")
@@ -172,13 +174,11 @@ def _app(asked: BootstrapAsked, options: BootstrapOptions) -> AppCredentials:
 
 
 def place_of(
-    gathered: BootstrapInventory, cluster: BootstrapCluster, hosting: Hosting | None
+    inventory: BootstrapInventory, cluster: BootstrapCluster, hosting: Hosting | None
 ) -> SecretPlace | None:
     """Where the Secrets of one cluster go, less the cluster itself; None: nowhere. Raises UsageError."""
-    asked, several = gathered.asked, gathered.is_of_several
+    asked, several = inventory.asked, inventory.is_of_several
     if asked.actions_secret:
-        from flux_upgrade.bootstrap.places import ActionsSecret
-
         if hosting is None:
             raise UsageError(
                 "--actions-secret needs a token for the repository",
@@ -189,15 +189,15 @@ def place_of(
     if not asked.secret_file:
         return None
     path = secret_file_name(asked.secret_file, cluster.name if several else "")
-    return build_place(gathered.settings, path, gathered.checkout)
+    return build_place(inventory.settings, path, inventory.checkout)
 
 
-def require_secret(gathered: BootstrapInventory, hosting: Hosting, *, is_new_repository: bool) -> None:
+def require_secret(inventory: BootstrapInventory, hosting: Hosting, *, is_new_repository: bool) -> None:
     """That the secret of GitHub Actions, if one is wanted, has where to go.
 
     Raises UsageError, and what ``Hosting.require_secret`` raises.
     """
-    name, environment = gathered.asked.actions_secret, gathered.asked.actions_environment
+    name, environment = inventory.asked.actions_secret, inventory.asked.actions_environment
     if not name:
         return
     if not is_new_repository:
@@ -209,8 +209,8 @@ def require_secret(gathered: BootstrapInventory, hosting: Hosting, *, is_new_rep
         )
 
 
-def registry_access(gathered: BootstrapInventory) -> RegistryAccess:
+def registry_access(inventory: BootstrapInventory) -> RegistryAccess:
     """With what artifacts are pushed: never what the cluster gets."""
-    options, access = gathered.first, gathered.settings.registry
+    options, access = inventory.first, inventory.settings.registry
     plain = options.oci is not None and options.oci.allow_insecure_http
     return access._replace(plain_http=plain, username=options.username)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.cli.options import Settings
 from flux_upgrade.commands.output import show, warn
-from flux_upgrade.commands.read import gather
+from flux_upgrade.commands.read import read_inventory
 from flux_upgrade.commands.wiring import build_worktree
 from flux_upgrade.planning.plan import Plan, files_after, files_before
-from flux_upgrade.planning.planner import plan_teams
+from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.planning.write_tree import exit_code, publish
 from flux_upgrade.report.clusters import drift_text
 from flux_upgrade.report.outcomes import diff, diff_hunks, failures, upgrade_text
@@ -32,19 +32,21 @@ def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
 
         return propose(settings, out, err)
     # All is planned before the first byte is written.
-    gathered = gather(settings)
-    for each in gathered.void:
+    inventory = read_inventory(settings)
+    for each in inventory.void:
         warn(err, each.text)
-    teams = plan_teams(gathered)
-    sets = [each for team in teams for each in team.sets]
+    plans = plan_update_groups(inventory)
+    sets = [each for group in plans for each in group.sets]
     # Resources that are moved may be anywhere in the repository.
     worktree = build_worktree(settings._replace(path=find(settings.path).root))
     outcomes = list(publish(sets, worktree))
     if settings.dry_run:
         _show_diffs([plan for plans in sets for plan in plans], settings.path, out)
-    show(out, drift_text(gathered.teams))
-    told = upgrade_text(outcomes, settings.path, written=not settings.dry_run, named=gathered.named)
-    show(out, told)
+    show(out, drift_text(inventory.update_groups))
+    text = upgrade_text(
+        outcomes, settings.path, written=not settings.dry_run, reported=inventory.reported_only
+    )
+    show(out, text)
     for outcome in outcomes:
         err.writelines(failures(outcome, settings.path))
     return exit_code(error for outcome in outcomes for error in outcome.errors)

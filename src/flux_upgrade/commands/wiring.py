@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flux_upgrade.cli.flags_shared import DEFAULT_SOURCE
 from flux_upgrade.cli.options import Settings
-from flux_upgrade.config.credentials import GITHUB_API
+from flux_upgrade.config.environment import GITHUB_API
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.oci import SCHEME
 
@@ -12,25 +12,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yaml import Node
 
-    from flux_upgrade.adapters.git.checkout import Checkout, Place
+    from flux_upgrade.adapters.git.checkout import Checkout, CheckoutLocation
     from flux_upgrade.adapters.http.client import Client
     from flux_upgrade.adapters.local.kustomize import Kustomize
     from flux_upgrade.adapters.local.worktree import Spool
     from flux_upgrade.adapters.oci.registry_credentials import CredentialSource
-    from flux_upgrade.config.source import KeyReader, Source
-    from flux_upgrade.config.values import BootstrapConfig
+    from flux_upgrade.config.config import BootstrapConfig
+    from flux_upgrade.config.yaml_text import KeyReader, YamlText
     from flux_upgrade.manifests.regenerate import Regenerator
+    from flux_upgrade.model.files import Tree, Worktree
     from flux_upgrade.model.oci.reference import Address
-    from flux_upgrade.model.ports import (
-        ArtifactRegistry,
-        Artifacts,
-        Charts,
-        FluxCli,
-        Releases,
-        Timing,
-        Tree,
-        Worktree,
-    )
+    from flux_upgrade.model.ports import ArtifactRegistry, Artifacts, Charts, FluxCli, Releases, Timing
     from flux_upgrade.pins.context import OwnArtifacts, PinContext
 
 _API_REPOSITORY = "/repos/"
@@ -119,7 +111,7 @@ def build_charts(settings: Settings) -> Charts:
 def build_registry(settings: Settings, address: Address) -> ArtifactRegistry:
     """The registry of an artifact; for a dry run, a record of what would be written."""
     from flux_upgrade.adapters.oci.artifact_registry import open_artifact_registry
-    from flux_upgrade.adapters.oci.registry_writes import RecordingRegistry
+    from flux_upgrade.adapters.recording import RecordingRegistry
 
     registry = open_artifact_registry(
         build_client(settings, "", ""),
@@ -186,9 +178,9 @@ def build_timing(settings: Settings) -> Timing:
 
 def build_flux(settings: Settings) -> FluxCli:
     """The Flux CLI of this machine, should there be one."""
-    from flux_upgrade.adapters.releases.flux_cli import FluxCli
+    from flux_upgrade.adapters.releases.flux_cli import LocalFluxCli
 
-    return FluxCli(settings.search_path, {"HOME": settings.home, "PATH": settings.search_path})
+    return LocalFluxCli(settings.search_path, {"HOME": settings.home, "PATH": settings.search_path})
 
 
 def build_regenerator(settings: Settings, releases: Releases | None = None) -> Regenerator:
@@ -198,7 +190,7 @@ def build_regenerator(settings: Settings, releases: Releases | None = None) -> R
     return Regenerator(releases or build_releases(settings), build_flux(settings))
 
 
-def build_world(
+def build_pin_context(
     settings: Settings,
     tree: Tree,
     releases: Releases | None = None,
@@ -228,7 +220,8 @@ def build_tree(path: str) -> Tree:
 
 def build_worktree(settings: Settings) -> Worktree:
     """Where changes go: the tree, or, for a dry run, a record of them."""
-    from flux_upgrade.adapters.local.worktree import DirectoryWorktree, RecordingWorktree
+    from flux_upgrade.adapters.local.worktree import DirectoryWorktree
+    from flux_upgrade.adapters.recording import RecordingWorktree
 
     worktree = DirectoryWorktree(settings.path)
     return RecordingWorktree(worktree) if settings.dry_run else worktree
@@ -242,7 +235,7 @@ def build_kustomize(settings: Settings) -> Kustomize | None:
     return kustomize.find(settings.search_path, environment)
 
 
-def _read_bootstrap_key(name: str, node: Node, source: Source) -> BootstrapConfig | None:
+def _read_bootstrap_key(name: str, node: Node, source: YamlText) -> BootstrapConfig | None:
     from flux_upgrade.bootstrap.config_keys import read
 
     return read(name, node, source)
@@ -262,7 +255,7 @@ def read_text(path: str, hint: str) -> str:
         raise UsageError(f"{path} cannot be read: {error.strerror}", hint=hint) from error
 
 
-def build_checkout(settings: Settings, place: Place) -> Checkout:
+def build_checkout(settings: Settings, place: CheckoutLocation) -> Checkout:
     """The user's checkout, as far as Git knows it."""
     from flux_upgrade.adapters.git.checkout import Checkout
 

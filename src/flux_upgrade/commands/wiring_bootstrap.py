@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from flux_upgrade.adapters.git.checkout import Place
+from flux_upgrade.adapters.git.checkout import CheckoutLocation
 from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS, url_of
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
 from flux_upgrade.cli.options import Settings
@@ -19,10 +19,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from flux_upgrade.adapters.git.remotes import Remote as Server
-    from flux_upgrade.bootstrap.places import Place as SecretPlace
-    from flux_upgrade.config.values import Config
-    from flux_upgrade.model.ports import Cluster, Forge, Hosting, Remote
+    from flux_upgrade.adapters.git.remotes import RemoteAccess
+    from flux_upgrade.bootstrap.secret_places import SecretPlace
+    from flux_upgrade.config.config import Config
+    from flux_upgrade.model.files import Remote
+    from flux_upgrade.model.hosting import Hosting
+    from flux_upgrade.model.kubernetes_objects import KubernetesApi
+    from flux_upgrade.model.ports import Forge
 
 _FLAVOURS = {
     Provider.GITHUB: "github",
@@ -52,7 +55,7 @@ def build_hosting(settings: Settings, options: BootstrapOptions) -> Hosting | No
     )
     if not settings.dry_run:
         return hosting
-    from flux_upgrade.adapters.github.recording_hosting import RecordingHosting
+    from flux_upgrade.adapters.recording import RecordingHosting
 
     return RecordingHosting(hosting, github.server_url)
 
@@ -62,7 +65,7 @@ def repository_of(options: BootstrapOptions) -> str:
     return f"{options.owner}/{options.repository}" if options.owner else ""
 
 
-def build_remote(settings: Settings, options: BootstrapOptions, place: Place) -> Remote:
+def build_remote(settings: Settings, options: BootstrapOptions, place: CheckoutLocation) -> Remote:
     """The branch as it is on the server now. For a dry run, it is only read."""
     from flux_upgrade.adapters.git.remote import Author, open_remote
 
@@ -71,22 +74,24 @@ def build_remote(settings: Settings, options: BootstrapOptions, place: Place) ->
     remote = open_remote(server, options.branch, _environment(settings), author)
     if not settings.dry_run:
         return remote
-    from flux_upgrade.adapters.git.recording import RecordingRemote
+    from flux_upgrade.adapters.recording import RecordingRemote
 
     return RecordingRemote(remote)
 
 
-def build_pulls(settings: Settings, options: BootstrapOptions, config: Config, place: Place) -> Forge:
+def build_pulls(
+    settings: Settings, options: BootstrapOptions, config: Config, place: CheckoutLocation
+) -> Forge:
     """Where the pull request is opened; for a dry run, a record of it."""
     forge = _forge(settings, options, config, place)
     if not settings.dry_run:
         return forge
-    from flux_upgrade.adapters.git.recording import RecordingForge
+    from flux_upgrade.adapters.recording import RecordingForge
 
     return RecordingForge(forge)
 
 
-def _forge(settings: Settings, options: BootstrapOptions, config: Config, place: Place) -> Forge:
+def _forge(settings: Settings, options: BootstrapOptions, config: Config, place: CheckoutLocation) -> Forge:
     if options.provider is Provider.GITHUB:
         from flux_upgrade.commands.wiring_repository import github_forge
 
@@ -97,12 +102,14 @@ def _forge(settings: Settings, options: BootstrapOptions, config: Config, place:
     return GitForge(server, _environment(settings), build_timing(settings).now)
 
 
-def _reached(settings: Settings, options: BootstrapOptions, place: Place, flavour: str = "") -> Server:
+def _reached(
+    settings: Settings, options: BootstrapOptions, place: CheckoutLocation, flavour: str = ""
+) -> RemoteAccess:
     """Where it is pushed to, and as whom: by the user's own means where a checkout has them."""
-    from flux_upgrade.adapters.git.remotes import Remote, parse
+    from flux_upgrade.adapters.git.remotes import RemoteAccess, parse
 
     own = settings.bootstrap.secrets.own if settings.bootstrap is not None else {}
-    server = Remote(
+    server = RemoteAccess(
         "",
         flavour or _FLAVOURS[options.provider],
         name=options.author_name,
@@ -153,19 +160,19 @@ def _environment(settings: Settings) -> Mapping[str, str]:
     return {"HOME": settings.home, "PATH": settings.search_path, **settings.git, **trusted}
 
 
-def build_place(settings: Settings, path: str, checkout: Place) -> SecretPlace:
+def build_place(settings: Settings, path: str, checkout: CheckoutLocation) -> SecretPlace:
     """A file for Secrets outside of the checkout; for a dry run, it is only read. Raises UsageError."""
     from flux_upgrade.adapters.local.secret_file import SecretFile
 
     found = SecretFile(path, (checkout.root,))
     if not settings.dry_run:
         return found
-    from flux_upgrade.bootstrap.places import OnlyRead
+    from flux_upgrade.bootstrap.secret_places import ReadOnlyPlace
 
-    return OnlyRead(found)
+    return ReadOnlyPlace(found)
 
 
-def build_cluster(settings: Settings, kubeconfig: str, context: str) -> Cluster:
+def build_cluster(settings: Settings, kubeconfig: str, context: str) -> KubernetesApi:
     """The cluster of a kubeconfig. Raises UsageError, ClusterUnavailable."""
     from flux_upgrade.adapters.kubernetes.connect import connect
 

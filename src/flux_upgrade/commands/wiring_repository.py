@@ -7,9 +7,10 @@ from contextlib import suppress
 from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.cli.options import Settings
 from flux_upgrade.commands.wiring import build_checkout, build_client, build_timing
-from flux_upgrade.config.values import Config
+from flux_upgrade.config.config import Config
 from flux_upgrade.model.errors import UsageError
-from flux_upgrade.model.ports import FileHistory, Forge
+from flux_upgrade.model.files import FileHistory
+from flux_upgrade.model.ports import Forge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def build_forge(settings: Settings, config: Config) -> Forge:
     """The forge of ``--repository``, or of the checkout's remote ``origin``. Raises UsageError."""
     if _is_name(settings.repository, config):
         return github_forge(settings, settings.repository)
-    from flux_upgrade.adapters.git.remotes import Remote, is_at, repository_of
+    from flux_upgrade.adapters.git.remotes import RemoteAccess, is_at, repository_of
 
     checkout = build_checkout(settings, find(settings.path))
     url = settings.repository or checkout.remote_url()
@@ -35,7 +36,7 @@ def build_forge(settings: Settings, config: Config) -> Forge:
     # Gitea's and Forgejo's runners say where they are in GitHub's words, and their token is for that server.
     is_runners = is_at(url, settings.github.server_url)
     token = settings.tokens.git or (settings.tokens.repository if is_runners else "")
-    return GitForge(Remote(url, flavour, token), environment, build_timing(settings).now, checkout)
+    return GitForge(RemoteAccess(url, flavour, token), environment, build_timing(settings).now, checkout)
 
 
 def github_forge(settings: Settings, repository: str) -> Forge:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from flux_upgrade.adapters.git.checkout import Place
+from flux_upgrade.adapters.git.checkout import CheckoutLocation
 from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS, host_of
 from flux_upgrade.bootstrap.options import BootstrapOptions, Provider
 from flux_upgrade.cli.options import Settings
 from flux_upgrade.commands.wiring import build_checkout
-from flux_upgrade.config.credentials import GITHUB_API, GitHub
+from flux_upgrade.config.environment import GITHUB_API, GitHub
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _OVER_443 = {"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com"}
 _HTTPS = 443
 
 
-def known_of(settings: Settings, place: Place) -> Mapping[str, str]:
+def known_of(settings: Settings, place: CheckoutLocation) -> Mapping[str, str]:
     """What the checkout's remote tells: provider, owner, repository, hostname, url."""
     url = build_checkout(settings, place).origin() if place.is_checkout else ""
     return known_of_url(settings, url) if url else {}
@@ -35,8 +35,8 @@ def known_of_url(settings: Settings, url: str) -> Mapping[str, str]:
     runner = {**settings.git, "GITHUB_SERVER_URL": settings.github.server_url}
     provider = _PROVIDERS.get(flavour_of(url, runner), "")
     owner, _, name = repository_of(url).rpartition("/")
-    named = provider or str(Provider.GIT)
-    known = {"owner": owner, "repository": name, "url": spelled(url), "provider": named}
+    kind = provider or str(Provider.GIT)
+    known = {"owner": owner, "repository": name, "url": spelled(url), "provider": kind}
     host = _OVER_443.get(address.host, address.host)
     if provider and host == DEFAULT_HOSTS[Provider(provider)]:
         return known
@@ -55,8 +55,8 @@ def servers_of(settings: Settings) -> Mapping[str, str]:
     runner = {**settings.git, "GITHUB_SERVER_URL": settings.github.server_url}
     gitlab = settings.git.get("CI_SERVER_HOST", "")
     found = {parse(settings.github.server_url).host: flavour_of(settings.github.server_url, runner)}
-    told = {**found, **({gitlab.lower(): "gitlab"} if gitlab else {})}
-    return {host: _PROVIDERS[flavour] for host, flavour in told.items() if flavour in _PROVIDERS}
+    flavours = {**found, **({gitlab.lower(): "gitlab"} if gitlab else {})}
+    return {host: _PROVIDERS[flavour] for host, flavour in flavours.items() if flavour in _PROVIDERS}
 
 
 def at_host(settings: Settings, options: BootstrapOptions) -> Settings:

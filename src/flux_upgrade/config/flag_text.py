@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 from yaml import Node
 
-from flux_upgrade.config.source import Source
+from flux_upgrade.config.yaml_text import YamlText
 from flux_upgrade.model.errors import UsageError
 
 V = TypeVar("V")
@@ -18,7 +18,7 @@ class Vocabulary(Protocol[V_co]):
     """The flags that there are."""
 
     hint: str
-    """Where all of them are told."""
+    """Where all of them are documented."""
 
     def refusal(self, name: str) -> str:
         """Why a flag cannot be given; empty for one that can."""
@@ -44,7 +44,7 @@ class Vocabulary(Protocol[V_co]):
         """Raises UsageError."""
         ...
 
-    def mapping(self, root: Node, source: Source) -> Mapping[str, V_co] | None:
+    def mapping(self, root: Node, source: YamlText) -> Mapping[str, V_co] | None:
         """What a mapping says; problems go to ``source``."""
         ...
 
@@ -57,7 +57,7 @@ class FlagText(Generic[V]):
 
     def read(self, text: str, where: str) -> Mapping[str, V]:
         """Flux's name → value. ``where``: what the text was given as. Raises UsageError with all problems."""
-        source, words = Source(), text.split()
+        source, words = YamlText(), text.split()
         flags: Mapping[str, V] | None
         if words and (words[0].startswith("--") or "=" in words[0].partition(":")[0]):
             flags = self._from_words(words, source)
@@ -69,7 +69,7 @@ class FlagText(Generic[V]):
             raise UsageError(f"{where}: {'; '.join(problems)}", hint=self._vocabulary.hint)
         return flags or {}
 
-    def _from_words(self, words: list[str], source: Source) -> Mapping[str, V]:
+    def _from_words(self, words: list[str], source: YamlText) -> Mapping[str, V]:
         vocabulary, texts = self._vocabulary, dict[str, str]()
         for name, text in self._pairs(words, source):
             is_list = vocabulary.is_list(name)
@@ -85,15 +85,15 @@ class FlagText(Generic[V]):
                 source.refuse(1, error.message)
         return flags
 
-    def _pairs(self, words: list[str], source: Source) -> Iterator[tuple[str, str]]:
+    def _pairs(self, words: list[str], source: YamlText) -> Iterator[tuple[str, str]]:
         vocabulary = self._vocabulary
         for number, word in enumerate(words, 1):
             name, equals, text = word.removeprefix("--").partition("=")
-            told = vocabulary.refusal(name)
+            refusal = vocabulary.refusal(name)
             if not equals and not word.startswith("--"):
                 source.refuse(1, f"{vocabulary.stray(number, word)} is not name=value")
-            elif told:
-                source.refuse(1, told)
+            elif refusal:
+                source.refuse(1, refusal)
             elif not equals and not vocabulary.is_boolean(name):
                 source.refuse(1, f"{vocabulary.called(name)} has no value; write --{name}=…")
             else:

@@ -1,127 +1,80 @@
-"""The key ``flags``: Flux's install flags as YAML values."""
+"""The install flags that an upgrade may change: Flux's names, checked before anything is touched."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
-from yaml import MappingNode, Node, ScalarNode, SequenceNode
-
-from flux_upgrade.config.flags import EXTRA, MEANINGS, canonical, default, unknown
-from flux_upgrade.config.shapes import Boolean, Key, Schema, described
-from flux_upgrade.config.source import Source, is_text, kind, quoted
-from flux_upgrade.manifests.options import COMPONENTS, LOG_LEVELS, PATTERNS
+from flux_upgrade.manifests.options import InstallOptions, nearest, parse_bool, spell, validate
 from flux_upgrade.model.errors import UsageError
 
+EXTRA = "components-extra"
+_ANY = InstallOptions(version="v0")
 
-class FlagValue(NamedTuple):
-    """The value of one flag; it is read as Flux's command line would have it."""
-
-    flag: str
-
-    @property
-    def told(self) -> str:
-        """The type."""
-        if self.flag == "log-level":
-            return ", ".join(f"`{level}`" for level in LOG_LEVELS)
-        example = default(self.flag)
-        return "boolean" if isinstance(example, bool) else "text" if isinstance(example, str) else "list"
-
-    def schema(self) -> Schema:
-        """See Shape."""
-        example = default(self.flag)
-        if isinstance(example, bool):
-            return Boolean().schema()
-        if isinstance(example, list):
-            return self._list_schema()
-        if self.flag == "log-level":
-            return {"enum": list(LOG_LEVELS)}
-        refused = {"registry": "(?!.*://)", "image-pull-secret": "(?!.*[A-Z])"}.get(self.flag, "")
-        optional = "" if self.flag == "cluster-domain" else "?"
-        return {"type": "string", "pattern": f"^{refused}(?:{PATTERNS[self.flag]}){optional}$"}
-
-    def _list_schema(self) -> Schema:
-        is_controller = self.flag in ("components", EXTRA)
-        item = "|".join(COMPONENTS) if is_controller else PATTERNS[self.flag]
-        items = (
-            {"enum": list(COMPONENTS)} if is_controller else {"type": "string", "pattern": f"^(?:{item})$"}
-        )
-        least = {"minItems": 1} if self.flag == "components" else {}
-        optional = "" if least else "?"
-        return {
-            "anyOf": [
-                {
-                    "type": "array",
-                    "items": items,
-                    **({"uniqueItems": True} if is_controller else {}),
-                    **least,
-                },
-                {"type": "string", "pattern": f"^(?:(?:{item})(?:,(?:{item}))*){optional}$"},
-            ]
-        }
-
-    def read(self, name: str, node: Node, source: Source) -> str | None:
-        """See Shape."""
-        example = default(self.flag)
-        text: str | None
-        if isinstance(example, bool):
-            truth = Boolean().read(name, node, source)
-            text = None if truth is None else str(truth).lower()
-        elif isinstance(example, list) and isinstance(node, SequenceNode):
-            text = self._joined(name, node, source)
-        else:
-            text = self._text(name, node, source)
-        if text is None:
-            return None
-        try:
-            return canonical(self.flag, text)
-        except UsageError as error:
-            source.refuse(node, error.message)
-            return None
-
-    def _text(self, name: str, node: Node, source: Source) -> str | None:
-        if is_text(node):
-            return str(node.value)
-        wanted = "a list" if isinstance(default(self.flag), list) and name == self.flag else "text"
-        remedy = "; put it in quotes" if isinstance(node, ScalarNode) and node.value else ""
-        source.refuse(node, f"{name} wants {wanted}, not {kind(node)}{remedy}")
-        return None
-
-    def _joined(self, name: str, node: SequenceNode, source: Source) -> str | None:
-        texts = [self._text(f"an item of {name}", each, source) for each in node.value]
-        for each, text in zip(node.value, texts, strict=True):
-            if text is not None and (not text or "," in text):
-                source.refuse(each, f"{name}: {quoted(text)} is not one item")
-                return None
-        return None if None in texts else ",".join(filter(None, texts))
+MEANINGS = {
+    "components": "The controllers, in this order; they replace those that are installed.",
+    EXTRA: "Controllers in addition to those that are installed.",
+    "registry": "Where the controllers' images are.",
+    "image-pull-secret": "Name of the Secret for a private registry; empty: none.",
+    "watch-all-namespaces": "`false`: watch the namespace of Flux alone.",
+    "network-policy": "`false`: no NetworkPolicy objects.",
+    "log-level": "What the controllers log.",
+    "cluster-domain": "The cluster's internal DNS domain.",
+    "toleration-keys": "Keys of the taints that the controllers tolerate; empty: none.",
+}
+REFUSED = {
+    "namespace": "is not for an upgrade to change: Flux would be installed a second time",
+    "version": "is decided by policy and range",
+}
 
 
-class FlagValues(NamedTuple):
-    """The mapping of flags."""
-
-    told: str = "mapping of [flags](#flags)"
-
-    def schema(self) -> Schema:
-        """See Shape."""
-        return {
-            "type": "object",
-            "additionalProperties": False,
-            "properties": {key.name: described(key) for key in FLAGS},
-        }
-
-    def read(self, name: str, node: Node, source: Source) -> dict[str, str] | None:
-        """See Shape. Flags that cannot be changed are left out."""
-        if not isinstance(node, MappingNode):
-            source.refuse(node, f"{name} wants a mapping such as {{network-policy: false}}, not {kind(node)}")
-            return None
-        values: dict[str, str] = {}
-        for word, (key, value) in source.entries(node).items():
-            told = unknown(word)
-            text = None if told else FlagValue(word).read(word, value, source)
-            if told:
-                source.refuse(key, told)
-            elif text is not None:
-                values[word] = text
-        return values
+def default(flag: str) -> str | bool | list[str]:
+    """Flux's default; its type is the flag's. Raises KeyError for what is no flag of ``MEANINGS``."""
+    return [] if flag == EXTRA else _ANY.flags()[flag]
 
 
-FLAGS = tuple(Key(flag, FlagValue(flag), meaning) for flag, meaning in MEANINGS.items())
+def unknown(flag: str) -> str:
+    """Why ``flag`` cannot be changed; empty for one that can."""
+    if flag in MEANINGS:
+        return ""
+    if flag in REFUSED:
+        return f"flag '{flag}' {REFUSED[flag]}"
+    return f"unknown flag '{flag}'{nearest(flag, MEANINGS)}"
+
+
+def canonical(flag: str, text: str) -> str:
+    """A flag's value as Flux's command line takes it, booleans as true or false.
+
+    Raises UsageError for what Flux or Kubernetes would refuse.
+    """
+    if isinstance(default(flag), bool) and (value := parse_bool(text)) is not None:
+        return spell(value)
+    if isinstance(default(flag), bool):
+        raise UsageError(f"--{flag} '{text}' is neither true nor false")
+    # What is added may be installed already, so that it is looked at by itself.
+    asked = {"components": text} if flag == EXTRA and text else {flag: text}
+    validate(applied(asked, _ANY))
+    return text
+
+
+def applied(flags: Mapping[str, str], options: InstallOptions) -> InstallOptions:
+    """``options`` with these flags changed; ``flags`` as ``config.Group`` has them.
+
+    ``components`` replaces the list; ``components-extra`` adds to it what it lacks.
+    """
+    changes: dict[str, Any] = {
+        flag.replace("-", "_"): _value(default(flag), text) for flag, text in flags.items() if flag != EXTRA
+    }
+    changed = options._replace(**changes)
+    missing = [each for each in _items(flags.get(EXTRA, "")) if each not in changed.components]
+    return changed._replace(components=(*changed.components, *missing))
+
+
+def _value(example: str | bool | list[str], text: str) -> str | bool | tuple[str, ...]:  # noqa: FBT001 any type's
+    if isinstance(example, bool):
+        return text == "true"
+    return text if isinstance(example, str) else _items(text)
+
+
+def _items(text: str) -> tuple[str, ...]:
+    return tuple(text.split(",")) if text else ()

@@ -6,24 +6,23 @@ from typing import Any, NamedTuple
 
 from yaml import MappingNode, Node
 
-from flux_upgrade.config.install_flags import FlagValues
-from flux_upgrade.config.patterns import problem
-from flux_upgrade.config.plain_scalars import KubernetesVersion, OffChoice, Switch
+from flux_upgrade.config.config import BootstrapConfig, Migrate, problem, slug
+from flux_upgrade.config.install_flag_shapes import InstallFlagsShape
+from flux_upgrade.config.scalar_shapes import KubernetesVersionShape, OffChoiceShape, SwitchShape
 from flux_upgrade.config.shapes import (
-    Boolean,
-    Choice,
-    Duration,
+    BooleanShape,
+    ChoiceShape,
+    DurationShape,
     Key,
-    Listed,
-    Mapped,
-    Patterns,
+    ListShape,
+    MappingShape,
+    PatternsShape,
     Schema,
-    Text,
+    TextShape,
 )
-from flux_upgrade.config.source import Source, kind, quoted
-from flux_upgrade.config.values import BootstrapConfig, Migrate, slug
+from flux_upgrade.config.yaml_text import YamlText, kind, quoted
 from flux_upgrade.model.errors import UsageError
-from flux_upgrade.policy.decision import Content
+from flux_upgrade.policy.decision import ChangeKind
 from flux_upgrade.policy.policy import MaxBump, Pending
 from flux_upgrade.policy.semver_range import Constraint
 
@@ -42,41 +41,41 @@ def _range_problem(text: str) -> str:
     return ""
 
 
-_LABEL = Text("a label (at most 50 characters, no comma)", r"(?!\s|.*\s$)[^,\x00-\x1f\x7f-\x9f]+", longest=50)
-_PERSON = Text("a login, without @", _LOGIN, longest=100)
-_REVIEWER = Text("a login or org/team, without @", f"{_LOGIN}(?:/{_LOGIN})?", longest=200)
-_PATTERN = Text(
+_LABEL = TextShape(
+    "a label (at most 50 characters, no comma)", r"(?!\s|.*\s$)[^,\x00-\x1f\x7f-\x9f]+", longest=50
+)
+_PERSON = TextShape("a login, without @", _LOGIN, longest=100)
+_REVIEWER = TextShape("a login or org/team, without @", f"{_LOGIN}(?:/{_LOGIN})?", longest=200)
+_PATTERN = TextShape(
     "a pattern as in .gitignore, relative to the repository's root",
     r"(?!\s|#|!?/*$|!?\.{1,2}/|.*/\.\./|.*\[:|.*\\$|.*\s$)[^\x00-\x1f\x7f-\x9f]+",
     problem=problem,
 )
 _COOL_DOWN = (
-    Key("patch", Duration(), "The age that a patch must have.", "0"),
-    Key("minor", Duration(), "The age that the `.0` of a minor or a major must have.", "7d"),
+    Key("patch", DurationShape(), "The age that a patch must have.", "0"),
+    Key("minor", DurationShape(), "The age that the `.0` of a minor or a major must have.", "7d"),
 )
 
 
-class _Groups(NamedTuple):
+class _GroupsShape(NamedTuple):
     """Groups by their names."""
 
-    group: Mapped
-    name: Text = Text(
+    group: MappingShape
+    name: TextShape = TextShape(
         "the name of a group (a-z, A-Z, 0-9, and after the first '.', '_' and '-')",
         "[A-Za-z0-9][A-Za-z0-9._-]*",
         longest=63,
     )
-    told: str = "mapping of [groups](#groups)"
+    description: str = "mapping of [groups](#groups)"
 
     def schema(self) -> Schema:
-        """See Shape."""
         return {
             "type": "object",
             "propertyNames": self.name.schema(),
             "additionalProperties": self.group.schema(),
         }
 
-    def read(self, name: str, node: Node, source: Source) -> dict[str, dict[str, Any]] | None:
-        """See Shape."""
+    def read(self, name: str, node: Node, source: YamlText) -> dict[str, dict[str, Any]] | None:
         if not isinstance(node, MappingNode):
             source.refuse(node, f"{name} wants a mapping, name to group, not {kind(node)}")
             return None
@@ -91,65 +90,66 @@ class _Groups(NamedTuple):
         return groups
 
 
-class _Bootstrap(NamedTuple):
+class _BootstrapShape(NamedTuple):
     """The room ``bootstrap`` owns what is below it: its reader comes with the source."""
 
-    told: str = "mapping of `provider`, `source`, `flags` and `clusters`, see [Bootstrap](#bootstrap)"
+    description: str = "mapping of `provider`, `source`, `flags` and `clusters`, see [Bootstrap](#bootstrap)"
 
     def schema(self) -> Schema:
         """Any object: ``docs/config_reference.py`` puts the owner's schema here."""
         return {"type": "object"}
 
-    def read(self, name: str, node: Node, source: Source) -> BootstrapConfig | None:
-        """See Shape."""
+    def read(self, name: str, node: Node, source: YamlText) -> BootstrapConfig | None:
         return source.readers["bootstrap"](name, node, source)
 
 
 _SHARED = (
     Key(
         "policy",
-        Choice(tuple(MaxBump)),
+        ChoiceShape(tuple(MaxBump)),
         "The largest bump that needs no approval. A `range` without `policy` is the whole policy.",
         "patch",
     ),
     Key(
         "range",
-        Text("a range of versions in quotes, such as '>=2.6'", r".*\S.*", problem=_range_problem),
+        TextShape("a range of versions in quotes, such as '>=2.6'", r".*\S.*", problem=_range_problem),
         "The versions that may be proposed, such as `'>=2.6 <2.9'`, `2.x` or `~2.8`.",
     ),
     Key(
         "pending",
-        Choice(tuple(Pending)),
+        ChoiceShape(tuple(Pending)),
         "Where a bump that waits for approval is shown: as a draft pull request, or in the summary alone.",
         "draft",
     ),
-    Key("cool-down", Mapped(_COOL_DOWN), "How old a release must be.", "{patch: 0, minor: 7d}"),
-    Key("flags", FlagValues(), "Install flags that are to change; all others stay as they are.", "{}"),
-    Key("labels", Listed(_LABEL), "Labels of the pull request.", "[]"),
-    Key("reviewers", Listed(_REVIEWER), "Who is asked for a review: logins, and teams as `org/team`.", "[]"),
-    Key("assignees", Listed(_PERSON), "Who is assigned.", "[]"),
+    Key("cool-down", MappingShape(_COOL_DOWN), "How old a release must be.", "{patch: 0, minor: 7d}"),
+    Key("flags", InstallFlagsShape(), "Install flags that are to change; all others stay as they are.", "{}"),
+    Key("labels", ListShape(_LABEL), "Labels of the pull request.", "[]"),
+    Key(
+        "reviewers", ListShape(_REVIEWER), "Who is asked for a review: logins, and teams as `org/team`.", "[]"
+    ),
+    Key("assignees", ListShape(_PERSON), "Who is assigned.", "[]"),
     Key(
         "auto-merge",
-        Choice(("none", "patch")),
+        ChoiceShape(("none", "patch")),
         "Which pull requests are set to merge by themselves once the forge's own rules are met.",
         "none",
     ),
     Key(
         "on-conflict",
-        Choice(("hold", "take-release")),
+        ChoiceShape(("hold", "take-release")),
         "What is done where a release changed what was edited by hand.",
         "hold",
     ),
     Key(
         "check-images",
-        Boolean(),
+        BooleanShape(),
         "Whether a registry other than `ghcr.io/fluxcd` is asked for the images of a release before that is "
         "proposed.",
         "true",
     ),
     Key(
         "migrate",
-        OffChoice(tuple(Migrate)),
+        OffChoiceShape(tuple(Migrate)),
         "What moves manifests away from versions of an API that the target does not serve. `before`: a pull "
         "request of their own, which the upgrade waits for; `with-upgrade`: that of the upgrade; `off`: "
         "people, and the upgrade waits until they have. With `with-upgrade`, run `flux migrate` right after "
@@ -158,53 +158,53 @@ _SHARED = (
     ),
     Key(
         "ladder",
-        Switch(),
+        SwitchShape(),
         "Whether an upgrade that cannot be made in one step is proposed release by release. `off`: in one "
         "jump, with what is in its way said.",
         "on",
     ),
     Key(
         "scan",
-        Patterns(_PATTERN),
+        PatternsShape(_PATTERN),
         "The files that are searched for what an upgrade breaks; without a pattern, all of the repository's.",
         "[]",
     ),
     Key(
         "kubernetes-version",
-        KubernetesVersion(),
+        KubernetesVersionShape(),
         "What the clusters run; a release of Flux that refuses it is held. Without it, none is.",
     ),
     Key(
         "needs-approval",
-        Listed(Choice(tuple(Content)), "[changes](#changes)"),
+        ListShape(ChoiceShape(tuple(ChangeKind)), "[changes](#changes)"),
         "What waits for approval whatever the size of the bump, should a release change it.",
         "[]",
     ),
 )
 _PATHS = Key(
     "paths",
-    Patterns(_PATTERN, least=1),
+    PatternsShape(_PATTERN, least=1),
     "The files of the group. A file belongs to the first group with a pattern for it.",
     at_top=False,
 )
 _OWN = (
     Key(
         "branch-prefix",
-        Text("the beginning of a branch's name as Git allows it", _PREFIX, longest=100),
+        TextShape("the beginning of a branch's name as Git allows it", _PREFIX, longest=100),
         "What the names of the branches begin with.",
         "flux-upgrade/",
         in_group=False,
     ),
     Key(
         "forge",
-        Choice(FORGES),
+        ChoiceShape(FORGES),
         "What the repository's server is; `git`: branches are pushed, and no more. "
         "Without it, the remote's host tells.",
         in_group=False,
     ),
     Key(
         "flux-operator",
-        Choice(("report", "change")),
+        ChoiceShape(("report", "change")),
         "What is done with the pins of the flux-operator itself: they are named, or move along with Flux, as "
         "far as it has to know the release.",
         "report",
@@ -212,28 +212,28 @@ _OWN = (
     ),
     Key(
         "bootstrap",
-        _Bootstrap(),
+        _BootstrapShape(),
         "What `flux-upgrade bootstrap` sets up.",
         in_group=False,
     ),
     Key(
         "ignore",
-        Patterns(_PATTERN),
+        PatternsShape(_PATTERN),
         "The files that are left alone: they are neither changed, nor searched for what an upgrade breaks.",
         "[]",
         in_group=False,
     ),
 )
-GROUP = Mapped(
+GROUP = MappingShape(
     (_PATHS, *_SHARED),
     required=("paths",),
     elsewhere=dict.fromkeys((*(key.name for key in _OWN), "groups"), "belongs to the top level"),
 )
 _GROUPS = Key(
     "groups",
-    _Groups(GROUP),
+    _GroupsShape(GROUP),
     "Installations that are upgraded in one pull request, by the group's name.",
     "{}",
     in_group=False,
 )
-TOP = Mapped((*_SHARED, *_OWN, _GROUPS), elsewhere={"paths": "belongs into a group"})
+TOP = MappingShape((*_SHARED, *_OWN, _GROUPS), elsewhere={"paths": "belongs into a group"})

@@ -1,4 +1,4 @@
-"""Text → config; all problems of a file are told at once."""
+"""Text → config; all problems of a file are reported at once."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from yaml import MappingNode, Mark, Node, ScalarNode, SequenceNode
 
+from flux_upgrade.config.config import Config, Group, Migrate
 from flux_upgrade.config.flag_text import FlagText
-from flux_upgrade.config.flags import canonical, default, unknown
-from flux_upgrade.config.install_flags import FlagValues
+from flux_upgrade.config.install_flag_shapes import InstallFlagsShape
+from flux_upgrade.config.install_flags import canonical, default, unknown
 from flux_upgrade.config.keys import TOP
-from flux_upgrade.config.source import KeyReader, Source, quoted
-from flux_upgrade.config.values import Config, Group, Migrate
+from flux_upgrade.config.yaml_text import KeyReader, YamlText, quoted
 from flux_upgrade.model.errors import InvalidConfig, UsageError
 from flux_upgrade.policy.policy import MaxBump, Pending, Policy
 from flux_upgrade.policy.semver_range import Constraint
@@ -26,11 +26,11 @@ _NOWHERE = (Mark("", 0, 0, 0, None, 0),) * 2
 def load(text: str, path: str, readers: Mapping[str, KeyReader] | None = None) -> Config:
     """The config file ``path`` with the content ``text``; bytes that are no UTF-8 as surrogates (PEP 383).
 
-    ``readers``: of the keys that another room owns; see ``Source``.
+    ``readers``: of the keys that another room owns; see ``YamlText``.
 
     Raises InvalidConfig with all problems, a line ``path:line: problem`` for each.
     """
-    source = Source(readers)
+    source = YamlText(readers)
     root = source.compose(text)
     given = {} if root is None else TOP.read("the file", root, source) or {}
     problems = [f"{path}:{line}: {message}" for line, message in source.problems()]
@@ -41,7 +41,7 @@ def load(text: str, path: str, readers: Mapping[str, KeyReader] | None = None) -
 
 def lines_of_groups(text: str) -> Mapping[str, int]:
     """Group → its line, counted from 1, in a file that ``load`` takes."""
-    source = Source()
+    source = YamlText()
     root = source.compose(text)
     groups = source.entries(root).get("groups") if isinstance(root, MappingNode) else None
     if groups is None or not isinstance(groups[1], MappingNode):
@@ -107,7 +107,7 @@ def parse_key(name: str, given: str | Sequence[str]) -> Any:
 
     Raises UsageError with all problems.
     """
-    source = Source()
+    source = YamlText()
     (shape,) = (key.shape for key in TOP.keys if key.name == name)
     words = [ScalarNode(_STRING, each, *_NOWHERE) for each in ([given] if isinstance(given, str) else given)]
     node = words[0] if isinstance(given, str) else SequenceNode(_SEQUENCE, words, *_NOWHERE)
@@ -134,30 +134,23 @@ class _InstallFlags:
     hint = "see docs/reference/config.md for the flags and their values"
 
     def refusal(self, name: str) -> str:
-        """See the protocol."""
         return unknown(name)
 
     def called(self, name: str) -> str:
-        """See the protocol."""
         return f"flag '{name}'"
 
     def is_list(self, name: str) -> bool:
-        """See the protocol."""
         return isinstance(default(name), list)
 
     def is_boolean(self, name: str) -> bool:
-        """See the protocol."""
         return isinstance(default(name), bool)
 
     def stray(self, number: int, word: str) -> str:
-        """See the protocol."""
         del number
         return quoted(word)
 
     def value(self, name: str, text: str) -> str:
-        """See the protocol."""
         return canonical(name, text)
 
-    def mapping(self, root: Node, source: Source) -> Mapping[str, str] | None:
-        """See the protocol."""
-        return FlagValues().read("this", root, source)
+    def mapping(self, root: Node, source: YamlText) -> Mapping[str, str] | None:
+        return InstallFlagsShape().read("this", root, source)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
-from flux_upgrade.config.source import Source, is_text, kind, quoted
+from flux_upgrade.config.yaml_text import YamlText, is_text, kind, quoted
 from flux_upgrade.manifests.options import nearest
 
 Schema = dict[str, Any]
@@ -19,14 +19,14 @@ class Shape(Protocol):
     """A kind of value."""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What it is, for the reference; Markdown."""
 
     def schema(self) -> Schema:
         """The JSON Schema of the values that ``read`` takes."""
 
-    def read(self, name: str, node: Node, source: Source) -> Any:
-        """The value; None where it is none, which ``source`` is told of. ``name``: the key's."""
+    def read(self, name: str, node: Node, source: YamlText) -> Any:
+        """The value; None where it cannot be read, which is noted in ``source``. ``name``: the key's."""
 
 
 class Key(NamedTuple):
@@ -42,22 +42,20 @@ class Key(NamedTuple):
     in_group: bool = True
 
 
-class Choice(NamedTuple):
+class ChoiceShape(NamedTuple):
     """One of a few words."""
 
     words: tuple[str, ...]
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The words."""
         return ", ".join(f"`{word}`" for word in self.words)
 
     def schema(self) -> Schema:
-        """See Shape."""
         return {"enum": list(self.words)}
 
-    def read(self, name: str, node: Node, source: Source) -> str | None:
-        """See Shape."""
+    def read(self, name: str, node: Node, source: YamlText) -> str | None:
         wanted = ", ".join(self.words)
         if not is_text(node):
             source.refuse(node, f"{name} wants one of {wanted}, not {kind(node)}")
@@ -69,17 +67,15 @@ class Choice(NamedTuple):
         return None
 
 
-class Boolean(NamedTuple):
+class BooleanShape(NamedTuple):
     """True or false, as YAML 1.1 spells them."""
 
-    told: str = "boolean"
+    description: str = "boolean"
 
     def schema(self) -> Schema:
-        """See Shape."""
         return {"type": "boolean"}
 
-    def read(self, name: str, node: Node, source: Source) -> bool | None:
-        """See Shape."""
+    def read(self, name: str, node: Node, source: YamlText) -> bool | None:
         if node.tag == "tag:yaml.org,2002:bool":
             return node.value.lower() in ("true", "yes", "on")
         given = quoted(node.value) if is_text(node) else kind(node)
@@ -92,10 +88,10 @@ def _nothing_else(_: str) -> str:
     return ""
 
 
-class Text(NamedTuple):
+class TextShape(NamedTuple):
     """A text of some form."""
 
-    told: str
+    description: str
     """As it ends the sentence "… is not"."""
     pattern: str
     """A regular expression that Python and ECMAScript read alike, for the whole text."""
@@ -104,45 +100,41 @@ class Text(NamedTuple):
     """What is wrong with a text that the pattern lets pass, to follow the text itself; empty: nothing."""
 
     def schema(self) -> Schema:
-        """See Shape."""
         return {"type": "string", "pattern": f"^(?:{self.pattern})$", "maxLength": self.longest}
 
-    def read(self, name: str, node: Node, source: Source) -> str | None:
-        """See Shape."""
+    def read(self, name: str, node: Node, source: YamlText) -> str | None:
         if not is_text(node):
             remedy = "; put it in quotes" if isinstance(node, ScalarNode) and node.value else ""
-            source.refuse(node, f"{name} wants {self.told}, not {kind(node)}{remedy}")
+            source.refuse(node, f"{name} wants {self.description}, not {kind(node)}{remedy}")
             return None
         text = str(node.value)
         if len(text) > self.longest:
-            told = f"is longer than {self.longest} characters"
+            refusal = f"is longer than {self.longest} characters"
         elif not re.fullmatch(self.pattern, text):
-            told = f"is not {self.told}"
+            refusal = f"is not {self.description}"
         else:
-            told = self.problem(text)
-        if told:
-            source.refuse(node, f"{name} {quoted(text)} {told}")
-        return None if told else text
+            refusal = self.problem(text)
+        if refusal:
+            source.refuse(node, f"{name} {quoted(text)} {refusal}")
+        return None if refusal else text
 
 
-class Listed(NamedTuple):
+class ListShape(NamedTuple):
     """A set of texts, as a list."""
 
-    item: Text | Choice
+    item: TextShape | ChoiceShape
     items: str = ""
     """What several of them are called; Markdown. Empty: each is what ``item`` says."""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What is listed."""
-        return f"list of {self.items}" if self.items else f"list, each {self.item.told}"
+        return f"list of {self.items}" if self.items else f"list, each {self.item.description}"
 
     def schema(self) -> Schema:
-        """See Shape."""
         return {"type": "array", "items": self.item.schema(), "uniqueItems": True}
 
-    def read(self, name: str, node: Node, source: Source) -> tuple[str, ...] | None:
-        """See Shape."""
+    def read(self, name: str, node: Node, source: YamlText) -> tuple[str, ...] | None:
         items: list[str] = []
         for each, text in _items(name, node, self.item, source):
             if text in items:
@@ -151,26 +143,24 @@ class Listed(NamedTuple):
         return tuple(items)
 
 
-class Patterns(NamedTuple):
+class PatternsShape(NamedTuple):
     """Patterns of paths, the order of which matters."""
 
-    item: Text
+    item: TextShape
     least: int = 0
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What is listed."""
         return "list of [patterns](#patterns)"
 
     def schema(self) -> Schema:
-        """See Shape."""
         least = {"minItems": self.least} if self.least else {}
         item = self.item.schema()
         first = {**item, "not": {"pattern": "^!"}}
         return {"type": "array", "prefixItems": [first], "items": item, **least}
 
-    def read(self, name: str, node: Node, source: Source) -> tuple[str, ...] | None:
-        """See Shape."""
+    def read(self, name: str, node: Node, source: YamlText) -> tuple[str, ...] | None:
         if isinstance(node, SequenceNode) and len(node.value) < self.least:
             source.refuse(node, f"{name} is empty")
         items = list(_items(name, node, self.item, source))
@@ -181,7 +171,9 @@ class Patterns(NamedTuple):
         return tuple(text for _, text in items)
 
 
-def _items(name: str, node: Node, item: Text | Choice, source: Source) -> Iterator[tuple[Node, str]]:
+def _items(
+    name: str, node: Node, item: TextShape | ChoiceShape, source: YamlText
+) -> Iterator[tuple[Node, str]]:
     """Those that are as they should be."""
     if not isinstance(node, SequenceNode):
         source.refuse(node, f"{name} wants a list, not {kind(node)}")
@@ -192,17 +184,15 @@ def _items(name: str, node: Node, item: Text | Choice, source: Source) -> Iterat
             yield each, text
 
 
-class Duration(NamedTuple):
+class DurationShape(NamedTuple):
     """A time span in hours, days or weeks."""
 
-    told: str = "duration: `0`, `12h`, `7d`, `2w`"
+    description: str = "duration: `0`, `12h`, `7d`, `2w`"
 
     def schema(self) -> Schema:
-        """See Shape."""
         return {"anyOf": [{"type": "string", "pattern": "^(?:0|[0-9]{1,4}[hdw])$"}, {"const": 0}]}
 
-    def read(self, name: str, node: Node, source: Source) -> timedelta | None:
-        """See Shape."""
+    def read(self, name: str, node: Node, source: YamlText) -> timedelta | None:
         if isinstance(node, ScalarNode) and node.value == "0" and kind(node) in ("text", "a number"):
             return timedelta(0)
         found = re.fullmatch("([0-9]{1,4})([hdw])", node.value) if is_text(node) else None
@@ -216,7 +206,7 @@ class Duration(NamedTuple):
         )
 
 
-class Mapped(NamedTuple):
+class MappingShape(NamedTuple):
     """A mapping with known keys."""
 
     keys: tuple[Key, ...]
@@ -225,12 +215,11 @@ class Mapped(NamedTuple):
     """Key that is known, but not here → what to say of it."""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The keys."""
         return "mapping of " + ", ".join(f"`{key.name}`" for key in self.keys)
 
     def schema(self) -> Schema:
-        """See Shape."""
         required = {"required": list(self.required)} if self.required else {}
         return {
             "type": "object",
@@ -239,8 +228,8 @@ class Mapped(NamedTuple):
             "properties": {key.name: described(key) for key in self.keys},
         }
 
-    def read(self, name: str, node: Node, source: Source) -> dict[str, Any] | None:
-        """See Shape. Values that are none are left out."""
+    def read(self, name: str, node: Node, source: YamlText) -> dict[str, Any] | None:
+        """Values that cannot be read are left out."""
         if not isinstance(node, MappingNode):
             source.refuse(node, f"{name} wants a mapping, not {kind(node)}")
             return None

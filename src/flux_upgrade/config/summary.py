@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
-from flux_upgrade.config.values import Config, Group, Migrate
+from flux_upgrade.config.config import Config, Group, Migrate
 from flux_upgrade.policy.policy import MaxBump, Pending, Policy
 
 _BY_ITSELF = {
@@ -28,9 +28,9 @@ def check_report(
     lines = [f"{path}: {verdict}"]
     for group in config.groups:
         lines.append(f"group {group.name}: one pull request for {', '.join(group.paths)}")
-        lines += [*matches.get(group.name, ()), *_told(group)]
+        lines += [*matches.get(group.name, ()), *_group_lines(group)]
     rest = "all other installations" if config.groups else "all installations"
-    lines += [f"{rest}: a pull request each", *matches.get("", ()), *_told(config.default)]
+    lines += [f"{rest}: a pull request each", *matches.get("", ()), *_group_lines(config.default)]
     if config.ignore:
         lines.append(f"ignored: {', '.join(config.ignore)}")
     lines.append(f"branches: {config.branch_prefix}…")
@@ -44,7 +44,7 @@ def check_report(
     return "".join(f"{line}\n" for line in lines)
 
 
-def _told(group: Group) -> Iterator[str]:
+def _group_lines(group: Group) -> Iterator[str]:
     policy = group.policy
     yield f"  without approval: {_scope(policy)}"
     if policy.bump is not MaxBump.MAJOR:

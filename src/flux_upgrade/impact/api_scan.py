@@ -6,17 +6,18 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from flux_upgrade.config.values import Config
+from flux_upgrade.config.config import Config, match
 from flux_upgrade.impact.api_uses.mentions import groups_of
 from flux_upgrade.impact.api_uses.scan import SUFFIXES, find
 from flux_upgrade.impact.migrate.apis import Apis
-from flux_upgrade.impact.migrate.linked import together
+from flux_upgrade.impact.migrate.linked import settle_linked
 from flux_upgrade.impact.migrate.migrate import migrate
 from flux_upgrade.impact.migrate.result import Migrated
 from flux_upgrade.impact.migrate.schema import Schema
-from flux_upgrade.manifests.crds import Served
+from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.ports import Spread, Tree
+from flux_upgrade.model.files import Tree
+from flux_upgrade.model.ports import Spread
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.discover import may_pin
 
@@ -27,101 +28,6 @@ _Question = tuple[str, str, str] | None
 
 Suited = Callable[[Apis, str], Apis]
 """What the file at a path has to suit besides."""
-
-
-def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
-    tree: Tree,
-    paths: Sequence[str],
-    patches: Collection[str],
-    apis: Apis,
-    spread: Spread,
-    suited: Suited = lambda apis, _: apis,
-) -> tuple[Migrated, ...]:
-    """Of some files, those that use what the target of ``apis`` does not serve, in the order of their paths.
-
-    ``patches``: paths of files that a kustomization takes for patches. Files are migrated by ``spread``,
-    where nothing can be downloaded; what they need of other releases is fetched here, and they come again.
-    """
-    known = _Known(apis)
-
-    def look(some: Sequence[str]) -> _Looked:
-        looked = _Looked([], [], set())
-        for path in some:
-            try:
-                file = find(path, tree.read(path), apis.target.groups, is_patch=path in patches)
-                migrated = migrate(file, suited(known.apis, path)) if file is not None else None
-            except _Unknown as error:
-                looked.again.append(path)
-                looked.asked.add(error.what)
-            except Unreadable:  # it was read a moment ago: somebody has taken it away
-                continue
-            else:
-                looked.files.extend([migrated] if migrated is not None else [])
-        return looked
-
-    files: list[Migrated] = []
-    while paths:
-        again: list[str] = []
-        for each in spread(look, paths, _AT_A_TIME):
-            files += each.files
-            again += each.again
-            known.learn(each.asked)
-        paths = again
-    return together(sorted(files, key=lambda file: file.path), tree)
-
-
-class _Looked(NamedTuple):
-    """At some files."""
-
-    files: list[Migrated]
-    again: list[str]
-    """Paths of those that cannot be migrated before something is known."""
-    asked: set[_Question]
-
-
-class _Unknown(Exception):
-    """The answer has to be fetched first."""
-
-    def __init__(self, what: _Question) -> None:
-        super().__init__(what)
-        self.what = what
-
-
-class _Known:
-    """What is known of releases, for processes that must not ask."""
-
-    def __init__(self, apis: Apis) -> None:
-        self._source = apis
-        self._schemas: dict[_Question, Schema | None] = {}
-        self.apis = replace(apis, schema=self._schema, between=_NotYet())
-        # What all of them need is read before the work is spread, and not by each process anew.
-        for served in (apis.target, apis.current, *apis.others):
-            if served is not None:
-                _ = served.kinds
-
-    def learn(self, asked: Iterable[_Question]) -> None:
-        """Fetch the answers."""
-        for what in asked:
-            if what is None:
-                if isinstance(self.apis.between, _NotYet):
-                    self.apis = replace(self.apis, between=tuple(self._source.between))
-            elif what not in self._schemas:
-                self._schemas[what] = self._source.schema(*what)
-
-    def _schema(self, group: str, kind: str, version: str) -> Schema | None:
-        what = group, kind, version
-        if what not in self._schemas:
-            raise _Unknown(what)
-        return self._schemas[what]
-
-
-class _NotYet(Iterable[Served]):
-    """The releases in between, of which nobody has asked yet."""
-
-    def __iter__(self) -> Iterator[Served]:
-        raise _Unknown(None)
-
-
 _READ_AT_A_TIME = 64
 
 
@@ -136,7 +42,7 @@ class Searched(NamedTuple):
 
 
 class Suspects(NamedTuple):
-    """What is worth a closer look; paths in order."""
+    """Files of a prefiltered tree that are worth a closer look; paths in order."""
 
     uses: tuple[str, ...] = ()
     """Files that may use what is not served."""
@@ -155,8 +61,6 @@ def searched(tree: Tree, below: str, config: Config) -> Searched:
     def is_wanted(path: str) -> bool:
         if () in scans:
             return True
-        from flux_upgrade.config.patterns import match
-
         return any(match(patterns, path) for patterns in scans)
 
     # A folder that cannot be listed is a candidate as well, and found to be unreadable.
@@ -168,10 +72,10 @@ def searched(tree: Tree, below: str, config: Config) -> Searched:
 
 
 def suspects(
-    tree: Tree, searched: Searched, pinning: Collection[str], target: Served, spread: Spread
+    tree: Tree, searched: Searched, pinning: Collection[str], target: ReleaseApis, spread: Spread
 ) -> Suspects:
     """``tree``: the whole repository. ``pinning``: paths of files that may pin Flux by their names."""
-    glance = _Glance(target)
+    prefilter = _Prefilter(target)
 
     def look(paths: Sequence[str]) -> Suspects:
         uses, pins, unread, ignored = [], [], [], []
@@ -181,12 +85,12 @@ def suspects(
             except Unreadable as error:
                 if path in searched.manifests:
                     unread.append((path, error))
-                if path in pinning and may_pin(path, b""):  # a name may tell enough
+                if path in pinning and may_pin(path, b""):  # a name may be enough
                     pins.append(path)
                 continue
-            if path in searched.paths and glance.may_use(content):
+            if path in searched.paths and prefilter.may_use(content):
                 uses.append(path)
-            if path in searched.ignored and glance.may_use(content):
+            if path in searched.ignored and prefilter.may_use(content):
                 ignored.append(path)
             if path in pinning and may_pin(path, content):
                 pins.append(path)
@@ -196,10 +100,10 @@ def suspects(
     return Suspects(*(tuple(each for some in field for each in some) for field in zip(*found, strict=True)))
 
 
-class _Glance:
+class _Prefilter:
     """Passes over files that use nothing but what is served, nearly for nothing."""
 
-    def __init__(self, target: Served) -> None:
+    def __init__(self, target: ReleaseApis) -> None:
         self._target = target
         self._groups = groups_of(target.groups)
         names = b"|".join(re.escape(name.encode()) for name in sorted(target.groups))
@@ -224,3 +128,96 @@ class _Glance:
             return False
         group, version, kind = (match[name].decode() for name in ("group", "version", "kind"))
         return self._target.serves(group, version, kind)
+
+
+def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
+    tree: Tree,
+    paths: Sequence[str],
+    patches: Collection[str],
+    apis: Apis,
+    spread: Spread,
+    suited: Suited = lambda apis, _: apis,
+) -> tuple[Migrated, ...]:
+    """Of some files, those that use what the target of ``apis`` does not serve, in the order of their paths.
+
+    ``patches``: paths of files that a kustomization takes for patches. Files are migrated by ``spread``,
+    where nothing can be downloaded; what they need of other releases is fetched here, and they come again.
+    """
+    known = _Known(apis)
+
+    def look(some: Sequence[str]) -> _BatchResult:
+        result = _BatchResult([], [], set())
+        for path in some:
+            try:
+                file = find(path, tree.read(path), apis.target.groups, is_patch=path in patches)
+                migrated = migrate(file, suited(known.apis, path)) if file is not None else None
+            except _Unknown as error:
+                result.again.append(path)
+                result.asked.add(error.what)
+            except Unreadable:  # it was read a moment ago, and is gone
+                continue
+            else:
+                result.files.extend([migrated] if migrated is not None else [])
+        return result
+
+    files: list[Migrated] = []
+    while paths:
+        again: list[str] = []
+        for each in spread(look, paths, _AT_A_TIME):
+            files += each.files
+            again += each.again
+            known.learn(each.asked)
+        paths = again
+    return settle_linked(sorted(files, key=lambda file: file.path), tree)
+
+
+class _BatchResult(NamedTuple):
+    """What a look at some files gave."""
+
+    files: list[Migrated]
+    again: list[str]
+    """Paths of those that cannot be migrated before something is known."""
+    asked: set[_Question]
+
+
+class _Unknown(Exception):
+    """A schema, or the releases in between, has to be fetched first."""
+
+    def __init__(self, what: _Question) -> None:
+        super().__init__(what)
+        self.what = what
+
+
+class _Known:
+    """What is known of releases, for processes that must not ask."""
+
+    def __init__(self, apis: Apis) -> None:
+        self._source = apis
+        self._schemas: dict[_Question, Schema | None] = {}
+        self.apis = replace(apis, schema=self._schema, between=_NotYet())
+        # What all of them need is read before the work is spread, and not by each process again.
+        for served in (apis.target, apis.current, *apis.others):
+            if served is not None:
+                _ = served.kinds
+
+    def learn(self, asked: Iterable[_Question]) -> None:
+        """Fetch schemas and releases that were asked for."""
+        for what in asked:
+            if what is None:
+                if isinstance(self.apis.between, _NotYet):
+                    self.apis = replace(self.apis, between=tuple(self._source.between))
+            elif what not in self._schemas:
+                self._schemas[what] = self._source.schema(*what)
+
+    def _schema(self, group: str, kind: str, version: str) -> Schema | None:
+        what = group, kind, version
+        if what not in self._schemas:
+            raise _Unknown(what)
+        return self._schemas[what]
+
+
+class _NotYet(Iterable[ReleaseApis]):
+    """The releases in between, which were not asked for yet."""
+
+    def __iter__(self) -> Iterator[ReleaseApis]:
+        raise _Unknown(None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from flux_upgrade.impact.api_uses.flux_file import Use
+from flux_upgrade.impact.api_uses.flux_file import ApiUse
 from flux_upgrade.impact.diff.changes import Changes
 from flux_upgrade.impact.kubernetes_versions import Fit
 from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move
@@ -38,17 +38,17 @@ class Managed(NamedTuple):
     is_after: bool
     """Whether it runs right after the merge: before, manifests in Git would bring the old version back."""
     is_done: bool = False
-    """Whether people said that it ran."""
+    """Whether it is confirmed that it ran."""
 
 
 class Hit(NamedTuple):
-    """A place of the tree that one of the known breaks concerns."""
+    """A place of the tree that a known breaking change concerns."""
 
     rule: str
     """Slug of the row in the table: ``helm-post-render``."""
     since: str
     """The minor that changed it: ``2.9``."""
-    told: str
+    change: str
     """What changes, a sentence without markup; the same for each hit of a rule."""
     source: str
     """Where Flux says so: an address."""
@@ -64,11 +64,11 @@ class Hit(NamedTuple):
     """What else to do; a sentence without markup."""
 
 
-class Ran(NamedTuple):
-    """A release that an installation was at, as the history of its file tells."""
+class PastRelease(NamedTuple):
+    """A release that an installation was at, by the history of its file."""
 
     tag: str
-    """Empty where the content does not tell; its CRDs do."""
+    """Empty where the content names none."""
     since: str
     """RFC 3339, UTC: when it was committed; empty where that is unknown."""
     storage: tuple[tuple[str, str], ...]
@@ -87,12 +87,12 @@ class Refused(NamedTuple):
     kind: str
     version: str
     """``v1beta2``."""
-    ran: Ran
+    release: PastRelease
     """The first release that stored it, of those since which it was not migrated."""
 
 
 class Stored(NamedTuple):
-    """What the history of an installation tells about one jump."""
+    """What the history of an installation means for one transition."""
 
     refused: tuple[Refused, ...] = ()
     """What would be refused as the cluster may be now."""
@@ -101,16 +101,16 @@ class Stored(NamedTuple):
     cli: str = ""
     """The minor of the Flux CLI to run `flux migrate` with: that of the current release, 2.7 at least."""
     unknown: str = ""
-    """Why older releases may have run that nobody could look at: a shallow checkout; empty: none can."""
-    said: tuple[Refused, ...] = ()
-    """What would be refused, had people not said that `flux migrate` ran at the current release."""
+    """Why older releases may have run that are not visible: a shallow checkout; empty: none can have."""
+    resolved: tuple[Refused, ...] = ()
+    """What would be refused, had it not been confirmed that `flux migrate` ran at the current release."""
 
 
 class Impact(NamedTuple):
-    """Everything that is known of one jump, before it is made."""
+    """Everything that is known of one transition, before it is made."""
 
     changes: Changes | None = None
-    """None: of a pin, whose manifests nobody has."""
+    """None: of a pin, whose manifests are not in the repository."""
     files: tuple[Migrated, ...] = ()
     """Files that use what the target does not serve, in the order of their paths."""
     stored: Stored = Stored()
@@ -120,14 +120,14 @@ class Impact(NamedTuple):
     overlay: Overlay | None = None
     """None: there is no kustomization beside the manifest."""
     kubernetes: Fit | None = None
-    """None: nobody said which version the clusters run."""
-    orphaned: tuple[Use, ...] = ()
+    """None: the version that the clusters run is not declared."""
+    orphaned: tuple[ApiUse, ...] = ()
     """Resources of a controller that would no longer be there."""
-    hops: tuple[str, ...] = ()
+    upgrade_path: tuple[str, ...] = ()
     """The releases to go to, one after the other, where one step is not enough; the last is the goal."""
 
     migrated: tuple[str, ...] = ()
-    """The releases at which `flux migrate` ran in the cluster, as people said; tags."""
+    """The releases at which `flux migrate` ran in the cluster, as confirmed; tags."""
 
     @property
     def has_to_migrate(self) -> bool:
@@ -145,7 +145,7 @@ class Impact(NamedTuple):
         return tuple(left for file in self.files for left in file.lefts)
 
     @property
-    def in_use(self) -> tuple[Use, ...]:
+    def in_use(self) -> tuple[ApiUse, ...]:
         """Uses that a cluster may serve today: objects are written in these versions."""
         moved = (each.use for each in self.moves if each.was_served)
         left = (each.use for each in self.lefts if each.reason not in HARMLESS and not each.is_broken_already)
@@ -153,5 +153,5 @@ class Impact(NamedTuple):
 
     @property
     def blocking(self) -> tuple[Left, ...]:
-        """Those of them that the upgrade would break."""
+        """Uses that stay as they are and that the upgrade would break."""
         return tuple(left for left in self.lefts if left.blocks)

@@ -77,5 +77,5 @@ class Fit(NamedTuple):
 
 
 def fit(declared: str, tag: str) -> Fit | None:
-    """``declared``: as in the config; empty: nobody said, and the answer is None."""
+    """``declared``: as in the config; empty: it is not declared, and the answer is None."""
     return Fit(declared, support(tag)) if declared else None

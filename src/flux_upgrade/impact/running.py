@@ -1,4 +1,4 @@
-"""Which Flux the clusters of a repository run today, as far as their installations tell.
+"""Which Flux the clusters of a repository run today, and what else is in the repository of a cluster.
 
 A verified manifest or a pin runs a release, and the release says what it serves. A manifest that cannot
 be verified (Flux v0, a development build, install.yaml, edited CRDs) runs all the same: its own CRDs say
@@ -11,11 +11,12 @@ import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from flux_upgrade.clusters.clusters import Cluster, Member, is_below, role_of
+from flux_upgrade.clusters.clusters import Cluster, Member, role_of
 from flux_upgrade.impact.migrate.apis import Apis
-from flux_upgrade.manifests.crds import Crd, Served, crds_of
+from flux_upgrade.manifests.crds import Crd, ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import Manifest, parse
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.text import is_below
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag, precedence
 from flux_upgrade.pins.pin import Installation, Role
@@ -26,7 +27,7 @@ _INSTALLING = (_CRD, "Deployment")
 _FLUX = ".fluxcd.io"
 
 
-class Unverified(NamedTuple):
+class UnverifiedInstallation(NamedTuple):
     """A manifest that no release speaks for, or not alone."""
 
     path: str
@@ -50,12 +51,12 @@ class Running(NamedTuple):
 
     releases: tuple[str, ...] = ()
     """Tags, oldest first."""
-    unverified: tuple[Unverified, ...] = ()
+    unverified: tuple[UnverifiedInstallation, ...] = ()
     """In the order of the installations."""
     homes: tuple[str, ...] = ()
     """Folders that are the own ones of clusters with a verified manifest."""
 
-    def readers(self, path: str) -> tuple[Unverified, ...]:
+    def readers(self, path: str) -> tuple[UnverifiedInstallation, ...]:
         """The unverified ones that may read a file: all, unless it is in the own folder of another cluster.
 
         Where one folder is inside of the other, Flux may apply both to the outer cluster.
@@ -68,15 +69,15 @@ class ManifestApis:
     """What unverified manifests serve, by their own CRDs; each is read once."""
 
     def __init__(self) -> None:
-        self._read: dict[Unverified, Served | None] = {}
+        self._read: dict[UnverifiedInstallation, ReleaseApis | None] = {}
 
-    def of(self, each: Unverified) -> Served | None:
-        """None: its CRDs cannot be read, or it has none."""
+    def of(self, each: UnverifiedInstallation) -> ReleaseApis | None:
+        """What a manifest serves; None: its CRDs cannot be read, or it has none."""
         if each not in self._read:
             self._read[each] = _served(each)
         return self._read[each]
 
-    def suited(self, apis: Apis, readers: Sequence[Unverified]) -> Apis:
+    def suited(self, apis: Apis, readers: Sequence[UnverifiedInstallation]) -> Apis:
         """``apis`` for files that these may read as well."""
         if not readers:
             return apis
@@ -91,7 +92,7 @@ class ManifestApis:
 def running(members: Iterable[Member]) -> Running:
     """What some installations and pins run. Whatever does not install Flux is passed over."""
     releases: set[str] = set()
-    unverified: list[Unverified] = []
+    unverified: list[UnverifiedInstallation] = []
     homes: set[str] = set()
     for member in members:
         found = member.installation
@@ -103,9 +104,9 @@ def running(members: Iterable[Member]) -> Running:
             is_verified = found.proof.base is not None
             if is_verified:
                 homes.add(home_of(member.path))
-            if _is_told_by_itself(found):
+            if _is_unverified(found):
                 content = found.content if found.proof.manifest is not None else None
-                unverified.append(Unverified(member.path, _version(found), content, is_verified))
+                unverified.append(UnverifiedInstallation(member.path, _version(found), content, is_verified))
     return Running(
         tuple(sorted(releases, key=precedence)), tuple(unverified), tuple(sorted(filter(None, homes)))
     )
@@ -122,19 +123,19 @@ def _are_nested(one: str, other: str) -> bool:
     return is_below(one, other) or is_below(other, one)
 
 
-def _is_told_by_itself(found: Installation) -> bool:
+def _is_unverified(found: Installation) -> bool:
     """Whether its own CRDs say what its cluster serves, and no release, or not alone."""
     proof = found.proof
     if proof.manifest is None:
         return True
     if proof.base is not None:
         is_edited = any(edit.object.kind == _CRD for edit in proof.edits)
-        return is_edited and _told(proof.manifest) != _told(proof.base.manifest)
+        return is_edited and _served_by_crd(proof.manifest) != _served_by_crd(proof.base.manifest)
     # What was read and has nothing to install is no cluster: a bootstrap may begin with an empty file.
     return any(kind in each.text for each in proof.manifest.documents for kind in _INSTALLING)
 
 
-def _told(manifest: Manifest) -> Mapping[str, frozenset[str]] | None:
+def _served_by_crd(manifest: Manifest) -> Mapping[str, frozenset[str]] | None:
     """What its CRDs serve, by their names; None where they cannot be read."""
     try:
         return {name: crd.served for name, crd in _crds(manifest).items()}
@@ -142,11 +143,11 @@ def _told(manifest: Manifest) -> Mapping[str, frozenset[str]] | None:
         return None
 
 
-def _served(each: Unverified) -> Served | None:
+def _served(each: UnverifiedInstallation) -> ReleaseApis | None:
     if each.content is None:
         return None
     try:
-        found = Served(each.name, _crds(parse(each.content)))
+        found = ReleaseApis(each.name, _crds(parse(each.content)))
         for crd in found.kinds.values():
             _ = crd.served
     except Unreadable:
@@ -168,13 +169,13 @@ def _version(found: Installation) -> str:
     return next(filter(None, (proof.version, *labels, header)), "")
 
 
-class Neighbours(NamedTuple):
-    """Of one cluster."""
+class OtherClusters(NamedTuple):
+    """What is in the repository of one cluster besides it."""
 
     home: str = ""
     """The folder that is its own; empty for the repository's root, which everybody shares."""
     folders: tuple[str, ...] = ()
-    """Those of other clusters, as far as they are not around its own."""
+    """Those of other clusters, unless they contain its own."""
     releases: tuple[str, ...] = ()
     """The releases that others are at, tags."""
     everywhere: Running = Running()
@@ -188,15 +189,15 @@ class Neighbours(NamedTuple):
         """Whether a file is of this cluster alone."""
         return bool(self.home) and is_below(path, self.home) and not self.is_theirs(path)
 
-    def readers(self, path: str) -> tuple[Unverified, ...]:
+    def readers(self, path: str) -> tuple[UnverifiedInstallation, ...]:
         """Installations without a release that speaks for them, as far as they may read a file."""
         return self.everywhere.readers(path)
 
 
-def neighbours_of(
+def other_clusters(
     cluster: Cluster, clusters: Iterable[Cluster], elsewhere: Iterable[Member] = ()
-) -> Neighbours:
-    """``clusters``: all of them. ``elsewhere``: what installs those that nobody asked about."""
+) -> OtherClusters:
+    """``clusters``: all of them. ``elsewhere``: what installs those that the run is not about."""
     clusters, elsewhere = list(clusters), list(elsewhere)
     others = [each.members[0] for each in clusters if each is not cluster and not each.is_tools]
     others += elsewhere
@@ -204,7 +205,7 @@ def neighbours_of(
     home = home_of(cluster.path) if isinstance(cluster.members[0].installation, Installation) else ""
     manifests = (each for each in others if isinstance(each.installation, Installation))
     folders = {home_of(each.path) for each in manifests} - {home}
-    return Neighbours(
+    return OtherClusters(
         home,
         tuple(sorted(each for each in folders if each and not is_below(home, each))),
         running(others).releases,

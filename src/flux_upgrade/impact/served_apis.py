@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flux_upgrade.manifests.crds import Served, served_by
+from flux_upgrade.manifests.crds import ReleaseApis, served_by
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.versions import precedence
 
 
 class ServedApis:
-    """Of the releases of one source."""
+    """What the releases of one source serve."""
 
     def __init__(self, regenerator: Regenerator) -> None:
         self._regenerator = regenerator
-        self._served: dict[str, Served] = {}
+        self._served: dict[str, ReleaseApis] = {}
 
-    def at(self, tag: str) -> Served:
+    def at(self, tag: str) -> ReleaseApis:
         """What a release serves. Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive, Unreadable."""
         if tag not in self._served:
             self._served[tag] = served_by(self._regenerator.manifests(tag))
@@ -36,11 +36,11 @@ class ServedApis:
                 return found.schema
         return None
 
-    def between(self, older: str, newer: str) -> Iterable[Served]:
+    def between(self, older: str, newer: str) -> Iterable[ReleaseApis]:
         """The last release of each minor between two, newest first; each read when it is come to."""
         low, high = precedence(older)[:2], precedence(newer)[:2]
         tags = [tag for tag in self._last_of_minors() if low < precedence(tag)[:2] < high]
-        return _Served(self.at, tags)
+        return _LazyReleaseApis(self.at, tags)
 
     def _last_of_minors(self) -> Iterator[str]:
         """The last patch of each minor, newest first: between patches, no version of an API goes."""
@@ -53,11 +53,11 @@ class ServedApis:
 
 
 @dataclass(frozen=True)
-class _Served(Iterable[Served]):
+class _LazyReleaseApis(Iterable[ReleaseApis]):
     """Of some releases, as often as they are gone through."""
 
-    at: Callable[[str], Served]
+    at: Callable[[str], ReleaseApis]
     tags: Sequence[str]
 
-    def __iter__(self) -> Iterator[Served]:
+    def __iter__(self) -> Iterator[ReleaseApis]:
         return map(self.at, self.tags)

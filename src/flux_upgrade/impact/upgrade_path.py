@@ -1,6 +1,6 @@
-"""The fewest hops from one release to another, where one step is not enough.
+"""The fewest steps from one release to another, where one step is not enough.
 
-Flux supports any jump within a major version (https://fluxcd.io/flux/installation/upgrade/). Two things
+Flux supports any upgrade within a major version (https://fluxcd.io/flux/installation/upgrade/). Two things
 stand in the way of some: a CRD that lacks the version in which objects are stored, which the API server
 refuses, and manifests of which no version is served before and after. A release in between that has both
 bridges either: `flux migrate` is run there, and the manifests are moved.
@@ -10,24 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from flux_upgrade.impact.api_uses.flux_file import Use
-from flux_upgrade.manifests.crds import Served
+from flux_upgrade.impact.api_uses.flux_file import ApiUse
+from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.versions import precedence
 
-Way = tuple[str, ...]
 
-
-def hops(  # noqa: PLR0913, PLR0917  (what a way depends on)
+def upgrade_path(  # noqa: PLR0913, PLR0917  (what a path depends on)
     current: str,
     target: str,
     tags: Sequence[str],
-    served: Callable[[str], Served],
+    served: Callable[[str], ReleaseApis],
     crds: Collection[str],
-    uses: Iterable[Use],
-) -> Way | None:
+    uses: Iterable[ApiUse],
+) -> tuple[str, ...] | None:
     """The releases to go to, one after the other, of which the last is ``target``.
 
-    Empty where one step will do, None where no way leads there. Of equally short ways, the one
+    Empty where one step will do, None where there is no path. Of equally short paths, the one
     that goes farthest first.
 
     ``tags``: releases that may be stopped at, in any order. ``served``: what a release serves; asked
@@ -42,22 +40,24 @@ def hops(  # noqa: PLR0913, PLR0917  (what a way depends on)
     if leads(current, target):
         return ()
     stops = list(_stops(current, target, tags))
-    ways: list[Way] = [(current,)]
-    while ways:
-        further: list[Way] = []
-        for way in ways:
-            for stop in _above(way[-1], stops):
-                if not leads(way[-1], stop):
+    paths: list[tuple[str, ...]] = [(current,)]
+    while paths:
+        further: list[tuple[str, ...]] = []
+        for path in paths:
+            for stop in _above(path[-1], stops):
+                if not leads(path[-1], stop):
                     continue
                 if leads(stop, target):
-                    return (*way[1:], stop, target)
+                    return (*path[1:], stop, target)
                 stops.remove(stop)
-                further.append((*way, stop))
-        ways = further
+                further.append((*path, stop))
+        paths = further
     return None
 
 
-def _leads(start: Served, end: Served, crds: Collection[str], kinds: Collection[tuple[str, str]]) -> bool:
+def _leads(
+    start: ReleaseApis, end: ReleaseApis, crds: Collection[str], kinds: Collection[tuple[str, str]]
+) -> bool:
     """Whether one step will do, once `flux migrate` has run at its start and the manifests were moved."""
     shared = start.crds.keys() & end.crds.keys()
     return all(

@@ -1,1 +1,1 @@
-"""What ``flux install --export`` knows: pure, text in, text out."""
+"""``gotk-components.yaml``: rendered, proved, upgraded with its edits. Pure: text in, text out."""

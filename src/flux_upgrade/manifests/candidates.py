@@ -36,30 +36,30 @@ class Candidates:
     inferred: Inferred
     regenerator: Regenerator
 
-    def named(self) -> tuple[list[str], FluxUpgradeError | None]:
+    def recorded_releases(self) -> tuple[list[str], FluxUpgradeError | None]:
         """The releases that labels and header name and that can be rendered.
 
-        With them the reason why the first of them cannot be, if it is so: only
-        a clean proof by another release speaks against it.
+        Second: why the first of them cannot be rendered; None where it can. Only a clean
+        proof by another release speaks against it.
         """
         versions = [*self.inferred.versions[:_MOST_LABELS], self.manifest.header_version]
-        named = list(dict.fromkeys(filter(None, versions)))
-        if not named:
+        recorded = list(dict.fromkeys(filter(None, versions)))
+        if not recorded:
             return [], Unusable(
                 "no version is recorded in the file: it looks like the install.yaml of a Flux release",
                 hint="replace it by the output of `flux-upgrade render` with the flags that you want",
             )
         usable: list[str] = []
         problem: FluxUpgradeError | None = None
-        for version in named:
+        for version in recorded:
             try:
                 self._require(version)
                 usable.append(version)
             except ReleaseNotFound as error:
                 hint = f"give a --release-source that has {version}"
-                problem = Unusable(error.message, hint=hint) if version == named[0] else problem
+                problem = Unusable(error.message, hint=hint) if version == recorded[0] else problem
             except (Unusable, UnsupportedRelease, UntrustedArchive) as error:
-                problem = error if version == named[0] else problem
+                problem = error if version == recorded[0] else problem
         return usable, problem
 
     def _require(self, version: str) -> None:
@@ -86,9 +86,9 @@ class Candidates:
             )
 
     def _components(self) -> tuple[tuple[str, ...], ...]:
-        """What the body holds, and what the header says that it holds, where it does."""
-        body, told = self.inferred.options.components, self.manifest.header_components
-        return tuple(dict.fromkeys(filter(None, (body, told))))
+        """The components in the body, and those in the header if it lists any."""
+        body, header = self.inferred.options.components, self.manifest.header_components
+        return tuple(dict.fromkeys(filter(None, (body, header))))
 
     def regenerations(self, tags: Iterable[str]) -> Iterator[Regenerated]:
         """Each release by its own rules first, then by others'.

@@ -53,7 +53,7 @@ class Carried:
 
 @dataclass
 class _Work:
-    """What is gathered object by object."""
+    """What the merge collects, object by object."""
 
     texts: dict[ObjectKey, str] = field(default_factory=dict)
     conflicts: list[Conflict] = field(default_factory=list)
@@ -218,10 +218,10 @@ def _places(manifest: Manifest, images: Mapping[str, Image]) -> Iterator[tuple[i
         if node is None:
             continue
         first, last = node.start_mark.index, node.end_mark.index
-        written, begin = document.text[first:last], _offset(manifest, document)
-        quote = written[:1] if written[:1] in ("'", '"') else ""
+        raw, begin = document.text[first:last], _offset(manifest, document)
+        quote = raw[:1] if raw[:1] in ("'", '"') else ""
         at = begin + first, begin + last
-        if written != f"{quote}{node.value}{quote}" or manifest.text[slice(*at)] != written:
+        if raw != f"{quote}{node.value}{quote}" or manifest.text[slice(*at)] != raw:
             raise Unreadable(
                 f"the image of {name} is written in a way that cannot be changed safely",
                 hint="write it in one line, plain or in quotes, without an anchor",

@@ -30,7 +30,7 @@ class Comment:
     """With its ``#``; several lines above the same entry are several comments."""
 
 
-class _Entry(NamedTuple):
+class _EntryPosition(NamedTuple):
     path: Path
     offset: int
     """In characters, from the text's begin."""
@@ -87,7 +87,7 @@ def insert(text: str, node: Node, comments: tuple[Comment, ...]) -> str:
     return "\n".join(out)
 
 
-def _entries(node: Node, path: Path) -> Iterator[_Entry]:
+def _entries(node: Node, path: Path) -> Iterator[_EntryPosition]:
     """Every key and list item in document order; an item comes before its first key.
 
     What an alias or a merge key brings in stands elsewhere in the text, and is left out.
@@ -100,7 +100,7 @@ def _entries(node: Node, path: Path) -> Iterator[_Entry]:
                 own = (*path, key.value)
                 inside = start <= value.start_mark.index <= end
                 last = _last_line(mark.line, value) if inside else mark.line
-                yield _Entry(own, mark.index, mark.line, mark.column, last)
+                yield _EntryPosition(own, mark.index, mark.line, mark.column, last)
                 if inside:
                     yield from _entries(value, own)
     elif isinstance(node, SequenceNode):
@@ -109,7 +109,9 @@ def _entries(node: Node, path: Path) -> Iterator[_Entry]:
             if start <= mark.index <= end:
                 own = (*path, label)
                 # The dash stands two columns before the item in Flux's form.
-                yield _Entry(own, mark.index, mark.line, max(mark.column - 2, 0), _last_line(mark.line, item))
+                yield _EntryPosition(
+                    own, mark.index, mark.line, max(mark.column - 2, 0), _last_line(mark.line, item)
+                )
                 yield from _entries(item, own)
 
 

@@ -97,8 +97,8 @@ def crds_of(documents: Iterable[Document]) -> dict[str, Crd]:
 
 
 @dataclass(frozen=True)
-class Served:
-    """What all controllers of a release serve together, whether they are installed or not."""
+class ReleaseApis:
+    """The APIs that a release serves with all of its controllers, whether they are installed or not."""
 
     tag: str
     crds: Mapping[str, Crd]
@@ -120,9 +120,9 @@ class Served:
         return crd is not None and version in crd.served
 
 
-def served_by(manifests: ReleaseManifests) -> Served:
+def served_by(manifests: ReleaseManifests) -> ReleaseApis:
     """What a release serves, read from its own CRDs. Raises Unreadable."""
     crds: dict[str, Crd] = {}
     for text in manifests.files.values():
         crds |= crds_of(parse(text.encode()).documents)
-    return Served(manifests.tag, crds)
+    return ReleaseApis(manifests.tag, crds)

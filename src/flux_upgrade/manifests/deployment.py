@@ -1,4 +1,4 @@
-"""The edits of Flux's generator on a controller's Deployment.
+"""The edits of Flux's generator: metadata and labels of any object, and a controller's Deployment.
 
 Rules: fluxcd/flux2 ``pkg/manifestgen/install/templates.go``.
 """
@@ -9,6 +9,9 @@ from collections.abc import Iterable, Iterator
 
 from flux_upgrade.manifests.generators import Generator
 from flux_upgrade.manifests.options import InstallOptions, ambiguous
+
+NOTIFICATION = "notification-controller"
+SOURCE_WATCHER = "source-watcher"
 
 
 def metadata(
@@ -49,10 +52,6 @@ def sections(lines: list[str], indent: int) -> Iterator[tuple[str, list[str]]]:
         section.append(line)
     if section:
         yield key, section
-
-
-NOTIFICATION = "notification-controller"
-SOURCE_WATCHER = "source-watcher"
 
 
 def deployment(

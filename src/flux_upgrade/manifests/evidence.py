@@ -87,20 +87,20 @@ def _reproduces(published: str, manifests: ReleaseManifests, generator: Generato
 
 
 def _unsupported(tag: str, published: str | None, source_differs: bool) -> UnsupportedRelease:  # noqa: FBT001 private
-    told = (
+    reason = (
         "the source of its generator differs"
         if source_differs
         else "the source of its generator is not at hand"
     )
     if published is None:
         return UnsupportedRelease(
-            f"{tag} is newer than the rules of this flux-upgrade; {told}, and the manifest that Flux "
+            f"{tag} is newer than the rules of this flux-upgrade; {reason}, and the manifest that Flux "
             "publishes for each release is not there yet",
             hint="it appears minutes after the release: run again later",
             pending=True,
         )
     return UnsupportedRelease(
-        f"{tag} is newer than the rules of this flux-upgrade; {told}, and the manifest that Flux published "
+        f"{tag} is newer than the rules of this flux-upgrade; {reason}, and the manifest that Flux published "
         "for it does not come out byte for byte",
         hint=f"use a newer flux-upgrade, or put the flux CLI {tag} on PATH: it will be used",
     )

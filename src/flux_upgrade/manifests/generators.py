@@ -1,8 +1,8 @@
 """Which rules Flux's generator followed, release by release.
 
 The rules are those of ``pkg/manifestgen/install`` in fluxcd/flux2. They are
-known for the releases up to the last patch named in ``KNOWN_PATCHES``; for a
-newer one they are proved first (``proof of the rules`` in ``evidence.py``).
+known for the releases up to the last patch in ``KNOWN_PATCHES``; for a newer one
+they are proved first (``evidence.py``).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TAG = re.compile(r"v2\.(\d+)\.(\d+)(?:-rc\.(\d+))?")
 
 # sha256 of the generator's source, in the order of GENERATOR_PATHS, for every
 # set that a release of 2.x was made with: facts, with which a new release is
-# told to have unchanged rules without running or reading its code.
+# shown to have unchanged rules without running or reading its code.
 GENERATOR_PATHS = (
     "pkg/manifestgen/install/install.go",
     "pkg/manifestgen/install/manifests.go",

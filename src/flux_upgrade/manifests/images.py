@@ -93,7 +93,7 @@ class Controller:
 
     @property
     def state(self) -> ImageState:
-        """See ImageState."""
+        """How the image compares with the release's."""
         own, shipped = tag_order(self.image.tag), tag_order(self.release_image.tag)
         untagged = not self.image.tag and not self.image.digest
         if (

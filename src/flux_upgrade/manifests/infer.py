@@ -25,7 +25,7 @@ INSTANCE, PART_OF = "app.kubernetes.io/instance", "app.kubernetes.io/part-of"
 
 @dataclass(frozen=True, slots=True)
 class Inferred:
-    """What a body says of its own making."""
+    """The flags that a manifest was generated with, and the version labels in it."""
 
     options: InstallOptions
     """``version`` is empty: the body does not name it reliably."""

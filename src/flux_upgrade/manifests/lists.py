@@ -1,4 +1,4 @@
-"""How the items of a list are told apart, so that an edit finds its own again.
+"""Labels of list items, by which an edit finds its item again.
 
 An index is no address: a release that adds an argument moves all others. Items
 are named as Kubernetes merges them (``name``, ``mountPath``, ``key`` …),

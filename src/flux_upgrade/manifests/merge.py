@@ -16,8 +16,8 @@ from typing import Any
 from flux_upgrade.manifests.documents import ObjectKey
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.lists import child, labelled, reordered
-from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, construct, same
-from flux_upgrade.manifests.residue import Edit, Op, Path, is_image, is_version_label
+from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, same
+from flux_upgrade.manifests.residue import Edit, Op, Path, is_image, is_version_label, value_of
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class Conflict:
 
     @property
     def where(self) -> str:
-        """As ``Edit.where``."""
+        """``spec.template.spec.containers[name=manager].args[--log-level]``."""
         return Edit(self.object, self.path, Op.REPLACE).where
 
 
 @dataclass
 class Merge:
-    """What was met on the way: an accumulator of one object's merge."""
+    """The merge of one object, with the conflicts and the absorbed edits that it met."""
 
     object: ObjectKey
     conflicts: list[Conflict] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Merge:
             return merged
         if same(base, target):
             return clone(mine)
-        self.conflicts.append(Conflict(self.object, path, _value(base), _value(mine), _value(target)))
+        self.conflicts.append(Conflict(self.object, path, value_of(base), value_of(mine), value_of(target)))
         return clone(target)
 
     def _within(self, base: Node | None, mine: Node | None, target: Node | None, path: Path) -> Node | None:
@@ -160,7 +160,3 @@ def clone(node: Node | None) -> Any:
 def clone_scalar(node: Node) -> ScalarNode:
     """A copy with the quotes that the original has."""
     return ScalarNode(node.tag, node.value, style=getattr(node, "style", None))
-
-
-def _value(node: Node | None) -> Any:
-    return None if node is None else construct(node)

@@ -28,7 +28,7 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
-class _AnchorsAnew(Composer, Resolver):
+class _RepeatedAnchorComposer(Composer, Resolver):
     """Takes an anchor that is set a second time, as YAML has it (https://yaml.org/spec/1.2.2/#71-alias-nodes).
 
     The nodes are made by PyYAML's own composer, of libyaml's events.
@@ -45,7 +45,7 @@ class _AnchorsAnew(Composer, Resolver):
         )
 
     def compose_node(self, parent: Node | None, index: Any) -> Node | None:
-        """As its base, which refuses such an anchor; so does libyaml's own composer, which is much faster."""
+        """The next node. PyYAML's own composer refuses such an anchor; so does libyaml's, which is faster."""
         if not self.check_event(yaml.AliasEvent):
             self.anchors.pop(self.peek_event().anchor, None)
         node: Node | None = super().compose_node(parent, index)
@@ -96,7 +96,7 @@ def _composed(text: str) -> Node | None:
     except yaml.MarkedYAMLError as error:
         if error.problem != "second occurrence":
             raise
-    return _AnchorsAnew(text).get_single_node()
+    return _RepeatedAnchorComposer(text).get_single_node()
 
 
 def _refuse_depth(text: str) -> None:

@@ -74,7 +74,7 @@ def prove(manifest: Manifest, regenerator: Regenerator) -> Proof:
         _refuse_duplicates(manifest)
         inferred = infer(manifest)
         candidates = Candidates(manifest, inferred, regenerator)
-        tags, problem = candidates.named()
+        tags, problem = candidates.recorded_releases()
         proof = _quick(candidates, tags) or _thorough(candidates, tags) if tags else None
         if proof is None or (problem is not None and proof.edits):
             return _unproved(manifest, inferred, problem)

@@ -43,7 +43,7 @@ class Regenerated:
 
     @cached_property
     def skeleton(self) -> Counter[str]:
-        """See ``skeleton_of``."""
+        """The texts of its documents, without images and version labels."""
         return skeleton_of(self.manifest.documents)
 
 
@@ -64,13 +64,13 @@ class Regenerator:
         self._published: dict[str, str | None] = {}
 
     def manifests(self, tag: str) -> ReleaseManifests:
-        """As ``Releases.manifests``."""
+        """The manifests of a release, fetched once. Raises as ``Releases.manifests``."""
         if tag not in self._manifests:
             self._manifests[tag] = self._releases.manifests(tag)
         return self._manifests[tag]
 
     def rules(self, tag: str) -> Rules:
-        """As ``evidence.rules_for``; a failure is remembered as well."""
+        """The rules of a release, found once; a failure is remembered as well. Raises as ``rules_for``."""
         if tag not in self._rules:
             try:
                 self._rules[tag] = rules_for(self.manifests(tag), self._releases, self._flux)
@@ -96,7 +96,7 @@ class Regenerator:
         return self._rendered[key]
 
     def published(self, tag: str) -> str | None:
-        """As ``Releases.published``."""
+        """The manifest that Flux published for a release; None: there is none. Fetched once."""
         if tag not in self._published:
             self._published[tag] = self._releases.published(tag)
         return self._published[tag]

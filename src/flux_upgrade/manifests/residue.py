@@ -83,7 +83,7 @@ def differences(key: ObjectKey, base: Node | None, mine: Node | None) -> Iterato
 
 def _walk(key: ObjectKey, path: Path, base: Node | None, mine: Node | None) -> Iterator[Edit]:
     if mine is None:
-        yield Edit(key, path, Op.REMOVE, _value(base), None)
+        yield Edit(key, path, Op.REMOVE, value_of(base), None)
     elif base is None:
         yield from _added(key, path, mine)
     elif is_image(path) and isinstance(base, ScalarNode) and isinstance(mine, ScalarNode):
@@ -92,14 +92,14 @@ def _walk(key: ObjectKey, path: Path, base: Node | None, mine: Node | None) -> I
         for label, old, new in pairs:
             yield from _walk(key, (*path, label), old, new)
     elif not same(base, mine) and not is_version_label(path, mine):
-        yield Edit(key, path, Op.REPLACE, _value(base), _value(mine))
+        yield Edit(key, path, Op.REPLACE, value_of(base), value_of(mine))
 
 
 def _added(key: ObjectKey, path: Path, mine: Node) -> Iterator[Edit]:
     """By its leaves; an item that is named by its value is one."""
     named_by_value = bool(path) and path[-1].startswith("[{")
     if isinstance(mine, ScalarNode) or not mine.value or named_by_value:
-        yield Edit(key, path, Op.ADD, None, _value(mine))
+        yield Edit(key, path, Op.ADD, None, value_of(mine))
     else:
         for label, item in children(mine).items():
             yield from _walk(key, (*path, label), None, item)
@@ -140,5 +140,6 @@ def is_version_label(path: Path, mine: Node) -> bool:
     )
 
 
-def _value(node: Node | None) -> Any:
+def value_of(node: Node | None) -> Any:
+    """A node as a plain value; None for None."""
     return None if node is None else construct(node)

@@ -1,6 +1,7 @@
-"""What a forge (GitHub, or any Git server) tells, and what it is asked to do: values only.
+"""What a forge (GitHub, or any Git server) reports, and the steps that change it: values only.
 
-``look`` gives a ``Repository``; ``converge`` turns it into steps; a ``Forge`` (ports) takes them.
+``Forge.fetch`` (ports) gives a ``Repository``; ``pullrequests.reconcile`` turns it into steps;
+``Forge.apply`` takes them.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class BaseFile(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What ``look`` is to find out."""
+    """What ``Forge.fetch`` is to read."""
 
     branches: tuple[str, ...]
     paths: tuple[str, ...]
@@ -118,7 +119,7 @@ class Question(NamedTuple):
 
 
 class Repository(NamedTuple):
-    """What ``look`` found out."""
+    """What ``Forge.fetch`` read."""
 
     name: str
     """``owner/name``, or the remote's address."""

@@ -1,6 +1,9 @@
-"""What a provider's API is asked for besides pull requests: repositories, keys, secrets. Values only."""
+"""A provider's API besides pull requests: repositories, deploy keys, secrets. Values, and the port."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
 
 from flux_upgrade.model.values import NamedTuple
 
@@ -18,7 +21,7 @@ class NewRepository(NamedTuple):
     default_branch: str = "main"
 
 
-class Hosted(NamedTuple):
+class HostedRepository(NamedTuple):
     """A repository as the provider tells of it."""
 
     name: str
@@ -84,3 +87,55 @@ class Secret(NamedTuple):
     def __repr__(self) -> str:
         """Without its values."""
         return f"Secret({self.namespace}/{self.name}: {', '.join(self.string_data)})"
+
+
+class Hosting(Protocol):
+    """A provider's API, about one repository. All raise ForgeUnavailable, ForbiddenByForge."""
+
+    def repository(self) -> HostedRepository | None:
+        """The repository; None: there is none, or the token does not see it."""
+        ...
+
+    def create(self, wanted: NewRepository) -> HostedRepository:
+        """Create the repository; one that is there already (somebody was faster) is given as it is."""
+        ...
+
+    def teams(self) -> Mapping[str, str]:
+        """Slug of each team of the owner that has access → its permission, as ``--team`` spells it."""
+        ...
+
+    def grant(self, team: str, permission: str) -> None:
+        """Give a team of the owner access. ``team``: its slug. Done twice, it is granted once."""
+        ...
+
+    def deploy_keys(self) -> tuple[DeployKey, ...]:
+        """All that are registered."""
+        ...
+
+    def add_deploy_key(self, key: DeployKey) -> DeployKey:
+        """Register a key."""
+        ...
+
+    def remove_deploy_key(self, key: DeployKey) -> None:
+        """Remove a registered key; one that is gone already is no error."""
+        ...
+
+    def host_keys(self) -> tuple[str, ...]:
+        """The provider's own SSH host keys, ``ssh-ed25519 AAAA…``; none where it does not publish them."""
+        ...
+
+    def require_secret(self, name: str, environment: str = "") -> None:
+        """Refuse what ``put_secret`` would, as far as that is known without a write."""
+        ...
+
+    def has_secret(self, name: str, environment: str = "") -> bool:
+        """Whether there is a secret of GitHub Actions of that name, there or in an environment."""
+        ...
+
+    def put_secret(self, name: str, text: str, environment: str = "") -> None:
+        """Seal a secret of GitHub Actions, of the repository or of one of its environments."""
+        ...
+
+    def may_write_workflows(self) -> bool | None:
+        """Whether the token may change files below ``.github/workflows``; None: unknown."""
+        ...

@@ -1,11 +1,11 @@
-"""What a Kubernetes API is asked for: objects, and what tells them apart. Values only."""
+"""Kubernetes objects, what identifies them, the port to a cluster's API, and manifests of Secrets."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
 
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import Secret
@@ -24,7 +24,7 @@ class Kind(NamedTuple):
     """``Deployment``."""
 
 
-class Reference(NamedTuple):
+class ObjectReference(NamedTuple):
     """One object of a cluster."""
 
     kind: Kind
@@ -49,12 +49,12 @@ SOURCES = "source.toolkit.fluxcd.io"
 """The group of GitRepository, OCIRepository and Bucket."""
 
 
-def reference(obj: Object) -> Reference:
-    """What tells an object apart."""
+def reference(obj: Object) -> ObjectReference:
+    """What identifies an object."""
     metadata = part(obj, "metadata")
     group = str(obj.get("apiVersion", "")).rpartition("/")[0]
     kind = Kind(group, str(obj.get("kind", "")))
-    return Reference(kind, str(metadata.get("namespace") or ""), str(metadata.get("name", "")))
+    return ObjectReference(kind, str(metadata.get("namespace") or ""), str(metadata.get("name", "")))
 
 
 def part(obj: Object, *path: str) -> Object:
@@ -71,6 +71,45 @@ def parts(obj: Object, name: str) -> tuple[Object, ...]:
     """The mappings of a list; none where there is no list."""
     values = obj.get(name)
     return tuple(each for each in values if isinstance(each, Mapping)) if isinstance(values, list) else ()
+
+
+class KubernetesApi(Protocol):
+    """A Kubernetes cluster. All raise ClusterUnavailable."""
+
+    @property
+    def name(self) -> str:
+        """What its owner calls it: the context of the kubeconfig."""
+        ...
+
+    def version(self) -> str:
+        """``v1.34.1``, with what its provider appends."""
+        ...
+
+    def get(self, what: ObjectReference) -> Object | None:
+        """One object; None: there is none, or the cluster does not serve its kind."""
+        ...
+
+    def list(self, kind: Kind, namespace: str = "") -> tuple[Object, ...]:
+        """All objects of a kind, of one namespace or of all; none where the kind is not served."""
+        ...
+
+    def apply(self, wanted: Object, manager: str) -> Object | None:
+        """Apply an object server-side as ``manager``, conflicts forced. Done twice, it is applied once.
+
+        The object as it is now; None: the cluster does not serve its kind (yet).
+        """
+        ...
+
+    def changes(self, what: ObjectReference, since: str, seconds: float) -> Iterator[Object | None]:
+        """An object's states after the resource version ``since``, each as it comes; None: it is gone.
+
+        Ends after ``seconds`` at the latest, and earlier where the cluster ends it, or offers no watch.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of connections and temporary files; nothing is asked of it afterwards."""
+        ...
 
 
 _OPAQUE = "Opaque"

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from flux_upgrade.model.text import printable
+
 BREAK = "\u200b"
 """Zero width space: takes mentions, references and tags apart, and is not seen."""
 _LONGEST = 120
@@ -29,8 +31,7 @@ _BLOCK = re.compile(r"[#>+=:-]|\d+[.)](?=\s|$)")
 
 def visible(text: str) -> str:
     """In one line, without characters that steer a terminal or turn the direction of writing."""
-    line = " ".join(text.split())
-    return "".join(char if char.isprintable() else "\ufffd" for char in line)
+    return printable(" ".join(text.split()))
 
 
 def shortened(text: str, longest: int = _LONGEST) -> str:

@@ -2,7 +2,7 @@
 
 A commit carries trailers, the last with a digest: a commit is ours if it has one
 parent and the digest fits. A pull request's body carries a block between two
-comments, the first of which holds a ``State`` as JSON; all text outside the block
+comments, the first of which holds a ``MarkerState`` as JSON; all text outside the block
 belongs to people.
 """
 
@@ -34,7 +34,7 @@ _BEGIN = re.compile(r"<!-- flux-upgrade (\{[^<>\n]*\}) -->\r?\n")
 _END = "<!-- /flux-upgrade -->"
 
 
-class State(NamedTuple):
+class MarkerState(NamedTuple):
     """What the next run has to know of a pull request (or issue) of ours."""
 
     group: str
@@ -63,22 +63,22 @@ class State(NamedTuple):
 
 
 def content_entry(path: str, content: bytes) -> str:
-    """An entry of ``State.moved``: a file as it was before."""
+    """An entry of ``MarkerState.moved``: a file as it was before."""
     return digest_of(f"{path}\0{hashlib.sha256(content).hexdigest()}")
 
 
 def path_entry(path: str, target: str, highest: str) -> str:
-    """An entry of ``State.paths``."""
+    """An entry of ``MarkerState.paths``."""
     return digest_of(path) + (f"@{target}" if target != highest else "")
 
 
-def target_of(state: State, path: str) -> str:
+def target_of(state: MarkerState, path: str) -> str:
     """The release that ``path`` goes to; empty where the state is not about it."""
     if not state.paths:
         return state.target
-    told = dict(entry.partition("@")[::2] for entry in state.paths)
+    targets = dict(entry.partition("@")[::2] for entry in state.paths)
     digest = digest_of(path)
-    return (told[digest] or state.target) if digest in told else ""
+    return (targets[digest] or state.target) if digest in targets else ""
 
 
 def digest_of(text: str) -> str:
@@ -112,35 +112,35 @@ def _plain(message: str, *, keep_digest: bool = False) -> str:
     return "\n".join(line for line in lines if keep_digest or not line.startswith(f"{DIGEST}: "))
 
 
-def block(text: str, state: State) -> str:
+def block(text: str, state: MarkerState) -> str:
     """Our part of a body."""
-    told = json.dumps({key: value for key, value in state._asdict().items() if value})
+    content = json.dumps({key: value for key, value in state._asdict().items() if value})
     # A comment ends at the first `-->`, whatever stands in the JSON.
-    safe = told.replace("<", "\\u003c").replace(">", "\\u003e").replace("--", "-\\u002d")
+    safe = content.replace("<", "\\u003c").replace(">", "\\u003e").replace("--", "-\\u002d")
     return f"<!-- flux-upgrade {safe} -->\n{text.strip()}\n{_END}\n"
 
 
-def state_of(body: str) -> State | None:
+def state_of(body: str) -> MarkerState | None:
     """The state in a body; None where there is none that can be read."""
     begin = _BEGIN.search(body)
     if begin is None:
         return None
     try:
-        told = json.loads(begin[1])
+        content = json.loads(begin[1])
     except (ValueError, RecursionError):
         return None
-    known = {name: told[name] for name in State._fields if name in told}
+    known = {name: content[name] for name in MarkerState._fields if name in content}
     paths, stored, moved = (known.pop(name, []) for name in ("paths", "stored", "moved"))
     kinds = {"pending": bool}
     if not {"group", "subject", "target"} <= set(known) or not isinstance(paths, list):
         return None
     if any(not isinstance(value, kinds.get(name, str)) for name, value in known.items()):
         return None
-    return State(**known, paths=_texts(paths), stored=_texts(stored), moved=_texts(moved))
+    return MarkerState(**known, paths=_texts(paths), stored=_texts(stored), moved=_texts(moved))
 
 
-def _texts(told: object) -> tuple[str, ...]:
-    return tuple(map(str, told)) if isinstance(told, list) else ()
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
 def replaced(body: str, ours: str) -> str | None:
@@ -163,9 +163,9 @@ def text_of(body: str) -> str | None:
     return body[begin.end() : end].strip() if begin is not None and end >= 0 else None
 
 
-def checkbox(name: str, told: str, *, is_ticked: bool = False) -> str:
+def checkbox(name: str, text: str, *, is_ticked: bool = False) -> str:
     """A box that a person may tick, or has ticked."""
-    return f"- [{'x' if is_ticked else ' '}] <!-- flux-upgrade:{name} --> {told}"
+    return f"- [{'x' if is_ticked else ' '}] <!-- flux-upgrade:{name} --> {text}"
 
 
 def is_ticked(body: str, name: str) -> bool:

@@ -1,6 +1,16 @@
-"""Text from outside, made safe to stand in a one-line message."""
+"""Text from outside, made safe to stand in a one-line message; short lists, and paths as text."""
 
 from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Sequence
+
+
+def printable(text: str) -> str:
+    """``text`` with U+FFFD for what cannot be printed: line ends, terminal escapes, bidirectional marks."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else "\ufffd" for char in text)
 
 
 def one_line(text: str, limit: int = 200) -> str:
@@ -11,3 +21,42 @@ def one_line(text: str, limit: int = 200) -> str:
     """
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+
+
+def printable_lines(lines: Iterable[str]) -> str:
+    """Each line printable, with a line end of its own."""
+    return "".join(f"{printable(line)}\n" for line in lines)
+
+
+def enumeration(names: Iterable[str]) -> str:
+    """``A, B and C``; empty if there are no names."""
+    texts = list(names)
+    return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
+
+
+def first_few(texts: Sequence[str], most: int) -> str:
+    """``A, B and 3 more``: the first ``most`` of ``texts``, and how many follow; all if they are not more."""
+    shown = ", ".join(texts[:most])
+    return shown if len(texts) <= most else f"{shown} and {len(texts) - most} more"
+
+
+def capped(lines: Sequence[str], most: int) -> list[str]:
+    """The first ``most`` of ``lines``, and ``… and 3 more`` as the last one if there are more."""
+    rest = [f"… and {len(lines) - most} more"] if len(lines) > most else []
+    return [*lines[:most], *rest]
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether a path is ``folder`` or in it; every path is in the empty one, the root."""
+    return not folder or f"{path}/".startswith(f"{folder}/")
+
+
+def repository_path(path: str) -> str:
+    """A path as a tree spells it, without dots and slashes around it; empty for the root."""
+    return posixpath.normpath(f"/{path}").strip("/")
+
+
+def joined_path(folder: str, entry: str) -> str:
+    """``entry`` of ``folder``, relative to the root, which ``..`` may leave; empty for the root itself."""
+    path = posixpath.normpath(posixpath.join(folder, entry))
+    return "" if path == "." else path

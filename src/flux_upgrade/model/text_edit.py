@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from flux_upgrade.model.values import NamedTuple
 
 
-class Replacement(NamedTuple):
+class TextEdit(NamedTuple):
     """``old`` between ``start`` and ``end`` gives way to ``new``."""
 
     start: int
@@ -27,13 +27,13 @@ def encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def edited(content: bytes, replacements: Iterable[Replacement]) -> bytes:
+def edited(content: bytes, edits: Iterable[TextEdit]) -> bytes:
     """The file with all of them made at once; the same one given twice counts once.
 
     Raises ValueError, a defect of the caller's, where one does not find its old text, or two overlap.
     """
     text, parts, position = decoded(content), [], 0
-    for each in sorted(set(replacements)):
+    for each in sorted(set(edits)):
         if each.start < position or text[each.start : each.end] != each.old:
             raise ValueError(f"{each.old!r} does not stand at {each.start}, or was replaced already")
         parts += [text[position : each.start], each.new]

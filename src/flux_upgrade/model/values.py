@@ -24,7 +24,7 @@ else:
             return type(name, (base,), {"__slots__": (), **namespace})
 
     class NamedTuple(metaclass=_FieldsFromAnnotations):
-        """See ``typing.NamedTuple``."""
+        """At run time: ``collections.namedtuple``, from the class's annotations and defaults."""
 
 
 __all__ = ["NamedTuple"]

@@ -1,4 +1,4 @@
-"""What kinds ask about, besides the files that they are handed."""
+"""What the kinds of pins ask about: releases, registries, charts and other files of the tree."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from functools import cached_property
 from typing import Protocol
 
 from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.model.files import Tree
 from flux_upgrade.model.oci.reference import Address
-from flux_upgrade.model.ports import Artifacts, Charts, Tree
+from flux_upgrade.model.ports import Artifacts, Charts
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.policy.decision import Hold
 
 
-class Held(NamedTuple):
-    """What an artifact holds."""
+class ArtifactRelease(NamedTuple):
+    """The release of Flux that an artifact holds."""
 
     version: str
-    """The release of Flux, a tag; empty where it cannot be told."""
+    """The release of Flux, a tag; empty if it is unknown."""
     reason: str = ""
-    """Why it cannot be told, or not be rebased; empty where it can."""
+    """Why it is unknown, or why it cannot be rebased; else empty."""
     hint: str = ""
     digest: str = ""
     """``sha256:…`` of its manifest; empty where there is no such artifact."""
 
 
-class Successor(NamedTuple):
+class RebasedArtifact(NamedTuple):
     """An artifact rebased to another release, which need not have been pushed yet."""
 
     tag: str
@@ -45,23 +46,23 @@ class OwnArtifacts(Protocol):
     address: Address
     """Of the repository; its tag is the one that moves."""
 
-    def at(self, reference: str) -> Held:
+    def at(self, reference: str) -> ArtifactRelease:
         """What is there. Raises SourceUnavailable, UntrustedArchive."""
         ...
 
-    def rebased(self, reference: str, target: str, path: str) -> Successor | Hold:
+    def rebased(self, reference: str, target: str, path: str) -> RebasedArtifact | Hold:
         """What is there, taken to a release; or why it is not. Nothing is pushed.
 
         ``path``: of the pin in the tree, whose settings govern the manifest in the artifact.
 
-        Raises what ``PinKind.change`` raises.
+        Raises what ``KindModule.change`` raises.
         """
         ...
 
 
 @dataclass(frozen=True)
 class PinContext:
-    """Of one run: what it has read once holds for all kinds."""
+    """What all kinds share in one run."""
 
     tree: Tree
     regenerator: Regenerator
@@ -69,11 +70,11 @@ class PinContext:
     artifacts: Artifacts
     charts: Charts
     moves_operator: bool = False
-    """Whether the flux-operator's own pins move along with Flux, instead of being named alone."""
+    """Whether the flux-operator's own pins are updated with Flux, instead of only reported."""
     own: OwnArtifacts | None = None
     """Where Flux is in an artifact that pull requests promote; None: nobody asked about one."""
 
     @cached_property
     def kustomizations(self) -> Kustomizations:
-        """Those of the tree, read when the first kind asks about them."""
+        """The kustomizations of the tree, read when the first kind asks about them."""
         return Kustomizations(self.tree)

@@ -1,6 +1,7 @@
-"""One module for each place where a Flux version lives: ``find`` it, ``change`` it.
+"""Find every vendored manifest and every pin of a tree, each by the module of its kind.
 
-Adding a kind is one module, its row in ``styles.PIN_KINDS``, and a folder in ``tests/kinds``.
+Adding a kind is a folder with a ``pin.py`` (``find``, ``change``), one row in ``registry.PIN_KINDS``, and a
+folder in ``tests/kinds``.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Collection, Iterator
 
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.gotk_components import pin as gotk
 from flux_upgrade.pins.pin import Installation, Pin, SourceFile
@@ -23,19 +24,19 @@ _YAML = (".yaml", ".yml")
 _DEFINITION = b"\nkind: CustomResourceDefinition"
 
 
-def discover(world: PinContext, paths: Collection[str] | None = None) -> tuple[Installation | Pin, ...]:
+def discover(context: PinContext, paths: Collection[str] | None = None) -> tuple[Installation | Pin, ...]:
     """Every vendored manifest in the order of the paths, then every pin, kind by kind.
 
     Each file is read once. ``paths``: those to read, where it is known which ``may_pin``; None: all.
     Raises SourceUnavailable where the releases cannot be had.
     """
-    manifests, candidates = gotk.Manifests(world.regenerator), frozenset(world.tree.candidates())
+    manifests, candidates = gotk.InstallationFinder(context.regenerator), frozenset(context.tree.candidates())
     found: list[Installation] = []
     chosen = _Chosen()
-    for path in looked_at(world.tree) if paths is None else sorted(paths):
+    for path in looked_at(context.tree) if paths is None else sorted(paths):
         manifest, content = None, b""
         try:
-            content = world.tree.read(path)
+            content = context.tree.read(path)
         except Unreadable as error:
             manifest = manifests.unread(path, error) if path in candidates else None
         else:
@@ -44,7 +45,7 @@ def discover(world: PinContext, paths: Collection[str] | None = None) -> tuple[I
             found.append(manifest)
         if manifest is None or manifest.proof.verdict is Verdict.UNREADABLE:
             chosen.add(path, content)
-    return (*found, *chosen.pins(world))
+    return (*found, *chosen.pins(context))
 
 
 def looked_at(tree: Tree) -> list[str]:
@@ -57,15 +58,15 @@ def may_pin(path: str, content: bytes) -> bool:
     return gotk.may_be(path, content) or bool(_takers(path, content))
 
 
-def discover_pins(world: PinContext) -> Iterator[Pin]:
+def discover_pins(context: PinContext) -> Iterator[Pin]:
     """The pins among what ``discover`` finds."""
     chosen = _Chosen()
-    for path in filter(_is_looked_at, world.tree.named(_ANY)):
+    for path in filter(_is_looked_at, context.tree.named(_ANY)):
         try:
-            chosen.add(path, world.tree.read(path))
+            chosen.add(path, context.tree.read(path))
         except Unreadable:
             continue
-    return chosen.pins(world)
+    return chosen.pins(context)
 
 
 class _Chosen:
@@ -81,34 +82,34 @@ class _Chosen:
             if is_marked:
                 self._found.add(name)
 
-    def pins(self, world: PinContext) -> Iterator[Pin]:
-        for style in PIN_KINDS:
-            if style.name in self._found:
-                yield from style.module.find(self._files[style.name], world)
+    def pins(self, context: PinContext) -> Iterator[Pin]:
+        for kind in PIN_KINDS:
+            if kind.name in self._found:
+                yield from kind.module.find(self._files[kind.name], context)
 
 
 def _takers(path: str, content: bytes) -> list[tuple[str, bool]]:
     """Names of the kinds that have to look at a file, and whether it is reason enough to look at all."""
     name = path.encode(errors="surrogateescape")
-    if len(content) > _MOST or not _speaks_of_flux(name, content):
+    if len(content) > _MOST or not _mentions_flux(name, content):
         return []
-    telling = _without_definitions(content) if path.endswith(_YAML) else content
+    searched = _without_definitions(content) if path.endswith(_YAML) else content
     found = []
-    for style in PIN_KINDS:
-        if style.takes(path):
-            is_marked = any(mark in telling or mark in name for mark in style.marks)
-            if is_marked or any(mark in telling for mark in style.beside):
-                found.append((style.name, is_marked))
+    for kind in PIN_KINDS:
+        if kind.takes(path):
+            is_marked = any(mark in searched or mark in name for mark in kind.marks)
+            if is_marked or any(mark in searched for mark in kind.beside):
+                found.append((kind.name, is_marked))
     return found
 
 
-def _speaks_of_flux(name: bytes, content: bytes) -> bool:
+def _mentions_flux(name: bytes, content: bytes) -> bool:
     """A test that most files fail at once: who pins Flux names it, but for operations of a JSON patch."""
     return b"flux" in content.lower() or b"flux" in name.lower() or any(mark in content for mark in _POINTERS)
 
 
 def _is_looked_at(path: str) -> bool:
-    return any(style.takes(path) for style in PIN_KINDS)
+    return any(kind.takes(path) for kind in PIN_KINDS)
 
 
 def _without_definitions(content: bytes) -> bytes:
@@ -120,4 +121,4 @@ def _without_definitions(content: bytes) -> bytes:
 
 def kind_of(pin: Pin) -> KindModule:
     """The module that found it."""
-    return next(style.module for style in PIN_KINDS if style.name == pin.kind)
+    return next(kind.module for kind in PIN_KINDS if kind.name == pin.kind)

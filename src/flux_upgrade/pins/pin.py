@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from flux_upgrade.manifests.proof import Proof
-from flux_upgrade.model.text_edit import Replacement
+from flux_upgrade.model.text_edit import TextEdit
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.policy.decision import Hold
 
@@ -22,9 +22,9 @@ class Role(StrEnum):
     CLI = "cli"
     """It decides which Flux CLI people or workflows use."""
     OPERATOR = "operator"
-    """It decides which releases of Flux the flux-operator can install: it moves along, see ``World``."""
-    NAMED = "named"
-    """It is recognised and named, with the way forward, and never changed."""
+    """It decides which releases of Flux the flux-operator can install, see ``PinContext.moves_operator``."""
+    REPORTED = "named"
+    """It is reported, with the next step, and never changed."""
     RESOURCES = "resources"
     """It is no pin: resources are moved to other versions of their APIs for the sake of a cluster."""
 
@@ -39,7 +39,7 @@ class PinState(StrEnum):
     FLOATING = "floating"
     """No release at all: a branch, ``latest``, or nothing."""
     UNKNOWN = "unknown"
-    """What it says cannot be told, or cannot be changed safely: ``reason`` says why."""
+    """What it says is unknown, or cannot be changed safely: ``reason`` says why."""
 
 
 class SourceFile(NamedTuple):
@@ -62,12 +62,12 @@ class Pin(NamedTuple):
     """1-based: where the version stands."""
     where: str
     """Which place of the file, in the words of its format: ``FluxInstance flux, distribution.version``."""
-    written: str
-    """What stands there, without quotes; empty where nothing does."""
-    standing: PinState
+    raw: str
+    """The raw value: what stands in the file, without quotes; empty if nothing does."""
+    state: PinState
     role: Role = Role.INSTALLS
     version: str = ""
-    """The release of Flux that it comes to today, a tag; empty where that cannot be told."""
+    """The release of Flux that it comes to today, a tag; empty if that is unknown."""
     reason: str = ""
     """Why nothing is changed there: for UNKNOWN always, for the others where there is something to say."""
     hint: str = ""
@@ -88,16 +88,16 @@ class Pin(NamedTuple):
     @property
     def is_movable(self) -> bool:
         """Whether there is something that could be changed."""
-        return self.role is not Role.NAMED and self.standing in (PinState.EXACT, PinState.RANGE)
+        return self.role is not Role.REPORTED and self.state in (PinState.EXACT, PinState.RANGE)
 
 
 class PinChange(NamedTuple):
     """What takes a pin to another release."""
 
-    replacements: tuple[Replacement, ...]
+    replacements: tuple[TextEdit, ...]
     """In the pin's own file; none where it admits the release as it is."""
-    written: str
-    """What stands there afterwards, as ``Pin.written``."""
+    raw: str
+    """The raw value afterwards, as ``Pin.raw``."""
     remarks: tuple[str, ...] = ()
     """What the change brings along, a sentence each, without markup: said in the pull request."""
     beyond: str = ""
@@ -110,9 +110,11 @@ class PinChange(NamedTuple):
     """Why nothing is changed after all; its subject and target are the caller's to fill in."""
 
 
-def named(file: SourceFile, kind: str, spot: tuple[int, str, str], reason: str, hint: str) -> Pin:
-    """One that is recognised and never changed. ``spot``: its line, where, and what is written there."""
-    return Pin(file.path, kind, file.content, *spot, PinState.UNKNOWN, Role.NAMED, reason=reason, hint=hint)
+def reported_pin(file: SourceFile, kind: str, spot: tuple[int, str, str], reason: str, hint: str) -> Pin:
+    """A pin that is reported and never changed. ``spot``: its ``line``, ``where`` and ``raw``."""
+    return Pin(
+        file.path, kind, file.content, *spot, PinState.UNKNOWN, Role.REPORTED, reason=reason, hint=hint
+    )
 
 
 class Installation(NamedTuple):
@@ -131,7 +133,7 @@ class Installation(NamedTuple):
         return self.proof.version
 
 
-class Change(NamedTuple):
+class ManifestChange(NamedTuple):
     """What takes an installation to another release; the same for all that are identical."""
 
     new: bytes
@@ -149,7 +151,7 @@ class Change(NamedTuple):
     """Controllers whose image afterwards its registry was asked for, and has."""
 
 
-Found = Installation | Pin
+AnyPin = Installation | Pin
 """Whatever decides which Flux a cluster runs: a vendored manifest, or a pin."""
 
 
@@ -164,7 +166,7 @@ class Resources(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """As installations and pins have one."""
+        """``resources``: installations and pins have a kind, too."""
         return "resources"
 
     @property

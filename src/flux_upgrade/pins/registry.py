@@ -1,6 +1,8 @@
 """The kinds of pins, in the order in which they speak for a cluster, and which files may hold them.
 
-A kind's module is imported where there is such a file: most repositories have a few of them.
+Adding a kind takes a folder in ``pins`` with a ``pin.py`` (``NAME``, ``find``, ``change``: see KindModule),
+one row in PIN_KINDS, and a folder in ``tests/kinds``. A kind's module is imported if a file may hold such a
+pin: most repositories have few kinds.
 """
 
 from __future__ import annotations
@@ -16,20 +18,20 @@ from flux_upgrade.pins.pin import Pin, PinChange, SourceFile
 
 
 class KindModule(Protocol):
-    """What a kind's module has to have."""
+    """What the module of a kind provides."""
 
     NAME: str
-    """Of the style, in reports and JSON: ``flux-instance``."""
+    """Of the kind, in reports and JSON: ``flux-instance``."""
 
-    def find(self, files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
-        """Every pin in ``files``, which fit the kind's row; what cannot be told is UNKNOWN."""
+    def find(self, files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+        """Every pin in ``files``, which fit the kind's row. What is unclear is UNKNOWN."""
         ...
 
-    def change(self, pin: Pin, target: str, world: PinContext) -> PinChange:
+    def change(self, pin: Pin, target: str, context: PinContext) -> PinChange:
         """Take a movable pin to a release, a tag above its own.
 
-        Raises UnsupportedPin where it cannot be done safely; ReleaseNotFound where what has to be
-        named there is not published (yet); SourceUnavailable, UntrustedArchive.
+        Raises UnsupportedPin if it cannot be done safely; ReleaseNotFound if what would be
+        written there is not published (yet); SourceUnavailable, UntrustedArchive.
         """
         ...
 
@@ -40,7 +42,7 @@ class PinKind(NamedTuple):
     name: str
     """``NAME`` of its module."""
     where: str
-    """Its module in this folder."""
+    """Its module below ``flux_upgrade.pins``: ``flux_instance.pin``."""
     files: tuple[str, ...]
     """How the paths of the files end that it looks at."""
     marks: tuple[bytes, ...]

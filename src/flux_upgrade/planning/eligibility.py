@@ -1,6 +1,8 @@
-"""Whether an installation can go to a release at all, whatever the policy says."""
+"""Whether a manifest or a pin can go to a release at all, whatever the policy says."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from flux_upgrade.manifests.images import ImageState, tag_order
 from flux_upgrade.manifests.proof import Verdict
@@ -8,11 +10,11 @@ from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import Downgrade, Unproved, Unreadable, UnsupportedRelease
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.gotk_components import pin
-from flux_upgrade.pins.pin import Installation
+from flux_upgrade.pins.pin import Installation, Pin, PinState
 from flux_upgrade.policy.decision import Hold, HoldReason
 
 
-def unfit(installation: Installation) -> Hold | None:
+def ineligible(installation: Installation) -> Hold | None:
     """Why it can go nowhere: it is broken, or its settings could not be proved."""
     proof = installation.proof
     if proof.verdict is Verdict.UNREADABLE:
@@ -34,11 +36,11 @@ def downgrade(current: str, target: str) -> Hold:
 
 
 def is_behind(installation: Installation, target: str) -> bool:
-    """Whether the body is of that release, but what stands around it is of an older or another one."""
+    """Whether the objects are of that release, but header, labels or images are of another one."""
     proof = installation.proof
-    told = {proof.manifest.header_version} if proof.manifest is not None else set()
-    told |= set(proof.inferred.versions) if proof.inferred is not None else set()
-    return bool(told - {"", target}) or any(each.state is ImageState.BEHIND for each in proof.controllers)
+    versions = {proof.manifest.header_version} if proof.manifest is not None else set()
+    versions |= set(proof.inferred.versions) if proof.inferred is not None else set()
+    return bool(versions - {"", target}) or any(each.state is ImageState.BEHIND for each in proof.controllers)
 
 
 def ahead_controllers(installation: Installation) -> list[str]:
@@ -91,3 +93,54 @@ def _align(installation: Installation, target: str, regenerator: Regenerator) ->
         except UnsupportedRelease:
             continue
     return ""
+
+
+def unmovable(pin: Pin) -> Hold | None:
+    """Why a pin stays as it is, whatever there is to upgrade to."""
+    if pin.held is not None:
+        return pin.held
+    if pin.state is PinState.FLOATING:
+        return Hold(HoldReason.FLOATING, pin.reason, pin.hint)
+    if not pin.is_movable or Version.parse(pin.version) is None:
+        return Hold(HoldReason.UNSUPPORTED_PIN, pin.reason or f"{pin.raw} is no release of Flux", pin.hint)
+    return None
+
+
+def unled(pin: Pin) -> Hold:
+    """Why a pin of the flux-operator stays as it is if nothing else in its cluster says a version."""
+    detail = f"it knows Flux up to {pin.version}, and nothing in its cluster says which Flux is wanted"
+    return Hold(
+        HoldReason.FOLLOWS, detail, "move its file into the folder of its cluster, or raise it by hand"
+    )
+
+
+def within_reach(pin: Pin, versions: Sequence[str]) -> str | Hold:
+    """The newest of ``versions``, lowest first, within one minor of each (fluxcd.io/flux/releases)."""
+    lowest, highest = versions[0], versions[-1]
+    if compare(pin.version, highest) > 0 and skew(lowest, pin.version) > 1:
+        detail = f"the CLI is {pin.version}, more than one minor ahead of a cluster at {lowest}"
+        return Hold(HoldReason.CLI_SKEW, detail, "upgrade that cluster, or give its tools a pin of their own")
+    able = [each for each in versions if skew(lowest, each) <= 1]
+    target = able[-1]
+    if compare(pin.version, target) >= 0:
+        if skew(pin.version, highest) > 1:
+            detail = f"the clusters are at {lowest} to {highest}: no CLI is within one minor of all of them"
+            hint = f"upgrade the cluster at {lowest}, or give its tools a pin of their own"
+            return Hold(HoldReason.CLI_SKEW, detail, hint)
+        span = " to ".join(dict.fromkeys((lowest, highest)))
+        return Hold(HoldReason.UP_TO_DATE, f"it is {pin.version}, within one minor of {span}")
+    return target
+
+
+def compare(tag: str, other: str) -> int:
+    """-1, 0 or 1; 0 also where one is no version."""
+    a, b = Version.parse(tag), Version.parse(other)
+    return 0 if a is None or b is None else (a > b) - (a < b)
+
+
+def skew(lower: str, higher: str) -> int:
+    """Minors between two releases; of different majors, more than any."""
+    a, b = Version.parse(lower), Version.parse(higher)
+    if a is None or b is None:
+        return 0
+    return b.minor - a.minor if a.major == b.major else (99 if b > a else -99)

@@ -1,76 +1,42 @@
-"""What upgrades mean for the repository and its clusters, looked up once and only when it is asked for.
+"""What upgrades mean for the repository and its clusters, analyzed once, when it is needed.
 
 Nearly every run finds nothing to do, and imports none of what reads manifests and resources.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property
 
-from flux_upgrade.impact.running import Neighbours
-from flux_upgrade.model.errors import ReleaseNotFound, Unreadable
-from flux_upgrade.model.ports import Builder, FileHistory, Mentions, Pasts, Tree
-from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.config.config import Migrate
+from flux_upgrade.manifests.crds import Crd, crds_of
+from flux_upgrade.manifests.documents import parse
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.files import FileHistory, FileRevisions, Mentions
+from flux_upgrade.model.ports import Builder
 from flux_upgrade.model.versions import is_tag, precedence
-from flux_upgrade.pins.pin import Change, Found, Installation
-from flux_upgrade.planning.plan import Terms, Upgrade
+from flux_upgrade.pins.pin import Installation, ManifestChange
+from flux_upgrade.planning.api_uses import ApiUses, Sources, Transition
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.impact.api_uses.flux_file import FluxFile, Use
     from flux_upgrade.impact.diff.changes import Changes
     from flux_upgrade.impact.impact import Impact, Managed, Stored
     from flux_upgrade.impact.migrate.result import Migrated
     from flux_upgrade.impact.overlay.result import Overlay
-    from flux_upgrade.impact.running import ManifestApis
-    from flux_upgrade.impact.served_apis import ServedApis
-    from flux_upgrade.manifests.crds import Crd, Served
-    from flux_upgrade.manifests.regenerate import Regenerator
-
-
-class Sources(NamedTuple):
-    """Where the answers come from; what costs something is made when it is asked for."""
-
-    tree: Tree
-    """The whole repository."""
-    regenerator: Regenerator
-    history: Callable[[], FileHistory]
-    builder: Callable[[], Builder | None]
-    is_ignored: Callable[[str], bool] = lambda _: False
-    """Path → whether the user said that it is left alone."""
-
-
-class Transition(NamedTuple):
-    """One upgrade of one installation."""
-
-    path: str
-    """Of the installation, relative to the repository's root."""
-    found: Found
-    upgrade: Upgrade
-    terms: Terms
-    around: Neighbours = Neighbours()
-
-    @property
-    def crosses_minor(self) -> bool:
-        """Whether versions of APIs may go."""
-        return precedence(self.found.version)[:2] != precedence(self.upgrade.target)[:2]
 
 
 class ImpactAnalyzer:
-    """Asked about one jump after the other; what it has read once holds for all."""
+    """Analyzes one transition after the other; what it has read once holds for all."""
 
     def __init__(self, sources: Sources) -> None:
-        self._sources = sources
-        self._files: dict[tuple[tuple[str, ...], frozenset[str]], tuple[FluxFile, ...]] = {}
+        self._sources, self._uses = sources, ApiUses(sources)
         self._changes: dict[tuple[bytes, bytes], Changes] = {}
-        self._pasts: dict[str, Pasts] = {}
-        self._moved: dict[tuple[str, str, Neighbours, tuple[str, ...]], tuple[Migrated, ...]] = {}
+        self._pasts: dict[str, FileRevisions] = {}
 
-    def impact(self, jump: Transition) -> Impact:
-        """What the jump means, but for what ran before, see ``looked_back``.
+    def impact(self, transition: Transition) -> Impact:
+        """What the transition means, without the releases that ran before: those are in ``looked_back``.
 
         Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive, Unreadable.
         """
@@ -78,82 +44,99 @@ class ImpactAnalyzer:
         from flux_upgrade.impact.kubernetes_versions import fit
 
         found = Impact(
-            kubernetes=fit(jump.terms.kubernetes, jump.upgrade.target),
-            migrated=jump.terms.feedback.migrated,
+            kubernetes=fit(transition.terms.kubernetes, transition.upgrade.target),
+            migrated=transition.terms.feedback.migrated,
         )
-        if isinstance(jump.found, Installation) and isinstance(jump.upgrade.change, Change):
-            old, new = jump.found.content, jump.upgrade.change.new
-            found = found._replace(changes=self._compared(old, new), overlay=self._overlay(jump, old, new))
-        if not self._may_break(jump, found.changes):
+        if isinstance(transition.found, Installation) and isinstance(
+            transition.upgrade.change, ManifestChange
+        ):
+            old, new = transition.found.content, transition.upgrade.change.new
+            found = found._replace(
+                changes=self._compared(old, new), overlay=self._overlay(transition, old, new)
+            )
+        if not self._may_break(transition, found.changes):
             return found
-        from flux_upgrade.impact.behaviour.find import find, gates_in
+        from flux_upgrade.impact.behaviour.find import find_breaks, gates_in
 
-        files = [each for each in self._flux_files(jump) if not jump.around.is_theirs(each.path)]
-        migrated = self._migrated(jump, files)
-        stored = self._stored(jump, found.changes, Pasts())
-        current, target = jump.found.version, jump.upgrade.target
+        files = [
+            each
+            for each in self._uses.files(transition)
+            if not transition.other_clusters.is_theirs(each.path)
+        ]
+        migrated = self._uses.migrated(transition, files)
+        stored = self._stored(transition, found.changes, FileRevisions())
+        current, target = transition.found.version, transition.upgrade.target
         return found._replace(
             files=migrated,
-            orphaned=tuple(self._orphaned(jump, found.changes, files)),
-            breaks=find(files, current, target, gates_in(self._beside(jump.path))),
+            orphaned=tuple(self._uses.orphaned(transition, found.changes, files)),
+            breaks=find_breaks(files, current, target, gates_in(self._beside(transition.path))),
             stored=stored,
-            hops=self._hops(jump, migrated, stored),
+            upgrade_path=self._upgrade_path(transition, migrated, stored),
         )
 
-    def looked_back(self, jump: Transition, impact: Impact) -> Impact:
-        """With what the history of the installation tells, and that of uses.
+    def looked_back(self, transition: Transition, impact: Impact) -> Impact:
+        """With what the histories of the installation and of API uses show.
 
-        The first is not asked if an earlier run has written it down.
+        The first is not read if an earlier run has written it down.
         """
         if self._takes_away(impact.changes):
-            impact = impact._replace(stored=self._stored_before(jump, impact))
-        if not self._may_break(jump, impact.changes):
+            impact = impact._replace(stored=self._stored_before(transition, impact))
+        if not self._may_break(transition, impact.changes):
             return impact
-        return impact._replace(managed=self._managed(jump, impact))
+        return impact._replace(managed=self._managed(transition, impact))
 
-    def _stored_before(self, jump: Transition, impact: Impact) -> Stored:
-        from flux_upgrade.impact.stored_versions.memory import Question, read
+    def _stored_before(self, transition: Transition, impact: Impact) -> Stored:
+        from flux_upgrade.impact.stored_versions.history_record import HistoryQuery, read
 
-        answers = jump.terms.feedback
-        asked = Question(
-            jump.path, jump.found.content, jump.found.version, jump.upgrade.target, answers.migrated
+        feedback = transition.terms.feedback
+        asked = HistoryQuery(
+            transition.path,
+            transition.found.content,
+            transition.found.version,
+            transition.upgrade.target,
+            feedback.migrated,
         )
-        found = read(answers.stored, asked)
+        found = read(feedback.stored, asked)
         if found is None:
-            if jump.path not in self._pasts:
-                self._pasts[jump.path] = self._history.of(jump.path)
-            found = self._stored(jump, impact.changes, self._pasts[jump.path])
+            if transition.path not in self._pasts:
+                self._pasts[transition.path] = self._history.of(transition.path)
+            found = self._stored(transition, impact.changes, self._pasts[transition.path])
         return found
 
-    def _managed(self, jump: Transition, impact: Impact) -> Managed | None:
+    def _managed(self, transition: Transition, impact: Impact) -> Managed | None:
         """Why `flux migrate` has to run because of managed fields, as far as nothing else says so."""
-        from flux_upgrade.config.values import Migrate
         from flux_upgrade.impact.impact import Evidence
-        from flux_upgrade.impact.stored_versions.managed_fields import Asked, managed, versions_dropped
+        from flux_upgrade.impact.stored_versions.managed_fields import (
+            DroppedVersions,
+            managed,
+            versions_dropped,
+        )
 
         changed = None if impact.changes is None else {each.name for each in impact.changes.crds}
-        target = self._apis.at(jump.upgrade.target)
-        known = self._known(jump.found.version)
+        target = self._uses.apis.at(transition.upgrade.target)
+        known = self._uses.known(transition.found.version)
         dropped = frozenset().union(*(versions_dropped(each, target, changed) for each in known))
         used = {f"{use.group}/{use.version}" for use in impact.in_use}
-        current, answers = jump.found.version, jump.terms.feedback
-        asked = Asked(
+        current, feedback = transition.found.version, transition.terms.feedback
+        asked = DroppedVersions(
             dropped,
             dropped & used,
-            any(precedence(tag) > precedence(current) for tag in answers.moved_for if is_tag(tag)),
-            jump.terms.migrate is Migrate.WITH_UPGRADE,
+            any(precedence(tag) > precedence(current) for tag in feedback.moved_for if is_tag(tag)),
+            transition.terms.migrate is Migrate.WITH_UPGRADE,
             current,
-            jump.upgrade.target,
+            transition.upgrade.target,
         )
-        found = managed(asked, answers.migrated, lambda versions: self._mentions(jump, versions))
+        found = managed(asked, feedback.migrated, lambda versions: self._mentions(transition, versions))
         if found is None or found.is_after or found.evidence is not Evidence.UNKNOWN:
             return found
         return None if impact.stored.unknown else found
 
-    def _mentions(self, jump: Transition, versions: tuple[str, ...]) -> Mentions:
-        """What the history tells, of files that are searched today and not another cluster's."""
-        found, is_wanted = self._history.mentions(versions), self._wanted(jump.terms.scan)
-        paths = (each for each in found.paths if is_wanted(each) and not jump.around.is_theirs(each))
+    def _mentions(self, transition: Transition, versions: tuple[str, ...]) -> Mentions:
+        """What the history shows of files that are searched today and not another cluster's."""
+        found, is_wanted = self._history.mentions(versions), self._uses.searches(transition.terms.scan)
+        paths = (
+            each for each in found.paths if is_wanted(each) and not transition.other_clusters.is_theirs(each)
+        )
         return found._replace(paths=tuple(paths))
 
     def _beside(self, path: str) -> Iterable[bytes]:
@@ -164,134 +147,51 @@ class ImpactAnalyzer:
                 with suppress(Unreadable):  # what cannot be read is said where it matters
                     yield self._sources.tree.read(each)
 
-    def _may_break(self, jump: Transition, changes: Changes | None) -> bool:
+    def _may_break(self, transition: Transition, changes: Changes | None) -> bool:
         """Whether anything of the tree can be affected: nothing is by a patch that takes nothing away."""
-        if jump.crosses_minor:
+        if transition.crosses_minor:
             return True
         return changes is not None and bool(
             changes.crds_removed or any(each.removed or each.unserved for each in changes.crds)
         )
 
     def _compared(self, old: bytes, new: bytes) -> Changes:
-        from flux_upgrade.impact.diff.compare import changes
-        from flux_upgrade.manifests.documents import parse
+        from flux_upgrade.impact.diff.compare import manifest_changes
 
         if (old, new) not in self._changes:
-            self._changes[old, new] = changes(parse(old).documents, parse(new).documents)
+            self._changes[old, new] = manifest_changes(parse(old).documents, parse(new).documents)
         return self._changes[old, new]
 
-    def _overlay(self, jump: Transition, old: bytes, new: bytes) -> Overlay | None:
-        from flux_upgrade.impact.overlay.proof import proof
+    def _overlay(self, transition: Transition, old: bytes, new: bytes) -> Overlay | None:
+        from flux_upgrade.impact.overlay.check import check_overlay
 
-        return proof(self._sources.tree, jump.path, old, new, self._builder)
-
-    @cached_property
-    def _apis(self) -> ServedApis:
-        from flux_upgrade.impact.served_apis import ServedApis
-
-        return ServedApis(self._sources.regenerator)
-
-    @cached_property
-    def _manifests(self) -> ManifestApis:
-        from flux_upgrade.impact.running import ManifestApis
-
-        return ManifestApis()
+        return check_overlay(self._sources.tree, transition.path, old, new, self._builder)
 
     @cached_property
     def _builder(self) -> Builder | None:
         return self._sources.builder()
-
-    def _flux_files(self, jump: Transition) -> tuple[FluxFile, ...]:
-        """Every file of the repository that is searched, and that speaks of Flux's APIs."""
-        known = [self._apis.at(jump.upgrade.target), *self._known(jump.found.version)]
-        key = jump.terms.scan, frozenset().union(*(each.groups for each in known))
-        if key not in self._files:
-            from flux_upgrade.impact.api_uses.scan import files
-
-            self._files[key] = tuple(files(self._sources.tree, key[1], self._wanted(key[0])))
-        return self._files[key]
-
-    def _wanted(self, patterns: tuple[str, ...]) -> Callable[[str], bool]:
-        def is_wanted(path: str) -> bool:
-            if self._sources.is_ignored(path):
-                return False
-            if not patterns:
-                return True
-            from flux_upgrade.config.patterns import match
-
-            return match(patterns, path)
-
-        return is_wanted
-
-    def _known(self, *tags: str) -> tuple[Served, ...]:
-        """What releases serve, as far as the source has them: a mirror need not have what a pin says."""
-        found = []
-        for tag in tags:
-            with suppress(ReleaseNotFound):
-                found.append(self._apis.at(tag))
-        return tuple(found)
-
-    def _migrated(self, jump: Transition, files: Sequence[FluxFile]) -> tuple[Migrated, ...]:
-        """What is moved, and what is left. The same for all that go from one release to another."""
-        key = (jump.found.version, jump.upgrade.target, jump.around, jump.terms.scan)
-        if key not in self._moved:
-            self._moved[key] = tuple(self._moving(jump, files))
-        return self._moved[key]
-
-    def _moving(self, jump: Transition, files: Iterable[FluxFile]) -> Iterable[Migrated]:
-        from flux_upgrade.impact.migrate.apis import Apis
-        from flux_upgrade.impact.migrate.linked import together
-        from flux_upgrade.impact.migrate.migrate import migrate
-
-        shared = Apis(
-            next(iter(self._known(jump.found.version)), None),
-            self._apis.at(jump.upgrade.target),
-            self._known(*jump.around.releases),
-            self._apis.schema,
-            self._apis.between(jump.found.version, jump.upgrade.target),
-        )
-        own = replace(shared, others=())
-        found = []
-        for file in files:
-            apis = own if jump.around.is_own(file.path) else shared
-            found.append(migrate(file, self._manifests.suited(apis, jump.around.readers(file.path))))
-        return together([each for each in found if each is not None], self._sources.tree)
-
-    def _orphaned(
-        self, jump: Transition, changes: Changes | None, files: Iterable[FluxFile]
-    ) -> Iterable[Use]:
-        """Resources whose CRD goes away with a controller."""
-        from flux_upgrade.impact.api_uses.flux_file import Place
-
-        gone = set(changes.crds_removed) if changes is not None else set()
-        if not gone:
-            return
-        crds = (crd for served in self._known(jump.found.version) for crd in served.crds.values())
-        kinds = {(crd.group, crd.kind) for crd in crds if crd.name in gone}
-        for file in files:
-            for use in file.uses:
-                if (use.group, use.kind) in kinds and use.place in (Place.RESOURCE, Place.EMBEDDED):
-                    yield use
 
     @staticmethod
     def _takes_away(changes: Changes | None) -> bool:
         """Whether a version of an API goes that the cluster may have stored."""
         return changes is not None and any(each.removed for each in changes.crds)
 
-    def _stored(self, jump: Transition, changes: Changes | None, pasts: Pasts) -> Stored:
+    def _stored(self, transition: Transition, changes: Changes | None, pasts: FileRevisions) -> Stored:
         """What the API server would refuse."""
         from flux_upgrade.impact.impact import Stored
 
-        change = jump.upgrade.change
-        if not isinstance(change, Change) or not self._takes_away(changes):
+        change = transition.upgrade.change
+        if not isinstance(change, ManifestChange) or not self._takes_away(changes):
             return Stored()
         from flux_upgrade.impact.stored_versions.refused import stored
 
-        ran = jump.terms.feedback.migrated
-        return stored(pasts, jump.found.content, self._crds(change.new), ran, jump.found.version)
+        ran = transition.terms.feedback.migrated
+        return stored(pasts, transition.found.content, self._crds(change.new), ran, transition.found.version)
 
-    def _hops(self, jump: Transition, files: Iterable[Migrated], stored: Stored) -> tuple[str, ...]:
-        """The way around what one step cannot do; empty where it can, or where there is none."""
+    def _upgrade_path(
+        self, transition: Transition, files: Iterable[Migrated], stored: Stored
+    ) -> tuple[str, ...]:
+        """The steps to take where one is not enough; empty if one is enough, or if there is no such path."""
         from flux_upgrade.impact.migrate.result import Reason
 
         lefts = [left for file in files for left in file.lefts]
@@ -300,13 +200,18 @@ class ImpactAnalyzer:
         ):
             return ()
         uses = [*(left.use for left in lefts), *(move.use for file in files for move in file.moves)]
-        from flux_upgrade.impact.upgrade_path import hops
+        from flux_upgrade.impact.upgrade_path import upgrade_path
 
         crds = {each.crd for each in stored.after_migrate}
-        if isinstance(jump.upgrade.change, Change):
-            crds |= {each.name for each in self._crds(jump.found.content)}
+        if isinstance(transition.upgrade.change, ManifestChange):
+            crds |= {each.name for each in self._crds(transition.found.content)}
         tags = self._sources.regenerator.stable_tags()
-        return hops(jump.found.version, jump.upgrade.target, tags, self._apis.at, crds, uses) or ()
+        return (
+            upgrade_path(
+                transition.found.version, transition.upgrade.target, tags, self._uses.apis.at, crds, uses
+            )
+            or ()
+        )
 
     @cached_property
     def _history(self) -> FileHistory:
@@ -314,7 +219,4 @@ class ImpactAnalyzer:
 
     @staticmethod
     def _crds(manifest: bytes) -> Iterable[Crd]:
-        from flux_upgrade.manifests.crds import crds_of
-        from flux_upgrade.manifests.documents import parse
-
         return crds_of(parse(manifest).documents).values()

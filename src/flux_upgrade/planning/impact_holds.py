@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from flux_upgrade.config.values import Migrate
+from flux_upgrade.config.config import Migrate
 from flux_upgrade.model.errors import ApiRemoved
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.markers import content_entry
+from flux_upgrade.model.text import first_few
 from flux_upgrade.model.versions import minor_of
 from flux_upgrade.planning.plan import Terms, Upgrade
 from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
-from flux_upgrade.policy.policy import Rejection
+from flux_upgrade.policy.feedback import Rejection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,13 +30,13 @@ def held_by(upgrade: Upgrade, terms: Terms) -> Hold | None:
     if held is None:
         return None
     error = ApiRemoved if terms.to and held.reason is HoldReason.BLOCKED_BY_API_REMOVAL else None
-    return held._replace(subject=upgrade.subject, target=upgrade.target, error=error)
+    return held._replace(bump_kind=upgrade.bump_kind, target=upgrade.target, error=error)
 
 
 def _holds(upgrade: Upgrade, impact: Impact, terms: Terms) -> Iterator[Hold]:
     target, kubernetes = upgrade.target, impact.kubernetes
     # A patch asks for what the release before it asked for.
-    if kubernetes is not None and kubernetes.is_too_old and upgrade.subject is not BumpKind.PATCH:
+    if kubernetes is not None and kubernetes.is_too_old and upgrade.bump_kind is not BumpKind.PATCH:
         least = ".".join(map(str, kubernetes.support.least))
         yield Hold(
             HoldReason.KUBERNETES_TOO_OLD,
@@ -47,7 +48,7 @@ def _holds(upgrade: Upgrade, impact: Impact, terms: Terms) -> Iterator[Hold]:
         places = [f"{each.path}:{each.line}" for each in impact.orphaned]
         yield Hold(
             HoldReason.COMPONENT_IN_USE,
-            f"the controller of {kinds} would be gone, and is in use: {_listed(places)}",
+            f"the controller of {kinds} would be gone, and is in use: {first_few(places, _NAMED)}",
             "keep the component, or remove these resources first",
         )
     yield from _out_of_reach(target, impact, terms)
@@ -57,7 +58,7 @@ def _holds(upgrade: Upgrade, impact: Impact, terms: Terms) -> Iterator[Hold]:
         yield Hold(
             HoldReason.BLOCKED_BY_API_REMOVAL,
             f"{target} does not serve the API versions of {counted(len(by_hand), 'resource')}: "
-            f"{_listed(by_hand)}",
+            f"{first_few(by_hand, _NAMED)}",
             _by_hand(impact, target),
         )
     if impact.moves and terms.migrate is Migrate.BEFORE:
@@ -70,7 +71,7 @@ def _moved_first(upgrade: Upgrade, impact: Impact, terms: Terms) -> Hold:
     files = len({each.use.path for each in impact.moves})
     are, them = ("is", "it") if len(impact.moves) == 1 else ("are", "them")
     hint = f"merge what moves {them} first, and let Flux reconcile it"
-    refused = None if upgrade.candidate.approval else closed_migration(upgrade, terms)
+    refused = None if upgrade.bump.approval else closed_migration(upgrade, terms)
     if refused is not None:
         hint = (
             f"{refused.where} would move {them}, and was {refused.reason.replace('-', ' ')}: reopen it, move "
@@ -78,7 +79,7 @@ def _moved_first(upgrade: Upgrade, impact: Impact, terms: Terms) -> Hold:
         )
     back = [file.path for file in impact.files if file.moves and is_back(file, terms)]
     if back:
-        hint = f"what moved {_listed(back)} was merged and reverted: move {them} by hand"
+        hint = f"what moved {first_few(back, _NAMED)} was merged and reverted: move {them} by hand"
     return Hold(
         HoldReason.MIGRATION_PENDING,
         f"{counted(len(impact.moves), 'resource')} in {counted(files, 'file')} {are} to be moved to API "
@@ -96,7 +97,7 @@ def is_back(file: Migrated, terms: Terms) -> bool:
 def closed_migration(upgrade: Upgrade, terms: Terms) -> Rejection | None:
     """A person's answer to the manifests that were to be moved for this release."""
     minor = minor_of(upgrade.target)
-    found = (each for each in terms.feedback.muted if each.subject is BumpKind.MIGRATION)
+    found = (each for each in terms.feedback.rejections if each.bump_kind is BumpKind.MIGRATION)
     return next((each for each in found if minor_of(each.target) == minor), None)
 
 
@@ -107,7 +108,7 @@ def moved_elsewhere(upgrade: Upgrade) -> Hold:
         "manifests are moved in the pull request of another cluster, to API versions that "
         f"{upgrade.target} serves",
         "merge that one first",
-        subject=upgrade.subject,
+        bump_kind=upgrade.bump_kind,
         target=upgrade.target,
     )
 
@@ -117,32 +118,32 @@ def _overlay(upgrade: Upgrade, impact: Impact) -> Iterator[Hold]:
 
     Whoever approves the release sees by themselves to those that build all the same.
     """
-    overlay, is_approved = impact.overlay, bool(upgrade.candidate.approval)
+    overlay, is_approved = impact.overlay, bool(upgrade.bump.approval)
     if overlay is None:
         return
     broken = [each for each in overlay.findings if each.holds and (each.fails or not is_approved)]
     if broken or overlay.failed:
         first = broken[0] if broken else None
-        told = f"{first.path}:{first.line}: {first.what}: {first.detail}" if first else overlay.failed
+        detail = f"{first.path}:{first.line}: {first.what}: {first.detail}" if first else overlay.failed
         more = f" and {len(broken) - 1} more" if len(broken) > 1 else ""
         hint = (first.hint if first else "") or f"mend {overlay.path} first"
         if not any(each.fails for each in broken) and not overlay.failed:
             hint += f"; or approve {upgrade.target}, and mend it in the branch of the pull request"
-        yield Hold(HoldReason.OVERLAY_BREAKS, told + more, hint)
+        yield Hold(HoldReason.OVERLAY_BREAKS, detail + more, hint)
 
 
 def _out_of_reach(target: str, impact: Impact, terms: Terms) -> Iterator[Hold]:
-    """One step is not enough, and no hop is gone to in its place."""
+    """One step is not enough, and the first of several cannot be taken in its place."""
     if not terms.ladder:
         return
-    if impact.hops and impact.hops[0] != target:
-        first = impact.hops[0]
+    if impact.upgrade_path and impact.upgrade_path[0] != target:
+        first = impact.upgrade_path[0]
         yield Hold(
             HoldReason.BLOCKED_BY_API_REMOVAL,
-            f"one step is not enough: {' → '.join(impact.hops)}",
+            f"one step is not enough: {' → '.join(impact.upgrade_path)}",
             f"go to {first} first (--to {first}), or jump all the same with --ladder=false",
         )
-    elif impact.stored.after_migrate and not impact.hops:
+    elif impact.stored.after_migrate and not impact.upgrade_path:
         refused = impact.stored.after_migrate[0]
         yield Hold(
             HoldReason.BLOCKED_BY_API_REMOVAL,
@@ -153,7 +154,7 @@ def _out_of_reach(target: str, impact: Impact, terms: Terms) -> Iterator[Hold]:
 
 
 def _unmigrated(target: str, impact: Impact, terms: Terms) -> Iterator[Hold]:
-    """The hop before this one was merged, and nobody has said that `flux migrate` ran."""
+    """The step before this one was merged, and the box for `flux migrate` is not ticked."""
     url = terms.feedback.unmigrated
     if impact.stored.refused and url:
         yield Hold(
@@ -169,14 +170,9 @@ def _moving(impact: Impact) -> list[str]:
 
 
 def _by_hand(impact: Impact, target: str) -> str:
-    told = f"`flux-upgrade migrate --to {target}` moves what can be moved"
+    hint_text = f"`flux-upgrade migrate --to {target}` moves what can be moved"
     if impact.blocking:
         hint = next((each.hint for each in impact.blocking if each.hint), "").rstrip(".")
-        told = f"{hint[:1].lower()}{hint[1:]}; " if hint else ""
-        told += f"`flux-upgrade check --to {target}` says when nothing is left"
-    return f"{told}; leave out what no cluster uses with `scan` in the config file"
-
-
-def _listed(places: Sequence[str]) -> str:
-    more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""
-    return ", ".join(places[:_NAMED]) + more
+        hint_text = f"{hint[:1].lower()}{hint[1:]}; " if hint else ""
+        hint_text += f"`flux-upgrade check --to {target}` says when nothing is left"
+    return f"{hint_text}; leave out what no cluster uses with `scan` in the config file"

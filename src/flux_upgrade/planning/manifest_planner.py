@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from flux_upgrade.config.flags import applied
+from flux_upgrade.config.install_flags import applied
 from flux_upgrade.manifests.merge import Conflict
 from flux_upgrade.manifests.options import InstallOptions, spell, validate_components
 from flux_upgrade.manifests.regenerate import Regenerator
@@ -18,10 +18,11 @@ from flux_upgrade.model.errors import (
 )
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.ports import Artifacts
+from flux_upgrade.model.text import first_few
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.pins.gotk_components import pin
-from flux_upgrade.pins.pin import Change, Installation
+from flux_upgrade.pins.pin import Installation, ManifestChange
 from flux_upgrade.planning import eligibility
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Upgrade
 from flux_upgrade.planning.target_images import settled
@@ -62,39 +63,41 @@ class ManifestPlanner:
         # The plan holds the proof, and the caller the terms, so that the ids are nobody else's.
         self._decided: dict[tuple[int, int], Plan] = {}
 
-    def plan(self, subjected: PlannedTarget, installation: Installation) -> Plan:
-        """``installation``: the one of ``subjected``.
+    def plan(self, target: PlannedTarget, installation: Installation) -> Plan:
+        """``installation``: the one of ``target``.
 
         Raises ReleaseNotFound for a release that was asked for, SourceUnavailable and
         UntrustedArchive: they concern all installations.
         """
-        if subjected.blocked is not None:
-            return Plan(installation, subjected.path, (subjected.blocked,))
-        key = (id(installation.proof), id(subjected.terms))
+        if target.blocked is not None:
+            return Plan(installation, target.path, (target.blocked,))
+        key = (id(installation.proof), id(target.terms))
         if key not in self._decided:
-            self._decided[key] = _Planner(subjected, installation, self._sources).plan()
-        return self._decided[key]._replace(installation=installation, path=subjected.path)
+            self._decided[key] = _Planner(target, installation, self._sources).plan()
+        return self._decided[key]._replace(installation=installation, path=target.path)
 
-    def carried_out(self, subjected: PlannedTarget, candidate: Bump) -> Upgrade | Hold:
-        """One step of the installation of ``subjected``, a manifest. Raises as ``plan``."""
-        installation = subjected.installation
+    def carried_out(self, target: PlannedTarget, bump: Bump) -> Upgrade | Hold:
+        """One step of the installation of ``target``, a manifest. Raises as ``plan``."""
+        installation = target.installation
         assert isinstance(installation, Installation)  # noqa: S101 the caller has seen to it
-        return _Planner(subjected, installation, self._sources).carried_out(candidate)
+        return _Planner(target, installation, self._sources).carried_out(bump)
 
 
 class _Planner:
     """Plans one installation."""
 
-    def __init__(self, subjected: PlannedTarget, installation: Installation, sources: _Sources) -> None:
-        self._installation, self._path = installation, subjected.path
-        self._terms = subjected.terms
+    def __init__(self, target: PlannedTarget, installation: Installation, sources: _Sources) -> None:
+        self._installation, self._path = installation, target.path
+        self._terms = target.terms
         self._regenerator, self._artifacts = sources.regenerator, sources.artifacts
         self._releases, self._now = sources.releases, sources.now
-        self._tried: dict[BumpKind, Change] = {}
+        self._tried: dict[BumpKind, ManifestChange] = {}
 
     def plan(self) -> Plan:
-        unfit = eligibility.unfit(self._installation)
-        decisions = (unfit,) if unfit is not None else tuple(map(self.carried_out, self._decisions()))
+        ineligible = eligibility.ineligible(self._installation)
+        decisions = (
+            (ineligible,) if ineligible is not None else tuple(map(self.carried_out, self._decisions()))
+        )
         return Plan(self._installation, self._path, decisions, self._tried)
 
     def _decisions(self) -> Iterator[Bump | Hold]:
@@ -105,9 +108,9 @@ class _Planner:
         decided = decide(version, self._releases, self._terms.policy, self._terms.feedback, self._now)
         # One file, one change: a patch that waits brings all of that along.
         moves = any(
-            isinstance(each, Bump) and (each.approved or each.subject is BumpKind.PATCH) for each in decided
+            isinstance(each, Bump) and (each.approved or each.bump_kind is BumpKind.PATCH) for each in decided
         )
-        whole = None if moves else self._made_whole(version)
+        whole = None if moves else self._completed(version)
         if whole is not None:
             yield whole
         for each in decided:
@@ -125,27 +128,31 @@ class _Planner:
         self._regenerator.manifests(to)  # that it is not there concerns all of them
         if current is not None and wanted is not None and current > wanted:
             return eligibility.downgrade(version, to)
-        if version == to and self._made_whole(version) is None:
+        if version == to and self._completed(version) is None:
             return Hold(
                 HoldReason.UP_TO_DATE,
                 "; ".join([f"it is {to}", *eligibility.ahead_controllers(self._installation)]),
             )
         return Bump(size(version, to), to, approved=True, why=f"{to} was asked for")
 
-    def _made_whole(self, version: str) -> Bump | Hold | None:
+    def _completed(self, version: str) -> Bump | Hold | None:
         """The release in use once more: for flags that are to change, or for what was left behind."""
-        why = self._unwhole(version)
+        why = self._incomplete(version)
         if not why:
             return None
-        for mute in self._terms.feedback.muted:
-            if mute.subject is BumpKind.PATCH and mute.target == version and not self._is_approved(version):
-                if mute.reason is not HoldReason.ROLLED_BACK:
+        for rejection in self._terms.feedback.rejections:
+            if (
+                rejection.bump_kind is BumpKind.PATCH
+                and rejection.target == version
+                and not self._is_approved(version)
+            ):
+                if rejection.reason is not HoldReason.ROLLED_BACK:
                     return None
-                detail = f"{why}, and {version} was rolled back by a person: {mute.where}"
-                return Hold(mute.reason, detail, f"approve {version} to have it", target=version)
+                detail = f"{why}, and {version} was rolled back by a person: {rejection.where}"
+                return Hold(rejection.reason, detail, f"approve {version} to have it", target=version)
         return Bump(BumpKind.PATCH, version, approved=True, why=why)
 
-    def _unwhole(self, version: str) -> str:
+    def _incomplete(self, version: str) -> str:
         """Why the installation is not what its release and its settings make; empty where it is."""
         proof = self._installation.proof
         if proof.options is not None and self._wanted(proof.options) != proof.options:
@@ -182,28 +189,28 @@ class _Planner:
         made = self._settled(held) if isinstance(held, Upgrade) else held
         if isinstance(made, Upgrade):
             return made
-        return made._replace(subject=decision.subject, target=decision.target)
+        return made._replace(bump_kind=decision.bump_kind, target=decision.target)
 
-    def _change(self, candidate: Bump) -> Upgrade | Hold:
-        installation, target = self._installation, candidate.target
+    def _change(self, bump: Bump) -> Upgrade | Hold:
+        installation, target = self._installation, bump.target
         ahead = eligibility.ahead(installation, target, self._regenerator, asked=bool(self._terms.to))
         if ahead is not None:
             return ahead
         options = installation.proof.options
-        assert options is not None  # noqa: S101 fitness.unfit has seen to it
+        assert options is not None  # noqa: S101 eligibility.ineligible has seen to it
         wanted = self._wanted(options)._replace(version=target)
         if self._terms.flags:
             validate_components(wanted.components, self._regenerator.manifests(target).components)
         change = pin.change(installation, wanted, self._regenerator, take_release=self._terms.take_release)
         if change.carried.conflicts:
-            self._tried[candidate.subject] = change
+            self._tried[bump.bump_kind] = change
             return _conflict(target, change.carried.conflicts)
-        return Upgrade(candidate, change, _altered(options, wanted))
+        return Upgrade(bump, change, _altered(options, wanted))
 
     def _settled(self, upgrade: Upgrade) -> Upgrade | Hold:
         """With the images of the target, as their registries have them."""
         change, installation, checks = upgrade.change, self._installation, self._terms.check_images
-        assert isinstance(change, Change)  # noqa: S101 it was made here
+        assert isinstance(change, ManifestChange)  # noqa: S101 it was made here
         found = settled(change, installation, upgrade.target, self._artifacts, checks=checks)
         if isinstance(found, Hold):
             return found
@@ -218,12 +225,10 @@ def _altered(before: InstallOptions, after: InstallOptions) -> tuple[tuple[str, 
 
 
 def _conflict(target: str, conflicts: Sequence[Conflict]) -> Hold:
-    count = len(conflicts)
-    named = ", ".join(f"{each.object} {each.where}".strip() for each in conflicts[:_NAMED])
-    more = f" and {count - _NAMED} more" if count > _NAMED else ""
+    places = first_few([f"{each.object} {each.where}".strip() for each in conflicts], _NAMED)
     return Hold(
         HoldReason.RESIDUE_CONFLICT,
-        f"{target} changed or removed {counted(count, 'path')} that you edited: {named}{more}",
+        f"{target} changed or removed {counted(len(conflicts), 'path')} that you edited: {places}",
         "take these edits out of the file, or give them up for the release's own values: "
         "`upgrade --on-conflict take-release` in a checkout, `on-conflict: take-release` in the config file",
         ResidueConflict,

@@ -1,15 +1,19 @@
-"""What is to become of each installation: values only."""
+"""What was read, what the user asked for, and what becomes of each installation: values only."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
-from flux_upgrade.config.values import Migrate
-from flux_upgrade.model.text_edit import Replacement, edited
+from flux_upgrade.clusters.clusters import role_of
+from flux_upgrade.clusters.groups import UpdateGroup
+from flux_upgrade.config.config import Group, Migrate
+from flux_upgrade.model.text_edit import TextEdit, edited
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.pin import Change, Found, Pin, PinChange, Resources
-from flux_upgrade.policy.decision import Bump, BumpKind, Hold
-from flux_upgrade.policy.policy import Feedback, Policy
+from flux_upgrade.pins.pin import AnyPin, ManifestChange, Pin, PinChange, Resources, Role
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
+from flux_upgrade.policy.feedback import Feedback
+from flux_upgrade.policy.policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,15 +21,79 @@ if TYPE_CHECKING:
     from flux_upgrade.impact.migrate.result import Migrated
 
 
+class UpgradeRequest(NamedTuple):
+    """What the user asked of this run, beyond the config."""
+
+    to: str = ""
+    """A tag, whatever the policy says."""
+    approve: tuple[str, ...] = ()
+    """``2.9`` or ``v2.9.4``."""
+    take_release: bool = False
+    base: str = ""
+    """Branch that pull requests go into; empty: the default branch."""
+    writes: bool = True
+    """False: what would be done is shown, from any checkout."""
+    migrated: bool = False
+    """Whether `flux migrate` ran in the clusters, at the releases that they are at."""
+
+
+class Terms(NamedTuple):
+    """What governs some installations: made once, and shared by them."""
+
+    policy: Policy = Policy()
+    feedback: Feedback = Feedback()
+    flags: Mapping[str, str] = {}
+    """Install flags that are to change, as in ``config.Group``."""
+    to: str = ""
+    """A tag that was asked for, whatever the policy says; empty: the policy decides."""
+    take_release: bool = False
+    check_images: bool = True
+    """Whether a registry other than Flux's own is asked for the target's images."""
+    migrate: Migrate = Migrate.BEFORE
+    ladder: bool = True
+    scan: tuple[str, ...] = ()
+    kubernetes: str = ""
+    gates: frozenset[str] = frozenset()
+    """These five: as in ``config.Group``."""
+
+
+def terms_of(group: Group, feedback: Feedback, request: UpgradeRequest) -> Terms:
+    """What governs the installations of a group."""
+    take_release = request.take_release or group.take_release
+    return Terms(
+        group.policy,
+        feedback,
+        group.flags,
+        request.to,
+        take_release,
+        group.check_images,
+        group.migrate,
+        group.ladder,
+        group.scan,
+        group.kubernetes,
+        group.gates,
+    )
+
+
+class PlannedTarget(NamedTuple):
+    """An installation, where it stands, and what governs it."""
+
+    installation: AnyPin
+    path: str
+    terms: Terms
+    blocked: Hold | None = None
+    """What keeps it as it is, whatever there is to upgrade to."""
+
+
 class Migration(NamedTuple):
-    """What becomes of such a file."""
+    """What becomes of a file whose resources are moved to other versions of their APIs."""
 
     migrated: Migrated
     waiting: tuple[str, ...]
     """Paths of the installations that wait until this is merged."""
 
     @property
-    def replacements(self) -> tuple[Replacement, ...]:
+    def replacements(self) -> tuple[TextEdit, ...]:
         """All of the file's."""
         return tuple(edit for move in self.migrated.moves for edit in move.edits)
 
@@ -33,40 +101,40 @@ class Migration(NamedTuple):
 class Upgrade(NamedTuple):
     """The installation can go to a release; whether it may is ``approved``."""
 
-    candidate: Bump
-    change: Change | PinChange | Migration
+    bump: Bump
+    change: ManifestChange | PinChange | Migration
     flags: tuple[tuple[str, str, str], ...] = ()
     """Install flags that are to change, as was asked for: name, value before, value afterwards."""
     impact: Impact | None = None
-    """What it means besides; None: nobody looked."""
+    """What it means for the repository; None: that was not analyzed."""
     moved: tuple[Migrated, ...] = ()
     """Files with resources that go to other versions of their APIs in the same commit."""
 
     @property
-    def subject(self) -> BumpKind:
+    def bump_kind(self) -> BumpKind:
         """What it is about."""
-        return self.candidate.subject
+        return self.bump.bump_kind
 
     @property
     def target(self) -> str:
         """The release, a tag."""
-        return self.candidate.target
+        return self.bump.target
 
     @property
     def approved(self) -> bool:
         """False: it is shown, and waits for a person."""
-        return self.candidate.approved
+        return self.bump.approved
 
 
 class Plan(NamedTuple):
     """One installation and what is to become of it."""
 
-    installation: Found | Resources
+    installation: AnyPin | Resources
     path: str
     """Relative to the repository's root."""
     decisions: tuple[Upgrade | Hold, ...]
     """At least one."""
-    tried: Mapping[BumpKind, Change] = {}
+    tried: Mapping[BumpKind, ManifestChange] = {}
     """What was tried and held for a conflict, to show its conflicts."""
     impacts: Mapping[BumpKind, Impact] = {}
     """What is known of that which is held."""
@@ -77,11 +145,21 @@ class Plan(NamedTuple):
         return self.installation.line if isinstance(self.installation, Pin) else 0
 
     @property
+    def can_lead(self) -> bool:
+        """Whether what is decided about it can be decided for its cluster."""
+        found = self.installation
+        if role_of(found) is not Role.INSTALLS or not found.version:
+            return False
+        if isinstance(found, Pin):
+            return found.is_movable
+        return all(hold.reason is not HoldReason.ORPHAN for hold in self.holds)
+
+    @property
     def approved(self) -> Upgrade | None:
         """The upgrade that needs nobody any more; the one that goes farthest, should there be several."""
         return max(
             (each for each in self.upgrades if each.approved),
-            key=lambda each: list(BumpKind).index(each.subject),
+            key=lambda each: list(BumpKind).index(each.bump_kind),
             default=None,
         )
 
@@ -96,33 +174,36 @@ class Plan(NamedTuple):
         return tuple(each for each in self.decisions if isinstance(each, Hold))
 
 
-class Terms(NamedTuple):
-    """What governs some installations: made once, and shared by them."""
+class UpdateGroupPlan(NamedTuple):
+    """The plans of installations that share their pull requests."""
 
-    policy: Policy = Policy()
-    feedback: Feedback = Feedback()
-    flags: Mapping[str, str] = {}
-    """Install flags that are to change, see ``config.Group``."""
-    to: str = ""
-    """A tag that was asked for, whatever the policy says; empty: the policy decides."""
-    take_release: bool = False
-    check_images: bool = True
-    """Whether a registry other than Flux's own is asked for the target's images."""
-    migrate: Migrate = Migrate.BEFORE
-    ladder: bool = True
-    scan: tuple[str, ...] = ()
-    kubernetes: str = ""
-    gates: frozenset[str] = frozenset()
-    """These five: see ``config.Group``."""
+    update_group: UpdateGroup
+    plans: tuple[Plan, ...]
+    """In the order of the update group's members."""
+    migrations: tuple[Plan, ...] = ()
+    """Of the files whose resources are moved before, each with one decision."""
+
+    @property
+    def sets(self) -> Iterator[tuple[Plan, ...]]:
+        """The same, cluster by cluster, each a set. Files that are moved before, one by one."""
+        plans = iter(self.plans)
+        yield from (tuple(islice(plans, len(cluster.members))) for cluster in self.update_group.clusters)
+        yield from ((plan,) for plan in self.migrations)
+
+    @property
+    def moved(self) -> Iterator[str]:
+        """Paths of the files whose resources are moved, before or with an upgrade."""
+        yield from (plan.path for plan in self.migrations)
+        yield from (file.path for plan in self.plans for each in plan.upgrades for file in each.moved)
 
 
 def files_after(upgrades: Iterable[tuple[Plan, Upgrade]]) -> dict[str, bytes]:
     """What is to be written: path in the repository → content. Edits of several pins in a file are one."""
     files: dict[str, bytes] = {}
-    edits: dict[str, list[Replacement]] = {}
+    edits: dict[str, list[TextEdit]] = {}
     contents: dict[str, bytes] = {}
     for plan, upgrade in upgrades:
-        if isinstance(upgrade.change, Change):
+        if isinstance(upgrade.change, ManifestChange):
             files[plan.path] = upgrade.change.new
         else:
             edits.setdefault(plan.path, []).extend(upgrade.change.replacements)
@@ -140,13 +221,3 @@ def files_before(upgrades: Iterable[tuple[Plan, Upgrade]]) -> dict[str, bytes]:
         found[plan.path] = plan.installation.content
         found |= {file.path: file.content for file in upgrade.moved}
     return found
-
-
-class PlannedTarget(NamedTuple):
-    """An installation, where it stands, and what governs it."""
-
-    installation: Found
-    path: str
-    terms: Terms
-    blocked: Hold | None = None
-    """What keeps it as it is, whatever there is to upgrade to."""

@@ -1,29 +1,56 @@
-"""What keeps a plan from being carried out, whatever was decided: other writers, the checkout, the token."""
+"""Preflight checks: what keeps a plan from being carried out, whatever was decided.
+
+That is another writer, a checkout that differs, the token's permissions, and a pin of the same cluster set
+that cannot move: manifests and pins of a cluster move all or not at all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from flux_upgrade.clusters.clusters import WORKFLOWS, Cluster, Member
-from flux_upgrade.clusters.ownership.ownership import Around
+from flux_upgrade.clusters.clusters import OF_CLUSTERS, WORKFLOWS, Cluster, Member, role_of
+from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.model.errors import CheckoutDiffers
 from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.pin import Installation, Pin
-from flux_upgrade.planning.plan import Plan
+from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.policy.decision import Hold, HoldReason
 
 JOBS_OWN = "github-actions[bot]"
 """Who the token is that every job gets: pull requests of its own run no workflows at once."""
 _TERRAFORM = "terraform"
+_BLOCKING = frozenset(
+    {
+        HoldReason.BLOCKED_BY_API_REMOVAL,
+        HoldReason.CHECKOUT_DIFFERS,
+        HoldReason.COMPONENT_IN_USE,
+        HoldReason.CONTROLLER_NEWER,
+        HoldReason.IMAGES_MISSING,
+        HoldReason.KUBERNETES_TOO_OLD,
+        HoldReason.MIGRATION_PENDING,
+        HoldReason.OVERLAY_BREAKS,
+        HoldReason.OWNED_BY_TERRAFORM,
+        HoldReason.RESIDUE_CONFLICT,
+        HoldReason.SOURCE_UNAVAILABLE,
+        HoldReason.UNPROVED,
+        HoldReason.UNREADABLE,
+        HoldReason.UNSUPPORTED_PIN,
+        HoldReason.UNSUPPORTED_RELEASE,
+        HoldReason.UNTRUSTED_ARTIFACT,
+    }
+)
+"""Reasons that hold the whole cluster; with any other, a pin is where it should be."""
+_OF_THE_FILE = frozenset({HoldReason.OWNED_BY_TERRAFORM})
+"""Those that hold for every release, and name one as an example."""
 
 
-class Guards(NamedTuple):
+class PreflightChecks(NamedTuple):
     """What is known of the repository when a plan has been made."""
 
     repository: Repository | None
     """None: nobody was asked."""
-    around: Around
+    ownership: Ownership
     members: Sequence[Member]
     """Of all clusters."""
     explain: Callable[[str, str], CheckoutDiffers]
@@ -32,7 +59,7 @@ class Guards(NamedTuple):
     is_asked: bool
     """A release was asked for by name: other writers are the user's to see to."""
 
-    def guarded(self, plan: Plan, cluster: Cluster, *, has_open: bool) -> Plan:
+    def checked(self, plan: Plan, cluster: Cluster, *, has_open: bool) -> Plan:
         """The plan, or the hold that stands above it. ``has_open``: its pull request may be closed now."""
         if plan.upgrades:
             hold = self._differs(plan) or self._owned(plan, cluster) or self._forbidden(plan)
@@ -73,7 +100,7 @@ class Guards(NamedTuple):
             "GITHUB_TOKEN cannot change a workflow",
             "give the action a token of a GitHub App, or a fine-grained one, with the permission "
             f"`workflows`, or list {plan.path} under `ignore` in the config file",
-            subject=plan.upgrades[0].subject,
+            bump_kind=plan.upgrades[0].bump_kind,
             target=plan.upgrades[0].target,
         )
 
@@ -90,7 +117,7 @@ class Guards(NamedTuple):
         # Terraform's pin says the release, and nothing of flags.
         beside = [each.installation for each in cluster.members] if moves else []
         pins = [each for each in beside if isinstance(each, Pin)]
-        return self.around.other_writer(plan.path, plan.upgrades[0].target, history, pins)
+        return self.ownership.other_writer(plan.path, plan.upgrades[0].target, history, pins)
 
     def _unsettled(self, plan: Plan, pin: Pin, cluster: Cluster) -> Hold | None:
         if pin.kind != _TERRAFORM:
@@ -100,13 +127,60 @@ class Guards(NamedTuple):
             for member in self.members
             if isinstance(member.installation, Installation) and member not in cluster.members
         ]
-        path = next((path for path in elsewhere if self.around.is_writer(pin, path)), None)
+        path = next((path for path in elsewhere if self.ownership.is_writer(pin, path)), None)
         if path is None:
             return None
         return Hold(
             HoldReason.OWNED_BY_TERRAFORM,
             f"it may write {path}, and its `path` does not tell",
             "write the cluster's folder as the resource's `path`, so that both move together",
-            subject=plan.upgrades[0].subject,
+            bump_kind=plan.upgrades[0].bump_kind,
             target=plan.upgrades[0].target,
         )
+
+
+def hold_cluster_set(plans: Sequence[Plan], *, is_asked: bool = False) -> tuple[Plan, ...]:
+    """The plans of a cluster, each kind of bump held for all of them if one cannot follow.
+
+    A pin of the CLI is no part of the cluster: if it cannot move, that holds nothing else. If the user asked
+    for a release by name (``is_asked``), only errors hold the others.
+    """
+    blocks = [
+        (plan, hold)
+        for plan, hold in _blocks(plans)
+        # An error is in the way of whoever asks, too.
+        if not is_asked or hold.error is not None
+    ]
+    return tuple(_held_by_others(plan, blocks) for plan in plans) if blocks else tuple(plans)
+
+
+def _held_by_others(plan: Plan, blocks: Sequence[tuple[Plan, Hold]]) -> Plan:
+    others = [(other, hold) for other, hold in blocks if other is not plan]
+    decisions = tuple(
+        _unless_blocked(each, others) if isinstance(each, Upgrade) else each for each in plan.decisions
+    )
+    return plan._replace(decisions=decisions)
+
+
+def _unless_blocked(upgrade: Upgrade, others: Sequence[tuple[Plan, Hold]]) -> Upgrade | Hold:
+    for plan, hold in others:
+        is_about_it = not hold.target or hold.bump_kind is upgrade.bump_kind or hold.reason in _OF_THE_FILE
+        if not is_about_it:
+            continue
+        place = f"{plan.path}:{plan.line}" if plan.line else plan.path
+        return Hold(
+            HoldReason.CLUSTER_HELD,
+            f"{place} is of the same cluster and cannot move: {hold.reason}",
+            f"see to it first, or list {plan.path} under `ignore` in the config file",
+            bump_kind=upgrade.bump_kind,
+            target=upgrade.target,
+        )
+    return upgrade
+
+
+def _blocks(plans: Sequence[Plan]) -> Iterator[tuple[Plan, Hold]]:
+    for plan in plans:
+        if role_of(plan.installation) in OF_CLUSTERS:
+            for hold in plan.holds:
+                if hold.reason in _BLOCKING:
+                    yield plan, hold

@@ -1,4 +1,4 @@
-"""What one pull request proposes: a subject, for an installation or for a group of them."""
+"""What one pull request proposes: a kind of bump, for an installation or for an update group."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from enum import StrEnum
 
 from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.clusters.groups import UpdateGroup
-from flux_upgrade.config.values import Group
+from flux_upgrade.config.config import Group
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Precedence, Release, precedence
-from flux_upgrade.planning.plan import Plan, Upgrade
-from flux_upgrade.planning.planner import UpdateGroupPlan
+from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import BumpKind, Hold
 
 TYPE_CHECKING = False
@@ -30,12 +29,12 @@ class Proposal(NamedTuple):
     name: str
     """For people: the group's name, or the folder of the one installation."""
     group: Group
-    subject: BumpKind
+    bump_kind: BumpKind
     branch: str
     upgrades: tuple[tuple[Plan, Upgrade], ...]
     """At least one."""
     is_asked: bool = False
-    """This run was told to approve it."""
+    """This run approves it: the user asked for that."""
     drifting: tuple[Cluster, ...] = ()
     """Clusters of the group whose pins disagree."""
     held: tuple[Plan, ...] = ()
@@ -49,19 +48,19 @@ class Proposal(NamedTuple):
     @property
     def approval(self) -> str:
         """What a person approved, ``2.9`` or ``v2.9.4``; empty where the policy needs nobody."""
-        given = [upgrade.candidate.approval for _, upgrade in self.upgrades if upgrade.candidate.approval]
+        given = [upgrade.bump.approval for _, upgrade in self.upgrades if upgrade.bump.approval]
         return "" if self.is_pending else max(given, key=_first_of, default="")
 
     @property
     def is_patch(self) -> bool:
         """Whether it may be merged by itself, should the user want that."""
-        return self.subject is BumpKind.PATCH
+        return self.bump_kind is BumpKind.PATCH
 
     @property
     def migrates_at(self) -> tuple[str, ...]:
         """The releases at which people are to run `flux migrate`, tags; none where they need not.
 
-        That is a first hop once it is merged, where there are several; else the release that is left.
+        That is the first step once it is merged, if there are several; else the release that is left.
         """
         return tuple(sorted({tag for tag, _ in self._migrated()}, key=precedence))
 
@@ -73,7 +72,7 @@ class Proposal(NamedTuple):
     def _migrated(self) -> Iterator[tuple[str, Impact]]:
         for plan, upgrade in self.upgrades:
             impact, current = upgrade.impact, plan.installation.version
-            if impact is not None and impact.hops:
+            if impact is not None and impact.upgrade_path:
                 yield upgrade.target, impact
             elif impact is not None and (
                 impact.stored.refused or impact.has_to_migrate or current in impact.migrated
@@ -91,8 +90,8 @@ def _first_of(approval: str) -> Precedence:
     return precedence(approval if approval.startswith("v") else f"v{approval}.0")
 
 
-class Surroundings(NamedTuple):
-    """What the text of a pull request tells besides: facts about the repository and the run."""
+class ProposalContext(NamedTuple):
+    """Facts about the repository and the run that the text of a pull request shows."""
 
     releases: tuple[Release, ...]
     """All that the source lists, with their notes."""
@@ -124,10 +123,10 @@ class Action(StrEnum):
 
 
 class Result(NamedTuple):
-    """What came of one subject of one team."""
+    """What came of one kind of bump of one update group."""
 
-    team: UpdateGroup
-    subject: BumpKind
+    update_group: UpdateGroup
+    bump_kind: BumpKind
     branch: str
     action: Action
     proposal: Proposal | None = None

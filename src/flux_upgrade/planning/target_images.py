@@ -8,19 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from flux_upgrade.manifests.carry import with_images
 from flux_upgrade.manifests.images import Controller, Image, ImageState
 from flux_upgrade.model.errors import FluxUpgradeError, Unreadable, UntrustedArchive
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.ports import Artifacts
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.pin import Change, Installation
+from flux_upgrade.pins.pin import Installation, ManifestChange
 from flux_upgrade.policy.decision import Hold, HoldReason
 
 _PUBLISHED = "ghcr.io/fluxcd/"
 """Where Flux's releases are published; what they name is there."""
 _Tagged = tuple[str, str]
 """A repository and a tag in it."""
-_Answers = Mapping[_Tagged, str | FluxUpgradeError | None]
+_Digests = Mapping[_Tagged, str | FluxUpgradeError | None]
 
 
 class _Wanted(NamedTuple):
@@ -35,17 +36,17 @@ class _Wanted(NamedTuple):
     origin: _Tagged | None = None
     """Only if this stands for the digest in the file, the image follows the release; None: it does."""
 
-    def follows(self, answers: _Answers) -> bool:
-        return self.origin is None or answers[self.origin] == self.before.digest
+    def follows(self, digests: _Digests) -> bool:
+        return self.origin is None or digests[self.origin] == self.before.digest
 
-    def needed(self, answers: _Answers) -> _Tagged | None:
+    def needed(self, digests: _Digests) -> _Tagged | None:
         """What has to be there, by what the registry said of ``origin``."""
-        return self.asked if self.follows(answers) else None
+        return self.asked if self.follows(digests) else None
 
 
 def settled(
-    change: Change, installation: Installation, target: str, artifacts: Artifacts, *, checks: bool
-) -> Change | Hold:
+    change: ManifestChange, installation: Installation, target: str, artifacts: Artifacts, *, checks: bool
+) -> ManifestChange | Hold:
     """``change`` with its digest pins: those of the new tags, and as they were where the image stays.
 
     A hold where an image is not in its registry, or where that cannot be asked. ``checks``: whether images
@@ -54,19 +55,19 @@ def settled(
     Raises UsageError where credentials that were given cannot be used.
     """
     wanted = tuple(_wanted(change, installation, checks=checks))
-    answers = artifacts.digests(
+    digests = artifacts.digests(
         [tagged for each in wanted for tagged in (each.origin, each.asked) if tagged is not None]
     )
-    held = _unasked(target, wanted, answers) or _missing(target, wanted, answers)
+    held = _unasked(target, wanted, digests) or _missing(target, wanted, digests)
     if held is not None:
         return held
     try:
-        return _pinned(change, wanted, answers)
+        return _pinned(change, wanted, digests)
     except Unreadable as error:
         return Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable)
 
 
-def _wanted(change: Change, installation: Installation, *, checks: bool) -> Iterator[_Wanted]:
+def _wanted(change: ManifestChange, installation: Installation, *, checks: bool) -> Iterator[_Wanted]:
     old = {each.name: each for each in installation.proof.controllers}
     for new in change.carried.controllers:
         was = old.get(new.name)
@@ -94,8 +95,8 @@ def _renewed(was: Controller, new: Controller) -> _Wanted:
     )
 
 
-def _unasked(target: str, wanted: tuple[_Wanted, ...], answers: _Answers) -> Hold | None:
-    errors = {tagged: each for tagged, each in answers.items() if isinstance(each, FluxUpgradeError)}
+def _unasked(target: str, wanted: tuple[_Wanted, ...], digests: _Digests) -> Hold | None:
+    errors = {tagged: each for tagged, each in digests.items() if isinstance(each, FluxUpgradeError)}
     if not errors:
         return None
     ranked = sorted(errors.values(), key=lambda each: not isinstance(each, UntrustedArchive))
@@ -115,9 +116,9 @@ def _unasked(target: str, wanted: tuple[_Wanted, ...], answers: _Answers) -> Hol
     return Hold(HoldReason.SOURCE_UNAVAILABLE, detail, hint, type(error))
 
 
-def _missing(target: str, wanted: tuple[_Wanted, ...], answers: _Answers) -> Hold | None:
-    needed = [tagged for each in wanted if (tagged := each.needed(answers)) is not None]
-    missing = [":".join(tagged) for tagged in needed if answers[tagged] is None]
+def _missing(target: str, wanted: tuple[_Wanted, ...], digests: _Digests) -> Hold | None:
+    needed = [tagged for each in wanted if (tagged := each.needed(digests)) is not None]
+    missing = [":".join(tagged) for tagged in needed if digests[tagged] is None]
     if not missing:
         return None
     verb = "is" if len(missing) == 1 else "are"
@@ -125,21 +126,18 @@ def _missing(target: str, wanted: tuple[_Wanted, ...], answers: _Answers) -> Hol
     return Hold(HoldReason.IMAGES_MISSING, detail, "mirror them, then run again")
 
 
-def _pinned(change: Change, wanted: tuple[_Wanted, ...], answers: _Answers) -> Change:
+def _pinned(change: ManifestChange, wanted: tuple[_Wanted, ...], digests: _Digests) -> ManifestChange:
     pins: dict[str, Image] = {}
     for each in wanted:
-        needed = each.needed(answers)
+        needed = each.needed(digests)
         if each.before.digest:
             pins[each.name] = (
-                each.before if needed is None else each.after._replace(digest=str(answers[needed]))
+                each.before if needed is None else each.after._replace(digest=str(digests[needed]))
             )
-    seen = tuple(each.name for each in wanted if each.needed(answers) is not None)
+    seen = tuple(each.name for each in wanted if each.needed(digests) is not None)
     change = change._replace(seen=seen)
     if not pins:
         return change
-    # Late: hardly anybody pins by digest.
-    from flux_upgrade.manifests.carry import with_images
-
     new, carried = with_images(change.new, pins), change.carried
     controllers = tuple(replace(each, image=pins.get(each.name, each.image)) for each in carried.controllers)
     return change._replace(

@@ -1,16 +1,16 @@
-"""Write what was planned into the tree: with ``pull_requests``, the only step that changes anything."""
+"""Write what was planned into the tree: with ``pullrequests.apply``, the only step that changes anything."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from flux_upgrade.model.errors import FluxUpgradeError, WriteFailed
-from flux_upgrade.model.ports import Worktree
+from flux_upgrade.model.files import Worktree
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.plan import Plan, files_after, files_before
 
 
-class Outcome(NamedTuple):
+class WriteResult(NamedTuple):
     """A plan, and what came of it."""
 
     plan: Plan
@@ -25,17 +25,17 @@ class Outcome(NamedTuple):
         return failures + tuple(hold.error for hold in self.plan.holds if hold.error is not None)
 
 
-def publish(sets: Iterable[Sequence[Plan]], worktree: Worktree) -> Iterator[Outcome]:
+def publish(sets: Iterable[Sequence[Plan]], worktree: Worktree) -> Iterator[WriteResult]:
     """Write each file whole or not at all, and each of ``sets`` whole or not at all.
 
-    A set are plans that belong together, those of a cluster; one that fails does not stop the others.
+    A set is the plans of one cluster; one that fails does not stop the others.
     ``worktree``: the whole repository.
     """
     for plans in _joined(sets):
         failure = _write(plans, worktree)
         for plan in plans:
             is_written = plan.approved is not None and failure is None
-            yield Outcome(plan, is_written, failure if plan.approved is not None else None)
+            yield WriteResult(plan, is_written, failure if plan.approved is not None else None)
 
 
 def _joined(sets: Iterable[Sequence[Plan]]) -> Iterator[Sequence[Plan]]:

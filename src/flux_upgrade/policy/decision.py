@@ -1,4 +1,4 @@
-"""What is decided about an installation: it goes to a release, or it is held, and why."""
+"""Decisions about an installation: a bump to a release, or a hold with its reason; what may need approval."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.values import NamedTuple
 
 
-class Content(StrEnum):
+class ChangeKind(StrEnum):
     """Kinds of change that a policy may hold, whatever the size of the bump."""
 
     API_REMOVED = "api-removed"
@@ -86,7 +86,7 @@ class Hold(NamedTuple):
     hint: str = ""
     error: type[FluxUpgradeError] | None = None
     """What the run ends with; None: holding is all right."""
-    subject: BumpKind = BumpKind.PATCH
+    bump_kind: BumpKind = BumpKind.PATCH
     target: str = ""
     """The release that is held back, a tag; empty where there is none in particular."""
     since: str = ""
@@ -98,7 +98,7 @@ class Hold(NamedTuple):
 class Bump(NamedTuple):
     """The policy lets an installation go to ``target``; whether that is possible is seen next."""
 
-    subject: BumpKind
+    bump_kind: BumpKind
     target: str
     """A tag."""
     approved: bool

@@ -1,7 +1,7 @@
-"""What people answered to earlier proposals, read from pull requests and issues.
+"""Approvals and rejections of earlier proposals, read from pull requests and issues.
 
-A closed pull request, a deleted branch (GitHub closes its pull request), a merge that
-was reverted: each is an answer. So is a draft that was marked ready, and our label.
+A closed pull request, a deleted branch (GitHub closes its pull request) and a reverted
+merge are rejections. A draft that was marked ready and our label are approvals.
 """
 
 from __future__ import annotations
@@ -10,29 +10,63 @@ from collections.abc import Iterable, Iterator
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, Issue, PullRequest, PullState, Repository
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, minor_of
 from flux_upgrade.policy.decision import BumpKind, HoldReason
-from flux_upgrade.policy.policy import Feedback, Rejection
 
 APPROVED = "flux-upgrade/approved"
+"""The label that approves a bump; a reviewer sets it."""
 REBASE = "flux-upgrade/rebase"
-"""Labels that a person sets."""
+"""The label that has an edited branch recreated; a reviewer sets it."""
 
 
-def answers_of(  # noqa: PLR0913 two sources, and the four facts that select from them
+class Rejection(NamedTuple):
+    """A proposal that was closed, reverted or rolled back."""
+
+    bump_kind: BumpKind
+    target: str
+    """The tag that was proposed."""
+    reason: HoldReason
+    """CLOSED_BY_HUMAN, REVERTED or ROLLED_BACK."""
+    since: str
+    """RFC 3339, UTC; empty where nobody knows."""
+    where: str
+    """Address of the pull request, or of the artifact."""
+
+
+class Feedback(NamedTuple):
+    """Rejections and approvals of earlier proposals."""
+
+    rejections: tuple[Rejection, ...] = ()
+    approved: tuple[str, ...] = ()
+    """``2.9`` (the minor and its patches) or ``v2.9.4`` (that version alone)."""
+    migrated: tuple[str, ...] = ()
+    """Releases at which `flux migrate` ran in the cluster, tags."""
+    unmigrated: str = ""
+    """Address of the merged pull request in which nobody has ticked yet that it ran; empty: there is none."""
+    stored: tuple[str, ...] = ()
+    """What earlier runs read in the history, see ``impact.stored_versions.memory``."""
+    moved: tuple[str, ...] = ()
+    """What was moved by merged pull requests, ``markers.content_entry``: if it is there again, it was
+    reverted."""
+    moved_for: tuple[str, ...] = ()
+    """The releases that merged pull requests moved manifests for, tags."""
+
+
+def feedback_of(  # noqa: PLR0913 two sources, and the four facts that select from them
     branches: Iterable[Branch],
     issues: Iterable[Issue],
     *,
-    team: str,
+    group: str,
     path: str,
     current: str,
     asked: Iterable[str],
 ) -> Feedback:
-    """What was answered for the installation at ``path``, whose body is ``current``.
+    """The feedback on the installation at ``path``, whose manifest content is ``current``.
 
-    ``branches``: those of its team, one for each subject. ``asked``: what this run was told to approve.
+    ``branches``: those of its update group, one for each kind of bump. ``asked``: what this run approves.
     """
-    muted: list[Rejection] = []
+    rejections: list[Rejection] = []
     approved = [*asked, *_carried(branches, path, current)]
     for branch in branches:
         approved += _cut_off(branch)
@@ -43,29 +77,29 @@ def answers_of(  # noqa: PLR0913 two sources, and the four facts that select fro
                 continue
             approved += _approvals(state, pull)
             if minor_of(state.target) not in reopened:
-                muted += _refusals(state, pull, path, current)
+                rejections += _refusals(state, pull, path, current)
             if pull.state is PullState.OPEN:
                 # It was opened, or opened again, after all that was said of this minor before.
                 reopened.add(minor_of(state.target))
-    for issue, state in _newest(issues, team):
+    for issue, state in _newest(issues, group):
         if not issue.is_open and state.closed in ("", markers.SKIP):
-            muted.append(_closed(BumpKind(state.subject), state.target, issue))
+            rejections.append(_closed(BumpKind(state.subject), state.target, issue))
         elif issue.is_open and APPROVED in issue.labels:
             approved.append(minor_of(state.target))
     migrated, unmigrated = _migrated(branches, path, current)
     moved = list(_merged(branches, path))
     return Feedback(
-        tuple(dict.fromkeys(muted)),
+        tuple(dict.fromkeys(rejections)),
         tuple(dict.fromkeys(approved)),
         tuple(migrated),
         unmigrated,
-        tuple(_stored(branches, issues, team)),
+        tuple(_stored(branches, issues, group)),
         tuple(entry for state in moved for entry in state.moved),
         tuple(dict.fromkeys(state.target for state in moved if state.subject == BumpKind.MIGRATION)),
     )
 
 
-def _merged(branches: Iterable[Branch], path: str) -> Iterator[markers.State]:
+def _merged(branches: Iterable[Branch], path: str) -> Iterator[markers.MarkerState]:
     """Of merged pull requests that are about the installation at ``path``."""
     for branch in branches:
         for pull in branch.pulls:
@@ -85,7 +119,7 @@ def _carried(branches: Iterable[Branch], path: str, current: str) -> Iterator[st
         is_merged = state.subject == BumpKind.MIGRATION and pull.state is PullState.MERGED
         if not is_merged or not state.approval or minor == minor_of(current):
             continue
-        others = [each for each, told in found if each is not pull and minor_of(told.target) == minor]
+        others = [each for each, its in found if each is not pull and minor_of(its.target) == minor]
         if markers.target_of(state, path) and not any(_is_later(each, pull) for each in others):
             yield state.approval
 
@@ -96,12 +130,12 @@ def _is_later(pull: PullRequest, merged: PullRequest) -> bool:
     return pull.number > merged.number or is_closed
 
 
-def _stored(branches: Iterable[Branch], issues: Iterable[Issue], team: str) -> Iterator[str]:
+def _stored(branches: Iterable[Branch], issues: Iterable[Issue], group: str) -> Iterator[str]:
     """What was read in histories, and is written in what is open."""
     for branch in branches:
         state = state_of(branch.open_pull) if branch.open_pull is not None else None
         yield from state.stored if state is not None else ()
-    for issue, state in _newest(issues, team):
+    for issue, state in _newest(issues, group):
         yield from state.stored if issue.is_open else ()
 
 
@@ -120,18 +154,18 @@ def _migrated(branches: Iterable[Branch], path: str, current: str) -> tuple[list
     return migrated, unmigrated
 
 
-def _newest(issues: Iterable[Issue], team: str) -> Iterator[tuple[Issue, markers.State]]:
-    """The last word of a team's issues, one for each subject."""
-    found: dict[str, tuple[Issue, markers.State]] = {}
+def _newest(issues: Iterable[Issue], group: str) -> Iterator[tuple[Issue, markers.MarkerState]]:
+    """The newest issue of an update group for each kind of bump."""
+    found: dict[str, tuple[Issue, markers.MarkerState]] = {}
     for issue in sorted(issues, key=lambda issue: issue.number):
         state = markers.state_of(issue.body)
-        if state is not None and state.group == team and state.subject in set(BumpKind):
+        if state is not None and state.group == group and state.subject in set(BumpKind):
             found[state.subject] = (issue, state)
     yield from found.values()
 
 
-def _closed(subject: BumpKind, target: str, where: PullRequest | Issue) -> Rejection:
-    return Rejection(subject, target, HoldReason.CLOSED_BY_HUMAN, where.closed_at, where.url)
+def _closed(bump_kind: BumpKind, target: str, where: PullRequest | Issue) -> Rejection:
+    return Rejection(bump_kind, target, HoldReason.CLOSED_BY_HUMAN, where.closed_at, where.url)
 
 
 def _cut_off(branch: Branch) -> Iterator[str]:
@@ -148,36 +182,36 @@ def _cut_off(branch: Branch) -> Iterator[str]:
             yield approval
 
 
-def state_of(pull: PullRequest) -> markers.State | None:
+def state_of(pull: PullRequest) -> markers.MarkerState | None:
     """What we wrote into the pull request; from its commit, should the body have lost it."""
     state = markers.state_of(pull.body)
     if state is not None or pull.head is None:
         return state
-    told = markers.trailers(pull.head.message)
+    trailers = markers.trailers(pull.head.message)
     names = ("Flux-Upgrade-Group", "Flux-Upgrade-Subject", markers.TARGET, markers.APPROVAL)
-    group, subject, target, approval = (told.get(name, "") for name in names)
+    group, subject, target, approval = (trailers.get(name, "") for name in names)
     if not (group and subject and target):
         return None
-    return markers.State(group, subject, target, approval=approval)
+    return markers.MarkerState(group, subject, target, approval=approval)
 
 
-def issue_of(repository: Repository, slug: str, subject: str) -> Issue | None:
-    """The open issue that stands in for the draft of a team's subject."""
-    return next(iter(issues_of(repository, slug, subject)), None)
+def issue_of(repository: Repository, slug: str, bump_kind: str) -> Issue | None:
+    """The open issue that replaces the draft of a group's bump; None where there is none."""
+    return next(iter(issues_of(repository, slug, bump_kind)), None)
 
 
-def issues_of(repository: Repository, slug: str, subject: str) -> tuple[Issue, ...]:
+def issues_of(repository: Repository, slug: str, bump_kind: str) -> tuple[Issue, ...]:
     """Those that are open, oldest first: two runs at once make two, for issues may be alike."""
     states = ((issue, markers.state_of(issue.body)) for issue in repository.issues)
     found = (
         issue
         for issue, state in states
-        if state is not None and issue.is_open and (state.group, state.subject) == (slug, str(subject))
+        if state is not None and issue.is_open and (state.group, state.subject) == (slug, str(bump_kind))
     )
     return tuple(sorted(found, key=lambda issue: issue.number))
 
 
-def _approvals(state: markers.State, pull: PullRequest) -> Iterator[str]:
+def _approvals(state: markers.MarkerState, pull: PullRequest) -> Iterator[str]:
     if pull.state is not PullState.OPEN or markers.is_ticked(pull.body, markers.SKIP):
         return
     if APPROVED in pull.labels:
@@ -191,30 +225,30 @@ def _approvals(state: markers.State, pull: PullRequest) -> Iterator[str]:
         # out of the body saw what is ready.
         yield state.approval or minor_of(state.target)
     elif state.pending and state.approval:
-        # A run was told so, and was cut off before it had marked it ready.
+        # A run approved it, and was cut off before it had marked it ready.
         yield state.approval
 
 
 def _merged_target(pull: PullRequest) -> str:
-    """What was merged is the commit, whatever the body told by then."""
+    """The target in the commit that was merged, whatever the body said by then; empty: not ours."""
     if pull.head is None or not markers.is_ours(pull.head):
         return ""
     return markers.trailers(pull.head.message).get(markers.TARGET, "")
 
 
-def _refusals(state: markers.State, pull: PullRequest, path: str, current: str) -> Iterator[Rejection]:
+def _refusals(state: markers.MarkerState, pull: PullRequest, path: str, current: str) -> Iterator[Rejection]:
     if state.subject not in set(BumpKind):
         return
-    subject = BumpKind(state.subject)
-    if pull.state is PullState.MERGED and subject is not BumpKind.MIGRATION:
+    bump_kind = BumpKind(state.subject)
+    if pull.state is PullState.MERGED and bump_kind is not BumpKind.MIGRATION:
         own_target = markers.target_of(state, path)
         tag = own_target if own_target != state.target else _merged_target(pull) or own_target
         target, own = Version.parse(tag), Version.parse(current)
         if target is not None and own is not None and own < target:
             # When it was reverted nobody tells; `closed_at` is when it was merged.
-            yield Rejection(subject, tag, HoldReason.REVERTED, "", pull.url)
+            yield Rejection(bump_kind, tag, HoldReason.REVERTED, "", pull.url)
     elif pull.state is PullState.CLOSED:
         if state.closed in ("", markers.SKIP):
-            yield _closed(subject, state.target, pull)
+            yield _closed(bump_kind, state.target, pull)
     elif markers.is_ticked(pull.body, markers.SKIP):
-        yield _closed(subject, state.target, pull)
+        yield _closed(bump_kind, state.target, pull)

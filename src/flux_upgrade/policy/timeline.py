@@ -10,7 +10,7 @@ from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.policy.decision import BumpKind
 
 
-class Listed(NamedTuple):
+class StableRelease(NamedTuple):
     """A stable release."""
 
     version: Version
@@ -19,14 +19,14 @@ class Listed(NamedTuple):
     """None where the source does not tell."""
 
 
-def stable(releases: Iterable[Release]) -> tuple[Listed, ...]:
+def stable(releases: Iterable[Release]) -> tuple[StableRelease, ...]:
     """The stable ones, lowest first, whatever their order; tags that Flux would not give are left out."""
     found = {}
     for release in sorted(releases):
         version = Version.parse(release.tag)
         # A tag with build metadata has the precedence of the one without.
         if version is not None and not release.prerelease and release.tag == plain(version):
-            found[release.tag] = Listed(version, release.tag, _moment(release.published_at))
+            found[release.tag] = StableRelease(version, release.tag, _moment(release.published_at))
     return tuple(sorted(found.values(), key=lambda each: each.version))
 
 
@@ -48,12 +48,12 @@ def line_of(version: Version) -> str:
     return f"{version.major}.{version.minor}"
 
 
-def first_of_line(listed: Sequence[Listed], version: Version) -> Listed:
+def first_of_line(listed: Sequence[StableRelease], version: Version) -> StableRelease:
     """The ``.0`` of the minor that a listed version is of, or the first patch that is (still) listed."""
     return next(each for each in listed if line_of(each.version) == line_of(version))
 
 
-def why(listed: Sequence[Listed], current: Version, target: Listed) -> str:
+def why(listed: Sequence[StableRelease], current: Version, target: StableRelease) -> str:
     """One sentence on why to go to ``target`` now: dates and versions, so that it stays true for days."""
     own = [each for each in listed if line_of(each.version) == line_of(current)]
     first = first_of_line(listed, target.version)
@@ -84,7 +84,7 @@ def rfc3339(moment: datetime) -> str:
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _is_before(release: Listed, moment: datetime) -> bool:
+def _is_before(release: StableRelease, moment: datetime) -> bool:
     return release.published is not None and release.published < moment
 
 

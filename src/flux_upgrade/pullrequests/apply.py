@@ -1,20 +1,18 @@
-"""Bring pull requests to what is proposed: look, plan, take the steps; and again, if overtaken."""
+"""Bring pull requests to what is proposed: fetch, plan, apply the steps; and again, if overtaken."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from flux_upgrade.clusters.groups import UpdateGroup, branch_name
+from flux_upgrade.clusters.groups import UpdateGroup, branch_name, branches_of
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import (
     CheckoutDiffers,
     DraftsUnavailable,
     FluxUpgradeError,
-    ForgeUnavailable,
     Overtaken,
 )
 from flux_upgrade.model.forge import (
-    ClosePull,
     Done,
     OpenIssue,
     OpenPull,
@@ -26,101 +24,79 @@ from flux_upgrade.model.forge import (
 )
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.versions import minor_of
-from flux_upgrade.planning.planner import (
-    Inventory,
-    UpdateGroupPlan,
-    branches_of,
-    plan_teams,
-    unused_approvals,
-)
-from flux_upgrade.planning.proposal import Action, Proposal, Result, Round, Surroundings
+from flux_upgrade.planning.plan import UpdateGroupPlan
+from flux_upgrade.planning.planner import Inventory, plan_update_groups, unused_approvals
+from flux_upgrade.planning.proposal import Action, Proposal, ProposalContext, Result, Round
 from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
 from flux_upgrade.policy.feedback import issue_of, state_of
+from flux_upgrade.pullrequests.desired import Reconciliation
 from flux_upgrade.pullrequests.propose import (
     in_the_way,
-    leftovers,
     no_longer_needed,
     proposals_of,
     question_about,
+    stale_pull_requests,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.pullrequests.reconcile import Convergence
-
-_ROUNDS = 3
-"""Of looking and acting: somebody who is faster three times in a row is at work on the same branch."""
-_TRIES = 2
-"""Of the same where a server gives no answer: a write may have been applied all the same."""
-
-
-_ACTIONS: dict[type[Step], Action] = {
-    OpenPull: Action.OPENED,
-    OpenIssue: Action.OPENED,
-    UpdatePull: Action.UPDATED,
-    UpdateIssue: Action.UPDATED,
-    ClosePull: Action.CLOSED,
-}
+from flux_upgrade.pullrequests.rounds import ACTIONS, may_change, rounds
 
 
 def nothing(proposal: Proposal) -> None:
     """Most of what is proposed is ready as it is."""
 
 
-def run_rounds(
-    gathered: Inventory,
+def reconcile_pull_requests(
+    inventory: Inventory,
     forge: Forge,
-    around: Callable[[Repository, UpdateGroupPlan], Surroundings],
+    context_of: Callable[[Repository, UpdateGroupPlan], ProposalContext],
     warn: Callable[[str], None],
     prepare: Callable[[Proposal], None] = nothing,
 ) -> Round:
-    """Until everything is as it should be, or three times.
+    """Open, update and close pull requests, until all are as they should be, or three times.
 
-    ``warn`` is told, before the first write, what the forge warns of. ``prepare`` is called with what
+    ``warn`` is called, before the first write, with what the forge warns of. ``prepare`` is called with what
     is about to be proposed, before the first step of it; it may be called again with the same, and what
-    it raises is the end of that proposal alone. Raises what ``Forge.fetch`` and ``plan_teams`` raise at
-    first: it concerns everything.
+    it raises is the end of that proposal alone. Raises what ``fetch_plans`` raises at first: it concerns
+    everything.
     """
     results: dict[str, Result] = {}
-    repository, plans = looked(gathered, forge)
-    _require_base(gathered, repository)
-    void = (each.text for each in gathered.void)
-    for warning in (*void, *repository.warnings, *unused_approvals(gathered, plans)):
-        warn(warning)
-    for attempt in range(_ROUNDS):
-        acting = _Acting(gathered, forge, around, repository, prepare)
+    for number, (repository, plans) in rounds(lambda: fetch_plans(inventory, forge)):
+        if number == 1:
+            _require_base(inventory, repository)
+            void = (each.text for each in inventory.void)
+            for warning in (*void, *repository.warnings, *unused_approvals(inventory, plans)):
+                warn(warning)
+        reconciler = _Reconciler(inventory, forge, context_of, repository, prepare)
         for planned in plans:
-            proposals = proposals_of(planned, gathered.config, gathered.asked.approve)
-            for subject in BumpKind:
-                name = branch_name(gathered.config.branch_prefix, planned.team.slug, subject)
+            proposals = proposals_of(planned, inventory.config, inventory.request.approve)
+            for bump_kind in BumpKind:
+                name = branch_name(inventory.config.branch_prefix, planned.update_group.slug, bump_kind)
                 before = results.get(name)
-                if before is None or _may_change(before, attempt):
-                    results[name] = _together(before, acting.act(planned, subject, proposals.get(subject)))
-        if not any(_may_change(result, attempt + 1) for result in results.values()):
+                if before is None or may_change(before.error, number - 1):
+                    results[name] = _merged(
+                        before, reconciler.act(planned, bump_kind, proposals.get(bump_kind))
+                    )
+        if not any(may_change(result.error, number) for result in results.values()):
             break
-        try:
-            repository, plans = looked(gathered, forge)
-        except FluxUpgradeError:
-            break  # what was done is told; the next run goes on from there
     results |= {
-        each.branch: each for each in _tidied(_Acting(gathered, forge, around, repository, prepare), warn)
+        each.branch: each
+        for each in _closed_stale(_Reconciler(inventory, forge, context_of, repository, prepare), warn)
     }
-    return Round(repository, plans, tuple(results.values()), gathered.void)
+    return Round(repository, plans, tuple(results.values()), inventory.void)
 
 
-def _tidied(acting: _Acting, warn: Callable[[str], None]) -> Iterator[Result]:
-    """Close what belongs to no team any more."""
+def _closed_stale(reconciler: _Reconciler, warn: Callable[[str], None]) -> Iterator[Result]:
+    """Close what belongs to no update group any more."""
     try:
-        yield from acting.tidy()
+        yield from reconciler.close_stale()
     except FluxUpgradeError as error:
         # All else was done, and the next run sees to this.
         warn(f"what is left of former installations could not be looked at: {error.message}")
 
 
-def _require_base(gathered: Inventory, repository: Repository) -> None:
+def _require_base(inventory: Inventory, repository: Repository) -> None:
     """Settings and kustomizations are read from the checkout: it has to be the base, or was a while ago."""
-    known, head = repository.ancestry, gathered.head
-    if gathered.asked.writes and known and head and head not in known:
+    known, head = repository.ancestry, inventory.head
+    if inventory.request.writes and known and head and head not in known:
         raise CheckoutDiffers(
             f"the checkout ({head[:12]}) is none of the last {len(known)} commits of {repository.base}",
             hint="check out the branch that pull requests go into (`ref:` of actions/checkout), or name it "
@@ -128,33 +104,31 @@ def _require_base(gathered: Inventory, repository: Repository) -> None:
         )
 
 
-def looked(gathered: Inventory, forge: Forge) -> tuple[Repository, tuple[UpdateGroupPlan, ...]]:
-    """The repository, and what is planned for it. Raises what ``Forge.fetch`` and ``plan_teams`` raise."""
-    repository = forge.fetch(question_of(gathered))
-    plans = plan_teams(gathered, repository)
+def fetch_plans(inventory: Inventory, forge: Forge) -> tuple[Repository, tuple[UpdateGroupPlan, ...]]:
+    """The repository, and what is planned for it.
+
+    Raises what ``Forge.fetch`` and ``plan_update_groups`` raise.
+    """
+    repository = forge.fetch(question_of(inventory))
+    plans = plan_update_groups(inventory, repository)
     more = {path for planned in plans for path in planned.moved} - repository.files.keys()
     if not more:
         return repository, plans
     # Which files have to be moved is known once it is known what is proposed: nearly never any.
-    repository = forge.fetch(question_of(gathered, sorted(more)))
-    return repository, plan_teams(gathered, repository)
+    repository = forge.fetch(question_of(inventory, sorted(more)))
+    return repository, plan_update_groups(inventory, repository)
 
 
-def question_of(gathered: Inventory, more: Iterable[str] = ()) -> Question:
+def question_of(inventory: Inventory, more: Iterable[str] = ()) -> Question:
     """What has to be known about the repository. ``more``: paths besides those of the installations."""
     return Question(
-        branches=tuple(name for team in gathered.teams for name in branches_of(team, gathered.config)),
-        paths=(*(member.path for team in gathered.teams for member in team.members), *more),
-        base=gathered.asked.base,
-        prefix=gathered.config.branch_prefix if gathered.found is not None else "",
+        branches=tuple(
+            name for group in inventory.update_groups for name in branches_of(group, inventory.config)
+        ),
+        paths=(*(member.path for group in inventory.update_groups for member in group.members), *more),
+        base=inventory.request.base,
+        prefix=inventory.config.branch_prefix if inventory.all_paths is not None else "",
     )
-
-
-def _may_change(result: Result, attempt: int) -> bool:
-    """Whether another look may end better: somebody was faster, or an answer was lost on its way."""
-    if isinstance(result.error, Overtaken):
-        return attempt < _ROUNDS
-    return isinstance(result.error, ForgeUnavailable) and attempt < _TRIES
 
 
 def _is_draft(step: Step, before: Result) -> bool:
@@ -172,12 +146,12 @@ def _unseen(idle: Result) -> Hold:
         HoldReason.NEEDS_APPROVAL,
         f"the server has neither drafts nor issues to show {target} in",
         f"approve it with --approve {minor_of(target)}",
-        subject=idle.subject,
+        bump_kind=idle.bump_kind,
         target=target,
     )
 
 
-def _together(before: Result | None, after: Result) -> Result:
+def _merged(before: Result | None, after: Result) -> Result:
     """A write whose answer was lost was this run's all the same."""
     if before is None or isinstance(before.error, Overtaken) or after.action is Action.FAILED:
         return after
@@ -194,95 +168,101 @@ def _is_refused(step: Step, done: Done) -> bool:
     return step == UpdatePull(step.pull, step.branch, step.before, status=step.status, extras=step.extras)
 
 
-class _Acting:
+class _Reconciler:
     """One round: everything is as it was looked at."""
 
     def __init__(
         self,
-        gathered: Inventory,
+        inventory: Inventory,
         forge: Forge,
-        around: Callable[[Repository, UpdateGroupPlan], Surroundings],
+        context_of: Callable[[Repository, UpdateGroupPlan], ProposalContext],
         repository: Repository,
         prepare: Callable[[Proposal], None],
     ) -> None:
-        self._gathered, self._forge, self._around, self._repository = gathered, forge, around, repository
-        self._prepare = prepare
-        # What stands around a team is read from files: once, for all of its pull requests.
-        self._surroundings: dict[str, Surroundings] = {}
+        self._inventory, self._forge, self._repository = inventory, forge, repository
+        self._context_of, self._prepare = context_of, prepare
+        # What the texts say of an update group is read from files: once, for all of its pull requests.
+        self._contexts: dict[str, ProposalContext] = {}
 
-    def act(self, planned: UpdateGroupPlan, subject: BumpKind, proposal: Proposal | None) -> Result:
-        name = branch_name(self._gathered.config.branch_prefix, planned.team.slug, subject)
-        idle = Result(planned.team, subject, name, Action.NONE)
+    def act(self, planned: UpdateGroupPlan, bump_kind: BumpKind, proposal: Proposal | None) -> Result:
+        name = branch_name(self._inventory.config.branch_prefix, planned.update_group.slug, bump_kind)
+        idle = Result(planned.update_group, bump_kind, name, Action.NONE)
         # Another target may be proposed by now: what was refused is closed all the same.
         is_refused = self._is_refused(idle) and not (proposal is not None and proposal.is_asked)
         if proposal is None or is_refused:
-            return self._end(planned, subject, idle)
-        # Nearly every run proposes nothing: what makes the texts is imported when there is one.
-        from flux_upgrade.pullrequests.reconcile import converge
+            return self._end(planned, bump_kind, idle)
+        slug = planned.update_group.slug
+        if slug not in self._contexts:
+            self._contexts[slug] = self._context_of(self._repository, planned)
+        context = self._contexts[slug]
+        # Late, as impact/ is: the text needs it, and nearly every run proposes nothing.
+        from flux_upgrade.pullrequests.reconcile import reconcile
 
-        slug = planned.team.slug
-        if slug not in self._surroundings:
-            self._surroundings[slug] = self._around(self._repository, planned)
-        surroundings = self._surroundings[slug]
-        found = converge(proposal, surroundings, self._repository)
-        return self._take(found, idle._replace(proposal=proposal), surroundings)
+        reconciliation = reconcile(proposal, context, self._repository)
+        return self._take(reconciliation, idle._replace(proposal=proposal), context)
 
     def _is_refused(self, idle: Result) -> bool:
         pull = self._repository.branches[idle.branch].open_pull
         return pull is not None and markers.is_ticked(pull.body, markers.SKIP)
 
-    def _end(self, planned: UpdateGroupPlan, subject: BumpKind, idle: Result) -> Result:
+    def _end(self, planned: UpdateGroupPlan, bump_kind: BumpKind, idle: Result) -> Result:
         """Close what is open about a subject about which nothing is proposed."""
         branch = self._repository.branches[idle.branch]
-        issue = issue_of(self._repository, planned.team.slug, subject)
+        issue = issue_of(self._repository, planned.update_group.slug, bump_kind)
         pull = branch.open_pull
         if pull is None and issue is None:
             return idle
-        from flux_upgrade.pullrequests.reconcile import Convergence, converge_held, converge_without
+        # Late: as above.
+        from flux_upgrade.pullrequests.reconcile import reconcile_held, reconcile_without
 
         state = state_of(pull) if pull is not None else None
-        listed = {release.tag for release in self._gathered.releases}
-        ending = no_longer_needed(planned, subject, state.target if state is not None else "", listed)
+        listed = {release.tag for release in self._inventory.releases}
+        ending = no_longer_needed(planned, bump_kind, state.target if state is not None else "", listed)
         if self._is_refused(idle):
             ending = (markers.SKIP, "It is not proposed again: the box was ticked.")
         if ending is None:
-            hold = in_the_way(planned, subject, state.target if state is not None else "")
-            found = Convergence(pull=pull) if hold is None else converge_held(branch, hold, self._repository)
-            return self._take(found, idle)
-        return self._take(converge_without(branch, issue, *ending), idle)
+            hold = in_the_way(planned, bump_kind, state.target if state is not None else "")
+            reconciliation = (
+                Reconciliation(pull=pull) if hold is None else reconcile_held(branch, hold, self._repository)
+            )
+            return self._take(reconciliation, idle)
+        return self._take(reconcile_without(branch, issue, *ending), idle)
 
-    def tidy(self) -> Iterator[Result]:
+    def close_stale(self) -> Iterator[Result]:
         """Close what is open about installations that are gone, or are proposed elsewhere by now."""
-        about = question_about(self._repository, self._gathered)
+        about = question_about(self._repository, self._inventory)
         if about is None:
             return
-        from flux_upgrade.pullrequests.reconcile import converge_without
+        # Late: as above.
+        from flux_upgrade.pullrequests.reconcile import reconcile_without
 
         why = "What it changes is not in the repository any more, or is proposed in another pull request."
-        for branch, state in leftovers(self._forge, about, self._gathered):
-            team = UpdateGroup(state.group, state.group, self._gathered.config.default, ())
-            idle = Result(team, BumpKind(state.subject), branch.name, Action.NONE)
-            yield self._take(converge_without(branch, None, "gone", why), idle)
+        for branch, state in stale_pull_requests(self._forge, about, self._inventory):
+            group = UpdateGroup(state.group, state.group, self._inventory.config.default, ())
+            idle = Result(group, BumpKind(state.subject), branch.name, Action.NONE)
+            yield self._take(reconcile_without(branch, None, "gone", why), idle)
 
-    def _take(self, found: Convergence, idle: Result, around: Surroundings | None = None) -> Result:
-        if found.pull is not None:
-            pull = found.pull
+    def _take(
+        self, reconciliation: Reconciliation, idle: Result, context: ProposalContext | None = None
+    ) -> Result:
+        if reconciliation.pull is not None:
+            pull = reconciliation.pull
             idle = idle._replace(
                 action=Action.UNCHANGED, number=pull.number, url=pull.url, is_draft=pull.is_draft
             )
-        elif found.issue is not None:
-            issue = found.issue
+        elif reconciliation.issue is not None:
+            issue = reconciliation.issue
             idle = idle._replace(action=Action.UNCHANGED, number=issue.number, url=issue.url, is_issue=True)
-        if found.hold is not None:
-            return idle._replace(action=Action.HELD, hold=found.hold)
-        failed = self._unprepared(found, idle)
+        if reconciliation.hold is not None:
+            return idle._replace(action=Action.HELD, hold=reconciliation.hold)
+        failed = self._unprepared(reconciliation, idle)
         if failed is not None:
             return failed
         result = idle
-        for step in found.steps:
-            attempted = _ACTIONS[type(step)]
+        for step in reconciliation.steps:
+            attempted = ACTIONS[type(step)]
             try:
-                done, is_issue = self._done(step, idle.proposal, around)
+                done, is_issue = self._done(step, idle.proposal, context)
             except FluxUpgradeError as error:
                 return result._replace(action=Action.FAILED, error=error, attempted=attempted)
             if isinstance(step, OpenPull | OpenIssue) and is_issue and not done.number:
@@ -297,23 +277,28 @@ class _Acting:
             )
         return result
 
-    def _unprepared(self, found: Convergence, idle: Result) -> Result | None:
-        if idle.proposal is None or not found.steps:
+    def _unprepared(self, reconciliation: Reconciliation, idle: Result) -> Result | None:
+        if idle.proposal is None or not reconciliation.steps:
             return None
         try:
             self._prepare(idle.proposal)
         except FluxUpgradeError as error:
-            return idle._replace(action=Action.FAILED, error=error, attempted=_ACTIONS[type(found.steps[0])])
+            return idle._replace(
+                action=Action.FAILED, error=error, attempted=ACTIONS[type(reconciliation.steps[0])]
+            )
         return None
 
-    def _done(self, step: Step, proposal: Proposal | None, around: Surroundings | None) -> tuple[Done, bool]:
+    def _done(
+        self, step: Step, proposal: Proposal | None, context: ProposalContext | None
+    ) -> tuple[Done, bool]:
         try:
             return self._forge.apply(step), isinstance(step, OpenIssue | UpdateIssue)
         except DraftsUnavailable:
             if isinstance(step, UpdatePull):
                 return self._forge.apply(step._replace(make_draft=False)), False
-            if proposal is None or around is None:
+            if proposal is None or context is None:
                 raise
+            # Late: as above.
             from flux_upgrade.pullrequests.reconcile import instead_of_draft
 
-            return self._forge.apply(instead_of_draft(proposal, around)), True
+            return self._forge.apply(instead_of_draft(proposal, context)), True

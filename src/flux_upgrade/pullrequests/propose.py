@@ -1,4 +1,4 @@
-"""The plans of a team → what its pull requests propose, one for each subject."""
+"""The plans of an update group → what its pull requests propose, one for each kind of bump."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Container, Iterator, Sequence
 
 from flux_upgrade.clusters.clusters import OF_CLUSTERS, role_of
 from flux_upgrade.clusters.groups import branch_name, drift_of, is_seen_to
-from flux_upgrade.config.values import Config
+from flux_upgrade.config.config import Config
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, Question, Repository
-from flux_upgrade.model.markers import State
+from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.versions import Version, minor_of, precedence
-from flux_upgrade.pins.pin import Found, Pin, PinState, Resources
-from flux_upgrade.planning.plan import Migration, Plan, Upgrade
-from flux_upgrade.planning.planner import Inventory, UpdateGroupPlan
+from flux_upgrade.pins.pin import AnyPin, Pin, PinState, Resources
+from flux_upgrade.planning.plan import Migration, Plan, UpdateGroupPlan, Upgrade
+from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.planning.proposal import Proposal
 from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
 from flux_upgrade.policy.feedback import state_of
@@ -59,34 +59,34 @@ _SETTINGS = {
 def proposals_of(
     planned: UpdateGroupPlan, config: Config, approve: tuple[str, ...]
 ) -> dict[BumpKind, Proposal]:
-    """What is proposed for a team. ``approve``: what this run was told to approve."""
-    team, found = planned.team, {}
-    for subject in BumpKind:
+    """What is proposed for an update group. ``approve``: what the user approves in this run."""
+    update_group, found = planned.update_group, {}
+    for bump_kind in BumpKind:
         all_of_them = tuple(
             (plan, upgrade)
             for plan in (*planned.plans, *planned.migrations)
             for upgrade in plan.upgrades
-            if upgrade.subject is subject
+            if upgrade.bump_kind is bump_kind
         )
         # What is approved does not wait for the rest, and approves nothing else.
         upgrades = tuple(each for each in all_of_them if each[1].approved) or all_of_them
         if upgrades:
-            found[subject] = Proposal(
-                slug=team.slug,
-                name=team.name,
-                group=team.group,
-                subject=subject,
-                branch=branch_name(config.branch_prefix, team.slug, subject),
+            found[bump_kind] = Proposal(
+                slug=update_group.slug,
+                name=update_group.name,
+                group=update_group.group,
+                bump_kind=bump_kind,
+                branch=branch_name(config.branch_prefix, update_group.slug, bump_kind),
                 upgrades=upgrades,
-                is_asked=any(upgrade.candidate.approval in approve for _, upgrade in upgrades),
-                drifting=tuple(cluster for cluster in team.clusters if drift_of(cluster)),
+                is_asked=any(upgrade.bump.approval in approve for _, upgrade in upgrades),
+                drifting=tuple(cluster for cluster in update_group.clusters if drift_of(cluster)),
                 held=tuple(_left(planned, upgrades)),
             )
     return found
 
 
 def _left(planned: UpdateGroupPlan, upgrades: Sequence[tuple[Plan, Upgrade]]) -> Iterator[Plan]:
-    """See ``Proposal.held``; of manifests that are moved, those that wait for it."""
+    """``Proposal.held``; if manifests are moved, the installations that wait for that."""
     waiting = {
         path
         for _, each in upgrades
@@ -102,17 +102,17 @@ def is_held(plan: Plan) -> bool:
     return any(hold.reason not in _AS_IT_SHOULD_BE for hold in plan.holds)
 
 
-def in_the_way(planned: UpdateGroupPlan, subject: BumpKind, target: str) -> Hold | None:
-    """What an open pull request about ``subject``, to the minor of ``target``, would break now."""
-    holds = (hold for plan in planned.plans for hold in plan.holds if hold.subject is subject)
+def in_the_way(planned: UpdateGroupPlan, bump_kind: BumpKind, target: str) -> Hold | None:
+    """What an open pull request about ``bump_kind``, to the minor of ``target``, would break now."""
+    holds = (hold for plan in planned.plans for hold in plan.holds if hold.bump_kind is bump_kind)
     ours = (hold for hold in holds if minor_of(hold.target) == minor_of(target))
     return next((hold for hold in ours if hold.reason in _BREAKS), None)
 
 
 def no_longer_needed(
-    planned: UpdateGroupPlan, subject: BumpKind, target: str = "", listed: Container[str] | None = None
+    planned: UpdateGroupPlan, bump_kind: BumpKind, target: str = "", listed: Container[str] | None = None
 ) -> tuple[str, str] | None:
-    """Why an open pull request about ``subject`` can be closed: a slug and a sentence.
+    """Why an open pull request about ``bump_kind`` can be closed: a slug and a sentence.
 
     ``target``: the release that it proposes; ``listed``: those that there are. None: it stays,
     for what is in the way now may pass.
@@ -121,20 +121,22 @@ def no_longer_needed(
     holds = [hold for plan in plans for hold in plan.holds]
     if target and listed is not None and target not in listed:
         return "withdrawn", f"{target} is not among Flux's releases any more."
-    if subject is BumpKind.MIGRATION:
+    if bump_kind is BumpKind.MIGRATION:
         return _moved(plans, target)
-    ours = [hold for hold in holds if _is_about(hold, subject) and not _refuses_another(hold, target)]
+    ours = [hold for hold in holds if _is_about(hold, bump_kind) and not _refuses_another(hold, target)]
     if any(hold.reason not in _ENDS_A_PROPOSAL for hold in ours):
         return None
     larger = [
         upgrade.target
         for plan in plans
         for upgrade in plan.upgrades
-        if upgrade.approved and _ORDER.index(upgrade.subject) > _ORDER.index(subject)
+        if upgrade.approved and _ORDER.index(upgrade.bump_kind) > _ORDER.index(bump_kind)
     ]
     if larger:
         return "superseded", f"{max(larger, key=precedence)} is proposed instead, and holds this one."
-    own = next((hold.reason for hold in holds if hold.subject is subject and hold.reason in _SETTINGS), None)
+    own = next(
+        (hold.reason for hold in holds if hold.bump_kind is bump_kind and hold.reason in _SETTINGS), None
+    )
     if own is not None:
         return _SETTINGS[own]
     return _finished(plans, target)
@@ -142,7 +144,7 @@ def no_longer_needed(
 
 def _moved(plans: Sequence[Plan], target: str) -> tuple[str, str] | None:
     """``no_longer_needed`` of manifests that are moved before an upgrade to ``target``."""
-    unknown = (hold for plan in plans for hold in plan.holds if hold.subject not in plan.impacts)
+    unknown = (hold for plan in plans for hold in plan.holds if hold.bump_kind not in plan.impacts)
     for hold in unknown:
         is_ours = not (hold.target and target) or minor_of(hold.target) == minor_of(target)
         is_answer = hold.reason in (HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED)
@@ -163,11 +165,11 @@ def _finished(plans: Sequence[Plan], target: str) -> tuple[str, str] | None:
     return "done", "It is not needed any more: the base branch is at this version, or at a later one."
 
 
-def _takes_part(found: Found | Resources) -> bool:
+def _takes_part(found: AnyPin | Resources) -> bool:
     """Whether anything could ever be proposed for it, or waits for it."""
     if not isinstance(found, Pin) or found.is_movable:
         return True
-    return found.role in OF_CLUSTERS and found.standing is PinState.UNKNOWN
+    return found.role in OF_CLUSTERS and found.state is PinState.UNKNOWN
 
 
 def _rests(plan: Plan) -> bool:
@@ -176,7 +178,7 @@ def _rests(plan: Plan) -> bool:
 
 
 def _goes_to(plan: Plan, target: str) -> bool:
-    """Whether it is proposed as another subject: pins catch up with a cluster that is there already."""
+    """Whether it is proposed as another kind of bump: pins catch up with a cluster that is there already."""
     return any(each.approved and precedence(each.target) >= precedence(target) for each in plan.upgrades)
 
 
@@ -191,29 +193,31 @@ def _refuses_another(hold: Hold, target: str) -> bool:
     return answered and bool(target) and minor_of(hold.target) != minor_of(target)
 
 
-def _is_about(hold: Hold, subject: BumpKind) -> bool:
-    return hold.subject is subject or not hold.target
+def _is_about(hold: Hold, bump_kind: BumpKind) -> bool:
+    return hold.bump_kind is bump_kind or not hold.target
 
 
-def question_about(repository: Repository, gathered: Inventory) -> Question | None:
-    """What is to be asked about branches that no team has; None in nearly every run."""
+def question_about(repository: Repository, inventory: Inventory) -> Question | None:
+    """What is to be asked about branches that no update group has; None in nearly every run."""
     # Only the newest commit of the base tells what is gone.
-    if gathered.found is None or not repository.others or gathered.head != repository.base_oid:
+    if inventory.all_paths is None or not repository.others or inventory.head != repository.base_oid:
         return None
     return Question(repository.others, (), repository.base)
 
 
-def leftovers(forge: Forge, question: Question, gathered: Inventory) -> Iterator[tuple[Branch, State]]:
-    """Branches with an open pull request that nobody needs any more.
+def stale_pull_requests(
+    forge: Forge, question: Question, inventory: Inventory
+) -> Iterator[tuple[Branch, MarkerState]]:
+    """Branches with an open pull request that is no longer needed.
 
-    One that is about an installation that this run was told to ignore is left alone:
+    One that is about an installation that this run ignores is left alone:
     another workflow, with another config file, may see to it. Runs about an artifact see to their own
     branches, and the ordinary run to all others. Raises what ``Forge.fetch`` raises.
     """
-    own = gathered.world.own
+    own = inventory.pin_context.own
     repository = own.address.repository if own is not None else ""
-    found = gathered.found or frozenset()
-    members = {member.path for team in gathered.teams for member in team.members}
+    found = inventory.all_paths or frozenset()
+    members = {member.path for update_group in inventory.update_groups for member in update_group.members}
     others = {markers.digest_of(path) for path in found - members}
     for branch in forge.fetch(question).branches.values():
         pull = branch.open_pull

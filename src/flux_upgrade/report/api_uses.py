@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flux_upgrade.impact.api_uses.flux_file import Use
+from flux_upgrade.impact.api_uses.flux_file import ApiUse
 from flux_upgrade.impact.impact import Impact
 from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move, Reason
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.text import printable, printable_lines
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag, precedence
-from flux_upgrade.report.annotations import Annotation, Level
 from flux_upgrade.report.impact_json import use_value
 from flux_upgrade.report.impact_phrases import in_order, kept_sentence
-from flux_upgrade.report.wording import located, printable
+from flux_upgrade.report.wording import Annotation, Level, located
 
 
-class Manifest(NamedTuple):
-    """One that no release speaks for: Flux v0, a development build, edited CRDs."""
+class ManifestWithoutRelease(NamedTuple):
+    """A manifest that no release speaks for: Flux v0, a development build, edited CRDs."""
 
     path: str
     """Relative to the repository's root."""
@@ -36,7 +36,7 @@ class Manifest(NamedTuple):
 
 
 class Between(NamedTuple):
-    """Releases: from where to where."""
+    """From which releases to which one."""
 
     target: str
     running: tuple[str, ...]
@@ -45,18 +45,18 @@ class Between(NamedTuple):
     """Whether the user said so; else it was found."""
     unknown: tuple[str, ...] = ()
     """What was found, and the source does not have."""
-    unverified: tuple[Manifest, ...] = ()
+    unverified: tuple[ManifestWithoutRelease, ...] = ()
     """What runs by manifests that no release speaks for."""
 
     @property
     def versions(self) -> tuple[str, ...]:
         """All that runs, oldest first."""
-        told = (each.version for each in self.unverified)
-        return tuple(sorted({*self.running, *filter(None, told)}, key=_age))
+        versions = (each.version for each in self.unverified)
+        return tuple(sorted({*self.running, *filter(None, versions)}, key=_age))
 
 
-class Found(NamedTuple):
-    """All that there is to tell."""
+class ApiUsesReport(NamedTuple):
+    """What ``check`` and ``migrate`` report."""
 
     between: Between
     uses: Impact
@@ -95,42 +95,42 @@ class Found(NamedTuple):
         return located(self.root, path.removeprefix(self.below))
 
 
-def check_text(found: Found) -> str:
+def check_text(found: ApiUsesReport) -> str:
     """A line for each use, to be read as compilers' are; then how many there are."""
-    told = [_line(found, each) for file in found.uses.files for each in in_order(file)]
-    return _joined([*told, *([""] if told else []), *_summary(found)])
+    lines = [_line(found, each) for file in found.uses.files for each in in_order(file)]
+    return printable_lines([*lines, *([""] if lines else []), *_summary(found)])
 
 
-def _line(found: Found, each: Move | Left) -> str:
+def _line(found: ApiUsesReport, each: Move | Left) -> str:
     return f"{found.place(each.use.path)}:{each.use.line}: {_sentence(found, each)}"
 
 
-def _sentence(found: Found, each: Move | Left) -> str:
-    said = f"{_what(each.use)} is not served by {found.between.target}"
+def _sentence(found: ApiUsesReport, each: Move | Left) -> str:
+    what = f"{_what(each.use)} is not served by {found.between.target}"
     if isinstance(each, Move):
         today = "" if each.was_served else ", nor by what runs today"
-        return f"{said}{today}: `flux-upgrade migrate` moves it to {each.to}"
+        return f"{what}{today}: `flux-upgrade migrate` moves it to {each.to}"
     if each.reason is Reason.TEXT:
-        return f"{said}, and stands in a text: nothing breaks"
-    return f"{said}: {each.reason}: {each.detail} {each.hint}".rstrip()
+        return f"{what}, and stands in a text: nothing breaks"
+    return f"{what}: {each.reason}: {each.detail} {each.hint}".rstrip()
 
 
-def _what(use: Use) -> str:
+def _what(use: ApiUse) -> str:
     who = "/".join(filter(None, (use.kind, use.name)))
     return f"{who}: {_api(use)}" if who else _api(use)
 
 
-def _api(use: Use) -> str:
+def _api(use: ApiUse) -> str:
     return f"{use.group}/{use.version}"
 
 
-def migrate_text(found: Found) -> str:
+def migrate_text(found: ApiUsesReport) -> str:
     """What was done, or would be, file by file; then how much of it there is."""
     blocks = (_block(found, file) for file in found.uses.files)
-    return _joined([*(line for block in blocks for line in (*block, "")), *_summary(found)])
+    return printable_lines([*(line for block in blocks for line in (*block, "")), *_summary(found)])
 
 
-def _block(found: Found, file: Migrated) -> Iterator[str]:
+def _block(found: ApiUsesReport, file: Migrated) -> Iterator[str]:
     yield found.place(file.path)
     failure = found.failures.get(file.path)
     if failure is not None:
@@ -152,10 +152,10 @@ def _move(move: Move) -> Iterator[str]:
 def _left(left: Left) -> Iterator[str]:
     yield f"  line {left.use.line}: {_what(left.use)} is left: {left.reason}"
     if left.reason is not Reason.TEXT:
-        yield from (f"    {told}" for told in (left.detail, left.hint) if told)
+        yield from (f"    {text}" for text in (left.detail, left.hint) if text)
 
 
-def _summary(found: Found) -> Iterator[str]:
+def _summary(found: ApiUsesReport) -> Iterator[str]:
     target, uses, by_hand = found.between.target, found.uses, found.by_hand
     texts, unreadable = _harmless(uses)
     removed: tuple[Move | Left, ...] = (*uses.moves, *by_hand)
@@ -185,12 +185,12 @@ def _harmless(uses: Impact) -> tuple[int, int]:
     return reasons.count(Reason.TEXT), reasons.count(Reason.UNREADABLE)
 
 
-def _note(manifest: Manifest) -> str:
+def _note(manifest: ManifestWithoutRelease) -> str:
     name = manifest.name
     if not manifest.is_read:
         return f"{name} has no CRDs that can be read: manifests that its cluster may read stay as they are"
-    told = "manifests that it may read go only to those versions"
-    return f"the CRDs in {name} say what that cluster serves: {told}"
+    effect = "manifests that it may read go only to those versions"
+    return f"the CRDs in {name} say what that cluster serves: {effect}"
 
 
 def _age(version: str) -> tuple[bool, tuple[object, ...], str]:
@@ -214,7 +214,7 @@ def _running(between: Between) -> Iterator[str]:
         )
 
 
-def remedy(found: Found) -> str:
+def remedy(found: ApiUsesReport) -> str:
     """What to do about what breaks."""
     moves = sum(isinstance(each, Move) for each in found.breaking)
     others = len(found.breaking) - moves
@@ -223,7 +223,7 @@ def remedy(found: Found) -> str:
     return "; ".join(filter(None, (by_us, by_hand)))
 
 
-def api_uses_json(found: Found) -> str:
+def api_uses_json(found: ApiUsesReport) -> str:
     """What ``check --json`` and ``migrate --json`` print: see docs/reference/api-uses.schema.json."""
     between, uses, by_hand = found.between, found.uses, found.by_hand
     texts, unreadable = _harmless(uses)
@@ -252,17 +252,13 @@ def api_uses_json(found: Found) -> str:
     return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
 
 
-def _value(found: Found, each: Move | Left) -> dict[str, Any]:
+def _value(found: ApiUsesReport, each: Move | Left) -> dict[str, Any]:
     is_written = isinstance(each, Move) and each.use.path in found.moved and not found.is_dry
     return {**use_value(each), "written": is_written, "breaks": found.breaks(each)}
 
 
-def line_annotations(found: Found) -> Iterator[Annotation]:
+def line_annotations(found: ApiUsesReport) -> Iterator[Annotation]:
     """One for each use that breaks, on its own line."""
     for each in found.breaking:
         title = f"{found.between.target} does not serve {_api(each.use)}"
         yield Annotation(Level.ERROR, printable(_sentence(found, each)), title, each.use.path, each.use.line)
-
-
-def _joined(lines: Iterable[str]) -> str:
-    return "".join(f"{printable(line)}\n" for line in lines)

@@ -1,12 +1,13 @@
-"""How it is said what changes in a cluster, what patches make of it, and what leads back."""
+"""Phrases for what changes in a cluster, what patches make of it, and what leads back."""
 
 from __future__ import annotations
 
 from flux_upgrade.impact.diff.changes import Changes, CrdChange
 from flux_upgrade.impact.impact import Impact
-from flux_upgrade.impact.overlay.result import Finding, Overlay, Verdict
-from flux_upgrade.policy.decision import Content
-from flux_upgrade.report.impact_phrases import Style, listed
+from flux_upgrade.impact.overlay.result import Finding, Overlay, OverlayVerdict
+from flux_upgrade.model.text import enumeration
+from flux_upgrade.policy.decision import ChangeKind
+from flux_upgrade.report.impact_phrases import Style
 
 
 def unserved(changes: Changes) -> dict[str, list[str]]:
@@ -21,7 +22,7 @@ def unserved(changes: Changes) -> dict[str, list[str]]:
 def unserved_line(changes: Changes, style: Style) -> str:
     """``v1beta2 of Alert and Provider; v1beta1 of Receiver``; empty where all stay."""
     return "; ".join(
-        f"{style.code(version)} of {listed(map(style.plain, kinds))}"
+        f"{style.code(version)} of {enumeration(map(style.plain, kinds))}"
         for version, kinds in unserved(changes).items()
     )
 
@@ -33,7 +34,7 @@ def in_cluster(impact: Impact) -> Changes | None:
 
 
 def said_apart(changes: Changes, manifest: Changes) -> Changes:
-    """Without what is told of the manifest in a line or a table of its own: images, versions that go.
+    """Without what is said of the manifest in a line or a table of its own: images, versions that go.
 
     A patch may switch off another version, which nobody would expect: that stays.
     """
@@ -54,13 +55,13 @@ def said_apart(changes: Changes, manifest: Changes) -> Changes:
 
 def unchanged(changes: Changes) -> list[str]:
     """What people look for first, where nothing of it changed."""
-    told = [] if changes.rules else ["RBAC"]
+    same = [] if changes.rules else ["RBAC"]
     found = changes.contents
-    if Content.NETWORK_POLICY not in found:
-        told.append("NetworkPolicies")
-    if Content.ARGUMENTS not in found:
-        told.append("the controllers' arguments, environment, resources and ports")
-    return told
+    if ChangeKind.NETWORK_POLICY not in found:
+        same.append("NetworkPolicies")
+    if ChangeKind.ARGUMENTS not in found:
+        same.append("the controllers' arguments, environment, resources and ports")
+    return same
 
 
 def way_back(changes: Changes) -> list[CrdChange]:
@@ -75,12 +76,14 @@ def restored(changes: Changes) -> list[CrdChange]:
 
 def applied(overlay: Overlay) -> tuple[int, int]:
     """How many of its patches still apply, and how many there are."""
-    still = [each for each in overlay.findings if each.verdict in (Verdict.APPLIES, Verdict.FROZEN)]
+    still = [
+        each for each in overlay.findings if each.verdict in (OverlayVerdict.APPLIES, OverlayVerdict.FROZEN)
+    ]
     return len(still), len(overlay.findings)
 
 
-def is_told(overlay: Overlay) -> bool:
-    """Whether there is anything to say of it: one that only lists files is not told."""
+def is_reportable(overlay: Overlay) -> bool:
+    """Whether there is anything to say of it: one that only lists files is left out."""
     return bool(overlay.findings or overlay.builder or overlay.unbuilt)
 
 
@@ -88,28 +91,28 @@ def patches_line(overlay: Overlay, style: Style) -> str:
     """How many still apply, and who says so."""
     still, of = applied(overlay)
     apply = "patch still applies" if of == 1 else "patches still apply"
-    told = f"{still}/{of} {apply}" if of else "Nothing is patched"
+    applying = f"{still}/{of} {apply}" if of else "Nothing is patched"
     built = ""
     if overlay.unbuilt:
         built = f", not built: {style.plain(overlay.unbuilt)}"
     elif overlay.builder and not overlay.failed:
         built = f", {style.plain(overlay.builder)} builds it before and after"
-    return f"{told} ({style.code(overlay.path)}{built})"
+    return f"{applying} ({style.code(overlay.path)}{built})"
 
 
 def remarkable(overlay: Overlay) -> list[Finding]:
-    """Of no danger, and not as it should be: what does nothing now, cannot be told, is broken already."""
+    """Of no danger, and not as it should be: what does nothing now, is unknown, is broken already."""
     return [
         each
         for each in overlay.findings
-        if (each.verdict is Verdict.IDLE and not each.already)
-        or each.verdict is Verdict.UNKNOWN
-        or (each.verdict is Verdict.BREAKS and each.already)
+        if (each.verdict is OverlayVerdict.IDLE and not each.already)
+        or each.verdict is OverlayVerdict.UNKNOWN
+        or (each.verdict is OverlayVerdict.BREAKS and each.already)
     ]
 
 
 def idle_line(overlay: Overlay, style: Style) -> str:
-    """What did nothing before the upgrade either is no news, and told in a line; empty: there is none."""
-    idle = (each for each in overlay.findings if each.verdict is Verdict.IDLE and each.already)
-    places = listed(dict.fromkeys(style.code(f"{each.path}:{each.line}") for each in idle))
+    """What did nothing before the upgrade either is no news, and one line; empty: there is none."""
+    idle = (each for each in overlay.findings if each.verdict is OverlayVerdict.IDLE and each.already)
+    places = enumeration(dict.fromkeys(style.code(f"{each.path}:{each.line}") for each in idle))
     return f"As before, nothing is done by {places}" if places else ""

@@ -7,18 +7,18 @@ from typing import Any
 
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup, drift_of
-from flux_upgrade.clusters.void_groups import Places, Void, void_patterns
-from flux_upgrade.config.values import Config
+from flux_upgrade.clusters.void_groups import GroupPaths, Void, void_patterns
+from flux_upgrade.config.config import Config
+from flux_upgrade.model.text import first_few, printable, printable_lines
 from flux_upgrade.pins.pin import Pin
-from flux_upgrade.report.wording import printable
 
 _FEW = 3
 
 
-def drift_text(teams: Iterable[UpdateGroup]) -> str:
+def drift_text(update_groups: Iterable[UpdateGroup]) -> str:
     """A few lines for each cluster whose pins disagree, and a blank one below; empty where all agree."""
-    told = [line for team in teams for line in drift_lines(team.clusters)]
-    return "".join(f"{printable(line)}\n" for line in [*told, ""]) if told else ""
+    lines = [line for group in update_groups for line in drift_lines(group.clusters)]
+    return printable_lines([*lines, ""]) if lines else ""
 
 
 def drift_lines(clusters: Iterable[Cluster]) -> Iterator[str]:
@@ -57,30 +57,28 @@ def place_of(member: Member) -> str:
 
 
 def _few(members: Sequence[Member]) -> str:
-    shown = [place_of(member) for member in members[:_FEW]]
-    more = len(members) - len(shown)
-    return " and ".join([", ".join(shown), *([f"{more} more"] if more else [])])
+    return first_few([place_of(member) for member in members], _FEW)
 
 
 def matches(
     config: Config,
-    teams: Sequence[UpdateGroup],
-    named: Iterable[Member],
-    places: Places,
+    update_groups: Sequence[UpdateGroup],
+    reported: Iterable[Member],
+    places: GroupPaths,
     void: Iterable[Void],
 ) -> Mapping[str, Sequence[str]]:
     """Group → lines about it; the empty name stands for what is in no group.
 
-    ``named``: what is recognized and never changed.
+    ``reported``: what is recognized and never changed.
     """
     unchanged: dict[str, list[Member]] = {}
-    for member in named:
+    for member in reported:
         group = config.group_of(member.path)
         unchanged.setdefault(group.name if group is not None else "", []).append(member)
     nothing = {each.name: f"  matches nothing ({each.why})" for each in void}
     found = {}
     for group in (*config.groups, config.default):
-        clusters = [each for each in teams if each.group.name == group.name]
+        clusters = [each for each in update_groups if each.group.name == group.name]
         lines = [*_clusters(clusters), *_unchanged(unchanged.get(group.name, ()))]
         if group.name in nothing:
             lines = [nothing[group.name]]
@@ -94,9 +92,9 @@ def matches(
     return found
 
 
-def _clusters(teams: Iterable[UpdateGroup]) -> Iterator[str]:
-    for team in teams:
-        for cluster in team.clusters:
+def _clusters(update_groups: Iterable[UpdateGroup]) -> Iterator[str]:
+    for group in update_groups:
+        for cluster in group.clusters:
             yield f"    {cluster.name}"
             yield from (f"      {place_of(member)}" for member in cluster.members)
 

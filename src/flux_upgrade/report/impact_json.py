@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from flux_upgrade.impact.api_uses.flux_file import Use
-from flux_upgrade.impact.diff.changes import Change, Changes, CrdChange
+from flux_upgrade.impact.api_uses.flux_file import ApiUse
+from flux_upgrade.impact.diff.changes import Changes, CrdChange, ObjectChange
 from flux_upgrade.impact.impact import Hit, Impact, Managed, Refused, Stored
 from flux_upgrade.impact.kubernetes_versions import Fit
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move
@@ -24,7 +24,7 @@ def impact_value(impact: Impact) -> dict[str, Any]:
         "overlay": _overlay(impact.overlay) if impact.overlay is not None else None,
         "kubernetes": _fit(impact.kubernetes) if impact.kubernetes is not None else None,
         "orphaned": [_use(each) for each in impact.orphaned],
-        "hops": list(impact.hops),
+        "hops": list(impact.upgrade_path),
         "changes": _changes(impact.changes) if impact.changes is not None else None,
     }
 
@@ -49,7 +49,7 @@ def use_value(each: Move | Left) -> dict[str, Any]:
     }
 
 
-def _use(use: Use) -> dict[str, Any]:
+def _use(use: ApiUse) -> dict[str, Any]:
     return {
         "path": use.path,
         "line": use.line,
@@ -67,7 +67,7 @@ def _stored(stored: Stored) -> dict[str, Any]:
         "cli": stored.cli or None,
         "refused": [_refused(each) for each in stored.refused],
         "refused-after-migrate": [_refused(each) for each in stored.after_migrate],
-        "migrated": [_refused(each) for each in stored.said],
+        "migrated": [_refused(each) for each in stored.resolved],
         "unknown": stored.unknown or None,
     }
 
@@ -88,8 +88,8 @@ def _refused(refused: Refused) -> dict[str, Any]:
         "crd": refused.crd,
         "kind": refused.kind,
         "version": refused.version,
-        "release": refused.ran.tag or None,
-        "since": refused.ran.since or None,
+        "release": refused.release.tag or None,
+        "since": refused.release.since or None,
     }
 
 
@@ -97,7 +97,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
     return {
         "rule": hit.rule,
         "since": hit.since,
-        "detail": hit.told,
+        "detail": hit.change,
         "source": hit.source,
         "path": hit.path,
         "line": hit.line,
@@ -187,10 +187,10 @@ def _crd(crd: CrdChange) -> dict[str, Any]:
     }
 
 
-def _other(change: Change) -> dict[str, Any]:
+def _other(change: ObjectChange) -> dict[str, Any]:
     return {
         "kind": str(change.content) if change.content is not None else None,
         "object": change.object,
         "path": change.path or None,
-        "told": change.told,
+        "told": change.phrase,
     }

@@ -1,19 +1,20 @@
-"""How what an upgrade means is said: once, for reports in plain text and pull requests in Markdown."""
+"""Phrases for what an upgrade means: the same in reports in plain text and pull requests in Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from flux_upgrade.impact.api_uses.flux_file import Place, Use
-from flux_upgrade.impact.impact import Evidence, Hit, Impact, Managed, Ran, Refused
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
+from flux_upgrade.impact.impact import Evidence, Hit, Impact, Managed, PastRelease, Refused
 from flux_upgrade.impact.kubernetes_versions import Support
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.impact.overlay.result import Finding
 from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.text import enumeration
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.policy.decision import HoldReason
 
-_MANIFESTS = {Place.RESOURCE, Place.EMBEDDED, Place.PATCH}
+_MANIFESTS = {UsePlace.RESOURCE, UsePlace.EMBEDDED, UsePlace.PATCH}
 
 
 class Style(NamedTuple):
@@ -28,18 +29,12 @@ class Style(NamedTuple):
 TEXT = Style(str, str)
 
 
-def listed(names: Iterable[str]) -> str:
-    """``A, B and C``."""
-    told = list(names)
-    return " and ".join(filter(None, (", ".join(told[:-1]), *told[-1:])))
-
-
-def place(use: Use) -> str:
+def place(use: ApiUse) -> str:
     """File and line."""
     return f"{use.path}:{use.line}"
 
 
-def who(use: Use) -> str:
+def who(use: ApiUse) -> str:
     """Which resource, as far as its place tells."""
     name = "/".join(filter(None, (use.namespace, use.name)))
     return " ".join(filter(None, (use.kind, name))) or f"{use.group}/{use.version}"
@@ -58,14 +53,14 @@ def uses_of(moves: Sequence[Move]) -> str:
 
 def left_line(left: Left, style: Style) -> str:
     """What stays as it is, and what to do about it."""
-    told = use_line(left.use, style)
-    return f"{told}: {sentences(style, left.detail or left.reason.replace('-', ' '), left.hint)}"
+    where = use_line(left.use, style)
+    return f"{where}: {sentences(style, left.detail or left.reason.replace('-', ' '), left.hint)}"
 
 
-def use_line(use: Use, style: Style) -> str:
+def use_line(use: ApiUse, style: Style) -> str:
     """Where a version is used, and by whom."""
-    named = [style.code(who(use))] if use.kind else []
-    return f"{style.code(place(use))}: {', '.join([*named, style.code(f'{use.group}/{use.version}')])}"
+    resource = [style.code(who(use))] if use.kind else []
+    return f"{style.code(place(use))}: {', '.join([*resource, style.code(f'{use.group}/{use.version}')])}"
 
 
 def move_line(move: Move, style: Style) -> str:
@@ -108,9 +103,9 @@ def in_the_way(reason: HoldReason, impact: Impact, style: Style) -> list[str]:
 def finding_line(finding: Finding, style: Style) -> str:
     """What becomes of a patch."""
     where = style.code(f"{finding.path}:{finding.line}")
-    told = sentences(style, finding.detail or finding.verdict, finding.hint)
+    verdict = sentences(style, finding.detail or finding.verdict, finding.hint)
     dropped = f" Kept out: {', '.join(map(style.code, finding.drops))}." if finding.drops else ""
-    return f"{where}, {style.plain(finding.what)}: {told}{dropped}"
+    return f"{where}, {style.plain(finding.what)}: {verdict}{dropped}"
 
 
 def hit_place(hit: Hit, style: Style) -> str:
@@ -129,17 +124,17 @@ def by_rule(hits: Iterable[Hit]) -> dict[str, list[Hit]]:
 
 def stored_lines(refused: Iterable[Refused], target: str, style: Style) -> list[str]:
     """Which release stored what the target lacks; a sentence for each, oldest first as they are given."""
-    found: dict[tuple[Ran, str], list[str]] = {}
+    found: dict[tuple[PastRelease, str], list[str]] = {}
     for each in refused:
-        found.setdefault((each.ran, each.version), []).append(each.kind)
+        found.setdefault((each.release, each.version), []).append(each.kind)
     return [
-        f"{_ran(ran, style)} and stored {listed(map(style.code, sorted(kinds)))} as {style.code(version)}, "
-        f"which the CRDs of {target} lack."
+        f"{_ran(ran, style)} and stored {enumeration(map(style.code, sorted(kinds)))} "
+        f"as {style.code(version)}, which the CRDs of {target} lack."
         for (ran, version), kinds in found.items()
     ]
 
 
-def _ran(ran: Ran, style: Style) -> str:
+def _ran(ran: PastRelease, style: Style) -> str:
     since = f" from {style.plain(ran.since[:10])}" if ran.since else ""
     return f"{style.plain(ran.tag) or 'An earlier release'} ran here{since}"
 
@@ -148,7 +143,7 @@ def managed_line(managed: Managed, target: str, style: Style) -> str:
     """How it is known that objects may have been written in a version that the target drops."""
     match managed.evidence:
         case Evidence.USED:
-            versions = listed(map(style.code, managed.versions))
+            versions = enumeration(map(style.code, managed.versions))
             first = (
                 "" if managed.is_after else " Migrate the manifests and wait until Flux has reconciled them."
             )
@@ -173,8 +168,8 @@ def hops_line(hops: Sequence[str]) -> str:
 
 def support_line(support: Support) -> str:
     """``Kubernetes ≥ 1.33, tested with 1.34 to 1.36``."""
-    told = f"Kubernetes ≥ {_minor(support.least)}"
-    return f"{told}, tested with {_tested(support)}" if support.tested is not None else told
+    needed = f"Kubernetes ≥ {_minor(support.least)}"
+    return f"{needed}, tested with {_tested(support)}" if support.tested is not None else needed
 
 
 def fit_line(impact: Impact, target: str, style: Style) -> str:
@@ -182,12 +177,12 @@ def fit_line(impact: Impact, target: str, style: Style) -> str:
     fit = impact.kubernetes
     if fit is None or not (fit.is_too_old or fit.is_untested):
         return ""
-    told = (
+    requirement = (
         f"{target} needs Kubernetes {_minor(fit.support.least)}"
         if fit.is_too_old
         else (f"{target} was tested with Kubernetes {_tested(fit.support)}")
     )
-    return f"{told}, and {style.code('kubernetes-version')} says {style.code(fit.version)}."
+    return f"{requirement}, and {style.code('kubernetes-version')} says {style.code(fit.version)}."
 
 
 def _minor(minor: tuple[int, int]) -> str:
@@ -199,9 +194,9 @@ def _tested(support: Support) -> str:
     return " to ".join(map(_minor, support.tested))
 
 
-def sentences(style: Style, *told: str) -> str:
+def sentences(style: Style, *texts: str) -> str:
     """Each as a sentence of its own."""
-    return " ".join(style.plain(_sentence(each)) for each in told if each)
+    return " ".join(style.plain(_sentence(each)) for each in texts if each)
 
 
 def _sentence(text: str) -> str:

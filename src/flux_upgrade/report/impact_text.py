@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.impact.impact import Impact
-from flux_upgrade.impact.overlay.result import Verdict
+from flux_upgrade.impact.overlay.result import OverlayVerdict
+from flux_upgrade.model.text import capped, enumeration
 from flux_upgrade.planning.plan import Migration, Plan, Upgrade
 from flux_upgrade.policy.decision import Hold, HoldReason
 from flux_upgrade.report.cluster_phrases import (
     idle_line,
     in_cluster,
-    is_told,
+    is_reportable,
     patches_line,
     remarkable,
     said_apart,
@@ -27,7 +28,6 @@ from flux_upgrade.report.impact_phrases import (
     hops_line,
     in_the_way,
     left_line,
-    listed,
     managed_line,
     move_line,
     sentences,
@@ -64,30 +64,30 @@ def done_lines(upgrade: Upgrade) -> Iterator[str]:
     impact = upgrade.impact
     if impact is None:
         return
-    if impact.hops:
-        yield hops_line(impact.hops)
+    if impact.upgrade_path:
+        yield hops_line(impact.upgrade_path)
     yield from _in_the_cluster(impact, upgrade.target)
     yield from _in_the_repository(impact)
     yield from _breaks(impact)
     yield from _overlay(impact)
-    told = fit_line(impact, upgrade.target, TEXT)
-    if told:
-        yield told
+    kubernetes = fit_line(impact, upgrade.target, TEXT)
+    if kubernetes:
+        yield kubernetes
 
 
 def hold_lines(plan: Plan, hold: Hold) -> Iterator[str]:
     """What is in the way, line by line, as far as the hold itself does not say so."""
-    impact = plan.impacts.get(hold.subject)
+    impact = plan.impacts.get(hold.bump_kind)
     if impact is None:
         return
-    told = in_the_way(hold.reason, impact, TEXT)
-    if hold.reason is not HoldReason.OVERLAY_BREAKS or len(told) > 1:
-        yield from _limited(told)
+    lines = in_the_way(hold.reason, impact, TEXT)
+    if hold.reason is not HoldReason.OVERLAY_BREAKS or len(lines) > 1:
+        yield from _limited(lines)
 
 
 def _in_the_cluster(impact: Impact, target: str) -> Iterator[str]:
     stored, managed = impact.stored, impact.managed
-    is_said = bool(stored.said) or (managed is not None and managed.is_done)
+    is_said = bool(stored.resolved) or (managed is not None and managed.is_done)
     why = [managed_line(managed, target, TEXT)] if managed is not None and not managed.is_done else []
     if managed is not None and managed.is_after:
         yield f"right after merging: run `flux migrate` with the Flux CLI {managed.cli} in the cluster"
@@ -97,15 +97,17 @@ def _in_the_cluster(impact: Impact, target: str) -> Iterator[str]:
         cli = stored.cli or (managed.cli if managed is not None else "")
         yield f"before merging: run `flux migrate` with the Flux CLI {cli} in the cluster"
         yield from _limited([*stored_lines(stored.refused, target, TEXT), *why])
-    if stored.after_migrate and not impact.hops:
+    if stored.after_migrate and not impact.upgrade_path:
         yield "before merging: stop at a release in between, and run `flux migrate` there as well"
         yield from _limited(stored_lines(stored.after_migrate, target, TEXT))
     if is_said:
         yield "`flux migrate` ran in the cluster, as people said"
     elif stored.unknown and not why and (impact.changes is None or unserved(impact.changes)):
         yield "before merging: make sure that `flux migrate` has run in the cluster"
-        told = f"{target} lacks API versions that older releases stored; which of them ran there is not known"
-        yield f"{_AT}{told}: {stored.unknown}"
+        lacking = (
+            f"{target} lacks API versions that older releases stored; which of them ran there is not known"
+        )
+        yield f"{_AT}{lacking}: {stored.unknown}"
 
 
 def _in_the_repository(impact: Impact) -> Iterator[str]:
@@ -122,7 +124,7 @@ def _in_the_repository(impact: Impact) -> Iterator[str]:
 
 def _breaks(impact: Impact) -> Iterator[str]:
     for hits in by_rule(impact.breaks).values():
-        yield f"breaks: {sentences(TEXT, hits[0].told, hits[0].hint)} ({hits[0].source})"
+        yield f"breaks: {sentences(TEXT, hits[0].change, hits[0].hint)} ({hits[0].source})"
         yield from _limited(
             [
                 hit_place(hit, TEXT) + (f": {hit.keep} keeps the old behaviour" if hit.keep else "")
@@ -133,13 +135,13 @@ def _breaks(impact: Impact) -> Iterator[str]:
 
 def _overlay(impact: Impact) -> Iterator[str]:
     overlay = impact.overlay
-    if overlay is None or not is_told(overlay):
+    if overlay is None or not is_reportable(overlay):
         return
     yield patches_line(overlay, TEXT)
-    news = (Verdict.BREAKS, Verdict.FROZEN)
-    told = [each for each in overlay.findings if each.verdict in news or each in remarkable(overlay)]
+    news = (OverlayVerdict.BREAKS, OverlayVerdict.FROZEN)
+    findings = [each for each in overlay.findings if each.verdict in news or each in remarkable(overlay)]
     idle = idle_line(overlay, TEXT)
-    yield from _limited([*(finding_line(each, TEXT) for each in told), *([idle] if idle else [])])
+    yield from _limited([*(finding_line(each, TEXT) for each in findings), *([idle] if idle else [])])
 
 
 def _changes(impact: Impact) -> Iterator[str]:
@@ -153,10 +155,9 @@ def _changes(impact: Impact) -> Iterator[str]:
         yield "what changes in the cluster:"
         yield from _limited(lines(changes))
     else:
-        yield f"what changes in the cluster: {listed(['images', *(name for name, _ in changes.noise)])} alone"
+        names = enumeration(["images", *(name for name, _ in changes.noise)])
+        yield f"what changes in the cluster: {names} alone"
 
 
 def _limited(lines: Sequence[str]) -> Iterator[str]:
-    yield from (f"{_AT}{line}" for line in lines[:_MOST])
-    if len(lines) > _MOST:
-        yield f"{_AT}… and {len(lines) - _MOST} more"
+    yield from (f"{_AT}{line}" for line in capped(lines, _MOST))

@@ -12,10 +12,11 @@ from flux_upgrade.manifests.images import Controller, ImageState
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.residue import Edit
 from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.text import printable_lines
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.pin import Installation, Pin, Role
 from flux_upgrade.report.clusters import drift_lines, drift_value
-from flux_upgrade.report.wording import edit_line, hearsay, limited, located, printable, tag
+from flux_upgrade.report.wording import edit_line, hearsay, limited, located, tag
 
 
 class Inspected(NamedTuple):
@@ -67,9 +68,9 @@ def _pin(pin: Pin, cluster: Cluster | None) -> dict[str, Any]:
         "line": pin.line,
         "kind": pin.kind,
         "role": str(pin.role),
-        "standing": str(pin.standing),
+        "standing": str(pin.state),
         "where": pin.where,
-        "written": pin.written,
+        "written": pin.raw,
         "version": pin.version or None,
         "cluster": cluster.name if cluster is not None else None,
         "serves": list(cluster.served) if cluster is not None else [],
@@ -80,7 +81,7 @@ def _pin(pin: Pin, cluster: Cluster | None) -> dict[str, Any]:
 
 
 def _counts(found: Inspected) -> dict[str, int]:
-    pins = [pin for pin in found.pins if pin.role is not Role.NAMED]
+    pins = [pin for pin in found.pins if pin.role is not Role.REPORTED]
     return {
         "installations": sum(not cluster.is_tools for cluster in found.clusters),
         "pins": len(found.installations) + len(pins),
@@ -126,22 +127,22 @@ def inspection_text(found: Inspected, root: str) -> str:
             list(_block(each, root) if isinstance(each, Installation) else _pin_block(each, cluster, root))
             for each, cluster in ordered
         ),
-        *(list(_pin_block(pin, None, root)) for pin in found.pins if pin.role is Role.NAMED),
+        *(list(_pin_block(pin, None, root)) for pin in found.pins if pin.role is Role.REPORTED),
         [_summary(_counts(found))],
     ]
-    return "\n".join("".join(f"{printable(line)}\n" for line in block) for block in blocks if block)
+    return "\n".join(map(printable_lines, filter(None, blocks)))
 
 
 def _summary(counts: dict[str, int]) -> str:
-    told = [counted(counts[name], name.removesuffix("s")) for name in ("installations", "pins", "styles")]
-    return ", ".join([*told, f"{counts['drifting']} drifting"])
+    numbers = [counted(counts[name], name.removesuffix("s")) for name in ("installations", "pins", "styles")]
+    return ", ".join([*numbers, f"{counts['drifting']} drifting"])
 
 
 def _pin_block(pin: Pin, cluster: Cluster | None, root: str) -> Iterator[str]:
     yield f"{located(root, pin.path)}:{pin.line}"
     version = f"Flux {pin.version}" if pin.version else "no known release"
-    yield f"  {version} · {pin.standing} · {pin.kind}" + _role(pin)
-    yield f"  {pin.where}" + (f": {pin.written}" if pin.written else "")
+    yield f"  {version} · {pin.state} · {pin.kind}" + _role(pin)
+    yield f"  {pin.where}" + (f": {pin.raw}" if pin.raw else "")
     if cluster is not None:
         name = ", ".join(cluster.served) or "no cluster in this tree" if cluster.is_tools else cluster.name
         yield f"  {'serves' if pin.role is Role.CLI else 'cluster'}: {name}"
@@ -157,7 +158,7 @@ def _role(pin: Pin) -> str:
         Role.INSTALLS: "",
         Role.CLI: " · of the CLI",
         Role.OPERATOR: " · of the flux-operator",
-        Role.NAMED: " · named, never changed",
+        Role.REPORTED: " · named, never changed",
     }[pin.role]
 
 

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from flux_upgrade.clusters.clusters import Member
+from flux_upgrade.clusters.ownership.remarks import beside
 from flux_upgrade.manifests.images import Controller, Image, ImageState
 from flux_upgrade.manifests.proof import Proof
+from flux_upgrade.model.text import printable, printable_lines
 from flux_upgrade.model.text_edit import decoded
-from flux_upgrade.pins.pin import Change, Installation, Pin, PinChange, Resources
+from flux_upgrade.pins.pin import Installation, ManifestChange, Pin, PinChange, Resources
 from flux_upgrade.planning.plan import Migration, Plan, Upgrade
-from flux_upgrade.planning.write_tree import Outcome
+from flux_upgrade.planning.write_tree import WriteResult
 from flux_upgrade.policy.decision import Hold, HoldReason
 from flux_upgrade.report.wording import (
     ALL_IGNORED,
@@ -21,7 +23,6 @@ from flux_upgrade.report.wording import (
     hearsay,
     limited,
     located,
-    printable,
     proof_phrase,
     short,
     tag,
@@ -29,18 +30,20 @@ from flux_upgrade.report.wording import (
 
 
 def upgrade_text(
-    outcomes: Sequence[Outcome], root: str, *, written: bool, named: Sequence[Member] = ()
+    outcomes: Sequence[WriteResult], root: str, *, written: bool, reported: Sequence[Member] = ()
 ) -> str:
     """What was done, or would be (``written`` false), installation by installation.
 
-    ``root``: the tree, as the user named it. ``named``: what is recognised, and never changed.
+    ``root``: the tree, as the user named it. ``reported``: what is recognised, and never changed.
     """
-    blocks = ([*_outcome(each, root, written=written), *_overridden(each.plan, named)] for each in outcomes)
-    told = "\n".join("".join(f"{printable(line)}\n" for line in block) for block in blocks)
-    return told or f"{ALL_IGNORED}\n"
+    blocks = (
+        [*_outcome(each, root, written=written), *_overridden(each.plan, reported)] for each in outcomes
+    )
+    text = "\n".join(map(printable_lines, blocks))
+    return text or f"{ALL_IGNORED}\n"
 
 
-def _outcome(outcome: Outcome, root: str, *, written: bool) -> Iterator[str]:
+def _outcome(outcome: WriteResult, root: str, *, written: bool) -> Iterator[str]:
     plan = outcome.plan
     line = f":{plan.line}" if plan.line else ""
     # What is moved may be anywhere in the repository.
@@ -52,7 +55,7 @@ def _outcome(outcome: Outcome, root: str, *, written: bool) -> Iterator[str]:
     elif upgrade is not None:
         done = "written" if written else "not written: dry run"
         yield f"  {step(plan, upgrade)} · {done}"
-        if isinstance(plan.installation, Installation) and isinstance(upgrade.change, Change):
+        if isinstance(plan.installation, Installation) and isinstance(upgrade.change, ManifestChange):
             yield from change_lines(plan.installation, upgrade, upgrade.change)
         elif isinstance(plan.installation, Pin) and isinstance(upgrade.change, PinChange):
             yield from _pin_change(plan.installation, upgrade.change)
@@ -74,18 +77,16 @@ def waiting_lines(plan: Plan) -> Iterator[str]:
     for each in plan.upgrades:
         if not each.approved:
             yield f"  waits: {each.target} needs approval"
-            yield f"    {each.candidate.why}"
-            yield f"  remedy: approve it with --approve {approval(each.subject, each.target)}"
+            yield f"    {each.bump.why}"
+            yield f"  remedy: approve it with --approve {approval(each.bump_kind, each.target)}"
 
 
-def _overridden(plan: Plan, named: Sequence[Member]) -> Iterator[str]:
+def _overridden(plan: Plan, reported: Sequence[Member]) -> Iterator[str]:
     """What runs in place of the images of an upgraded manifest."""
-    if named and plan.upgrades and isinstance(plan.installation, Installation):
-        from flux_upgrade.clusters.ownership.remarks import beside
-
-        for place, pin in beside(plan.path, named):
-            told = f"pins {pin.written or 'no version'}: that runs, whatever is changed here"
-            yield f"  note: {place} ({pin.where}) {told}"
+    if reported and plan.upgrades and isinstance(plan.installation, Installation):
+        for place, pin in beside(plan.path, reported):
+            what = f"pins {pin.raw or 'no version'}: that runs, whatever is changed here"
+            yield f"  note: {place} ({pin.where}) {what}"
 
 
 def step(plan: Plan, upgrade: Upgrade) -> str:
@@ -104,11 +105,11 @@ def hold_lines(plan: Plan, hold: Hold) -> Iterator[str]:
     """Why something is held, its conflicts, and what to do."""
     which = f"{hold.target} " if hold.target and hold.target not in hold.detail else ""
     yield f"  held: {which}{hold.reason}" + (f": {hold.detail}" if hold.detail else "")
-    if hold.subject in plan.impacts:
+    if hold.bump_kind in plan.impacts:
         from flux_upgrade.report import impact_text  # late: nearly every run has none
 
         yield from (f"  {line}" for line in impact_text.hold_lines(plan, hold))
-    tried = plan.tried.get(hold.subject) if hold.reason is HoldReason.RESIDUE_CONFLICT else None
+    tried = plan.tried.get(hold.bump_kind) if hold.reason is HoldReason.RESIDUE_CONFLICT else None
     conflicts = tried.carried.conflicts if tried is not None else ()
     for conflict in conflicts[:MOST_LINES]:
         yield f"    {conflict.object} {conflict.where}"
@@ -122,11 +123,11 @@ def hold_lines(plan: Plan, hold: Hold) -> Iterator[str]:
 
 
 def _pin_change(pin: Pin, change: PinChange) -> Iterator[str]:
-    yield f"  {pin.where}: {pin.written} → {change.written}"
+    yield f"  {pin.where}: {pin.raw} → {change.raw}"
     yield from (f"  note: {remark}" for remark in (*pin.remarks, *change.remarks))
 
 
-def change_lines(installation: Installation, decision: Upgrade, change: Change) -> Iterator[str]:
+def change_lines(installation: Installation, decision: Upgrade, change: ManifestChange) -> Iterator[str]:
     """What an upgrade changes in a manifest, and what it keeps."""
     proof = installation.proof
     yield f"  proof: {_proof_line(proof)}"
@@ -163,7 +164,7 @@ def _proof_line(proof: Proof) -> str:
     return proof_phrase(proof) + (", listed below" if proof.edits else "")
 
 
-def _image_notes(controllers: Sequence[Controller], change: Change) -> Iterator[str]:
+def _image_notes(controllers: Sequence[Controller], change: ManifestChange) -> Iterator[str]:
     after = {name: image for name, _, image in change.images}
     for each in controllers:
         image = after.get(each.name, str(each.image))
@@ -178,7 +179,7 @@ def _image_notes(controllers: Sequence[Controller], change: Change) -> Iterator[
             yield f"{each.name}: where {image} is cannot be told; make sure that it exists"
 
 
-def failures(outcome: Outcome, root: str) -> Iterator[str]:
+def failures(outcome: WriteResult, root: str) -> Iterator[str]:
     """For stderr: why an installation was not upgraded, and what to do."""
     path = located(root, outcome.plan.installation.path)
     if outcome.failure is not None:

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from flux_upgrade.clusters.clusters import Member, role_of
-from flux_upgrade.pins.pin import Found, Pin, PinChange, Resources, Role
-from flux_upgrade.planning.plan import Migration, Plan, Upgrade
-from flux_upgrade.planning.planner import UpdateGroupPlan
+from flux_upgrade.model.text import printable_lines
+from flux_upgrade.pins.pin import AnyPin, Pin, PinChange, Resources, Role
+from flux_upgrade.planning.plan import Migration, Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.report.clusters import drift_text, drift_value, place_of
 from flux_upgrade.report.outcomes import step
-from flux_upgrade.report.wording import ALL_IGNORED, printable
+from flux_upgrade.report.wording import ALL_IGNORED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,52 +21,52 @@ if TYPE_CHECKING:
     from flux_upgrade.impact.impact import Impact
 
 
-def plans_text(plans: Sequence[UpdateGroupPlan], named: Sequence[Member] = ()) -> str:
+def plans_text(plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = ()) -> str:
     """What disagrees; a block for each installation: what runs, then each decision, its reason and remedy.
 
-    ``named``: what is recognised and never changed, said last.
+    ``reported``: what is recognised and never changed, said last.
     """
     blocks = [
         *(
             plan_lines(plan, each[:at])
-            for team in plans
-            for each in team.sets
+            for group in plans
+            for each in group.sets
             for at, plan in enumerate(each)
         ),
-        *(_named(member) for member in named),
+        *(_reported(member) for member in reported),
     ]
-    told = "\n".join("".join(f"{printable(line)}\n" for line in block) for block in blocks)
-    return drift_text(team.team for team in plans) + (told or f"{ALL_IGNORED}\n")
+    text = "\n".join(map(printable_lines, blocks))
+    return drift_text(group.update_group for group in plans) + (text or f"{ALL_IGNORED}\n")
 
 
-def _named(member: Member) -> Iterator[str]:
+def _reported(member: Member) -> Iterator[str]:
     pin = member.installation
     if isinstance(pin, Pin):
-        yield f"{place_of(member)}  {pin.written or pin.where}"
+        yield f"{place_of(member)}  {pin.raw or pin.where}"
         yield f"  not changed · {pin.kind}"
         yield from (f"    {line}" for line in (pin.reason, pin.hint) if line)
 
 
 def plan_lines(plan: Plan, above: Sequence[Plan]) -> Iterator[str]:
-    """What would become of one. ``above``: the plans of the same cluster that were told before."""
+    """What would become of one. ``above``: the plans of the same cluster that were shown before."""
     yield _headline(plan)
     for decision in plan.decisions:
         if isinstance(decision, Upgrade):
             waits = "" if decision.approved else " · waits for approval"
             what = "" if isinstance(decision.change, Migration) else "upgrade "
-            yield f"  {decision.subject}: {what}{step(plan, decision)}{waits}"
+            yield f"  {decision.bump_kind}: {what}{step(plan, decision)}{waits}"
             lead = next((other for other in above if _goes_along(decision, other)), None)
-            told = decision.candidate.why if lead is None else f"with {lead.path}"
-            if told:
-                yield f"    {told}"
+            why = decision.bump.why if lead is None else f"with {lead.path}"
+            if why:
+                yield f"    {why}"
             if isinstance(decision.change, PinChange) and decision.change.artifact:
                 yield f"    by {decision.change.artifact}"
             yield from _meaning(decision)
         else:
             target = f" {decision.target}" if decision.target else ""
-            yield f"  {decision.subject}: hold{target} · {decision.reason}{_when(decision)}"
+            yield f"  {decision.bump_kind}: hold{target} · {decision.reason}{_when(decision)}"
             yield from (f"    {line}" for line in (decision.detail, decision.hint) if line)
-            if decision.subject in plan.impacts:
+            if decision.bump_kind in plan.impacts:
                 from flux_upgrade.report.impact_text import hold_lines  # late: nearly every run has none
 
                 yield from (f"    {line}" for line in hold_lines(plan, decision))
@@ -89,7 +89,7 @@ def _meaning(upgrade: Upgrade) -> Iterator[str]:
 def _goes_along(decision: Upgrade, lead: Plan) -> bool:
     """Whether it was decided for another of its cluster, and goes where that one goes."""
     is_one = role_of(lead.installation) is Role.INSTALLS
-    return is_one and any(decision.candidate == other.candidate for other in lead.upgrades)
+    return is_one and any(decision.bump == other.bump for other in lead.upgrades)
 
 
 def _when(hold: Hold) -> str:
@@ -99,14 +99,14 @@ def _when(hold: Hold) -> str:
 
 
 def plans_json(
-    plans: Sequence[UpdateGroupPlan], named: Sequence[Member] = (), void: Sequence[Void] = ()
+    plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = (), void: Sequence[Void] = ()
 ) -> str:
     """What ``plan --json`` prints: see docs/reference/plan.schema.json."""
     report = {
-        "drift": drift_value(cluster for team in plans for cluster in team.team.clusters),
-        "installations": [each for team in plans for each in plan_values(team)],
-        "migrations": [each for team in plans for each in migration_values(team)],
-        "named": [_named_value(member.path, member.installation) for member in named],
+        "drift": drift_value(cluster for group in plans for cluster in group.update_group.clusters),
+        "installations": [each for group in plans for each in plan_values(group)],
+        "migrations": [each for group in plans for each in migration_values(group)],
+        "named": [_reported_value(member.path, member.installation) for member in reported],
         **void_values(void),
     }
     return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
@@ -114,32 +114,32 @@ def plans_json(
 
 def void_values(void: Sequence[Void]) -> dict[str, Any]:
     """The field ``warnings``, where there are any."""
-    told = [{"message": each.message, "remedy": each.remedy} for each in void]
-    return {"warnings": told} if told else {}
+    warnings = [{"message": each.message, "remedy": each.remedy} for each in void]
+    return {"warnings": warnings} if warnings else {}
 
 
-def _named_value(path: str, pin: Found) -> dict[str, Any]:
-    told = pin if isinstance(pin, Pin) else None
+def _reported_value(path: str, pin: AnyPin) -> dict[str, Any]:
+    editable = pin if isinstance(pin, Pin) else None
     return {
         "path": path,
-        "line": told.line if told else None,
+        "line": editable.line if editable else None,
         "kind": pin.kind,
-        "written": told.written if told else None,
-        "reason": (told.reason if told else "") or None,
-        "remedy": (told.hint if told else "") or None,
+        "written": editable.raw if editable else None,
+        "reason": (editable.reason if editable else "") or None,
+        "remedy": (editable.hint if editable else "") or None,
     }
 
 
-def plan_values(team: UpdateGroupPlan) -> Iterator[dict[str, Any]]:
-    """A team's installations, as JSON."""
+def plan_values(group: UpdateGroupPlan) -> Iterator[dict[str, Any]]:
+    """The installations of an update group, as JSON."""
     # What is moved before stands behind the clusters, and is none of them.
-    for cluster, plans in zip(team.team.clusters, team.sets, strict=False):
+    for cluster, plans in zip(group.update_group.clusters, group.sets, strict=False):
         yield from (plan_value(plan, cluster.name) for plan in plans)
 
 
-def migration_values(team: UpdateGroupPlan) -> Iterator[dict[str, Any]]:
-    """The files whose resources a team moves before its clusters are upgraded, as JSON."""
-    for plan in team.migrations:
+def migration_values(group: UpdateGroupPlan) -> Iterator[dict[str, Any]]:
+    """The files whose resources are migrated before the clusters of an update group are upgraded, as JSON."""
+    for plan in group.migrations:
         from flux_upgrade.report.impact_json import uses_value  # late: nearly every run has none
 
         for each in plan.decisions:
@@ -165,7 +165,7 @@ def plan_value(plan: Plan, cluster: str) -> dict[str, Any]:
 
 
 def _decision(plan: Plan, decision: Upgrade | Hold) -> dict[str, Any]:
-    known = plan.impacts.get(decision.subject)
+    known = plan.impacts.get(decision.bump_kind)
     impact = decision.impact if isinstance(decision, Upgrade) else known
     return {**_decided(decision), "impact": _impact(impact) if impact is not None else None}
 
@@ -179,18 +179,18 @@ def _impact(impact: Impact) -> dict[str, Any]:
 def _decided(decision: Upgrade | Hold) -> dict[str, Any]:
     if isinstance(decision, Upgrade):
         return {
-            "subject": str(decision.subject),
+            "subject": str(decision.bump_kind),
             "action": "upgrade",
             "target": decision.target,
             "approved": decision.approved,
             "reason": None,
-            "detail": decision.candidate.why or None,
+            "detail": decision.bump.why or None,
             "remedy": None,
             "since": None,
             "until": None,
         }
     return {
-        "subject": str(decision.subject),
+        "subject": str(decision.bump_kind),
         "action": "hold",
         "target": decision.target or None,
         "approved": None,

@@ -6,19 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.markdown import counted
-from flux_upgrade.planning.plan import Plan
-from flux_upgrade.planning.planner import UpdateGroupPlan
+from flux_upgrade.model.text import printable_lines
+from flux_upgrade.planning.plan import Plan, UpdateGroupPlan
 from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.report.plans import plans_text
-from flux_upgrade.report.wording import printable
 
 
 def round_text(done: Round, *, calls: int, written: bool) -> str:
     """Plans first, then what was done about each pull request. ``calls``: to the forge."""
     lines = [line for result in done.results for line in _result(result, written=written)]
-    made = "".join(
-        f"{printable(line)}\n" for line in [*lines, f"{counted(calls, 'call')} to {done.repository.name}"]
-    )
+    made = printable_lines([*lines, f"{counted(calls, 'call')} to {done.repository.name}"])
     return f"{plans_text(done.plans)}\n{made}"
 
 
@@ -26,8 +23,8 @@ def _result(result: Result, *, written: bool) -> Iterator[str]:
     if result.action is Action.NONE:
         return
     where = result.url or result.branch
-    told = f"{would_be(result, written=written)}{result.action}"
-    yield f"{result.team.name} · {result.subject}: {told} · {where}"
+    action = f"{would_be(result, written=written)}{result.action}"
+    yield f"{result.update_group.name} · {result.bump_kind}: {action} · {where}"
     if result.hold is not None:
         yield f"  {result.hold.reason}: {result.hold.detail}"
         if result.hold.hint:
@@ -48,16 +45,16 @@ def round_failures(done: Round) -> Iterator[tuple[str, str, str]]:
     for plan in all_plans(done.plans):
         for hold in plan.holds:
             if hold.error is not None:
-                told = hold.detail if hold.detail.startswith(plan.path) else f"{plan.path}: {hold.detail}"
-                yield str(hold.reason), told, hold.hint
+                message = hold.detail if hold.detail.startswith(plan.path) else f"{plan.path}: {hold.detail}"
+                yield str(hold.reason), message, hold.hint
     for result in done.results:
         if result.error is not None:
-            yield result.error.slug, f"{result.team.name}: {result.error.message}", result.error.hint
+            yield result.error.slug, f"{result.update_group.name}: {result.error.message}", result.error.hint
 
 
-def all_plans(teams: Sequence[UpdateGroupPlan]) -> tuple[Plan, ...]:
-    """The plans of all teams."""
-    return tuple(plan for team in teams for plan in team.plans)
+def all_plans(plans: Sequence[UpdateGroupPlan]) -> tuple[Plan, ...]:
+    """The plans of all update groups."""
+    return tuple(plan for group in plans for plan in group.plans)
 
 
 def round_errors(done: Round) -> Iterator[type[FluxUpgradeError]]:

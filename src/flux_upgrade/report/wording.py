@@ -1,9 +1,10 @@
-"""How one thing is said, wherever it is said."""
+"""Phrases that text reports and pull requests share."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
 from typing import Any
 
 from flux_upgrade.manifests.compare import FILE
@@ -11,9 +12,35 @@ from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.manifests.residue import Edit, Op
 from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import minor_of
 from flux_upgrade.pins.pin import Installation
 from flux_upgrade.policy.decision import BumpKind
+
+
+class Level(StrEnum):
+    """Of an annotation."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Annotation(NamedTuple):
+    """A message that GitHub shows on the run's page."""
+
+    level: Level
+    message: str
+    title: str = ""
+    file: str = ""
+    """Relative to the repository's root."""
+    line: int = 0
+    """Counted from 1; 0: the file as a whole."""
+
+    @property
+    def note(self) -> str:
+        """For the summary, which has no lines to stand on."""
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{place}: {self.title}: {self.message}" if place else self.message
 
 
 def proof_phrase(proof: Proof) -> str:
@@ -60,16 +87,9 @@ ALL_IGNORED = "nothing to do: the config file ignores every installation"
 _WIDTH = 60
 
 
-def printable(line: str) -> str:
-    """Without characters that steer a terminal: names and values come from files of anybody's."""
-    if line.isprintable():
-        return line
-    return "".join(char if char.isprintable() else "\ufffd" for char in line)
-
-
-def approval(subject: BumpKind, target: str) -> str:
+def approval(bump_kind: BumpKind, target: str) -> str:
     """What a person gives to ``--approve``: a minor with its later patches, a patch by itself."""
-    return target if subject is BumpKind.PATCH else minor_of(target)
+    return target if bump_kind is BumpKind.PATCH else minor_of(target)
 
 
 def located(root: str, path: str) -> str:

@@ -1,4 +1,4 @@
-"""A bare repository of our own that holds one branch of a server whole, without its history."""
+"""One branch of a server: a bare repository that holds it whole, without history, and its files as a Tree."""
 
 # ruff: noqa: PTH118, PTH123
 
@@ -19,7 +19,7 @@ _SHA256_DIGITS = 64
 
 
 @dataclass(frozen=True)
-class Entry:
+class TreeEntry:
     """A file, a link or a submodule of a commit."""
 
     mode: str
@@ -46,14 +46,14 @@ class BranchRepository(GitRepository):
         self._make("0" * _SHA256_DIGITS if sha256 else "")
         return self._must("mktree").text  # of what it reads: nothing
 
-    def entries(self, commit: str) -> dict[str, Entry]:
+    def entries(self, commit: str) -> dict[str, TreeEntry]:
         """Path → what is there, folders aside."""
-        told = self._must("ls-tree", "-r", "-z", "-l", "--full-tree", commit).text
+        listing = self._must("ls-tree", "-r", "-z", "-l", "--full-tree", commit).text
         found = {}
-        for line in filter(None, told.split("\0")):
+        for line in filter(None, listing.split("\0")):
             head, _, path = line.partition("\t")
             mode, _, oid, size = head.split()
-            found[path] = Entry(mode, oid, int(size) if size.isdigit() else 0)
+            found[path] = TreeEntry(mode, oid, int(size) if size.isdigit() else 0)
         return found
 
     def blobs(self, oids: set[str]) -> dict[str, bytes]:
@@ -86,7 +86,7 @@ class CommitTree:
         self._entries = repository.entries(commit) if commit else {}
         self._read: dict[str, bytes] = {}
 
-    def entry(self, path: str) -> Entry | None:
+    def entry(self, path: str) -> TreeEntry | None:
         """What is at ``path``; None: nothing, or a folder."""
         return self._entries.get(path)
 
@@ -95,15 +95,13 @@ class CommitTree:
         return any(each.startswith(f"{path}/") for each in self._entries)
 
     def candidates(self) -> Iterator[str]:
-        """See the port."""
         return (path for path, entry in self._files() if _is_candidate(path, entry))
 
     def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
-        """See the port."""
         return (path for path, _ in self._files() if path.endswith(suffixes))
 
     def read(self, path: str) -> bytes:
-        """See the port. Links are not followed."""
+        """Links are not followed."""
         inside = posixpath.normpath(path)
         entry = self._entries.get(inside)
         why = _why_not(entry)
@@ -119,7 +117,7 @@ class CommitTree:
             self._read |= self._repository.blobs({entry.oid})
         return self._read[entry.oid]
 
-    def _files(self) -> Iterator[tuple[str, Entry]]:
+    def _files(self) -> Iterator[tuple[str, TreeEntry]]:
         """Files that are nobody else's, sorted."""
         for path in sorted(self._entries):
             entry = self._entries[path]
@@ -127,13 +125,13 @@ class CommitTree:
                 yield path, entry
 
 
-def _is_candidate(path: str, entry: Entry) -> bool:
+def _is_candidate(path: str, entry: TreeEntry) -> bool:
     if posixpath.basename(path) in NAMED:
         return True
     return path.endswith((".yaml", ".yml")) and entry.size <= MAX_FILE
 
 
-def _why_not(entry: Entry | None) -> str:
+def _why_not(entry: TreeEntry | None) -> str:
     """Why it cannot be read; empty where it can."""
     if entry is None:
         return "there is no such file"

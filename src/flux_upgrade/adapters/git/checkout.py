@@ -1,5 +1,5 @@
 """The user's checkout: where it begins, what it is compared with, and why it differs. Read only."""
-# It is on the path of every run: os calls, and no pathlib to import.
+# Paths are strings: os calls, and no pathlib to import.
 # ruff: noqa: PTH112, PTH113, PTH118, PTH120
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from collections.abc import Mapping
 
 from flux_upgrade.adapters.local.files import read_regular
 from flux_upgrade.model.errors import CheckoutDiffers, UsageError
+from flux_upgrade.model.forge import blob_id
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.adapters.git.git_command import Ran, Settings
+    from flux_upgrade.adapters.git.git_command import GitResult, Settings
 
 _MAX_FILE = 32 * 1024 * 1024
 _MAX_LINE = 4096
@@ -23,7 +24,7 @@ _CONNECTION = r"^(http|https|credential|url|ssh|protocol)\.|^core\.(sshcommand|a
 """Keys of a checkout's own configuration that a connection to its server needs."""
 
 
-class Place(NamedTuple):
+class CheckoutLocation(NamedTuple):
     """Where a path is."""
 
     root: str
@@ -34,8 +35,8 @@ class Place(NamedTuple):
     """Whether there is a ``.git``."""
 
 
-def find(path: str) -> Place:
-    """The checkout around ``path``, a file, a folder or something that is not there. Runs no Git.
+def find(path: str) -> CheckoutLocation:
+    """The checkout that holds ``path``, a file, a folder or something that is not there. Runs no Git.
 
     The nearest ``.git`` wins, a folder with a HEAD or the file that worktrees and submodules have.
     """
@@ -45,9 +46,9 @@ def find(path: str) -> Place:
     while not _is_root(folder):
         above = os.path.dirname(folder)
         if above == folder:
-            return Place(start, _below(start, real), is_checkout=False)
+            return CheckoutLocation(start, _below(start, real), is_checkout=False)
         folder = above
-    return Place(folder, _below(folder, real), is_checkout=True)
+    return CheckoutLocation(folder, _below(folder, real), is_checkout=True)
 
 
 def is_folder(path: str) -> bool:
@@ -65,7 +66,7 @@ def _below(root: str, path: str) -> str:
 
 
 def head_of(root: str) -> str:
-    """Oid of the commit that is checked out, read without Git; empty where that cannot be told."""
+    """Oid of the commit that is checked out, read without Git; empty if it is unknown."""
     git = os.path.join(root, ".git")
     if os.path.isfile(git):  # a worktree, or a submodule
         git = os.path.join(root, _line(git).removeprefix("gitdir: "))
@@ -100,12 +101,12 @@ def _packed(path: str, name: str) -> str:
 class Checkout:
     """A checkout of the user's; ``environment`` is what Git is run with.
 
-    Git is run without its hooks and monitors, locks nothing, and is told by its
+    Git is run without its hooks and monitors, locks nothing, and knows from its
     environment that the folder may belong to somebody else, as it does in a container.
     """
 
     def __init__(self, root: str, environment: Mapping[str, str]) -> None:
-        from flux_upgrade.adapters.git.git_command import GitCommand
+        from flux_upgrade.adapters.git.git_command import GitCommand  # late: `find` needs none of it
 
         self.root = os.path.realpath(root)
         here = {**environment, "GIT_NO_LAZY_FETCH": "1"}  # nothing here is worth a call to the server
@@ -113,7 +114,7 @@ class Checkout:
 
     def head(self) -> str:
         """Oid of the commit that is checked out; empty where there is none."""
-        return self._told("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        return self._output("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 
     def remote_url(self, name: str = "origin") -> str:
         """Where a remote is, as Git would reach it. Raises UsageError where there is no such remote."""
@@ -128,29 +129,29 @@ class Checkout:
 
     def origin(self, name: str = "origin") -> str:
         """As ``remote_url``; empty where there is no such remote."""
-        return self._told("remote", "get-url", "--", name)
+        return self._output("remote", "get-url", "--", name)
 
     def history(self, path: str, n: int = 5) -> tuple[str, ...]:
         """Messages of the last commits that touched ``path``, newest first; as many as there are here."""
-        told = self._told("log", f"-{n}", "-z", "--format=%B", "HEAD", "--", path)
-        return tuple(message.strip() for message in told.split("\0") if message.strip())
+        messages = self._output("log", f"-{n}", "-z", "--format=%B", "HEAD", "--", path)
+        return tuple(message.strip() for message in messages.split("\0") if message.strip())
 
     def identity(self) -> tuple[str, str]:
         """Name and email that the user commits with; empty where none are configured."""
-        return self._told("config", "--get", "user.name"), self._told("config", "--get", "user.email")
+        return self._output("config", "--get", "user.name"), self._output("config", "--get", "user.email")
 
     def connection(self) -> Settings:
         """What the checkout's own configuration says on reaching its server: headers, helpers, keys."""
-        told = self._told("config", "--local", "--includes", "-z", "--get-regexp", _CONNECTION)
-        pairs = (entry.partition("\n") for entry in told.split("\0") if entry)
+        entries = self._output("config", "--local", "--includes", "-z", "--get-regexp", _CONNECTION)
+        pairs = (entry.partition("\n") for entry in entries.split("\0") if entry)
         return tuple((key, value) for key, _, value in pairs)
 
     def objects(self) -> str:
         """The folder of its objects, to be borrowed; empty where some may be missing."""
         if self.is_shallow() or self.is_partial():
             return ""
-        told = self._told("rev-parse", "--git-path", "objects")
-        return os.path.realpath(os.path.join(self.root, told)) if told else ""
+        folder = self._output("rev-parse", "--git-path", "objects")
+        return os.path.realpath(os.path.join(self.root, folder)) if folder else ""
 
     def explain(self, path: str, base_oid: str) -> CheckoutDiffers:
         """Why a file is another one at ``base_oid``, the head of the base branch; to be raised."""
@@ -160,11 +161,11 @@ class Checkout:
                 hint="run it in a checkout of the base branch (actions/checkout)",
             )
         head = self.head()
-        committed = self._told("rev-parse", "--verify", "--quiet", f"HEAD:{path}")
+        committed = self._output("rev-parse", "--verify", "--quiet", f"HEAD:{path}")
         if self._blob(path, committed) != committed:
             return self._dirty(path, committed)
         shown = f"{one_line(path)} is another file on the base ({base_oid[:12]}) than here ({head[:12]})"
-        branch = self._told("symbolic-ref", "--quiet", "--short", "HEAD")
+        branch = self._output("symbolic-ref", "--quiet", "--short", "HEAD")
         where = f"branch {one_line(branch)}" if branch else "commit"
         if self.git.run("cat-file", "-e", f"{base_oid}^{{commit}}").status:
             return self._unknown(shown)
@@ -196,8 +197,6 @@ class Checkout:
 
     def _blob(self, path: str, like: str) -> str:
         """Git's id of a file as it is on disk; empty where it cannot be read."""
-        from flux_upgrade.model.forge import blob_id
-
         try:
             return blob_id(read_regular(os.path.join(self.root, path), _MAX_FILE), like)
         except OSError:
@@ -222,15 +221,15 @@ class Checkout:
 
     def is_shallow(self) -> bool:
         """Whether older commits are not there (``--depth``), as actions/checkout leaves it by default."""
-        return self._told("rev-parse", "--is-shallow-repository") == "true"
+        return self._output("rev-parse", "--is-shallow-repository") == "true"
 
     def is_partial(self) -> bool:
         """Whether contents of older commits may not be there (``--filter``)."""
-        return bool(self._told("config", "--get-regexp", r"^remote\..*\.promisor$"))
+        return bool(self._output("config", "--get-regexp", r"^remote\..*\.promisor$"))
 
-    def _told(self, *arguments: str) -> str:
+    def _output(self, *arguments: str) -> str:
         """What Git prints; empty where it fails."""
-        ran: Ran = self.git.run(*arguments)
+        ran: GitResult = self.git.run(*arguments)
         return "" if ran.status else ran.text
 
     def _require(self) -> None:

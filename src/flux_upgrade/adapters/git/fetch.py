@@ -3,8 +3,8 @@
 Nothing lists its pull requests:
 
 - A branch of ours that exists stands for an open one;
-  its draft state, title and approval are in the commit's own trailer (``pull_memory``).
-- Merged is told from the base's history. A squash, or a branch that was deleted, is
+  its draft state, title and approval are in the commit's own trailer (``pull_requests_by_push``).
+- Whether one is merged is read from the base's history. A squash, or a branch that was deleted, is
   unknown: the proposal is made again as long as the base does not have it.
 - Closed without deleting the branch looks open: nothing happens to it before the
   proposal changes. Marked ready, labels, conflicts are not seen; ``approve`` is.
@@ -21,7 +21,7 @@ from flux_upgrade.adapters.git import pull_requests_by_push, remotes
 from flux_upgrade.adapters.git.git_command import rfc3339
 from flux_upgrade.adapters.git.git_repository import GitRepository, Refs
 from flux_upgrade.adapters.git.pull_requests_by_push import AGIT
-from flux_upgrade.adapters.git.remotes import Remote
+from flux_upgrade.adapters.git.remotes import RemoteAccess
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import Overtaken, RepositoryUnfit
 from flux_upgrade.model.forge import Branch, PullState, Question, Repository
@@ -34,7 +34,7 @@ _TRIES = 3
 
 
 @dataclass(frozen=True)
-class Found:
+class ServerRef:
     """One of our branches at the server."""
 
     ref: str
@@ -43,25 +43,24 @@ class Found:
     number: int = 0
 
 
-class Sight:
-    """What was seen at a server."""
+class GitFetch:
+    """Reads what a server has, and keeps where our branches are."""
 
-    def __init__(self, remote: Remote, git: GitRepository) -> None:
+    def __init__(self, remote: RemoteAccess, git: GitRepository) -> None:
         self._remote = remote
         self._git = git
-        self.found: dict[str, Found] = {}
+        self.refs_of_ours: dict[str, ServerRef] = {}
         """Branch, or topic → where it is."""
         self.base = ""
 
     def fetch(self, question: Question) -> Repository:
-        """See the port."""
         for _ in range(_TRIES):
-            if (seen := self._look(question)) is not None:
+            if (seen := self._fetch_once(question)) is not None:
                 return seen
         raise Overtaken("branches come and go while they are looked at", hint="run flux-upgrade again")
 
-    def _look(self, question: Question) -> Repository | None:
-        """One look; None where something went away while it was taken."""
+    def _fetch_once(self, question: Question) -> Repository | None:
+        """One read; None where something went away in the meantime."""
         is_agit = self._remote.flavour in AGIT
         branches = [] if is_agit else [HEADS + name for name in question.branches]
         patterns = ["refs/pull/*/head"] if is_agit else branches
@@ -76,7 +75,7 @@ class Sight:
         if not self._git.fetch({base: there, **ours}):
             return None
         oid = self._git.oid(base)
-        self.found = self._by_topic(ours, oid) if is_agit else self._by_name(ours)
+        self.refs_of_ours = self._by_topic(ours, oid) if is_agit else self._by_name(ours)
         self.base = base.removeprefix(HEADS)
         return Repository(
             name=remotes.repository_of(self._remote.url) or remotes.masked(self._remote.url),
@@ -103,25 +102,25 @@ class Sight:
             hint="name the branch that pull requests go into with --base",
         )
 
-    def _by_name(self, refs: Iterable[str]) -> dict[str, Found]:
-        return {ref.removeprefix(HEADS): Found(ref, self._git.oid(ref)) for ref in refs}
+    def _by_name(self, refs: Iterable[str]) -> dict[str, ServerRef]:
+        return {ref.removeprefix(HEADS): ServerRef(ref, self._git.oid(ref)) for ref in refs}
 
-    def _by_topic(self, refs: Iterable[str], base: str) -> dict[str, Found]:
+    def _by_topic(self, refs: Iterable[str], base: str) -> dict[str, ServerRef]:
         """Topic → its pull request; ``refs`` are the newest first.
 
         A person's commits on top of ours do not make it another one.
         """
-        found: dict[str, Found] = {}
+        found: dict[str, ServerRef] = {}
         for ref in refs:
             oid = self._git.oid(ref)
             for message in self._git.messages(oid, base):
                 memory = pull_requests_by_push.read(message)
                 if memory is not None and memory.topic:
-                    found.setdefault(memory.topic, Found(ref, oid, _number(ref)))
+                    found.setdefault(memory.topic, ServerRef(ref, oid, _number(ref)))
         return found
 
     def _branch(self, name: str, base_oid: str) -> Branch:
-        if (found := self.found.get(name)) is None:
+        if (found := self.refs_of_ours.get(name)) is None:
             return Branch(name, None)
         head = self._git.commit(found.oid)
         memory = pull_requests_by_push.read(head.message)
@@ -139,5 +138,5 @@ class Sight:
 
 def _number(ref: str) -> int:
     """The number in ``refs/pull/7/head``; 0 for other refs."""
-    told = ref.removeprefix("refs/pull/").removesuffix("/head")
-    return int(told) if told.isascii() and told.isdigit() else 0
+    number = ref.removeprefix("refs/pull/").removesuffix("/head")
+    return int(number) if number.isascii() and number.isdigit() else 0

@@ -1,6 +1,6 @@
 """Any Git server: branches by a push with lease, merge requests by what the server takes along with it.
 
-``git_look`` says what can be known of a server without an API.
+``fetch`` says what can be known of a server without an API.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from flux_upgrade.adapters.git import pull_requests_by_push, remotes
-from flux_upgrade.adapters.git.fetch import HEADS, Sight
+from flux_upgrade.adapters.git.fetch import HEADS, GitFetch
 from flux_upgrade.adapters.git.git_command import unattended
 from flux_upgrade.adapters.git.git_repository import GitRepository, Signature
-from flux_upgrade.adapters.git.pull_requests_by_push import AGIT, Asked, Memory
-from flux_upgrade.adapters.git.remotes import Remote
+from flux_upgrade.adapters.git.pull_requests_by_push import AGIT, Memory, MergeRequest
+from flux_upgrade.adapters.git.remotes import RemoteAccess
 from flux_upgrade.model.errors import DraftsUnavailable, Overtaken
 from flux_upgrade.model.forge import (
     ClosePull,
@@ -45,7 +45,7 @@ class GitForge:
 
     def __init__(
         self,
-        remote: Remote,
+        remote: RemoteAccess,
         environment: Mapping[str, str],
         now: Callable[[], float],
         checkout: Checkout | None = None,
@@ -59,7 +59,7 @@ class GitForge:
         self._git = GitRepository(
             url, unattended(environment), settings, "" if checkout is None else checkout.objects()
         )
-        self._sight = Sight(remote, self._git)
+        self._fetch = GitFetch(remote, self._git)
 
     def __enter__(self) -> Self:
         return self
@@ -75,15 +75,14 @@ class GitForge:
 
     @property
     def calls(self) -> int:
-        """See the port: calls of ls-remote, fetch and push."""
+        """Calls of ls-remote, fetch and push."""
         return self._git.calls
 
     def fetch(self, question: Question) -> Repository:
-        """See the port."""
-        return self._sight.fetch(question)
+        return self._fetch.fetch(question)
 
     def apply(self, step: Step) -> Done:
-        """See the port. Nothing is pushed where a draft is wanted and the server has none.
+        """Nothing is pushed where a draft is wanted and the server has none.
 
         Closing deletes the branch, whereupon GitLab closes its merge request. Issues,
         commit statuses and reviewers are not to be had by Git.
@@ -109,11 +108,11 @@ class GitForge:
         )
         if step.commit is None and old is not None and old.is_draft == step.is_draft:
             return Done(head=step.before)
-        asked = Asked(
+        request = MergeRequest(
             step.base, step.branch, step.title, step.body, step.is_draft, bool(step.before), step.extras
         )
         oid = self._made(step.commit, step.before, memory)
-        return self._pushed(asked, oid, step.before, lost)
+        return self._pushed(request, oid, step.before, lost)
 
     def _update(self, step: UpdatePull) -> Done:
         """A new title or body alone goes along with the next push: without one, no server reads them."""
@@ -133,21 +132,21 @@ class GitForge:
             statuses=old.statuses if step.status is None else {step.status.context: step.status.state},
         )
         title = memory.title or None
-        asked = Asked(
-            self._sight.base, step.branch, title, _description(step), memory.is_draft, replaces=True
+        request = MergeRequest(
+            self._fetch.base, step.branch, title, _description(step), memory.is_draft, replaces=True
         )
         by_hand = step.make_ready and old.is_draft and self._remote.flavour in AGIT
         warnings = (
             (f"{_named(step)}: take {pull_requests_by_push.WIP} out of its title by hand",) if by_hand else ()
         )
         oid = self._made(step.commit, step.before, memory)
-        return self._pushed(asked, oid, step.before, warnings)
+        return self._pushed(request, oid, step.before, warnings)
 
     def _close(self, step: ClosePull) -> Done:
         if self._remote.flavour in AGIT:
             return Done(step.pull.number, step.pull.url, warnings=(f"{_named(step)}: close it by hand",))
         head = step.pull.head.oid if step.pull.head is not None else ""
-        found = next((each for each in self._sight.found.values() if each.oid == head), None)
+        found = next((each for each in self._fetch.refs_of_ours.values() if each.oid == head), None)
         if found is None:
             raise Overtaken("the branch is not where it was", hint="run flux-upgrade again")
         self._git.push("", found.ref, found.oid)
@@ -181,14 +180,14 @@ class GitForge:
             self._remote.name or name or NAME, self._remote.email or email or EMAIL, int(self._now())
         )
 
-    def _pushed(self, asked: Asked, oid: str, before: str, warnings: tuple[str, ...]) -> Done:
+    def _pushed(self, request: MergeRequest, oid: str, before: str, warnings: tuple[str, ...]) -> Done:
         flavour = self._remote.flavour
-        options = pull_requests_by_push.options(flavour, asked)
+        options = pull_requests_by_push.options(flavour, request)
         if flavour in AGIT:
-            self._compare(asked.topic, before)
-            said = self._git.push(oid, f"refs/for/{asked.base}", None, options)
+            self._compare(request.topic, before)
+            said = self._git.push(oid, f"refs/for/{request.base}", None, options)
         else:
-            said = self._git.push(oid, HEADS + asked.topic, before, options)
+            said = self._git.push(oid, HEADS + request.topic, before, options)
         if flavour == "gitlab" and not said.number:
             warnings += (
                 f"the server does not say that it has opened a merge request: {said.lines or 'nothing'}",
@@ -197,7 +196,7 @@ class GitForge:
 
     def _compare(self, topic: str, before: str) -> None:
         """AGit has no lease: the nearest to one is to look again."""
-        found = self._sight.found.get(topic)
+        found = self._fetch.refs_of_ours.get(topic)
         now = self._git.refs([found.ref]).oids.get(found.ref, "") if found is not None else ""
         if now != before:
             raise Overtaken(f"the pull request of {topic} has moved", hint="run flux-upgrade again")
@@ -221,7 +220,7 @@ def _description(step: UpdatePull) -> str | None:
     return step.commit.message.partition("\n\n")[2] or None
 
 
-def _with_suffix(remote: Remote) -> str:
+def _with_suffix(remote: RemoteAccess) -> str:
     """GitLab redirects an address without ``.git``, and with a token no redirect is followed."""
     is_short = remote.flavour == "gitlab" and bool(remote.token) and not remote.url.endswith(".git")
     return f"{remote.url.rstrip('/')}.git" if is_short else remote.url

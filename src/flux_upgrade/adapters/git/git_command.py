@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from flux_upgrade.model.errors import UsageError
@@ -80,7 +82,7 @@ _QUIET: Settings = (
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class GitResult:
     """What a call of Git came to."""
 
     status: int
@@ -107,7 +109,7 @@ class GitCommand:
 
     def run(
         self, *arguments: str, more: Mapping[str, str] | None = None, stdin: BinaryIO | None = None
-    ) -> Ran:
+    ) -> GitResult:
         """Run ``git`` with ``arguments`` and ``more`` environment; whatever its exit code is.
 
         Raises UsageError where there is no Git.
@@ -134,24 +136,22 @@ class GitCommand:
             )
         except GitCommandNotFound as error:
             raise _missing() from error
-        return Ran(status, out, err)
+        return GitResult(status, out, err)
 
     def blobs(self, oids: Iterable[str], *where: str) -> dict[str, bytes]:
         """Oid → content of those that are there, in one call; ``where``: what tells Git its repository."""
-        import tempfile
-
         with tempfile.TemporaryFile() as file:
             file.writelines(f"{oid}\n".encode() for oid in oids)
             file.seek(0)
-            told = self.run(*where, "cat-file", "--batch", stdin=file).out
+            output = self.run(*where, "cat-file", "--batch", stdin=file).out
         found: dict[str, bytes] = {}
         at = 0
-        while (end := told.find(b"\n", at)) >= 0:
-            oid, _, rest = told[at:end].decode("ascii").partition(" ")
+        while (end := output.find(b"\n", at)) >= 0:
+            oid, _, rest = output[at:end].decode("ascii").partition(" ")
             kind, _, size = rest.partition(" ")
             at = end + 1
             if size:  # else it is missing
-                content = told[at : at + int(size)]
+                content = output[at : at + int(size)]
                 at += len(content) + 1
                 if kind == "blob":
                     found[oid] = content
@@ -159,8 +159,8 @@ class GitCommand:
 
     def _configured(self) -> dict[str, str]:
         """The settings as Git reads them from its environment, after those that are there already."""
-        told = self._environment.get("GIT_CONFIG_COUNT", "")
-        first = int(told) if told.isascii() and told.isdigit() else 0
+        count = self._environment.get("GIT_CONFIG_COUNT", "")
+        first = int(count) if count.isascii() and count.isdigit() else 0
         every = _QUIET + self._settings
         return {"GIT_CONFIG_COUNT": str(first + len(every))} | {
             f"GIT_CONFIG_{part}_{first + number}": text
@@ -171,8 +171,6 @@ class GitCommand:
 
 def rfc3339(seconds: int) -> str:
     """A time as Git keeps it, in UTC."""
-    from datetime import UTC, datetime
-
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -1,6 +1,6 @@
 """The port FileHistory over the user's checkout: what Git has of a file's past. Read only.
 
-Two lines are told apart. What the branch itself was at, by its first parents, is what Flux applied.
+There are two lines of history. What the branch itself was at, by its first parents, is what Flux applied.
 What only branches had that were merged into it may have run as well: a `git pull` that merges
 turns the two around.
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from flux_upgrade.adapters.git.checkout import Checkout
 from flux_upgrade.adapters.git.git_command import rfc3339
 from flux_upgrade.model.errors import UsageError
-from flux_upgrade.model.ports import Mentions, Past, Pasts
+from flux_upgrade.model.files import FileRevision, FileRevisions, Mentions
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.values import NamedTuple
 
@@ -46,11 +46,11 @@ _FILE = "100"
 """How the modes of plain files begin."""
 
 
-class _Untold(Exception):
+class _HistoryUnavailable(Exception):
     """Git fails; the message says why."""
 
 
-class _Entry(NamedTuple):
+class _FileChange(NamedTuple):
     """A commit that changed the file."""
 
     commit: str
@@ -70,33 +70,34 @@ class GitHistory:
         self._contents: dict[str, bytes] = {}
         self._mentions: dict[tuple[str, ...], Mentions] = {}
 
-    def of(self, path: str) -> Pasts:
-        """See the port."""
+    def of(self, path: str) -> FileRevisions:
         try:
             return self._of(path)
-        except (_Untold, UsageError) as error:
-            return Pasts(missing=str(error))
+        except (_HistoryUnavailable, UsageError) as error:
+            return FileRevisions(missing=str(error))
 
     def mentions(self, versions: Sequence[str]) -> Mentions:
-        """See the port. What only a merge commit itself brought is not found."""
+        """What only a merge commit itself brought is not found."""
         key = tuple(versions)
         if key not in self._mentions:
             try:
                 self._mentions[key] = self._searched(key)
-            except (_Untold, UsageError) as error:
+            except (_HistoryUnavailable, UsageError) as error:
                 self._mentions[key] = Mentions(missing=str(error))
         return self._mentions[key]
 
     def _searched(self, versions: Sequence[str]) -> Mentions:
         if not self._checkout.head():
-            raise _Untold(_NO_COMMIT)
+            raise _HistoryUnavailable(_NO_COMMIT)
         if self._checkout.is_partial():
-            raise _Untold(_PARTIAL)
-        oldest = self._told("rev-list", f"--skip={_MOST_SEARCHED}", "-n", "1", "HEAD").decode("ascii").split()
+            raise _HistoryUnavailable(_PARTIAL)
+        oldest = (
+            self._output("rev-list", f"--skip={_MOST_SEARCHED}", "-n", "1", "HEAD").decode("ascii").split()
+        )
         any_of = "|".join(map(re.escape, versions))
         named = rf"""-SapiVersion["']?:[[:space:]]*["']?({any_of})"""
         range_ = ("HEAD", *(f"^{each}" for each in oldest))
-        found = self._told(*_SEARCH, named, *range_, "--", *_SEARCHED, more=_PATTERNS)
+        found = self._output(*_SEARCH, named, *range_, "--", *_SEARCHED, more=_PATTERNS)
         missing = f"only the last {_MOST_SEARCHED} commits were searched" if oldest else ""
         if self._checkout.is_shallow():
             missing = f"the checkout is shallow: {DEEPER}"
@@ -104,18 +105,18 @@ class GitHistory:
             tuple(sorted(set(found.decode("utf-8", "surrogateescape").split("\0")) - {""})), missing
         )
 
-    def _of(self, path: str) -> Pasts:
+    def _of(self, path: str) -> FileRevisions:
         if not self._checkout.head():
-            raise _Untold(_NO_COMMIT)
+            raise _HistoryUnavailable(_NO_COMMIT)
         seen = [each for each in self._entries("HEAD", path, _MOST_RENAMES) if each.mode.startswith(_FILE)]
         wanted = list(dict.fromkeys(each.oid for each in reversed(seen)))
         self._read(wanted[:_MOST])
         versions = tuple(
-            Past(each.commit, each.date, self._contents[each.oid], each.is_aside)
+            FileRevision(each.commit, each.date, self._contents[each.oid], each.is_aside)
             for each in seen
             if each.oid in self._contents
         )
-        return Pasts(versions, self._missing(wanted))
+        return FileRevisions(versions, self._missing(wanted))
 
     def _missing(self, wanted: Sequence[str]) -> str:
         if self._checkout.is_shallow():
@@ -131,7 +132,7 @@ class GitHistory:
         for start in range(0, len(wanted), _AT_ONCE):
             self._contents |= self._checkout.git.blobs(wanted[start : start + _AT_ONCE])
 
-    def _entries(self, start: str, path: str, renames: int) -> Iterator[_Entry]:
+    def _entries(self, start: str, path: str, renames: int) -> Iterator[_FileChange]:
         """Oldest first; before a commit that brought the file from elsewhere, what it was there."""
         for entry in self._log(start, path):
             old = self._old_name(entry.commit, path) if entry.is_new and renames else ""
@@ -139,14 +140,14 @@ class GitHistory:
                 yield from self._entries(f"{entry.commit}^1", old, renames - 1)
             yield entry
 
-    def _log(self, start: str, path: str) -> Iterator[_Entry]:
-        own = set(self._told("rev-list", "--first-parent", start, "--", path).decode("ascii").split())
+    def _log(self, start: str, path: str) -> Iterator[_FileChange]:
+        own = set(self._output("rev-list", "--first-parent", start, "--", path).decode("ascii").split())
         is_shallow = self._checkout.is_shallow()
-        for match in _ENTRY.finditer(self._told(*_LOG, start, "--", path)):
+        for match in _ENTRY.finditer(self._output(*_LOG, start, "--", path)):
             commit, when, parents, mode, oid, status = (part.decode("ascii") for part in match.groups())
             # At the edge of a shallow history, a commit seems to add every file.
             date = "" if is_shallow and not parents else rfc3339(int(when))
-            yield _Entry(commit, date, mode, oid, status == "A", commit not in own)
+            yield _FileChange(commit, date, mode, oid, status == "A", commit not in own)
 
     def _old_name(self, commit: str, path: str) -> str:
         """What a commit renamed to ``path``; empty where it made the file."""
@@ -156,9 +157,9 @@ class GitHistory:
         words = iter(() if ran.status else ran.text.split("\0"))
         return {new: old for _, old, new in zip(words, words, words, strict=False)}.get(path, "")
 
-    def _told(self, *arguments: str, more: Mapping[str, str] | None = None) -> bytes:
+    def _output(self, *arguments: str, more: Mapping[str, str] | None = None) -> bytes:
         ran = self._checkout.git.run(*arguments, more=more)
         if ran.status:
             why = one_line(next(iter(ran.err.strip().splitlines()), "git fails").removeprefix("fatal: "))
-            raise _Untold(_PARTIAL if self._checkout.is_partial() else why)
+            raise _HistoryUnavailable(_PARTIAL if self._checkout.is_partial() else why)
         return ran.out

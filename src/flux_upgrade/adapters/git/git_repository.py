@@ -11,17 +11,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
 
 from flux_upgrade.adapters.git import push_answer
-from flux_upgrade.adapters.git.git_command import GitCommand, Ran, Settings
+from flux_upgrade.adapters.git.git_command import GitCommand, GitResult, Settings
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import ForgeUnavailable, Overtaken
 from flux_upgrade.model.forge import BaseFile, Commit
 from flux_upgrade.model.text import one_line
-
-if TYPE_CHECKING:
-    from tempfile import TemporaryDirectory
 
 DEPTH = 50
 """Commits of each branch that are fetched where the checkout lends nothing."""
@@ -68,8 +65,6 @@ class GitRepository:
     """
 
     def __init__(self, url: str, environment: Mapping[str, str], settings: Settings, lent: str = "") -> None:
-        from tempfile import TemporaryDirectory
-
         self.url = url
         self.calls = 0
         self._lent = lent
@@ -91,9 +86,9 @@ class GitRepository:
 
     def refs(self, patterns: Sequence[str]) -> Refs:
         """What the server has of ``patterns``, and which branch is its default."""
-        told = self._ask("ls-remote", "--symref", _NAME, "HEAD", *patterns)
+        listing = self._ask("ls-remote", "--symref", _NAME, "HEAD", *patterns)
         head, oids = "", {}
-        for line in told.text.splitlines():
+        for line in listing.text.splitlines():
             what, _, name = line.partition("\t")
             if what.startswith("ref: ") and name == "HEAD":
                 head = what.removeprefix("ref: ").removeprefix("refs/heads/")
@@ -134,15 +129,15 @@ class GitRepository:
         """A commit, as it was written: a shallow repository hides parents."""
         head, _, message = self._must("cat-file", "commit", oid).text.partition("\n\n")
         lines = head.splitlines()
-        told = [line.split(" ", 1) for line in lines if line.startswith(("tree ", "parent "))]
-        tree = next(value for key, value in told if key == "tree")
-        parents = tuple(value for key, value in told if key == "parent")
+        headers = [line.split(" ", 1) for line in lines if line.startswith(("tree ", "parent "))]
+        tree = next(value for key, value in headers if key == "tree")
+        parents = tuple(value for key, value in headers if key == "parent")
         return Commit(oid, tree, parents, message.encode(errors="surrogateescape").decode(errors="replace"))
 
     def messages(self, oid: str, base: str) -> tuple[str, ...]:
         """Messages of a few commits that ``oid`` has and ``base`` has not; at least its own."""
-        told = self._must("log", f"-{_ON_TOP}", "-z", "--format=%B", oid, f"^{base}").text
-        return tuple(told.split("\0")) if told else (self.commit(oid).message,)
+        messages = self._must("log", f"-{_ON_TOP}", "-z", "--format=%B", oid, f"^{base}").text
+        return tuple(messages.split("\0")) if messages else (self.commit(oid).message,)
 
     def made_at(self, oid: str) -> int:
         """When a commit was made, in seconds since the epoch."""
@@ -153,8 +148,8 @@ class GitRepository:
         found = {path: BaseFile("") for path in paths}
         entries = self._must("ls-tree", "-z", "--full-tree", oid, "--", *paths).text if paths else ""
         for entry in filter(None, entries.split("\0")):
-            told, _, path = entry.partition("\t")
-            mode, kind, blob = told.split(" ")
+            head, _, path = entry.partition("\t")
+            mode, kind, blob = head.split(" ")
             if kind == "blob" and path in found:
                 found[path] = BaseFile(blob, mode, self._history(oid, path))
         return found
@@ -189,20 +184,22 @@ class GitRepository:
             file.write(markers.sealed(message, tree))
         return self._must("commit-tree", tree, "-p", parent, "-F", scratch, more=by.environment()).text
 
-    def push(self, oid: str, ref: str, before: str | None, options: Sequence[str] = ()) -> push_answer.Said:
+    def push(
+        self, oid: str, ref: str, before: str | None, options: Sequence[str] = ()
+    ) -> push_answer.PushAnswer:
         """Push ``oid`` (empty: delete) to ``ref``, which must be at ``before`` (empty: not be there).
 
         ``before`` None: a ref that the server only pretends to have. Raises Overtaken,
         ForbiddenByForge, ForgeUnavailable.
         """
         lease = [] if before is None else [f"--force-with-lease={ref}:{before}"]
-        told = [f"--push-option={option}" for option in options]
+        push_options = [f"--push-option={option}" for option in options]
         self.calls += 1
-        ran = self._run("push", "--porcelain", "--no-verify", *lease, *told, _NAME, f"{oid}:{ref}")
+        ran = self._run("push", "--porcelain", "--no-verify", *lease, *push_options, _NAME, f"{oid}:{ref}")
         out = ran.out.decode(errors="replace")
         if ran.status:
             raise push_answer.refused(out, ran.err, self.url)
-        return push_answer.said(out, ran.err, self.url)
+        return push_answer.parsed_answer(out, ran.err, self.url)
 
     def _make(self, oid: str) -> None:
         """Make the repository, with objects of the kind that ``oid`` is."""
@@ -219,8 +216,8 @@ class GitRepository:
 
     def _history(self, oid: str, path: str) -> tuple[str, ...]:
         """Commits at the edge of a shallow history seem to add every file: they are left out."""
-        told = self._must("log", f"-{_HISTORY + 1}", "-z", "--format=%H%n%B", oid, "--", path).text
-        commits = (entry.partition("\n") for entry in told.split("\0") if entry)
+        entries = self._must("log", f"-{_HISTORY + 1}", "-z", "--format=%H%n%B", oid, "--", path).text
+        commits = (entry.partition("\n") for entry in entries.split("\0") if entry)
         edge = self._edge()
         kept = [message.strip() for commit, _, message in commits if commit.strip() not in edge]
         return tuple(kept[:_HISTORY])
@@ -232,15 +229,15 @@ class GitRepository:
         with open(path, encoding="ascii") as file:
             return frozenset(file.read().split())
 
-    def _ask(self, *arguments: str) -> Ran:
+    def _ask(self, *arguments: str) -> GitResult:
         """Ask the server, without a repository."""
         self.calls += 1
         return self._check(self._git.run(*arguments))
 
-    def _run(self, *arguments: str, more: Mapping[str, str] | None = None) -> Ran:
+    def _run(self, *arguments: str, more: Mapping[str, str] | None = None) -> GitResult:
         return self._git.run(f"--git-dir={self._folder}", *arguments, more=more)
 
-    def _must(self, *arguments: str, more: Mapping[str, str] | None = None) -> Ran:
+    def _must(self, *arguments: str, more: Mapping[str, str] | None = None) -> GitResult:
         """Run what fails only where something is broken on this machine, or was not fetched."""
         ran = self._run(*arguments, more=more)
         if ran.status:
@@ -251,7 +248,7 @@ class GitRepository:
             )
         return ran
 
-    def _check(self, ran: Ran) -> Ran:
+    def _check(self, ran: GitResult) -> GitResult:
         if ran.status:
             raise push_answer.refused("", ran.err, self.url)
         return ran

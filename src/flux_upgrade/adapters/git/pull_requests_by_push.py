@@ -1,4 +1,4 @@
-"""What is asked of a server along with a push: merge requests of GitLab, AGit of Gitea and Forgejo. Pure.
+"""Pull requests by push: options of GitLab, AGit of Gitea and Forgejo, and the memory in a commit. Pure.
 
 GitLab: https://docs.gitlab.com/topics/git/commit/#push-options. Gitea:
 https://docs.gitea.com/usage/agit-setup; Forgejo: https://forgejo.org/docs/latest/user/agit-support.
@@ -6,6 +6,7 @@ https://docs.gitea.com/usage/agit-setup; Forgejo: https://forgejo.org/docs/lates
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ _CUT = "\n\n… (cut: the server takes no longer text with a push)\n"
 
 
 @dataclass(frozen=True)
-class Asked:
+class MergeRequest:
     """What the merge request should be; None and empty: as it is."""
 
     base: str
@@ -40,11 +41,11 @@ class Asked:
     extras: Extras = field(default_factory=Extras)
 
 
-def options(flavour: str, asked: Asked) -> tuple[str, ...]:
+def options(flavour: str, request: MergeRequest) -> tuple[str, ...]:
     """The push options for a forge, each one line."""
     if flavour == "gitlab":
-        return _gitlab(asked)
-    return _agit(flavour, asked) if flavour in AGIT else ()
+        return _gitlab(request)
+    return _agit(flavour, request) if flavour in AGIT else ()
 
 
 def ignored(flavour: str, extras: Extras) -> tuple[str, ...]:
@@ -59,42 +60,40 @@ def ignored(flavour: str, extras: Extras) -> tuple[str, ...]:
     return (f"{', '.join(names)}: not possible by a push to this server",) if names else ()
 
 
-def _gitlab(asked: Asked) -> tuple[str, ...]:
+def _gitlab(request: MergeRequest) -> tuple[str, ...]:
     """``merge_request.*``: they open a merge request, or change the open one of the branch.
 
     A draft is one by its title. GitLab reads a backslash and an ``n`` in a description as a line end.
     """
-    told = ["create", f"target={asked.base}", "remove_source_branch"]
-    if asked.title is not None:
-        told.append(f"title={_line(('Draft: ' if asked.is_draft else '') + asked.title)}")
-    if asked.body is not None:
-        escaped = _ACTION.sub(r"\1&#47;", asked.body.replace("\r", "")).replace("\\n", "&#92;n")
-        told.append("description=" + _cut(escaped, _CUT).replace("\n", "\\n").replace("\0", ""))
-    told += [f"label={_line(label)}" for label in asked.extras.labels]
-    told += [f"assign={_line(person)}" for person in asked.extras.assignees]
-    if asked.extras.auto_merge:
-        told += [
+    options = ["create", f"target={request.base}", "remove_source_branch"]
+    if request.title is not None:
+        options.append(f"title={_line(('Draft: ' if request.is_draft else '') + request.title)}")
+    if request.body is not None:
+        escaped = _ACTION.sub(r"\1&#47;", request.body.replace("\r", "")).replace("\\n", "&#92;n")
+        options.append("description=" + _cut(escaped, _CUT).replace("\n", "\\n").replace("\0", ""))
+    options += [f"label={_line(label)}" for label in request.extras.labels]
+    options += [f"assign={_line(person)}" for person in request.extras.assignees]
+    if request.extras.auto_merge:
+        options += [
             "auto_merge",
             "merge_when_pipeline_succeeds",
         ]  # since 17.11, and until then; others are ignored
-    return tuple(f"merge_request.{option}" for option in told)
+    return tuple(f"merge_request.{option}" for option in options)
 
 
-def _agit(flavour: str, asked: Asked) -> tuple[str, ...]:
+def _agit(flavour: str, request: MergeRequest) -> tuple[str, ...]:
     """AGit: title and description count when the pull request is opened, and not again.
 
     A draft is one by its title. Gitea (1.24.3 and later) takes a description of many lines
     in base64. Forgejo does not; without an option it takes the commit's message.
     """
-    import base64
-
-    told = [f"topic={asked.topic}", *(["force-push=true"] if asked.replaces else [])]
-    if asked.title is not None:
-        told.append(f"title={_line((f'{WIP} ' if asked.is_draft else '') + asked.title)}")
-    if asked.body is not None and flavour == "gitea":
-        body = _cut(asked.body.replace("\r", ""), _CUT, MAX_OPTION * 3 // 4)
-        told.append("description={base64}" + base64.b64encode(body.encode()).decode())
-    return tuple(told)
+    options = [f"topic={request.topic}", *(["force-push=true"] if request.replaces else [])]
+    if request.title is not None:
+        options.append(f"title={_line((f'{WIP} ' if request.is_draft else '') + request.title)}")
+    if request.body is not None and flavour == "gitea":
+        body = _cut(request.body.replace("\r", ""), _CUT, MAX_OPTION * 3 // 4)
+        options.append("description={base64}" + base64.b64encode(body.encode()).decode())
+    return tuple(options)
 
 
 def _line(text: str) -> str:
@@ -128,7 +127,7 @@ class Memory:
     title: str = ""
     is_draft: bool = False
     state: str = ""
-    """The opening comment of our block in the body, with ``markers.State``; empty where there is none."""
+    """The opening comment of our block in the body, with a ``MarkerState``; empty if there is none."""
     statuses: dict[str, str] = field(default_factory=dict)
 
 
@@ -140,14 +139,14 @@ def comment_of(body: str | None) -> str:
 
 def written(message: str, memory: Memory) -> str:
     """``message`` with the memory as a trailer, and not yet sealed."""
-    told = {
+    fields = {
         "topic": memory.topic,
         "title": memory.title,
         "draft": memory.is_draft,
         "state": memory.state,
         "statuses": memory.statuses,
     }
-    kept = json.dumps({key: value for key, value in told.items() if value})
+    kept = json.dumps({key: value for key, value in fields.items() if value})
     plain = without(message).rstrip("\n")
     last = plain.rsplit("\n", 1)[-1]
     gap = "\n" if re.match(r"[A-Za-z-]+: ", last) and "\n\n" in plain else "\n\n"
@@ -175,16 +174,18 @@ def updated(state: str, commit: NewCommit) -> str:
 def read(message: str) -> Memory | None:
     """The memory in a commit's message; None where there is none."""
     try:
-        told = json.loads(markers.trailers(message).get(_NAME, ""))
+        fields = json.loads(markers.trailers(message).get(_NAME, ""))
     except (ValueError, RecursionError):
         return None
-    if not isinstance(told, dict):
+    if not isinstance(fields, dict):
         return None
-    texts = {key: value for key in ("topic", "title", "state") if isinstance(value := told.get(key, ""), str)}
-    statuses = told.get("statuses", {})
+    texts = {
+        key: value for key in ("topic", "title", "state") if isinstance(value := fields.get(key, ""), str)
+    }
+    statuses = fields.get("statuses", {})
     if not isinstance(statuses, dict) or not all(isinstance(state, str) for state in statuses.values()):
         statuses = {}
-    return Memory(**texts, is_draft=told.get("draft") is True, statuses=statuses)
+    return Memory(**texts, is_draft=fields.get("draft") is True, statuses=statuses)
 
 
 def pull_of(commit: Commit, memory: Memory, made: str) -> PullRequest:

@@ -55,7 +55,7 @@ _REDIRECTED = re.compile(r"returned error: 30[1278]|unable to update url base fr
 
 
 @dataclass(frozen=True)
-class Said:
+class PushAnswer:
     """What a server answered to a push that it took."""
 
     number: int = 0
@@ -65,22 +65,22 @@ class Said:
     """The server's own lines, on one."""
 
 
-def said(out: str, err: str, url: str) -> Said:
+def parsed_answer(out: str, err: str, url: str) -> PushAnswer:
     """Number and address of the merge request, from the output of ``git push --porcelain`` to ``url``.
 
     Only addresses on the remote's own host are believed.
     """
-    told = remote_lines(err)
+    lines = remote_lines(err)
     host = remotes.parse(url).host
-    links = [link for link in map(_trimmed, _URL.findall("\n".join(told))) if _host(link) == host]
+    links = [link for link in map(_trimmed, _URL.findall("\n".join(lines))) if _host(link) == host]
     for link in links:
         if found := _NUMBER.search(link):
-            return Said(int(found[1]), one_line(link, 500), one_line(" / ".join(told)))
+            return PushAnswer(int(found[1]), one_line(link, 500), one_line(" / ".join(lines)))
     ref = _PULL_REF.search(out)
     number = int(ref[1]) if ref else 0
     web = remotes.web_url(url)
     link = f"{web}/pulls/{number}" if number and web else next(iter(links), "")
-    return Said(number, one_line(link, 500), one_line(" / ".join(told)))
+    return PushAnswer(number, one_line(link, 500), one_line(" / ".join(lines)))
 
 
 def remote_lines(err: str) -> list[str]:
@@ -108,9 +108,9 @@ def _rejection(reason: str, err: str) -> FluxUpgradeError:
             f"the branch was changed by somebody else in the meantime ({one_line(reason)})",
             hint="run flux-upgrade again; nothing was overwritten",
         )
-    told = one_line(" / ".join(remote_lines(err)))
+    reply = one_line(" / ".join(remote_lines(err)))
     return ForbiddenByForge(
-        f"the server declines the push ({one_line(reason)})" + (f": {told}" if told else ""),
+        f"the server declines the push ({one_line(reason)})" + (f": {reply}" if reply else ""),
         hint="let who pushes write to this branch: protected branches, push rules, the server's hooks",
     )
 
@@ -124,21 +124,21 @@ def _unreachable(err: str, url: str) -> FluxUpgradeError:
         )
     if any(words in err for words in _DENIED):
         return ForbiddenByForge(
-            f"{where} refuses: {_telling(err, url, _DENIED)}",
+            f"{where} refuses: {_error_line(err, url, _DENIED)}",
             hint="check the token or the key: whether it is still valid, and may write to this repository",
         )
     if any(words in err for words in _MISSING):
         return RepositoryUnfit(
-            f"{where} is not there, or not to be seen: {_telling(err, url, _MISSING)}",
+            f"{where} is not there, or not to be seen: {_error_line(err, url, _MISSING)}",
             hint="check the remote's address, and what the token or key may read",
         )
     return ForgeUnavailable(
-        f"{where} cannot be used: {_telling(err, url, ())}",
+        f"{where} cannot be used: {_error_line(err, url, ())}",
         hint="check the network and the proxy; the next run goes on from here",
     )
 
 
-def _telling(err: str, url: str, words: tuple[str, ...]) -> str:
+def _error_line(err: str, url: str, words: tuple[str, ...]) -> str:
     """The line with one of ``words``, or the first that is an error's; the address in it masked."""
     lines = [line.strip() for line in err.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("fatal:", "error:", "remote:", "ssh:"))]

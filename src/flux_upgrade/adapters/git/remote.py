@@ -60,26 +60,24 @@ class GitRemote:
             raise
 
     def close(self) -> None:
-        """See the port."""
         self._repository.close()
 
     @property
     def head(self) -> str:
-        """See the port; after a push, what was pushed."""
+        """After a push, what was pushed."""
         return self._head
 
     @property
     def tree(self) -> CommitTree:
-        """See the port; after a push, what was pushed."""
+        """After a push, what was pushed."""
         return self._tree
 
     def require_room(self, paths: Iterable[str]) -> None:
-        """See the port."""
         for path in paths:
             self._mode(path)
 
     def push(self, files: Mapping[str, bytes], message: str) -> str:
-        """See the port. Modes of files stay; nothing is pushed where nothing would change.
+        """Modes of files stay; nothing is pushed where nothing would change.
 
         Raises WriteFailed, before anything is made, for a path that a link or a folder is at.
         """
@@ -162,7 +160,7 @@ class GitRemote:
 
 
 def open_remote(
-    remote: remotes.Remote, branch: str, environment: Mapping[str, str], author: Author
+    remote: remotes.RemoteAccess, branch: str, environment: Mapping[str, str], author: Author
 ) -> GitRemote:
     """The branch, fetched. ``remote``: its token is sent to its origin alone.
 

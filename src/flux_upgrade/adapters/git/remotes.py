@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ _IN_PATH = "/~!$&'()*+,;=:@"
 
 
 @dataclass(frozen=True)
-class Remote:
+class RemoteAccess:
     """Which server, and as whom."""
 
     url: str = field(repr=False)
@@ -41,7 +42,7 @@ class Remote:
 
 
 @dataclass(frozen=True)
-class Address:
+class GitAddress:
     """The parts of a remote's address."""
 
     scheme: str
@@ -59,22 +60,22 @@ class Address:
         return f"{self.scheme}://{host}" + ("" if self.port is None else f":{self.port}")
 
 
-def parse(url: str) -> Address:
+def parse(url: str) -> GitAddress:
     """The parts of a URL, of an scp-like ``git@host:path``, or of a path. Raises UsageError."""
     try:
         parts = urlsplit(url)
         if parts.scheme and "://" in url:
             scheme = "ssh" if parts.scheme in _SSH else parts.scheme
             user = unquote(parts.username or "")
-            return Address(scheme, parts.hostname or "", parts.port, _bare(unquote(parts.path)), user)
+            return GitAddress(scheme, parts.hostname or "", parts.port, _bare(unquote(parts.path)), user)
     except ValueError as error:
         raise UsageError(
             "the remote's address is not valid",
             hint="look at `git remote -v`, and set it with `git remote set-url`",
         ) from error
     if (scp := _SCP.match(url)) is not None:
-        return Address("ssh", scp["host"].strip("[]").lower(), None, _bare(scp["path"]), scp["user"] or "")
-    return Address("file", "", None, url)
+        return GitAddress("ssh", scp["host"].strip("[]").lower(), None, _bare(scp["path"]), scp["user"] or "")
+    return GitAddress("file", "", None, url)
 
 
 def spelled(url: str) -> str:
@@ -134,7 +135,7 @@ def is_at(url: str, server_url: str) -> bool:
 def flavour_of(url: str, environment: Mapping[str, str]) -> str:
     """Which forge a remote is on: ``github``, ``gitlab``, ``gitea``, ``forgejo``, or ``git``.
 
-    Told by the host's name, or by what the forge's own runner says of its server:
+    Recognized by the host's name, or by what the forge's own runner says of its server:
     ``GITHUB_SERVER_URL`` (GitHub Enterprise Server; also set by Gitea and Forgejo, which
     say so), ``CI_SERVER_HOST`` (GitLab).
     """
@@ -159,8 +160,6 @@ def authorization(url: str, token: str, user: str = "", *, is_bearer: bool = Fal
     ``is_bearer`` for one that takes no password. A redirect is not followed: Git would take the
     header along, wherever it leads. Raises UsageError for a remote that takes no token.
     """
-    import base64
-
     address = parse(url)
     if address.scheme not in ("http", "https"):
         raise UsageError(

@@ -15,7 +15,7 @@ Files = Mapping[str, tuple[str, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class CommitContents:
     """The contents of a commit's files."""
 
     inline: Mapping[bytes, str]
@@ -24,7 +24,7 @@ class Split:
     """Contents that are uploaded first, each once."""
 
 
-def split(files: Files, limit: int = MAX_INLINE) -> Split:
+def split(files: Files, limit: int = MAX_INLINE) -> CommitContents:
     """What fits stays inline, the small before the large; what is no text cannot."""
     inline: dict[bytes, str] = {}
     blobs: list[bytes] = []
@@ -37,7 +37,7 @@ def split(files: Files, limit: int = MAX_INLINE) -> Split:
         else:
             inline[content] = text
             left -= size
-    return Split(inline, tuple(blobs))
+    return CommitContents(inline, tuple(blobs))
 
 
 def _text(content: bytes) -> str | None:

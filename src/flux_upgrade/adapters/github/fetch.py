@@ -1,20 +1,21 @@
-"""Looking at a repository on GitHub: one GraphQL query, where it is small enough."""
+"""Reading a repository on GitHub: one GraphQL query, where it is small enough."""
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Callable, Mapping, Sequence
 
 from flux_upgrade.adapters.github import query as queries
-from flux_upgrade.adapters.github import trouble as refusals
+from flux_upgrade.adapters.github import refusals
 from flux_upgrade.adapters.github.query import Json, Parts, Query, Who
-from flux_upgrade.adapters.http.client import Ask, Client, Response
+from flux_upgrade.adapters.http.client import Client, RequestOptions, Response
 from flux_upgrade.model.errors import FluxUpgradeError, RepositoryUnfit, SourceUnavailable
 from flux_upgrade.model.forge import Branch, Question, Repository
 from flux_upgrade.model.ports import Timing
 from flux_upgrade.model.text import one_line
 
-_ASK = Ask(accept_status=(400, 401, 403, 404, 410, 422, 451))
+_OPTIONS = RequestOptions(accept_status=(400, 401, 403, 404, 410, 422, 451))
 _RECENT = 20
 """Headlines that tell the style of a history."""
 _MAX_FURTHER = 5
@@ -25,7 +26,7 @@ _UNSIGNED = (
 )
 
 
-class GitHubLook:
+class GitHubFetch:
     """Asks GitHub's GraphQL API. ``is_personal``: the token acts for a person, see ``_UNSIGNED``."""
 
     def __init__(
@@ -115,8 +116,6 @@ class GitHubLook:
         if facts["isEmpty"]:
             raise RepositoryUnfit(f"{name} is empty", hint=refusals.BOOTSTRAP)
         if facts["base"] is None:
-            import difflib
-
             near = difflib.get_close_matches(base, self._branch_names(), n=1, cutoff=0.5)
             hint = f"did you mean {one_line(near[0])}?" if near else "give the name of a branch that is there"
             raise RepositoryUnfit(f"{name} has no branch {one_line(base)}", hint=hint)
@@ -147,7 +146,7 @@ class GitHubLook:
     def _answer(self, query: Query) -> tuple[Response, Json]:
         body = json.dumps({"query": query.text, "variables": query.variables}).encode()
         try:
-            response = self._client.query(self._url, body, _ASK)
+            response = self._client.query(self._url, body, _OPTIONS)
         except SourceUnavailable as error:
             raise refusals.unreachable(error, self._reading) from None
         try:

@@ -1,8 +1,8 @@
-"""GitHub as a forge: one GraphQL query to look, PyGithub to act."""
+"""GitHub as a forge: one GraphQL query to read, PyGithub to write."""
 
 from __future__ import annotations
 
-from flux_upgrade.adapters.github.fetch import GitHubLook
+from flux_upgrade.adapters.github.fetch import GitHubFetch
 from flux_upgrade.adapters.github.query import Json
 from flux_upgrade.adapters.http.client import Client
 from flux_upgrade.adapters.http.origins import origin
@@ -44,7 +44,7 @@ class GitHubForge:
         owner, name = owner_and_name(repository)
         require_one_server(api_url, graphql_url)
         personal = token.startswith(_PERSONAL)
-        self._look = GitHubLook(client, timing, (owner, name), graphql_url, is_personal=personal)
+        self._fetch = GitHubFetch(client, timing, (owner, name), graphql_url, is_personal=personal)
         self._client = client
         self._timing = timing
         self._addresses = (api_url, graphql_url)
@@ -54,20 +54,19 @@ class GitHubForge:
 
     @property
     def calls(self) -> int:
-        """See the port: every request of the client counts, those of retries too."""
+        """Every request of the client counts, those of retries too."""
         return self._client.sent
 
     def close(self) -> None:
-        """See the port."""
         self._client.close()
 
     def fetch(self, question: Question) -> Repository:
-        """See the port: one call, and one more for each further 50 branches or 100 paths."""
-        repository, self._facts = self._look.fetch(question)
+        """One call, and one more for each further 50 branches or 100 paths."""
+        repository, self._facts = self._fetch.fetch(question)
         return repository
 
     def apply(self, step: Step) -> Done:
-        """See the port. Writes are sent once, unless GitHub says that it did not look at them."""
+        """Writes are sent once, unless GitHub says that it did not look at them."""
         from flux_upgrade.adapters.github.transport import Transport
         from flux_upgrade.adapters.github.writes import GitHubWrites
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 
-from flux_upgrade.adapters.github.hosting_reads import GitHubReads, sensible, told
+from flux_upgrade.adapters.github.hosting_reads import GitHubReads, json_object, sensible
 from flux_upgrade.adapters.github.query import Json, Query, Who
-from flux_upgrade.adapters.github.trouble import Attempt
+from flux_upgrade.adapters.github.refusals import Attempt
 from flux_upgrade.model.errors import FluxUpgradeError
-from flux_upgrade.model.ports import Mentions, Past, Pasts
+from flux_upgrade.model.files import FileRevision, FileRevisions, Mentions
 from flux_upgrade.model.text import one_line
 
 MOST = 100
@@ -45,12 +45,11 @@ class GitHubHistory:
         self._head = head
         self._contents: dict[str, bytes] = {}
 
-    def of(self, path: str) -> Pasts:
-        """See the port."""
+    def of(self, path: str) -> FileRevisions:
         doing = f"read the history of {one_line(path)} in {one_line('/'.join(self._who))}"
         attempt = Attempt(doing, "contents: read")
         commits: list[Json] = []
-        versions: list[Past] = []
+        versions: list[FileRevision] = []
         try:
             with sensible(attempt):
                 why = self._list(commits, path, attempt)
@@ -58,15 +57,14 @@ class GitHubHistory:
                     file = each["file"]
                     if file is not None and file["type"] == "blob":
                         content = self._content(file["oid"], attempt)
-                        versions.append(Past(each["oid"], each["committedDate"], content))
+                        versions.append(FileRevision(each["oid"], each["committedDate"], content))
         except FluxUpgradeError as error:
             why = error.message
-        return Pasts(
+        return FileRevisions(
             tuple(versions), f"the checkout has not the whole history, and {why}: {_DEEPER}" if why else ""
         )
 
     def mentions(self, versions: Sequence[str]) -> Mentions:  # noqa: ARG002 GitHub searches no history
-        """See the port."""
         return Mentions(missing=f"the checkout does not have the whole history: {_DEEPER}")
 
     def _list(self, commits: list[Json], path: str, attempt: Attempt) -> str:
@@ -102,7 +100,7 @@ class GitHubHistory:
     def _content(self, oid: str, attempt: Attempt) -> bytes:
         if oid not in self._contents:
             answer = self._reads.answer(f"{self._repository}/git/blobs/{oid}", attempt)
-            blob = told(self._reads.require(answer, attempt), attempt)
+            blob = json_object(self._reads.require(answer, attempt), attempt)
             self._contents[oid] = base64.b64decode(blob["content"])
         return self._contents[oid]
 

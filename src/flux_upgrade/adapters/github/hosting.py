@@ -10,11 +10,11 @@ from urllib.parse import quote
 
 from flux_upgrade.adapters.github import hosting_words as words
 from flux_upgrade.adapters.github.forge import owner_and_name, require_one_server
-from flux_upgrade.adapters.github.hosting_reads import GitHubReads, sensible, told
-from flux_upgrade.adapters.github.trouble import Attempt
+from flux_upgrade.adapters.github.hosting_reads import GitHubReads, json_object, sensible
+from flux_upgrade.adapters.github.refusals import Attempt
 from flux_upgrade.adapters.http.client import Client
 from flux_upgrade.model.errors import ForbiddenByForge, UsageError
-from flux_upgrade.model.hosting import DeployKey, Hosted, NewRepository
+from flux_upgrade.model.hosting import DeployKey, HostedRepository, NewRepository
 from flux_upgrade.model.ports import Timing
 from flux_upgrade.model.text import one_line
 
@@ -62,13 +62,13 @@ class GitHubHosting:
         self._pause = pause
         self._made: GitHubHostingWrites | None = None
 
-    def repository(self) -> Hosted | None:
-        """See the port: two calls. Raises UsageError for a repository that was renamed."""
+    def repository(self) -> HostedRepository | None:
+        """Two calls. Raises UsageError for a repository that was renamed."""
         attempt = words.reading(self._name)
         found = self._reads.found(self._path, attempt)
         if found is None:
             return None
-        facts = told(found, attempt)
+        facts = json_object(found, attempt)
         with sensible(attempt):
             hosted = _hosted(facts)
         if hosted.name.lower() != self._name.lower():
@@ -88,8 +88,8 @@ class GitHubHosting:
             self._reads.require(answer, attempt)
         return False
 
-    def create(self, wanted: NewRepository) -> Hosted:
-        """See the port. Raises UsageError where the owner, the name or the visibility cannot be."""
+    def create(self, wanted: NewRepository) -> HostedRepository:
+        """Raises UsageError where the owner, the name or the visibility cannot be."""
         self._require_fit(wanted)
         made = self._create(wanted)
         if made is None:
@@ -120,7 +120,7 @@ class GitHubHosting:
                 raise words.not_yours(login, wanted.name)
 
     def _who(self, attempt: Attempt) -> str:
-        facts = told(self._reads.require(self._reads.answer("/user", attempt), attempt), attempt)
+        facts = json_object(self._reads.require(self._reads.answer("/user", attempt), attempt), attempt)
         with sensible(attempt):
             return str(facts["login"])
 
@@ -138,22 +138,19 @@ class GitHubHosting:
         found = self._reads.found(f"/users/{quote(name.partition('/')[0])}", attempt)
         if found is None:
             raise words.no_account(name)
-        if told(found, attempt).get("type") == "User":
+        if json_object(found, attempt).get("type") == "User":
             raise words.a_person(name)
 
     def teams(self) -> Mapping[str, str]:
-        """See the port."""
         attempt = words.listing_teams(self._name)
         entries = self._reads.listed(f"{self._path}/teams", attempt)
         with sensible(attempt):
             return {str(each["slug"]): str(each["permission"]) for each in entries}
 
     def grant(self, team: str, permission: str) -> None:
-        """See the port."""
         self._writes().grant(team, permission)
 
     def deploy_keys(self) -> tuple[DeployKey, ...]:
-        """See the port."""
         attempt = words.listing_keys(self._name)
         entries = self._reads.listed(f"{self._path}/keys", attempt)
         with sensible(attempt):
@@ -163,7 +160,7 @@ class GitHubHosting:
             )
 
     def add_deploy_key(self, key: DeployKey) -> DeployKey:
-        """See the port. One that is registered here already, by whatever title, is given as it is."""
+        """One that is registered here already, by whatever title, is given as it is."""
         try:
             made = self._writes().add_key(key)
         except ForbiddenByForge as refusal:
@@ -178,33 +175,32 @@ class GitHubHosting:
             return key._replace(public=_plain(key.public), id=int(made["id"]))
 
     def remove_deploy_key(self, key: DeployKey) -> None:
-        """See the port."""
         # To whom may not remove it, GitHub says the same as of one that is gone; the list tells them apart.
         if not self._writes().remove_key(key) and any(each.id == key.id for each in self.deploy_keys()):
             attempt = words.removing_key(key.title, self._name)
             raise ForbiddenByForge(f"GitHub refuses to {attempt.doing}", hint=attempt.advice)
 
     def host_keys(self) -> tuple[str, ...]:
-        """See the port. Enterprise Server publishes none."""
+        """Enterprise Server publishes none."""
         attempt = words.asking_host_keys()
-        facts = told(self._reads.require(self._reads.answer("/meta", attempt), attempt), attempt)
+        facts = json_object(self._reads.require(self._reads.answer("/meta", attempt), attempt), attempt)
         with sensible(attempt):
             return tuple(_plain(key) for key in facts.get("ssh_keys") or ())
 
     def require_secret(self, name: str, environment: str = "") -> None:
-        """See the port: there has to be an environment of that name, and the token has to read its key."""
+        """There has to be an environment of that name, and the token has to read its key."""
         self._sealing_key(
             self._secrets_of(environment), environment, words.sealing(name, environment, self._name)
         )
 
     def has_secret(self, name: str, environment: str = "") -> bool:
-        """See the port; after ``require_secret``, since GitHub says 404 also to whom it hides them from."""
+        """After ``require_secret``, since GitHub says 404 also to whom it hides them from."""
         attempt = words.looking_for_secret(name, environment, self._name)
         path = f"{self._secrets_of(environment)}/{quote(name, safe='')}"
         return self._reads.found(path, attempt) is not None
 
     def put_secret(self, name: str, text: str, environment: str = "") -> None:
-        """See the port. Put again, it is replaced."""
+        """Put again, it is replaced."""
         attempt, place = words.sealing(name, environment, self._name), self._secrets_of(environment)
         facts = self._sealing_key(place, environment, attempt)
         with sensible(attempt):
@@ -219,10 +215,10 @@ class GitHubHosting:
         found = self._reads.answer(f"{place}/public-key", attempt)
         if environment and found.status == HTTPStatus.NOT_FOUND:
             raise words.no_environment(environment, self._name)
-        return told(self._reads.require(found, attempt), attempt)
+        return json_object(self._reads.require(found, attempt), attempt)
 
     def may_write_workflows(self) -> bool | None:
-        """See the port: of a classic token GitHub tells; GITHUB_TOKEN never may.
+        """Of a classic token GitHub tells; GITHUB_TOKEN never may.
 
         Source: https://docs.github.com/apps/oauth-apps/building-oauth-apps/scopes-for-oauth-apps.
         """
@@ -248,9 +244,9 @@ class GitHubHosting:
         return self._made
 
 
-def _hosted(facts: dict[str, Any]) -> Hosted:
+def _hosted(facts: dict[str, Any]) -> HostedRepository:
     """As it is when it was created; whether there is something in it, GitHub does not tell here."""
-    return Hosted(
+    return HostedRepository(
         name=str(facts["full_name"]),
         url=str(facts["html_url"]).rstrip("/"),
         default_branch=str(facts["default_branch"]),

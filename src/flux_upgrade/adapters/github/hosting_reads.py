@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
 
-from flux_upgrade.adapters.github import trouble as refusals
+from flux_upgrade.adapters.github import refusals
 from flux_upgrade.adapters.github.query import Json, Query
-from flux_upgrade.adapters.github.trouble import Attempt
-from flux_upgrade.adapters.http import answers
-from flux_upgrade.adapters.http.client import Ask, Client, Response
+from flux_upgrade.adapters.github.refusals import Attempt
+from flux_upgrade.adapters.http import failures
+from flux_upgrade.adapters.http.client import Client, RequestOptions, Response
 from flux_upgrade.model.errors import SourceUnavailable
 from flux_upgrade.model.ports import Timing
 
-_ASK = Ask(
+_OPTIONS = RequestOptions(
     headers={"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"},
     accept_status=(400, 401, 403, 404, 409, 410, 422, 451),
 )
@@ -61,8 +61,8 @@ class GitHubReads:
             if not isinstance(page, list):
                 raise refusals.nonsense(attempt)
             entries += page
-            with _telling(attempt):
-                url = answers.next_page(response.headers.get("link", ""), response.url)
+            with _translated_errors(attempt):
+                url = failures.next_page(response.headers.get("link", ""), response.url)
             if url is None:
                 return entries
         raise refusals.nonsense(attempt, "its list has no end")
@@ -75,8 +75,8 @@ class GitHubReads:
     def asked(self, query: Query, attempt: Attempt) -> Json:
         """The ``data`` of an answer without errors. Raises what ``attempt`` makes of another one."""
         body = json.dumps({"query": query.text, "variables": query.variables}).encode()
-        with _telling(attempt):
-            response = self._client.query(self._graphql_url, body, _ASK)
+        with _translated_errors(attempt):
+            response = self._client.query(self._graphql_url, body, _OPTIONS)
         answer = _parsed(response)
         if not response.is_found or (isinstance(answer, dict) and answer.get("errors")):
             refusal = refusals.refusal_of(response.status, answer, response.headers)
@@ -86,11 +86,11 @@ class GitHubReads:
             return data
 
     def _answer(self, url: str, attempt: Attempt) -> Response:
-        with _telling(attempt):
-            return self._client.get(url, _ASK)
+        with _translated_errors(attempt):
+            return self._client.get(url, _OPTIONS)
 
 
-def told(response: Response, attempt: Attempt) -> dict[str, Any]:
+def json_object(response: Response, attempt: Attempt) -> dict[str, Any]:
     """The JSON object that an answer holds. Raises ForgeUnavailable."""
     parsed = _parsed(response)
     if not isinstance(parsed, dict):
@@ -108,7 +108,7 @@ def sensible(attempt: Attempt) -> Iterator[None]:
 
 
 @contextmanager
-def _telling(attempt: Attempt) -> Iterator[None]:
+def _translated_errors(attempt: Attempt) -> Iterator[None]:
     try:
         yield
     except SourceUnavailable as error:

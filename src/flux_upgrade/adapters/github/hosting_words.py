@@ -7,7 +7,7 @@ https://docs.github.com/actions/reference/workflow-syntax-for-github-actions#per
 
 from __future__ import annotations
 
-from flux_upgrade.adapters.github.trouble import Attempt
+from flux_upgrade.adapters.github.refusals import Attempt
 from flux_upgrade.model.errors import ForbiddenByForge, ForgeUnavailable, UsageError
 from flux_upgrade.model.text import one_line
 

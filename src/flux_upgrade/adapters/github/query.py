@@ -1,4 +1,4 @@
-"""What ``look`` asks of GitHub's GraphQL API, and what its answers mean. Pure.
+"""What ``fetch`` asks of GitHub's GraphQL API, and what its answers mean. Pure.
 
 Source of the names: https://docs.github.com/graphql/reference. Values travel as
 variables; only aliases (``b0``, ``f17``) are put into the text.

@@ -16,11 +16,10 @@ from typing import Any
 from github.GithubException import GithubException
 from github.Requester import Requester
 
-from flux_upgrade.adapters.github import trouble as refusals
-from flux_upgrade.adapters.github.trouble import Attempt
-from flux_upgrade.adapters.http import trouble
-from flux_upgrade.adapters.http import trouble as retry
-from flux_upgrade.adapters.http.client import Ask, Client, Response
+from flux_upgrade.adapters.github import refusals
+from flux_upgrade.adapters.github.refusals import Attempt
+from flux_upgrade.adapters.http import failures
+from flux_upgrade.adapters.http.client import Client, RequestOptions, Response
 from flux_upgrade.model.errors import SourceUnavailable
 from flux_upgrade.model.ports import Timing
 
@@ -32,7 +31,7 @@ class NotGitHub(Exception):
 
 
 @contextmanager
-def telling(attempt: Attempt, now: Callable[[], float]) -> Iterator[None]:
+def translated_errors(attempt: Attempt, now: Callable[[], float]) -> Iterator[None]:
     """Turns what goes wrong in PyGithub and in the transport into our errors."""
     try:
         yield
@@ -92,7 +91,7 @@ class Transport(Requester):
         del cnx, follow_302_redirect
         address = self.add_parameters_to_url(self._address(url), parameters or {})
         body = None if input is None else json.dumps(input).encode()
-        response = self._sent(verb, address, body, Ask(headers={**_HEADERS, **(headers or {})}))
+        response = self._sent(verb, address, body, RequestOptions(headers={**_HEADERS, **(headers or {})}))
         if HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST:
             raise NotGitHub("it redirects, as it does for a repository that was renamed a moment ago")
         if response.is_found and not _is_json(response.body):
@@ -103,21 +102,21 @@ class Transport(Requester):
         """What PyGithub asks for: a path, or an address as an object of the API has it."""
         if url.startswith("/"):
             return f"{self._api_url}{url}"
-        return trouble.followed(self._api_url, url, "names")
+        return failures.followed(self._api_url, url, "names")
 
-    def _sent(self, verb: str, url: str, body: bytes | None, ask: Ask) -> Response:
+    def _sent(self, verb: str, url: str, body: bytes | None, options: RequestOptions) -> Response:
         """An answer. One that tells of a rate limit was given before anything was done: send it again."""
         waited = 0.0
-        for _ in range(retry.ATTEMPTS):
+        for _ in range(failures.ATTEMPTS):
             if (pause := self._next_write - self._timing.now()) > 0:
                 self._timing.sleep(pause)
-            response = self._client.send(verb, url, body, ask)
+            response = self._client.send(verb, url, body, options)
             now = self._timing.now()
             self._next_write = now + self._pause
-            if not retry.is_rate_limited(response.status, response.headers):
+            if not failures.is_rate_limited(response.status, response.headers):
                 break
-            wait = retry.asked_wait(response.headers, now)
-            if wait is None or waited + wait > retry.MAX_WAIT:
+            wait = failures.asked_wait(response.headers, now)
+            if wait is None or waited + wait > failures.MAX_WAIT:
                 break
             self._timing.sleep(wait)
             waited += wait

@@ -17,10 +17,10 @@ from github.Issue import Issue
 from github.PullRequest import PullRequest
 from github.Repository import Repository
 
-from flux_upgrade.adapters.github import trouble as refusals
+from flux_upgrade.adapters.github import refusals
 from flux_upgrade.adapters.github.commit import split
 from flux_upgrade.adapters.github.query import Json
-from flux_upgrade.adapters.github.transport import Transport, telling
+from flux_upgrade.adapters.github.transport import Transport, translated_errors
 from flux_upgrade.model import forge
 from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken
 from flux_upgrade.model.forge import (
@@ -49,7 +49,7 @@ _AGAIN = 1.0
 
 
 class GitHubWrites:
-    """Takes steps in the repository that ``look`` told the ``facts`` of.
+    """Takes steps in the repository that ``fetch`` read the ``facts`` of.
 
     PyGithub's objects are made from what is known already, so that none of them asks for itself.
     """
@@ -63,7 +63,6 @@ class GitHubWrites:
         self._repository = Repository(transport, {}, {"url": self._url}, completed=False)
 
     def apply(self, step: Step) -> Done:
-        """See the port."""
         match step:
             case OpenPull():
                 return self._open(step)
@@ -273,8 +272,8 @@ class GitHubWrites:
     # How
 
     def _pull(self, pull: forge.PullRequest) -> PullRequest:
-        told = {"url": f"{self._url}/pulls/{pull.number}", "node_id": pull.id, "number": pull.number}
-        return PullRequest(self._transport, {}, told, completed=False)
+        attributes = {"url": f"{self._url}/pulls/{pull.number}", "node_id": pull.id, "number": pull.number}
+        return PullRequest(self._transport, {}, attributes, completed=False)
 
     def _issue(self, number: int) -> Issue:
         return Issue(self._transport, {}, {"url": f"{self._url}/issues/{number}"}, completed=False)
@@ -290,5 +289,5 @@ class GitHubWrites:
         """Turns what goes wrong into our errors."""
         workflows = commit is not None and any(path.startswith(".github/workflows/") for path in commit.files)
         attempt = refusals.Attempt(f"{doing} in {self._name}", permission, otherwise, has_workflows=workflows)
-        with telling(attempt, self._timing.now):
+        with translated_errors(attempt, self._timing.now):
             yield

@@ -1,4 +1,6 @@
-"""A release's ``manifests.tar.gz``, read without unpacking anything to disk.
+"""What is downloaded, checked: a release's ``manifests.tar.gz``, its checksums, and JSON.
+
+Nothing is unpacked to disk.
 
 gzip is inflated through zlib, which can be bounded, and the tar is read from
 memory by Python's tarfile. tarfile ends quietly at a header that it cannot
@@ -13,7 +15,7 @@ import zlib
 from collections.abc import Iterator
 from hashlib import sha256
 
-from flux_upgrade.model.errors import UntrustedArchive
+from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import ReleaseManifests, precedence
@@ -42,7 +44,7 @@ _GZIP = 16 + zlib.MAX_WBITS
 _DAMAGE = (tarfile.TarError, ValueError, OverflowError, EOFError, KeyError, IndexError, RecursionError)
 
 
-class _Entry(NamedTuple):
+class _Member(NamedTuple):
     name: str
     is_folder: bool
     data: bytes
@@ -129,7 +131,7 @@ def _inflate(data: bytes, what: str) -> bytes:
     return content
 
 
-def _entries(data: bytes, what: str, most: int = MAX_ENTRIES) -> Iterator[_Entry]:
+def _entries(data: bytes, what: str, most: int = MAX_ENTRIES) -> Iterator[_Member]:
     content = _inflate(data, what)
     try:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
@@ -144,7 +146,7 @@ def _entries(data: bytes, what: str, most: int = MAX_ENTRIES) -> Iterator[_Entry
         raise refused(what, "its tar file is damaged, or something follows its end")
 
 
-def _entry(tar: tarfile.TarFile, member: tarfile.TarInfo, what: str) -> _Entry:
+def _entry(tar: tarfile.TarFile, member: tarfile.TarInfo, what: str) -> _Member:
     name = member.name
     if not (member.isdir() or member.type in (tarfile.REGTYPE, tarfile.AREGTYPE)) or member.issparse():
         raise refused(what, f"'{name}' is neither a file nor a folder")
@@ -154,7 +156,7 @@ def _entry(tar: tarfile.TarFile, member: tarfile.TarInfo, what: str) -> _Entry:
     data = b"" if file is None else file.read()
     if len(data) < member.size:
         raise refused(what, "its tar file is cut off")
-    return _Entry(name, member.isdir(), data)
+    return _Member(name, member.isdir(), data)
 
 
 MANIFESTS = "manifests.tar.gz"
@@ -230,3 +232,22 @@ def checked_manifests(
     check(tag, data, stated, digest)
     files = read_manifests(data, f"{MANIFESTS} of {tag}")
     return ReleaseManifests(tag=tag, files=files, verified=stated is not None)
+
+
+def parse_json(data: bytes, what: str) -> object:
+    """The JSON value in ``data``. Raises SourceUnavailable; ``what`` names it there."""
+    import json
+
+    try:
+        value: object = json.loads(data)
+    except (ValueError, RecursionError):
+        raise malformed(what, "is not JSON") from None
+    return value
+
+
+def malformed(what: str, why: str) -> SourceUnavailable:
+    """The error for an answer of another shape; ``what`` names it."""
+    return SourceUnavailable(
+        f"{one_line(what)} {why}",
+        hint="it should be GitHub's list of release objects, a list with at least tag_name in each",
+    )

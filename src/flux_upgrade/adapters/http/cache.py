@@ -8,6 +8,7 @@ damaged, cut off or tampered with is dropped and fetched anew.
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import suppress
 from hashlib import sha256
@@ -41,7 +42,7 @@ class DownloadCache:
             _write(self._folder, sha256(content).hexdigest(), content)
 
 
-class Kept(NamedTuple):
+class CachedResponse(NamedTuple):
     """An answer that a server may confirm with 304."""
 
     etag: str
@@ -56,26 +57,22 @@ class EtagCache:
     def __init__(self, folder: str | None) -> None:
         self._folder = None if folder is None else os.path.join(folder, "etag")
 
-    def get(self, url: str, token: str) -> Kept | None:
+    def get(self, url: str, token: str) -> CachedResponse | None:
         """What was kept for this URL and token; None where nothing is, or it is damaged."""
-        import json
-
         name = _name(url, token)
         content = None if self._folder is None else _read(os.path.join(self._folder, name))
         if content is None:
             return None
         try:
             entry = json.loads(content)
-            kept = Kept(entry["etag"], entry["link"], entry["body"].encode())
+            kept = CachedResponse(entry["etag"], entry["link"], entry["body"].encode())
             intact = entry["sha256"] == _seal(name, kept)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
         return kept if intact else None
 
-    def put(self, url: str, token: str, kept: Kept) -> None:
+    def put(self, url: str, token: str, kept: CachedResponse) -> None:
         """Keep an answer, if it is text and the folder can be written."""
-        import json
-
         if self._folder is None:
             return
         name = _name(url, token)
@@ -90,7 +87,7 @@ def _name(url: str, token: str) -> str:
     return sha256(f"{url}\n{token}".encode()).hexdigest() + ".json"
 
 
-def _seal(name: str, kept: Kept) -> str:
+def _seal(name: str, kept: CachedResponse) -> str:
     return sha256(f"{name}\n{kept.etag}\n{kept.link}".encode() + b"\n" + kept.body).hexdigest()
 
 

@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from flux_upgrade.adapters.http import origins, transfer, trouble
-from flux_upgrade.adapters.http import trouble as retry
-from flux_upgrade.adapters.http.cache import EtagCache, Kept
+from flux_upgrade.adapters.http import failures, origins, transfer
+from flux_upgrade.adapters.http.cache import CachedResponse, EtagCache
 from flux_upgrade.model.errors import SourceUnavailable, UsageError
 from flux_upgrade.model.ports import Timing
 
@@ -47,7 +46,7 @@ class Credential:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class RequestOptions:
     """What is special about one request."""
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -70,8 +69,8 @@ class Ask:
     """Where the body of a successful answer goes, as it comes; ``Response.body`` is empty then."""
 
 
-PLAIN = Ask()
-CONDITIONAL = Ask(conditional=True)
+PLAIN = RequestOptions()
+CONDITIONAL = RequestOptions(conditional=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +111,7 @@ class Client:
     ) -> None:
         from http.cookiejar import DefaultCookiePolicy
 
-        from flux_upgrade.adapters.http.session import Session
+        from flux_upgrade.adapters.http.session import Session, trust
 
         self._timing = timing
         self._credential = credential
@@ -121,8 +120,6 @@ class Client:
         self._sent = self._asked = 0
         self._session = Session()
         if ca_file is not None:
-            from flux_upgrade.adapters.http.session import trust
-
             trust(self._session, ca_file)
         # requests reads ~/.netrc only where it has no auth of its own
         self._session.auth = _leave_alone
@@ -142,123 +139,131 @@ class Client:
         """The same without those that a redirect led to."""
         return self._asked
 
-    def get(self, url: str, ask: Ask = PLAIN) -> Response:
-        """The answer to a GET, with a status of success or one of ``ask.accept_status``.
+    def get(self, url: str, options: RequestOptions = PLAIN) -> Response:
+        """The answer to a GET, with a status of success or one of ``options.accept_status``.
 
         Raises SourceUnavailable (its message names the host, never a query or a
         token), BodyTooLarge.
         """
-        return self.persist(lambda: self._tried(url, lambda: self._exchange(url, ask)))
+        return self.persist(lambda: self._tried(url, lambda: self._exchange(url, options)))
 
-    def head(self, url: str, ask: Ask = PLAIN) -> Response:
+    def head(self, url: str, options: RequestOptions = PLAIN) -> Response:
         """The same for a HEAD, whose answer has no body. Raises what ``get`` raises."""
-        return self.get(url, replace(ask, method="HEAD"))
+        return self.get(url, replace(options, method="HEAD"))
 
-    def query(self, url: str, body: bytes, ask: Ask = PLAIN) -> Response:
+    def query(self, url: str, body: bytes, options: RequestOptions = PLAIN) -> Response:
         """The answer to a POST of JSON that only reads, as in GraphQL: tried again like a GET.
 
         Raises what ``get`` raises.
         """
-        return self.get(url, replace(ask, method="POST", body=body))
+        return self.get(url, replace(options, method="POST", body=body))
 
-    def send(self, method: str, url: str, body: bytes | None, ask: Ask = PLAIN) -> Response:
+    def send(self, method: str, url: str, body: bytes | None, options: RequestOptions = PLAIN) -> Response:
         """The answer to a request that may change something, whatever its status: sent once.
 
         Raises SourceUnavailable, BodyTooLarge; then nobody knows whether it was done.
         """
-        outcome = self._tried(url, lambda: self._follow(url, replace(ask, method=method, body=body), None))
+        outcome = self._tried(
+            url, lambda: self._follow(url, replace(options, method=method, body=body), None)
+        )
         if isinstance(outcome, Response):
             return outcome
         raise outcome.error
 
     def attempt(
-        self, method: str, url: str, body: bytes | BinaryIO | None, ask: Ask = PLAIN
-    ) -> Response | trouble.Trouble:
-        """As ``send``, for a step of ``persist``: what may go better another time is told as Trouble."""
-        outcome = self._tried(url, lambda: self._follow(url, replace(ask, method=method, body=body), None))
-        if isinstance(outcome, Response) and retry.is_worth_retrying(outcome.status, outcome.headers):
+        self, method: str, url: str, body: bytes | BinaryIO | None, options: RequestOptions = PLAIN
+    ) -> Response | failures.FailedAttempt:
+        """As ``send``, for a step of ``persist``: a failure that may pass is returned, not raised."""
+        outcome = self._tried(
+            url, lambda: self._follow(url, replace(options, method=method, body=body), None)
+        )
+        if isinstance(outcome, Response) and failures.is_worth_retrying(outcome.status, outcome.headers):
             return self._refusal(outcome)
         return outcome
 
-    def persist(self, step: Callable[[], _Result | trouble.Trouble]) -> _Result:
-        """What ``step`` comes to, tried again after the usual waits. Raises the last trouble's error."""
+    def persist(self, step: Callable[[], _Result | failures.FailedAttempt]) -> _Result:
+        """What ``step`` comes to, tried again after the usual waits. Raises the error of the last attempt."""
         attempt, waited = 0, 0.0
         while True:
             attempt += 1
             outcome = step()
-            if not isinstance(outcome, trouble.Trouble):
+            if not isinstance(outcome, failures.FailedAttempt):
                 return outcome
-            wait = retry.backoff(attempt, self._timing.jitter()) if outcome.wait is None else outcome.wait
-            if outcome.is_final or attempt >= retry.ATTEMPTS or waited + wait > retry.MAX_WAIT:
+            wait = failures.backoff(attempt, self._timing.jitter()) if outcome.wait is None else outcome.wait
+            if outcome.is_final or attempt >= failures.ATTEMPTS or waited + wait > failures.MAX_WAIT:
                 raise outcome.error
             self._timing.sleep(wait)
             waited += wait
 
     def _tried(
-        self, url: str, exchange: Callable[[], Response | trouble.Trouble]
-    ) -> Response | trouble.Trouble:
+        self, url: str, exchange: Callable[[], Response | failures.FailedAttempt]
+    ) -> Response | failures.FailedAttempt:
         import urllib3
 
         try:
             return exchange()
         except SourceUnavailable as error:
-            return trouble.Trouble(error, is_final=True)
+            return failures.FailedAttempt(error, is_final=True)
         except (OSError, ValueError, urllib3.exceptions.HTTPError) as error:
-            return trouble.on_the_way(url, error, self._timeout)
+            return failures.on_the_way(url, error, self._timeout)
 
-    def _exchange(self, url: str, ask: Ask) -> Response | trouble.Trouble:
+    def _exchange(self, url: str, options: RequestOptions) -> Response | failures.FailedAttempt:
         token = self._token_for(url)
-        kept = self._etags.get(url, token) if ask.conditional else None
-        response = self._follow(url, ask, kept)
+        kept = self._etags.get(url, token) if options.conditional else None
+        response = self._follow(url, options, kept)
         if response.status == _NOT_MODIFIED and kept is not None:
             return Response(url, 200, {**response.headers, "link": kept.link}, kept.body)
         if response.is_found:
-            if ask.conditional and (etag := response.headers.get("etag")):
-                self._etags.put(url, token, Kept(etag, response.headers.get("link", ""), response.body))
+            if options.conditional and (etag := response.headers.get("etag")):
+                self._etags.put(
+                    url, token, CachedResponse(etag, response.headers.get("link", ""), response.body)
+                )
             return response
-        is_limited = retry.is_rate_limited(response.status, response.headers)
-        if response.status in ask.accept_status and not is_limited:
+        is_limited = failures.is_rate_limited(response.status, response.headers)
+        if response.status in options.accept_status and not is_limited:
             return response
         return self._refusal(response)
 
-    def _refusal(self, response: Response) -> trouble.Trouble:
+    def _refusal(self, response: Response) -> failures.FailedAttempt:
         had_token = bool(self._token_for(response.url))
         now = self._timing.now()
-        return trouble.refusal(response.url, response.status, response.headers, now, had_token=had_token)
+        return failures.refusal(response.url, response.status, response.headers, now, had_token=had_token)
 
-    def _follow(self, url: str, ask: Ask, kept: Kept | None) -> Response:
+    def _follow(self, url: str, options: RequestOptions, kept: CachedResponse | None) -> Response:
         """Send the request, and again wherever it is redirected to."""
         target = url
         self._asked += 1
         for _ in range(_MAX_REDIRECTS + 1):
             self._sent += 1
             with self._session.request(
-                ask.method,
+                options.method,
                 target,
-                data=ask.body,
-                headers=self._headers(url, target, ask, kept),
+                data=options.body,
+                headers=self._headers(url, target, options, kept),
                 allow_redirects=False,
                 stream=True,
                 timeout=self._timeout,
                 verify=True,
             ) as answer:
-                location = answer.headers.get("location") if ask.method in _READING else None
+                location = answer.headers.get("location") if options.method in _READING else None
                 if answer.status_code not in _REDIRECTS or location is None:
-                    return self._read(target, answer, ask)
+                    return self._read(target, answer, options)
                 transfer.drain(answer)
-            target = trouble.redirected(target, location, keeps_plain_host=ask.keeps_plain_host)
+            target = failures.redirected(target, location, keeps_plain_host=options.keeps_plain_host)
         raise SourceUnavailable(
-            f"{trouble.host(url)} redirects more than {_MAX_REDIRECTS} times",
+            f"{failures.host(url)} redirects more than {_MAX_REDIRECTS} times",
             hint="check the release source's address",
         )
 
-    def _headers(self, url: str, target: str, ask: Ask, kept: Kept | None) -> dict[str, str]:
+    def _headers(
+        self, url: str, target: str, options: RequestOptions, kept: CachedResponse | None
+    ) -> dict[str, str]:
         headers = {
             "User-Agent": "flux-upgrade",
-            "Accept-Encoding": "identity" if ask.verbatim else "gzip",
+            "Accept-Encoding": "identity" if options.verbatim else "gzip",
             **({} if kept is None else {"If-None-Match": kept.etag}),
-            **({} if ask.body is None else {"Content-Type": "application/json"}),
-            **ask.headers,
+            **({} if options.body is None else {"Content-Type": "application/json"}),
+            **options.headers,
         }
         if origins.origin(target) != origins.origin(url):
             headers.pop("Authorization", None)
@@ -272,17 +277,17 @@ class Client:
             return ""
         return credential.token
 
-    def _read(self, url: str, answer: requests.Response, ask: Ask) -> Response:
+    def _read(self, url: str, answer: requests.Response, options: RequestOptions) -> Response:
         headers = {name.lower(): value for name, value in answer.headers.items()}
         found = Response(url, answer.status_code, headers, b"")
-        into = ask.into if found.is_found else None
+        into = options.into if found.is_found else None
         # The limit is that of what was asked for, not of what is said in its place.
-        limit = ask.limit if into is ask.into else MAX_BODY
+        limit = options.limit if into is options.into else MAX_BODY
         try:
-            body = transfer.read(answer, self._timing.now, limit, verbatim=ask.verbatim, into=into)
+            body = transfer.read(answer, self._timing.now, limit, verbatim=options.verbatim, into=into)
         except transfer.TooLong:
             raise BodyTooLarge(
-                f"{trouble.host(url)} answers with more than {limit} bytes",
+                f"{failures.host(url)} answers with more than {limit} bytes",
                 hint="that is no release of Flux; check the release source's address",
             ) from None
         return replace(found, body=body)

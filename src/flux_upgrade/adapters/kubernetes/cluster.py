@@ -1,4 +1,4 @@
-"""The port Cluster, on requests."""
+"""The port KubernetesApi over requests to the API server."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
 
-from flux_upgrade.adapters.kubernetes.requests import Ask, Requests
+from flux_upgrade.adapters.kubernetes.api_server import ApiRequest, ApiServer
 from flux_upgrade.model.errors import ClusterUnavailable
 from flux_upgrade.model.kubernetes_objects import (
     CRD,
@@ -14,7 +14,7 @@ from flux_upgrade.model.kubernetes_objects import (
     SECRET,
     Kind,
     Object,
-    Reference,
+    ObjectReference,
     part,
     reference,
 )
@@ -39,11 +39,11 @@ class Resource(NamedTuple):
         return "".join(f"/{quote(word)}" for word in words if word)
 
 
-class Served:
-    """What discovery tells, asked for once; what is not served is asked for again."""
+class Discovery:
+    """Which kinds the API server serves, asked for once; what is not served is asked for again."""
 
-    def __init__(self, requests: Requests) -> None:
-        self._requests = requests
+    def __init__(self, server: ApiServer) -> None:
+        self._server = server
         self._versions: dict[str, tuple[str, ...]] = {"": (_CORE,)}
         """Group → its versions, the one that the cluster prefers first."""
         self._resources: dict[str, dict[str, Resource]] = {}
@@ -83,28 +83,26 @@ class Served:
             self._resources.pop(version, None)
 
     def _ask(self, path: str) -> Any:
-        return self._requests.ask(Ask(path, "tell which kinds it serves"))
+        return self._server.ask(ApiRequest(path, "tell which kinds it serves"))
 
 
 _PAGE = 500
 
 
 class KubernetesCluster:
-    """See the port. ``closing`` is called once, at the end."""
+    """The port KubernetesApi. ``closing`` is called once, at the end."""
 
-    def __init__(self, requests: Requests, closing: Callable[[], None]) -> None:
-        self._requests = requests
-        self._served = Served(requests)
+    def __init__(self, server: ApiServer, closing: Callable[[], None]) -> None:
+        self._server = server
+        self._discovery = Discovery(server)
         self._closing = closing
 
     @property
     def name(self) -> str:
-        """See the port."""
-        return self._requests.cluster
+        return self._server.cluster
 
     def version(self) -> str:
-        """See the port."""
-        answer = self._requests.ask(Ask("/version", "tell its version"))
+        answer = self._server.ask(ApiRequest("/version", "tell its version"))
         version = answer.get("gitVersion") if isinstance(answer, dict) else None
         if not isinstance(version, str):
             raise ClusterUnavailable(
@@ -113,40 +111,37 @@ class KubernetesCluster:
             )
         return version
 
-    def get(self, what: Reference) -> Object | None:
-        """See the port."""
-        resource = self._served.find(what.kind)
+    def get(self, what: ObjectReference) -> Object | None:
+        resource = self._discovery.find(what.kind)
         if resource is None:
             return None
-        found: Object | None = self._requests.ask(
-            Ask(resource.path(what.namespace, what.name), f"give {what}")
+        found: Object | None = self._server.ask(
+            ApiRequest(resource.path(what.namespace, what.name), f"give {what}")
         )
         return found
 
     def list(self, kind: Kind, namespace: str = "") -> tuple[Object, ...]:
-        """See the port."""
-        resource = self._served.find(kind)
+        resource = self._discovery.find(kind)
         return () if resource is None else tuple(self._pages(resource, kind, namespace))
 
     def _pages(self, resource: Resource, kind: Kind, namespace: str) -> Iterator[Object]:
         query: tuple[tuple[str, str], ...] = (("limit", str(_PAGE)),)
-        ask = Ask(resource.path(namespace), f"list objects of kind {kind.name}", query)
+        request = ApiRequest(resource.path(namespace), f"list objects of kind {kind.name}", query)
         while True:
-            answer = self._requests.ask(ask) or {}
+            answer = self._server.ask(request) or {}
             yield from answer.get("items") or ()
             further = answer.get("metadata", {}).get("continue")
             if not further:
                 return
-            ask = ask._replace(query=(*query, ("continue", further)))
+            request = request._replace(query=(*query, ("continue", further)))
 
     def apply(self, wanted: Object, manager: str) -> Object | None:
-        """See the port."""
         what = reference(wanted)
-        resource = self._served.find_version(str(wanted.get("apiVersion")), what.kind.name)
+        resource = self._discovery.find_version(str(wanted.get("apiVersion")), what.kind.name)
         if resource is None:
             return None
-        applied: Object | None = self._requests.ask(
-            Ask(
+        applied: Object | None = self._server.ask(
+            ApiRequest(
                 resource.path(what.namespace, what.name),
                 f"take {what}",
                 (("fieldManager", manager), ("force", "true")),
@@ -157,20 +152,19 @@ class KubernetesCluster:
         if applied is None and resource.is_namespaced:
             self._refuse_without_namespace(what)
         if applied is not None and what.kind == CRD:
-            self._served.forget(str(part(applied, "spec").get("group")))
+            self._discovery.forget(str(part(applied, "spec").get("group")))
         return applied
 
-    def _refuse_without_namespace(self, what: Reference) -> None:
+    def _refuse_without_namespace(self, what: ObjectReference) -> None:
         """An API server says the same of a missing namespace as of a kind that it does not serve."""
-        if self.get(Reference(NAMESPACE, "", what.namespace)) is None:
+        if self.get(ObjectReference(NAMESPACE, "", what.namespace)) is None:
             raise ClusterUnavailable(
                 f"{what} cannot be applied: the namespace '{one_line(what.namespace)}' is not in the cluster",
                 hint="let the namespace stand among the resources of the kustomization",
             )
 
-    def changes(self, what: Reference, since: str, seconds: float) -> Iterator[Object | None]:
-        """See the port."""
-        resource = self._served.find(what.kind)
+    def changes(self, what: ObjectReference, since: str, seconds: float) -> Iterator[Object | None]:
+        resource = self._discovery.find(what.kind)
         if resource is None:
             return
         query = (
@@ -179,16 +173,15 @@ class KubernetesCluster:
             ("resourceVersion", since),
             ("timeoutSeconds", str(max(1, int(seconds)))),
         )
-        ask = Ask(resource.path(what.namespace), f"tell of changes of {what}", query)
-        for event in self._requests.lines(ask, seconds):
+        request = ApiRequest(resource.path(what.namespace), f"tell of changes of {what}", query)
+        for event in self._server.lines(request, seconds):
             match event:
                 case {"type": "ADDED" | "MODIFIED", "object": dict() as state}:
                     yield state
                 case {"type": "DELETED"}:
                     yield None
-                case _:  # ERROR, most of all 410 Gone: the version is too old to be told from
+                case _:  # ERROR, most of all 410 Gone: changes since so old a version are no longer known
                     return
 
     def close(self) -> None:
-        """See the port."""
         self._closing()

@@ -12,8 +12,8 @@ from ipaddress import ip_address
 from typing import Any
 
 from flux_upgrade.adapters.http import origins
+from flux_upgrade.adapters.kubernetes.api_server import ApiClient, ApiServer
 from flux_upgrade.adapters.kubernetes.cluster import KubernetesCluster
-from flux_upgrade.adapters.kubernetes.requests import Client, Requests
 from flux_upgrade.model.errors import ClusterUnavailable, ClusterUnfit, UsageError
 from flux_upgrade.model.ports import Timing
 from flux_upgrade.model.text import one_line
@@ -100,8 +100,8 @@ def connect(kubeconfig: str, context: str, timing: Timing) -> KubernetesCluster:
     configuration.retries = False
     api = client.ApiClient(configuration)
     # Its own discovery would be kept in a file with a name that anybody can guess.
-    requests: Client = DynamicClient(api, discoverer=_no_discovery)
-    return KubernetesCluster(Requests(requests, name, timing), api.close)
+    requests: ApiClient = DynamicClient(api, discoverer=_no_discovery)
+    return KubernetesCluster(ApiServer(requests, name, timing), api.close)
 
 
 def _no_discovery(client: object, cache_file: object) -> None:

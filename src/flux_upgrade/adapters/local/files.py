@@ -82,7 +82,7 @@ class DirectoryTree:
         self._real: dict[str, str | None] = {}
 
     def candidates(self) -> Iterator[str]:
-        """See the port. Links are not followed at all: what they lead to inside is found itself.
+        """Links are not followed at all: what they lead to inside is found itself.
 
         A folder that cannot be listed is yielded in place of its files, so that
         reading it tells why.
@@ -90,7 +90,7 @@ class DirectoryTree:
         yield from self._listing()[0]
 
     def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
-        """See the port. Folders that cannot be listed are left out."""
+        """Folders that cannot be listed are left out."""
         yield from (path for path in self._listing()[1] if path.endswith(suffixes))
 
     def read(self, path: str) -> bytes:

@@ -15,7 +15,7 @@ from flux_upgrade.model.text import one_line
 _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "kustomize": ("build", "{folder}"),
     "kubectl": ("kustomize", "{folder}"),
-    # It needs to be told of a Kustomization, and is to ask no cluster for it.
+    # It needs a Kustomization, and must not ask a cluster for it.
     "flux": (
         "build",
         "kustomization",
@@ -80,8 +80,8 @@ class Kustomize:
         except programs.CannotRun as error:
             raise self._failed(str(error)) from error
         if done.code != 0:
-            told = " ".join(done.err.split()).replace(f"{root}/", "")
-            raise self._failed(told or f"it ended with {done.code}")
+            message = " ".join(done.err.split()).replace(f"{root}/", "")
+            raise self._failed(message or f"it ended with {done.code}")
         return done.out
 
     def _failed(self, why: str) -> ClusterUnfit:

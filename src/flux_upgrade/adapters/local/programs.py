@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from flux_upgrade.model.values import NamedTuple
 
 
-class Ran(NamedTuple):
+class ProgramResult(NamedTuple):
     """What came of a program that ended well or not."""
 
     code: int
@@ -37,7 +37,7 @@ def find(search_path: str, name: str) -> str | None:
 
 def run(
     command: Sequence[str], environment: Mapping[str, str], timeout: float, folder: str | None = None
-) -> Ran:
+) -> ProgramResult:
     """Run a program that ``find`` found, for at most ``timeout`` seconds. Raises CannotRun.
 
     Without a shell, with nothing on stdin, and with ``environment`` and nothing else in its environment.
@@ -58,4 +58,4 @@ def run(
         raise CannotRun(f"it did not end within {timeout:g} s") from None
     except OSError as error:
         raise CannotRun(f"{error.strerror}") from error
-    return Ran(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+    return ProgramResult(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))

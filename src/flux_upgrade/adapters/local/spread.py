@@ -7,6 +7,9 @@ The standard library's pools do not do: concurrent.futures cannot end what is ru
 from __future__ import annotations
 
 import os
+import pickle
+import threading
+import traceback
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from signal import SIG_IGN, SIGINT, signal
@@ -28,7 +31,7 @@ MOST = 2
 def spread(
     work: Callable[[Sequence[T]], R], things: Sequence[T], chunk: int, processes: int | None = None
 ) -> Generator[R]:
-    """See the port. Helpers are forked from this process, so that ``work`` may be any function.
+    """Helpers are forked from this process, so that ``work`` may be any function.
 
     None of them is left once ``work`` has raised something, or the caller has stopped asking.
     ``processes``: this one included; None: as many as there are processors, where that pays.
@@ -56,9 +59,7 @@ def _worthwhile(chunks: int) -> int:
 def _begin(
     helpers: list[_Helper], work: Callable[[Sequence[T]], R], chunks: Sequence[Sequence[T]], wanted: int
 ) -> int:
-    """Fork the helpers; how many processes work together then."""
-    import threading
-
+    """Fork the helpers; how many processes there are then."""
     # A lock that another thread holds would never be released in the copy of this process.
     if wanted > 1 and threading.active_count() == 1:
         try:
@@ -124,14 +125,11 @@ def _share(
             except BrokenPipeError:
                 raise
             except Exception as error:  # noqa: BLE001 the caller's, whatever it is
-                results.send((_told(error), None))
+                results.send((_picklable(error), None))
 
 
-def _told(error: Exception) -> Exception:
+def _picklable(error: Exception) -> Exception:
     """An error as the caller will meet it, with the place that it comes from."""
-    import pickle
-    import traceback
-
     error.add_note("".join(traceback.format_exception(error)))
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301 our own

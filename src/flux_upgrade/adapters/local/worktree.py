@@ -1,4 +1,4 @@
-"""The user's files, written: one by one, and each whole."""
+"""Files, written: those of the user, each whole; those of the GitHub runner; temporary ones."""
 
 # ruff: noqa: PTH103, PTH105, PTH106, PTH107, PTH112, PTH113, PTH114, PTH116, PTH118, PTH120, PTH123
 
@@ -9,12 +9,12 @@ import os
 import stat
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
+from tempfile import TemporaryFile
 from types import TracebackType
 from typing import BinaryIO, Self
 
 from flux_upgrade.adapters.local.files import MAX_FILE, anchor, inside, read_regular
 from flux_upgrade.model.errors import WriteFailed
-from flux_upgrade.model.ports import Worktree
 from flux_upgrade.model.text import one_line
 
 
@@ -47,7 +47,7 @@ class DirectoryWorktree:
                 os.remove(temporary)
 
     def require_room(self, paths: Iterable[str]) -> None:
-        """See the port. What is in the way: a file, a broken link, a folder, another repository."""
+        """What is in the way: a file, a broken link, a folder, another repository."""
         for path in paths:
             target = self._target(path)
             # Flux's own artifacts have no links, so that it would not find what is written through one.
@@ -63,7 +63,7 @@ class DirectoryWorktree:
                 folder = os.path.dirname(folder)
 
     def make(self, path: str, content: bytes) -> None:
-        """See the port. What somebody else has put there in the meantime is not replaced."""
+        """What somebody else has put there in the meantime is not replaced."""
         target = self._target(path)
         try:
             _make_whole(target, content)
@@ -75,7 +75,7 @@ class DirectoryWorktree:
             ) from error
 
     def remove(self, path: str, content: bytes) -> None:
-        """See the port. What cannot be taken back stays: that is said by what failed before."""
+        """What cannot be taken back stays: that is said by what failed before."""
         target = self._target(path)
         with suppress(OSError):
             if read_regular(target, MAX_FILE) == content:
@@ -143,40 +143,13 @@ def _make_whole(target: str, content: bytes) -> None:
             os.remove(temporary)
 
 
-class RecordingWorktree:
-    """The port Worktree of a dry run: remembers what would be written."""
-
-    def __init__(self, worktree: Worktree | None = None) -> None:
-        """``worktree``: the one that would be written, should there be one."""
-        self._worktree = worktree
-        self.written: list[tuple[str, bytes]] = []
-
-    def require_room(self, paths: Iterable[str]) -> None:
-        """See the port."""
-        if self._worktree is not None:
-            self._worktree.require_room(paths)
-
-    def write(self, path: str, content: bytes, old: bytes | None = None) -> None:
-        """Remember ``content`` for ``path``, in the order of the calls."""
-        del old
-        self.written.append((path, content))
-
-    def make(self, path: str, content: bytes) -> None:
-        """As ``write``."""
-        self.written.append((path, content))
-
-    def remove(self, path: str, content: bytes) -> None:
-        """Forget ``content`` for ``path``."""
-        self.written.remove((path, content))
-
-
 def append(path: str, text: str) -> None:
     """Add to GITHUB_OUTPUT or GITHUB_STEP_SUMMARY; other steps' text stays. Raises WriteFailed."""
     _put(path, "ab", text)
 
 
 def write(path: str, text: str) -> None:
-    """Write a file of one's own. Raises WriteFailed."""
+    """Write a file whole, or replace it: the Action's report. Raises WriteFailed."""
     _put(path, "wb", text)
 
 
@@ -192,23 +165,19 @@ def _put(path: str, mode: str, text: str) -> None:
 
 
 class Spool:
-    """Makes them when called; all are gone when the block ends."""
+    """Makes temporary files: one at each call. All are gone when the block ends."""
 
     def __init__(self) -> None:
         self._open = ExitStack()
 
     def __call__(self) -> BinaryIO:
-        """A new one, empty; it may be closed earlier."""
-        from tempfile import TemporaryFile
-
+        """A new file, empty; it may be closed before the block ends."""
         return self._open.enter_context(TemporaryFile())
 
     def __enter__(self) -> Self:
-        """See the class."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """See the class."""
         self._open.close()

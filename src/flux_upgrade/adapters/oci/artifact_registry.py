@@ -1,4 +1,4 @@
-"""The registry of an artifact, read and written: every byte checked, nothing large held in memory."""
+"""The registry of an artifact, read and written, and its signatures: every byte checked, little in memory."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
+from tempfile import TemporaryFile
 from typing import BinaryIO
 
-from flux_upgrade.adapters.http import archive, trouble
-from flux_upgrade.adapters.http.answers import next_page
-from flux_upgrade.adapters.http.client import Ask, BodyTooLarge, Client
+from flux_upgrade.adapters.http import archive, failures
+from flux_upgrade.adapters.http.client import BodyTooLarge, Client, RequestOptions
+from flux_upgrade.adapters.http.failures import next_page
 from flux_upgrade.adapters.oci.registry_credentials import DOCKER_HUB, CredentialSource, same_host
 from flux_upgrade.adapters.oci.registry_login import LOG_IN, REFUSALS
 from flux_upgrade.adapters.oci.registry_writes import RegistryWrites
-from flux_upgrade.adapters.oci.repository import INDEX_TYPE, Repository
+from flux_upgrade.adapters.oci.repository import INDEX_TYPE, RegistryRepository
 from flux_upgrade.model.errors import ForbiddenByRegistry, RegistryUnavailable, SourceUnavailable
 from flux_upgrade.model.oci.manifest import Descriptor, StoredManifest
 from flux_upgrade.model.oci.reference import refused
-from flux_upgrade.model.oci.tar import room
+from flux_upgrade.model.oci.tar import temporary_file_errors
 
 _BUNDLE = "application/vnd.dev.sigstore.bundle"
 _SIGNATURES = (
@@ -30,7 +31,7 @@ _IS_SIGNATURE = "https://sigstore.dev/cosign/sign/v1"
 _MAX_PAGES = 20
 
 
-def is_signed(repository: Repository, digest: str, tags: Sequence[str]) -> bool:
+def is_signed(repository: RegistryRepository, digest: str, tags: Sequence[str]) -> bool:
     """Whether there is a signature of the manifest ``digest``; ``tags``: all tags of the repository.
 
     Raises SourceUnavailable, UntrustedArchive.
@@ -43,12 +44,12 @@ def is_signed(repository: Repository, digest: str, tags: Sequence[str]) -> bool:
     return kept is not None and any(map(_is_signature, _listed(kept.content)))
 
 
-def _referrers(repository: Repository, digest: str) -> Iterator[dict[str, object]]:
+def _referrers(repository: RegistryRepository, digest: str) -> Iterator[dict[str, object]]:
     """Descriptors of what refers to a manifest; none where the registry does not list them."""
     url: str | None = f"{repository.url}/referrers/{digest}"
-    ask = Ask({"Accept": INDEX_TYPE}, accept_status=REFUSALS)
+    options = RequestOptions({"Accept": INDEX_TYPE}, accept_status=REFUSALS)
     for _ in range(_MAX_PAGES):
-        response = None if url is None else repository.ask(url, ask)
+        response = None if url is None else repository.ask(url, options)
         if response is None or not response.is_found:
             return
         try:
@@ -83,7 +84,7 @@ class OciArtifactRegistry:
         self._client = client
         self._base, self._path = base, path
         self._begun = client.asked
-        self._repository = Repository(client, base, path, _LOG_IN, credentials)
+        self._repository = RegistryRepository(client, base, path, _LOG_IN, credentials)
         self._writes = RegistryWrites(client, self._repository)
 
     def __str__(self) -> str:
@@ -99,24 +100,19 @@ class OciArtifactRegistry:
         return self._client.asked - self._begun - self._repository.login.spent
 
     def manifest(self, reference: str) -> StoredManifest | None:
-        """See the port."""
         with _of_the_registry():
             return self._repository.stored(reference)
 
     def digest(self, reference: str) -> str | None:
-        """See the port."""
         with _of_the_registry():
             return self._repository.digest(reference)
 
     def tags(self) -> tuple[str, ...]:
-        """See the port."""
         with _of_the_registry():
             return self._repository.tags()
 
     def blob(self, descriptor: Descriptor) -> BinaryIO:
-        """See the port. Also raises WriteFailed, where there is no room for it."""
-        from tempfile import TemporaryFile
-
+        """Also raises WriteFailed, where there is no room for it."""
         what = f"the blob {descriptor.digest} of {self._repository.name}"
         if archive.sha256_of_digest(descriptor.digest) is None:
             raise refused(what, "its digest is no sha256")
@@ -124,7 +120,7 @@ class OciArtifactRegistry:
         try:
             with _of_the_registry():
                 self._receive(descriptor, what, file)
-            with room():  # what is left in its buffer is written now
+            with temporary_file_errors():  # what is left in its buffer is written now
                 file.seek(0)
         except BaseException:
             with suppress(OSError):
@@ -133,31 +129,28 @@ class OciArtifactRegistry:
         return file
 
     def is_signed(self, digest: str, tags: Sequence[str]) -> bool:
-        """See the port."""
         with _of_the_registry():
             return is_signed(self._repository, digest, tags)
 
     def put_blob(self, blob: BinaryIO, descriptor: Descriptor) -> None:
-        """See the port."""
         with _of_the_registry():
             self._writes.blob(blob, descriptor)
 
     def put_manifest(self, manifest: StoredManifest, tag: str) -> None:
-        """See the port."""
         with _of_the_registry():
             self._writes.manifest(manifest, tag)
 
     def _receive(self, descriptor: Descriptor, what: str, file: BinaryIO) -> None:
         received = _Received(file)
-        ask = Ask(limit=descriptor.size, accept_status=REFUSALS, verbatim=True, into=received)
+        options = RequestOptions(limit=descriptor.size, accept_status=REFUSALS, verbatim=True, into=received)
         try:
-            response = self._repository.ask(f"{self._repository.url}/blobs/{descriptor.digest}", ask)
+            response = self._repository.ask(f"{self._repository.url}/blobs/{descriptor.digest}", options)
         except BodyTooLarge:
             raise refused(what, f"it has more than the {descriptor.size} bytes that it should have") from None
         if not response.is_found:
             raise RegistryUnavailable(
                 f"{self._repository.name} does not give the blob {descriptor.digest} ({response.status})"
-                f"{self._repository.login.told(response)}",
+                f"{self._repository.login.reason(response)}",
                 hint="what a tag stands for is incomplete there: push it anew",
             )
         actual = received.sha256.hexdigest()
@@ -194,7 +187,7 @@ class _Received:
     def write(self, chunk: bytes) -> None:
         self.sha256.update(chunk)
         self.size += len(chunk)
-        with room():  # not to be taken for trouble with the network
+        with temporary_file_errors():  # not to be taken for trouble with the network
             self._file.write(chunk)
 
 
@@ -211,10 +204,10 @@ def _of_the_registry() -> Iterator[None]:
 
 def _hint(error: SourceUnavailable) -> str:
     match error:
-        case trouble.NotTrusted():
+        case failures.NotTrusted():
             return "give a file with its authority's certificate as --ca-file"
-        case trouble.NotTls():
+        case failures.NotTls():
             return "check its name and port; if it is meant to be asked without https, give --plain-http"
-        case trouble.RateLimited():
+        case failures.RateLimited():
             return "wait until then, or log in: a registry allows more to whom it knows"
     return "check the registry's name, the network and the proxy; it may be better later"

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from flux_upgrade.adapters.http.archive import read_names, refused
 from flux_upgrade.adapters.http.client import Client
-from flux_upgrade.adapters.oci.repository import Manifest, Repository, open_repository
+from flux_upgrade.adapters.oci.repository import PulledManifest, RegistryRepository, open_repository
 from flux_upgrade.model.errors import FluxUpgradeError, SourceUnavailable, UntrustedArchive
 from flux_upgrade.model.text import one_line
 
@@ -22,7 +22,7 @@ _Key = tuple[str, str]
 """A repository, and a tag or a digest in it."""
 _AT_ONCE = 8
 """Requests; Flux has no more controllers."""
-_TOLD = (SourceUnavailable, UntrustedArchive)
+_KEPT_ERRORS = (SourceUnavailable, UntrustedArchive)
 """What goes wrong with one image; anything else concerns the whole run."""
 
 
@@ -42,24 +42,24 @@ class RegistryArtifacts:
         self._credentials = credentials
         self._source: CredentialSource | None = None
         self._client: Client | None = None
-        self._repositories: dict[str, Repository | FluxUpgradeError] = {}
-        self._manifests: dict[_Key, Manifest | FluxUpgradeError | None] = {}
-        self._images: dict[_Key, Manifest | FluxUpgradeError] = {}
+        self._repositories: dict[str, RegistryRepository | FluxUpgradeError] = {}
+        self._manifests: dict[_Key, PulledManifest | FluxUpgradeError | None] = {}
+        self._images: dict[_Key, PulledManifest | FluxUpgradeError] = {}
         self._listings: dict[_Key, tuple[str, ...] | FluxUpgradeError] = {}
         self._tags: dict[str, tuple[str, ...] | FluxUpgradeError] = {}
 
     def digest(self, repository: str, reference: str) -> str | None:
-        """See the port. Of an index, its own."""
+        """Of an index, its own."""
         found = self._manifest(repository, reference)
         return None if found is None else found.digest
 
     def digests(self, references: Iterable[_Key]) -> dict[_Key, str | FluxUpgradeError | None]:
-        """See the port. Several are asked for at the same time, and each of them once."""
+        """Several are asked for at the same time, and each of them once."""
         wanted = dict.fromkeys(references)
         unknown = [each for each in wanted if each not in self._manifests]
         for repository, _ in unknown:
-            # These are made one after the other; that there is none is remembered, and told below.
-            with suppress(*_TOLD):
+            # These are made one after the other; that there is none is remembered, and returned below.
+            with suppress(*_KEPT_ERRORS):
                 self._repository(repository)
         if len(unknown) > 1:
             from concurrent.futures import ThreadPoolExecutor  # late: most runs ask for nothing
@@ -72,22 +72,21 @@ class RegistryArtifacts:
     def _answer(self, key: _Key) -> str | FluxUpgradeError | None:
         try:
             return self.digest(*key)
-        except _TOLD as error:
+        except _KEPT_ERRORS as error:
             return error
 
     def annotations(self, repository: str, reference: str) -> Mapping[str, str] | None:
-        """See the port. Of an index, its own above those of the image that a node takes."""
+        """Of an index, its own above those of the image that a node takes."""
         found = self._manifest(repository, reference)
         if found is None or not found.is_index:
             return None if found is None else found.annotations
         return self._image(repository, found).annotations | found.annotations
 
     def tags(self, repository: str) -> tuple[str, ...]:
-        """See the port."""
         return _remembered(self._tags, repository, lambda: self._repository(repository).tags())
 
     def listing(self, repository: str, reference: str) -> tuple[str, ...] | None:
-        """See the port: of the first layer, as Flux's OCIRepository reads it unless told otherwise."""
+        """Of the first layer: Flux reads that one, unless ``spec.layerSelector`` says otherwise."""
         found = self._manifest(repository, reference)
         if found is None:
             return None
@@ -95,14 +94,14 @@ class RegistryArtifacts:
         key = repository, image.digest
         return _remembered(self._listings, key, lambda: self._listed(repository, reference, image))
 
-    def _listed(self, repository: str, reference: str, image: Manifest) -> tuple[str, ...]:
+    def _listed(self, repository: str, reference: str, image: PulledManifest) -> tuple[str, ...]:
         what = f"the artifact {one_line(f'{repository}:{reference}')}"
         if not image.layers:
             raise refused(what, "it has no layer")
         layer = self._repository(repository).blob(str(image.layers[0].get("digest")), what)
         return read_names(layer, what)
 
-    def _manifest(self, repository: str, reference: str) -> Manifest | None:
+    def _manifest(self, repository: str, reference: str) -> PulledManifest | None:
         found = _remembered(
             self._manifests,
             (repository, reference),
@@ -112,14 +111,14 @@ class RegistryArtifacts:
             self._manifests.setdefault((repository, found.digest), found)
         return found
 
-    def _image(self, repository: str, found: Manifest) -> Manifest:
+    def _image(self, repository: str, found: PulledManifest) -> PulledManifest:
         key = repository, found.digest
         return _remembered(self._images, key, lambda: self._repository(repository).image(found))
 
-    def _repository(self, name: str) -> Repository:
+    def _repository(self, name: str) -> RegistryRepository:
         return _remembered(self._repositories, name, lambda: self._opened(name))
 
-    def _opened(self, name: str) -> Repository:
+    def _opened(self, name: str) -> RegistryRepository:
         if self._client is None:
             self._client, self._source = self._connect(), self._credentials()
         return open_repository(self._client, name, self._source)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import urlsplit, urlunsplit
 
-from flux_upgrade.adapters.http import trouble
-from flux_upgrade.adapters.http.answers import parse_json
-from flux_upgrade.adapters.http.archive import refused
-from flux_upgrade.adapters.http.client import Ask, BodyTooLarge, Client
-from flux_upgrade.adapters.oci.repository import Repository, open_repository
+from flux_upgrade.adapters.http import failures
+from flux_upgrade.adapters.http.archive import parse_json, refused
+from flux_upgrade.adapters.http.client import BodyTooLarge, Client, RequestOptions
+from flux_upgrade.adapters.oci.repository import RegistryRepository, open_repository
 from flux_upgrade.model.errors import FluxUpgradeError, SourceUnavailable
+from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.versions import is_tag, precedence
 
@@ -26,7 +26,6 @@ CONFIG_TYPE = "application/vnd.cncf.helm.config.v1+json"
 MAX_INDEX = 32 * 1024 * 1024
 """Bytes. Flux itself reads no index above 50 MiB; that of fluxcd-community has less than one."""
 _MAX_CONFIG = 1024 * 1024
-_OCI = "oci://"
 
 
 class HelmCharts:
@@ -42,7 +41,7 @@ class HelmCharts:
         self._known: dict[tuple[str, str], Mapping[str, str] | FluxUpgradeError] = {}
 
     def versions(self, repository: str, chart: str) -> Mapping[str, str]:
-        """See the port. What a chart in a registry installs is asked for when it is looked at."""
+        """What a chart in a registry installs is asked for when it is looked at."""
         key = repository.rstrip("/"), chart
         if key not in self._known:
             try:
@@ -57,8 +56,8 @@ class HelmCharts:
     def _ask(self, repository: str, chart: str) -> Mapping[str, str]:
         if self._client is None:
             self._client = self._connect()
-        if repository.startswith(_OCI):
-            name = f"{repository.removeprefix(_OCI)}/{chart}"
+        if repository.startswith(SCHEME):
+            name = f"{repository.removeprefix(SCHEME)}/{chart}"
             return RegistryVersions(open_repository(self._client, name), chart)
         return _indexed(self._client, repository, chart)
 
@@ -66,7 +65,7 @@ class HelmCharts:
 class RegistryVersions(Mapping[str, str]):
     """A chart's versions in a registry, newest first. Looking one up asks for its manifest and config."""
 
-    def __init__(self, repository: Repository, chart: str) -> None:
+    def __init__(self, repository: RegistryRepository, chart: str) -> None:
         """Asks for the list of tags, alone. Raises SourceUnavailable."""
         self._repository, self._chart = repository, chart
         # An OCI tag has no "+": Helm writes "_" for it.
@@ -117,18 +116,18 @@ def _indexed(client: Client, repository: str, chart: str) -> Mapping[str, str]:
     """What ``index.yaml`` lists."""
     parts = urlsplit(repository)
     url = urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/index.yaml"))
-    what = f"the index of charts at {trouble.host(url)}"
+    what = f"the index of charts at {failures.host(url)}"
     try:
-        response = client.get(url, Ask(limit=MAX_INDEX, conditional=True))
+        response = client.get(url, RequestOptions(limit=MAX_INDEX, conditional=True))
     except BodyTooLarge:
         raise SourceUnavailable(
             f"{what} is larger than {MAX_INDEX} bytes", hint="use a repository with fewer charts"
         ) from None
-    except trouble.RateLimited as error:
-        raise trouble.RateLimited(error.message, hint="wait until then") from error
+    except failures.RateLimited as error:
+        raise failures.RateLimited(error.message, hint="wait until then") from error
     if not response.is_found:
         raise SourceUnavailable(
-            f"there is no index of charts at {trouble.host(url)}{one_line(urlsplit(url).path)}",
+            f"there is no index of charts at {failures.host(url)}{one_line(urlsplit(url).path)}",
             hint="check the repository's address: index.yaml stands below it",
         )
     return read_index(response.body, chart, what)

@@ -8,8 +8,10 @@ helpers); github.com/docker/docker-credential-helpers; containers-auth.json(5) f
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import subprocess
 from base64 import b64decode
 from collections.abc import Mapping
 
@@ -53,7 +55,7 @@ class DockerConfig:
         self._content: dict[str, object] | None = None
 
     def credential(self, host: str, path: str) -> RegistryCredential | None:
-        """See CredentialSource: the host's own helper, else the entry in the file, else the common helper."""
+        """The host's own helper, else the entry in the file, else the common helper."""
         helpers = self._object("credHelpers")
         for key in helpers:
             if _place(key) == same_host(host):
@@ -111,9 +113,6 @@ class DockerConfig:
         return RegistryCredential(source, username, secret)
 
     def _run(self, key: str, name: str, asked: str) -> Mapping[str, object] | None:
-        import json
-        import subprocess
-
         program = programs.find(self._search_path, name)
         if program is None:
             raise self._broken(key, f"needs {name}, which is not on PATH")
@@ -155,8 +154,6 @@ class DockerConfig:
         return self._content
 
     def _parsed(self) -> dict[str, object]:
-        import json
-
         if os.path.isdir(self._path):
             self._path = os.path.join(self._path, "config.json")
         try:

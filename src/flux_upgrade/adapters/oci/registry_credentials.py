@@ -16,7 +16,7 @@ _DOCKER_HUB_NAMES = ("docker.io", "index.docker.io", DOCKER_HUB)
 
 @dataclass(frozen=True, slots=True)
 class RegistryCredential:
-    """What a registry, or the service that gives tokens for it, may be told."""
+    """What logs in to a registry, or to the service that gives tokens for it."""
 
     source: str
     """Where it comes from, for messages: ``--username and --password-stdin``."""
@@ -55,7 +55,6 @@ class NoCredentials:
     """A CredentialSource that has none."""
 
     def credential(self, host: str, path: str) -> RegistryCredential | None:
-        """See CredentialSource."""
         del host, path
         return None
 
@@ -82,7 +81,6 @@ class GivenCredentials:
         self._otherwise = otherwise or NoCredentials()
 
     def credential(self, host: str, path: str) -> RegistryCredential | None:
-        """See CredentialSource."""
         if same_host(host) == self._host:
             return self._given
         return self._otherwise.credential(host, path)
@@ -95,7 +93,7 @@ class ForgivingCredentials:
         self._source = source
 
     def credential(self, host: str, path: str) -> RegistryCredential | None:
-        """See CredentialSource; raises nothing."""
+        """Raises nothing."""
         try:
             return self._source.credential(host, path)
         except UsageError:

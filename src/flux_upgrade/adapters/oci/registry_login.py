@@ -7,20 +7,21 @@ have an identity token), and to RFC 7617 where the challenge is Basic.
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 from urllib.parse import urlencode
 
-from flux_upgrade.adapters.http import origins, trouble
-from flux_upgrade.adapters.http.client import Ask, Client, Response
+from flux_upgrade.adapters.http import failures, origins
+from flux_upgrade.adapters.http.client import Client, RequestOptions, Response
 from flux_upgrade.adapters.oci.registry_credentials import CredentialSource, RegistryCredential
 from flux_upgrade.model.errors import ForbiddenByRegistry, SourceUnavailable
 from flux_upgrade.model.text import one_line
 
 REFUSALS = tuple(range(400, 500))
-"""Statuses that say no, whoever asks how often; a rate limit is none (see ``Ask.accept_status``)."""
+"""Statuses that say no; a rate limit is none of them (see ``RequestOptions.accept_status``)."""
 
 _UNAUTHORIZED = 401
 _DENIED = (401, 403)
@@ -80,7 +81,7 @@ class RegistryLogin:
         outcome = send({"Authorization": used} if used else {})
         if not isinstance(outcome, Response) or outcome.status != _UNAUTHORIZED:
             return outcome
-        # A host that was redirected to, or that an upload goes to, is told nothing.
+        # A host that was redirected to, or that an upload goes to, gets no credentials.
         if origins.origin(outcome.url) != origins.origin(self._base):
             return outcome
         with self._lock:
@@ -101,7 +102,7 @@ class RegistryLogin:
             raise self._wrong_credentials(response)
         raise self._denied(response, _PUSH if writes else _PULL)
 
-    def told(self, response: Response) -> str:
+    def reason(self, response: Response) -> str:
         """What a registry says went wrong, in one line and with a colon before it; empty if nothing."""
         words = _words(response.body)
         secrets = [header.partition(" ")[2] for header in self._authorization.values()]
@@ -136,8 +137,8 @@ class RegistryLogin:
         given = self._given(realm, {key: value for key, value in parameters.items() if value})
         if given.status not in (*_REFUSED, _FOUND):
             raise SourceUnavailable(
-                f"{trouble.host(realm)} answers {given.status} to who asks for a token{self.told(given)}",
-                hint=f"check how {trouble.host(self._base)} is set up: it sends everybody there",
+                f"{failures.host(realm)} answers {given.status} to who asks for a token{self.reason(given)}",
+                hint=f"check how {failures.host(self._base)} is set up: it sends everybody there",
             )
         if not given.is_found:
             raise self._wrong_credentials(given) if self._credential else self._denied(given, actions)
@@ -150,7 +151,7 @@ class RegistryLogin:
     def _given(self, realm: str, parameters: Mapping[str, str]) -> Response:
         """What the service that gives tokens answers."""
         credential = self._credential
-        ask = Ask(accept_status=REFUSALS)
+        options = RequestOptions(accept_status=REFUSALS)
         if credential is not None and credential.identity_token:
             form = {
                 "grant_type": "refresh_token",
@@ -159,23 +160,25 @@ class RegistryLogin:
                 "refresh_token": credential.identity_token,
             }
             headers = {"Content-Type": "application/x-www-form-urlencoded"}
-            exchange = Ask(headers, accept_status=REFUSALS)
+            exchange = RequestOptions(headers, accept_status=REFUSALS)
             given = self._client.query(realm, urlencode(form).encode(), exchange)
             # A service that does not know the POST may still take the password, where there is one.
             if given.status not in _NO_SUCH_METHOD or not credential.password:
                 return given
         if credential is not None and credential.password:
-            ask = Ask({"Authorization": credential.basic}, accept_status=REFUSALS)
+            options = RequestOptions({"Authorization": credential.basic}, accept_status=REFUSALS)
         url = f"{realm}{'&' if '?' in realm else '?'}{urlencode(parameters)}"
-        return self._client.get(url, ask)
+        return self._client.get(url, options)
 
     def _may_hear(self, realm: str) -> bool:
         """Whether credentials may go there: by https, or to the very host that is asked by plain http.
 
         Raises SourceUnavailable for an address that two parsers could read in two ways.
         """
+        if not realm.lower().startswith(("https://", "http://")):
+            return False
         if odd := origins.oddity(realm):
-            raise trouble.not_followed(self._base, "gives tokens at", f"an address with {odd}")
+            raise failures.not_followed(self._base, "gives tokens at", f"an address with {odd}")
         try:
             there, here = origins.origin(realm), origins.origin(self._base)
         except ValueError:
@@ -187,23 +190,23 @@ class RegistryLogin:
     def _wrong_credentials(self, response: Response) -> ForbiddenByRegistry:
         source = "" if self._credential is None else self._credential.source
         return ForbiddenByRegistry(
-            f"{trouble.host(self._base)} does not accept the credentials{self.told(response)}",
+            f"{failures.host(self._base)} does not accept the credentials{self.reason(response)}",
             hint=f"they are those of {source}: check them, and whether they have expired",
         )
 
     def _denied(self, response: Response, actions: str) -> SourceUnavailable:
-        host, told = trouble.host(self._base), self.told(response)
+        host, reason = failures.host(self._base), self.reason(response)
         deed = "push to" if actions == _PUSH else "pull from"
         if self._credential is not None:
             return ForbiddenByRegistry(
-                f"the credentials for {host} may not {deed} {self._path}{told}",
+                f"the credentials for {host} may not {deed} {self._path}{reason}",
                 hint=f"they are those of {self._credential.source}: allow it to that user, or give others",
             )
         if self._credentials is None:
             return SourceUnavailable(
-                f"{host} gives no anonymous access to {self._path}{told}", hint=self._remedy
+                f"{host} gives no anonymous access to {self._path}{reason}", hint=self._remedy
             )
-        message = f"{host} lets nobody {deed} {self._path} without credentials{told}"
+        message = f"{host} lets nobody {deed} {self._path} without credentials{reason}"
         return ForbiddenByRegistry(message, hint=self._remedy)
 
 
@@ -219,19 +222,17 @@ def _words(body: bytes) -> str:
     """``CODE: message`` of each error (OCI Distribution Specification, "Error Codes"), or what is like it."""
     answer = _object(body)
     errors = answer.get("errors")
-    told = []
+    messages = []
     for error in errors if isinstance(errors, list) else ():
         parts = (error.get("code"), error.get("message")) if isinstance(error, dict) else ()
-        told.append(": ".join(part for part in parts if isinstance(part, str) and part))
+        messages.append(": ".join(part for part in parts if isinstance(part, str) and part))
     others = (answer.get(key) for key in ("details", "error_description"))
-    told += [text for text in others if isinstance(text, str)]
-    return "; ".join(filter(None, told))
+    messages += [text for text in others if isinstance(text, str)]
+    return "; ".join(filter(None, messages))
 
 
 def _object(body: bytes) -> dict[str, object]:
     """A JSON object; empty for what is none."""
-    import json
-
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):

@@ -6,16 +6,15 @@ Manifests". Both can be done twice, so what breaks off is begun anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import BinaryIO
 from urllib.parse import urlsplit
 
-from flux_upgrade.adapters.http import origins, trouble
-from flux_upgrade.adapters.http.client import Ask, Client, Response
-from flux_upgrade.adapters.oci.repository import Repository
+from flux_upgrade.adapters.http import failures, origins
+from flux_upgrade.adapters.http.client import Client, RequestOptions, Response
+from flux_upgrade.adapters.oci.repository import RegistryRepository
 from flux_upgrade.model.errors import ForbiddenByRegistry, RegistryUnavailable, UntrustedArchive
 from flux_upgrade.model.oci.manifest import Descriptor, StoredManifest
-from flux_upgrade.model.ports import ArtifactRegistry
 from flux_upgrade.model.text import one_line
 
 _NOT_FOUND, _NOT_ALLOWED = 404, 405
@@ -30,7 +29,7 @@ _BYTES = "application/octet-stream"
 class RegistryWrites:
     """What can be written to one repository. All raise SourceUnavailable, ForbiddenByRegistry."""
 
-    def __init__(self, client: Client, repository: Repository) -> None:
+    def __init__(self, client: Client, repository: RegistryRepository) -> None:
         self._client = client
         self._repository = repository
 
@@ -61,36 +60,36 @@ class RegistryWrites:
                     hint=f"look at what {tag} stands for, and put it right before Flux takes it",
                 )
 
-    def _uploaded(self, blob: BinaryIO, descriptor: Descriptor) -> Response | trouble.Trouble:
+    def _uploaded(self, blob: BinaryIO, descriptor: Descriptor) -> Response | failures.FailedAttempt:
         """One upload, from its beginning."""
         begun = self._sent("POST", f"{self._repository.url}/blobs/uploads/", None, {})
-        if isinstance(begun, trouble.Trouble):
+        if isinstance(begun, failures.FailedAttempt):
             return begun
         location = begun.headers.get("location")
         if not begun.is_found or location is None:
             raise self._failed("does not let an upload begin", begun)
-        target = trouble.redirected(begun.url, location, keeps_plain_host=True)
+        target = failures.redirected(begun.url, location, keeps_plain_host=True)
         target += f"{'&' if urlsplit(target).query else '?'}digest={descriptor.digest}"
         # requests sends a file without content in chunks, which few registries take.
         body = blob if descriptor.size else b""
         ended = self._sent("PUT", target, body, {"Content-Type": _BYTES})
-        if isinstance(ended, trouble.Trouble) or ended.is_found:
+        if isinstance(ended, failures.FailedAttempt) or ended.is_found:
             return ended
         # An upload that the registry has forgotten is begun anew.
         error = self._failed(f"does not take the blob {descriptor.digest}", ended)
-        return trouble.Trouble(error, is_final=ended.status != _NOT_FOUND)
+        return failures.FailedAttempt(error, is_final=ended.status != _NOT_FOUND)
 
     def _sent(
         self, method: str, url: str, body: bytes | BinaryIO | None, headers: Mapping[str, str]
-    ) -> Response | trouble.Trouble:
+    ) -> Response | failures.FailedAttempt:
         """One request that changes something, after logging in where that is wanted."""
 
-        def send(authorization: Mapping[str, str]) -> Response | trouble.Trouble:
+        def send(authorization: Mapping[str, str]) -> Response | failures.FailedAttempt:
             if body is not None and not isinstance(body, bytes):
                 body.seek(0)
             is_ours = origins.origin(url) == origins.origin(self._repository.url)
-            ask = Ask({**headers, **(authorization if is_ours else {})})
-            return self._client.attempt(method, url, body, ask)
+            options = RequestOptions({**headers, **(authorization if is_ours else {})})
+            return self._client.attempt(method, url, body, options)
 
         response = self._repository.login.ask(send, writes=True)
         if isinstance(response, Response) and not _is_kept(response):
@@ -100,61 +99,26 @@ class RegistryWrites:
     def _forbidden(self, response: Response, tag: str) -> ForbiddenByRegistry:
         return ForbiddenByRegistry(
             f"the registry forbids to overwrite the tag {self._repository.named(tag)}, or is read-only"
-            f" ({response.status}){self._repository.login.told(response)}",
+            f" ({response.status}){self._repository.login.reason(response)}",
             hint=f"take {tag} out of the repository's rule of immutable tags, or make the registry writable",
         )
 
     def _failed(self, what: str, response: Response) -> ForbiddenByRegistry | RegistryUnavailable:
-        told = f"({response.status}){self._repository.login.told(response)}"
+        reason = f"({response.status}){self._repository.login.reason(response)}"
         if response.status == _NOT_ALLOWED:
-            message = f"{self._repository.name} is read-only {told}"
+            message = f"{self._repository.name} is read-only {reason}"
             return ForbiddenByRegistry(message, hint="make it writable, or push elsewhere")
         return RegistryUnavailable(
-            f"{self._repository.name} {what} {told}",
+            f"{self._repository.name} {what} {reason}",
             hint="check that the repository is there, and that the registry takes OCI artifacts",
         )
 
 
-def _is_kept(response: Response | trouble.Trouble) -> bool:
+def _is_kept(response: Response | failures.FailedAttempt) -> bool:
     """Whether a tag may not be moved."""
-    if isinstance(response, trouble.Trouble) or "/manifests/" not in response.url:
+    if isinstance(response, failures.FailedAttempt) or "/manifests/" not in response.url:
         return False
     if response.status in _KEPT:
         return True
     said = response.body.decode("utf-8", "replace").lower()
     return response.status in _PERHAPS_KEPT and any(words in said for words in _KEPT_WORDS)
-
-
-class RecordingRegistry:
-    """The port ArtifactRegistry over another one."""
-
-    def __init__(self, registry: ArtifactRegistry) -> None:
-        self._registry = registry
-        self._tags: dict[str, str] = {}
-
-    def manifest(self, reference: str) -> StoredManifest | None:
-        """See the port: what was there before."""
-        return self._registry.manifest(reference)
-
-    def digest(self, reference: str) -> str | None:
-        """See the port: of a tag that was put, what it would stand for."""
-        return self._tags.get(reference) or self._registry.digest(reference)
-
-    def tags(self) -> tuple[str, ...]:
-        """See the port: those that were there before."""
-        return self._registry.tags()
-
-    def blob(self, descriptor: Descriptor) -> BinaryIO:
-        """See the port: of what was there before."""
-        return self._registry.blob(descriptor)
-
-    def is_signed(self, digest: str, tags: Sequence[str]) -> bool:
-        """See the port."""
-        return self._registry.is_signed(digest, tags)
-
-    def put_blob(self, blob: BinaryIO, descriptor: Descriptor) -> None:
-        """Nothing: whoever refers to it has it."""
-
-    def put_manifest(self, manifest: StoredManifest, tag: str) -> None:
-        """As if it had been put."""
-        self._tags[tag] = manifest.digest

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
 
-from flux_upgrade.adapters.http import archive, trouble
-from flux_upgrade.adapters.http.answers import next_page, parse_json
-from flux_upgrade.adapters.http.archive import MAX_COMPRESSED, refused
-from flux_upgrade.adapters.http.client import Ask, BodyTooLarge, Client, Response
+from flux_upgrade.adapters.http import archive, failures
+from flux_upgrade.adapters.http.archive import MAX_COMPRESSED, parse_json, refused
+from flux_upgrade.adapters.http.client import BodyTooLarge, Client, RequestOptions, Response
+from flux_upgrade.adapters.http.failures import next_page
 from flux_upgrade.adapters.oci.registry_credentials import DOCKER_HUB, CredentialSource
 from flux_upgrade.adapters.oci.registry_login import ANONYMOUS, LOG_IN, REFUSALS, RegistryLogin
 from flux_upgrade.model.errors import SourceUnavailable
@@ -38,7 +38,7 @@ _LOOPBACK = re.compile(r"(?:localhost|127\.[0-9.]+|\[::1\])(?::[0-9]+)?")
 _DOCKER_HUB_NAMES = ("docker.io", "index.docker.io")
 
 
-class Manifest(NamedTuple):
+class PulledManifest(NamedTuple):
     """What a tag or a digest stands for."""
 
     digest: str
@@ -63,7 +63,7 @@ class Manifest(NamedTuple):
         return _descriptors(self.content.get("layers"))
 
 
-class Repository:
+class RegistryRepository:
     """One repository of one registry."""
 
     def __init__(
@@ -75,12 +75,12 @@ class Repository:
         credentials: CredentialSource | None = None,
     ) -> None:
         """``base``: ``https://ghcr.io``; ``remedy``: what to do where a password is missing."""
-        self.name = f"{trouble.host(base)}/{path}"
+        self.name = f"{failures.host(base)}/{path}"
         self._client = client
         self.url = f"{base.rstrip('/')}/v2/{path}"
         self.login = RegistryLogin(client, base, path, credentials, remedy)
 
-    def manifest(self, reference: str) -> Manifest | None:
+    def manifest(self, reference: str) -> PulledManifest | None:
         """What a tag or a digest stands for; None: there is no such thing.
 
         Raises SourceUnavailable; UntrustedArchive where its bytes have another digest.
@@ -88,7 +88,7 @@ class Repository:
         stored = self.stored(reference)
         if stored is None:
             return None
-        return Manifest(stored.digest, self._content(reference, stored.content))
+        return PulledManifest(stored.digest, self._content(reference, stored.content))
 
     def stored(self, reference: str) -> StoredManifest | None:
         """The same, to the byte."""
@@ -97,7 +97,9 @@ class Repository:
         expected = archive.sha256_of_digest(reference)
         what = f"the manifest of {self.named(reference)}"
         try:
-            response = self._get(f"manifests/{reference}", Ask({"Accept": _ACCEPTED}, _MAX_MANIFEST))
+            response = self._get(
+                f"manifests/{reference}", RequestOptions({"Accept": _ACCEPTED}, _MAX_MANIFEST)
+            )
         except BodyTooLarge:
             raise refused(what, f"it is larger than {_MAX_MANIFEST} bytes") from None
         if not response.is_found:
@@ -119,8 +121,8 @@ class Repository:
         """
         if not _is_reference(reference):
             return None
-        ask = Ask({"Accept": _ACCEPTED}, accept_status=REFUSALS, method="HEAD")
-        response = self._get(f"manifests/{reference}", ask)
+        options = RequestOptions({"Accept": _ACCEPTED}, accept_status=REFUSALS, method="HEAD")
+        response = self._get(f"manifests/{reference}", options)
         if response.status == _NOT_FOUND:
             return None
         stated = archive.sha256_of_digest(response.headers.get("docker-content-digest"))
@@ -137,7 +139,7 @@ class Repository:
             raise refused(what, "it is no JSON object")
         return content
 
-    def image(self, found: Manifest) -> Manifest:
+    def image(self, found: PulledManifest) -> PulledManifest:
         """Of an index, the image in it that is for linux/amd64, or the only one; else ``found`` itself.
 
         Raises SourceUnavailable; UntrustedArchive where there is none.
@@ -159,8 +161,8 @@ class Repository:
         if expected is None:
             raise refused(what, "its digest is no sha256")
         try:
-            ask = Ask(limit=limit, accept_status=(), verbatim=True)
-            body = self._get(f"blobs/sha256:{expected}", ask).body
+            options = RequestOptions(limit=limit, accept_status=(), verbatim=True)
+            body = self._get(f"blobs/sha256:{expected}", options).body
         except BodyTooLarge:
             raise refused(what, f"it is larger than {limit} bytes") from None
         actual = sha256(body).hexdigest()
@@ -183,7 +185,7 @@ class Repository:
         for _ in range(_MAX_PAGES):
             if url is None:
                 return
-            response = self.ask(url, Ask(limit=_MAX_MANIFEST))
+            response = self.ask(url, RequestOptions(limit=_MAX_MANIFEST))
             if not response.is_found:
                 return
             answer = parse_json(response.body, f"the list of tags of {self.name}")
@@ -200,29 +202,31 @@ class Repository:
         """The repository with a tag or a digest, to show."""
         return f"{self.name}{'@' if ':' in reference else ':'}{one_line(reference)}"
 
-    def _get(self, path: str, ask: Ask) -> Response:
-        return self.ask(f"{self.url}/{path}", ask)
+    def _get(self, path: str, options: RequestOptions) -> Response:
+        return self.ask(f"{self.url}/{path}", options)
 
-    def ask(self, url: str, ask: Ask) -> Response:
+    def ask(self, url: str, options: RequestOptions) -> Response:
         """The answer of the registry, to somebody whom it knows where it wants that.
 
         Raises SourceUnavailable, also where it refuses.
         """
-        response = self.login.ask(lambda authorization: self._once(url, ask, authorization))
+        response = self.login.ask(lambda authorization: self._once(url, options, authorization))
         self.login.check(response)
         return response
 
-    def _once(self, url: str, ask: Ask, authorization: Mapping[str, str]) -> Response:
-        headers, accepted = {**ask.headers, **authorization}, (*ask.accept_status, *_DENIED)
-        told = replace(ask, headers=headers, accept_status=accepted, keeps_plain_host=True)
+    def _once(self, url: str, options: RequestOptions, authorization: Mapping[str, str]) -> Response:
+        headers, accepted = {**options.headers, **authorization}, (*options.accept_status, *_DENIED)
+        authorized = replace(options, headers=headers, accept_status=accepted, keeps_plain_host=True)
         try:
-            return self._client.get(url, told)
-        except trouble.RateLimited as error:
+            return self._client.get(url, authorized)
+        except failures.RateLimited as error:
             hint = "wait until then, or use a registry that allows more without a password"
-            raise trouble.RateLimited(error.message, hint=hint) from error
+            raise failures.RateLimited(error.message, hint=hint) from error
 
 
-def open_repository(client: Client, name: str, credentials: CredentialSource | None = None) -> Repository:
+def open_repository(
+    client: Client, name: str, credentials: CredentialSource | None = None
+) -> RegistryRepository:
     """The repository ``ghcr.io/fluxcd/flux-manifests``, at its own host.
 
     Over https, or plain http on the loopback. Without a host it is Docker Hub's. Without
@@ -241,7 +245,7 @@ def open_repository(client: Client, name: str, credentials: CredentialSource | N
         )
     scheme = "http" if _LOOPBACK.fullmatch(host) else "https"
     remedy = ANONYMOUS if credentials is None else LOG_IN
-    return Repository(client, f"{scheme}://{host}", path, remedy, credentials)
+    return RegistryRepository(client, f"{scheme}://{host}", path, remedy, credentials)
 
 
 def _is_reference(text: str) -> bool:

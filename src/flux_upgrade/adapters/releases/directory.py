@@ -41,15 +41,13 @@ class DirectoryReleases:
 
     def list(self) -> tuple[Release, ...]:
         """What ``releases.json`` lists; without it the folders named like tags, the newest first."""
-        from flux_upgrade.adapters.releases.listing import parse_releases
-
         text = self._read("releases.json")
         if text is not None:
-            return parse_releases(text, os.path.join(self._root, "releases.json"))
+            return listing.parse_releases(text, os.path.join(self._root, "releases.json"))
         return tuple(Release(tag=tag, prerelease="-" in tag) for tag in self._folders())
 
     def manifests(self, tag: str) -> ReleaseManifests:
-        """See the port. Without a checksums file they are not verified."""
+        """Without a checksums file they are not verified."""
         listing.require_tag(tag)
         data = self._read(tag, archive.MANIFESTS, limit=MAX_COMPRESSED)
         if data is None:
@@ -90,11 +88,9 @@ class DirectoryReleases:
 
     def _digest(self, tag: str) -> str | None:
         """The sha256 that ``releases.json`` gives for the archive, where it does."""
-        from flux_upgrade.adapters.releases.listing import archive_digest
-
         text = self._read("releases.json")
         where = os.path.join(self._root, "releases.json")
-        return None if text is None else archive_digest(text, tag, where)
+        return None if text is None else listing.archive_digest(text, tag, where)
 
     def _read(self, *parts: str, limit: int = _MAX_FILE) -> bytes | None:
         """A file below the root, or None where there is none."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from flux_upgrade.adapters.http.answers import parse_json
+from flux_upgrade.adapters.http.archive import parse_json
 from flux_upgrade.adapters.local import programs
 from flux_upgrade.model.errors import SourceUnavailable
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.versions import is_tag
 
 
-class FluxCli:
+class LocalFluxCli:
     """The port FluxCli: the first ``flux`` on ``path`` (folders with ``:`` between).
 
     It is run with ``environment`` and nothing else in its environment, without a
@@ -25,23 +25,23 @@ class FluxCli:
         self._timeout = timeout
 
     def version(self) -> str:
-        """See the port; empty also where it tells no release (development builds)."""
+        """Empty also where it tells no release (development builds)."""
         if self._program is None:
             return ""
-        told = self._told_by_version() or self._told_by_flag()
-        tag = f"v{told.removeprefix('v')}"
+        version = self._version_of_command() or self._version_of_flag()
+        tag = f"v{version.removeprefix('v')}"
         return tag if is_tag(tag) else ""
 
-    def _told_by_version(self) -> str:
+    def _version_of_command(self) -> str:
         """The value of ``{"flux": "v2.9.4"}``."""
         try:
             answer = parse_json(self._run("version", "--client", "-o", "json"), "flux version")
         except SourceUnavailable:
             return ""
-        told = answer.get("flux") if isinstance(answer, dict) else None
-        return told if isinstance(told, str) else ""
+        version = answer.get("flux") if isinstance(answer, dict) else None
+        return version if isinstance(version, str) else ""
 
-    def _told_by_flag(self) -> str:
+    def _version_of_flag(self) -> str:
         """The last word of ``flux version 2.9.4``."""
         try:
             return self._run("--version").decode("utf-8", "replace").strip().rpartition(" ")[2]
@@ -49,7 +49,7 @@ class FluxCli:
             return ""
 
     def install_export(self, flags: Sequence[str]) -> str:
-        """See the port; ``flags`` as ``--name=value``. Also raises where there is no program."""
+        """``flags`` as ``--name=value``. Also raises where there is no program."""
         try:
             return self._run("install", "--export", *flags).decode("utf-8")
         except UnicodeDecodeError:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from hashlib import sha256
 from urllib.parse import quote
 
-from flux_upgrade.adapters.http import archive, trouble
-from flux_upgrade.adapters.http.answers import next_page, parse_json
-from flux_upgrade.adapters.http.archive import MAX_COMPRESSED, refused
+from flux_upgrade.adapters.http import archive, failures
+from flux_upgrade.adapters.http.archive import MAX_COMPRESSED, parse_json, refused
 from flux_upgrade.adapters.http.cache import DownloadCache
-from flux_upgrade.adapters.http.client import Ask, BodyTooLarge, Client, Response
+from flux_upgrade.adapters.http.client import BodyTooLarge, Client, RequestOptions, Response
+from flux_upgrade.adapters.http.failures import next_page
 from flux_upgrade.adapters.releases import listing
 from flux_upgrade.adapters.releases.registry import FluxManifestsRegistry
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable
@@ -19,8 +19,8 @@ from flux_upgrade.model.versions import Release, ReleaseManifests
 
 _MAX_PAGES = 50
 _VERSION = {"X-GitHub-Api-Version": "2022-11-28"}
-_API = Ask(headers={"Accept": "application/vnd.github+json", **_VERSION}, conditional=True)
-_SHA = Ask(headers={"Accept": "application/vnd.github.sha", **_VERSION})
+_API = RequestOptions(headers={"Accept": "application/vnd.github+json", **_VERSION}, conditional=True)
+_SHA = RequestOptions(headers={"Accept": "application/vnd.github.sha", **_VERSION})
 _COMMIT = re.compile("[0-9a-f]{40}")
 
 
@@ -36,7 +36,7 @@ def asset_url(asset: dict[str, object], what: str, *, api_url: str) -> str:
             f"{what} has no address to download it from",
             hint="try again later, or use another release source",
         )
-    return trouble.followed(api_url, url, "names for a download")
+    return failures.followed(api_url, url, "names for a download")
 
 
 class GitHubReleases:
@@ -62,7 +62,7 @@ class GitHubReleases:
         self._entries: dict[str, dict[str, object]] | None = None
 
     def list(self) -> tuple[Release, ...]:
-        """Every release of Flux 2 and those around it, asked for once.
+        """Every release of Flux 2, and those on its pages; asked for once.
 
         GitHub lists the newest first: a page with a release of Flux v0 is the last that is of use.
         """
@@ -90,13 +90,13 @@ class GitHubReleases:
         response = self._client.get(url, _API)
         if not response.is_found:
             raise SourceUnavailable(
-                f"{trouble.host(url)} knows no repository {self._repository}",
+                f"{failures.host(url)} knows no repository {self._repository}",
                 hint="check its name, and whether the token may read it",
             )
         return response
 
     def manifests(self, tag: str) -> ReleaseManifests:
-        """See the port. From v0.25.3 on, a release without a checksum is refused."""
+        """From v0.25.3 on, a release without a checksum is refused."""
         listing.require_tag(tag)
         release = self._release(tag)
         asset = listing.asset_of(release, archive.MANIFESTS)
@@ -167,7 +167,7 @@ class GitHubReleases:
         response = None
         if asset is not None:
             response = self._client.get(
-                self._address(asset, f"{name} of {tag}"), Ask(limit=archive.MAX_CHECKSUMS)
+                self._address(asset, f"{name} of {tag}"), RequestOptions(limit=archive.MAX_CHECKSUMS)
             )
         if asset is None or response is None or not response.is_found:
             if archive.is_checksummed(tag):
@@ -187,7 +187,9 @@ class GitHubReleases:
     def _download(self, asset: dict[str, object], tag: str) -> bytes:
         what = f"{archive.MANIFESTS} of {tag}"
         try:
-            response = self._client.get(self._address(asset, what), Ask(limit=MAX_COMPRESSED, verbatim=True))
+            response = self._client.get(
+                self._address(asset, what), RequestOptions(limit=MAX_COMPRESSED, verbatim=True)
+            )
         except BodyTooLarge:
             raise refused(what, f"it is larger than {MAX_COMPRESSED} bytes") from None
         if not response.is_found:

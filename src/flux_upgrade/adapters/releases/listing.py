@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flux_upgrade.adapters.http.answers import malformed, parse_json
-from flux_upgrade.adapters.http.archive import MANIFESTS, sha256_of_digest
+from flux_upgrade.adapters.http.archive import MANIFESTS, malformed, parse_json, sha256_of_digest
 from flux_upgrade.model.errors import ReleaseNotFound
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.versions import Release, is_tag, precedence

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from hashlib import sha256
 from urllib.parse import quote, urlsplit
 
-from flux_upgrade.adapters.http import archive, origins, trouble
+from flux_upgrade.adapters.http import archive, failures, origins
 from flux_upgrade.adapters.http.archive import MAX_COMPRESSED, refused
 from flux_upgrade.adapters.http.cache import DownloadCache
-from flux_upgrade.adapters.http.client import CONDITIONAL, Ask, BodyTooLarge, Client
+from flux_upgrade.adapters.http.client import CONDITIONAL, BodyTooLarge, Client, RequestOptions
 from flux_upgrade.adapters.releases import listing
 from flux_upgrade.model.errors import SourceUnavailable, UsageError
 from flux_upgrade.model.versions import Release, ReleaseManifests
 
-ARCHIVE = Ask(limit=MAX_COMPRESSED, verbatim=True)
+ARCHIVE = RequestOptions(limit=MAX_COMPRESSED, verbatim=True)
 """How archives are fetched: bounded, and as the bytes that a checksum is of."""
 
 
@@ -29,11 +29,11 @@ class HttpReleases:
         self._base = _checked(base_url)
         self._client = client
         self._cache = cache
-        self._name = f"the release source {trouble.host(base_url)}"
+        self._name = f"the release source {failures.host(base_url)}"
 
     def list(self) -> tuple[Release, ...]:
         """What ``releases.json`` lists."""
-        body = self._get("releases.json", ask=CONDITIONAL)
+        body = self._get("releases.json", options=CONDITIONAL)
         if body is None:
             raise SourceUnavailable(
                 f"{self._name} has no releases.json",
@@ -42,9 +42,11 @@ class HttpReleases:
         return listing.parse_releases(body, f"{self._name}'s releases.json")
 
     def manifests(self, tag: str) -> ReleaseManifests:
-        """See the port. Without a checksums file they are not verified."""
+        """Without a checksums file they are not verified."""
         listing.require_tag(tag)
-        text = self._get(tag, archive.checksums_name(tag), ask=Ask(limit=archive.MAX_CHECKSUMS))
+        text = self._get(
+            tag, archive.checksums_name(tag), options=RequestOptions(limit=archive.MAX_CHECKSUMS)
+        )
         stated = None if text is None else archive.stated_sha256(tag, text.decode("utf-8", "replace"))
         data = None if stated is None else self._cache.get(stated)
         if data is not None:
@@ -78,7 +80,7 @@ class HttpReleases:
 
     def _archive(self, tag: str) -> bytes:
         try:
-            data = self._get(tag, archive.MANIFESTS, ask=ARCHIVE)
+            data = self._get(tag, archive.MANIFESTS, options=ARCHIVE)
         except BodyTooLarge:
             raise refused(
                 f"{archive.MANIFESTS} of {tag}", f"it is larger than {MAX_COMPRESSED} bytes"
@@ -96,12 +98,12 @@ class HttpReleases:
 
     def _digest(self, tag: str) -> str | None:
         """The sha256 that ``releases.json`` gives for the archive, where it does."""
-        body = self._get("releases.json", ask=CONDITIONAL)
+        body = self._get("releases.json", options=CONDITIONAL)
         return None if body is None else listing.archive_digest(body, tag, f"{self._name}'s releases.json")
 
-    def _get(self, *parts: str, ask: Ask | None = None) -> bytes | None:
+    def _get(self, *parts: str, options: RequestOptions | None = None) -> bytes | None:
         url = "/".join((self._base, *(quote(part) for part in parts)))
-        response = self._client.get(url, ask or Ask())
+        response = self._client.get(url, options or RequestOptions())
         return response.body if response.is_found else None
 
 

@@ -1,4 +1,4 @@
-"""Releases from a registry alone: a copy of ``flux-manifests`` where GitHub cannot be reached.
+"""Releases from a registry: ``flux-manifests`` on ghcr.io, or a copy where GitHub cannot be reached.
 
 There are tags, and of each release what Flux published of it. The release's manifests are derived from
 that; how, the core knows, and this edge is given.
@@ -14,7 +14,7 @@ from flux_upgrade.adapters.http import archive
 from flux_upgrade.adapters.http.archive import read_single, refused
 from flux_upgrade.adapters.http.cache import DownloadCache
 from flux_upgrade.adapters.http.client import Client
-from flux_upgrade.adapters.oci.repository import Manifest, Repository
+from flux_upgrade.adapters.oci.repository import PulledManifest, RegistryRepository
 from flux_upgrade.adapters.releases import listing
 from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
 from flux_upgrade.model.oci.manifest import CONTENT_TYPE, CREATED, REVISION
@@ -35,7 +35,9 @@ def layer_digest(manifest: object) -> str | None:
     return digests[0] if len(digests) == 1 else None
 
 
-def published_text(repository: Repository, tag: str, found: Manifest, cache: DownloadCache) -> str:
+def published_text(
+    repository: RegistryRepository, tag: str, found: PulledManifest, cache: DownloadCache
+) -> str:
     """The text in the artifact that ``tag`` stands for, in Flux's own repository or in a copy.
 
     ``found``: the artifact's manifest. Raises SourceUnavailable, UntrustedArchive.
@@ -57,7 +59,7 @@ class FluxManifestsRegistry:
     def __init__(
         self, client: Client, base: str = "https://ghcr.io", repository: str = "fluxcd/flux-manifests"
     ) -> None:
-        self._repository = Repository(client, base, repository, _REMEDY)
+        self._repository = RegistryRepository(client, base, repository, _REMEDY)
 
     def published(self, tag: str) -> str | None:
         """The text that Flux published for ``tag``; None where it is not there (yet).
@@ -92,14 +94,18 @@ class RegistryReleases:
     """
 
     def __init__(
-        self, repository: Repository, cache: DownloadCache, derivation: Derivation, now: Callable[[], float]
+        self,
+        repository: RegistryRepository,
+        cache: DownloadCache,
+        derivation: Derivation,
+        now: Callable[[], float],
     ) -> None:
         self._repository = repository
         self._cache = cache
         self._derivation = derivation
         self._now = now
         self._listed: tuple[Release, ...] | None = None
-        self._manifests: dict[str, Manifest | None] = {}
+        self._manifests: dict[str, PulledManifest | None] = {}
         self._texts: dict[str, str] = {}
 
     def list(self) -> tuple[Release, ...]:
@@ -158,7 +164,7 @@ class RegistryReleases:
             self._texts[tag] = published_text(self._repository, tag, found, self._cache)
         return self._texts[tag]
 
-    def _manifest(self, tag: str) -> Manifest | None:
+    def _manifest(self, tag: str) -> PulledManifest | None:
         if tag not in self._manifests:
             self._manifests[tag] = self._repository.manifest(tag)
         return self._manifests[tag]

@@ -7,8 +7,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from flux_upgrade.model.errors import ClusterUnavailable
-from flux_upgrade.model.kubernetes_objects import DEPLOYMENT, EVENT, POD, Object, Reference, part, parts
-from flux_upgrade.model.ports import Cluster
+from flux_upgrade.model.kubernetes_objects import (
+    DEPLOYMENT,
+    EVENT,
+    POD,
+    KubernetesApi,
+    Object,
+    ObjectReference,
+    part,
+    parts,
+)
+from flux_upgrade.model.text import printable
 
 _LONGEST = 300
 _USER = re.compile(r"(?<=://)[^/@\s]+@")
@@ -18,8 +27,7 @@ def plain(text: object, limit: int = _LONGEST) -> str:
     """A message of a condition or an event; empty where there is none."""
     if not isinstance(text, str):
         return ""
-    line = _USER.sub("", " ".join(text.split()))
-    shown = "".join(char if char.isprintable() else "\ufffd" for char in line)
+    shown = printable(_USER.sub("", " ".join(text.split())))
     return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
 
 
@@ -27,7 +35,7 @@ _EVENTS = 3
 _PODS = 3
 
 
-def lines_about(cluster: Cluster, what: Reference) -> tuple[str, ...]:
+def lines_about(cluster: KubernetesApi, what: ObjectReference) -> tuple[str, ...]:
     """Indented lines; what the cluster does not tell any more is left out."""
     with suppress(ClusterUnavailable):
         obj = cluster.get(what) or {}
@@ -44,8 +52,8 @@ def _conditions(obj: Object) -> Iterator[str]:
         yield f"  {plain(each.get('type'))}={plain(each.get('status'))} {because}".rstrip()
 
 
-def _pods(cluster: Cluster, what: Reference, obj: Object) -> tuple[Object, ...]:
-    """A Deployment's pods, told by its selector."""
+def _pods(cluster: KubernetesApi, what: ObjectReference, obj: Object) -> tuple[Object, ...]:
+    """A Deployment's pods, by its selector."""
     if what.kind != DEPLOYMENT:
         return ()
     wanted = part(obj, "spec", "selector", "matchLabels").items()
@@ -67,7 +75,7 @@ def _waits(pods: Sequence[Object]) -> Iterator[str]:
                 yield f"  pod {name}, container {plain(container.get('name'))}, waits: {because}"
 
 
-def _is_about(event: Object, what: Reference, names: set[str]) -> bool:
+def _is_about(event: Object, what: ObjectReference, names: set[str]) -> bool:
     about = part(event, "involvedObject")
     return (about.get("kind") in (what.kind.name, POD.name)) and about.get("name") in names
 

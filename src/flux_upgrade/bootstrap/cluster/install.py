@@ -10,7 +10,12 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from flux_upgrade.bootstrap.cluster.preflight import Found, Wanted, check_cluster, paths_of
+from flux_upgrade.bootstrap.cluster.preflight import (
+    ClusterRequirements,
+    ClusterState,
+    check_cluster,
+    paths_of,
+)
 from flux_upgrade.bootstrap.cluster.wait import POLL, Awaited, Run, is_true, revisions, wait_for
 from flux_upgrade.model.errors import NotReady
 from flux_upgrade.model.hosting import Secret
@@ -20,12 +25,12 @@ from flux_upgrade.model.kubernetes_objects import (
     KUSTOMIZATION,
     NAMESPACE,
     SOURCES,
+    KubernetesApi,
     Object,
-    Reference,
+    ObjectReference,
     part,
     reference,
 )
-from flux_upgrade.model.ports import Cluster
 from flux_upgrade.model.values import NamedTuple
 
 MANAGER = "kubectl"
@@ -41,7 +46,7 @@ _PULL_SECRET = "kubernetes.io/dockerconfigjson"  # noqa: S105 a type
 
 
 def apply_components(
-    cluster: Cluster, objects: Sequence[Object], secrets: Sequence[Secret], run: Run
+    cluster: KubernetesApi, objects: Sequence[Object], secrets: Sequence[Secret], run: Run
 ) -> None:
     """Namespaces and CRDs, then, once these are established, the rest.
 
@@ -57,13 +62,13 @@ def apply_components(
     apply_all(cluster, [each for each in objects if each not in first], run)
 
 
-def apply_all(cluster: Cluster, objects: Sequence[Object], run: Run) -> None:
+def apply_all(cluster: KubernetesApi, objects: Sequence[Object], run: Run) -> None:
     """In their order. Raises ClusterUnavailable, NotReady."""
     for each in objects:
         _apply(cluster, each, run)
 
 
-def apply_secrets(cluster: Cluster, secrets: Sequence[Secret], run: Run) -> None:
+def apply_secrets(cluster: KubernetesApi, secrets: Sequence[Secret], run: Run) -> None:
     """Create them, or put these values in the place of those that they have. Raises ClusterUnavailable."""
     for each in secrets:
         run.tell(f"applying Secret {each.namespace}/{each.name}")
@@ -86,7 +91,7 @@ def _manifest(secret: Secret) -> Object:
     }
 
 
-def _apply(cluster: Cluster, wanted: Object, run: Run) -> None:
+def _apply(cluster: KubernetesApi, wanted: Object, run: Run) -> None:
     """An established CRD is not served by each of the cluster's API servers at once."""
     while cluster.apply(wanted, MANAGER) is None:
         if not run.left:
@@ -121,15 +126,17 @@ class Desired(NamedTuple):
     force: bool = False
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> ClusterRequirements:
         """What the cluster is asked for before anything is done."""
-        return Wanted(self.version, self.namespace, paths_of(self.sync), self.secret_name, force=self.force)
+        return ClusterRequirements(
+            self.version, self.namespace, paths_of(self.sync), self.secret_name, force=self.force
+        )
 
 
-class Installed(NamedTuple):
+class BootstrappedCluster(NamedTuple):
     """A cluster that is ready."""
 
-    found: Found
+    found: ClusterState
     """As it was before."""
     was_applied: bool
     """False: Flux reconciles its components itself, and was left to do so."""
@@ -137,7 +144,7 @@ class Installed(NamedTuple):
     """Sources and Kustomizations, with the revisions that they are ready at."""
 
 
-def bootstrap_cluster(cluster: Cluster, desired: Desired, run: Run) -> Installed:
+def bootstrap_cluster(cluster: KubernetesApi, desired: Desired, run: Run) -> BootstrappedCluster:
     """Bootstrap, and wait until Flux is ready at the revisions that are desired.
 
     Raises what ``check_cluster`` raises, before the first write; ClusterUnavailable; NotReady.
@@ -157,7 +164,7 @@ def bootstrap_cluster(cluster: Cluster, desired: Desired, run: Run) -> Installed
     for each in ready:
         _hurry(cluster, each, run)
     wait_for(cluster, [*ready, *deployments], run)
-    return Installed(found, not found.reconciles_itself, ready)
+    return BootstrappedCluster(found, not found.reconciles_itself, ready)
 
 
 def _once(tell: Callable[[str], None]) -> Callable[[str], None]:
@@ -197,7 +204,7 @@ def _revision(source: Object, revisions: Mapping[str, str]) -> str:
     return revision if is_followed else ""
 
 
-def _hurry(cluster: Cluster, awaited: Awaited, run: Run) -> None:
+def _hurry(cluster: KubernetesApi, awaited: Awaited, run: Run) -> None:
     """Have Flux look again now: by itself it does at the next interval, and after a failure ever later."""
     there = cluster.get(awaited.what)
     status = part(there or {}, "status")
@@ -210,6 +217,6 @@ def _hurry(cluster: Cluster, awaited: Awaited, run: Run) -> None:
     cluster.apply(_annotated(there, awaited.what, {_REQUESTED: now}), REQUESTER)
 
 
-def _annotated(there: Object, what: Reference, annotations: Mapping[str, str]) -> Object:
+def _annotated(there: Object, what: ObjectReference, annotations: Mapping[str, str]) -> Object:
     metadata = {"name": what.name, "namespace": what.namespace, "annotations": dict(annotations)}
     return {"apiVersion": there.get("apiVersion"), "kind": what.kind.name, "metadata": metadata}

@@ -14,8 +14,15 @@ from contextlib import contextmanager
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import ClusterUnfit, Unreadable
 from flux_upgrade.model.hosting import Secret
-from flux_upgrade.model.kubernetes_objects import CRD, SECRET, Object, Reference, part, reference
-from flux_upgrade.model.ports import Cluster
+from flux_upgrade.model.kubernetes_objects import (
+    CRD,
+    SECRET,
+    KubernetesApi,
+    Object,
+    ObjectReference,
+    part,
+    reference,
+)
 from flux_upgrade.model.values import NamedTuple
 
 Builder = Callable[[Mapping[str, bytes], str, str], bytes]
@@ -26,7 +33,7 @@ _NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _PLAIN = {"apiVersion", "kind", "metadata", "resources"}
 
 
-class Manifests(NamedTuple):
+class ClusterObjects(NamedTuple):
     """What is applied."""
 
     components: tuple[Object, ...]
@@ -35,7 +42,7 @@ class Manifests(NamedTuple):
     """Sources and Kustomizations of ``gotk-sync.yaml``, as they are after the kustomization's patches."""
 
 
-def manifests_of(files: Mapping[str, bytes], folder: str, name: str, build: Builder | None) -> Manifests:
+def manifests_of(files: Mapping[str, bytes], folder: str, name: str, build: Builder | None) -> ClusterObjects:
     """The objects of ``folder``.
 
     ``files``: path relative to the repository's root → content; the folder's own, and whatever its
@@ -51,7 +58,7 @@ def manifests_of(files: Mapping[str, bytes], folder: str, name: str, build: Buil
             f"what {folder} comes to has no Flux in it",
             hint=f"let {COMPONENTS} stand among the resources of its kustomization.yaml",
         )
-    return Manifests(
+    return ClusterObjects(
         tuple(each for each in objects if reference(each) not in own and "sops" not in each),
         sync or stated,
     )
@@ -74,7 +81,7 @@ def _built(files: Mapping[str, bytes], folder: str, name: str, build: Builder | 
 
 
 def _kustomization(content: bytes, path: str) -> Mapping[str, object]:
-    with _told_of(path):
+    with _with_path(path):
         documents = parse(content).documents
         data = documents[0].data if documents else None
     return data if isinstance(data, Mapping) else {}
@@ -96,7 +103,7 @@ def _objects(files: Mapping[str, bytes], paths: Iterable[str]) -> Iterator[Objec
 
 
 def _documents(content: bytes, path: str) -> Iterator[Object]:
-    with _told_of(path):
+    with _with_path(path):
         documents = parse(content).documents
         for document in documents:
             _ = document.key  # raises for what is no object
@@ -105,16 +112,16 @@ def _documents(content: bytes, path: str) -> Iterator[Object]:
 
 
 @contextmanager
-def _told_of(path: str) -> Iterator[None]:
-    """What cannot be read is told with its file."""
+def _with_path(path: str) -> Iterator[None]:
+    """Put the file before the message of what cannot be read."""
     try:
         yield
     except Unreadable as error:
         raise Unreadable(f"{path}: {error.message}", hint=error.hint) from error
 
 
-class ClusterPlace:
-    """The protocol ``places.Place``. What is put is kept until ``handed_over`` is asked for it.
+class ClusterSecretPlace:
+    """The protocol ``SecretPlace``. What is put is kept until ``handed_over`` is asked for it.
 
     Flux's namespace has to be there first, so that Secrets are applied with the components.
     """
@@ -122,13 +129,12 @@ class ClusterPlace:
     is_readable = True
     is_cluster = True
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: KubernetesApi) -> None:
         self._cluster = cluster
         self._put: tuple[Secret, ...] = ()
 
     @property
     def where(self) -> str:
-        """See the protocol."""
         return f"the cluster '{self._cluster.name}'"
 
     @property
@@ -137,16 +143,13 @@ class ClusterPlace:
         return self._put
 
     def present(self, name: str, namespace: str) -> Secret | None:
-        """See the protocol."""
-        there = self._cluster.get(Reference(SECRET, namespace, name))
+        there = self._cluster.get(ObjectReference(SECRET, namespace, name))
         return None if there is None else _secret(there, name, namespace)
 
     def has(self, name: str, namespace: str) -> bool:
-        """See the protocol."""
         return self.present(name, namespace) is not None
 
     def put(self, handed_over: tuple[Secret, ...]) -> None:
-        """See the protocol."""
         self._put = handed_over
 
 

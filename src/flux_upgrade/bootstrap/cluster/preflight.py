@@ -17,21 +17,21 @@ from flux_upgrade.model.kubernetes_objects import (
     FLUX_INSTANCE,
     KUSTOMIZATION,
     SECRET,
+    KubernetesApi,
     Object,
-    Reference,
+    ObjectReference,
     part,
 )
-from flux_upgrade.model.ports import Cluster
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag, precedence
 
-_FLUX = Reference(CRD, "", "gitrepositories.source.toolkit.fluxcd.io")
+_FLUX = ObjectReference(CRD, "", "gitrepositories.source.toolkit.fluxcd.io")
 _VERSION, _MANAGER = "app.kubernetes.io/version", "app.kubernetes.io/managed-by"
 _OPERATOR = "fluxcd.controlplane.io/"
 _OWNER = ("kustomize.toolkit.fluxcd.io/namespace", "kustomize.toolkit.fluxcd.io/name")
 
 
-class Wanted(NamedTuple):
+class ClusterRequirements(NamedTuple):
     """What a cluster is to be bootstrapped with, as far as a look at it needs to know."""
 
     version: str
@@ -45,7 +45,7 @@ class Wanted(NamedTuple):
     """Take over what another tool manages."""
 
 
-class Found(NamedTuple):
+class ClusterState(NamedTuple):
     """What there is."""
 
     cluster: str
@@ -61,7 +61,7 @@ class Found(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def check_cluster(cluster: Cluster, wanted: Wanted) -> Found:
+def check_cluster(cluster: KubernetesApi, wanted: ClusterRequirements) -> ClusterState:
     """Raises ClusterUnavailable, ClusterUnfit, AlreadyBootstrapped, Downgrade."""
     version = cluster.version()
     warnings = _kubernetes_fits(cluster.name, version, wanted.version)
@@ -74,8 +74,8 @@ def check_cluster(cluster: Cluster, wanted: Wanted) -> Found:
     _refuse_newer(cluster.name, flux, wanted.version)
     secret = None
     if wanted.secret_name:
-        secret = cluster.get(Reference(SECRET, wanted.namespace, wanted.secret_name))
-    return Found(
+        secret = cluster.get(ObjectReference(SECRET, wanted.namespace, wanted.secret_name))
+    return ClusterState(
         cluster.name,
         plain(version),
         flux,
@@ -105,13 +105,13 @@ def _shown(minor: Minor) -> str:
     return f"{minor[0]}.{minor[1]}"
 
 
-def _refuse_another(cluster: Cluster, labels: Object, wanted: Wanted) -> None:
+def _refuse_another(cluster: KubernetesApi, labels: Object, wanted: ClusterRequirements) -> None:
     """Two that apply the same objects undo each other's work again and again."""
     instances = [str(part(each, "metadata").get("name")) for each in cluster.list(FLUX_INSTANCE)]
     manager = plain(labels.get(_MANAGER))
     if instances or any(label.startswith(_OPERATOR) for label in labels):
-        told = f"the flux-operator ({plain(', '.join(instances)) or 'its labels are on the CRDs'})"
-        raise _managed(cluster.name, told)
+        manager = f"the flux-operator ({plain(', '.join(instances)) or 'its labels are on the CRDs'})"
+        raise _managed(cluster.name, manager)
     if manager not in ("", "flux"):
         raise _managed(cluster.name, f"'{manager}'")
     namespace, name = (plain(labels.get(each)) for each in _OWNER)
@@ -127,9 +127,9 @@ def _managed(cluster: str, manager: str) -> AlreadyBootstrapped:
     )
 
 
-def _synced(cluster: Cluster, wanted: Wanted, name: str, path: str) -> bool:
+def _synced(cluster: KubernetesApi, wanted: ClusterRequirements, name: str, path: str) -> bool:
     """Whether a Kustomization is there and has been applied. Another path is refused whatever was asked."""
-    there = cluster.get(Reference(KUSTOMIZATION, wanted.namespace, name))
+    there = cluster.get(ObjectReference(KUSTOMIZATION, wanted.namespace, name))
     if there is None:
         return False
     synced = plain(part(there, "spec").get("path"))

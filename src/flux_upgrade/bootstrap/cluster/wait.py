@@ -11,16 +11,17 @@ from flux_upgrade.model.kubernetes_objects import (
     CRD,
     DEPLOYMENT,
     KUSTOMIZATION,
+    KubernetesApi,
     Object,
-    Reference,
+    ObjectReference,
     part,
     parts,
 )
-from flux_upgrade.model.ports import Cluster, Timing
+from flux_upgrade.model.ports import Timing
 from flux_upgrade.model.values import NamedTuple
 
 
-class State(StrEnum):
+class ReadinessState(StrEnum):
     """What is to be done about an object."""
 
     READY = "ready"
@@ -32,34 +33,34 @@ class State(StrEnum):
 class Awaited(NamedTuple):
     """An object that has to become ready."""
 
-    what: Reference
+    what: ObjectReference
     revision: str = ""
     """What it has to be ready at, ``main@sha1:…`` or ``v2.9.4@sha256:…``; empty: whatever it is at."""
 
 
-class Verdict(NamedTuple):
+class Readiness(NamedTuple):
     """How it stands with an object."""
 
-    state: State
+    state: ReadinessState
     words: str
     """``1 of 2 replicas are available``."""
 
 
-_READY = Verdict(State.READY, "is ready")
+_READY = Readiness(ReadinessState.READY, "is ready")
 
 
-def _waiting(words: str) -> Verdict:
-    return Verdict(State.WAITING, words)
+def _waiting(words: str) -> Readiness:
+    return Readiness(ReadinessState.WAITING, words)
 
 
-def judge(awaited: Awaited, obj: Object | None) -> Verdict:
+def judge(awaited: Awaited, obj: Object | None) -> Readiness:
     """How it stands with ``awaited``, which the cluster has as ``obj``; None: it does not have it."""
     if obj is None:
         return _waiting("is not there")
     if awaited.what.kind == CRD:
         return _READY if is_true(obj, "Established") else _waiting("is not established")
     if part(obj, "spec").get("suspend") is True:
-        return Verdict(State.FAILED, "is suspended")
+        return Readiness(ReadinessState.FAILED, "is suspended")
     status = part(obj, "status")
     if status.get("observedGeneration") != part(obj, "metadata").get("generation"):
         return _waiting("has not been looked at")
@@ -78,7 +79,7 @@ def _condition(obj: Object, name: str) -> Object:
     return next(found, {})
 
 
-def _rolled_out(obj: Object, status: Object) -> Verdict:
+def _rolled_out(obj: Object, status: Object) -> Readiness:
     wanted, total, updated, available = (
         _count(of, name, default)
         for of, name, default in (
@@ -102,9 +103,11 @@ def _count(of: Object, name: str, default: int) -> int:
     return value if isinstance(value, int) else default
 
 
-def _reconciled(awaited: Awaited, obj: Object, status: Object) -> Verdict:
+def _reconciled(awaited: Awaited, obj: Object, status: Object) -> Readiness:
     if is_true(obj, "Stalled"):
-        return Verdict(State.FAILED, f"has given up: {plain(_condition(obj, 'Stalled').get('message'))}")
+        return Readiness(
+            ReadinessState.FAILED, f"has given up: {plain(_condition(obj, 'Stalled').get('message'))}"
+        )
     if not is_true(obj, "Ready"):
         message = plain(_condition(obj, "Ready").get("message"))
         return _waiting(f"is not ready: {message}" if message else "is not ready")
@@ -114,7 +117,7 @@ def _reconciled(awaited: Awaited, obj: Object, status: Object) -> Verdict:
     return _READY
 
 
-def revisions(what: Reference, status: Object) -> tuple[str, ...]:
+def revisions(what: ObjectReference, status: Object) -> tuple[str, ...]:
     """The revisions that an object's status states; all have to be the wanted one."""
     if what.kind == KUSTOMIZATION:
         return tuple(str(status.get(name) or "") for name in ("lastAttemptedRevision", "lastAppliedRevision"))
@@ -142,10 +145,10 @@ class Run(NamedTuple):
         return max(0.0, self.deadline - self.timing.now())
 
 
-class _Look(NamedTuple):
+class _Observation(NamedTuple):
     awaited: Awaited
     obj: Object | None
-    verdict: Verdict
+    readiness: Readiness
 
 
 class _Progress:
@@ -155,51 +158,60 @@ class _Progress:
         self._tell = tell
         self._said: dict[Awaited, str] = {}
 
-    def say(self, awaited: Awaited, verdict: Verdict) -> None:
+    def say(self, awaited: Awaited, readiness: Readiness) -> None:
         """Ready ones are said once, others with what they wait for."""
-        if self._said.get(awaited) != verdict.words:
-            self._said[awaited] = verdict.words
-            self._tell(f"{awaited.what} {verdict.words}")
+        if self._said.get(awaited) != readiness.words:
+            self._said[awaited] = readiness.words
+            self._tell(f"{awaited.what} {readiness.words}")
 
 
-def wait_for(cluster: Cluster, awaited: Sequence[Awaited], run: Run) -> None:
+def wait_for(cluster: KubernetesApi, awaited: Sequence[Awaited], run: Run) -> None:
     """Until all are ready. Raises NotReady at the deadline, or at once where one cannot become ready."""
     progress = _Progress(run.tell)
     pending = tuple(awaited)
     while pending:
-        looks = []
+        observations = []
         for each in pending:
             obj = cluster.get(each.what)
-            looks.append(_Look(each, obj, judge(each, obj)))
-            progress.say(each, looks[-1].verdict)
-        waiting = [look for look in looks if look.verdict.state is not State.READY]
-        if any(look.verdict.state is State.FAILED for look in waiting) or (waiting and not run.left):
+            observations.append(_Observation(each, obj, judge(each, obj)))
+            progress.say(each, observations[-1].readiness)
+        waiting = [
+            observation
+            for observation in observations
+            if observation.readiness.state is not ReadinessState.READY
+        ]
+        if any(observation.readiness.state is ReadinessState.FAILED for observation in waiting) or (
+            waiting and not run.left
+        ):
             raise _not_ready(cluster, waiting)
-        pending = tuple(look.awaited for look in waiting)
+        pending = tuple(observation.awaited for observation in waiting)
         if waiting:
             _await_change(cluster, waiting[0], run, progress)
 
 
-def _await_change(cluster: Cluster, look: _Look, run: Run, progress: _Progress) -> None:
+def _await_change(cluster: KubernetesApi, observation: _Observation, run: Run, progress: _Progress) -> None:
     """Until the object is something else than waiting, or it is time to look at the others."""
     began, seconds = run.timing.now(), min(_WATCH, run.left)
-    if look.obj is not None:
-        since = str(part(look.obj, "metadata").get("resourceVersion", ""))
-        for obj in cluster.changes(look.awaited.what, since, seconds):
-            verdict = judge(look.awaited, obj)
-            progress.say(look.awaited, verdict)
-            if verdict.state is not State.WAITING:
+    if observation.obj is not None:
+        since = str(part(observation.obj, "metadata").get("resourceVersion", ""))
+        for obj in cluster.changes(observation.awaited.what, since, seconds):
+            readiness = judge(observation.awaited, obj)
+            progress.say(observation.awaited, readiness)
+            if readiness.state is not ReadinessState.WAITING:
                 return
     # A watch that ends at once (410 Gone, or none is offered) must not become a busy loop.
     if run.timing.now() - began < min(POLL, seconds):
         run.timing.sleep(min(POLL, seconds))
 
 
-def _not_ready(cluster: Cluster, waiting: Sequence[_Look]) -> NotReady:
+def _not_ready(cluster: KubernetesApi, waiting: Sequence[_Observation]) -> NotReady:
     lines = [f"not ready in the cluster '{cluster.name}'"]
-    for look in waiting:
-        lines += [f"{look.awaited.what} {look.verdict.words}", *lines_about(cluster, look.awaited.what)]
+    for observation in waiting:
+        lines += [
+            f"{observation.awaited.what} {observation.readiness.words}",
+            *lines_about(cluster, observation.awaited.what),
+        ]
     hint = "mend what the lines above name and run it again: it goes on from there"
-    if any(look.verdict.state is State.FAILED for look in waiting):
+    if any(observation.readiness.state is ReadinessState.FAILED for observation in waiting):
         hint = "resume or mend what is named above (flux resume), and run it again"
     return NotReady("\n".join(lines), hint=hint)

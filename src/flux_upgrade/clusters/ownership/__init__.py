@@ -1,1 +1,1 @@
-"""What stands around an installation: who refers to its file, and who else writes it."""
+"""Who owns an installation's file: what refers to it, and who else writes it."""

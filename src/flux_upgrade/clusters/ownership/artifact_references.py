@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.files import Tree
 from flux_upgrade.model.oci.reference import Address
-from flux_upgrade.model.ports import Tree
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
-from flux_upgrade.pins.own_artifact.artifact_reference import LATEST, Reference
+from flux_upgrade.pins.own_artifact.artifact_reference import LATEST, ArtifactReference
 from flux_upgrade.pins.own_artifact.artifact_references import files_of, references_in
 
 _ADMITS = re.compile(r"[0-9xX*]-[0-9A-Za-z]")
@@ -26,21 +26,21 @@ class Promotion(StrEnum):
     """What pins it in Git is changed."""
 
 
-def references(tree: Tree, address: Address) -> tuple[Reference, ...]:
+def references(tree: Tree, address: Address) -> tuple[ArtifactReference, ...]:
     """Everything that takes the artifact, or any other of its repository, in the order of the files."""
     files = tuple(files_of(tree))
     return references_in(files, address, Kustomizations(tree).patch_files)
 
 
-def promotion_of(found: Sequence[Reference], address: Address) -> Promotion:
+def promotion_of(found: Sequence[ArtifactReference], address: Address) -> Promotion:
     """How an artifact is promoted where nobody said so.
 
     Who follows a tag of another name is promoted by runs about that tag. Raises UsageError where the
-    references disagree, or one of them cannot be told.
+    references disagree, or if it is unknown what one of them takes.
     """
-    pinned = [each for each in found if each.is_pinned and each.is_told]
-    following = [each for each in found if _follows(each, address) and each.is_told]
-    unclear = [each for each in found if not each.is_told]
+    pinned = [each for each in found if each.is_pinned and each.is_known]
+    following = [each for each in found if _follows(each, address) and each.is_known]
+    unclear = [each for each in found if not each.is_known]
     if unclear:
         each = unclear[0]
         raise _unsettled(f"{_place(each)} takes the artifact, and {each.reason}")
@@ -51,12 +51,12 @@ def promotion_of(found: Sequence[Reference], address: Address) -> Promotion:
     return Promotion.PULL_REQUEST if pinned else Promotion.TAG
 
 
-def is_verified(found: Sequence[Reference], address: Address) -> bool:
-    """Whether somebody who follows the artifact's tag, or may do so, takes nothing without a signature."""
-    return any(each.is_verified and (_follows(each, address) or not each.is_told) for each in found)
+def is_verified(found: Sequence[ArtifactReference], address: Address) -> bool:
+    """Whether a reference that follows the artifact's tag, or may do so, requires a signature."""
+    return any(each.is_verified and (_follows(each, address) or not each.is_known) for each in found)
 
 
-def remarks_of(found: Sequence[Reference], address: Address) -> tuple[str, ...]:
+def remarks_of(found: Sequence[ArtifactReference], address: Address) -> tuple[str, ...]:
     """What the move of the tag means to those who take a range, a sentence each."""
     ranges = {_place(each): each.semver.text for each in found if _is_by_range(each) and each.semver}
     return tuple(
@@ -65,23 +65,23 @@ def remarks_of(found: Sequence[Reference], address: Address) -> tuple[str, ...]:
     )
 
 
-def takes_what_waits(found: Sequence[Reference]) -> bool:
-    """Whether somebody takes what is only pushed: to semver our immutable tags are prereleases."""
+def takes_what_waits(found: Sequence[ArtifactReference]) -> bool:
+    """Whether a reference takes what is only pushed: to semver our immutable tags are prereleases."""
     return any(
         _is_by_range(each) and each.semver is not None and _ADMITS.search(each.semver.text) is not None
         for each in found
     )
 
 
-def _is_by_range(each: Reference) -> bool:
+def _is_by_range(each: ArtifactReference) -> bool:
     return each.semver is not None and each.digest is None
 
 
-def _follows(each: Reference, address: Address) -> bool:
+def _follows(each: ArtifactReference, address: Address) -> bool:
     return not each.is_pinned and each.follows in ("", address.tag or LATEST)
 
 
-def _place(each: Reference) -> str:
+def _place(each: ArtifactReference) -> str:
     return f"{each.path}:{each.line}"
 
 

@@ -1,4 +1,4 @@
-"""JSON as people write it: comments, trailing commas, single quotes, bare keys (json5.org)."""
+"""Read the configuration of bots: JSON5 (json5.org), glob patterns, and the images that a manifest names."""
 
 from __future__ import annotations
 
@@ -16,11 +16,17 @@ _TOKEN = re.compile(
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r\n|.))", re.DOTALL)
 _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0"}
 _LINE_ENDS = ("\n", "\r", "\r\n", "\u2028", "\u2029")
+_PART = re.compile(r"\*\*/|\*\*|\*|\?|\[!?[^\]]+\]|\{[^{}]*\}|[^*?\[{]+|.", re.DOTALL)
+_MEANING = {"**/": "(?:.+/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+_IMAGE = re.compile(rb"^\s*(?:- )?image:\s*[\"']?([^\s\"'@:]+(?::\d+/[^\s\"'@:]+)?)", re.MULTILINE)
 
 
 def loads(text: str) -> Any:
-    """The value in ``text``. Raises ValueError where there is none, or where it is nested too deeply."""
-    told: list[str] = []
+    """The value in ``text``: JSON with comments, trailing commas, single quotes, bare keys.
+
+    Raises ValueError if there is none, or if it is nested too deeply.
+    """
+    tokens: list[str] = []
     position = 0
     text = text.removeprefix("\ufeff")
     while position < len(text):
@@ -28,12 +34,12 @@ def loads(text: str) -> Any:
         if token is None:
             raise ValueError(f"character {position} cannot stand there")
         position = token.end()
-        if token["mark"] in ("}", "]") and told and told[-1] == ",":
-            told.pop()
+        if token["mark"] in ("}", "]") and tokens and tokens[-1] == ",":
+            tokens.pop()
         if token.lastgroup != "blank":
-            told.append(_as_json(token))
+            tokens.append(_as_json(token))
     try:
-        return json.loads(" ".join(told))
+        return json.loads(" ".join(tokens))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
@@ -57,10 +63,6 @@ def _unescaped(escape: re.Match[str]) -> str:
     return "" if escape[3] in _LINE_ENDS else _ESCAPED.get(escape[3], escape[3])
 
 
-_PART = re.compile(r"\*\*/|\*\*|\*|\?|\[!?[^\]]+\]|\{[^{}]*\}|[^*?\[{]+|.", re.DOTALL)
-_MEANING = {"**/": "(?:.+/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-
-
 def matches(glob: str, path: str, *, ignore_case: bool = False) -> bool:
     """Whether the whole of ``path`` fits."""
     try:
@@ -82,9 +84,6 @@ def _translated(part: str) -> str:
         inner = part[1:-1].replace("\\", "\\\\")
         return f"[^{inner[1:]}]" if inner[0] == "!" else f"[{inner}]"
     return re.escape(part)
-
-
-_IMAGE = re.compile(rb"^\s*(?:- )?image:\s*[\"']?([^\s\"'@:]+(?::\d+/[^\s\"'@:]+)?)", re.MULTILINE)
 
 
 def images_in(content: bytes) -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from flux_upgrade.clusters.ownership import bot_config, dependabot, renovate
 from flux_upgrade.clusters.ownership.remarks import Remark, code, listed
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.files import Tree
 
 
 def remarks(tree: Tree, manifests: Mapping[str, bytes]) -> tuple[Remark, ...]:
@@ -47,7 +47,7 @@ def _renovate(tree: Tree, present: set[str], manifests: Mapping[str, bytes]) -> 
         paths = sorted(path for path, managers in written.items() if managers)
         if paths:
             managers = tuple(dict.fromkeys(each for path in paths for each in written[path]))
-            yield Remark(file, _told(file, config, managers, paths, _rule(tree, paths)))
+            yield Remark(file, _remark_text(file, config, managers, paths, _rule(tree, paths)))
         return
 
 
@@ -63,7 +63,7 @@ def _rule(tree: Tree, paths: list[str]) -> dict[str, Any]:
     return {"matchFileNames": sorted(chosen), "enabled": False}
 
 
-def _told(
+def _remark_text(
     file: str, config: Mapping[str, Any], managers: tuple[str, ...], paths: list[str], rule: object
 ) -> str:
     does = (

@@ -15,7 +15,7 @@ from flux_upgrade.clusters.ownership.bot_config import images_in, matches
 from flux_upgrade.clusters.ownership.remarks import Remark, code, listed
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.files import Tree
 
 FILES = (".github/dependabot.yml", ".github/dependabot.yaml")
 
@@ -38,7 +38,7 @@ def remarks(tree: Tree, present: Iterable[str], manifests: Mapping[str, bytes]) 
                 path: names for path, content in manifests.items() if (names := _bumped(entry, path, content))
             }
             if bumped:
-                yield Remark(file, _told(file, entry, bumped))
+                yield Remark(file, _remark_text(file, entry, bumped))
 
 
 def _bumped(entry: Mapping[str, Any], path: str, content: bytes) -> frozenset[str]:
@@ -96,7 +96,7 @@ def _dependency(image: str) -> str:
     return rest if rest and "." in first else image
 
 
-def _told(file: str, entry: Mapping[str, Any], bumped: Mapping[str, frozenset[str]]) -> str:
+def _remark_text(file: str, entry: Mapping[str, Any], bumped: Mapping[str, frozenset[str]]) -> str:
     where = listed([each if each.startswith("/") else f"/{each}" for each in _directories(entry)])
     globs = sorted({_glob(name) for names in bumped.values() for name in names})
     rules = "".join(f"      - dependency-name: {_quoted(glob)}\n" for glob in globs)

@@ -14,10 +14,10 @@ from typing import Any
 
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.files import Tree
+from flux_upgrade.model.text import is_below, joined_path
 from flux_upgrade.pins.formats.kustomize_files import NAMES
 
-"""The names that kustomize looks for, in its order (kustomize api/konfig)."""
 _LISTS = ("resources", "bases", "components")
 _OTHER_LANGUAGES = (".jsonnet", ".libsonnet", ".cue")
 
@@ -37,7 +37,7 @@ class _Index:
     is_empty: bool = True
     """There is no kustomization of either kind: people apply by other means."""
     is_open: bool = False
-    """Something refers to a place that cannot be told."""
+    """Something refers to a place that is unknown."""
     files: set[str] = field(default_factory=set)
     folders: set[str] = field(default_factory=set)
     """All that is below them counts."""
@@ -75,7 +75,7 @@ class References:
             index.is_empty
             or index.is_open
             or path in index.files
-            or any(_is_below(folder, each) for each in index.folders)
+            or any(is_below(folder, each) for each in index.folders)
             or not index.dangling.isdisjoint(path.split("/"))
             or any(self._is_generated(folder, each) for each in index.flux_paths)
             or self._is_named_elsewhere(path)
@@ -86,7 +86,7 @@ class References:
         folder = posixpath.dirname(path)
         for name in NAMES:
             entries = self._entries(posixpath.join(folder, name))
-            if entries and path in (_joined(folder, entry) for entry in entries):
+            if entries and path in (joined_path(folder, entry) for entry in entries):
                 return True
         return False
 
@@ -97,7 +97,7 @@ class References:
         below; a folder below with a kustomization speaks for itself
         (fluxcd/pkg kustomize/kustomize_generator.go).
         """
-        if not _is_below(folder, root):
+        if not is_below(folder, root):
             return False
         while folder not in self._index.own:
             if folder == root:
@@ -139,7 +139,7 @@ class References:
             index.folders.add(folder)
             return
         for entry in entries:
-            target = _joined(folder, entry)
+            target = joined_path(folder, entry)
             if target in index.own or "://" in entry:
                 continue
             if target not in known:
@@ -174,7 +174,7 @@ class References:
                 if each is None or _VARIABLE.search(each) or ".." in each.split("/"):
                     index.is_open = True
                 else:
-                    index.flux_paths.add(_joined("", each.lstrip("/")))
+                    index.flux_paths.add(joined_path("", each.lstrip("/")))
 
     def _content(self, path: str) -> bytes | None:
         try:
@@ -189,7 +189,7 @@ def _is_kustomizes(version: object) -> bool:
 
 
 def _flux_paths(content: bytes) -> list[str | None]:
-    """``spec.path`` of each of Flux's Kustomizations; None for one that cannot be told."""
+    """``spec.path`` of each of Flux's Kustomizations; None for one that is unknown."""
     try:
         return [path for document in parse(content).documents for path in _paths_in(document.data)]
     except Unreadable:
@@ -212,17 +212,6 @@ def _paths_in(data: Any) -> Iterator[str | None]:
             yield from _paths_in(each)
     elif isinstance(data, str) and _FLUX in data and "Kustomization" in data and _SETS_A_PATH.search(data):
         yield None
-
-
-def _joined(folder: str, entry: str) -> str:
-    """``entry`` of ``folder``, relative to the root; empty for the root itself."""
-    target = posixpath.normpath(posixpath.join(folder, entry))
-    return "" if target == "." else target
-
-
-def _is_below(folder: str, root: str) -> bool:
-    """Whether a folder is ``root`` or in it."""
-    return f"{folder}/".startswith(f"{root}/") or not root
 
 
 def _above(path: str) -> Iterator[str]:

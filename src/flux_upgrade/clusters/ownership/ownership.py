@@ -1,7 +1,4 @@
-"""What stands around the installations of a repository, looked up once and only when it is asked for.
-
-Nearly every run finds nothing to do, and imports none of what looks for other writers.
-"""
+"""Who refers to the files of installations, and who else writes them: looked up once, when it is needed."""
 
 from __future__ import annotations
 
@@ -14,14 +11,9 @@ from functools import cached_property
 from flux_upgrade.clusters.ownership.orphans import References
 from flux_upgrade.clusters.ownership.remarks import Remark, code
 from flux_upgrade.model import markers
-from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.policy.decision import Hold, HoldReason
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.clusters.ownership.terraform import TerraformOwner
-
 
 _MOST = 5
 """Commits: what is older tells little of who writes today."""
@@ -43,15 +35,20 @@ _HEADLINES = {
 }
 
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.clusters.ownership.terraform import TerraformOwner
+
+
 @dataclass(frozen=True)
-class Written:
+class WriterCommit:
     """A commit of another writer."""
 
     by: Writer
     headline: str
 
 
-def writer_in(history: Sequence[str]) -> Written | None:
+def writer_in(history: Sequence[str]) -> WriterCommit | None:
     """The last other writer in ``history``: messages, newest first.
 
     What is older than a commit of ours says nothing: the file was handed over.
@@ -62,11 +59,11 @@ def writer_in(history: Sequence[str]) -> Written | None:
         headline = message.partition("\n")[0].strip()
         for writer, pattern in _HEADLINES.items():
             if pattern.fullmatch(headline):
-                return Written(writer, headline)
+                return WriterCommit(writer, headline)
     return None
 
 
-def hold(written: Written, target: str) -> Hold | None:
+def hold(written: WriterCommit, target: str) -> Hold | None:
     """The hold of a file that Terraform wrote; None for another writer. ``target``: a tag."""
     if written.by is not Writer.TERRAFORM:
         return None
@@ -79,7 +76,7 @@ def hold(written: Written, target: str) -> Hold | None:
     )
 
 
-def remark(written: Written) -> Remark | None:
+def remark(written: WriterCommit) -> Remark | None:
     """What to know of a file that ``flux bootstrap`` wrote; None for another writer."""
     if written.by is not Writer.BOOTSTRAP:
         return None
@@ -91,8 +88,11 @@ def remark(written: Written) -> Remark | None:
     )
 
 
-class Around:
-    """``tree``: the whole repository. ``is_named``: the user named one file, which is then no orphan."""
+class Ownership:
+    """Who refers to the files of installations, and who else writes them.
+
+    ``tree``: the whole repository. ``is_named``: the user named one file, which is then no orphan.
+    """
 
     def __init__(self, tree: Tree, *, is_named: bool = False) -> None:
         self._tree, self._is_named = tree, is_named
@@ -109,6 +109,7 @@ class Around:
 
         ``history``: messages of the file's commits, newest first.
         """
+        # Late, as impact/ is: only a bump that could be proposed asks for other writers.
         from flux_upgrade.clusters.ownership import terraform
 
         ownership = terraform.owner_of(path, self._owners)
@@ -119,6 +120,7 @@ class Around:
 
     def is_writer(self, pin: Pin, path: str) -> bool:
         """Whether the pin is of a resource of Terraform's that writes the file, or may."""
+        # Late: as above.
         from flux_upgrade.clusters.ownership import terraform
 
         ownership = terraform.owner_of(path, self._owners)
@@ -129,6 +131,7 @@ class Around:
 
     def remarks(self, files: Mapping[str, bytes], history: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
         """What to know of other writers of ``files`` (path → content), as Markdown paragraphs."""
+        # Late: as above.
         from flux_upgrade.clusters.ownership import bots
 
         found = [remark.text for remark in bots.remarks(self._tree, files)]
@@ -140,6 +143,7 @@ class Around:
 
     @cached_property
     def _owners(self) -> tuple[TerraformOwner, ...]:
+        # Late: as above.
         from flux_upgrade.clusters.ownership import terraform
 
         return terraform.owners(self._tree)

@@ -1,4 +1,4 @@
-"""Controllers that a kustomization beside a manifest pins by itself: they run, whatever the manifest says."""
+"""What a pull request says of other writers, such as a kustomization that pins controllers by itself."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from flux_upgrade.clusters.clusters import Member
+from flux_upgrade.model.text import first_few, printable
 from flux_upgrade.pins.pin import Pin
+
+_KIND = "single-controllers"
 
 
 @dataclass(frozen=True)
@@ -22,41 +25,39 @@ class Remark:
 
 def code(text: str) -> str:
     """``text`` as Markdown's inline code, on one line whatever it holds."""
-    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-    return f"`{shown.replace('`', chr(39))}`"
+    return f"`{printable(text).replace('`', chr(39))}`"
 
 
 def listed(texts: list[str], most: int = 3) -> str:
     """``texts`` as code, with commas; those above ``most`` are counted."""
-    shown = ", ".join(code(text) for text in texts[:most])
-    return shown if len(texts) <= most else f"{shown} and {len(texts) - most} more"
+    return first_few([code(text) for text in texts], most)
 
 
-_KIND = "single-controllers"
-
-
-def beside(path: str, named: Iterable[Member]) -> Iterator[tuple[str, Pin]]:
+def beside(path: str, reported_only: Iterable[Member]) -> Iterator[tuple[str, Pin]]:
     """Place (``path:line``) and pin of each that stands in the folder of the manifest at ``path``.
 
-    ``named``: what is recognised, and never changed; paths are relative to the repository's root.
+    ``reported_only``: pins that are never changed; paths are relative to the repository's root.
     """
     folder = posixpath.dirname(path)
-    for member in named:
+    for member in reported_only:
         pin = member.installation
         is_beside = pin.kind == _KIND and posixpath.dirname(member.path) == folder
         if is_beside and isinstance(pin, Pin):
             yield f"{member.path}:{pin.line}", pin
 
 
-def remarks(paths: Iterable[str], named: Iterable[Member]) -> tuple[str, ...]:
-    """What to know before the manifests at ``paths`` are changed, as one Markdown paragraph."""
-    members = tuple(named)
+def remarks(paths: Iterable[str], reported_only: Iterable[Member]) -> tuple[str, ...]:
+    """What to know before the manifests at ``paths`` are changed: one Markdown paragraph, or none.
+
+    Controllers that a kustomization in the same folder pins run, whatever the manifest says.
+    """
+    members = tuple(reported_only)
     found = dict.fromkeys(
-        f"{code(place)} ({code(f'{pin.where}: {pin.written}')})"
+        f"{code(place)} ({code(f'{pin.where}: {pin.raw}')})"
         for path in paths
         for place, pin in beside(path, members)
     )
     if not found:
         return ()
-    told = "**Controllers are pinned beside these files**, and what is pinned runs, whatever changes here."
-    return (f"{told} Take the pins away, or raise them in the same merge: {'; '.join(found)}.",)
+    fact = "**Controllers are pinned beside these files**, and what is pinned runs, whatever changes here."
+    return (f"{fact} Take the pins away, or raise them in the same merge: {'; '.join(found)}.",)

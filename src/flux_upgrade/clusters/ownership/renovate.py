@@ -117,9 +117,11 @@ def _found_by_patterns(manager: Mapping[str, Any], content: bytes) -> Iterator[D
     for pattern in _texts(manager.get("matchStrings")):
         match = _found(pattern, text)
         if match is not None:
-            told = {key: value for key, value in match.groupdict().items() if value}
-            name = told.get("depName") or told.get("packageName") or str(manager.get("depNameTemplate", ""))
-            source = told.get("datasource") or str(manager.get("datasourceTemplate", ""))
+            groups = {key: value for key, value in match.groupdict().items() if value}
+            name = (
+                groups.get("depName") or groups.get("packageName") or str(manager.get("depNameTemplate", ""))
+            )
+            source = groups.get("datasource") or str(manager.get("datasourceTemplate", ""))
             yield Dependency(_CUSTOM, source, name, ("custom",))
 
 

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.files import Tree
+from flux_upgrade.model.text import repository_path
 from flux_upgrade.pins.formats.hcl import Attribute, Block
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.pins.terraform import pin as terraform
-from flux_upgrade.pins.terraform.module import INTERPOLATION, RESOURCE, SUFFIXES, blocks_of, cleaned
+from flux_upgrade.pins.terraform.module import INTERPOLATION, RESOURCE, SUFFIXES, blocks_of
 from flux_upgrade.policy.decision import Hold, HoldReason
 
 _WRITTEN = "gotk-components.yaml"
@@ -55,14 +56,14 @@ class TerraformOwner:
         if self.cluster_path is None:
             wanted = r"(?:.+/)?"
         else:
-            cluster = cleaned(self.cluster_path)
+            cluster = repository_path(self.cluster_path)
             wanted = _pattern(cluster) + "/" if cluster else ""
         wanted += "[^/]+" if self.namespace is None else _pattern(self.namespace)
         return re.fullmatch(wanted, folder) is not None
 
 
 @dataclass(frozen=True)
-class Ownership:
+class TerraformOwnership:
     """Terraform writes an installation's file."""
 
     owner: TerraformOwner
@@ -75,16 +76,19 @@ def owners(tree: Tree) -> tuple[TerraformOwner, ...]:
     return tuple(owner for path in tree.named(SUFFIXES) for owner in _owners_in(tree, path))
 
 
-def owner_of(path: str, owners: tuple[TerraformOwner, ...]) -> Ownership | None:
+def owner_of(path: str, owners: tuple[TerraformOwner, ...]) -> TerraformOwnership | None:
     """Who writes the installation at ``path``: the one that says so, else the first that may."""
     able = [owner for owner in owners if owner.writes(path)]
     return next(
-        (Ownership(owner, owner.is_certain) for owner in sorted(able, key=lambda each: not each.is_certain)),
+        (
+            TerraformOwnership(owner, owner.is_certain)
+            for owner in sorted(able, key=lambda each: not each.is_certain)
+        ),
         None,
     )
 
 
-def mover(ownership: Ownership, pins: Iterable[Pin]) -> Pin | None:
+def mover(ownership: TerraformOwnership, pins: Iterable[Pin]) -> Pin | None:
     """The pin with which the installation moves; None where Terraform's version is not ours to change."""
     owner = ownership.owner
     return next(
@@ -92,7 +96,7 @@ def mover(ownership: Ownership, pins: Iterable[Pin]) -> Pin | None:
             pin
             for pin in pins
             if (pin.kind, pin.path, pin.line) == (terraform.NAME, owner.path, owner.version_line)
-            and pin.folder == cleaned(owner.cluster_path or "")
+            and pin.folder == repository_path(owner.cluster_path or "")
             and pin.is_movable
             and ownership.is_certain
         ),
@@ -100,7 +104,7 @@ def mover(ownership: Ownership, pins: Iterable[Pin]) -> Pin | None:
     )
 
 
-def hold(ownership: Ownership, target: str) -> Hold:
+def hold(ownership: TerraformOwnership, target: str) -> Hold:
     """The hold of an installation that Terraform writes, with the line to change for ``target``, a tag."""
     owner = ownership.owner
     place = f"{owner.path}:{owner.version_line or owner.line}"

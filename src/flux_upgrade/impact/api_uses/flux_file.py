@@ -10,8 +10,8 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.yaml_places import Object
 
 
-class Place(StrEnum):
-    """What the place is."""
+class UsePlace(StrEnum):
+    """In what kind of place a version is named."""
 
     RESOURCE = "resource"
     """The ``apiVersion`` of a resource: a document, an item of a List, YAML or JSON."""
@@ -29,8 +29,8 @@ class Place(StrEnum):
     """In a document that is no YAML before something has been put in."""
 
 
-class Use(NamedTuple):
-    """One of them. Kind, name and namespace are empty where the place does not tell."""
+class ApiUse(NamedTuple):
+    """A mention of a version of Flux's APIs; kind, name and namespace are empty where unknown."""
 
     path: str
     """Relative to the repository's root."""
@@ -44,9 +44,9 @@ class Use(NamedTuple):
     """``HelmRelease``; ``HelmReleaseList`` of a List with an ``apiVersion`` of its own."""
     name: str
     namespace: str
-    place: Place
+    place: UsePlace
     start: int
-    """Offset of the version's first character (not the group's) in the text; see ``textedit``."""
+    """Offset of the version's first character (not the group's) in the text; see ``text_edit``."""
     end: int
     """Between the two stands the version, or, where ``why`` says that it is not spelled out, more."""
     why: str = ""
@@ -65,7 +65,7 @@ class FluxObject(Object):
     """``source.toolkit.fluxcd.io``."""
     version: str
     """``v1beta2``; ``${VERSION}`` where something else puts it there."""
-    place: Place
+    place: UsePlace
     """RESOURCE, EMBEDDED or PATCH."""
     start: int
     """That of the use which its ``apiVersion`` is."""
@@ -88,16 +88,16 @@ class FluxObject(Object):
 
 @dataclass(frozen=True)
 class FluxFile:
-    """One of them."""
+    """A file that names versions of Flux's APIs."""
 
     path: str
     content: bytes
-    uses: tuple[Use, ...]
+    uses: tuple[ApiUse, ...]
     """Every mention of a version of Flux's groups, in the order of the file."""
     objects: tuple[FluxObject, ...]
     """Every resource of Flux's groups, in the order of the file."""
 
-    def object_of(self, use: Use) -> FluxObject | None:
+    def object_of(self, use: ApiUse) -> FluxObject | None:
         """The resource whose ``apiVersion`` a use is; None for references, targets, texts, templates.
 
         Where an alias gives one ``apiVersion`` to several, it is the first.

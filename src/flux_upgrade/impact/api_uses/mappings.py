@@ -1,6 +1,6 @@
 """What a mapping means: a resource, a reference to one, a selector, an operation of a JSON patch.
 
-Told by its own keys, by the keys that lead to it, and by nothing else: no list of kinds.
+Recognized by its own keys and by the keys that lead to it; there is no list of kinds.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from flux_upgrade.impact.api_uses.flux_file import Place
-from flux_upgrade.impact.api_uses.mentions import NOBODY, Groups, Subject, is_version
+from flux_upgrade.impact.api_uses.flux_file import UsePlace
+from flux_upgrade.impact.api_uses.mentions import UNKNOWN_SUBJECT, ApiGroups, Subject, is_version
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.yaml_places import Step, is_variable
@@ -30,27 +30,27 @@ _RENDERED = "it is for what a chart renders, in the version that the chart has"
 _DECIDED = "a template decides on it"
 
 
-class Found(NamedTuple):
+class NamedVersion(NamedTuple):
     """A scalar that names a version."""
 
     node: ScalarNode
     group: str
     """Empty where it is more than one name, and each mention in it counts."""
     version: str
-    place: Place
+    place: UsePlace
     who: Subject
     why: str = ""
     is_object: bool = False
     """Whether the mapping is the resource that has this version."""
 
 
-class Surroundings(NamedTuple):
-    """Of a node."""
+class NodeContext(NamedTuple):
+    """Where a node is in its document, and what an object there is."""
 
     path: Path
     """From the document of the file on, through texts."""
-    role: Place | None
-    """What an object there is; TEXT: a text, and all that is in it; None: its looks tell."""
+    role: UsePlace | None
+    """What an object there is; TEXT: a text, and all that is in it; None: its own keys say it."""
     target: Subject
     """What is patched there, where the keys beside it say that."""
 
@@ -60,7 +60,7 @@ class Surroundings(NamedTuple):
         return bool(self.path) and isinstance(self.path[-1], int)
 
 
-def role_of(path: Path) -> Place | None:
+def role_of(path: Path) -> UsePlace | None:
     """What is at a path by itself: a patch of kustomize's, or a resource of a ResourceSet.
 
     kustomize api/types/kustomization.go; the same fields are in Flux's Kustomization and HelmRelease and in
@@ -68,66 +68,66 @@ def role_of(path: Path) -> Place | None:
     """
     match path:
         case (*_, "patches" | "patchesJson6902", int(), "patch") | (*_, "patchesStrategicMerge", int()):
-            return Place.PATCH
+            return UsePlace.PATCH
         case (*_, "resourcesTemplate"):
-            return Place.EMBEDDED
+            return UsePlace.EMBEDDED
         case (*_, str(key)) if key in _SCHEMATIC:
-            return Place.TEXT
+            return UsePlace.TEXT
     return None
 
 
-def found(entries: Entries, around: Surroundings, groups: Groups) -> Iterator[Found]:
+def named_versions(entries: Entries, context: NodeContext, groups: ApiGroups) -> Iterator[NamedVersion]:
     """The versions that a mapping names by its own keys."""
-    yield from _resource(entries, around, groups)
-    yield from _pair(entries, around, groups)
-    yield from _operation(entries, around, groups)
+    yield from _resource(entries, context, groups)
+    yield from _pair(entries, context, groups)
+    yield from _operation(entries, context, groups)
 
 
-def _resource(entries: Entries, around: Surroundings, groups: Groups) -> Iterator[Found]:
+def _resource(entries: Entries, context: NodeContext, groups: ApiGroups) -> Iterator[NamedVersion]:
     # Ansible's modules for Kubernetes have `api_version`.
     node = entries.get("apiVersion", entries.get("api_version"))
     if not isinstance(node, ScalarNode):
         return
     named = groups.named(node.value)
-    is_whole = around.role is not None or "metadata" in entries or "spec" in entries
-    who = _who(entries, is_whole=is_whole)
-    place = around.role or (Place.EMBEDDED if is_whole else Place.REFERENCE)
+    is_whole = context.role is not None or "metadata" in entries or "spec" in entries
+    who = _subject_of(entries, is_whole=is_whole)
+    place = context.role or (UsePlace.EMBEDDED if is_whole else UsePlace.REFERENCE)
     if named is not None:
-        why = _why(around, place, who, named[1])
-        yield Found(node, *named, place, who, why, is_object=is_whole and not is_list(entries))
+        why = _why(context, place, who, named[1])
+        yield NamedVersion(node, *named, place, who, why, is_object=is_whole and not is_list(entries))
     elif is_variable(node.value):
-        yield Found(node, "", "", Place.TEMPLATE, who, _DECIDED)
+        yield NamedVersion(node, "", "", UsePlace.TEMPLATE, who, _DECIDED)
 
 
-def _pair(entries: Entries, around: Surroundings, groups: Groups) -> Iterator[Found]:
+def _pair(entries: Entries, context: NodeContext, groups: ApiGroups) -> Iterator[NamedVersion]:
     """``group`` and ``version``, which may be patterns where they select."""
     group, node = text(entries, "group"), entries.get("version")
     if group not in groups.names or not isinstance(node, ScalarNode) or _takes_stable(node.value):
         return
     # fieldspec.go of kustomize's configurations and `reject` of its replacements are in lists.
-    is_selector = not around.path or around.is_item or around.path[-1] in _SELECTORS
-    place, who = Place.TARGET if is_selector else Place.REFERENCE, _who(entries, is_whole=False)
-    yield Found(node, group, node.value, place, who, _why(around, place, who, node.value))
+    is_selector = not context.path or context.is_item or context.path[-1] in _SELECTORS
+    place, who = UsePlace.TARGET if is_selector else UsePlace.REFERENCE, _subject_of(entries, is_whole=False)
+    yield NamedVersion(node, group, node.value, place, who, _why(context, place, who, node.value))
 
 
-def _operation(entries: Entries, around: Surroundings, groups: Groups) -> Iterator[Found]:
+def _operation(entries: Entries, context: NodeContext, groups: ApiGroups) -> Iterator[NamedVersion]:
     """One of a JSON patch (RFC 6902) that sets an ``apiVersion``."""
     path, node = text(entries, "path"), entries.get("value")
     named = groups.named(node.value) if isinstance(node, ScalarNode) else None
     if isinstance(node, ScalarNode) and named and "op" in entries and path.endswith("/apiVersion"):
         is_own = path == "/apiVersion"
-        who, place = (around.target, Place.PATCH) if is_own else (NOBODY, Place.REFERENCE)
-        yield Found(node, *named, place, who, "" if who.kind else _NO_KIND)
+        who, place = (context.target, UsePlace.PATCH) if is_own else (UNKNOWN_SUBJECT, UsePlace.REFERENCE)
+        yield NamedVersion(node, *named, place, who, "" if who.kind else _NO_KIND)
 
 
-def _why(around: Surroundings, place: Place, who: Subject, version: str) -> str:
+def _why(context: NodeContext, place: UsePlace, who: Subject, version: str) -> str:
     """Why the version must not be changed, whatever the spelling."""
     if not is_version(version):
         return _PUT_IN if is_variable(version) else _PATTERN
     # https://fluxcd.io/flux/components/helm/helmreleases/#post-renderers
-    if place in (Place.PATCH, Place.TARGET) and "postRenderers" in around.path:
+    if place in (UsePlace.PATCH, UsePlace.TARGET) and "postRenderers" in context.path:
         return _RENDERED
-    return "" if who.kind or place is Place.TARGET else _NO_KIND
+    return "" if who.kind or place is UsePlace.TARGET else _NO_KIND
 
 
 def _takes_stable(pattern: str) -> bool:
@@ -147,10 +147,10 @@ def is_list(entries: Entries) -> bool:
 
 def selected(entries: Entries) -> Subject:
     """What the keys beside a patch say that it is for."""
-    return _who(entries_of(entries.get("target")), is_whole=False)
+    return _subject_of(entries_of(entries.get("target")), is_whole=False)
 
 
-def _who(entries: Entries, *, is_whole: bool) -> Subject:
+def _subject_of(entries: Entries, *, is_whole: bool) -> Subject:
     named = entries_of(entries.get("metadata")) if is_whole else entries
     return Subject(text(entries, "kind"), text(named, "name"), text(named, "namespace"))
 
@@ -162,5 +162,5 @@ def text(entries: Entries, key: str) -> str:
 
 
 def entries_of(node: Node | None) -> Entries:
-    """Those of a mapping; none of anything else."""
+    """The keys of a mapping with their values; empty for any other node."""
     return {key.value: value for key, value in node.value} if isinstance(node, MappingNode) else {}

@@ -1,4 +1,4 @@
-"""Where a text names a version of one of Flux's APIs, whatever kind of text it is."""
+"""Where a text of any kind names a version of one of Flux's APIs, and of which object."""
 
 from __future__ import annotations
 
@@ -22,6 +22,19 @@ _BEFORE = re.compile(r"(?:\A|[^\w.-]|\\[nrt])\Z", re.ASCII)
 """In JSON, what stands before a group may be the end of a line break's escape."""
 
 is_version = re.compile(_VERSION).fullmatch
+_MOST = 40
+"""Lines, above and below: kind and name stand near."""
+_NEAR = 400
+"""Characters of one line."""
+_ROW = re.compile(
+    r"""(?P<lead>[\s>|*/#;-]*)(?:\\?["'])?(?P<key>[A-Za-z]\w*)(?:\\?["'])?\s*[:=](?:\s+|$|(?=["'{]))(?P<value>.*)"""
+)
+_END = re.compile(r"[\s>|]*(?:---|```|~~~)")
+"""Between documents, and around code in Markdown."""
+_LEAD = re.compile(r"[\s>|*/#;-]*")
+_COMMENTED = re.compile(r"(?:^|\s)(?:#|//|\{#|\{\{-?\s*/\*)")
+_VALUE = re.compile(r"""\\?["']?((?:\$?\{\{?.*?\}\}?|<<.*?>>|[^\s"'\\,#{}<])*)""")
+_SAME_LINE = re.compile(r"""\b(kind|namespace|name)\\?["']?\s*[:=]\s*\\?["']?([\w.-]+)""")
 
 
 class Mention(NamedTuple):
@@ -38,11 +51,11 @@ class Mention(NamedTuple):
 
     @property
     def is_put_in(self) -> bool:
-        """Whether the text does not tell the version."""
+        """Whether something else puts the version there."""
         return not is_version(self.version)
 
 
-class Groups:
+class ApiGroups:
     """Flux's API groups, and how texts name them."""
 
     def __init__(self, names: Collection[str]) -> None:
@@ -103,38 +116,23 @@ class Groups:
 
 
 @cache
-def groups_of(names: frozenset[str]) -> Groups:
-    """Made once for a run."""
-    return Groups(names)
-
-
-_MOST = 40
-"""Lines, above and below: kind and name stand near."""
-_NEAR = 400
-"""Characters of one line."""
-_ROW = re.compile(
-    r"""(?P<lead>[\s>|*/#;-]*)(?:\\?["'])?(?P<key>[A-Za-z]\w*)(?:\\?["'])?\s*[:=](?:\s+|$|(?=["'{]))(?P<value>.*)"""
-)
-_END = re.compile(r"[\s>|]*(?:---|```|~~~)")
-"""Between documents, and around code in Markdown."""
-_LEAD = re.compile(r"[\s>|*/#;-]*")
-_COMMENTED = re.compile(r"(?:^|\s)(?:#|//|\{#|\{\{-?\s*/\*)")
-_VALUE = re.compile(r"""\\?["']?((?:\$?\{\{?.*?\}\}?|<<.*?>>|[^\s"'\\,#{}<])*)""")
-_SAME_LINE = re.compile(r"""\b(kind|namespace|name)\\?["']?\s*[:=]\s*\\?["']?([\w.-]+)""")
+def groups_of(names: frozenset[str]) -> ApiGroups:
+    """The groups with these names; built once in a run."""
+    return ApiGroups(names)
 
 
 class Subject(NamedTuple):
-    """What an ``apiVersion`` is of; empty where nothing tells."""
+    """What an ``apiVersion`` is of; empty where unknown."""
 
     kind: str = ""
     name: str = ""
     namespace: str = ""
 
 
-NOBODY = Subject()
+UNKNOWN_SUBJECT = Subject()
 
 
-class Row(NamedTuple):
+class TextLine(NamedTuple):
     """A line of a text."""
 
     column: int
@@ -161,14 +159,14 @@ def subject(text: str, begin: int, end: int) -> Subject:
     found: dict[str, str] = {}
     for match in _SAME_LINE.finditer(text, end, min(_end_of_line(text, end), end + _NEAR)):
         found.setdefault(match[1], match[2])
-    if "kind" not in found and row_at(text, begin).key in ("apiVersion", "group"):
+    if "kind" not in found and text_line_at(text, begin).key in ("apiVersion", "group"):
         rows = mapping_at(text, begin)
         places = {key: (key, f"metadata.{key}") for key in Subject._fields}
         found = {key: rows[place].value for key, each in places.items() for place in each if place in rows}
-    return Subject(**found) if "kind" in found else NOBODY
+    return Subject(**found) if "kind" in found else UNKNOWN_SUBJECT
 
 
-def row_at(text: str, position: int) -> Row:
+def text_line_at(text: str, position: int) -> TextLine:
     """The line that a position stands in."""
     begin = text.rfind("\n", 0, position) + 1
     line = text[begin : _end_of_line(text, position)]
@@ -176,17 +174,17 @@ def row_at(text: str, position: int) -> Row:
     is_end = _END.match(line) is not None
     if match is None:
         lead = _LEAD.match(line)
-        return Row(lead.end() if lead else 0, "", "", begin, lead[0] if lead else "", is_end)
+        return TextLine(lead.end() if lead else 0, "", "", begin, lead[0] if lead else "", is_end)
     value = _VALUE.match(match["value"])
     start = begin + match.start("value") + (value.start(1) if value else 0)
-    return Row(len(match["lead"]), match["key"], value[1] if value else "", start, match["lead"], is_end)
+    return TextLine(len(match["lead"]), match["key"], value[1] if value else "", start, match["lead"], is_end)
 
 
-def mapping_at(text: str, position: int) -> dict[str, Row]:
+def mapping_at(text: str, position: int) -> dict[str, TextLine]:
     """The lines of the mapping that a line is of, by key; those of ``metadata`` as ``metadata.name``."""
-    own = row_at(text, position)
+    own = text_line_at(text, position)
     above = [] if "-" in own.lead else list(_above(text, position, own))[::-1]
-    found: dict[str, Row] = {}
+    found: dict[str, TextLine] = {}
     parent, inner = "", 0
     for row in (*above, own, *_below(text, position, own)):
         if row.column == own.column:
@@ -204,12 +202,12 @@ def is_commented(text: str, position: int) -> bool:
     return _COMMENTED.search(text[begin:position]) is not None
 
 
-def _above(text: str, position: int, own: Row) -> Iterator[Row]:
+def _above(text: str, position: int, own: TextLine) -> Iterator[TextLine]:
     for _ in range(_MOST):
         position = text.rfind("\n", 0, position)
         if position < 0:
             return
-        row = row_at(text, position)
+        row = text_line_at(text, position)
         if _is_end(row, own):
             return
         if row.key and row.is_comment == own.is_comment:
@@ -218,19 +216,19 @@ def _above(text: str, position: int, own: Row) -> Iterator[Row]:
             return
 
 
-def _below(text: str, position: int, own: Row) -> Iterator[Row]:
+def _below(text: str, position: int, own: TextLine) -> Iterator[TextLine]:
     for _ in range(_MOST):
         position = _end_of_line(text, position) + 1
         if position > len(text):
             return
-        row = row_at(text, position)
+        row = text_line_at(text, position)
         if _is_end(row, own) or (row.column == own.column and "-" in row.lead):
             return
         if row.key and row.is_comment == own.is_comment:
             yield row
 
 
-def _is_end(row: Row, own: Row) -> bool:
+def _is_end(row: TextLine, own: TextLine) -> bool:
     """Whether the mapping of ``own`` ends before a row; one without a key is a template's, or empty."""
     if row.is_comment != own.is_comment:
         return own.is_comment

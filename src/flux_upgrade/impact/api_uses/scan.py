@@ -7,20 +7,20 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 
-from flux_upgrade.impact.api_uses.flux_file import FluxFile, FluxObject, Place, Use
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, FluxObject, UsePlace
 from flux_upgrade.impact.api_uses.mentions import (
-    Groups,
+    ApiGroups,
     Mention,
     groups_of,
     is_commented,
     is_version,
     mapping_at,
-    row_at,
     subject,
+    text_line_at,
 )
-from flux_upgrade.impact.api_uses.structure import Broken, Structure
+from flux_upgrade.impact.api_uses.structure import Structure, UnreadableSpan
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text_edit import decoded
 from flux_upgrade.pins.formats.kustomize_files import NAMES, Kustomizations
 from flux_upgrade.pins.formats.passages import ENDS, Passage, whole
@@ -36,59 +36,6 @@ _PUT_IN = re.compile(r"%\{|\[%|\[\[")
 _KEY = re.compile(r"\b(?:apiVersion|group)\W{1,6}$")
 _CAPABILITY = re.compile(r"\.Capabilities\.[^\n]*$")
 """https://helm.sh/docs/chart_template_guide/builtin_objects/"""
-
-
-def in_text(path: str, file: Passage, mentions: Iterable[Mention]) -> Iterator[Use]:
-    """Those of a file that is no YAML."""
-    return (_use(path, file, each, Place.TEXT, _NO_MANIFEST) for each in mentions if not each.is_put_in)
-
-
-def in_comments(path: str, file: Passage, mentions: Iterable[Mention]) -> Iterator[Use]:
-    """What is left of a file of YAML."""
-    return (_use(path, file, each, Place.TEXT, _COMMENT) for each in mentions if not each.is_put_in)
-
-
-def in_broken(
-    path: str, file: Passage, mentions: Iterable[Mention], broken: Broken, groups: Groups
-) -> Iterator[Use]:
-    """Those of a document that cannot be read: a template, or one with a fault."""
-    text = file.text[broken.begin : broken.end]
-    is_template = is_variable(text)
-    is_unreadable = not broken.is_yaml and not path.endswith(ENDS) and _is_no_template(text)
-    for each in (*mentions, *_pairs(file.text, broken, groups)):
-        before = file.text[file.text.rfind("\n", 0, each.begin) + 1 : each.begin]
-        place, why = Place.TEXT, broken.message
-        if is_commented(file.text, each.begin):
-            why = _COMMENT
-        elif _CAPABILITY.search(before):
-            why = _ASKS
-        elif _KEY.search(before) or (is_template and not each.is_put_in):
-            place = Place.TEMPLATE
-            why = broken.message if is_unreadable else f"it is a template, or broken: {broken.message}"
-        if place is Place.TEMPLATE or not each.is_put_in:
-            found = _use(path, file, each, place, why)
-            yield found._replace(is_unreadable=is_unreadable and place is Place.TEMPLATE)
-
-
-def _is_no_template(text: str) -> bool:
-    """Whether nothing is put in anywhere, or a merge is left unresolved: that ends the way to any use."""
-    return _CONFLICT.search(text) is not None or not (is_variable(text) or _PUT_IN.search(text))
-
-
-def _pairs(text: str, broken: Broken, groups: Groups) -> Iterator[Mention]:
-    """``group`` and ``version``, each in a line of its own."""
-    for begin in groups.alone(text, broken.begin, broken.end):
-        row = mapping_at(text, begin).get("version") if row_at(text, begin).key == "group" else None
-        if row is not None and is_version(row.value):
-            yield Mention(row_at(text, begin).value, row.value, begin, row.start, row.start + len(row.value))
-
-
-def _use(path: str, file: Passage, mention: Mention, place: Place, why: str) -> Use:
-    who = subject(file.text, mention.begin, mention.end)
-    group, version, _, start, end = mention
-    return Use(path, file.line(start), group, version, *who, place, start, end, why)
-
-
 _MANIFESTS = (".yaml", ".yml", ".json")
 _TEMPLATES = (".tmpl", ".tpl", ".gotmpl", ".tftpl", ".template", ".j2", ".jinja", ".jinja2", ".erb")
 _DOCUMENTS = (".md", ".mdx", ".markdown", ".txt", ".adoc", ".asciidoc", ".rst")
@@ -121,12 +68,12 @@ def find(path: str, content: bytes, groups: Collection[str], *, is_patch: bool =
     if not known.are_in(content):
         return None
     file = whole(decoded(content))
-    uses: list[Use] = []
+    uses: list[ApiUse] = []
     objects: list[FluxObject] = []
     if not _is_yaml(path):
         uses += in_text(path, file, known.mentions(file.text))
     elif known.are_named(file.text):
-        structure = Structure(path, file, known, Place.PATCH if is_patch else Place.RESOURCE)
+        structure = Structure(path, file, known, UsePlace.PATCH if is_patch else UsePlace.RESOURCE)
         uses += _all(path, structure, known)
         objects = structure.objects
     if not uses:
@@ -134,19 +81,19 @@ def find(path: str, content: bytes, groups: Collection[str], *, is_patch: bool =
     return FluxFile(path, content, tuple(sorted(uses, key=_start)), tuple(sorted(objects, key=_start)))
 
 
-def _all(path: str, structure: Structure, groups: Groups) -> Iterator[Use]:
-    """What the structure tells of, and what it does not."""
+def _all(path: str, structure: Structure, groups: ApiGroups) -> Iterator[ApiUse]:
+    """What the structure covers, and what it does not."""
     yield from structure.uses.values()
-    left = [each for each in structure.mentions if each.start not in structure.told]
+    left = [each for each in structure.mentions if each.start not in structure.claimed]
     for broken in structure.broken:
         within = [each for each in left if broken.begin <= each.start < broken.end]
         yield from in_broken(path, structure.file, within, broken, groups)
-        structure.told.update(each.start for each in within)
-    comments = (each for each in left if each.start not in structure.told)
+        structure.claimed.update(each.start for each in within)
+    comments = (each for each in left if each.start not in structure.claimed)
     yield from in_comments(path, structure.file, comments)
 
 
-def _start(each: Use | FluxObject) -> int:
+def _start(each: ApiUse | FluxObject) -> int:
     return each.start
 
 
@@ -156,3 +103,56 @@ def _is_yaml(path: str) -> bool:
     while name.endswith(_TEMPLATES):
         name = name.rpartition(".")[0]
     return name.endswith(_MANIFESTS) or "." not in name
+
+
+def in_text(path: str, file: Passage, mentions: Iterable[Mention]) -> Iterator[ApiUse]:
+    """Those of a file that is no YAML."""
+    return (_use(path, file, each, UsePlace.TEXT, _NO_MANIFEST) for each in mentions if not each.is_put_in)
+
+
+def in_comments(path: str, file: Passage, mentions: Iterable[Mention]) -> Iterator[ApiUse]:
+    """What is left of a file of YAML."""
+    return (_use(path, file, each, UsePlace.TEXT, _COMMENT) for each in mentions if not each.is_put_in)
+
+
+def in_broken(
+    path: str, file: Passage, mentions: Iterable[Mention], broken: UnreadableSpan, groups: ApiGroups
+) -> Iterator[ApiUse]:
+    """Those of a document that cannot be read: a template, or one with a fault."""
+    text = file.text[broken.begin : broken.end]
+    is_template = is_variable(text)
+    is_unreadable = not broken.is_yaml and not path.endswith(ENDS) and _is_no_template(text)
+    for each in (*mentions, *_pairs(file.text, broken, groups)):
+        before = file.text[file.text.rfind("\n", 0, each.begin) + 1 : each.begin]
+        place, why = UsePlace.TEXT, broken.message
+        if is_commented(file.text, each.begin):
+            why = _COMMENT
+        elif _CAPABILITY.search(before):
+            why = _ASKS
+        elif _KEY.search(before) or (is_template and not each.is_put_in):
+            place = UsePlace.TEMPLATE
+            why = broken.message if is_unreadable else f"it is a template, or broken: {broken.message}"
+        if place is UsePlace.TEMPLATE or not each.is_put_in:
+            found = _use(path, file, each, place, why)
+            yield found._replace(is_unreadable=is_unreadable and place is UsePlace.TEMPLATE)
+
+
+def _is_no_template(text: str) -> bool:
+    """Whether nothing is put in anywhere, or a merge is left unresolved: that ends the way to any use."""
+    return _CONFLICT.search(text) is not None or not (is_variable(text) or _PUT_IN.search(text))
+
+
+def _pairs(text: str, broken: UnreadableSpan, groups: ApiGroups) -> Iterator[Mention]:
+    """``group`` and ``version``, each in a line of its own."""
+    for begin in groups.alone(text, broken.begin, broken.end):
+        row = mapping_at(text, begin).get("version") if text_line_at(text, begin).key == "group" else None
+        if row is not None and is_version(row.value):
+            yield Mention(
+                text_line_at(text, begin).value, row.value, begin, row.start, row.start + len(row.value)
+            )
+
+
+def _use(path: str, file: Passage, mention: Mention, place: UsePlace, why: str) -> ApiUse:
+    who = subject(file.text, mention.begin, mention.end)
+    group, version, _, start, end = mention
+    return ApiUse(path, file.line(start), group, version, *who, place, start, end, why)

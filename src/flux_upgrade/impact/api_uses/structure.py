@@ -1,27 +1,27 @@
-"""What the structure of a YAML file tells of the versions in it, and its resources of Flux's."""
+"""The versions that a YAML file names by its structure, and Flux's resources in it."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
 
-from flux_upgrade.impact.api_uses.flux_file import FluxObject, Place, Use
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxObject, UsePlace
 from flux_upgrade.impact.api_uses.mappings import (
-    Found,
-    Surroundings,
+    NamedVersion,
+    NodeContext,
     entries_of,
-    found,
     is_list,
+    named_versions,
     role_of,
     selected,
     text,
 )
-from flux_upgrade.impact.api_uses.mentions import NOBODY, Groups, Mention, Subject, subject
+from flux_upgrade.impact.api_uses.mentions import UNKNOWN_SUBJECT, ApiGroups, Mention, Subject, subject
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.passages import Passage
-from flux_upgrade.pins.formats.yaml_places import Document, Step, Value, documents
+from flux_upgrade.pins.formats.yaml_places import Step, Value, YamlDocument, documents
 
 _MANIFEST = re.compile(r"(?:[ \t]*(?:#.*|---.*)?\n)*(?:apiVersion|kind|metadata):\s")
 _OTHERS = "another program reads it, which has to know the new version"
@@ -29,7 +29,7 @@ _TEXT = "it is part of a text"
 _UNFOLLOWED = "its text has line breaks or escapes that cannot be followed"
 
 
-class Broken(NamedTuple):
+class UnreadableSpan(NamedTuple):
     """A document, or a text in one, that cannot be read."""
 
     begin: int
@@ -40,40 +40,40 @@ class Broken(NamedTuple):
     """Whether others may read it."""
 
 
-class _Spot(NamedTuple):
-    """A node to look at."""
+class _PendingNode(NamedTuple):
+    """A node that was not read yet."""
 
-    document: Document
+    document: YamlDocument
     node: Node
-    around: Surroundings
-    is_telling: bool
-    """Whether it may tell something without a mention in it: by aliases, by group and version apart."""
+    context: NodeContext
+    is_promising: bool
+    """Whether it may name a version without a mention in it: by aliases, by group and version apart."""
     is_shared: bool = False
     """An anchor or an alias stands for it, or for something that it is a part of."""
 
 
 class Structure:
-    """Of one file."""
+    """The uses, resources and unreadable spans of one YAML file."""
 
-    def __init__(self, path: str, file: Passage, groups: Groups, role: Place) -> None:
+    def __init__(self, path: str, file: Passage, groups: ApiGroups, role: UsePlace) -> None:
         self.file = file
         self.mentions = groups.mentions(file.text)
-        self.uses: dict[int, Use] = {}
+        self.uses: dict[int, ApiUse] = {}
         """By their offsets."""
-        self.told: set[int] = set()
-        """Offsets of the mentions that these tell of. The others stand in comments, or in what is broken."""
+        self.claimed: set[int] = set()
+        """Offsets of the mentions that these cover. The others stand in comments, or in what is broken."""
         self.objects: list[FluxObject] = []
-        self.broken: list[Broken] = []
+        self.broken: list[UnreadableSpan] = []
         self._path, self._groups = path, groups
         self._starts = [each.start for each in self.mentions]
         self._seen: dict[int, Node] = {}
-        self._waiting: list[_Spot] = []
+        self._waiting: list[_PendingNode] = []
         """What comes first in the file is put in last."""
-        self._read(file, Surroundings((), role, NOBODY))
+        self._read(file, NodeContext((), role, UNKNOWN_SUBJECT))
         while self._waiting:
             self._look(self._waiting.pop())
 
-    def _read(self, passage: Passage, around: Surroundings) -> None:
+    def _read(self, passage: Passage, context: NodeContext) -> None:
         for document in reversed([*documents(passage)]):
             begin, end = document.offset(0), document.offset(len(document.text))
             are_apart = self._groups.are_apart(document.text)
@@ -82,16 +82,16 @@ class Structure:
             try:
                 root = document.root
             except Unreadable as error:
-                self.broken.append(Broken(begin, end, error.message, _may_be_yaml(error)))
+                self.broken.append(UnreadableSpan(begin, end, error.message, _may_be_yaml(error)))
                 continue
             # A text that is nothing but a text would be read for ever.
-            role = Place.TEXT if isinstance(root, ScalarNode) else around.role
-            is_telling = are_apart or bool(document.shared)
-            self._waiting.append(_Spot(document, root, around._replace(role=role), is_telling))
+            role = UsePlace.TEXT if isinstance(root, ScalarNode) else context.role
+            is_promising = are_apart or bool(document.shared)
+            self._waiting.append(_PendingNode(document, root, context._replace(role=role), is_promising))
 
-    def _look(self, spot: _Spot) -> None:
+    def _look(self, spot: _PendingNode) -> None:
         node = spot.node
-        if not spot.is_telling and not self._of(spot, node):
+        if not spot.is_promising and not self._of(spot, node):
             return
         if id(node) in spot.document.shared:
             if id(node) in self._seen:
@@ -102,32 +102,34 @@ class Structure:
             self._mapping(spot, node)
         elif isinstance(node, SequenceNode):
             for index, item in reversed([*enumerate(node.value)]):
-                self._wait(spot, index, item, spot.around.role, spot.around.target)
+                self._wait(spot, index, item, spot.context.role, spot.context.target)
         elif isinstance(node, ScalarNode) and not self._is_read(spot, node):
             self._rest(spot, node)
 
-    def _wait(self, spot: _Spot, step: Step, node: Node, role: Place | None, target: Subject) -> None:
-        path = (*spot.around.path, step)
-        around = Surroundings(path, role or role_of(path), target)
-        self._waiting.append(_Spot(spot.document, node, around, spot.is_telling, spot.is_shared))
+    def _wait(
+        self, spot: _PendingNode, step: Step, node: Node, role: UsePlace | None, target: Subject
+    ) -> None:
+        path = (*spot.context.path, step)
+        context = NodeContext(path, role or role_of(path), target)
+        self._waiting.append(_PendingNode(spot.document, node, context, spot.is_promising, spot.is_shared))
 
-    def _mapping(self, spot: _Spot, node: MappingNode) -> None:
+    def _mapping(self, spot: _PendingNode, node: MappingNode) -> None:
         entries = entries_of(node)
         role = None
-        if spot.around.role is Place.TEXT or text(entries, "kind") == "CustomResourceDefinition":
-            role = Place.TEXT
+        if spot.context.role is UsePlace.TEXT or text(entries, "kind") == "CustomResourceDefinition":
+            role = UsePlace.TEXT
         else:
-            for each in found(entries, spot.around, self._groups):
+            for each in named_versions(entries, spot.context, self._groups):
                 self._say(spot, node, each)
         items, target = entries["items"] if is_list(entries) else None, selected(entries)
         for key, value in reversed(node.value):
             self._rest(spot, key)
-            self._wait(spot, key.value, value, spot.around.role if value is items else role, target)
+            self._wait(spot, key.value, value, spot.context.role if value is items else role, target)
 
-    def _say(self, spot: _Spot, mapping: MappingNode, each: Found) -> None:
+    def _say(self, spot: _PendingNode, mapping: MappingNode, each: NamedVersion) -> None:
         """The use that a scalar is, or each mention in it."""
         mentions = self._of(spot, each.node)
-        self.told.update(mention.start for mention in mentions)
+        self.claimed.update(mention.start for mention in mentions)
         if not each.group:
             for mention in mentions:
                 self._add(spot, mention, each)
@@ -154,50 +156,52 @@ class Structure:
         is_alone = start >= 0 and file.find(version, start + 1, value.end) < 0
         return (start, start + len(version)) if is_alone else (value.start, value.end)
 
-    def _is_read(self, spot: _Spot, node: ScalarNode) -> bool:
+    def _is_read(self, spot: _PendingNode, node: ScalarNode) -> bool:
         """Whether a text is YAML itself, and is looked at as that."""
-        role = spot.around.role
-        if role is None and spot.around.is_item and _MANIFEST.match(node.value):
+        role = spot.context.role
+        if role is None and spot.context.is_item and _MANIFEST.match(node.value):
             # Charts take whole resources as texts, in lists of many names (`extraObjects`, `extraDeploy`).
-            role = Place.EMBEDDED
-        if role in (None, Place.TEXT) or not (self._of(spot, node) or self._groups.are_apart(node.value)):
+            role = UsePlace.EMBEDDED
+        if role in (None, UsePlace.TEXT) or not (self._of(spot, node) or self._groups.are_apart(node.value)):
             return False
         passage = spot.document.passage.within(spot.document.begin, node)
         if passage is None:
-            self.broken.append(Broken(*self._span_of(spot, node), _UNFOLLOWED))
+            self.broken.append(UnreadableSpan(*self._span_of(spot, node), _UNFOLLOWED))
         else:
-            self._read(passage, spot.around._replace(role=role))
+            self._read(passage, spot.context._replace(role=role))
         return True
 
-    def _rest(self, spot: _Spot, node: ScalarNode) -> None:
-        """Mentions in a scalar that nothing else has told of."""
+    def _rest(self, spot: _PendingNode, node: ScalarNode) -> None:
+        """Mentions in a scalar that no use covers yet."""
         for each in self._of(spot, node):
-            if each.start in self.told or each.is_put_in:
+            if each.start in self.claimed or each.is_put_in:
                 continue
-            self.told.add(each.start)
+            self.claimed.add(each.start)
             kind = node.value.removeprefix(f"{each.group}/{each.version}/")
-            if spot.around.role is None and spot.around.is_item and kind.isalnum():
-                what = Found(node, each.group, each.version, Place.REFERENCE, Subject(kind), _OTHERS)
+            if spot.context.role is None and spot.context.is_item and kind.isalnum():
+                what = NamedVersion(
+                    node, each.group, each.version, UsePlace.REFERENCE, Subject(kind), _OTHERS
+                )
             else:
                 who = subject(self.file.text, each.begin, each.end)
-                what = Found(node, each.group, each.version, Place.TEXT, who, _TEXT)
+                what = NamedVersion(node, each.group, each.version, UsePlace.TEXT, who, _TEXT)
             self._add(spot, each, what)
 
-    def _add(self, spot: _Spot, mention: Mention, each: Found) -> None:
-        """One use for a mention: the one that tells most, of what an anchor is taken for."""
+    def _add(self, spot: _PendingNode, mention: Mention, each: NamedVersion) -> None:
+        """One use for a mention: the one that says most, of what an anchor is taken for."""
         group, version, _, start, end = mention
         known = self.uses.get(start)
         if known is None or _rank(each.who.kind, each.place) > _rank(known.kind, known.place):
-            line, at = self.file.line(start), spot.around.path
-            self.uses[start] = Use(
+            line, at = self.file.line(start), spot.context.path
+            self.uses[start] = ApiUse(
                 self._path, line, group, version, *each.who, each.place, start, end, each.why, at
             )
 
-    def _of(self, spot: _Spot, node: Node) -> list[Mention]:
-        """Those in the spelling of a scalar."""
+    def _of(self, spot: _PendingNode, node: Node) -> list[Mention]:
+        """The mentions in the spelling of a node."""
         return self._between(*self._span_of(spot, node))
 
-    def _span_of(self, spot: _Spot, node: Node) -> tuple[int, int]:
+    def _span_of(self, spot: _PendingNode, node: Node) -> tuple[int, int]:
         offset = spot.document.offset
         return offset(node.start_mark.index), offset(node.end_mark.index)
 
@@ -210,5 +214,5 @@ def _may_be_yaml(error: Unreadable) -> bool:
     return error.__cause__ is None or isinstance(error.__cause__, RecursionError)
 
 
-def _rank(kind: str, place: Place) -> tuple[bool, bool]:
-    return bool(kind), place in (Place.RESOURCE, Place.EMBEDDED, Place.PATCH)
+def _rank(kind: str, place: UsePlace) -> tuple[bool, bool]:
+    return bool(kind), place in (UsePlace.RESOURCE, UsePlace.EMBEDDED, UsePlace.PATCH)

@@ -1,4 +1,4 @@
-"""Image automation that a release concerns."""
+"""The conditions of the rules: the lines of a resource that a change of a release concerns."""
 
 from __future__ import annotations
 
@@ -6,88 +6,15 @@ import re
 from collections.abc import Iterator
 
 from flux_upgrade.impact.api_uses.flux_file import FluxObject
-from flux_upgrade.impact.behaviour.row import Found
+from flux_upgrade.impact.behaviour.break_rule import AffectedLine
 from flux_upgrade.pins.formats.yaml_places import Step, Value, is_variable
 
 # In an action of a Go template.
 _REMOVED = re.compile(r"\{\{[^{}]*?(\.Updated|\.Changed\.ImageResult)\b")
 _FORCED = re.compile(r"[+:]")
-
-
-def outdated_template(automation: FluxObject) -> Iterator[Found]:
-    """Those whose commit message is made from data that is gone."""
-    value = automation.at("spec", "git", "commit", "messageTemplate")
-    if value is None or _REMOVED.search(value.text) is None:
-        return
-    passage = automation.document.passage
-    spelled = _REMOVED.search(passage.file, value.start, value.end)
-    yield Found(passage.line(spelled.start(1)) if spelled else value.line)
-
-
-def forced_push(automation: FluxObject) -> Iterator[Found]:
-    """Those whose refspec overwrites or deletes what it leads to."""
-    value = automation.at("spec", "git", "push", "refspec")
-    if value is not None and _FORCED.match(value.text):
-        yield Found(value.line)
-
-
-def substituted(kustomization: FluxObject) -> Iterator[Found]:
-    """Those that put in variables; where there are none, nothing is substituted."""
-    build = ("spec", "postBuild")
-    if kustomization.keys(*build, "substitute") or kustomization.count(*build, "substituteFrom"):
-        yield Found(kustomization.key_line_at(*build))
-
-
-def composed(kustomization: FluxObject) -> Iterator[Found]:
-    """Those with components."""
-    if kustomization.count("spec", "components"):
-        yield Found(kustomization.key_line_at("spec", "components"))
-
-
 _ACTIONS = ("install", "upgrade")
 _TRUE = ("true", "yes", "on")
 _DROPPED = ("patchesStrategicMerge", "patchesJson6902")
-
-
-def post_rendered(release: FluxObject) -> Iterator[Found]:
-    """Those that post-render."""
-    if release.count("spec", "postRenderers"):
-        yield Found(release.key_line_at("spec", "postRenderers"))
-
-
-def waiting(release: FluxObject) -> Iterator[Found]:
-    """Those that wait for what they install, as all do unless told otherwise."""
-    off = (release.text_at("spec", action, "disableWait").lower() in _TRUE for action in _ACTIONS)
-    if not all(off):
-        yield from any_release(release)
-
-
-def any_release(release: FluxObject) -> Iterator[Found]:
-    """All of them."""
-    if release.keys("spec"):
-        yield Found(release.line_at("spec"))
-
-
-def dropped_fields(resource: FluxObject) -> Iterator[Found]:
-    """Fields that are read no longer; of a HelmRelease, or of a HelmChart."""
-    chart = ("spec",) if resource.kind == "HelmChart" else ("spec", "chart", "spec")
-    file = resource.text_at(*chart, "valuesFile")
-    if file:
-        # It was merged before the others, and is the first of them now.
-        others = (resource.text_at(*chart, "valuesFiles", at) for at in range(_files(resource, *chart)))
-        line = resource.key_line_at(*chart, "valuesFile")
-        yield Found(line, f"valuesFiles: [{', '.join((file, *others))}]")
-    for at in range(resource.count("spec", "postRenderers")):
-        for name in _DROPPED:
-            path = ("spec", "postRenderers", at, "kustomize", name)
-            if resource.count(*path):
-                yield Found(resource.key_line_at(*path))
-
-
-def _files(resource: FluxObject, *chart: str) -> int:
-    return resource.count(*chart, "valuesFiles")
-
-
 _SCHEME = "oci://"
 _PUBLIC = re.compile(r"(?:public\.ecr|ecr-public)\.aws(?:\.com)?")
 _HOSTS = {
@@ -100,32 +27,105 @@ _HOSTS = {
 }
 _PRIVATE = ("aws", "azure")
 """Whose registries are rarely read without logging in; of Google's, many are public."""
+_RECEIVERS = "9292"
+_SERVICE = re.compile(
+    r"https?://notification-controller\.([a-z0-9-]+)(?:\.svc[a-z0-9.-]*)?\.?(?::([0-9]+))?(?=/|$)"
+)
 
 
-def foreign_provider(resource: FluxObject) -> Iterator[Found]:
+def outdated_template(automation: FluxObject) -> Iterator[AffectedLine]:
+    """Those whose commit message is made from data that is gone."""
+    value = automation.at("spec", "git", "commit", "messageTemplate")
+    if value is None or _REMOVED.search(value.text) is None:
+        return
+    passage = automation.document.passage
+    spelled = _REMOVED.search(passage.file, value.start, value.end)
+    yield AffectedLine(passage.line(spelled.start(1)) if spelled else value.line)
+
+
+def forced_push(automation: FluxObject) -> Iterator[AffectedLine]:
+    """Those whose refspec overwrites or deletes what it leads to."""
+    value = automation.at("spec", "git", "push", "refspec")
+    if value is not None and _FORCED.match(value.text):
+        yield AffectedLine(value.line)
+
+
+def variables_substituted(kustomization: FluxObject) -> Iterator[AffectedLine]:
+    """Those that put in variables; where there are none, nothing is substituted."""
+    build = ("spec", "postBuild")
+    if kustomization.keys(*build, "substitute") or kustomization.count(*build, "substituteFrom"):
+        yield AffectedLine(kustomization.key_line_at(*build))
+
+
+def components_used(kustomization: FluxObject) -> Iterator[AffectedLine]:
+    """Those with components."""
+    if kustomization.count("spec", "components"):
+        yield AffectedLine(kustomization.key_line_at("spec", "components"))
+
+
+def post_renderers_used(release: FluxObject) -> Iterator[AffectedLine]:
+    """Those that post-render."""
+    if release.count("spec", "postRenderers"):
+        yield AffectedLine(release.key_line_at("spec", "postRenderers"))
+
+
+def waits_for_resources(release: FluxObject) -> Iterator[AffectedLine]:
+    """Those that wait for what they install, as all do by default."""
+    off = (release.text_at("spec", action, "disableWait").lower() in _TRUE for action in _ACTIONS)
+    if not all(off):
+        yield from any_release(release)
+
+
+def any_release(release: FluxObject) -> Iterator[AffectedLine]:
+    """All of them."""
+    if release.keys("spec"):
+        yield AffectedLine(release.line_at("spec"))
+
+
+def dropped_fields(resource: FluxObject) -> Iterator[AffectedLine]:
+    """Fields that are read no longer; of a HelmRelease, or of a HelmChart."""
+    chart = ("spec",) if resource.kind == "HelmChart" else ("spec", "chart", "spec")
+    file = resource.text_at(*chart, "valuesFile")
+    if file:
+        # It was merged before the others, and is the first of them now.
+        others = (resource.text_at(*chart, "valuesFiles", at) for at in range(_files(resource, *chart)))
+        line = resource.key_line_at(*chart, "valuesFile")
+        yield AffectedLine(line, f"valuesFiles: [{', '.join((file, *others))}]")
+    for at in range(resource.count("spec", "postRenderers")):
+        for name in _DROPPED:
+            path = ("spec", "postRenderers", at, "kustomize", name)
+            if resource.count(*path):
+                yield AffectedLine(resource.key_line_at(*path))
+
+
+def _files(resource: FluxObject, *chart: str) -> int:
+    return resource.count(*chart, "valuesFiles")
+
+
+def foreign_provider(resource: FluxObject) -> Iterator[AffectedLine]:
     """Those that log in to one cloud, and read from elsewhere."""
     value, host = resource.at("spec", "provider"), _host(resource)
     if value is not None and value.text in _HOSTS and host and not _HOSTS[value.text].fullmatch(host):
-        yield Found(value.line)
+        yield AffectedLine(value.line)
 
 
-def service_account(resource: FluxObject) -> Iterator[Found]:
+def service_account(resource: FluxObject) -> Iterator[AffectedLine]:
     """Those that name an account beside a cloud."""
     value = resource.at("spec", "serviceAccountName")
     if value is not None and value.text and resource.text_at("spec", "provider") in _HOSTS:
-        yield Found(value.line)
+        yield AffectedLine(value.line)
 
 
-def without_provider(repository: FluxObject) -> Iterator[Found]:
-    """Those of a registry of a cloud that nobody reads without logging in."""
+def without_provider(repository: FluxObject) -> Iterator[AffectedLine]:
+    """Those of a cloud registry that cannot be read without logging in."""
     host = _host(repository)
     provider = next((name for name in _PRIVATE if _HOSTS[name].fullmatch(host)), "")
     if provider and not _PUBLIC.fullmatch(host):
-        yield Found(repository.line_at("spec", "image"), f"provider: {provider}")
+        yield AffectedLine(repository.line_at("spec", "image"), f"provider: {provider}")
 
 
 def _host(resource: FluxObject) -> str:
-    """Of the registry; empty where it cannot be told, or where there is none."""
+    """Of the registry; empty where it is unknown, or where there is none."""
     if resource.kind == "ImageRepository":
         address = resource.text_at("spec", "image")
     else:
@@ -135,20 +135,14 @@ def _host(resource: FluxObject) -> str:
     return "" if is_variable(address) or "." not in host else host
 
 
-_RECEIVERS = "9292"
-_SERVICE = re.compile(
-    r"https?://notification-controller\.([a-z0-9-]+)(?:\.svc[a-z0-9.-]*)?\.?(?::([0-9]+))?(?=/|$)"
-)
-
-
-def google_registry(receiver: FluxObject) -> Iterator[Found]:
+def google_registry(receiver: FluxObject) -> Iterator[AffectedLine]:
     """Receivers of Google's registry."""
     value = receiver.at("spec", "type")
     if value is not None and value.text == "gcr":
-        yield Found(value.line)
+        yield AffectedLine(value.line)
 
 
-def far_events(release: FluxObject) -> Iterator[Found]:
+def events_across_namespaces(release: FluxObject) -> Iterator[AffectedLine]:
     """HelmReleases of another namespace whose values have events sent to notification-controller."""
     if "notification-controller." not in release.document.text:
         return
@@ -158,7 +152,7 @@ def far_events(release: FluxObject) -> Iterator[Found]:
     for value in _texts(release, ("spec", "values")):
         match = _SERVICE.match(value.text)
         if match and match[1] != where and match[2] != _RECEIVERS:
-            yield Found(value.line)
+            yield AffectedLine(value.line)
 
 
 def _texts(release: FluxObject, path: tuple[Step, ...]) -> Iterator[Value]:

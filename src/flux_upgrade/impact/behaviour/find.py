@@ -1,29 +1,29 @@
-"""Which resources of the tree a jump concerns."""
+"""Which resources of the tree an upgrade concerns."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from flux_upgrade.impact.api_uses.flux_file import FluxFile, FluxObject, Place
-from flux_upgrade.impact.behaviour.row import Path, Row, Span
-from flux_upgrade.impact.behaviour.table import ROWS
+from flux_upgrade.impact.api_uses.flux_file import FluxFile, FluxObject, UsePlace
+from flux_upgrade.impact.behaviour.break_rule import BreakRule, Path, Span
+from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.impact.impact import Hit
 from flux_upgrade.manifests.nodes import compose, construct
 from flux_upgrade.model.versions import is_tag, precedence
 
 
-def find(
+def find_breaks(
     files: Iterable[FluxFile], current: str, target: str, settled: Collection[str] = ()
 ) -> tuple[Hit, ...]:
-    """By rule, then as the files come; nothing where nobody knows what runs today.
+    """By rule, then as the files come; nothing where it is unknown what runs today.
 
-    ``settled``: feature gates that somebody has set for a controller, see ``gates_in``: what they
+    ``settled``: feature gates that are set for a controller, see ``gates_in``: what they
     decide is decided already.
     """
     if not is_tag(current) or not is_tag(target):
         return ()
-    entered = [(row, span) for row in ROWS if (span := row.entered(current, target)) is not None]
+    entered = [(rule, span) for rule in BREAK_RULES if (span := rule.entered(current, target)) is not None]
     if not entered:
         return ()
     search = _Search(entered, target)
@@ -33,11 +33,11 @@ def find(
 
 
 def gates_in(contents: Iterable[bytes]) -> frozenset[str]:
-    """Feature gates that decide for a row and that a file sets: a patch of a controller's arguments, say.
+    """Feature gates that decide for a rule and that a file sets: a patch of a controller's arguments, say.
 
     As ``--feature-gates=NAME=true`` has it; the CRDs' descriptions name them, and set nothing.
     """
-    gates = {row.gate for row in ROWS if row.gate}
+    gates = {rule.gate for rule in BREAK_RULES if rule.gate}
     return frozenset(gate for content in contents for gate in gates if f"{gate}=".encode() in content)
 
 
@@ -49,9 +49,9 @@ def _spelled(line: str, path: str) -> str:
 class _Search:
     """What was seen so far. A later file may take back what an earlier one seemed to say."""
 
-    def __init__(self, entered: Sequence[tuple[Row, Span]], target: str) -> None:
+    def __init__(self, entered: Sequence[tuple[BreakRule, Span]], target: str) -> None:
         self._entered, self._target = entered, target
-        self._found: dict[str, list[Hit]] = {row.slug: [] for row, _ in entered}
+        self._found: dict[str, list[Hit]] = {rule.slug: [] for rule, _ in entered}
         self._resources: set[tuple[str, str]] = set()
         """Kind and name of everything that is no patch."""
         self._patched: set[tuple[str, str, Path]] = set()
@@ -60,50 +60,50 @@ class _Search:
 
     def look_at(self, file: FluxFile) -> None:
         self._gates |= gates_in([file.content])
-        for row, _ in self._entered:
-            for path in row.kept_by:
+        for rule, _ in self._entered:
+            for path in rule.kept_by:
                 # As an operation of a JSON patch has it; whom it patches, its target says.
                 if f"/{'/'.join(path)}".encode() in file.content:
-                    self._patched |= {(kind, "", path) for kind in row.kinds}
+                    self._patched |= {(kind, "", path) for kind in rule.kinds}
         for resource in file.objects:
             self._note(resource)
-            for row, span in self._entered:
-                if row.concerns(resource, self._target):
-                    self._found[row.slug] += self._hits(row, span, resource, file.path)
+            for rule, span in self._entered:
+                if rule.concerns(resource, self._target):
+                    self._found[rule.slug] += self._hits(rule, span, resource, file.path)
 
     def _note(self, resource: FluxObject) -> None:
         kind, name = resource.kind, resource.name
-        if resource.place is not Place.PATCH:
+        if resource.place is not UsePlace.PATCH:
             self._resources.add((kind, name))
             return
-        fields = {path for row, _ in self._entered if kind in row.kinds for path in row.kept_by}
+        fields = {path for rule, _ in self._entered if kind in rule.kinds for path in rule.kept_by}
         self._patched |= {(kind, name, path) for path in fields if resource.has(*path)}
 
-    def _hits(self, row: Row, span: Span, resource: FluxObject, path: str) -> Iterator[Hit]:
+    def _hits(self, rule: BreakRule, span: Span, resource: FluxObject, path: str) -> Iterator[Hit]:
         major, minor, *_ = precedence(span.first)
-        for place in row.match(resource):
+        for place in rule.match(resource):
             yield Hit(
-                row.slug,
+                rule.slug,
                 f"{major}.{minor}",
-                row.told,
-                row.source,
+                rule.change,
+                rule.source,
                 path,
                 place.line,
                 resource.kind,
                 resource.name,
                 resource.namespace,
-                _spelled(row.line_to_keep(place, self._target), path),
-                row.hint_for(self._target),
+                _spelled(rule.line_to_keep(place, self._target), path),
+                rule.hint_for(self._target),
             )
 
     def hits(self, settled: Collection[str]) -> tuple[Hit, ...]:
         decided = {*self._gates, *settled}
         return tuple(
             hit
-            for row, _ in self._entered
-            if row.gate not in decided
-            for hit in self._found[row.slug]
-            if not any(self._is_patched(hit, path) for path in row.kept_by)
+            for rule, _ in self._entered
+            if rule.gate not in decided
+            for hit in self._found[rule.slug]
+            if not any(self._is_patched(hit, path) for path in rule.kept_by)
         )
 
     def _is_patched(self, hit: Hit, path: Path) -> bool:

@@ -1,31 +1,31 @@
-"""What releases of Flux 2 changed without a schema that says so, as far as a tree can tell whom it concerns.
+"""What releases of Flux 2 changed without a schema that says so, as far as a tree shows whom it concerns.
 
-Read from the announcements, release notes and changelogs of Flux 2.0 to 2.9, each row with its source. What
+Read from the announcements, release notes and changelogs of Flux 2.0 to 2.9, each rule with its source. What
 is not here, and why: breaks of Flux 0 (a summary of 255 characters, the SSH user in the URL, SOPS keys);
-what the schema itself refuses; what only the content of a Secret tells, where nearly every one is fine
+what the schema itself refuses; what only the content of a Secret shows, where nearly every one is fine
 (kubeconfigs with files, keys of Google's buckets); deprecated keys of TLS Secrets, which are still read.
 """
 
 from __future__ import annotations
 
 from flux_upgrade.impact.behaviour import conditions
-from flux_upgrade.impact.behaviour.row import Row, Span
+from flux_upgrade.impact.behaviour.break_rule import BreakRule, Span
 
 _HELM = ("HelmRelease",)
 _OCI = ("OCIRepository", "ImageRepository")
 _AUTOMATION = ("ImageUpdateAutomation",)
 
-ROWS = (
-    Row(
+BREAK_RULES = (
+    BreakRule(
         "kustomize-components",
         (Span("v2.2.0"),),
         ("Kustomization",),
         "kustomize applies components after generators; before, it applied them first.",
         "https://fluxcd.io/blog/2023/12/flux-v2.2.0/",
-        conditions.composed,
+        conditions.components_used,
         hint="Compare what kustomize 5.0 and 5.3 build, where there are generators.",
     ),
-    Row(
+    BreakRule(
         "helm-history",
         (Span("v2.2.0"),),
         _HELM,
@@ -35,7 +35,7 @@ ROWS = (
         keep="maxHistory: 10",
         kept_by=(("spec", "maxHistory"),),
     ),
-    Row(
+    BreakRule(
         "helm-dropped-fields",
         (Span("v2.3.0", "v2.8.0"),),
         ("HelmRelease", "HelmChart"),
@@ -46,7 +46,7 @@ ROWS = (
         takes_patches=True,
         until={"v1beta1": "v2.7.0", "v1beta2": "v2.8.0", "v2beta1": "v2.7.0", "v2beta2": "v2.8.0"},
     ),
-    Row(
+    BreakRule(
         "registry-provider",
         (Span("v2.6.0"),),
         (*_OCI, "HelmRepository"),
@@ -56,7 +56,7 @@ ROWS = (
         keep="provider: generic",
         kept_by=(("spec", "secretRef"), ("spec", "serviceAccountName")),
     ),
-    Row(
+    BreakRule(
         "registry-service-account",
         (Span("v2.6.0", "v2.10.0"),),
         _OCI,
@@ -70,7 +70,7 @@ ROWS = (
         kept_by=(("spec", "secretRef"),),
         gate="ObjectLevelWorkloadIdentity",
     ),
-    Row(
+    BreakRule(
         "image-autologin",
         (Span("v2.7.0"),),
         ("ImageRepository",),
@@ -80,7 +80,7 @@ ROWS = (
         hint="Remove --aws-autologin-for-ecr and the like: the controller does not start with them.",
         kept_by=(("spec", "provider"), ("spec", "secretRef"), ("spec", "serviceAccountName")),
     ),
-    Row(
+    BreakRule(
         "image-template",
         (Span("v2.7.0"),),
         _AUTOMATION,
@@ -90,7 +90,7 @@ ROWS = (
         hint="Use .Changed.Changes, .Changed.Objects or .Changed.FileChanges, which 2.3 brought.",
         takes_patches=True,
     ),
-    Row(
+    BreakRule(
         "helm-wait",
         (Span("v2.8.0"),),
         _HELM,
@@ -99,7 +99,7 @@ ROWS = (
             "waited for those that it knew."
         ),
         "https://fluxcd.io/blog/2026/02/flux-v2.8.0/",
-        conditions.waiting,
+        conditions.waits_for_resources,
         keep="waitStrategy: {name: legacy}",
         keep_since="v2.8.0",
         hint=(
@@ -110,21 +110,21 @@ ROWS = (
         kept_by=(("spec", "waitStrategy"),),
         gate="UseHelm3Defaults",
     ),
-    Row(
+    BreakRule(
         "helm-post-render",
         # 2.8.6 took back what Helm 4 had brought: github.com/fluxcd/helm-controller/issues/1469.
         (Span("v2.8.0", "v2.8.6"), Span("v2.9.0")),
         _HELM,
         "Post-renderers are given Helm's hooks, too; before, they were given the templates alone.",
         "https://fluxcd.io/blog/2026/06/flux-v2.9.0/",
-        conditions.post_rendered,
+        conditions.post_renderers_used,
         keep="postRenderStrategy: nohooks",
         keep_since="v2.9.0",
         kept_by=(("spec", "postRenderStrategy"),),
         gate="UseHelm3Defaults",
         takes_patches=True,
     ),
-    Row(
+    BreakRule(
         "gcr-receiver",
         (Span("v2.9.0"),),
         ("Receiver",),
@@ -134,13 +134,13 @@ ROWS = (
         hint="They are those of the push subscription: its service account, and the audience of its token.",
         takes_patches=True,
     ),
-    Row(
+    BreakRule(
         "strict-substitutions",
         (Span("v2.9.0"),),
         ("Kustomization",),
         "A variable without a value and without a default fails its Kustomization; before, it became empty.",
         "https://github.com/fluxcd/kustomize-controller/pull/1671",
-        conditions.substituted,
+        conditions.variables_substituted,
         hint=(
             "Give each of them a value or a default; what is none of Flux's is written $${name}, or stands "
             "in a resource with the annotation kustomize.toolkit.fluxcd.io/substitute: disabled. With the "
@@ -149,7 +149,7 @@ ROWS = (
         gate="StrictPostBuildSubstitutions",
         takes_patches=True,
     ),
-    Row(
+    BreakRule(
         "image-refspec",
         (Span("v2.9.4"),),
         _AUTOMATION,
@@ -158,7 +158,7 @@ ROWS = (
         conditions.forced_push,
         takes_patches=True,
     ),
-    Row(
+    BreakRule(
         "event-source",
         (Span("v2.9.4"),),
         _HELM,
@@ -167,7 +167,7 @@ ROWS = (
             "longer reach notification-controller."
         ),
         "https://github.com/fluxcd/flux2/security/advisories/GHSA-mwcp-qpcg-fr7c",
-        conditions.far_events,
+        conditions.events_across_namespaces,
         hint=(
             "Let the namespace in at port 9090 by a NetworkPolicy of its own. Where Flux is installed "
             "without network policies, nothing changes."

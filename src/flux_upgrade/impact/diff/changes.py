@@ -1,4 +1,4 @@
-"""What changes for a cluster between two manifests, as values."""
+"""What changes for a cluster between two manifests, as values; and how phrases quote names."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Any
 
 from flux_upgrade.model.markdown import shortened, visible
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.policy.decision import Content
+from flux_upgrade.policy.decision import ChangeKind
 
 TIGHTENED = ("removed", "required", "type", "default", "validation")
 """What may become of a field (``FieldChange.what``) so that an object that was valid is none, or another."""
+_LONGEST = 240
+_QUOTED = re.compile(r"`([^`]*)`")
 
 
 class FieldChange(NamedTuple):
@@ -77,23 +79,23 @@ class RuleChange(NamedTuple):
     """What is left of the permissions that were narrowed: ``get secrets named x``."""
 
 
-class Change(NamedTuple):
-    """Anything that is told by its path."""
+class ObjectChange(NamedTuple):
+    """Anything else that changed in an object, by its path."""
 
-    content: Content | None
+    content: ChangeKind | None
     """None: nothing that a policy can name."""
     object: str
     """``NetworkPolicy/allow-webhooks``."""
     path: str
     """``spec.ingress``, as ``residue.Edit.where`` spells it; empty for the object as a whole."""
-    told: str
+    phrase: str
     """A phrase; what stands in the files, names and values, is in backticks: see ``quoted``."""
     old: Any = None
     new: Any = None
 
 
 class Changes(NamedTuple):
-    """Everything, each thing once."""
+    """Everything that differs between two manifests, each thing once."""
 
     controllers: tuple[tuple[str, str, str], ...] = ()
     """Name, image before, image now; an empty image where the controller was added or removed."""
@@ -102,30 +104,26 @@ class Changes(NamedTuple):
     crds_removed: tuple[str, ...] = ()
     crds: tuple[CrdChange, ...] = ()
     rules: tuple[RuleChange, ...] = ()
-    others: tuple[Change, ...] = ()
+    others: tuple[ObjectChange, ...] = ()
     """NetworkPolicies, Deployments, Namespaces and everything else, object by object."""
     noise: tuple[tuple[str, int], ...] = ()
     """What was counted and not listed: ``descriptions``, ``version labels`` … with how many."""
 
     @property
-    def contents(self) -> frozenset[Content]:
+    def contents(self) -> frozenset[ChangeKind]:
         """Which kinds of change there are."""
         found = {each.content for each in self.others if each.content is not None}
         if self.crds_removed or any(each.unserved or each.removed for each in self.crds):
-            found.add(Content.API_REMOVED)
+            found.add(ChangeKind.API_REMOVED)
         if any(not old or not new for _, old, new in self.controllers):
-            found.add(Content.COMPONENT)
+            found.add(ChangeKind.COMPONENT)
         if any(each.widened for each in self.rules):
-            found.add(Content.RBAC)
+            found.add(ChangeKind.RBAC)
         if any(
             field.what in TIGHTENED and not field.is_status for each in self.crds for _, field in each.fields
         ):
-            found.add(Content.SCHEMA)
+            found.add(ChangeKind.SCHEMA)
         return frozenset(found)
-
-
-_LONGEST = 240
-_QUOTED = re.compile(r"`([^`]*)`")
 
 
 def quoted(value: Any) -> str:
@@ -136,10 +134,10 @@ def quoted(value: Any) -> str:
 
 
 def listed(values: Iterable[Any]) -> str:
-    """One after the other."""
+    """Quoted, one after the other."""
     return ", ".join(map(quoted, values))
 
 
 def marked(phrase: str, mark: Callable[[str], str]) -> str:
-    """The phrase, with ``mark`` around whatever is quoted in it, shortened where nobody would read it."""
+    """The phrase, with ``mark`` around whatever is quoted in it, shortened where it is too long to read."""
     return _QUOTED.sub(lambda found: mark(shortened(found[1], _LONGEST)), phrase)

@@ -23,7 +23,7 @@ _WORDS = {
     "minimum": "at least {}",
     "pattern": "must match {}",
 }
-"""Of a schema's keywords, those that are met in Flux's CRDs; others are told by their names."""
+"""Of a schema's keywords, those that are met in Flux's CRDs; others are listed by their names."""
 
 
 def tightened(crds: Iterable[CrdChange]) -> list[str]:
@@ -41,10 +41,10 @@ def _lines(crds: Iterable[CrdChange], wanted: Sequence[str]) -> list[str]:
     found: dict[str, list[str]] = {}
     for crd in crds:
         for versions, fields in _by_versions(crd).items():
-            told = "; ".join(_phrases(fields, wanted))
-            if told:
-                found.setdefault(told, []).append(f"{quoted(crd.kind)} ({listed(versions)})")
-    return [f"{', '.join(heads)}: {told}" for told, heads in found.items()]
+            phrases = "; ".join(_phrases(fields, wanted))
+            if phrases:
+                found.setdefault(phrases, []).append(f"{quoted(crd.kind)} ({listed(versions)})")
+    return [f"{', '.join(heads)}: {phrases}" for phrases, heads in found.items()]
 
 
 def _by_versions(crd: CrdChange) -> dict[tuple[str, ...], list[FieldChange]]:
@@ -84,8 +84,8 @@ def _keyword(name: str, old: Any, new: Any) -> str:
             return _changed_rules(_rules(old), _rules(new))
         case "enum", list(), list():
             gone, more = [each for each in old if each not in new], [each for each in new if each not in old]
-            told = (("no longer takes ", gone), ("also takes ", more))
-            return ", ".join(words + listed(values) for words, values in told if values)
+            parts = (("no longer takes ", gone), ("also takes ", more))
+            return ", ".join(words + listed(values) for words, values in parts if values)
         case "enum", list(), None:
             return f"no longer only {listed(old)}"
         case "enum", None, list():

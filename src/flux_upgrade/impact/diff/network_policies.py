@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flux_upgrade.impact.diff.changes import Change, Changes, listed, quoted
-from flux_upgrade.impact.diff.others import by_path, whole
+from flux_upgrade.impact.diff.changes import Changes, ObjectChange, listed, quoted
+from flux_upgrade.impact.diff.others import added_or_removed, by_path
 from flux_upgrade.impact.diff.walk import LAYOUT, OtherShape, edits, list_of, only, selector
 from flux_upgrade.manifests.documents import Document, ObjectKey
 from flux_upgrade.manifests.residue import Edit
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.policy.decision import Content
+from flux_upgrade.policy.decision import ChangeKind
 
 ANY_PORT, ANYWHERE = "any port", "anywhere"
 _ORDINARY = re.compile(r"[0-9]{1,5}")
@@ -37,7 +37,7 @@ DIRECTIONS = (
 )
 
 
-class Policy(NamedTuple):
+class NetworkPolicy(NamedTuple):
     """A NetworkPolicy in words."""
 
     pods: str
@@ -45,7 +45,7 @@ class Policy(NamedTuple):
     """For each direction that it restricts: peers → the ports that are open."""
 
 
-def policy(data: Any) -> Policy:
+def network_policy(data: Any) -> NetworkPolicy:
     """Raises OtherShape where a field is none that the API server knows."""
     match data:
         case {"spec": dict(spec)}:
@@ -54,7 +54,7 @@ def policy(data: Any) -> Policy:
             raise OtherShape
     kinds = list_of(spec.get("policyTypes")) or ["Ingress", *(["Egress"] if spec.get("egress") else [])]
     pods = selector(spec.get("podSelector"))
-    return Policy(
+    return NetworkPolicy(
         f"pods {quoted(pods)}" if pods else "all pods",
         {each: _rules(each, spec.get(each.field)) for each in DIRECTIONS if each.kind in kinds},
     )
@@ -83,7 +83,7 @@ def _port(value: Any) -> str:
 
 
 def _plain(port: str) -> str:
-    """A number is no name that anybody chose."""
+    """A port number is not quoted; a name is."""
     return port if _ORDINARY.fullmatch(port) else quoted(port)
 
 
@@ -104,32 +104,32 @@ def _block(value: Any) -> str:
     return quoted(value.get("cidr")) + (f" except {left_out}" if left_out else "")
 
 
-def changes(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
+def network_policy_changes(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
     """Of one policy. Raises Unreadable."""
     found, noise = edits(before, after) if before and after else ([], Counter[str]())
     try:
-        told = tuple(
-            Change(Content.NETWORK_POLICY, str(key), path, phrase)
+        compared = tuple(
+            ObjectChange(ChangeKind.NETWORK_POLICY, str(key), path, phrase)
             for path, phrase in _compared(
-                policy(before.data) if before else None, policy(after.data) if after else None
+                network_policy(before.data) if before else None, network_policy(after.data) if after else None
             )
         )
     except OtherShape:
         if before is None or after is None:
-            return Changes(others=(whole(key, before, Content.NETWORK_POLICY),))
-        return by_path(key, found, noise, lambda edit: Content.NETWORK_POLICY if _is_spec(edit) else None)
+            return Changes(others=(added_or_removed(key, before, ChangeKind.NETWORK_POLICY),))
+        return by_path(key, found, noise, lambda edit: ChangeKind.NETWORK_POLICY if _is_spec(edit) else None)
     rest = [each for each in found if not _is_spec(each)]
     # Defaults that are spelled out, and rules that were split or merged, come to the same.
-    noise[LAYOUT] += not told and len(rest) < len(found)
+    noise[LAYOUT] += not compared and len(rest) < len(found)
     others = by_path(key, rest, +noise)
-    return others._replace(others=told + others.others)
+    return others._replace(others=compared + others.others)
 
 
 def _is_spec(edit: Edit) -> bool:
     return edit.path[0] == "spec"
 
 
-def _compared(before: Policy | None, after: Policy | None) -> Iterator[tuple[str, str]]:
+def _compared(before: NetworkPolicy | None, after: NetworkPolicy | None) -> Iterator[tuple[str, str]]:
     """Path and phrase of each change."""
     if before is None or after is None:
         for state, each in (("added", after), ("removed", before)):
@@ -145,18 +145,18 @@ def _compared(before: Policy | None, after: Policy | None) -> Iterator[tuple[str
         elif old is not None and new is None:
             yield f"spec.{direction.field}", f"lets everything {direction.word}, no restriction any more"
         elif old is not None and new is not None and old != new:
-            told = "; ".join(_difference(direction, old, new))
-            yield f"spec.{direction.field}", f"lets {direction.word} {told}"
+            differences = "; ".join(_difference(direction, old, new))
+            yield f"spec.{direction.field}", f"lets {direction.word} {differences}"
 
 
-def _all(each: Policy) -> str:
+def _all(each: NetworkPolicy) -> str:
     return ", ".join(_open(direction, rules) for direction, rules in each.rules.items())
 
 
 def _open(direction: Direction, rules: Mapping[str, tuple[str, ...]]) -> str:
-    told = " and ".join(_ports(direction, peers, ports) for peers, ports in rules.items())
+    openings = " and ".join(_ports(direction, peers, ports) for peers, ports in rules.items())
     only = "" if rules.get(ANYWHERE) == (ANY_PORT,) else " only"
-    return f"lets {direction.word} {told}{only}" if told else f"lets {direction.word} nothing"
+    return f"lets {direction.word} {openings}{only}" if openings else f"lets {direction.word} nothing"
 
 
 def _ports(direction: Direction, peers: str, ports: tuple[str, ...]) -> str:

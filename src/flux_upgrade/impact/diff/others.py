@@ -1,50 +1,69 @@
-"""Any object → its changes by path, each as a phrase."""
+"""Two versions of any object → its changes by path, each as a phrase; with Secrets and Namespaces."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from flux_upgrade.impact.diff.changes import Change, Changes, quoted
+from flux_upgrade.impact.diff.changes import Changes, ObjectChange, quoted
 from flux_upgrade.impact.diff.walk import Noise, edits, is_order
 from flux_upgrade.manifests.documents import Document, ObjectKey
 from flux_upgrade.manifests.residue import Edit, Op
-from flux_upgrade.policy.decision import Content
+from flux_upgrade.policy.decision import ChangeKind
 
+_LABELS = ("metadata", "labels")
 _DONE = {Op.ADD: "added", Op.REMOVE: "removed"}
 
 
-def changes(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
+def object_changes(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
     """Of one object that no policy can name. Raises Unreadable."""
     if before is None or after is None:
-        return Changes(others=(whole(key, before),))
+        return Changes(others=(added_or_removed(key, before),))
     return by_path(key, *edits(before, after))
 
 
-def secrets(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
+def secret_changes(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
     """Of a Secret: where something changed, and never what. Raises Unreadable."""
-    found = changes(key, before, after)
-    hidden = (each._replace(told=_where(each), old=None, new=None) for each in found.others)
+    found = object_changes(key, before, after)
+    hidden = (each._replace(phrase=_where(each), old=None, new=None) for each in found.others)
     return found._replace(others=tuple(hidden))
 
 
-def _where(change: Change) -> str:
-    return f"{quoted(change.path)} changed" if change.path else change.told
+def _where(change: ObjectChange) -> str:
+    return f"{quoted(change.path)} changed" if change.path else change.phrase
 
 
-def whole(key: ObjectKey, before: Document | None, content: Content | None = None) -> Change:
+def namespace_changes(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
+    """Of a Namespace; Pod Security goes by its labels. Raises Unreadable."""
+    if before is None or after is None:
+        return Changes(others=(added_or_removed(key, before, ChangeKind.NAMESPACE),))
+    return by_path(key, *edits(before, after), _namespace_content, _namespace_phrase)
+
+
+def _namespace_content(edit: Edit) -> ChangeKind | None:
+    return ChangeKind.NAMESPACE if edit.path[:2] == _LABELS else None
+
+
+def _namespace_phrase(edit: Edit) -> str:
+    is_label = edit.path[:2] == _LABELS and len(edit.path) > len(_LABELS)
+    return phrase_of(edit, f"label {quoted(edit.path[-1])}") if is_label else path_phrase(edit)
+
+
+def added_or_removed(
+    key: ObjectKey, before: Document | None, content: ChangeKind | None = None
+) -> ObjectChange:
     """An object that is new, or gone."""
-    return Change(content, str(key), "", _DONE[Op.ADD if before is None else Op.REMOVE])
+    return ObjectChange(content, str(key), "", _DONE[Op.ADD if before is None else Op.REMOVE])
 
 
-def said_by_path(edit: Edit) -> str:
-    """A phrase for what has no meaning that we know."""
+def path_phrase(edit: Edit) -> str:
+    """A phrase for an edit that has no known meaning."""
     match edit.path:
         case ("metadata", "labels" | "annotations" as what, name):
-            return said(edit, f"{what.removesuffix('s')} {quoted(name)}", is_enough=True)
-    return said(edit, quoted(place(edit)))
+            return phrase_of(edit, f"{what.removesuffix('s')} {quoted(name)}", is_enough=True)
+    return phrase_of(edit, quoted(shown_path(edit)))
 
 
-def place(edit: Edit, below: int = 0) -> str:
+def shown_path(edit: Edit, below: int = 0) -> str:
     """The path without its first ``below`` segments; for an item without a name that of its list."""
     path = edit.path[below:]
     if len(path) > 1 and _is_unnamed(edit):
@@ -58,7 +77,7 @@ def _is_unnamed(edit: Edit) -> bool:
     return edit.path[-1].startswith(("[{", "[[")) or edit.path[-1] == f"[{value}]"
 
 
-def said(edit: Edit, name: str, *, is_enough: bool = False) -> str:
+def phrase_of(edit: Edit, name: str, *, is_enough: bool = False) -> str:
     """What became of what has a name. ``is_enough``: of what was added or removed the name says it all."""
     if is_order(edit):
         return f"{name} in another order"
@@ -77,13 +96,14 @@ def by_path(
     key: ObjectKey,
     found: Iterable[Edit],
     noise: Noise,
-    content: Callable[[Edit], Content | None] = lambda _: None,
-    phrase: Callable[[Edit], str] = said_by_path,
+    content: Callable[[Edit], ChangeKind | None] = lambda _: None,
+    phrase: Callable[[Edit], str] = path_phrase,
 ) -> Changes:
     """Edits of one object, each a change."""
     return Changes(
         others=tuple(
-            Change(content(each), str(key), each.where, phrase(each), each.old, each.new) for each in found
+            ObjectChange(content(each), str(key), each.where, phrase(each), each.old, each.new)
+            for each in found
         ),
         noise=tuple(noise.items()),
     )

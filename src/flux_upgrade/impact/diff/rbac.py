@@ -8,16 +8,114 @@ from itertools import product
 from typing import Any
 
 from flux_upgrade.impact.diff.changes import Changes, RuleChange
-from flux_upgrade.impact.diff.others import by_path, whole
+from flux_upgrade.impact.diff.others import added_or_removed, by_path
 from flux_upgrade.impact.diff.walk import LAYOUT, OtherShape, edits, list_of, only, selector, texts
 from flux_upgrade.manifests.documents import Document, ObjectKey
 from flux_upgrade.manifests.residue import Edit
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.policy.decision import Content
+from flux_upgrade.policy.decision import ChangeKind
 
 _MOST = 100_000
 """Permissions of one role; the largest of Kubernetes' own has a thousand or so."""
 _FIELDS = ("verbs", "nonResourceURLs", "apiGroups", "resources", "resourceNames")
+_AGGREGATED = "rbac.authorization.k8s.io/aggregate-to-"
+_GRANTING = frozenset({"aggregationRule", "roleRef", "rules", "subjects"})
+
+
+def rbac_changes(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
+    """Of one object of ``rbac.authorization.k8s.io``. Raises Unreadable."""
+    found, noise = edits(before, after) if before and after else ([], Counter[str]())
+    try:
+        change = _compared(key, before, after)
+    except OtherShape:
+        if before is None or after is None:
+            return Changes(others=(added_or_removed(key, before, ChangeKind.RBAC),))
+        return by_path(key, found, noise, lambda edit: ChangeKind.RBAC if _grants(edit) else None)
+    is_empty = change == RuleChange(str(key))
+    rest = [each for each in found if not _grants(each)]
+    # Rules that were split, merged or said twice come to the same.
+    noise[LAYOUT] += is_empty and len(rest) < len(found)
+    return by_path(key, rest, +noise)._replace(rules=() if is_empty else (change,))
+
+
+def _compared(key: ObjectKey, before: Document | None, after: Document | None) -> RuleChange:
+    old, new = _of(before), _of(after)
+    state = "added" if before is None else "removed" if after is None else ""
+    return RuleChange(str(key), _widened(old, new), _widened(new, old), state, _left(old, new))
+
+
+def _grants(edit: Edit) -> bool:
+    """Whether what is at that path is compared by what it grants."""
+    match edit.path:
+        case ("metadata", "labels", str(name)):
+            return name.startswith(_AGGREGATED)
+        case (str(top), *_):
+            return top in _GRANTING
+    return False
+
+
+def _widened(before: _Grants, after: _Grants) -> tuple[str, ...]:
+    """What the second grants and the first does not."""
+    permitted = (str(each) for each in after.permissions if not is_granted(each, before.permissions))
+    return (*permitted, *(each for each in after.others if each not in before.others))
+
+
+def _left(before: _Grants, after: _Grants) -> tuple[str, ...]:
+    """What the second still grants of permissions that it narrows."""
+    narrowed = {each for each in before.permissions if not is_granted(each, after.permissions)}
+    return tuple(str(each) for each in after.permissions if is_granted(each, narrowed))
+
+
+class _Grants(NamedTuple):
+    """What an object grants."""
+
+    permissions: Mapping[Permission, None]
+    others: tuple[str, ...]
+    """Whose permissions a role takes over or passes on; whom a binding gives a role to."""
+
+
+def _of(document: Document | None) -> _Grants:
+    """What a role or a binding grants. Raises OtherShape, Unreadable."""
+    match document.data if document else None:
+        case None:
+            return _Grants({}, ())
+        case {"kind": "Role" | "ClusterRole", "metadata": metadata, **rest}:
+            others = (*_aggregated(metadata.get("labels")), *_aggregating(rest.get("aggregationRule")))
+            return _Grants(permissions(rest.get("rules")), others)
+        case {"roleRef": {"kind": str(kind), "name": str(name)}, **rest}:
+            return _Grants({}, tuple(_bound(f"{kind}/{name}", rest.get("subjects"))))
+    raise OtherShape
+
+
+def _aggregated(labels: Any) -> Iterator[str]:
+    """Roles that have what this one has.
+
+    https://kubernetes.io/docs/reference/access-authn-authz/rbac/#aggregated-clusterroles
+    """
+    for name, value in labels.items() if isinstance(labels, dict) else ():
+        if name.startswith(_AGGREGATED) and value == "true":
+            yield f"everything for ClusterRole/{name.removeprefix(_AGGREGATED)}"
+
+
+def _aggregating(rule: Any) -> Iterator[str]:
+    match rule:
+        case None:
+            return
+        case {"clusterRoleSelectors": [*selectors]} if len(rule) == 1:
+            for each in selectors:
+                yield f"everything of ClusterRoles with {selector(each) or 'any labels'}"
+        case _:
+            raise OtherShape
+
+
+def _bound(role: str, subjects: Any) -> Iterator[str]:
+    for subject in list_of(subjects):
+        match subject:
+            case {"kind": str(kind), "name": str(name)}:
+                namespace = subject.get("namespace")
+                yield f"{role} for {kind} " + (f"{namespace}/{name}" if namespace else name)
+            case _:
+                raise OtherShape
 
 
 class Permission(NamedTuple):
@@ -69,103 +167,3 @@ def permissions(rules: Any) -> dict[Permission, None]:
             for group, resource, name, verb in product(groups, resources, names or [""], verbs)
         )
     return found
-
-
-_AGGREGATED = "rbac.authorization.k8s.io/aggregate-to-"
-_GRANTING = frozenset({"aggregationRule", "roleRef", "rules", "subjects"})
-
-
-def changes(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
-    """Of one object of ``rbac.authorization.k8s.io``. Raises Unreadable."""
-    found, noise = edits(before, after) if before and after else ([], Counter[str]())
-    try:
-        change = _compared(key, before, after)
-    except OtherShape:
-        if before is None or after is None:
-            return Changes(others=(whole(key, before, Content.RBAC),))
-        return by_path(key, found, noise, lambda edit: Content.RBAC if _grants(edit) else None)
-    is_empty = change == RuleChange(str(key))
-    rest = [each for each in found if not _grants(each)]
-    # Rules that were split, merged or said twice come to the same.
-    noise[LAYOUT] += is_empty and len(rest) < len(found)
-    return by_path(key, rest, +noise)._replace(rules=() if is_empty else (change,))
-
-
-def _compared(key: ObjectKey, before: Document | None, after: Document | None) -> RuleChange:
-    old, new = _of(before), _of(after)
-    state = "added" if before is None else "removed" if after is None else ""
-    return RuleChange(str(key), _widened(old, new), _widened(new, old), state, _left(old, new))
-
-
-def _grants(edit: Edit) -> bool:
-    """Whether what is at that path is compared by what it grants."""
-    match edit.path:
-        case ("metadata", "labels", str(name)):
-            return name.startswith(_AGGREGATED)
-        case (str(top), *_):
-            return top in _GRANTING
-    return False
-
-
-def _widened(before: _Grants, after: _Grants) -> tuple[str, ...]:
-    """What the second grants and the first does not."""
-    permitted = (str(each) for each in after.permissions if not is_granted(each, before.permissions))
-    return (*permitted, *(each for each in after.others if each not in before.others))
-
-
-def _left(before: _Grants, after: _Grants) -> tuple[str, ...]:
-    """What the second still grants of permissions that it narrows."""
-    narrowed = {each for each in before.permissions if not is_granted(each, after.permissions)}
-    return tuple(str(each) for each in after.permissions if is_granted(each, narrowed))
-
-
-class _Grants(NamedTuple):
-    """What an object grants."""
-
-    permissions: Mapping[Permission, None]
-    others: tuple[str, ...]
-    """Whose permissions a role takes over or passes on; whom a binding gives a role to."""
-
-
-def _of(document: Document | None) -> _Grants:
-    """Raises OtherShape, Unreadable."""
-    match document.data if document else None:
-        case None:
-            return _Grants({}, ())
-        case {"kind": "Role" | "ClusterRole", "metadata": metadata, **rest}:
-            others = (*_aggregated(metadata.get("labels")), *_aggregating(rest.get("aggregationRule")))
-            return _Grants(permissions(rest.get("rules")), others)
-        case {"roleRef": {"kind": str(kind), "name": str(name)}, **rest}:
-            return _Grants({}, tuple(_bound(f"{kind}/{name}", rest.get("subjects"))))
-    raise OtherShape
-
-
-def _aggregated(labels: Any) -> Iterator[str]:
-    """Roles that have what this one has.
-
-    https://kubernetes.io/docs/reference/access-authn-authz/rbac/#aggregated-clusterroles
-    """
-    for name, value in labels.items() if isinstance(labels, dict) else ():
-        if name.startswith(_AGGREGATED) and value == "true":
-            yield f"everything for ClusterRole/{name.removeprefix(_AGGREGATED)}"
-
-
-def _aggregating(rule: Any) -> Iterator[str]:
-    match rule:
-        case None:
-            return
-        case {"clusterRoleSelectors": [*selectors]} if len(rule) == 1:
-            for each in selectors:
-                yield f"everything of ClusterRoles with {selector(each) or 'any labels'}"
-        case _:
-            raise OtherShape
-
-
-def _bound(role: str, subjects: Any) -> Iterator[str]:
-    for subject in list_of(subjects):
-        match subject:
-            case {"kind": str(kind), "name": str(name)}:
-                namespace = subject.get("namespace")
-                yield f"{role} for {kind} " + (f"{namespace}/{name}" if namespace else name)
-            case _:
-                raise OtherShape

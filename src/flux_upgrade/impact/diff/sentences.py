@@ -5,13 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from flux_upgrade.impact.diff.changes import Change, Changes, CrdChange, RuleChange, listed, marked, quoted
+from flux_upgrade.impact.diff.changes import (
+    Changes,
+    CrdChange,
+    ObjectChange,
+    RuleChange,
+    listed,
+    marked,
+    quoted,
+)
 from flux_upgrade.impact.diff.field_sentences import loosened, tightened
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.model.markdown import counted
-from flux_upgrade.policy.decision import Content
+from flux_upgrade.policy.decision import ChangeKind
 
-_ORDER = (*Content, None)
+_ORDER = (*ChangeKind, None)
 _ADDED = "added"
 _ONE_NAME = re.compile(r"([^`]*)(`[^`]*`)([^`]*)")
 _COLUMNS = re.compile(r"spec\.versions\[.*?\]\.additionalPrinterColumns")
@@ -28,7 +36,7 @@ def _lines(changes: Changes) -> Iterator[str]:
     yield from _apis(changes)
     yield from _controllers(changes.controllers)
     yield from map(_rule, changes.rules)
-    new = [each for each in changes.others if each.content is None and each.told == _ADDED]
+    new = [each for each in changes.others if each.content is None and each.phrase == _ADDED]
     rest = [each for each in changes.others if each not in new]
     for content in _ORDER:
         yield from _others(each for each in rest if each.content is content)
@@ -59,7 +67,7 @@ def _apis(changes: Changes) -> Iterator[str]:
 
 
 def _versions(
-    told: str, crds: Iterable[CrdChange], of: Callable[[CrdChange], tuple[str, ...]]
+    label: str, crds: Iterable[CrdChange], of: Callable[[CrdChange], tuple[str, ...]]
 ) -> Iterator[str]:
     """A line for each version of an API group."""
     found: dict[str, list[str]] = {}
@@ -67,7 +75,7 @@ def _versions(
         for version in of(crd):
             found.setdefault(f"{crd.group}/{version}", []).append(crd.kind)
     for version, kinds in found.items():
-        yield f"{told}: {quoted(version)} of {listed(kinds)}"
+        yield f"{label}: {quoted(version)} of {listed(kinds)}"
 
 
 def _controllers(controllers: Iterable[tuple[str, str, str]]) -> Iterator[str]:
@@ -97,8 +105,8 @@ def _rule(change: RuleChange) -> str:
         return f"{name} {change.state}, with {more or less or 'no permissions'}"
     left = _permissions(change.left)
     less = f"{less}, but still {left}" if left else less
-    told = (("also grants ", more), ("no longer grants ", less))
-    return f"{name} " + "; ".join(words + permissions for words, permissions in told if permissions)
+    parts = (("also grants ", more), ("no longer grants ", less))
+    return f"{name} " + "; ".join(words + permissions for words, permissions in parts if permissions)
 
 
 def _permissions(permissions: Iterable[str]) -> str:
@@ -122,16 +130,16 @@ def _grant(verbs: str, things: Sequence[str]) -> str:
     return f"{what} on {listed(things)}"
 
 
-def _others(changes: Iterable[Change]) -> Iterator[str]:
+def _others(changes: Iterable[ObjectChange]) -> Iterator[str]:
     """The same change of many objects is one line, and so are all changes of the same objects."""
     objects: dict[str, list[str]] = {}
     for change in changes:
-        objects.setdefault(change.told, []).append(change.object)
+        objects.setdefault(change.phrase, []).append(change.object)
     phrases: dict[tuple[str, ...], list[str]] = {}
-    for told, names in objects.items():
-        phrases.setdefault(tuple(names), []).append(told)
-    for same, all_told in phrases.items():
-        yield f"{_objects(same)}: {'; '.join(_folded(all_told))}"
+    for phrase, names in objects.items():
+        phrases.setdefault(tuple(names), []).append(phrase)
+    for same, changed in phrases.items():
+        yield f"{_objects(same)}: {'; '.join(_folded(changed))}"
 
 
 def _objects(names: Sequence[str]) -> str:
@@ -161,8 +169,8 @@ def _beside(crds: Iterable[CrdChange]) -> Iterator[str]:
         for thing in (*paths, *columns, *status):
             found.setdefault(thing, []).append(crd.kind)
     if found:
-        told = (
+        parts = (
             f"{thing} of {listed(kinds) if len(kinds) <= _FEW else counted(len(kinds), 'CRD')}"
             for thing, kinds in found.items()
         )
-        yield f"Also changed: {'; '.join(told)}"
+        yield f"Also changed: {'; '.join(parts)}"

@@ -1,4 +1,4 @@
-"""What differs between two versions of an object, path by path, as a reader wants it told.
+"""What differs between two versions of an object, path by path, as a reader wants to see it.
 
 ``residue`` finds what must be carried: by leaves, an image by its parts, a list in another
 order as one value. Here whatever was added as a whole is one thing, another order is one thing
@@ -55,7 +55,7 @@ def _noise(edit: Edit, node: Node) -> str:
         return LABELS
     if edit.path[-2:] == ("annotations", _GENERATOR):
         return GENERATOR
-    # Old generators wrote both; nobody reads them from a manifest.
+    # Old generators wrote both; nothing reads them from a manifest.
     if edit.path[0] == "status" or edit.path == ("metadata", "creationTimestamp"):
         return FILLED_IN
     return LAYOUT if is_order(edit) and edit.path[-1] in _ANY_ORDER and _by_key(edit.new) else ""
@@ -113,7 +113,7 @@ def _value(node: Node | None) -> Any:
 
 
 class OtherShape(Exception):
-    """Not what the API server would take, or more than anybody writes: such an object is told by path."""
+    """Not what the API server would take, or more than is ever written: such an object is listed by path."""
 
 
 def only(value: Any, *fields: str) -> dict[str, Any]:

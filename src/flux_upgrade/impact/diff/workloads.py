@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from flux_upgrade.impact.diff.changes import Changes, quoted
-from flux_upgrade.impact.diff.others import by_path, place, said, said_by_path, whole
+from flux_upgrade.impact.diff.others import added_or_removed, by_path, path_phrase, phrase_of, shown_path
 from flux_upgrade.impact.diff.walk import edits
 from flux_upgrade.manifests.compare import image_node
 from flux_upgrade.manifests.documents import Document, ObjectKey
 from flux_upgrade.manifests.residue import Edit, Op, Path
-from flux_upgrade.policy.decision import Content
+from flux_upgrade.policy.decision import ChangeKind
 
 _POD: Path = ("spec", "template", "spec")
 _IN_POD = len(_POD)
@@ -16,18 +16,18 @@ _IN_CONTAINER = _IN_POD + 2
 _MANAGER = "manager"
 
 
-def changes(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
+def deployment_changes(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
     """Of one Deployment. Raises Unreadable."""
     old, new = _image(key, before), _image(key, after)
     if before is None or after is None:
         if old or new:
             return Changes(controllers=((key.name, old, new),))
-        return Changes(others=(whole(key, before, Content.COMPONENT),))
+        return Changes(others=(added_or_removed(key, before, ChangeKind.COMPONENT),))
     found, noise = edits(before, after)
     is_bumped = bool(old and new and old != new)
     rest = [each for each in found if not (is_bumped and _is_image(each, old, new))]
-    told = by_path(key, rest, noise, _content, _phrase)
-    return told._replace(controllers=((key.name, old, new),)) if is_bumped else told
+    changes = by_path(key, rest, noise, _content, _phrase)
+    return changes._replace(controllers=((key.name, old, new),)) if is_bumped else changes
 
 
 def _image(key: ObjectKey, document: Document | None) -> str:
@@ -48,20 +48,24 @@ def _in_container(edit: Edit) -> Path:
     return ()
 
 
-def _content(edit: Edit) -> Content | None:
-    return Content.ARGUMENTS if edit.path[:_IN_POD] == _POD[: len(edit.path)] else None
+def _content(edit: Edit) -> ChangeKind | None:
+    return ChangeKind.ARGUMENTS if edit.path[:_IN_POD] == _POD[: len(edit.path)] else None
 
 
 def _phrase(edit: Edit) -> str:
     inside = _in_container(edit)
     if inside:
         container = _name(edit.path[_IN_CONTAINER - 1])
-        told = _of_container(edit, inside)
-        return told if container == _MANAGER else f"container {quoted(container)}: {told}"
+        phrase = _of_container(edit, inside)
+        return phrase if container == _MANAGER else f"container {quoted(container)}: {phrase}"
     match edit.path:
         case ("spec", "template", "metadata", "labels" | "annotations" as what, name):
-            return said(edit, f"pod {what.removesuffix('s')} {quoted(name)}", is_enough=True)
-    return said(edit, quoted(place(edit, _IN_POD))) if edit.path[:_IN_POD] == _POD else said_by_path(edit)
+            return phrase_of(edit, f"pod {what.removesuffix('s')} {quoted(name)}", is_enough=True)
+    return (
+        phrase_of(edit, quoted(shown_path(edit, _IN_POD)))
+        if edit.path[:_IN_POD] == _POD
+        else path_phrase(edit)
+    )
 
 
 def _of_container(edit: Edit, inside: Path) -> str:
@@ -69,10 +73,10 @@ def _of_container(edit: Edit, inside: Path) -> str:
         case ("args", _), Op.REPLACE:
             return f"{quoted(edit.old)} → {quoted(edit.new)}"
         case ("args", _), _:
-            return said(edit, quoted(edit.new or edit.old), is_enough=True)
+            return phrase_of(edit, quoted(edit.new or edit.old), is_enough=True)
         case ("env", name), Op.ADD | Op.REMOVE:
-            return said(edit, f"environment variable {quoted(_name(name))}", is_enough=True)
-    return said(edit, quoted(place(edit, _IN_CONTAINER)))
+            return phrase_of(edit, f"environment variable {quoted(_name(name))}", is_enough=True)
+    return phrase_of(edit, quoted(shown_path(edit, _IN_CONTAINER)))
 
 
 def _name(label: str) -> str:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from flux_upgrade.impact.api_uses.flux_file import Place, Use
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.impact.migrate.result import Left, Reason
 from flux_upgrade.impact.migrate.schema import Schema
-from flux_upgrade.manifests.crds import Crd, Served
+from flux_upgrade.manifests.crds import Crd, ReleaseApis
 from flux_upgrade.pins.formats.yaml_places import is_variable
 
 _MISSPELLED = "See whether group and kind are spelled right, or take it out before the upgrade."
@@ -35,31 +35,31 @@ def age(version: str) -> tuple[int, int, int]:
 class Apis:
     """What releases serve, as far as a migration asks."""
 
-    current: Served | None
-    """What the cluster serves today; None: nobody said."""
-    target: Served
-    others: Sequence[Served] = ()
+    current: ReleaseApis | None
+    """What the cluster serves today; None: unknown."""
+    target: ReleaseApis
+    others: Sequence[ReleaseApis] = ()
     """What other clusters of the repository serve today: a move must not break them."""
     schema: Callable[[str, str, str], Schema | None] = lambda *_: None
     """By group, kind and version: of a version that neither serves any more; None: not known."""
-    between: Iterable[Served] = ()
+    between: Iterable[ReleaseApis] = ()
     """The releases between the current and the target, newest first: one of them may be the bridge."""
-    unverified: Sequence[Served] = ()
+    unverified: Sequence[ReleaseApis] = ()
     """What clusters serve that no release speaks for, by their own CRDs; the tag says which they are."""
     unread: Sequence[str] = ()
     """Names of clusters whose CRDs cannot be read: nothing is moved for their sake."""
 
-    def is_removed(self, use: Use) -> bool:
+    def is_removed(self, use: ApiUse) -> bool:
         """Whether the target does not serve what the use names."""
         return not _serves(self.target, use)
 
-    def not_serving(self, use: Use) -> tuple[str, ...]:
+    def not_serving(self, use: ApiUse) -> tuple[str, ...]:
         """The releases of today, where none of them serves what the use names; empty where one may."""
         known = self.current is not None or self.unverified
         today = self._clusters if known and not self.unread else []
         return () if any(_serves(each, use) for each in today) else tuple(each.tag for each in today)
 
-    def goal(self, use: Use) -> str | Left:
+    def goal(self, use: ApiUse) -> str | Left:
         """The version that a use of one that is not served goes to, or why there is none."""
         found = _kinds(self.target, use)
         if not found:
@@ -67,8 +67,8 @@ class Apis:
             return Left(use, Reason.UNKNOWN_KIND, f"{self.target.tag} has no {what}.", _MISSPELLED)
         if self.unread:
             names = " and ".join(self.unread)
-            told = f"The versions that a cluster serves are unknown: the CRDs of {names} cannot be read."
-            return Left(use, Reason.NO_BRIDGE, told, _UNREAD)
+            detail = f"The versions that a cluster serves are unknown: the CRDs of {names} cannot be read."
+            return Left(use, Reason.NO_BRIDGE, detail, _UNREAD)
         goals = {each.kind: self._goal(each, use.version) for each in found}
         wanted = set(goals.values())
         if wanted == {""}:
@@ -79,7 +79,7 @@ class Apis:
             return Left(use, Reason.NEEDS_HAND, detail, _SPLIT)
         return wanted.pop()
 
-    def known(self, use: Use) -> Schema | None:
+    def known(self, use: ApiUse) -> Schema | None:
         """The schema of the version that a use names, from whichever release still has it."""
         for served in (self.current, self.target):
             crd = served.kinds.get((use.group, use.kind)) if served is not None else None
@@ -88,12 +88,12 @@ class Apis:
                 return version.schema
         return self.schema(use.group, use.kind, use.version)
 
-    def wanted(self, use: Use, version: str) -> Schema:
+    def wanted(self, use: ApiUse, version: str) -> Schema:
         """The schema of the version that a use of a single kind goes to."""
         found = self.target.kinds[use.group, use.kind].version(version)
         return found.schema if found is not None else {}
 
-    def kept_by(self, use: Use, goal: str) -> tuple[str, ...]:
+    def kept_by(self, use: ApiUse, goal: str) -> tuple[str, ...]:
         """Names of unverified clusters for whose sake a use goes to no newer version than ``goal``."""
         if not self.unverified or replace(self, unverified=()).goal(use) == goal:
             return ()
@@ -101,7 +101,7 @@ class Apis:
         return tuple(alone or (each.tag for each in self.unverified))
 
     @property
-    def _clusters(self) -> list[Served]:
+    def _clusters(self) -> list[ReleaseApis]:
         """What runs today, as far as it is known."""
         return [each for each in (self.current, *self.others, *self.unverified) if each is not None]
 
@@ -117,7 +117,7 @@ class Apis:
             served = frozenset({crd.storage})
         return max((each for each in served if age(each) > age(version)), key=age, default="")
 
-    def _no_bridge(self, use: Use, crd: Crd) -> Left:
+    def _no_bridge(self, use: ApiUse, crd: Crd) -> Left:
         today = self._today(crd)
         if all(age(each) < age(use.version) for each in crd.served) or not today:
             detail = (
@@ -145,21 +145,21 @@ class Apis:
         return "Upgrade to a release in between first, which serves a version of either."
 
 
-def _kinds(release: Served, use: Use) -> tuple[Crd, ...]:
+def _kinds(release: ReleaseApis, use: ApiUse) -> tuple[Crd, ...]:
     """A release's kinds that a use may mean: what selects for a patch may name several, or none."""
     in_group = [each for each in release.crds.values() if each.group == use.group]
-    if use.place is Place.TARGET or not use.kind:
+    if use.place is UsePlace.TARGET or not use.kind:
         return tuple(each for each in in_group if _selects(use.kind, each.kind))
     return tuple(each for each in in_group if use.kind in (each.kind, f"{each.kind}List"))
 
 
-def _serves(release: Served, use: Use) -> bool:
-    """Whether a release serves what a use names. Of a variable, only a default tells."""
+def _serves(release: ReleaseApis, use: ApiUse) -> bool:
+    """Whether a release serves what a use names. Of a variable, only a default counts."""
     served: frozenset[str] = frozenset().union(*(each.served for each in _kinds(release, use)))
     if is_variable(use.version):
         named = _ANY_VERSION.findall(use.version)
         return not named or bool(served.intersection(named))
-    if use.place is Place.TARGET:
+    if use.place is UsePlace.TARGET:
         return any(_selects(use.version, each) for each in served)
     return use.version in served
 
@@ -173,5 +173,5 @@ def _selects(pattern: str, name: str) -> bool:
 
 
 def _named(versions: Iterable[str]) -> str:
-    """In their order."""
+    """``v1beta2 and v1``, oldest first; ``none`` where there is none."""
     return " and ".join(sorted(versions, key=age)) or "none"

@@ -10,18 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.impact.api_uses.flux_file import Place, Use
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.impact.migrate.reach import Reach
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
-from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.files import Tree
 
-_PATCHING = (Place.PATCH, Place.TARGET)
+_PATCHING = (UsePlace.PATCH, UsePlace.TARGET)
 _HINT = "Change that by hand first, or both together."
 _NAME = "Give the target a name."
 _ONE_NAME = re.compile(r"[\w.-]+")
 
 
-def together(files: Sequence[Migrated], tree: Tree) -> tuple[Migrated, ...]:
+def settle_linked(files: Sequence[Migrated], tree: Tree) -> tuple[Migrated, ...]:
     """Files of one repository, without the moves of what would lose its counterpart in a file of them."""
     return _Settling(files, Reach(tree)).settled()
 
@@ -35,15 +35,15 @@ class _Settling:
         self._moves = {move.use: move for file in files for move in file.moves}
         # Those that move: resources, which patches may be for, and patches.
         self._counterparts = {
-            True: {use: None for use in self._moves if use.place is Place.RESOURCE},
+            True: {use: None for use in self._moves if use.place is UsePlace.RESOURCE},
             False: {use: None for use in self._moves if use.place in _PATCHING},
         }
-        self._taken: dict[Use, Left] = {}
+        self._taken: dict[ApiUse, Left] = {}
 
     def settled(self) -> tuple[Migrated, ...]:
         """The files again, those that stay as they were being the same."""
-        lefts = [left for file in self._files for left in file.lefts if left.use.place is not Place.TEXT]
-        # Of what is left for another's sake, the other is told.
+        lefts = [left for file in self._files for left in file.lefts if left.use.place is not UsePlace.TEXT]
+        # Of what is left for another's sake, the other is reported.
         staying = [(left.use, left) for left in lefts]
         for left in [*self._widened()]:
             self._take(left)
@@ -53,9 +53,9 @@ class _Settling:
         return tuple(self._without_taken(file) for file in self._files)
 
     def _widened(self) -> Iterator[Left]:
-        """Targets that would select more than today, since nothing but their version tells it apart."""
+        """Targets that would select more than today, since nothing but their version keeps it apart."""
         for use, move in self._moves.items():
-            if use.place is not Place.TARGET or _ONE_NAME.fullmatch(use.name):
+            if use.place is not UsePlace.TARGET or _ONE_NAME.fullmatch(use.name):
                 continue
             for other in self._reach.resources(use.group):
                 if other.version == use.version or not self._belong(use, other):
@@ -69,7 +69,7 @@ class _Settling:
                     yield self._left(move, detail, _NAME)
                     break
 
-    def _following(self, staying: Sequence[tuple[Use, Left]]) -> Iterator[tuple[Use, Left]]:
+    def _following(self, staying: Sequence[tuple[ApiUse, Left]]) -> Iterator[tuple[ApiUse, Left]]:
         """What belongs to what stays, with the reason at the beginning of it all."""
         for other, root in staying:
             is_patch = other.place in _PATCHING
@@ -100,11 +100,11 @@ class _Settling:
             lefts=tuple(sorted([*file.lefts, *taken], key=lambda left: left.use.start)),
         )
 
-    def _belong(self, patch: Use, resource: Use) -> bool:
-        """Whether one may be a patch of the other, as far as anything but their versions tells."""
+    def _belong(self, patch: ApiUse, resource: ApiUse) -> bool:
+        """Whether one may be a patch of the other, as far as anything but their versions shows."""
         return (
             patch.place in _PATCHING
-            and resource.place is Place.RESOURCE
+            and resource.place is UsePlace.RESOURCE
             and patch.group == resource.group
             and _names(patch, patch.kind, resource.kind)
             and _names(patch, patch.name, resource.name)
@@ -113,19 +113,19 @@ class _Settling:
         )
 
 
-def _names(patch: Use, said: str, name: str) -> bool:
+def _names(patch: ApiUse, said: str, name: str) -> bool:
     """A target is a regular expression, and may leave out what it does not mind."""
     if not said or not name or said == name:
         return True
     try:
-        return patch.place is Place.TARGET and re.fullmatch(said, name) is not None
+        return patch.place is UsePlace.TARGET and re.fullmatch(said, name) is not None
     except re.error:
         return True
 
 
-def _who(use: Use) -> str:
+def _who(use: ApiUse) -> str:
     return "/".join(filter(None, (use.kind, use.name))) or use.group
 
 
-def _where(use: Use) -> str:
+def _where(use: ApiUse) -> str:
     return f"{use.path}:{use.line}"

@@ -6,21 +6,152 @@ import posixpath
 import re
 from collections.abc import Sequence
 
-from flux_upgrade.impact.api_uses.flux_file import FluxFile, FluxObject, Place, Use
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, FluxObject, UsePlace
 from flux_upgrade.impact.api_uses.scan import find
 from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.migrate.fields import faults_of, fields_of
 from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move, Reason
 from flux_upgrade.manifests.nodes import MappingNode
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.text_edit import Replacement, decoded, edited
+from flux_upgrade.model.text_edit import TextEdit, decoded, edited
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.passages import whole
 from flux_upgrade.pins.formats.yaml_places import Object, documents
 
+_METADATA = "sops"
+_MADE = "It is a template: what it becomes is not known from here."
+_HELM = re.compile(
+    rb"\{\{[^}\n]*(?:\.(?:Values|Release|Chart|Capabilities|Files|Template)\b|\b(?:include|template) )"
+)
+"""https://helm.sh/docs/chart_template_guide/builtin_objects/"""
+_TEMPLATES = "templates"
+"""The folder of a chart: https://helm.sh/docs/topics/charts/#the-chart-file-structure"""
+_AS_TEXT = "It is part of a text: nothing applies it from here."
+_BY_SOPS = "The file is encrypted by SOPS, whose MAC covers this value."
+_EDIT = "Use `sops edit`."
+_MEND = "Mend the file: nothing can apply it as it is."
+_BY_HAND = "Change it by hand, or where it is made."
 
-def proved(file: FluxFile, moves: list[Move], apis: Apis) -> list[Move]:
-    """Those that can be made together. A version alone is changed within a line, and needs no proof."""
+
+def migrate(file: FluxFile, apis: Apis) -> Migrated | None:
+    """What becomes of a file's uses; None: it has none that the target does not serve."""
+    removed = [use for use in file.uses if apis.is_removed(use)]
+    if not removed:
+        return None
+    sealed = seals(file.content)
+    found = [_unless_sealed(_moved(file, use, apis), sealed) for use in removed]
+    moves = verified_moves(file, [each for each in found if isinstance(each, Move)], apis)
+    kept = {move.use for move in moves}
+    lefts = [each for each in found if isinstance(each, Left)]
+    lefts += [_unverified(each) for each in found if isinstance(each, Move) and each.use not in kept]
+    lefts.sort(key=lambda left: left.use.start)
+    return Migrated(
+        file.path,
+        file.content,
+        tuple(each._replace(was_served=not apis.not_serving(each.use)) for each in moves),
+        tuple(_as_of_today(each, apis) for each in lefts),
+    )
+
+
+def _moved(file: FluxFile, use: ApiUse, apis: Apis) -> Move | Left:
+    if use.place is UsePlace.TEXT:
+        return Left(use, Reason.TEXT, _AS_TEXT)
+    if use.place is UsePlace.TEMPLATE:
+        is_odd = use.is_unreadable
+        return Left(use, Reason.UNREADABLE, _sentence(use.why), _MEND) if is_odd else in_template(file, use)
+    if use.why:
+        return Left(use, Reason.SPELLING, _sentence(use.why), _BY_HAND)
+    goal = apis.goal(use)
+    if isinstance(goal, Left):
+        return goal
+    fields = fields_of(file, use, goal, apis)
+    if isinstance(fields, Left):
+        return fields
+    version = TextEdit(use.start, use.end, use.version, goal)
+    return Move(use, goal, (version, *fields.edits), fields.sentences, kept_by=apis.kept_by(use, goal))
+
+
+def _sentence(clause: str) -> str:
+    return f"{clause[:1].upper()}{clause[1:]}." if clause else ""
+
+
+def _as_of_today(left: Left, apis: Apis) -> Left:
+    """With what the clusters make of it: what they do not serve either, the upgrade does not break."""
+    tags = apis.not_serving(left.use)
+    if left.reason in HARMLESS or not tags:
+        return left
+    do = "does" if len(tags) == 1 else "do"
+    detail = f"{left.detail} {' and '.join(tags)} {do} not serve it either."
+    return left._replace(detail=detail, is_broken_already=True)
+
+
+def _unverified(move: Move) -> Left:
+    detail = "It cannot be changed by itself: with the rest of the file that would be no valid manifest."
+    return Left(move.use, Reason.NEEDS_HAND, detail, _BY_HAND)
+
+
+class Seal(NamedTuple):
+    """The SOPS MAC of a document."""
+
+    begin: int
+    """Offset in the file."""
+    end: int
+    is_of_secrets_alone: bool
+    """Whether what is not encrypted may be changed: ``mac_only_encrypted``."""
+
+
+def seals(content: bytes) -> tuple[Seal, ...]:
+    """The seals of a file; nearly every file has none."""
+    if _METADATA.encode() not in content:
+        return ()
+    found = []
+    for document in documents(whole(decoded(content))):
+        try:
+            root = document.root
+        except Unreadable:
+            continue
+        each = Object(document, root) if isinstance(root, MappingNode) else None
+        if each is not None and each.has(_METADATA, "mac"):
+            alone = each.text_at(_METADATA, "mac_only_encrypted").lower() == "true"
+            found.append(Seal(document.offset(0), document.offset(len(document.text)), alone))
+    return tuple(found)
+
+
+def _unless_sealed(found: Move | Left, sealed: Sequence[Seal]) -> Move | Left:
+    """What is encrypted stays, where a change would be taken for a forgery."""
+    if isinstance(found, Left):
+        return found
+    seal = next((each for each in sealed if each.begin <= found.use.start < each.end), None)
+    # The path of an encrypted value is sealed with it, so that no field is moved or taken out either.
+    if seal is None or (seal.is_of_secrets_alone and len(found.edits) == 1):
+        return found
+    return Left(found.use, Reason.NEEDS_HAND, _BY_SOPS, _EDIT)
+
+
+def in_template(file: FluxFile, use: ApiUse) -> Left:
+    """What to do about it, in words of its own: those of a parser would lead astray."""
+    if b"{{" not in file.content:
+        return Left(use, Reason.TEMPLATE, _sentence(use.why) or _MADE, _BY_HAND)
+    outside = f"leave it out with {_scan(use.path)}."
+    if _HELM.search(file.content):
+        return Left(
+            use, Reason.TEMPLATE, "It is a Helm template.", f"Change the version in the chart, or {outside}"
+        )
+    return Left(use, Reason.TEMPLATE, _MADE, f"Change the version there, or {outside}")
+
+
+def _scan(path: str) -> str:
+    """The key of the config file that leaves out the chart, or else the folder, or the file at the root."""
+    *folders, _ = path.split("/")
+    if _TEMPLATES in folders:
+        index = len(folders) - 1 - folders[::-1].index(_TEMPLATES)
+        folders = folders[:index] or folders[: index + 1]
+    pattern = posixpath.join(*folders, "**") if folders else path
+    return "`scan: ['**', '!{}']`".format(pattern.replace("'", "''"))
+
+
+def verified_moves(file: FluxFile, moves: list[Move], apis: Apis) -> list[Move]:
+    """Those that can be made together. A version alone changes within a line: it needs no verification."""
     kept = [move for move in moves if not move.fields or _holds(file, [move], apis)]
     while any(move.fields for move in kept) and not _holds(file, kept, apis):
         # One resource stands in another, and both would be changed: both are left, so that the next
@@ -70,140 +201,3 @@ def _is_meant(old: FluxObject, new: FluxObject, moves: list[Move], apis: Apis) -
     before = faults_of(move.use, old.data(), apis.known(move.use) or {})
     after = faults_of(move.use, new.data(), apis.wanted(move.use, move.to))
     return {each.identity for each in after} <= {each.identity for each in before}
-
-
-_METADATA = "sops"
-
-
-class Seal(NamedTuple):
-    """On a document."""
-
-    begin: int
-    """Offset in the file."""
-    end: int
-    is_of_secrets_alone: bool
-    """Whether what is not encrypted may be changed: ``mac_only_encrypted``."""
-
-
-def seals(content: bytes) -> tuple[Seal, ...]:
-    """Those of a file; nearly every file has none."""
-    if _METADATA.encode() not in content:
-        return ()
-    found = []
-    for document in documents(whole(decoded(content))):
-        try:
-            root = document.root
-        except Unreadable:
-            continue
-        each = Object(document, root) if isinstance(root, MappingNode) else None
-        if each is not None and each.has(_METADATA, "mac"):
-            alone = each.text_at(_METADATA, "mac_only_encrypted").lower() == "true"
-            found.append(Seal(document.offset(0), document.offset(len(document.text)), alone))
-    return tuple(found)
-
-
-_MADE = "It is a template: what it becomes is not known from here."
-_HELM = re.compile(
-    rb"\{\{[^}\n]*(?:\.(?:Values|Release|Chart|Capabilities|Files|Template)\b|\b(?:include|template) )"
-)
-"""https://helm.sh/docs/chart_template_guide/builtin_objects/"""
-_TEMPLATES = "templates"
-"""The folder of a chart: https://helm.sh/docs/topics/charts/#the-chart-file-structure"""
-
-
-def in_template(file: FluxFile, use: Use) -> Left:
-    """What to do about it, in words of its own: those of a parser would lead astray."""
-    if b"{{" not in file.content:
-        told = f"{use.why[:1].upper()}{use.why[1:]}." if use.why else _MADE
-        return Left(use, Reason.TEMPLATE, told, "Change it by hand, or where it is made.")
-    outside = f"leave it out with {_scan(use.path)}."
-    if _HELM.search(file.content):
-        return Left(
-            use, Reason.TEMPLATE, "It is a Helm template.", f"Change the version in the chart, or {outside}"
-        )
-    return Left(use, Reason.TEMPLATE, _MADE, f"Change the version there, or {outside}")
-
-
-def _scan(path: str) -> str:
-    """The key of the config file that leaves out the chart, or else the folder, or the file at the root."""
-    *folders, _ = path.split("/")
-    if _TEMPLATES in folders:
-        index = len(folders) - 1 - folders[::-1].index(_TEMPLATES)
-        folders = folders[:index] or folders[: index + 1]
-    pattern = posixpath.join(*folders, "**") if folders else path
-    return "`scan: ['**', '!{}']`".format(pattern.replace("'", "''"))
-
-
-_AS_TEXT = "It is part of a text: nothing applies it from here."
-_BY_SOPS = "The file is encrypted by SOPS, whose MAC covers this value."
-_EDIT = "Use `sops edit`."
-_MEND = "Mend the file: nothing can apply it as it is."
-_BY_HAND = "Change it by hand, or where it is made."
-
-
-def migrate(file: FluxFile, apis: Apis) -> Migrated | None:
-    """What becomes of a file's uses; None: it has none that the target does not serve."""
-    removed = [use for use in file.uses if apis.is_removed(use)]
-    if not removed:
-        return None
-    sealed = seals(file.content)
-    found = [_unless_sealed(_moved(file, use, apis), sealed) for use in removed]
-    moves = proved(file, [each for each in found if isinstance(each, Move)], apis)
-    kept = {move.use for move in moves}
-    lefts = [each for each in found if isinstance(each, Left)]
-    lefts += [_unproved(each) for each in found if isinstance(each, Move) and each.use not in kept]
-    lefts.sort(key=lambda left: left.use.start)
-    return Migrated(
-        file.path,
-        file.content,
-        tuple(each._replace(was_served=not apis.not_serving(each.use)) for each in moves),
-        tuple(_as_of_today(each, apis) for each in lefts),
-    )
-
-
-def _as_of_today(left: Left, apis: Apis) -> Left:
-    """With what the clusters make of it: what they do not serve either, the upgrade does not break."""
-    tags = apis.not_serving(left.use)
-    if left.reason in HARMLESS or not tags:
-        return left
-    do = "does" if len(tags) == 1 else "do"
-    told = f"{left.detail} {' and '.join(tags)} {do} not serve it either."
-    return left._replace(detail=told, is_broken_already=True)
-
-
-def _unless_sealed(found: Move | Left, sealed: Sequence[Seal]) -> Move | Left:
-    """What is encrypted stays, where a change would be taken for a forgery."""
-    if isinstance(found, Left):
-        return found
-    seal = next((each for each in sealed if each.begin <= found.use.start < each.end), None)
-    # The path of an encrypted value is sealed with it, so that no field is moved or taken out either.
-    if seal is None or (seal.is_of_secrets_alone and len(found.edits) == 1):
-        return found
-    return Left(found.use, Reason.NEEDS_HAND, _BY_SOPS, _EDIT)
-
-
-def _moved(file: FluxFile, use: Use, apis: Apis) -> Move | Left:
-    if use.place is Place.TEXT:
-        return Left(use, Reason.TEXT, _AS_TEXT)
-    if use.place is Place.TEMPLATE:
-        is_odd = use.is_unreadable
-        return Left(use, Reason.UNREADABLE, _sentence(use.why), _MEND) if is_odd else in_template(file, use)
-    if use.why:
-        return Left(use, Reason.SPELLING, _sentence(use.why), _BY_HAND)
-    goal = apis.goal(use)
-    if isinstance(goal, Left):
-        return goal
-    fields = fields_of(file, use, goal, apis)
-    if isinstance(fields, Left):
-        return fields
-    version = Replacement(use.start, use.end, use.version, goal)
-    return Move(use, goal, (version, *fields.edits), fields.told, kept_by=apis.kept_by(use, goal))
-
-
-def _unproved(move: Move) -> Left:
-    detail = "It cannot be changed by itself: with the rest of the file that would be no valid manifest."
-    return Left(move.use, Reason.NEEDS_HAND, detail, _BY_HAND)
-
-
-def _sentence(clause: str) -> str:
-    return f"{clause[:1].upper()}{clause[1:]}." if clause else ""

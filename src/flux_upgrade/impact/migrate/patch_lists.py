@@ -16,9 +16,9 @@ import json
 from collections.abc import Iterator
 from itertools import pairwise
 
-from flux_upgrade.impact.migrate.entries import Entry, Page, Unsafe, field, in_flow, without
+from flux_upgrade.impact.migrate.field_edits import DocumentText, Field, Unsafe, field, in_flow, without
 from flux_upgrade.manifests.nodes import MappingNode, Node, SequenceNode, construct
-from flux_upgrade.model.text_edit import Replacement
+from flux_upgrade.model.text_edit import TextEdit
 from flux_upgrade.pins.formats.yaml_places import Object, Step
 
 _STRATEGIC, _NEW, _JSON = "patchesStrategicMerge", "patches", "patchesJson6902"
@@ -27,7 +27,7 @@ _DEEPER = 2
 """Columns by which a text is indented more than its key."""
 
 
-def merged(each: Object, *path: Step) -> Iterator[Replacement]:
+def merged(each: Object, *path: Step) -> Iterator[TextEdit]:
     """The lists of the mapping at a path become one. Raises Unsafe."""
     for name in (_STRATEGIC, _JSON):
         if each.has(*path, name) and not each.count(*path, name):
@@ -46,10 +46,10 @@ def merged(each: Object, *path: Step) -> Iterator[Replacement]:
                 yield from _as_text(found.page, item)
 
 
-def _require_one(lists: list[Entry]) -> None:
+def _require_one(lists: list[Field]) -> None:
     """That the lists follow one another as one list would. Raises Unsafe."""
     for before, after in pairwise(lists):
-        if before.neighbours[1] != after:
+        if before.adjacent[1] != after:
             order = f"{before.key.value} before {after.key.value}"
             raise Unsafe(f"kustomize applies {order}, and they do not follow one another like that")
         if in_flow(before.value) != in_flow(after.value) or (
@@ -58,11 +58,11 @@ def _require_one(lists: list[Entry]) -> None:
             raise Unsafe(f"{before.key.value} and {after.key.value} are written in two forms")
 
 
-def _dashes(found: Entry) -> int:
+def _dashes(found: Field) -> int:
     return found.page.column(found.value.start_mark.index)
 
 
-def _joined(before: Entry, found: Entry) -> Replacement:
+def _joined(before: Field, found: Field) -> TextEdit:
     """The key between two lists goes."""
     page = found.page
     if in_flow(found.value):
@@ -76,7 +76,7 @@ def _joined(before: Entry, found: Entry) -> Replacement:
     return page.replaced(start, end, "")
 
 
-def _wrapped(page: Page, item: Node, *, is_flow: bool) -> Iterator[Replacement]:
+def _wrapped(page: DocumentText, item: Node, *, is_flow: bool) -> Iterator[TextEdit]:
     """A strategic merge patch becomes the text of ``patch``."""
     if not isinstance(item, MappingNode):
         raise Unsafe("a patch is no mapping")
@@ -90,7 +90,7 @@ def _wrapped(page: Page, item: Node, *, is_flow: bool) -> Iterator[Replacement]:
     yield from _shifted(page, page.line_end(start), end, column)
 
 
-def _as_text(page: Page, item: Node) -> Iterator[Replacement]:
+def _as_text(page: DocumentText, item: Node) -> Iterator[TextEdit]:
     """The operations of a patch of RFC 6902 become a text."""
     found = next((pair for pair in _pairs(item) if pair[0].value == "patch"), None)
     if found is None or not isinstance(found[1], SequenceNode) or not found[1].value:
@@ -119,7 +119,7 @@ def _pairs(item: Node) -> list[tuple[Node, Node]]:
     return list(item.value) if isinstance(item, MappingNode) else []
 
 
-def _shifted(page: Page, at: int, end: int, column: int) -> Iterator[Replacement]:
+def _shifted(page: DocumentText, at: int, end: int, column: int) -> Iterator[TextEdit]:
     """The lines behind a place are indented more; a comment of fewer columns would end the text."""
     while (at := page.text.find("\n", at) + 1) and at < end:
         line = page.text[at : page.line_end(at)]
@@ -128,7 +128,7 @@ def _shifted(page: Page, at: int, end: int, column: int) -> Iterator[Replacement
             yield page.inserted(at, " " * max(_DEEPER, column + _DEEPER - blanks))
 
 
-def _require_own(page: Page, node: Node, start: int, end: int) -> None:
+def _require_own(page: DocumentText, node: Node, start: int, end: int) -> None:
     """That the text means the same by itself: nothing in it is shared with the manifest around it."""
     if _shares(node, page.document.shared) or page.text[start : start + 1] in ("&", "!", "*"):
         raise Unsafe("a patch has an anchor or an alias in it")

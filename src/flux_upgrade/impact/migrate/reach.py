@@ -6,10 +6,11 @@ import posixpath
 from collections.abc import Iterator
 from functools import cached_property
 
-from flux_upgrade.impact.api_uses.flux_file import Place, Use
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.impact.api_uses.scan import files
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.files import Tree
+from flux_upgrade.model.text import is_below, joined_path, repository_path
 from flux_upgrade.pins.formats.kustomize_files import NAMES, is_kustomization
 from flux_upgrade.pins.formats.yaml_places import Object, is_variable, readable
 
@@ -24,26 +25,26 @@ class Reach:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._known: dict[tuple[str, int], frozenset[str] | None] = {}
-        self._resources: dict[str, tuple[Use, ...]] = {}
+        self._resources: dict[str, tuple[ApiUse, ...]] = {}
 
-    def covers(self, patch: Use, path: str) -> bool:
-        """Whether a patch can be for a resource in a file; where nobody can say, it can."""
+    def covers(self, patch: ApiUse, path: str) -> bool:
+        """Whether a patch can be for a resource in a file; where that is unknown, it can."""
         key = (patch.path, patch.start)
         if key not in self._known:
             self._known[key] = self._roots(patch)
         roots = self._known[key]
-        return roots is None or any(_is_below(path, root) for root in roots)
+        return roots is None or any(is_below(path, root) for root in roots)
 
-    def resources(self, group: str) -> tuple[Use, ...]:
+    def resources(self, group: str) -> tuple[ApiUse, ...]:
         """All resources of a group, whatever their version."""
         if group not in self._resources:
             found = files(self._tree, (group,), lambda _: True)
             self._resources[group] = tuple(
-                use for file in found for use in file.uses if use.place is Place.RESOURCE
+                use for file in found for use in file.uses if use.place is UsePlace.RESOURCE
             )
         return self._resources[group]
 
-    def _roots(self, patch: Use) -> frozenset[str] | None:
+    def _roots(self, patch: ApiUse) -> frozenset[str] | None:
         """Folders and files; None: not known."""
         if posixpath.basename(patch.path) in NAMES:
             own = [each for each in self._kustomizations if each[0] == patch.path]
@@ -60,7 +61,7 @@ class Reach:
             return None
         return self._with_taken({posixpath.dirname(path) for path, _ in some})
 
-    def _of_flux(self, patch: Use) -> frozenset[str] | None:
+    def _of_flux(self, patch: ApiUse) -> frozenset[str] | None:
         """Of a patch in a Flux Kustomization.
 
         https://fluxcd.io/flux/components/kustomize/kustomizations/#path
@@ -69,10 +70,10 @@ class Reach:
         if len(owners) != 1 or owners[0].text_at("kind") != "Kustomization" or patch.at[0] != "spec":
             return None
         said = owners[0].text_at("spec", "path")
-        folder = posixpath.normpath(posixpath.join("/", said)).lstrip("/")
+        folder = repository_path(said)
         if not folder or is_variable(said) or owners[0].has("spec", "components"):
             return None
-        is_here = any(_is_below(path, folder) for path in self._tree.candidates())
+        is_here = any(is_below(path, folder) for path in self._tree.candidates())
         return self._with_taken({folder}) if is_here else None
 
     def _with_taken(self, roots: set[str]) -> frozenset[str]:
@@ -81,7 +82,7 @@ class Reach:
             more = {
                 taken
                 for path, each in self._kustomizations
-                if any(_is_below(path, root) for root in roots)
+                if any(is_below(path, root) for root in roots)
                 for taken in _taken(path, each)
             } - roots
             if not more:
@@ -104,17 +105,18 @@ class Reach:
             return []
 
 
-def _holds(each: Object, patch: Use) -> bool:
+def _holds(each: Object, patch: ApiUse) -> bool:
     offset = each.document.offset
     return offset(each.node.start_mark.index) <= patch.start < offset(each.node.end_mark.index)
 
 
 def _taken(path: str, each: Object) -> Iterator[str]:
     """What a kustomization names outside of its folder."""
+    folder = posixpath.dirname(path)
     for key in _TAKEN:
         for index in range(each.count(key)):
-            taken = _joined(path, each.text_at(key, index))
-            if not _is_below(taken, posixpath.dirname(path)):
+            taken = joined_path(folder, each.text_at(key, index))
+            if not is_below(taken, folder):
                 yield taken
 
 
@@ -123,13 +125,4 @@ def _patches(path: str, each: Object) -> Iterator[str]:
         for index in range(each.count(key)):
             text = each.text_at(key, index, *inner)
             if text and "\n" not in text:
-                yield _joined(path, text)
-
-
-def _joined(path: str, text: str) -> str:
-    joined = posixpath.normpath(posixpath.join(posixpath.dirname(path), text))
-    return "" if joined == "." else joined
-
-
-def _is_below(path: str, root: str) -> bool:
-    return not root or path == root or path.startswith(f"{root}/")
+                yield joined_path(posixpath.dirname(path), text)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from flux_upgrade.impact.api_uses.flux_file import Use
-from flux_upgrade.model.text_edit import Replacement, edited
+from flux_upgrade.impact.api_uses.flux_file import ApiUse
+from flux_upgrade.model.text_edit import TextEdit, edited
 from flux_upgrade.model.values import NamedTuple
 
 
@@ -13,7 +13,7 @@ class Reason(StrEnum):
     """Why a use is left as it is."""
 
     TEXT = "text"
-    """It is no use at all: a part of a text, which is nobody's manifest."""
+    """It is no use at all: a part of a text, and no manifest."""
     TEMPLATE = "template"
     """What the file becomes is not known before something is put in."""
     NEEDS_HAND = "needs-hand"
@@ -35,10 +35,10 @@ HARMLESS = (Reason.TEXT, Reason.UNREADABLE)
 class Move(NamedTuple):
     """A use that goes to another version."""
 
-    use: Use
+    use: ApiUse
     to: str
     """``v1``."""
-    edits: tuple[Replacement, ...]
+    edits: tuple[TextEdit, ...]
     """The version, and the fields that go with it."""
     fields: tuple[str, ...] = ()
     """What was done with fields, a sentence each, without markup, with its source."""
@@ -51,7 +51,7 @@ class Move(NamedTuple):
 class Left(NamedTuple):
     """A use that stays."""
 
-    use: Use
+    use: ApiUse
     reason: Reason
     detail: str
     """A sentence without markup: the field, the value, what is missing."""
@@ -67,7 +67,7 @@ class Left(NamedTuple):
 
 
 class Migrated(NamedTuple):
-    """One file."""
+    """A file that uses what the target does not serve."""
 
     path: str
     content: bytes

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from flux_upgrade.impact.migrate.entries import as_item, without
+from flux_upgrade.impact.migrate.field_edits import as_item, without
 from flux_upgrade.impact.migrate.patch_lists import merged
 from flux_upgrade.impact.migrate.schema import Path
-from flux_upgrade.model.text_edit import Replacement
+from flux_upgrade.model.text_edit import TextEdit
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.yaml_places import Object
 
@@ -27,11 +27,11 @@ _ALPHA = "https://v2-0.docs.fluxcd.io/flux/components/image/imageupdateautomatio
 _ANY = -1
 """In a path: any index of a list."""
 
-Edit = Callable[[Object, Path], Iterable[Replacement]]
+Edit = Callable[[Object, Path], Iterable[TextEdit]]
 
 
 class Rule(NamedTuple):
-    """A row: one field, and everything below it."""
+    """What becomes of one field, and everything below it."""
 
     kinds: tuple[str, ...]
     """Empty: any."""
@@ -65,15 +65,15 @@ class Template(NamedTuple):
     source: str
 
 
-def _dropped(each: Object, path: Path) -> Iterable[Replacement]:
+def _dropped(each: Object, path: Path) -> Iterable[TextEdit]:
     return (without(each, *path),)
 
 
-def _values_files(each: Object, path: Path) -> Iterable[Replacement]:
+def _values_files(each: Object, path: Path) -> Iterable[TextEdit]:
     return as_item(each, path, "valuesFiles")
 
 
-def _patches(each: Object, path: Path) -> Iterable[Replacement]:
+def _patches(each: Object, path: Path) -> Iterable[TextEdit]:
     return merged(each, *path[:-1])
 
 

@@ -56,7 +56,7 @@ def faults(data: Any, schema: Schema) -> tuple[Fault, ...]:
 
 
 def unknown(data: Any, schema: Schema) -> tuple[Fault, ...]:
-    """Fields of a patch that are not in the schema: of a part of an object, no more can be told.
+    """Fields of a patch that are not in the schema: of a part of an object, no more can be validated.
 
     A null takes a field away, if it is there, so that it may be of any name.
     """

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flux_upgrade.impact.overlay import entries, kustomization
-from flux_upgrade.impact.overlay.entries import Trouble
+from flux_upgrade.impact.overlay import kustomization, kustomization_steps
 from flux_upgrade.impact.overlay.items import Id, Item, Items, items_of
 from flux_upgrade.impact.overlay.judging import at, faulty, judge
 from flux_upgrade.impact.overlay.kustomization import Kustomization
+from flux_upgrade.impact.overlay.kustomization_steps import FaultyEntry
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell, Finding
-from flux_upgrade.impact.overlay.steps import Outcome, Place, Step
+from flux_upgrade.impact.overlay.steps import Location, Step, StepResult
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.files import Tree
 from flux_upgrade.model.values import NamedTuple
 
 _DEEPEST = 20
@@ -44,7 +44,7 @@ class Sides(NamedTuple):
 
 
 class Evaluation:
-    """Of one installation's manifest, at ``path``."""
+    """Kustomizations evaluated with the old and the new manifest of one installation, at ``path``."""
 
     def __init__(self, tree: Tree, path: str, old: Items, new: Items) -> None:
         self._tree, self._path = tree, path
@@ -58,7 +58,7 @@ class Evaluation:
         """What comes of a kustomization; ``given``: what a component is for."""
         self._above.append(of.folder)
         sides = self._taken_in(of, given or _both(()))
-        for step in (*entries.steps(of), *entries.variables(of)):
+        for step in (*kustomization_steps.steps(of), *kustomization_steps.variables(of)):
             sides = self._stepped(step, sides)
         self._above.pop()
         return sides
@@ -67,27 +67,27 @@ class Evaluation:
         try:
             taken = list(of.takes_in())
         except CannotBuild as error:
-            self._fault(of.place(), "kustomization", error, already=True)
+            self._fault(of.location(), "kustomization", error, already=True)
             return sides
-        for place, field, text in taken:
+        for location, field, text in taken:
             if field != "components":
-                sides = self._joined(place, text, sides, self._taken(of, place, text))
+                sides = self._joined(location, text, sides, self._taken(of, location, text))
         sides = sides.plus(_both(tuple(self._generated(of))))
-        for place, field, text in taken:
+        for location, field, text in taken:
             if field == "components":
-                below = self._below(of, place, text)
+                below = self._below(of, location, text)
                 sides = self.run(below, sides) if below is not None else sides
         return sides
 
-    def _joined(self, place: Place, text: str, sides: Sides, more: Sides) -> Sides:
+    def _joined(self, location: Location, text: str, sides: Sides, more: Sides) -> Sides:
         """No object may be there twice."""
         was, now = _twice(sides.old, more.old), _twice(sides.new, more.new)
         if now is not None:
-            told = CannotBuild(f"{now} is there already", hint="remove one of the two")
-            self._fault(place, f"resource {text}", told, already=was is not None)
+            fault = CannotBuild(f"{now} is there already", hint="remove one of the two")
+            self._fault(location, f"resource {text}", fault, already=was is not None)
         return sides.plus(more)
 
-    def _taken(self, of: Kustomization, place: Place, text: str) -> Sides:
+    def _taken(self, of: Kustomization, location: Location, text: str) -> Sides:
         try:
             path = of.joined(text)
             if path == self._path:
@@ -97,16 +97,16 @@ class Evaluation:
             self.is_open = True
             return _both(())
         except Unreadable:
-            below = self._below(of, place, text)
+            below = self._below(of, location, text)
             return self.run(below) if below is not None else _both(())
         try:
             return _both(items_of(content))
         except Unreadable as error:
             self.is_open = True
-            self._fault(place, f"resource {text}", CannotTell(error.message), already=True)
+            self._fault(location, f"resource {text}", CannotTell(error.message), already=True)
             return _both(())
 
-    def _below(self, of: Kustomization, place: Place, text: str) -> Kustomization | None:
+    def _below(self, of: Kustomization, location: Location, text: str) -> Kustomization | None:
         """The kustomization in a folder that another one names."""
         try:
             folder = of.joined(text)
@@ -117,7 +117,7 @@ class Evaluation:
         if below is None or folder in self._above or len(self._above) > _DEEPEST:
             self.is_open = True
             missing = CannotBuild(f"there is no {text}", hint="remove the entry, or add what it names")
-            self._fault(place, f"resource {text}", missing, already=True)
+            self._fault(location, f"resource {text}", missing, already=True)
             return None
         return below
 
@@ -130,29 +130,31 @@ class Evaluation:
                     yield _opaque(kind, str(each["name"]), str(each.get("namespace") or ""))
         self.is_open = self.is_open or any(of.data.get(name) for name in _MAKE_MORE)
 
-    def _stepped(self, step: Step | Trouble, sides: Sides) -> Sides:
-        if isinstance(step, Trouble):
+    def _stepped(self, step: Step | FaultyEntry, sides: Sides) -> Sides:
+        if isinstance(step, FaultyEntry):
             if not sides.is_one or isinstance(step.fault, CannotBuild):
-                self._fault(step.place, step.what, step.fault, already=True)
+                self._fault(step.location, step.what, step.fault, already=True)
             return sides
         was = _applied(step, sides.old)
         now = was if sides.is_one else _applied(step, sides.new)
         found = judge(step, was, now, is_open=self.is_open)
-        if found.fails or (step.is_told and not sides.is_one):
+        if found.fails or (step.is_reported and not sides.is_one):
             self.findings.append(found)
         return _both(was.items) if was is now else Sides(was.items, now.items)
 
-    def _fault(self, place: Place, what: str, fault: CannotBuild | CannotTell, *, already: bool) -> None:
-        self.findings.append(faulty(at(place, what), fault, already=already))
+    def _fault(
+        self, location: Location, what: str, fault: CannotBuild | CannotTell, *, already: bool
+    ) -> None:
+        self.findings.append(faulty(at(location, what), fault, already=already))
 
 
-def _applied(step: Step, items: Items) -> Outcome:
+def _applied(step: Step, items: Items) -> StepResult:
     try:
         return step.apply(items)
     except (CannotBuild, CannotTell) as error:
-        return Outcome(items, fault=error)
+        return StepResult(items, fault=error)
     except Unreadable as error:
-        return Outcome(items, fault=CannotTell(error.message))
+        return StepResult(items, fault=CannotTell(error.message))
 
 
 def _both(items: Items) -> Sides:

@@ -36,7 +36,7 @@ _NOWHERE = "_non_namespaceable_"
 
 
 class Id(NamedTuple):
-    """What kustomize tells objects apart by (kyaml resid/resid.go)."""
+    """What kustomize identifies objects by (kyaml resid/resid.go)."""
 
     group: str
     version: str
@@ -162,6 +162,6 @@ def _objects(data: Any) -> Iterator[Mapping[str, Any]]:
         yield data
 
 
-def found(items: Iterable[Item], wanted: Id) -> list[Item]:
-    """Those that have, or have had, a name."""
+def items_known_as(items: Iterable[Item], wanted: Id) -> list[Item]:
+    """The items that have, or have had, a name."""
     return [item for item in items if any(wanted.is_same(each) for each in item.ids)]

@@ -17,8 +17,8 @@ _INDEX = re.compile(r"[+-]?\d{1,9}")
 _NOTHING: Any = object()
 
 
-class Operation(NamedTuple):
-    """One of a JSON patch."""
+class JsonPatchOperation(NamedTuple):
+    """One operation of a JSON patch."""
 
     op: str
     path: str
@@ -32,7 +32,7 @@ class Operation(NamedTuple):
 class Landing(NamedTuple):
     """An item of a list that an operation found by counting."""
 
-    operation: Operation
+    operation: JsonPatchOperation
     pointer: str
     """Of the list."""
     items: Sequence[Any]
@@ -42,7 +42,7 @@ class Landing(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """What became of one object."""
+    """The result of a JSON patch on one object."""
 
     data: Any
     landings: tuple[Landing, ...]
@@ -50,7 +50,7 @@ class Applied(NamedTuple):
     """False also where all that it appends stands in the list already."""
 
 
-def apply(data: Any, operations: Sequence[Operation]) -> Applied:
+def apply(data: Any, operations: Sequence[JsonPatchOperation]) -> Applied:
     """Raises CannotBuild with the line of the operation that fails."""
     landings: list[Landing] = []
     is_changed = False
@@ -65,7 +65,7 @@ def apply(data: Any, operations: Sequence[Operation]) -> Applied:
     return Applied(data, tuple(landings), is_changed)
 
 
-def _done(data: Any, operation: Operation) -> Any:
+def _done(data: Any, operation: JsonPatchOperation) -> Any:
     path, value = operation.path, operation.value
     match operation.op:
         case "add":
@@ -158,7 +158,7 @@ def _got(data: Any, pointer: str) -> Any:
     return data
 
 
-def _landings(data: Any, operation: Operation) -> Iterator[Landing]:
+def _landings(data: Any, operation: JsonPatchOperation) -> Iterator[Landing]:
     """Where a new item is put in by counting, nothing is found by it."""
     inserts = operation.op in ("add", "move", "copy")
     for pointer, is_inserted in ((operation.path, inserts), (operation.source, False)):
@@ -180,7 +180,7 @@ def _reached(data: Any, parts: Sequence[str]) -> Any:
         return _NOTHING
 
 
-def _is_repeated(data: Any, operation: Operation) -> bool:
+def _is_repeated(data: Any, operation: JsonPatchOperation) -> bool:
     """Whether it appends to a list what stands there already."""
     holder, _, last = operation.path.rpartition("/")
     if operation.op != "add" or last != "-":

@@ -6,26 +6,33 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from flux_upgrade.impact.overlay.images_and_replicas import Images
 from flux_upgrade.impact.overlay.items import Item
 from flux_upgrade.impact.overlay.json_patch import Landing
-from flux_upgrade.impact.overlay.overridden import UNNAMED, Kept, Pinned, kept_out, pinned
-from flux_upgrade.impact.overlay.overrides import Images
-from flux_upgrade.impact.overlay.patches import Json
-from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell, Finding, Verdict
-from flux_upgrade.impact.overlay.steps import Outcome, Place, Step, Touch
+from flux_upgrade.impact.overlay.overridden import (
+    UNNAMED,
+    OverriddenField,
+    OverriddenImage,
+    overridden_fields,
+    overridden_images,
+)
+from flux_upgrade.impact.overlay.patches import JsonPatch
+from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell, Finding, OverlayVerdict
+from flux_upgrade.impact.overlay.steps import Location, Step, StepResult, Touch
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.lists import labelled
 from flux_upgrade.manifests.nodes import SequenceNode, represent
 from flux_upgrade.model.markdown import counted, shortened
+from flux_upgrade.model.text import first_few
 
 _NAMED = 3
 _LONGEST = 60
 _REMOVE = "remove it, or point it to what took its place"
 
 
-def judge(step: Step, was: Outcome, now: Outcome, *, is_open: bool) -> Finding:
-    """``is_open``: some of the objects are not known."""
-    found = Finding(step.place.path, step.place.line, step.what, Verdict.APPLIES)
+def judge(step: Step, was: StepResult, now: StepResult, *, is_open: bool) -> Finding:
+    """The finding of one step. ``is_open``: some of the objects are not known."""
+    found = Finding(step.location.path, step.location.line, step.what, OverlayVerdict.APPLIES)
     if now.fault is not None:
         # What was not found before either may be among the objects that are not known.
         is_unsure = is_open and was.fault is not None
@@ -39,7 +46,7 @@ def judge(step: Step, was: Outcome, now: Outcome, *, is_open: bool) -> Finding:
         # Of a patch that says which object it is for, it is said already.
         detail = f"{pointer} {change}" if step.what.endswith(f" {name}") else f"{pointer} of {name} {change}"
         hint = "look whether it is meant for this one, and mend the index together with the upgrade"
-        return found._replace(line=line, verdict=Verdict.BREAKS, detail=detail, hint=hint)
+        return found._replace(line=line, verdict=OverlayVerdict.BREAKS, detail=detail, hint=hint)
     return _frozen(found, step, was, now) or _idle(found, was, now) or found
 
 
@@ -48,11 +55,11 @@ def faulty(
 ) -> Finding:
     """A step that cannot be taken."""
     if isinstance(fault, CannotTell) or is_unsure:
-        return found._replace(verdict=Verdict.UNKNOWN, detail=fault.message)
+        return found._replace(verdict=OverlayVerdict.UNKNOWN, detail=fault.message)
     today = ", and today's build fails for it, too" if already else ""
     return found._replace(
         line=fault.line or found.line,
-        verdict=Verdict.BREAKS,
+        verdict=OverlayVerdict.BREAKS,
         detail=f"kustomize fails: {fault.message}{today}",
         hint=fault.hint or "remove it, or adapt it to the release",
         fails=True,
@@ -60,27 +67,30 @@ def faulty(
     )
 
 
-def at(place: Place, what: str) -> Finding:
+def at(location: Location, what: str) -> Finding:
     """The beginning of a finding about something that is no step."""
-    return Finding(place.path, place.line, what, Verdict.APPLIES)
+    return Finding(location.path, location.line, what, OverlayVerdict.APPLIES)
 
 
 def _without_target(found: Finding, *, already: bool, is_open: bool) -> Finding:
     if already and is_open:
         detail = "its target is not among the objects that are known"
-        return found._replace(verdict=Verdict.UNKNOWN, detail=detail)
-    told = "nothing matched it before the upgrade either" if already else "nothing matches it any more"
+        return found._replace(verdict=OverlayVerdict.UNKNOWN, detail=detail)
+    fact = "nothing matched it before the upgrade either" if already else "nothing matches it any more"
     return found._replace(
-        verdict=Verdict.IDLE, detail=f"{told}, which kustomize does not say", hint=_REMOVE, already=already
+        verdict=OverlayVerdict.IDLE,
+        detail=f"{fact}, which kustomize does not say",
+        hint=_REMOVE,
+        already=already,
     )
 
 
-def _idle(found: Finding, was: Outcome, now: Outcome) -> Finding | None:
+def _idle(found: Finding, was: StepResult, now: StepResult) -> Finding | None:
     if any(touch.is_changed for touch in now.touched):
         return None
     already = not any(touch.is_changed for touch in was.touched)
     detail = "it changes nothing, before the upgrade as after it" if already else "the release has it now"
-    return found._replace(verdict=Verdict.IDLE, detail=detail, hint="remove it", already=already)
+    return found._replace(verdict=OverlayVerdict.IDLE, detail=detail, hint="remove it", already=already)
 
 
 def _moved(was: Sequence[Touch], now: Sequence[Touch]) -> Iterator[tuple[int, str, str, str]]:
@@ -103,7 +113,7 @@ def _other_item(old: Landing, new: Landing) -> tuple[str, str] | None:
         case _:
             return None
     mine, its = before[old.at], after[new.at]
-    # A mapping without a name is told by all that it holds: changed in its place, it is still the same one.
+    # The label of a mapping without a name is all that it holds: changed in its place, it is the same one.
     are_unnamed = mine.startswith(UNNAMED) and its.startswith(UNNAMED)
     if mine == its or (are_unnamed and mine not in after and its not in before):
         return None
@@ -114,11 +124,11 @@ def _shown(label: str) -> str:
     return shortened(label[1:-1].removeprefix("name="), _LONGEST)
 
 
-def _frozen(found: Finding, step: Step, was: Outcome, now: Outcome) -> Finding | None:
-    images = [each for touch in now.touched for each in _pinned(step, touch)]
-    kept = [each for touch in now.touched for each in _kept(step, was.touched, touch)]
-    told = [*_images_told(images), *_kept_told(kept)]
-    if not told:
+def _frozen(found: Finding, step: Step, was: StepResult, now: StepResult) -> Finding | None:
+    images = [each for touch in now.touched for each in _overridden_images(step, touch)]
+    kept = [each for touch in now.touched for each in _overridden_fields(step, was.touched, touch)]
+    sentences = [*_image_sentences(images), *_field_sentences(kept)]
+    if not sentences:
         return None
     drops = tuple(dict.fromkeys(each.entry for each in kept if each.is_dropped))
     hint = "leave it out, unless the old value is what you want"
@@ -126,23 +136,23 @@ def _frozen(found: Finding, step: Step, was: Outcome, now: Outcome) -> Finding |
         hint = "leave the tag out, and the release's own is used"
     elif drops:
         hint = "append single items with a JSON patch, or copy the release's list into the patch anew"
-    return found._replace(verdict=Verdict.FROZEN, detail="; ".join(told), hint=hint, drops=drops)
+    return found._replace(verdict=OverlayVerdict.FROZEN, detail="; ".join(sentences), hint=hint, drops=drops)
 
 
-def _pinned(step: Step, touch: Touch) -> list[Pinned]:
+def _overridden_images(step: Step, touch: Touch) -> list[OverriddenImage]:
     if touch.after is None or not touch.before.is_release or (isinstance(step, Images) and step.follows):
         return []
-    return pinned(touch.before.data, touch.after.data)
+    return overridden_images(touch.before.data, touch.after.data)
 
 
-def _kept(step: Step, was: Sequence[Touch], touch: Touch) -> list[Kept]:
+def _overridden_fields(step: Step, was: Sequence[Touch], touch: Touch) -> list[OverriddenField]:
     if touch.after is None or not touch.before.is_release or not touch.is_changed:
         return []
     name = touch.before.current.unversioned
     old = next((each.before for each in was if each.before.current.unversioned == name), None)
-    kept = kept_out(_data(old), touch.before.data, touch.after.data)
+    kept = overridden_fields(_data(old), touch.before.data, touch.after.data)
     # What an operation removes was meant to go, whatever its value is now.
-    is_meant = isinstance(step, Json) and any(each.op == "remove" for each in step.operations)
+    is_meant = isinstance(step, JsonPatch) and any(each.op == "remove" for each in step.operations)
     return [each for each in kept if not (is_meant and each.is_dropped and each.old is not None)]
 
 
@@ -150,24 +160,24 @@ def _data(item: Item | None) -> Any:
     return None if item is None else item.data
 
 
-def _images_told(images: Sequence[Pinned]) -> Iterator[str]:
-    told = dict.fromkeys(
+def _image_sentences(images: Sequence[OverriddenImage]) -> Iterator[str]:
+    texts = dict.fromkeys(
         f"{_version(each.mine)} of {each.new.repository.rpartition('/')[2]} instead of the release's "
         f"{_version(each.new)}"
         for each in images
     )
-    if told:
-        yield f"it keeps {_listed(list(told))}"
+    if texts:
+        yield f"it keeps {first_few(list(texts), _NAMED)}"
 
 
 def _version(image: Image) -> str:
     return "@".join(filter(None, (image.tag, image.digest[:19]))) or "latest"
 
 
-def _kept_told(kept: Sequence[Kept]) -> Iterator[str]:
+def _field_sentences(kept: Sequence[OverriddenField]) -> Iterator[str]:
     added = [each for each in kept if each.is_dropped]
     if added:
-        where = _listed(list(dict.fromkeys(each.where for each in added)))
+        where = first_few(list(dict.fromkeys(each.where for each in added)), _NAMED)
         count = counted(len(dict.fromkeys(each.entry for each in added)), "new item")
         yield f"it keeps {count} of the release out of {where}"
     for each in kept:
@@ -179,15 +189,10 @@ def _kept_told(kept: Sequence[Kept]) -> Iterator[str]:
             yield f"it keeps {_spelled(each)}, which the release no longer has"
 
 
-def _spelled(each: Kept) -> str:
+def _spelled(each: OverriddenField) -> str:
     where, last = each.where, each.path[-1]
     return f"{where}{last}" if last.startswith("[") else f"{where}.{last}".lstrip(".")
 
 
 def _text(value: Any) -> str:
     return shortened(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), _LONGEST)
-
-
-def _listed(texts: Sequence[str]) -> str:
-    more = f" and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
-    return ", ".join(texts[:_NAMED]) + more

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from flux_upgrade.impact.overlay.patches import Text
+from flux_upgrade.impact.overlay.patches import PatchText
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
-from flux_upgrade.impact.overlay.steps import Place
+from flux_upgrade.impact.overlay.steps import Location
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text_edit import decoded
 from flux_upgrade.pins.formats.kustomize_files import NAMES, is_kustomization
 from flux_upgrade.pins.formats.yaml_places import Object, objects
@@ -24,7 +24,7 @@ _BLOCK = "|>"
 
 @dataclass(frozen=True)
 class Kustomization:
-    """One of them; its fields are those of kustomize's api/types/kustomization.go."""
+    """A ``kustomization.yaml``; its fields are those of kustomize's api/types/kustomization.go."""
 
     path: str
     content: bytes
@@ -42,23 +42,23 @@ class Kustomization:
         data: Mapping[str, Any] = self.object.data()
         return data
 
-    def items(self, name: str) -> Iterator[tuple[Place, Any]]:
+    def items(self, name: str) -> Iterator[tuple[Location, Any]]:
         """The items of one of its lists, each with its place. Raises CannotBuild."""
         items = self.data.get(name)
         if items is not None and not isinstance(items, list):
             raise CannotBuild(f"{name} is no list")
         for index, item in enumerate(items or ()):
-            yield self.place(name, index), item
+            yield self.location(name, index), item
 
-    def place(self, *path: str | int) -> Place:
+    def location(self, *path: str | int) -> Location:
         """Where something of it begins."""
-        return Place(self.path, self.object.line_at(*path))
+        return Location(self.path, self.object.line_at(*path))
 
-    def takes_in(self) -> Iterator[tuple[Place, str, str]]:
+    def takes_in(self) -> Iterator[tuple[Location, str, str]]:
         """Each place that it takes objects from: the field, and what stands there. Raises CannotBuild."""
         for name in TAKES_IN:
-            for place, text in self.items(name):
-                yield place, name, str(text)
+            for location, text in self.items(name):
+                yield location, name, str(text)
 
     def leads_to(self, path: str) -> bool:
         """Whether it takes in a file or a folder by itself."""
@@ -73,17 +73,17 @@ class Kustomization:
         except CannotTell:
             return False
 
-    def inline(self, place: Place, text: str, *path: str | int) -> Text:
+    def inline(self, location: Location, text: str, *path: str | int) -> PatchText:
         """The text of a patch that stands in it, at a path."""
         value = self.object.at(*path)
         if value is None:
-            return Text(self.path, text.encode(), place.line - 1, is_one_line=True)
+            return PatchText(self.path, text.encode(), location.line - 1, is_one_line=True)
         is_block = decoded(self.content)[value.start] in _BLOCK
-        return Text(self.path, text.encode(), value.line - (not is_block), is_one_line=not is_block)
+        return PatchText(self.path, text.encode(), value.line - (not is_block), is_one_line=not is_block)
 
-    def file(self, path: str) -> Text:
+    def file(self, path: str) -> PatchText:
         """The text of a patch in a file of its own. Raises CannotBuild, CannotTell."""
-        return Text(self.joined(path), self.read(path))
+        return PatchText(self.joined(path), self.read(path))
 
     def read(self, path: str) -> bytes:
         """A file that it names. Raises CannotBuild, CannotTell."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from flux_upgrade.impact.overlay.items import Item, Items
 from flux_upgrade.impact.overlay.result import CannotBuild
-from flux_upgrade.impact.overlay.steps import Outcome, Place, mapping
+from flux_upgrade.impact.overlay.steps import Location, StepResult, mapping
 
 _SAME_NAME = ("CustomResourceDefinition", "APIService", "Namespace")
 _WITH_PODS = ("Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "Job", "ReplicationController")
@@ -21,19 +21,17 @@ _TEMPLATE = ("spec", "template", "metadata")
 
 @dataclass(frozen=True)
 class Namespace:
-    """``namespace``."""
+    """The field ``namespace``."""
 
-    place: Place
+    location: Location
     namespace: str
-    is_told = False
+    is_reported = False
 
     @property
     def what(self) -> str:
-        """See Step."""
         return f"namespace {self.namespace}"
 
-    def apply(self, items: Items) -> Outcome:
-        """See Step."""
+    def apply(self, items: Items) -> StepResult:
         moved = tuple(map(self._moved, items))
         seen: set[tuple[str, ...]] = set()
         for item in moved:
@@ -41,7 +39,7 @@ class Namespace:
             if now in seen:
                 raise CannotBuild(f"two objects are {item.current} once they are in {self.namespace}")
             seen.add(now)
-        return Outcome(moved)
+        return StepResult(moved)
 
     def _moved(self, item: Item) -> Item:
         now = item.current
@@ -52,21 +50,19 @@ class Namespace:
 
 @dataclass(frozen=True)
 class Affix:
-    """``namePrefix`` or ``nameSuffix``."""
+    """The field ``namePrefix`` or ``nameSuffix``."""
 
-    place: Place
+    location: Location
     prefix: str = ""
     suffix: str = ""
-    is_told = False
+    is_reported = False
 
     @property
     def what(self) -> str:
-        """See Step."""
         return f"prefix {self.prefix}" if self.prefix else f"suffix {self.suffix}"
 
-    def apply(self, items: Items) -> Outcome:
-        """See Step."""
-        return Outcome(tuple(map(self._named, items)))
+    def apply(self, items: Items) -> StepResult:
+        return StepResult(tuple(map(self._named, items)))
 
     def _named(self, item: Item) -> Item:
         if item.current.kind in _SAME_NAME:
@@ -76,25 +72,23 @@ class Affix:
 
 @dataclass(frozen=True)
 class Marks:
-    """``labels``, ``commonLabels`` or ``commonAnnotations``."""
+    """An entry of ``labels``, or ``commonLabels`` or ``commonAnnotations``."""
 
-    place: Place
+    location: Location
     field: str
     """``labels`` or ``annotations``."""
     pairs: Mapping[str, Any]
     in_templates: bool = False
     """On pods, too."""
     in_selectors: bool = False
-    is_told = False
+    is_reported = False
 
     @property
     def what(self) -> str:
-        """See Step."""
         return self.field
 
-    def apply(self, items: Items) -> Outcome:
-        """See Step."""
-        return Outcome(tuple(map(self._marked, items)))
+    def apply(self, items: Items) -> StepResult:
+        return StepResult(tuple(map(self._marked, items)))
 
     def _marked(self, item: Item) -> Item:
         return item if item.is_opaque else replace(item, load=lambda: self._put(item.data, item.current.kind))

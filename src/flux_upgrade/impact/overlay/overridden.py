@@ -1,7 +1,8 @@
 """What a kustomization keeps out of a cluster, or in it, when a release changes.
 
-Three states of one object tell: of the old release, of the new one, and what the kustomization makes of
-the new one. Items of lists are told apart as everywhere (``manifests.lists``): an argument by its flag.
+Three states of one object are compared: that of the old release, that of the new one, and what the
+kustomization makes of the new one. Items of lists have labels (``manifests.lists``); an argument
+has that of its flag.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from flux_upgrade.manifests.residue import Path, is_image, spelled
 from flux_upgrade.model.values import NamedTuple
 
 UNNAMED = "[{"
-"""How the label of an item begins that is told by all that it holds."""
+"""How the label of an item without a name begins: it is all that the item holds."""
 _Named = Mapping[str, Node]
 _Trio = tuple[str, Node | None, Node | None, Node | None]
 
 
-class Kept(NamedTuple):
+class OverriddenField(NamedTuple):
     """What the release changes, and the kustomization does not let through."""
 
     path: Path
@@ -49,7 +50,7 @@ class Kept(NamedTuple):
     @property
     def where(self) -> str:
         """``spec.template.spec.containers[name=manager].args``: what the entry is of."""
-        # An item without a name is told by all that it holds, which says little of where it is.
+        # The label of an item without a name is all that it holds, which says little of where it is.
         named = ("[]" if each.startswith(UNNAMED) else each for each in self.path[:-1])
         return spelled(tuple(named))
 
@@ -60,30 +61,30 @@ class Kept(NamedTuple):
         return value if self.path[-1].startswith("[") else f"{self.path[-1]}: {value}"
 
 
-def kept_out(old: Any, new: Any, mine: Any) -> list[Kept]:
+def overridden_fields(old: Any, new: Any, mine: Any) -> list[OverriddenField]:
     """Of one object; ``old``: None where the old release had no such object."""
     before = None if old is None else represent(old)
     return list(_walk((), before, represent(new), represent(mine)))
 
 
-def _walk(path: Path, old: Node | None, new: Node | None, mine: Node | None) -> Iterator[Kept]:
+def _walk(path: Path, old: Node | None, new: Node | None, mine: Node | None) -> Iterator[OverriddenField]:
     if same(new, mine) or same(old, new) or is_image(path):
         return
     if mine is None:
         # A field that was there already and is not wanted stays away; an item of a list was left behind.
         if old is None or path[-1].startswith("["):
-            yield _kept(path, old, new, mine)
+            yield _overridden(path, old, new, mine)
         return
     if new is None:
         if same(old, mine):
-            yield _kept(path, old, new, mine)
+            yield _overridden(path, old, new, mine)
         return
     pairs = _children(old, new, mine)
     if pairs is not None:
         for label, before, after, ours in pairs:
             yield from _walk((*path, label), before, after, ours)
     elif same(old, mine):
-        yield _kept(path, old, new, mine)
+        yield _overridden(path, old, new, mine)
 
 
 def _children(old: Node | None, new: Node, mine: Node) -> Iterable[_Trio] | None:
@@ -94,7 +95,7 @@ def _children(old: Node | None, new: Node, mine: Node) -> Iterable[_Trio] | None
     if isinstance(new, SequenceNode) and isinstance(mine, SequenceNode):
         held = old if isinstance(old, SequenceNode) else SequenceNode(new.tag, [])
         first, second, third = labelled(held, new, mine)
-        # Mappings without a name are told by all that they hold, so that one that was patched has another.
+        # The label of a mapping without a name is all that it holds, so that a patched one has another.
         if len(second) == len(third) and any(label.startswith(UNNAMED) for label in (*second, *third)):
             third = dict(zip(second, third.values(), strict=True))
             if len(first) == len(second):
@@ -107,11 +108,11 @@ def _paired(old: _Named, new: _Named, mine: _Named) -> Iterable[_Trio]:
     return [(label, old.get(label), new.get(label), mine.get(label)) for label in dict.fromkeys([*new, *old])]
 
 
-def _kept(path: Path, *nodes: Node | None) -> Kept:
-    return Kept(path, *(None if node is None else construct(node) for node in nodes))
+def _overridden(path: Path, *nodes: Node | None) -> OverriddenField:
+    return OverriddenField(path, *(None if node is None else construct(node) for node in nodes))
 
 
-class Pinned(NamedTuple):
+class OverriddenImage(NamedTuple):
     """An image of the release's that is not the one that is applied."""
 
     new: Image
@@ -124,10 +125,10 @@ class Pinned(NamedTuple):
         return self.new.tag != self.mine.tag or len(digests) > 1
 
 
-def pinned(new: Any, mine: Any) -> list[Pinned]:
+def overridden_images(new: Any, mine: Any) -> list[OverriddenImage]:
     """Containers whose tag or digest is another one than the release's; a mirror of the same tag is none."""
     first, second = (dict(_images((), represent(each))) for each in (new, mine))
-    pairs = (Pinned(image, second[path]) for path, image in first.items() if path in second)
+    pairs = (OverriddenImage(image, second[path]) for path, image in first.items() if path in second)
     return [each for each in pairs if each.is_another]
 
 

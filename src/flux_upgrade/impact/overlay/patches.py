@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from flux_upgrade.impact.overlay import json_patch, strategic
-from flux_upgrade.impact.overlay.items import Id, Item, Items, found, id_of
-from flux_upgrade.impact.overlay.json_patch import Operation
+from flux_upgrade.impact.overlay.items import Id, Item, Items, id_of, items_known_as
+from flux_upgrade.impact.overlay.json_patch import JsonPatchOperation
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
 from flux_upgrade.impact.overlay.selectors import Selector
-from flux_upgrade.impact.overlay.steps import Outcome, Place, Touch, each_of, mapping, put
+from flux_upgrade.impact.overlay.steps import Location, StepResult, Touch, each_of, mapping, put
 from flux_upgrade.manifests.lists import child
 from flux_upgrade.manifests.nodes import MappingNode, Node, SequenceNode, compose, construct
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text_edit import decoded, line_of
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.formats.yaml_places import Broken, objects
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, objects
 
 _MARK = "internal.config.kubernetes.io/previousNames"
 
 
-class Text(NamedTuple):
+class PatchText(NamedTuple):
     """The text of a patch, in a file of its own or inside of another."""
 
     path: str
@@ -33,24 +33,23 @@ class Text(NamedTuple):
     is_one_line: bool = False
     """Its lines are not the file's: it stands in quotes."""
 
-    def place(self, line: int) -> Place:
-        """Of a line of the text, 1-based."""
-        return Place(self.path, self.before + (1 if self.is_one_line else line))
+    def location(self, line: int) -> Location:
+        """Where a line of the text is; 1-based."""
+        return Location(self.path, self.before + (1 if self.is_one_line else line))
 
 
 @dataclass(frozen=True)
-class Strategic:
+class StrategicMergePatch:
     """One strategic merge patch."""
 
-    place: Place
+    location: Location
     patch: Mapping[str, Any]
     target: Selector | None = None
     options: frozenset[str] = frozenset()
-    is_told = True
+    is_reported = True
 
     @property
     def what(self) -> str:
-        """See Step."""
         verb = "deletion" if self.patch.get("$patch") == "delete" else "patch"
         return f"{verb} of {self.target or self._id}"
 
@@ -58,14 +57,13 @@ class Strategic:
     def _id(self) -> Id:
         return id_of(self.patch)
 
-    def apply(self, items: Items) -> Outcome:
-        """See Step."""
+    def apply(self, items: Items) -> StepResult:
         return each_of(items, self._targets(items), self._patched)
 
     def _targets(self, items: Items) -> Sequence[Item]:
         if self.target is not None:
             return self.target.selected(items)
-        targets = found(items, self._id)
+        targets = items_known_as(items, self._id)
         if len(targets) != 1:
             raise _none_or_many(self._id, items, len(targets))
         return targets
@@ -89,23 +87,21 @@ class Strategic:
 
 
 @dataclass(frozen=True)
-class Json:
+class JsonPatch:
     """One JSON patch."""
 
-    place: Place
-    operations: tuple[Operation, ...]
+    location: Location
+    operations: tuple[JsonPatchOperation, ...]
     target: Selector | None
     marks: bool = True
     """Whether kustomize notes the name that an object had; it does in ``patches``."""
-    is_told = True
+    is_reported = True
 
     @property
     def what(self) -> str:
-        """See Step."""
         return f"JSON patch of {self.target or 'nothing'}"
 
-    def apply(self, items: Items) -> Outcome:
-        """See Step."""
+    def apply(self, items: Items) -> StepResult:
         if self.target is None:
             raise CannotBuild("a JSON patch needs a target")
         return each_of(items, self.target.selected(items), self._patched)
@@ -132,8 +128,8 @@ def _unmarked(data: Any) -> Any:
 
 
 def read(
-    text: Text, target: Selector | None, options: frozenset[str] = frozenset(), *, is_json: bool = False
-) -> Iterator[Strategic | Json]:
+    text: PatchText, target: Selector | None, options: frozenset[str] = frozenset(), *, is_json: bool = False
+) -> Iterator[StrategicMergePatch | JsonPatch]:
     """The patches of a text; none where it holds comments only. Raises CannotBuild, CannotTell.
 
     ``is_json``: nothing else is taken.
@@ -141,30 +137,32 @@ def read(
     operations = _operations(text)
     if operations is not None:
         if operations:
-            yield Json(Place(text.path, operations[0].line), operations, target, marks=not is_json)
+            yield JsonPatch(Location(text.path, operations[0].line), operations, target, marks=not is_json)
         return
     if is_json:
         raise CannotBuild("it is no list of operations")
     yield from _strategic(text, target, options)
 
 
-def _strategic(text: Text, target: Selector | None, options: frozenset[str]) -> Iterator[Strategic]:
+def _strategic(
+    text: PatchText, target: Selector | None, options: frozenset[str]
+) -> Iterator[StrategicMergePatch]:
     patches = []
     for each in objects(text.content):
-        if isinstance(each, Broken):
+        if isinstance(each, BrokenDocument):
             raise CannotTell(each.message)
         try:
             patch = each.data()
             id_of(patch)
         except Unreadable as error:
-            raise CannotBuild(f"it is no patch: {error.message}", text.place(each.line).line) from error
-        patches.append(Strategic(text.place(each.line), patch, target, options))
+            raise CannotBuild(f"it is no patch: {error.message}", text.location(each.line).line) from error
+        patches.append(StrategicMergePatch(text.location(each.line), patch, target, options))
     if target is not None and len(patches) > 1:
         raise CannotBuild(f"a target takes one patch, and there are {len(patches)}")
     yield from patches
 
 
-def _operations(text: Text) -> tuple[Operation, ...] | None:
+def _operations(text: PatchText) -> tuple[JsonPatchOperation, ...] | None:
     """Those of a JSON patch; None where the text is something else."""
     content = decoded(text.content).removeprefix("\ufeff")
     if content.lstrip().startswith("["):
@@ -186,7 +184,7 @@ def _require_json(content: str) -> None:
         raise CannotBuild(f"it begins like JSON, and is none: {error}") from error
 
 
-def _of_json(text: Text, content: str) -> tuple[Operation, ...] | None:
+def _of_json(text: PatchText, content: str) -> tuple[JsonPatchOperation, ...] | None:
     """JSON may be laid out with tabs, which YAML does not take."""
     try:
         items = json.loads(content)
@@ -194,13 +192,13 @@ def _of_json(text: Text, content: str) -> tuple[Operation, ...] | None:
         return None
     if not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
         return None
-    return tuple(_stated(each, text.place(1).line) for each in items)
+    return tuple(_stated(each, text.location(1).line) for each in items)
 
 
-def _operation(text: Text, content: str, item: Node) -> Operation:
+def _operation(text: PatchText, content: str, item: Node) -> JsonPatchOperation:
     # The line that people look for is that of the path.
     path = child(item, "path") if isinstance(item, MappingNode) else None
-    line = text.place(line_of(content, (path or item).start_mark.index)).line
+    line = text.location(line_of(content, (path or item).start_mark.index)).line
     if not isinstance(item, MappingNode):
         raise CannotBuild("an item of the list is no operation", line)
     try:
@@ -209,21 +207,21 @@ def _operation(text: Text, content: str, item: Node) -> Operation:
         raise CannotTell(error.message) from error
 
 
-def _stated(fields: Mapping[str, Any], line: int) -> Operation:
+def _stated(fields: Mapping[str, Any], line: int) -> JsonPatchOperation:
     op, path, source = fields.get("op"), fields.get("path"), fields.get("from", "")
     if not (isinstance(op, str) and isinstance(path, str) and isinstance(source, str)):
         raise CannotBuild("an operation needs op and path", line)
-    return Operation(op, path, line, fields.get("value"), source)
+    return JsonPatchOperation(op, path, line, fields.get("value"), source)
 
 
 def _none_or_many(wanted: Id, items: Items, count: int) -> CannotBuild:
     if count:
         return CannotBuild(f"{count} objects are {wanted.spelled}")
-    told = f"there is no {wanted} (“no matches for Id {wanted.spelled}”)"
+    message = f"there is no {wanted} (“no matches for Id {wanted.spelled}”)"
     near = [
         item.current for item in items if (item.current.kind, item.current.name) == (wanted.kind, wanted.name)
     ]
     hint = "remove the patch, or name an object that is there"
     if near:
         hint = f"the object that is there is {near[0].spelled}: name it like that"
-    return CannotBuild(told, hint=hint)
+    return CannotBuild(message, hint=hint)

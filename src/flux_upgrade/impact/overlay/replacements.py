@@ -11,7 +11,7 @@ from typing import Any
 from flux_upgrade.impact.overlay.items import Id, Item, Items
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
 from flux_upgrade.impact.overlay.selectors import Selector, exact, refers_to
-from flux_upgrade.impact.overlay.steps import Outcome, Place, Touch, each_of, mapping, put
+from flux_upgrade.impact.overlay.steps import Location, StepResult, Touch, each_of, mapping, put
 
 _NAME = "metadata.name"
 _STEP = re.compile(r"\[([^\[\]]*)\]|((?:\\.|[^.\[\]\\])+)|\.")
@@ -19,26 +19,24 @@ _WANTED = "remove it, or name a field that is there"
 
 
 @dataclass(frozen=True)
-class Replacement:
+class FieldReplacement:
     """One entry of ``replacements`` (kustomize api/filters/replacement)."""
 
-    place: Place
+    location: Location
     source: Mapping[str, Any]
     targets: Sequence[Mapping[str, Any]]
     value: str | None = None
     """Given instead of a source."""
-    is_told = True
+    is_reported = True
 
     @property
     def what(self) -> str:
-        """See Step."""
         if self.value is not None:
             return "replacement by a value"
         name = "/".join(filter(None, (str(self.source.get(key) or "") for key in ("kind", "name"))))
         return f"replacement from {name} {self.source.get('fieldPath') or _NAME}"
 
-    def apply(self, items: Items) -> Outcome:
-        """See Step."""
+    def apply(self, items: Items) -> StepResult:
         value = self.value if self.value is not None else self._value(items)
         before, chosen = items, set[int]()
         for target in self.targets:
@@ -46,14 +44,14 @@ class Replacement:
             chosen |= {at for at, item in enumerate(items) if any(item is each for each in selected)}
             items = each_of(items, selected, partial(_set, target, value)).items
         pairs = ((before[at], items[at]) for at in sorted(chosen))
-        return Outcome(items, tuple(Touch(old, new, new.data != old.data) for old, new in pairs))
+        return StepResult(items, tuple(Touch(old, new, new.data != old.data) for old, new in pairs))
 
     def _value(self, items: Items) -> Any:
         wanted = exact(self.source)
         sources = [item for item in items if refers_to(wanted, item)]
         if len(sources) != 1:
-            told = f"there is no {wanted}" if not sources else f"{len(sources)} objects are {wanted}"
-            raise CannotBuild(f"{told} to take the value from", hint=_WANTED)
+            message = f"there is no {wanted}" if not sources else f"{len(sources)} objects are {wanted}"
+            raise CannotBuild(f"{message} to take the value from", hint=_WANTED)
         if sources[0].is_opaque:
             raise CannotTell(f"{wanted} is made by a generator")
         path = str(self.source.get("fieldPath") or _NAME)
@@ -67,29 +65,28 @@ class Replacement:
 class Variable:
     """One entry of ``vars`` (kustomize api/internal/accumulator)."""
 
-    place: Place
+    location: Location
     name: str
     reference: Mapping[str, Any]
     path: str = _NAME
-    is_told = True
+    is_reported = True
 
     @property
     def what(self) -> str:
-        """See Step."""
         return f"var {self.name}"
 
-    def apply(self, items: Items) -> Outcome:
-        """See Step. Where its value goes makes no difference: only whether there is one."""
+    def apply(self, items: Items) -> StepResult:
+        """Where its value goes makes no difference: only whether there is one."""
         group, _, version = str(self.reference.get("apiVersion") or "").rpartition("/")
         given = {"group": group, "version": version} if self.reference.get("apiVersion") else {}
         wanted = exact({**self.reference, **given})
         found = [item for item in items if any(_is_meant_by(wanted, each) for each in item.ids)]
         if len(found) != 1:
-            told = f"there is no {wanted}" if not found else f"{len(found)} objects are {wanted}"
-            raise CannotBuild(told, hint=_WANTED)
+            message = f"there is no {wanted}" if not found else f"{len(found)} objects are {wanted}"
+            raise CannotBuild(message, hint=_WANTED)
         if not found[0].is_opaque and not any(_fields(found[0].data, _steps(self.path))):
             raise CannotBuild(f"there is no {self.path} in {wanted}", hint=_WANTED)
-        return Outcome(items, (Touch(found[0], found[0], is_changed=True),))
+        return StepResult(items, (Touch(found[0], found[0], is_changed=True),))
 
 
 def _is_meant_by(wanted: Id, each: Id) -> bool:

@@ -8,7 +8,7 @@ from flux_upgrade.impact.diff.changes import Changes
 from flux_upgrade.model.values import NamedTuple
 
 
-class Verdict(StrEnum):
+class OverlayVerdict(StrEnum):
     """What becomes of one patch, image override or replacement."""
 
     APPLIES = "applies"
@@ -20,23 +20,23 @@ class Verdict(StrEnum):
     FROZEN = "frozen"
     """It applies, and keeps out what the release adds."""
     UNKNOWN = "unknown"
-    """It cannot be told: something that is not in the repository, a generator, a plugin."""
+    """It is unknown: it depends on something that is not in the repository, a generator, a plugin."""
 
     @property
     def holds(self) -> bool:
         """Whether an upgrade must not be made as it is."""
-        return self is Verdict.BREAKS
+        return self is OverlayVerdict.BREAKS
 
 
 class Finding(NamedTuple):
-    """One of them."""
+    """What becomes of one patch, image override or replacement, and where it is."""
 
     path: str
     line: int
     """1-based: where it begins."""
     what: str
     """``patch of Deployment/source-controller``, without markup."""
-    verdict: Verdict
+    verdict: OverlayVerdict
     detail: str = ""
     """A sentence without markup; empty where it applies."""
     hint: str = ""
@@ -50,11 +50,11 @@ class Finding(NamedTuple):
     @property
     def holds(self) -> bool:
         """Whether the upgrade must not be made as it is: it would break what works today."""
-        return self.verdict is Verdict.BREAKS and not self.already
+        return self.verdict is OverlayVerdict.BREAKS and not self.already
 
 
 class Overlay(NamedTuple):
-    """All of one kustomization."""
+    """The findings of one kustomization, and what a build of it gave."""
 
     path: str
     """Of ``kustomization.yaml``, relative to the repository's root."""

@@ -62,12 +62,12 @@ class Selector(NamedTuple):
     def __str__(self) -> str:
         """``Deployment/(helm|source)-controller``, or what else narrows it."""
         kind, name = self.fields["kind"], self.fields["name"]
-        told = "/".join(filter(None, (kind, name))) or "any object"
+        what = "/".join(filter(None, (kind, name))) or "any object"
         rest = [
             f"{key} {self.fields[key]}" for key in ("group", "namespace") if self.fields[key] and not name
         ]
         marks = [*rest, *filter(None, (self.labels, self.annotations))]
-        return f"{told} with {', '.join(marks)}" if marks else told
+        return f"{what} with {', '.join(marks)}" if marks else what
 
 
 def fits(pattern: str, text: str) -> bool:

@@ -11,7 +11,7 @@ from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
 from flux_upgrade.model.values import NamedTuple
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Where a step begins."""
 
     path: str
@@ -29,7 +29,7 @@ class Touch(NamedTuple):
     landings: tuple[Landing, ...] = ()
 
 
-class Outcome(NamedTuple):
+class StepResult(NamedTuple):
     """What a step did to all objects."""
 
     items: Items
@@ -42,7 +42,7 @@ class Step(Protocol):
     """One entry of a kustomization."""
 
     @property
-    def place(self) -> Place:
+    def location(self) -> Location:
         """Where it begins."""
         ...
 
@@ -52,11 +52,11 @@ class Step(Protocol):
         ...
 
     @property
-    def is_told(self) -> bool:
+    def is_reported(self) -> bool:
         """Whether it gets a verdict also where it does not fail."""
         ...
 
-    def apply(self, items: Items) -> Outcome:
+    def apply(self, items: Items) -> StepResult:
         """Raises CannotBuild, CannotTell, Unreadable."""
         ...
 
@@ -64,11 +64,11 @@ class Step(Protocol):
 Changed = Callable[[Item], Touch]
 
 
-def each_of(items: Items, targets: Sequence[Item], change: Changed) -> Outcome:
+def each_of(items: Items, targets: Sequence[Item], change: Changed) -> StepResult:
     """The items with ``change`` made to the targets. Raises what that raises, with the object's name."""
     touched = {id(item): _touch(item, change) for item in targets}
     after = (touched[id(item)].after if id(item) in touched else item for item in items)
-    return Outcome(tuple(item for item in after if item is not None), tuple(touched.values()))
+    return StepResult(tuple(item for item in after if item is not None), tuple(touched.values()))
 
 
 def _touch(item: Item, change: Changed) -> Touch:

@@ -62,7 +62,7 @@ def _value(old: Any, patch: Any, path: Path, known: bool) -> Any:  # noqa: FBT00
         return _GONE
     if old is not None and _kind(old) != _kind(patch):
         raise CannotBuild(
-            f"{_told(path)} is a {_kind(old)} in the release, and a {_kind(patch)} in the patch"
+            f"{_dotted(path)} is a {_kind(old)} in the release, and a {_kind(patch)} in the patch"
         )
     if isinstance(patch, dict):
         return _map(old, patch, path, known)
@@ -100,7 +100,7 @@ def _list(old: Any, patch: Sequence[Any], path: Path, keys: tuple[str, ...]) -> 
     if not keys:
         return [*items, *(each for each in rest if each not in items)]
     if not all(isinstance(each, dict) for each in (*items, *rest)):
-        raise CannotTell(f"an item of {_told(path)} is no mapping")
+        raise CannotTell(f"an item of {_dotted(path)} is no mapping")
     merge = _by_keys if len(keys) > 1 else _by_key
     return merge(rest, _first_of_each(items, keys), (*path, _ITEM), keys)
 
@@ -173,7 +173,7 @@ def _field(path: Path) -> str:
     return next((step for step in reversed(path) if step != _ITEM), "")
 
 
-def _told(path: Path) -> str:
+def _dotted(path: Path) -> str:
     return ".".join(path).replace(f".{_ITEM}", _ITEM)
 
 

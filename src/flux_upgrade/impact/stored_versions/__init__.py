@@ -1,1 +1,1 @@
-"""In which versions a cluster may hold objects, as the history of its manifest tells."""
+"""In which versions a cluster may hold objects, by the history of its manifest."""

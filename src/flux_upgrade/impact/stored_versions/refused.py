@@ -3,7 +3,7 @@
 The API server remembers each version in which it ever stored objects of a CRD, in
 ``status.storedVersions``, and refuses a CRD that lacks one of them
 (https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/).
-It stores in one version per CRD at a time, so that the releases which ran tell the rest.
+It stores in one version per CRD at a time, so that the rest follows from the releases which ran.
 `flux migrate` rewrites all objects in the version that is stored now, and makes it forget the others.
 """
 
@@ -13,11 +13,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from flux_upgrade.impact.impact import Ran, Refused, Stored
+from flux_upgrade.impact.impact import PastRelease, Refused, Stored
 from flux_upgrade.manifests.crds import Crd, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.ports import Pasts
+from flux_upgrade.model.files import FileRevisions
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag, precedence
 
@@ -36,6 +36,11 @@ _FIELDS = [b"name", b"served", b"storage"]
 _LABEL = re.compile(rb"app\.kubernetes\.io/version: ['\"]?(v[0-9A-Za-z.+-]+)")
 _HEADER = re.compile(rb"^# Flux [Vv]ersion:[ \t]*(v[0-9A-Za-z.+-]+)", re.MULTILINE)
 _CONFLICT = (b"\n<<<<<<< ", b"\n>>>>>>> ")
+_FIRST_CLI = (2, 7)
+"""`flux migrate` came with Flux 2.7.0. It asks the cluster for its CRDs (those labelled
+``app.kubernetes.io/part-of: flux``) and goes by what they say, whatever release they are of."""
+_Held = dict[tuple[str, str], PastRelease]
+"""CRD and version → the release that stored it first; in the order of time."""
 
 
 class Definition(NamedTuple):
@@ -47,8 +52,8 @@ class Definition(NamedTuple):
     """All names in ``spec.versions``, served or not."""
 
 
-class Installed(NamedTuple):
-    """What a content puts into a cluster."""
+class InstalledCrds(NamedTuple):
+    """The CRDs that a manifest installs, and its release."""
 
     tag: str
     """As most of its labels have it, else its header; empty where they name no release."""
@@ -56,13 +61,13 @@ class Installed(NamedTuple):
     """By name."""
 
 
-def installed(content: bytes) -> Installed | None:
+def installed_crds(content: bytes) -> InstalledCrds | None:
     """None for what installs no CRDs, or never could: a stub, a merge that was not resolved."""
     is_merging = any(marker in content for marker in _CONFLICT)
     crds = None if is_merging else _plain(content)
     if crds is None:
         crds = dict(_parsed(content))
-    return Installed(_tag(content), crds) if crds else None
+    return InstalledCrds(_tag(content), crds) if crds else None
 
 
 def _tag(content: bytes) -> str:
@@ -71,8 +76,8 @@ def _tag(content: bytes) -> str:
     if labels:
         return labels.most_common(1)[0][0]
     header = _HEADER.search(content)
-    told = header[1].decode() if header is not None else ""
-    return told if is_tag(told) else ""
+    version = header[1].decode() if header is not None else ""
+    return version if is_tag(version) else ""
 
 
 def _plain(content: bytes) -> dict[str, Definition] | None:
@@ -118,34 +123,30 @@ def _parsed(content: bytes) -> Iterator[tuple[str, Definition]]:
             continue  # no object, or a CRD that no API server would take
 
 
-_FIRST_CLI = (2, 7)
-"""`flux migrate` came with Flux 2.7.0. It asks the cluster for its CRDs (those labelled
-``app.kubernetes.io/part-of: flux``) and goes by what they say, whatever release they are of."""
-
-_Held = dict[tuple[str, str], Ran]
-"""CRD and version → the release that stored it first; in the order of time."""
-
-
-class _State(NamedTuple):
-    ran: Ran
+class _PastState(NamedTuple):
+    release: PastRelease
     is_aside: bool
 
 
 def stored(
-    pasts: Pasts, present: bytes, target: Iterable[Crd], migrated: Collection[str] = (), current: str = ""
+    pasts: FileRevisions,
+    present: bytes,
+    target: Iterable[Crd],
+    migrated: Collection[str] = (),
+    current: str = "",
 ) -> Stored:
     """What the history of an installation means for the CRDs that its ``target`` manifest holds.
 
     ``migrated``: tags of the releases at which `flux migrate` ran, as people said; at each, before it was
     left. ``current``: the release that ``present`` was proved to be of; empty: what its labels say.
     """
-    now = installed(present)
+    now = installed_crds(present)
     wanted = {crd.name: crd for crd in target}
     dropped = {} if now is None else _dropped(now, wanted)
     if now is None or not dropped:
         return Stored()  # the cluster took the present CRDs, and so holds nothing that they lack
     current = current or now.tag
-    held = _held((*_past(pasts), _State(_ran(current, "", now), is_aside=False)), migrated, current)
+    held = _held((*_past(pasts), _PastState(_ran(current, "", now), is_aside=False)), migrated, current)
     every = tuple(
         Refused(name, wanted[name].kind, version, ran)
         for (name, version), ran in held.items()
@@ -153,39 +154,39 @@ def stored(
     )
     after = tuple(each for each in every if each.version == now.crds[each.crd].storage)
     is_known = len(every) == sum(map(len, dropped.values())) or current in migrated
-    return weighed(every, after, migrated, current)._replace(unknown="" if is_known else pasts.missing)
+    return refusals(every, after, migrated, current)._replace(unknown="" if is_known else pasts.missing)
 
 
-def weighed(
+def refusals(
     every: tuple[Refused, ...], after: tuple[Refused, ...], migrated: Collection[str], current: str
 ) -> Stored:
-    """What the history told, and whether `flux migrate` ran since. ``after``: those that it cannot help."""
+    """What the history says, and whether `flux migrate` ran since. ``after``: those that it cannot help."""
     refused, said = (after, every) if current in migrated else (every, ())
     return Stored(refused, after, cli_for(current) if refused else "", "", said)
 
 
-def _dropped(now: Installed, wanted: dict[str, Crd]) -> dict[str, frozenset[str]]:
+def _dropped(now: InstalledCrds, wanted: dict[str, Crd]) -> dict[str, frozenset[str]]:
     """CRDs that are there before and after → versions that only the present one has."""
     both = now.crds.keys() & wanted.keys()
     lost = {name: now.crds[name].versions - {each.name for each in wanted[name].versions} for name in both}
     return {name: versions for name, versions in lost.items() if versions}
 
 
-def _past(pasts: Pasts) -> Iterator[_State]:
-    read: dict[bytes, Installed | None] = {}
+def _past(pasts: FileRevisions) -> Iterator[_PastState]:
+    read: dict[bytes, InstalledCrds | None] = {}
     for past in pasts.versions:
         if past.content not in read:
-            read[past.content] = installed(past.content)
+            read[past.content] = installed_crds(past.content)
         found = read[past.content]
         if found is not None:
-            yield _State(_ran(found.tag, past.date, found), past.is_aside)
+            yield _PastState(_ran(found.tag, past.date, found), past.is_aside)
 
 
-def _ran(tag: str, since: str, found: Installed) -> Ran:
-    return Ran(tag, since, tuple(sorted((name, each.storage) for name, each in found.crds.items())))
+def _ran(tag: str, since: str, found: InstalledCrds) -> PastRelease:
+    return PastRelease(tag, since, tuple(sorted((name, each.storage) for name, each in found.crds.items())))
 
 
-def _held(states: Iterable[_State], migrated: Collection[str], current: str) -> _Held:
+def _held(states: Iterable[_PastState], migrated: Collection[str], current: str) -> _Held:
     """What was stored and not migrated since, were it not for the current release.
 
     Flux removes a CRD that is no longer in the manifest, with its objects: what was stored is gone.

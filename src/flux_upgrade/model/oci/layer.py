@@ -16,11 +16,11 @@ from typing import BinaryIO
 from flux_upgrade.model.oci import tar
 from flux_upgrade.model.oci.manifest import Descriptor
 from flux_upgrade.model.oci.reference import refused
-from flux_upgrade.model.oci.tar import CHUNK, WHAT, Entry, Kind
+from flux_upgrade.model.oci.tar import CHUNK, WHAT, EntryType, TarEntry
 from flux_upgrade.model.values import NamedTuple
 
 MAX_UNCOMPRESSED = 4 * 1024 * 1024 * 1024
-"""Bytes. Flux itself extracts 100 MiB unless it is told otherwise (fluxcd/pkg/tar, untar.go)."""
+"""Bytes. Flux itself extracts 100 MiB unless it is set otherwise (fluxcd/pkg/tar, untar.go)."""
 MAX_READ = 64 * 1024 * 1024
 """Bytes of a file that are read into memory."""
 
@@ -71,23 +71,23 @@ class Layer(NamedTuple):
     size: int
     """Bytes."""
 
-    def entries(self, wanted: Callable[[str], bool] = bool) -> tuple[Entry, ...]:
+    def entries(self, wanted: Callable[[str], bool] = bool) -> tuple[TarEntry, ...]:
         """What extraction leaves of the entries whose names are wanted: of equal names, the last.
 
         Raises UntrustedArchive for a tar file that is damaged, cut off or too large.
         """
-        found: dict[str, Entry] = {}
+        found: dict[str, TarEntry] = {}
         for entry in tar.walk(self.file, self.size):
             if wanted(entry.name):
                 found.pop(entry.name, None)
                 found[entry.name] = entry
         return tuple(found.values())
 
-    def files(self, wanted: Callable[[str], bool] = bool) -> tuple[Entry, ...]:
+    def files(self, wanted: Callable[[str], bool] = bool) -> tuple[TarEntry, ...]:
         """Those of ``entries`` that are regular files."""
         return tuple(entry for entry in self.entries(wanted) if entry.is_file)
 
-    def read(self, entry: Entry, limit: int = MAX_READ) -> bytes:
+    def read(self, entry: TarEntry, limit: int = MAX_READ) -> bytes:
         """The content of a file. Raises UntrustedArchive for what is none, or above ``limit`` bytes."""
         if not entry.is_file:
             raise refused(WHAT, f"'{entry.name}' in it is a {entry.kind}, not a file")
@@ -95,7 +95,7 @@ class Layer(NamedTuple):
             raise refused(WHAT, f"'{entry.name}' in it is larger than {limit} bytes")
         return b"".join(tar.span(self.file, entry.data_offset, entry.data_offset + entry.size))
 
-    def replaced(self, entry: Entry, content: bytes) -> Spliced:
+    def replaced(self, entry: TarEntry, content: bytes) -> Spliced:
         """The layer with another content of one of its files, and nothing else changed.
 
         Raises UntrustedArchive where that would change another file too, or would not last:
@@ -116,14 +116,14 @@ class Layer(NamedTuple):
             digest.update(piece)
         return spliced._replace(diff_id=f"sha256:{digest.hexdigest()}")
 
-    def _refuse_to_replace(self, entry: Entry) -> None:
+    def _refuse_to_replace(self, entry: TarEntry) -> None:
         name = entry.name
         if not entry.is_file:
             raise refused(WHAT, f"'{name}' in it is a {entry.kind}, which cannot be replaced by a file")
         if not entry.is_resizable:
             raise refused(WHAT, f"the size of '{name}' is in an extended header, and cannot be changed")
         for other in tar.walk(self.file, self.size):
-            if other.kind is Kind.HARD_LINK and other.link == name:
+            if other.kind is EntryType.HARD_LINK and other.link == name:
                 raise refused(WHAT, f"'{other.name}' is a hard link to '{name}', and would change with it")
             if other.name == name and other.data_offset > entry.data_offset:
                 raise refused(WHAT, f"'{name}' comes again later in it")

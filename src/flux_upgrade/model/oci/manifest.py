@@ -74,7 +74,7 @@ class StoredManifest(NamedTuple):
     """``sha256:…`` of ``content``."""
 
 
-class Manifest(NamedTuple):
+class ImageManifest(NamedTuple):
     """What a manifest says."""
 
     media_type: str
@@ -89,7 +89,7 @@ class Manifest(NamedTuple):
     """``layers`` with all that is said of them, as JSON has it."""
 
 
-def parse(stored: StoredManifest) -> Manifest:
+def parse(stored: StoredManifest) -> ImageManifest:
     """What a stored manifest says. Raises UntrustedArchive for what is neither an image's nor an index."""
     document = _document(stored.content)
     media_type = document.get("mediaType", stored.media_type)
@@ -98,13 +98,13 @@ def parse(stored: StoredManifest) -> Manifest:
     if "manifests" in document and ("layers" in document or "config" in document):
         raise refused(_WHAT, "it is an image's and an index at once")
     if media_type in _INDEX_TYPES and "manifests" in document:
-        return Manifest(str(media_type), None, (), annotations, is_index=True)
+        return ImageManifest(str(media_type), None, (), annotations, is_index=True)
     if media_type not in (MANIFEST_TYPE, _DOCKER_TYPE):
         raise refused(_WHAT, f"it is of the type '{media_type}', not an image's")
     layers = document.get("layers")
     if document.get("schemaVersion") != _SCHEMA or not isinstance(layers, list):
         raise refused(_WHAT, "it is not an image's: it has no layers")
-    return Manifest(
+    return ImageManifest(
         str(media_type),
         _descriptor(document.get("config")),
         tuple(map(_descriptor, layers)),
@@ -115,7 +115,7 @@ def parse(stored: StoredManifest) -> Manifest:
 
 
 def successor(
-    manifest: Manifest,
+    manifest: ImageManifest,
     layer: Descriptor,
     *,
     created: datetime,
@@ -132,7 +132,7 @@ def successor(
     """
     annotations = {
         **manifest.annotations,
-        CREATED: _told(created),
+        CREATED: _timestamp(created),
         REVISION: revision,
         SOURCE: FLUX_SOURCE,
         PREVIOUS: previous,
@@ -141,15 +141,15 @@ def successor(
     return _written([_in_place_of(first, layer), *others], annotations)
 
 
-def fresh(
+def new_manifest(
     layer: Descriptor, *, created: datetime, source: str, revision: str
 ) -> tuple[StoredManifest, bytes, Descriptor]:
     """The manifest of an artifact that takes nothing's place, as Flux writes it; its config too."""
-    annotations = {CREATED: _told(created), REVISION: revision, SOURCE: source}
+    annotations = {CREATED: _timestamp(created), REVISION: revision, SOURCE: source}
     return _written([_stated(layer)], annotations)
 
 
-def beside_the_content(manifest: Manifest) -> str:
+def digest_besides_first_layer(manifest: ImageManifest) -> str:
     """A digest (hexadecimal) of what ``successor`` keeps of an image's manifest besides the first layer.
 
     Equal for two artifacts whose successors with the same layer differ in nothing but who made them when.
@@ -171,7 +171,7 @@ def content_type(media_type: str) -> str:
     return media_type if is_own else CONTENT_TYPE
 
 
-def _told(time: datetime) -> str:
+def _timestamp(time: datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

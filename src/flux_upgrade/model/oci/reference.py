@@ -1,4 +1,4 @@
-"""Where an artifact is: ``oci://ghcr.io/org/flux-manifests:production``, as Flux writes it."""
+"""Where an artifact is (``oci://ghcr.io/org/flux-manifests:production``), and the tags that we give."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from flux_upgrade.model.errors import UntrustedArchive, UsageError
 from flux_upgrade.model.oci import SCHEME
+from flux_upgrade.model.text import one_line
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag
 
@@ -141,18 +142,9 @@ def _within(name: str, tag: str) -> str:
     return name
 
 
-_LONGEST_SHOWN = 200
-"""Characters of what is shown of somebody else's text."""
-
-
 def refused(what: str, why: str) -> UntrustedArchive:
     """The error for a part of an artifact; ``what`` names it. Either may hold text from the artifact."""
     return UntrustedArchive(
-        f"{_shown(what)} cannot be trusted: {_shown(why)}",
+        f"{one_line(what)} cannot be trusted: {one_line(why)}",
         hint="nothing was pushed; look at what `flux pull artifact` makes of it, or push it anew",
     )
-
-
-def _shown(text: str) -> str:
-    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
-    return escaped if len(escaped) <= _LONGEST_SHOWN else f"{escaped[: _LONGEST_SHOWN - 1]}…"

@@ -43,7 +43,7 @@ _BASE_256 = 0x80
 _DAMAGE = (tarfile.TarError, ValueError, OverflowError, EOFError, KeyError, IndexError, RecursionError)
 
 
-class Kind(StrEnum):
+class EntryType(StrEnum):
     """What an entry is, as a person would say it."""
 
     FILE = "file"
@@ -54,12 +54,12 @@ class Kind(StrEnum):
     OTHER = "special file"
 
 
-class Entry(NamedTuple):
+class TarEntry(NamedTuple):
     """One entry of a tar file."""
 
     name: str
     """Without ``./`` and doubled slashes: ``apps/patch.yaml``; ``.`` for the top. Nothing is resolved."""
-    kind: Kind
+    kind: EntryType
     data_offset: int
     """Where the content begins; the header is the block before it."""
     size: int
@@ -73,10 +73,10 @@ class Entry(NamedTuple):
     @property
     def is_file(self) -> bool:
         """Whether it is a regular file, whose content is in one piece."""
-        return self.kind is Kind.FILE
+        return self.kind is EntryType.FILE
 
 
-def walk(file: BinaryIO, size: int, most: int = MAX_ENTRIES) -> Iterator[Entry]:
+def walk(file: BinaryIO, size: int, most: int = MAX_ENTRIES) -> Iterator[TarEntry]:
     """The entries of a tar file of ``size`` bytes, in its order.
 
     Raises UntrustedArchive for damage, what is cut off, what follows its end, and more than
@@ -116,7 +116,7 @@ def span(file: BinaryIO, begin: int, end: int) -> Iterator[bytes]:
 
 
 def normal(name: str) -> str:
-    """A path as entries are told apart by; ``..`` stays, and so does a slash that leads it."""
+    """A path as entries are compared by; ``..`` stays, and so does a slash that leads it."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
     return ("/" if name.startswith("/") else "") + "/".join(parts) or "."
 
@@ -173,31 +173,34 @@ def _refuse_globals(tar: tarfile.TarFile) -> None:
             raise refused(WHAT, f"its tar file says '{key}' of all entries")
 
 
-def _entry(member: tarfile.TarInfo) -> Entry:
-    said = member.pax_headers
-    return Entry(
+def _entry(member: tarfile.TarInfo) -> TarEntry:
+    return TarEntry(
         name=normal(member.name),
         kind=_kind(member),
         data_offset=member.offset_data,
         size=member.size,
         mode=member.mode,
         link=normal(member.linkname) if member.islnk() else "",
-        is_resizable="size" not in said,
+        is_resizable="size" not in member.pax_headers,
     )
 
 
-def _kind(member: tarfile.TarInfo) -> Kind:
+def _kind(member: tarfile.TarInfo) -> EntryType:
     if member.issparse() or any(key.startswith("GNU.sparse.") for key in member.pax_headers):
-        return Kind.SPARSE
+        return EntryType.SPARSE
     if member.isreg():
-        return Kind.FILE
-    kinds = {tarfile.DIRTYPE: Kind.FOLDER, tarfile.SYMTYPE: Kind.LINK, tarfile.LNKTYPE: Kind.HARD_LINK}
-    return kinds.get(member.type, Kind.OTHER)
+        return EntryType.FILE
+    kinds = {
+        tarfile.DIRTYPE: EntryType.FOLDER,
+        tarfile.SYMTYPE: EntryType.LINK,
+        tarfile.LNKTYPE: EntryType.HARD_LINK,
+    }
+    return kinds.get(member.type, EntryType.OTHER)
 
 
 @contextmanager
-def room() -> Iterator[None]:
-    """Around whatever writes one: raises WriteFailed where that fails."""
+def temporary_file_errors() -> Iterator[None]:
+    """For a block that writes a temporary file: raises WriteFailed where that fails."""
     try:
         yield
     except OSError as error:

@@ -1,1 +1,1 @@
-"""The Flux CLI: in workflows, version managers and container images."""
+"""The Flux CLI: in workflows, version managers, devbox and container images."""

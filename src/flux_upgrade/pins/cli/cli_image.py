@@ -9,10 +9,16 @@ from flux_upgrade.model.errors import ReleaseNotFound, UnsupportedPin
 from flux_upgrade.model.text_edit import decoded
 from flux_upgrade.pins.cli.cli_versions import base_name, cli_pin, of_script, respelled, unknown
 from flux_upgrade.pins.cli.dockerfile import Dockerfile
-from flux_upgrade.pins.cli.image_references import Reference, loose, reference_of, references, told_of
+from flux_upgrade.pins.cli.image_references import (
+    CliImageReference,
+    cli_version_of,
+    loose,
+    reference_of,
+    references,
+)
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
-from flux_upgrade.pins.formats.yaml_places import Broken, objects
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, objects
 from flux_upgrade.pins.pin import Pin, PinChange, SourceFile
 
 NAME = "cli-image"
@@ -21,9 +27,9 @@ _YAML = (".yaml", ".yml")
 _DOCKERFILE = re.compile(r"(?:.*\.)?(?:Dockerfile|Containerfile)(?:\..*)?", re.IGNORECASE)
 
 
-def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
-    """See ``PinKind``."""
-    kustomizations = world.kustomizations
+def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+    """Every reference to the image of the Flux CLI, and every ``RUN`` of install.sh in a Dockerfile."""
+    kustomizations = context.kustomizations
     for file in files:
         if file.path.endswith(_YAML):
             yield from _of_yaml(file, kustomizations)
@@ -31,20 +37,20 @@ def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
             yield from _of_dockerfile(file)
 
 
-def change(pin: Pin, target: str, world: PinContext) -> PinChange:
-    """See ``PinKind``. The registry has to have the target's image: mirrors lag behind."""
+def change(pin: Pin, target: str, context: PinContext) -> PinChange:
+    """Change the tag, and the digest behind it. The registry has to have the image: mirrors lag behind."""
     image = pin.details
-    if not isinstance(image, Reference):
+    if not isinstance(image, CliImageReference):
         raise TypeError(f"{pin.path}:{pin.line} is another kind's")
     tag = respelled(target, image.tag)
-    digest = world.artifacts.digest(image.repository, tag)
+    digest = context.artifacts.digest(image.repository, tag)
     if digest is None:
         raise ReleaseNotFound(
             f"there is no image {image.repository}:{tag}", hint="run again when it is published"
         )
     if not image.digest:
         return PinChange((image.version.replaced(tag),), tag)
-    if world.artifacts.digest(image.repository, image.tag) != image.digest:
+    if context.artifacts.digest(image.repository, image.tag) != image.digest:
         raise UnsupportedPin(
             f"{image.repository}: the digest {image.digest[:19]}… is not that of the tag {image.tag}",
             hint="pin the digest that the tag has, or leave it out",
@@ -56,10 +62,10 @@ def change(pin: Pin, target: str, world: PinContext) -> PinChange:
 def _of_yaml(file: SourceFile, kustomizations: Kustomizations) -> Iterator[Pin]:
     rows = decoded(file.content).split("\n")
     for each in objects(file.content):
-        found = loose(each) if isinstance(each, Broken) else references(each, file.content, rows)
+        found = loose(each) if isinstance(each, BrokenDocument) else references(each, file.content, rows)
         for image in found:
             if file.path in kustomizations.patch_files:
-                yield _pin(file, image._replace(told=unknown("the file is a patch of another object")))
+                yield _pin(file, image._replace(known=unknown("the file is a patch of another object")))
             else:
                 yield _pin(file, image)
 
@@ -75,7 +81,7 @@ def _of_dockerfile(file: SourceFile) -> Iterator[Pin]:
     for name, value in source.arguments():
         image = reference_of(f"ARG {name}", value)
         if image is not None:
-            yield _pin(file, image._replace(told=unknown("it is the default of a build argument")))
+            yield _pin(file, image._replace(known=unknown("it is the default of a build argument")))
     is_set = source.sets("FLUX_VERSION")
     for value in source.commands():
         found = of_script(value.text, is_set=is_set)
@@ -83,18 +89,18 @@ def _of_dockerfile(file: SourceFile) -> Iterator[Pin]:
             yield cli_pin(NAME, file, value._replace(text=found[0]), "RUN install.sh", found[1])
 
 
-def _explained(image: Reference, source: Dockerfile) -> Reference:
+def _explained(image: CliImageReference, source: Dockerfile) -> CliImageReference:
     """With the line of the ARG that a variable gets its value from: said, never followed."""
-    argument = image.told and source.argument_in(image.version.text)
+    argument = image.known and source.argument_in(image.version.text)
     if not argument:
         return image
     line, default = argument.value.line, argument.value.text
-    told = unknown(
+    cli_version = unknown(
         "a build argument stands for it", f"change it by hand in line {line}, ARG {argument.name}={default}"
     )
-    return image._replace(told=told)
+    return image._replace(known=cli_version)
 
 
-def _pin(file: SourceFile, image: Reference) -> Pin:
-    pin = cli_pin(NAME, file, image.version, image.where, told_of(image))
+def _pin(file: SourceFile, image: CliImageReference) -> Pin:
+    pin = cli_pin(NAME, file, image.version, image.where, cli_version_of(image))
     return pin._replace(details=image)

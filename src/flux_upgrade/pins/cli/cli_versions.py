@@ -1,4 +1,4 @@
-"""What the kinds for the Flux CLI share: how its releases are spelled, and what is said of a pin."""
+"""What the kinds for the Flux CLI share: how its releases are spelled, and how a pin is made."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ASKED = re.compile(r"FLUX_VERSION=[\"']?([^\s\"'|;&]+)")
 class CliVersion(NamedTuple):
     """What the text at a place comes to; the fields are those of ``Pin``."""
 
-    standing: PinState
+    state: PinState
     version: str = ""
     reason: str = ""
     hint: str = ""
@@ -27,7 +27,7 @@ class CliVersion(NamedTuple):
 
 
 def unknown(reason: str, hint: str = BY_HAND, version: str = "") -> CliVersion:
-    """A version that cannot be told, or cannot be changed safely."""
+    """A version that is unknown, or cannot be changed safely."""
     return CliVersion(PinState.UNKNOWN, version, reason, hint)
 
 
@@ -42,7 +42,7 @@ def respelled(tag: str, like: str) -> str:
     return tag if like.startswith("v") else tag.removeprefix("v")
 
 
-def cli_pin(kind: str, file: SourceFile, value: Value, where: str, told: CliVersion) -> Pin:
+def cli_pin(kind: str, file: SourceFile, value: Value, where: str, cli_version: CliVersion) -> Pin:
     """The pin at a place, which ``place_of`` gives again."""
     return Pin(
         file.path,
@@ -51,12 +51,12 @@ def cli_pin(kind: str, file: SourceFile, value: Value, where: str, told: CliVers
         value.line,
         _one_line(where),
         _one_line(value.text),
-        told.standing,
+        cli_version.state,
         Role.CLI,
-        told.version,
-        _one_line(told.reason),
-        _one_line(told.hint),
-        told.remarks,
+        cli_version.version,
+        _one_line(cli_version.reason),
+        _one_line(cli_version.hint),
+        cli_version.remarks,
         details=value,
     )
 
@@ -94,12 +94,14 @@ def base_name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def more_files(files: Sequence[SourceFile], name: re.Pattern[str], world: PinContext) -> Iterator[SourceFile]:
-    """Those of the tree whose whole paths fit ``name``: what the ends of names, FILES, cannot say."""
+def more_files(
+    files: Sequence[SourceFile], name: re.Pattern[str], context: PinContext
+) -> Iterator[SourceFile]:
+    """More files of the tree: their whole paths fit ``name``, which the kind's row cannot express."""
     known = {file.path for file in files}
-    for path in world.tree.named(("",)):
+    for path in context.tree.named(("",)):
         if path not in known and name.fullmatch(path):
             try:
-                yield SourceFile(path, world.tree.read(path))
+                yield SourceFile(path, context.tree.read(path))
             except Unreadable:
                 continue

@@ -27,21 +27,23 @@ _SERIES = re.compile(r"\d+(?:\.\d+)?")
 """The first numbers of a release: devbox takes the newest that begins with them."""
 
 
-def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
-    """See ``PinKind``. JSON is YAML; a file with comments is none that devbox itself writes."""
+def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+    """Every package ``fluxcd``. JSON is YAML; a file with comments is none that devbox itself writes."""
     for file in files:
         if base_name(file.path) == _FILE:
             for found in readable(file.content):
                 for value in _places(found):
-                    yield cli_pin(NAME, file, value, f"package {_PACKAGE}", _told(file, value, world))
+                    yield cli_pin(
+                        NAME, file, value, f"package {_PACKAGE}", _cli_version(file, value, context)
+                    )
 
 
-def change(pin: Pin, target: str, world: PinContext) -> PinChange:
-    """See ``PinKind``."""
-    del world
+def change(pin: Pin, target: str, context: PinContext) -> PinChange:
+    """Write the release, or as many of its numbers as the series has."""
+    del context
     value = place_of(pin)
     new = respelled(target, value.text)
-    if pin.standing is PinState.RANGE:
+    if pin.state is PinState.RANGE:
         numbers = target.removeprefix("v").split(".")
         new = ".".join(numbers[: value.text.count(".") + 1])
     return PinChange((value.replaced(new),) if new != value.text else (), new)
@@ -58,8 +60,8 @@ def _places(found: Object) -> Iterator[Value]:
     yield from (value for way in ways if (value := found.at(*way)) is not None)
 
 
-def _told(file: SourceFile, value: Value, world: PinContext) -> CliVersion:
-    is_locked = _is_locked(file.path, world)
+def _cli_version(file: SourceFile, value: Value, context: PinContext) -> CliVersion:
+    is_locked = _is_locked(file.path, context)
     if value.reason:
         return unknown(value.reason)
     if value.text in ("", "latest"):
@@ -69,16 +71,20 @@ def _told(file: SourceFile, value: Value, world: PinContext) -> CliVersion:
             return unknown(
                 f"{_LOCK} beside it says which of them", f"run devbox update {_PACKAGE}, or {BY_HAND}"
             )
-        return CliVersion(PinState.RANGE, ranges.newest(value.text, world.regenerator.stable_tags()))
+        return CliVersion(PinState.RANGE, ranges.newest(value.text, context.regenerator.stable_tags()))
     version = tag_of(value.text)
     if not version:
         return unknown("it names no release of Flux", "name one, as 2.9.4")
-    told = CliVersion(PinState.EXACT, version)
-    return told._replace(remarks=(f"{_LOCK} beside it follows with devbox install",)) if is_locked else told
+    cli_version = CliVersion(PinState.EXACT, version)
+    return (
+        cli_version._replace(remarks=(f"{_LOCK} beside it follows with devbox install",))
+        if is_locked
+        else cli_version
+    )
 
 
-def _is_locked(path: str, world: PinContext) -> bool:
+def _is_locked(path: str, context: PinContext) -> bool:
     try:
-        return _PACKAGE.encode() in world.tree.read(f"{path.removesuffix(_FILE)}{_LOCK}")
+        return _PACKAGE.encode() in context.tree.read(f"{path.removesuffix(_FILE)}{_LOCK}")
     except Unreadable:
         return False

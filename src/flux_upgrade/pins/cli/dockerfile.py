@@ -24,7 +24,7 @@ _MOUNTED = re.compile(r"[=,]from=[\"']?([^\s\"',]+)")
 _ARGUMENT = re.compile(rf"{_START}ARG[ \t]+(\w+)=[\"']?([^\s\"']+)", re.MULTILINE | re.IGNORECASE)
 _SET = re.compile(rf"{_START}(?:ARG|ENV)[ \t]+(\w+)", re.MULTILINE | re.IGNORECASE)
 _RUN = re.compile(rf"{_START}RUN[ \t]([^\n]*)", re.MULTILINE | re.IGNORECASE)
-_NAMED = re.compile(r"\$\{?(\w+)")
+_VARIABLE = re.compile(r"\$\{?(\w+)")
 
 
 class Argument(NamedTuple):
@@ -57,13 +57,13 @@ class Dockerfile:
                     yield found
 
     def arguments(self) -> Iterator[Argument]:
-        """Those with a default."""
+        """The build arguments that have a default."""
         for match in _ARGUMENT.finditer(self._text):
             yield Argument(match[1], self._value(match, 2))
 
     def argument_in(self, text: str) -> Argument | None:
         """The one that gives a variable in ``text`` its value."""
-        names = _NAMED.findall(text)
+        names = _VARIABLE.findall(text)
         return next((each for each in self.arguments() if each.name in names), None)
 
     def sets(self, name: str) -> bool:

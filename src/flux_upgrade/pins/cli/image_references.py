@@ -15,7 +15,7 @@ from flux_upgrade.model.text_edit import decoded
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.cli.cli_versions import CliVersion, tag_of, unknown
 from flux_upgrade.pins.formats.kustomize_patches import inline
-from flux_upgrade.pins.formats.yaml_places import Broken, Object, Step, Value, is_variable
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, is_variable
 from flux_upgrade.pins.pin import PinState
 
 MARK = b"fluxcd/flux-cli"
@@ -26,9 +26,19 @@ _VERSION = re.compile(r"([\w.-]*)(?:@(\S+))?")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _ONE_MACHINE = re.compile(r"(.+)-(?:amd64|arm64|arm|armv7)")
 """Tags of single architectures, as Flux 0.x published them."""
+_SCANNED = ("ImageRepository", "ImagePolicy", "OCIRepository", "ArtifactGenerator")
+"""Kinds of Flux that read what a repository has, and run nothing of it."""
+_KEY = re.compile(r"\b(?:image|container|uses)[\"']?:[ \t]")
+_VERSIONED = re.compile(r"fluxcd/flux-cli[:@]")
+_POLICY = '"$imagepolicy"'
+_AUTOMATED = unknown("Flux's image automation writes it", "change the ImagePolicy that the comment names")
+_PATCHING = ("", "Kustomization", "Component", "FluxInstance")
+"""Kinds that hold patches; kustomize's own need not say theirs."""
+_PATCHED = frozenset({"patches", "patchesJson6902", "patchesStrategicMerge", "spec"})
+_NAME = "fluxcd/flux-cli"
 
 
-class Reference(NamedTuple):
+class CliImageReference(NamedTuple):
     """The CLI's image at a place."""
 
     where: str
@@ -38,42 +48,42 @@ class Reference(NamedTuple):
     """Tag and digest as they stand together: ``v2.9.4@sha256:…``; empty text: neither."""
     tag: str = ""
     digest: str = ""
-    told: CliVersion | None = None
-    """What is known of it beforehand: why it stays as it is."""
+    known: CliVersion | None = None
+    """What is known without a look at the tag: why it stays as it is."""
 
 
-def reference_of(where: str, value: Value) -> Reference | None:
+def reference_of(where: str, value: Value) -> CliImageReference | None:
     """The reference that is all of a value; None where it is of another image."""
     match = _REFERENCE.fullmatch(value.text)
     if match is not None:
         repository, tag, digest = (group or "" for group in match.groups())
         written = f"{tag}@{digest}" if tag and digest else tag or digest
         version = value._replace(text=written, start=value.end - len(written))
-        return Reference(where, with_host(repository), version, tag, digest)
+        return CliImageReference(where, with_host(repository), version, tag, digest)
     if _VARIABLE.fullmatch(value.text) and is_variable(value.text):
-        told = unknown("a variable stands for a part of it", "change it by hand where the variable is set")
-        return Reference(where, "", value, told=told)
+        known = unknown("a variable stands for a part of it", "change it by hand where the variable is set")
+        return CliImageReference(where, "", value, known=known)
     return None
 
 
-def split_reference(where: str, repository: str, version: Value) -> Reference | None:
+def split_reference(where: str, repository: str, version: Value) -> CliImageReference | None:
     """One whose version stands elsewhere than its repository; None where it is of another image."""
     if re.fullmatch(REPOSITORY, repository) is None:
         return None
     match = _VERSION.fullmatch(version.text)
     tag, digest = ("", "") if match is None else (group or "" for group in match.groups())
-    told = None
+    known = None
     if is_variable(version.text):
-        told = unknown("a variable stands for it", "change it by hand where the variable is set")
-    return Reference(where, with_host(repository), version, tag, digest, told)
+        known = unknown("a variable stands for it", "change it by hand where the variable is set")
+    return CliImageReference(where, with_host(repository), version, tag, digest, known)
 
 
-def told_of(image: Reference) -> CliVersion:
+def cli_version_of(image: CliImageReference) -> CliVersion:
     """What the reference comes to."""
     if image.version.reason:
         return unknown(image.version.reason)
-    if image.told is not None:
-        return image.told
+    if image.known is not None:
+        return image.known
     if image.digest and not _DIGEST.fullmatch(image.digest):
         return unknown("its digest is malformed", "write sha256: and 64 hexadecimal digits")
     if image.tag in ("", "latest"):
@@ -99,7 +109,7 @@ def _is_single(tag: str) -> bool:
     return match is not None and tag_of(match[1]) != ""
 
 
-def _without_release(image: Reference) -> CliVersion:
+def _without_release(image: CliImageReference) -> CliVersion:
     if image.digest:
         return unknown("a digest alone does not tell the release", "put the tag before it: v2.9.4@sha256:…")
     return CliVersion(
@@ -109,20 +119,8 @@ def _without_release(image: Reference) -> CliVersion:
     )
 
 
-_SCANNED = ("ImageRepository", "ImagePolicy", "OCIRepository", "ArtifactGenerator")
-"""Kinds of Flux that read what a repository has, and run nothing of it."""
-_KEY = re.compile(r"\b(?:image|container|uses)[\"']?:[ \t]")
-_VERSIONED = re.compile(r"fluxcd/flux-cli[:@]")
-_POLICY = '"$imagepolicy"'
-_AUTOMATED = unknown("Flux's image automation writes it", "change the ImagePolicy that the comment names")
-_PATCHING = ("", "Kustomization", "Component", "FluxInstance")
-"""Kinds that hold patches; kustomize's own need not say theirs."""
-_PATCHED = frozenset({"patches", "patchesJson6902", "patchesStrategicMerge", "spec"})
-_NAME = "fluxcd/flux-cli"
-
-
-def references(each: Object, content: bytes, rows: Sequence[str]) -> Iterator[Reference]:
-    """Those of a document; ``content`` and ``rows`` are the whole file."""
+def references(each: Object, content: bytes, rows: Sequence[str]) -> Iterator[CliImageReference]:
+    """The references in a document; ``content`` and ``rows`` are the whole file."""
     if each.text_at("kind") in _SCANNED:
         return
     owner = _owner(each)
@@ -131,20 +129,20 @@ def references(each: Object, content: bytes, rows: Sequence[str]) -> Iterator[Re
         for keys, image in _of_mapping(each, path):
             if image.version.start not in seen:  # a merge key repeats what stands in one place
                 seen.add(image.version.start)
-                told = _AUTOMATED if _POLICY in rows[image.version.line - 1] else image.told
-                yield image._replace(where=owner + _dotted((*path, *keys)), told=told)
+                known = _AUTOMATED if _POLICY in rows[image.version.line - 1] else image.known
+                yield image._replace(where=owner + _dotted((*path, *keys)), known=known)
     if each.text_at("kind") in _PATCHING and not _PATCHED.isdisjoint(each.keys()):
         yield from _patched(each, content, owner)
 
 
-def _patched(each: Object, content: bytes, owner: str) -> Iterator[Reference]:
+def _patched(each: Object, content: bytes, owner: str) -> Iterator[CliImageReference]:
     for text in inline(each, content):
         for number, _ in _rows(decoded(text.content)):
             yield _unread(f"{owner}a patch", text.before + number, "it stands in a patch of another object")
 
 
-def loose(broken: Broken) -> Iterator[Reference]:
-    """Those of a document that is no YAML as it stands."""
+def loose(broken: BrokenDocument) -> Iterator[CliImageReference]:
+    """The references in a document that is no YAML as it stands."""
     for number, row in _rows(broken.text):
         if _KEY.search(row):
             reason = "the document is no valid YAML, a template perhaps"
@@ -159,11 +157,11 @@ def _rows(text: str) -> Iterator[tuple[int, str]]:
             yield number, said
 
 
-def _unread(where: str, line: int, reason: str) -> Reference:
-    return Reference(where, "", Value("", 0, 0, line), told=unknown(reason))
+def _unread(where: str, line: int, reason: str) -> CliImageReference:
+    return CliImageReference(where, "", Value("", 0, 0, line), known=unknown(reason))
 
 
-def _of_mapping(each: Object, path: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], Reference]]:
+def _of_mapping(each: Object, path: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], CliImageReference]]:
     keys = each.keys(*path)
     for key in ("image", "container", "uses", "name"):
         value = each.at(*path, key)
@@ -186,7 +184,7 @@ def _names_an_image(path: tuple[Step, ...], key: str, value: Value) -> bool:
     return True
 
 
-def _of_values(each: Object, path: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], Reference]]:
+def _of_values(each: Object, path: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], CliImageReference]]:
     """``repository`` and ``tag`` side by side, as Helm's values have them, with or without ``registry``."""
     repository = each.text_at(*path, "repository") or each.text_at(*path, "image")
     registry = each.text_at(*path, "registry")
@@ -196,7 +194,9 @@ def _of_values(each: Object, path: tuple[Step, ...]) -> Iterator[tuple[tuple[Ste
         yield ("tag",), image
 
 
-def _of_override(each: Object, path: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], Reference]]:
+def _of_override(
+    each: Object, path: tuple[Step, ...]
+) -> Iterator[tuple[tuple[Step, ...], CliImageReference]]:
     """``images`` of a Kustomization: ``newTag`` takes the place of every tag of the image."""
     names = [each.text_at(*path, key) for key in ("newName", "name")]
     version = each.at(*path, "newTag")
@@ -204,7 +204,7 @@ def _of_override(each: Object, path: tuple[Step, ...]) -> Iterator[tuple[tuple[S
         return
     image = next(filter(None, (split_reference("", name, version) for name in names if name)), None)
     if image is not None and each.has(*path, "digest"):
-        image = image._replace(told=unknown("a digest stands beside the tag", "change both by hand"))
+        image = image._replace(known=unknown("a digest stands beside the tag", "change both by hand"))
     if image is not None:
         yield ("newTag",), image
 

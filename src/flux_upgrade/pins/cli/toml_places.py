@@ -1,8 +1,9 @@
-"""The Flux CLI in the configuration of mise (mise.jdx.dev/configuration.html): where, and at what."""
+"""The Flux CLI in the TOML files of mise (mise.jdx.dev/configuration.html): version and place."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -21,12 +22,18 @@ _MOST = 50
 _BYTE_ORDER_MARK = "\ufeff"
 
 Path = tuple[str | int, ...]
+_FILE = re.compile(r"(?:.*/)?(?:\.?mise(?:\.[\w-]+)*|\.?mise/(?:config(?:\.[\w-]+)*|conf\.d/[^/]+))\.toml")
+_FLUX = re.compile(
+    r"(?:flux2|(?:aqua|ubi|github):fluxcd/flux2|asdf:(?:https://github\.com/)?tablexi/asdf-flux2(?:\.git)?"
+    r"|go:github\.com/fluxcd/flux2/v2/cmd/flux)(?:\[[^]]*\])?"
+)
+"""The short name of mise's registry, and the backends; options may follow in brackets."""
+_OWN_NAMES = ("flux", "fluxcd")
+"""What people call it themselves, when they add the plugin."""
 
 
 def parsed(text: str) -> dict[str, Any]:
     """The file's values. Raises Unreadable."""
-    import tomllib  # late: few trees have such files
-
     if len(text) > _LONGEST:
         raise Unreadable("larger than people write TOML", hint="split the file")
     try:
@@ -63,16 +70,6 @@ def place_of(text: str, path: Path, written: str) -> Value | None:
         if after == {**before, path: _MARK}:
             return Value(written, start, end, line_of(text, start))
     return None
-
-
-_FILE = re.compile(r"(?:.*/)?(?:\.?mise(?:\.[\w-]+)*|\.?mise/(?:config(?:\.[\w-]+)*|conf\.d/[^/]+))\.toml")
-_FLUX = re.compile(
-    r"(?:flux2|(?:aqua|ubi|github):fluxcd/flux2|asdf:(?:https://github\.com/)?tablexi/asdf-flux2(?:\.git)?"
-    r"|go:github\.com/fluxcd/flux2/v2/cmd/flux)(?:\[[^]]*\])?"
-)
-"""The short name of mise's registry, and the backends; options may follow in brackets."""
-_OWN_NAMES = ("flux", "fluxcd")
-"""What people call it themselves, when they add the plugin."""
 
 
 class Tool(NamedTuple):

@@ -43,25 +43,25 @@ _NO_RELEASE = "it names no release of Flux"
 _NAME_ONE = "name a release, like 2.9.4"
 
 
-def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
-    """See ``PinKind``."""
-    for file in chain(files, more_files(files, _AQUA, world)):
+def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+    """Every version of the Flux CLI in these files, and in what ``aqua.yaml`` imports."""
+    for file in chain(files, more_files(files, _AQUA, context)):
         name = base_name(file.path)
         if name == ".tool-versions":
-            yield from _of_tool_versions(file, world)
+            yield from _of_tool_versions(file, context)
         elif name == ".flux-version":
             yield from _of_flux_version(file)
         elif is_mise_file(file.path):
-            yield from _of_mise(file, world)
+            yield from _of_mise(file, context)
         elif _AQUA.fullmatch(file.path) and _AQUA_NAME.encode() in file.content:
-            yield from _of_aqua(file, world)
+            yield from _of_aqua(file, context)
 
 
-def change(pin: Pin, target: str, world: PinContext) -> PinChange:
-    """See ``PinKind``."""
-    del world
+def change(pin: Pin, target: str, context: PinContext) -> PinChange:
+    """Write the release as the old one was spelled; raise a prefix. Raises UnsupportedPin."""
+    del context
     value = place_of(pin)
-    if pin.standing is PinState.EXACT:
+    if pin.state is PinState.EXACT:
         written = respelled(target, value.text)
         return PinChange((value.replaced(written),), written)
     match = _PREFIX.fullmatch(value.text)
@@ -74,19 +74,21 @@ def change(pin: Pin, target: str, world: PinContext) -> PinChange:
     return PinChange((value.replaced(written),), written)
 
 
-def _of_tool_versions(file: SourceFile, world: PinContext) -> Iterator[Pin]:
+def _of_tool_versions(file: SourceFile, context: PinContext) -> Iterator[Pin]:
     text = decoded(file.content)
     for match in _LINE.finditer(text):
         name, rest = match.groups()
         words = rest.split()
-        if not _is_tool(name, words[0] if words else "", world):
+        if not _is_tool(name, words[0] if words else "", context):
             continue
         start = match.start(2) + len(rest) - len(rest.lstrip())
         first = words[0] if words else ""
         value = Value(first, start, start + len(first), line_of(text, match.start(1)))
-        told = _told(value, world) if first else unknown("no version follows the name", _NAME_ONE)
-        told = _with_neighbours(file.path, told, tuple(words[1:]), world)
-        yield cli_pin(NAME, file, value, f"tool {name}", told)
+        cli_version = (
+            _cli_version(value, context) if first else unknown("no version follows the name", _NAME_ONE)
+        )
+        cli_version = _with_neighbours(file.path, cli_version, tuple(words[1:]), context)
+        yield cli_pin(NAME, file, value, f"tool {name}", cli_version)
 
 
 def _of_flux_version(file: SourceFile) -> Iterator[Pin]:
@@ -95,11 +97,11 @@ def _of_flux_version(file: SourceFile) -> Iterator[Pin]:
     if not found:
         return
     value = Value(found[0][1], *found[0].span(1), line_of(text, found[0].start(1)))
-    told = _exactly(value) if len(found) == 1 else unknown("there is more in the file than a version")
-    yield cli_pin(NAME, file, value, "the whole file", told)
+    cli_version = _exactly(value) if len(found) == 1 else unknown("there is more in the file than a version")
+    yield cli_pin(NAME, file, value, "the whole file", cli_version)
 
 
-def _of_mise(file: SourceFile, world: PinContext) -> Iterator[Pin]:
+def _of_mise(file: SourceFile, context: PinContext) -> Iterator[Pin]:
     text = decoded(file.content)
     try:
         found = list(tools(text))
@@ -111,7 +113,7 @@ def _of_mise(file: SourceFile, world: PinContext) -> Iterator[Pin]:
             )
         return
     for name, tool in found:
-        if not _is_tool(name, str(tool.version), world):
+        if not _is_tool(name, str(tool.version), context):
             continue
         value = toml_place(text, tool.path, tool.version) if isinstance(tool.version, str) else None
         where = ".".join(step for step in tool.path if isinstance(step, str))
@@ -121,7 +123,11 @@ def _of_mise(file: SourceFile, world: PinContext) -> Iterator[Pin]:
             )
         else:
             yield cli_pin(
-                NAME, file, value, where, _with_neighbours(file.path, _told(value, world), tool.others, world)
+                NAME,
+                file,
+                value,
+                where,
+                _with_neighbours(file.path, _cli_version(value, context), tool.others, context),
             )
 
 
@@ -131,13 +137,13 @@ def _somewhere(text: str, name: str, tool: Tool) -> Value:
     return Value(written, 0, 0, line_of(text, max(text.find(name), 0)))
 
 
-def _of_aqua(file: SourceFile, world: PinContext) -> Iterator[Pin]:
+def _of_aqua(file: SourceFile, context: PinContext) -> Iterator[Pin]:
     for each in readable(file.content):
         for index in range(each.count("packages")):
-            yield from _of_package(file, each, ("packages", index), world)
+            yield from _of_package(file, each, ("packages", index), context)
 
 
-def _of_package(file: SourceFile, root: Object, path: tuple[Step, ...], world: PinContext) -> Iterator[Pin]:
+def _of_package(file: SourceFile, root: Object, path: tuple[Step, ...], context: PinContext) -> Iterator[Pin]:
     value = root.at(*path, "name")
     name, at, version = ("", "", "") if value is None else value.text.partition("@")
     if value is None or name != _AQUA_NAME:
@@ -148,25 +154,27 @@ def _of_package(file: SourceFile, root: Object, path: tuple[Step, ...], world: P
     else:
         found = root.at(*path, "version")
         value = value._replace(text="") if found is None else found
-    told = _exactly(value)
-    sums = _beside(file.path, "aqua-checksums.json", world)
-    if _AQUA_NAME.encode() in sums and told.standing is PinState.EXACT:
-        told = told._replace(remarks=("aqua-checksums.json beside it: run aqua update-checksum afterwards",))
-    yield cli_pin(NAME, file, value, f"package {_AQUA_NAME}", told)
+    cli_version = _exactly(value)
+    sums = _beside(file.path, "aqua-checksums.json", context)
+    if _AQUA_NAME.encode() in sums and cli_version.state is PinState.EXACT:
+        cli_version = cli_version._replace(
+            remarks=("aqua-checksums.json beside it: run aqua update-checksum afterwards",)
+        )
+    yield cli_pin(NAME, file, value, f"package {_AQUA_NAME}", cli_version)
 
 
-def _is_tool(name: str, version: str, world: PinContext) -> bool:
+def _is_tool(name: str, version: str, context: PinContext) -> bool:
     """Other tools are called ``flux``, too: a release of Flux has to follow."""
-    return is_flux(name) or (may_be_flux(name) and tag_of(version) in world.regenerator.stable_tags())
+    return is_flux(name) or (may_be_flux(name) and tag_of(version) in context.regenerator.stable_tags())
 
 
-def _told(value: Value, world: PinContext) -> CliVersion:
+def _cli_version(value: Value, context: PinContext) -> CliVersion:
     text = value.text
     prefix = _PREFIX.fullmatch(text)
     if is_variable(text):
         return unknown("a template stands for it", "change it by hand where the template gets its value")
     if prefix is not None:
-        version = ranges.newest(prefix[2], world.regenerator.stable_tags())
+        version = ranges.newest(prefix[2], context.regenerator.stable_tags())
         return CliVersion(PinState.RANGE, version) if version else unknown(_NO_RELEASE, _NAME_ONE)
     if text == "system" or text.startswith("path:"):
         return CliVersion(PinState.FLOATING, reason=f"{text}: the CLI that the machine has")
@@ -186,22 +194,24 @@ def _exactly(value: Value) -> CliVersion:
     return CliVersion(PinState.EXACT, version) if version else unknown(_NO_RELEASE, _NAME_ONE)
 
 
-def _with_neighbours(path: str, told: CliVersion, others: tuple[str, ...], world: PinContext) -> CliVersion:
+def _with_neighbours(
+    path: str, cli_version: CliVersion, others: tuple[str, ...], context: PinContext
+) -> CliVersion:
     """What the lock file beside it, and further versions behind it, make of a version."""
     stem = base_name(path).removesuffix(".toml")
     for lock in {"mise.lock": None, f"{stem}.lock": None}:
-        version = locked(_beside(path, lock, world))
+        version = locked(_beside(path, lock, context))
         if version is not None:
             reason = f"{lock} beside it names the release too, with its checksums"
             return unknown(reason, "change it with mise use, which writes both files", version)
-    if others and told.standing in (PinState.EXACT, PinState.RANGE):
-        return told._replace(remarks=(f"behind it stay {', '.join(others)}",))
-    return told
+    if others and cli_version.state in (PinState.EXACT, PinState.RANGE):
+        return cli_version._replace(remarks=(f"behind it stay {', '.join(others)}",))
+    return cli_version
 
 
-def _beside(path: str, name: str, world: PinContext) -> bytes:
+def _beside(path: str, name: str, context: PinContext) -> bytes:
     """A file of the same folder; empty where there is none."""
     try:
-        return world.tree.read(f"{path.removesuffix(base_name(path))}{name}")
+        return context.tree.read(f"{path.removesuffix(base_name(path))}{name}")
     except Unreadable:
         return b""

@@ -24,7 +24,7 @@ from flux_upgrade.pins.cli.cli_versions import (
     unknown,
 )
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.formats.yaml_places import Broken, Object, Step, Value, is_variable, objects
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, is_variable, objects
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 
 NAME = "workflow"
@@ -43,8 +43,8 @@ _LISTED = re.compile(
 _PINNED_FILES = (".tool-versions", ".flux-version")
 
 
-class _Place(NamedTuple):
-    """A step."""
+class _WorkflowStep(NamedTuple):
+    """A step of a workflow or of a composite action."""
 
     root: Object
     job: tuple[Step, ...]
@@ -53,26 +53,26 @@ class _Place(NamedTuple):
     where: str
 
 
-def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
-    """See ``PinKind``."""
-    del world
+def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+    """Every step of a workflow or composite action that installs the Flux CLI."""
+    del context
     for file in files:
         if _WORKFLOW.fullmatch(file.path) or base_name(file.path) in ("action.yaml", "action.yml"):
-            yield from _found(file)
+            yield from _pins_in(file)
 
 
-def change(pin: Pin, target: str, world: PinContext) -> PinChange:
-    """See ``PinKind``."""
-    del world
+def change(pin: Pin, target: str, context: PinContext) -> PinChange:
+    """Write the release with or without ``v``, as the old one."""
+    del context
     value = place_of(pin)
     written = respelled(target, value.text)
     return PinChange((value.replaced(written),), written)
 
 
-def _found(file: SourceFile) -> Iterator[Pin]:
+def _pins_in(file: SourceFile) -> Iterator[Pin]:
     seen: set[int] = set()
     for each in objects(file.content):
-        if isinstance(each, Broken):
+        if isinstance(each, BrokenDocument):
             yield from _loose(file, each)
             continue
         for place in _steps(each):
@@ -83,29 +83,31 @@ def _found(file: SourceFile) -> Iterator[Pin]:
                     yield pin
 
 
-def _loose(file: SourceFile, broken: Broken) -> Iterator[Pin]:
+def _loose(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
     for match in _LOOSE.finditer(broken.text):
         line = broken.line + broken.text.count("\n", 0, match.start() + len(match[0]))
-        told = unknown("the file is no valid YAML, a template perhaps", "mend it, or change it by hand")
-        yield cli_pin(NAME, file, Value("", 0, 0, line), "uses: fluxcd/flux2/action", told)
+        cli_version = unknown(
+            "the file is no valid YAML, a template perhaps", "mend it, or change it by hand"
+        )
+        yield cli_pin(NAME, file, Value("", 0, 0, line), "uses: fluxcd/flux2/action", cli_version)
 
 
-def _steps(root: Object) -> Iterator[_Place]:
+def _steps(root: Object) -> Iterator[_WorkflowStep]:
     for name in root.keys("jobs"):
         job: tuple[Step, ...] = ("jobs", name)
         for index in range(root.count(*job, "steps")):
             step = (*job, "steps", index)
-            yield _Place(root, job, step, f"job {name}, step {_name(root, step, index)}")
+            yield _WorkflowStep(root, job, step, f"job {name}, step {_name(root, step, index)}")
     for index in range(root.count("runs", "steps")):
         step = ("runs", "steps", index)
-        yield _Place(root, (), step, f"step {_name(root, step, index)}")
+        yield _WorkflowStep(root, (), step, f"step {_name(root, step, index)}")
 
 
 def _name(root: Object, step: tuple[Step, ...], index: int) -> str:
     return root.text_at(*step, "name").strip() or str(index + 1)
 
 
-def _of_step(file: SourceFile, place: _Place) -> Iterator[Pin]:
+def _of_step(file: SourceFile, place: _WorkflowStep) -> Iterator[Pin]:
     root, step = place.root, place.step
     uses = _USES.fullmatch(root.text_at(*step, "uses"))
     if uses is not None:
@@ -115,54 +117,58 @@ def _of_step(file: SourceFile, place: _Place) -> Iterator[Pin]:
     yield from _of_script(file, place)
 
 
-def _of_action(file: SourceFile, place: _Place, ref: str) -> Pin:
+def _of_action(file: SourceFile, place: _WorkflowStep, ref: str) -> Pin:
     root, step = place.root, place.step
     inputs = {key.lower(): key for key in root.keys(*step, "with")}
     path = (*step, "with", inputs.get("version", "version"))
     value = root.at(*path)
     where = f"{place.where}, with.version"
     if value is not None and value.text not in ("", "~", "null"):
-        told = _told(place, value)
+        cli_version = _cli_version(place, value)
         if tag_of(ref):
-            told = told._replace(remarks=(f"the action's own code is that of {ref}, and stays",))
-        return cli_pin(NAME, file, value, where, told)
+            cli_version = cli_version._replace(
+                remarks=(f"the action's own code is that of {ref}, and stays",)
+            )
+        return cli_pin(NAME, file, value, where, cli_version)
     if value is None and root.has(*path):
         at = _empty(place, "uses")._replace(line=root.line_at(*path))
         return cli_pin(NAME, file, at, where, unknown("it is no plain text"))
     return _without_version(file, place, ref, inputs)
 
 
-def _without_version(file: SourceFile, place: _Place, ref: str, inputs: dict[str, str]) -> Pin:
+def _without_version(file: SourceFile, place: _WorkflowStep, ref: str, inputs: dict[str, str]) -> Pin:
     root, step = place.root, place.step
     source = root.at(*step, "with", inputs.get("version-file", "version-file"))
     if source is not None and source.text:
         where = f"{place.where}, with.version-file"
         if base_name(source.text) in _PINNED_FILES:
-            told = CliVersion(PinState.FLOATING, reason=f"it takes the version that {source.text} names")
+            cli_version = CliVersion(
+                PinState.FLOATING, reason=f"it takes the version that {source.text} names"
+            )
         else:
-            told = unknown(
+            cli_version = unknown(
                 f"the version stands in {source.text}",
                 f"change it by hand there, or name the file {_PINNED_FILES[1]}",
             )
-        return cli_pin(NAME, file, source, where, told)
+        return cli_pin(NAME, file, source, where, cli_version)
     follows = f"; {ref} is the version of the action alone" if tag_of(ref) else ""
-    told = CliVersion(
+    cli_version = CliVersion(
         PinState.FLOATING,
         reason=f"no version is given, so the newest CLI is installed{follows}",
         hint="give with.version to keep the CLI within one minor of its clusters",
     )
     at = _empty(place, "uses")
-    return cli_pin(NAME, file, at, f"{place.where}, uses: fluxcd/flux2/action@{ref}", told)
+    return cli_pin(NAME, file, at, f"{place.where}, uses: fluxcd/flux2/action@{ref}", cli_version)
 
 
-def _empty(place: _Place, *path: Step) -> Value:
+def _empty(place: _WorkflowStep, *path: Step) -> Value:
     """Where something stands in a step that names no version."""
     value = place.root.at(*place.step, *path)
     line = place.root.line_at(*place.step, *path)
     return Value("", 0, 0, line) if value is None else value._replace(text="")
 
 
-def _told(place: _Place, value: Value) -> CliVersion:
+def _cli_version(place: _WorkflowStep, value: Value) -> CliVersion:
     if value.reason:
         return unknown(value.reason)
     if is_variable(value.text):
@@ -177,7 +183,7 @@ def _told(place: _Place, value: Value) -> CliVersion:
     return CliVersion(PinState.EXACT, version)
 
 
-def _source(place: _Place, text: str) -> str:
+def _source(place: _WorkflowStep, text: str) -> str:
     """Where an expression gets its value from: said, never followed."""
     match = _EXPRESSION.fullmatch(text.strip())
     if match is not None:
@@ -189,7 +195,7 @@ def _source(place: _Place, text: str) -> str:
     return f"{BY_HAND} where the expression gets its value"
 
 
-def _candidates(place: _Place, context: str, name: str) -> Iterator[tuple[Step, ...]]:
+def _candidates(place: _WorkflowStep, context: str, name: str) -> Iterator[tuple[Step, ...]]:
     if context == "env":
         yield from ((*place.step, "env", name), (*place.job, "env", name), ("env", name))
     elif context == "matrix":
@@ -201,19 +207,21 @@ def _candidates(place: _Place, context: str, name: str) -> Iterator[tuple[Step, 
         yield ("inputs", name, "default")
 
 
-def _of_listed(file: SourceFile, place: _Place, name: str) -> Iterator[Pin]:
+def _of_listed(file: SourceFile, place: _WorkflowStep, name: str) -> Iterator[Pin]:
     """``tool_versions`` of asdf's and mise's actions, ``mise_toml`` of mise's: files within the file."""
     match = _LISTED.search(place.root.text_at(*place.step, "with", name))
     if match is not None:
         at = _empty(place, "with", name)._replace(text=match[1].strip().strip('"').strip("'"))
-        told = unknown(f"it stands in the text of {name}", "change it by hand, or move the text to a file")
-        yield cli_pin(NAME, file, at, f"{place.where}, with.{name}", told)
+        cli_version = unknown(
+            f"it stands in the text of {name}", "change it by hand, or move the text to a file"
+        )
+        yield cli_pin(NAME, file, at, f"{place.where}, with.{name}", cli_version)
 
 
-def _of_script(file: SourceFile, place: _Place) -> Iterator[Pin]:
+def _of_script(file: SourceFile, place: _WorkflowStep) -> Iterator[Pin]:
     is_set = any(place.root.has(*each) for each in _candidates(place, "env", "FLUX_VERSION"))
     found = of_script(place.root.text_at(*place.step, "run"), is_set=is_set)
     if found is not None:
-        written, told = found
+        written, cli_version = found
         at = _empty(place, "run")._replace(text=written)
-        yield cli_pin(NAME, file, at, f"{place.where}, run: install.sh", told)
+        yield cli_pin(NAME, file, at, f"{place.where}, run: install.sh", cli_version)

@@ -13,7 +13,7 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
 from flux_upgrade.pins.formats.passages import stated
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing, read
-from flux_upgrade.pins.formats.yaml_places import Broken, Object, Value, objects, readable
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Value, objects, readable
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
 
 NAME = "eksctl"
@@ -28,15 +28,15 @@ _ONCE = (
 )
 
 
-def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
-    """See PinKind."""
-    patch_files = world.kustomizations.patch_files
+def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+    """Every ``gitops.flux`` of a ClusterConfig, and every patch of its version."""
+    patch_files = context.kustomizations.patch_files
     for file in files:
         if file.path in patch_files:
             yield from _patch(file, file.content, 0)
             continue
         for each in objects(file.content):
-            if isinstance(each, Broken):
+            if isinstance(each, BrokenDocument):
                 yield from _template(file, each)
             elif _is_config(each):
                 yield from _pins(file, each)
@@ -46,9 +46,9 @@ def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
         yield from _operations(file, file.content, 0)
 
 
-def change(pin: Pin, target: str, world: PinContext) -> PinChange:
-    """See PinKind."""
-    del world
+def change(pin: Pin, target: str, context: PinContext) -> PinChange:
+    """Write the tag. Raises UnsupportedPin if the pin has no version."""
+    del context
     if not isinstance(pin.details, Value):
         raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} names no release")
     new = Version(target.removeprefix("v"))
@@ -68,7 +68,7 @@ def _pins(file: SourceFile, each: Object) -> Iterator[Pin]:
     if "flags" in fields:
         yield _pin(file, each)
     elif fields & _OLD_FIELDS:
-        yield _named(
+        yield _reported(
             file,
             each,
             _FLUX,
@@ -84,7 +84,7 @@ def _pins(file: SourceFile, each: Object) -> Iterator[Pin]:
             "add flags, with path and version among them",
         )
     if set(each.keys("git")) & {"operator", "repo", "bootstrapProfile"}:
-        yield _named(
+        yield _reported(
             file,
             each,
             ("git",),
@@ -119,7 +119,7 @@ def _pin(file: SourceFile, each: Object) -> Pin:
     if value is None and each.has(*_VERSION):
         return _unknown(file, each, _VERSION, "it is no text", "write the tag of a release")
     if value is not None:
-        pin = pin._replace(line=value.line, written=value.text)
+        pin = pin._replace(line=value.line, raw=value.text)
     if value is None or is_nothing(value):
         reason = "no version is given: eksctl runs the flux CLI on PATH, which installs its own version"
         return pin._replace(reason=reason, hint="add version to flags, for the same Flux at each creation")
@@ -127,11 +127,11 @@ def _pin(file: SourceFile, each: Object) -> Pin:
         return pin._replace(reason="it is the latest release on the day that eksctl runs")
     said = read(value, "flux bootstrap refuses a version without v")
     return pin._replace(
-        standing=said.standing,
+        state=said.state,
         version=said.version,
         reason=said.reason,
         hint=said.hint,
-        details=value if said.standing is PinState.EXACT else None,
+        details=value if said.state is PinState.EXACT else None,
     )
 
 
@@ -155,11 +155,11 @@ def _unknown(file: SourceFile, each: Object, path: tuple[str, ...], reason: str,
     )
 
 
-def _named(file: SourceFile, each: Object, path: tuple[str, ...], reason: str, hint: str) -> Pin:
-    return _unknown(file, each, path, reason, hint)._replace(role=Role.NAMED)
+def _reported(file: SourceFile, each: Object, path: tuple[str, ...], reason: str, hint: str) -> Pin:
+    return _unknown(file, each, path, reason, hint)._replace(role=Role.REPORTED)
 
 
-def _template(file: SourceFile, broken: Broken) -> Iterator[Pin]:
+def _template(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
     found = stated(broken.text, *_VERSION) if "eksctl.io/" in broken.text else None
     if found:
         line, written = found

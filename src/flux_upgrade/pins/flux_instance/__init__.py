@@ -1,1 +1,1 @@
-"""The FluxInstance of the flux-operator."""
+"""``distribution.version`` of a FluxInstance, in the object or in the values of its chart."""

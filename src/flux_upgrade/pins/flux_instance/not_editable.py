@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flux_upgrade.manifests.nodes import ScalarNode
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
-from flux_upgrade.pins.formats.yaml_places import Broken, Object, Step, is_variable, readable
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, is_variable, readable
 from flux_upgrade.pins.objects.flux_distribution import INLINE, INSTANCE, is_instance
 from flux_upgrade.pins.pin import Pin, PinState, SourceFile
 
@@ -27,10 +27,10 @@ _CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})", re.MULTILINE)
 _SEPARATOR = re.compile(r"^---", re.MULTILINE)
 
 
-class _Spot(NamedTuple):
+class _VersionPlace(NamedTuple):
     line: int
     where: str
-    written: str
+    raw: str
 
 
 class _Doubt(NamedTuple):
@@ -47,7 +47,7 @@ _RESOURCE_SET = _Doubt("the flux-operator makes the object from a ResourceSet", 
 
 
 def of_patches(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
-    """Those in patches that are written out in a kustomization, kustomize's or Flux's."""
+    """Versions in patches that are written out in a kustomization, kustomize's or Flux's."""
     for text in inline(each, file.content):
         patch = SourceFile(file.path, text.content)
         found = [*of_json_patch(patch, kind)]
@@ -58,20 +58,23 @@ def of_patches(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
 
 
 def of_json_patch(file: SourceFile, kind: str) -> Iterator[Pin]:
-    """Those in a file that is a JSON patch."""
+    """Versions in a file that is a JSON patch."""
     for operation in operations(file.content):
         for place in _PLACES:
             if touches(operation, place):
                 value = operation.value
                 written = value.value if isinstance(value, ScalarNode) else ""
                 yield _pin(
-                    file, kind, _Spot(operation.line, f"JSON patch, {'.'.join(place)}", written), _PATCH
+                    file,
+                    kind,
+                    _VersionPlace(operation.line, f"JSON patch, {'.'.join(place)}", written),
+                    _PATCH,
                 )
                 break
 
 
 def of_merge_patch(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
-    """Those in an object that is a strategic merge patch."""
+    """Versions in an object that is a strategic merge patch."""
     above = INSTANCE if is_instance(each) else INLINE
     if above == INLINE and each.text_at("kind") != "HelmRelease":
         return
@@ -81,11 +84,11 @@ def of_merge_patch(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
         place: tuple[Step, ...] = (*above, "distribution", field)
         if each.has(*place):
             where = f"{owner}, {'.'.join(map(str, place))}"
-            yield _pin(file, kind, _Spot(each.line_at(*place), where, each.text_at(*place)), _PATCH)
+            yield _pin(file, kind, _VersionPlace(each.line_at(*place), where, each.text_at(*place)), _PATCH)
 
 
 def of_resource_set(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
-    """Those in what a ResourceSet makes (flux-operator docs/api/v1/resourceset.md)."""
+    """Versions in what a ResourceSet makes (flux-operator docs/api/v1/resourceset.md)."""
     if each.text_at("kind") != "ResourceSet":
         return
     name = f"ResourceSet {each.text_at('metadata', 'name')}"
@@ -95,24 +98,29 @@ def of_resource_set(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
         place = (*item, *above, "distribution", "version")
         if above and each.has(*place):
             where = f"{name}, {each.text_at(*item, 'kind')}"
-            yield _pin(file, kind, _Spot(each.line_at(*place), where, each.text_at(*place)), _RESOURCE_SET)
+            yield _pin(
+                file, kind, _VersionPlace(each.line_at(*place), where, each.text_at(*place)), _RESOURCE_SET
+            )
     template = each.at("spec", "resourcesTemplate")
     if template is not None:
         # A block scalar's text begins in the line after its indicator.
         for line, written in _in_text(template.text):
             yield _pin(
-                file, kind, _Spot(template.line + line, f"{name}, FluxInstance", written), _RESOURCE_SET
+                file,
+                kind,
+                _VersionPlace(template.line + line, f"{name}, FluxInstance", written),
+                _RESOURCE_SET,
             )
 
 
-def of_broken(file: SourceFile, broken: Broken, kind: str) -> Iterator[Pin]:
-    """Those in a document that is no YAML: a template, as a rule."""
+def of_broken(file: SourceFile, broken: BrokenDocument, kind: str) -> Iterator[Pin]:
+    """Versions in a document that is no YAML: a template, as a rule."""
     doubt = _Doubt(f"the document cannot be read: {broken.message}", "mend the file first")
     if is_variable(broken.text) and not _CONFLICT.search(broken.text):
         doubt = _TEMPLATE
     for line, written in _in_text(broken.text):
         where = "distribution.version"
-        yield _pin(file, kind, _Spot(broken.line + line - 1, where, written), doubt)
+        yield _pin(file, kind, _VersionPlace(broken.line + line - 1, where, written), doubt)
 
 
 def _in_text(text: str) -> Iterator[tuple[int, str]]:
@@ -126,14 +134,14 @@ def _in_text(text: str) -> Iterator[tuple[int, str]]:
         begin = end
 
 
-def _pin(file: SourceFile, kind: str, spot: _Spot, doubt: _Doubt) -> Pin:
+def _pin(file: SourceFile, kind: str, spot: _VersionPlace, doubt: _Doubt) -> Pin:
     return Pin(
         file.path,
         kind,
         file.content,
         spot.line,
         spot.where,
-        spot.written,
+        spot.raw,
         PinState.UNKNOWN,
         reason=doubt.reason,
         hint=doubt.hint,

@@ -16,7 +16,7 @@ from flux_upgrade.pins.flux_instance.version_range import choice_of, moved_along
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.ranges import is_nothing
-from flux_upgrade.pins.formats.yaml_places import Broken, Object, as_number, is_variable, objects
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, as_number, is_variable, objects
 from flux_upgrade.pins.objects.flux_distribution import (
     CHART_RANGE,
     Distribution,
@@ -38,15 +38,15 @@ _PUBLIC = ("ghcr.io/fluxcd", "docker.io/fluxcd")
 """Registries in which Flux itself publishes its images."""
 
 
-def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
-    """See PinKind."""
-    kustomizations = world.kustomizations
+def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+    """Every version of a FluxInstance, or of a HelmRelease of its chart, and every patch of it."""
+    kustomizations = context.kustomizations
     repositories = chart_repositories(files)
     seen: set[tuple[str, object]] = set()
     for file in files:
         yield from unknown.of_json_patch(file, NAME)
         for each in objects(file.content):
-            for pin in _pins(file, each, kustomizations, repositories, world):
+            for pin in _pins(file, each, kustomizations, repositories, context):
                 # Two HelmReleases may share a file of values.
                 place = (pin.path, pin.details.version if isinstance(pin.details, Distribution) else None)
                 if place[1] is None or place not in seen:
@@ -54,23 +54,23 @@ def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
                     yield pin
 
 
-def change(pin: Pin, target: str, world: PinContext) -> PinChange:
-    """See PinKind."""
-    found = pin.details
+def change(pin: Pin, target: str, context: PinContext) -> PinChange:
+    """Write the release, or raise the range. Raises as ``KindModule.change``."""
+    distribution = pin.details
     place = f"{pin.path}:{pin.line}"
-    if not isinstance(found, Distribution) or found.version is None:
+    if not isinstance(distribution, Distribution) or distribution.version is None:
         raise UnsupportedPin(f"{place}: {pin.where} names no release")
-    choice = moved_along(choice_of(found, world), found, target, world)
+    choice = moved_along(choice_of(distribution, context), distribution, target, context)
     choice.require(target, place)
-    value = found.version.value
+    value = distribution.version.value
     said = (choice.doubt,) if choice.doubt else ()
-    if pin.standing is PinState.EXACT:
+    if pin.state is PinState.EXACT:
         new = _RELEASE.sub(target.removeprefix("v"), value.text)
         if choice.is_single:
             said = (*said, f"{_capital(choice.origin)} decides what is installed.")
-        return PinChange((value.replaced(new),), new, (*said, *_notes(pin, found, target)))
+        return PinChange((value.replaced(new),), new, (*said, *_notes(pin, distribution, target)))
     new = ranges.require_raised(value.text, target, place)
-    said = (*said, f"{_capital(choice.taken(new))}.", *_notes(pin, found, target))
+    said = (*said, f"{_capital(choice.taken(new))}.", *_notes(pin, distribution, target))
     return PinChange((value.replaced(new),) if new != value.text else (), new, said)
 
 
@@ -80,41 +80,41 @@ def _capital(text: str) -> str:
 
 def _pins(
     file: SourceFile,
-    each: Object | Broken,
+    each: Object | BrokenDocument,
     kustomizations: Kustomizations,
     repositories: Sequence[Object],
-    world: PinContext,
+    context: PinContext,
 ) -> Iterator[Pin]:
-    if isinstance(each, Broken):
+    if isinstance(each, BrokenDocument):
         yield from unknown.of_broken(file, each, NAME)
     elif file.path in kustomizations.patch_files:
         yield from unknown.of_merge_patch(file, each, NAME)
     elif is_instance(each):
         if each.has("spec", "distribution"):
-            yield _pin(of_instance(file, each), world)
+            yield _pin(of_instance(file, each), context)
     elif is_release(each, repositories):
-        yield _pin(of_release(file, each, kustomizations), world)
+        yield _pin(of_release(file, each, kustomizations), context)
     else:
         yield from unknown.of_patches(file, each, NAME)
         yield from unknown.of_resource_set(file, each, NAME)
 
 
-def _pin(found: Distribution, world: PinContext) -> Pin:
-    if found.version is None:
-        return _without_version(found, world)
-    pin = _bare(found, found.version)
-    reason, hint = _unclear(found, found.version)
+def _pin(distribution: Distribution, context: PinContext) -> Pin:
+    if distribution.version is None:
+        return _without_version(distribution, context)
+    pin = _bare(distribution, distribution.version)
+    reason, hint = _unclear(distribution, distribution.version)
     if reason:
         return pin._replace(reason=reason, hint=hint)
-    text = found.version.value.text
+    text = distribution.version.value.text
     if ranges.is_exact(text):
-        return pin._replace(standing=PinState.EXACT, version=f"v{text.lstrip('=v').partition('+')[0]}")
-    return _range(pin, found, text, world)
+        return pin._replace(state=PinState.EXACT, version=f"v{text.lstrip('=v').partition('+')[0]}")
+    return _range(pin, distribution, text, context)
 
 
-def _range(pin: Pin, found: Distribution, text: str, world: PinContext) -> Pin:
+def _range(pin: Pin, distribution: Distribution, text: str, context: PinContext) -> Pin:
     try:
-        choice = choice_of(found, world)
+        choice = choice_of(distribution, context)
     except (UnsupportedPin, ReleaseNotFound, SourceUnavailable, UntrustedArchive) as error:
         return pin._replace(
             reason=f"what the range comes to cannot be told: {error.message}", hint=error.hint
@@ -122,16 +122,17 @@ def _range(pin: Pin, found: Distribution, text: str, world: PinContext) -> Pin:
     version = choice.release(text)
     if choice.doubt:
         reason = (
-            f"what the range comes to cannot be told: it may be decided in {found.unread}, which is not here"
+            "what the range comes to cannot be told:"
+            f" it may be decided in {distribution.unread}, which is not here"
         )
         return pin._replace(reason=reason, hint="state the artifact in spec.values")
     if not version:
         reason = f"{choice.origin if choice.is_frozen else 'Flux'} has no release in the range {text}"
         return pin._replace(reason=reason, hint="write a range that admits one")
-    said = choice.said(text)
+    said = choice.reason(text)
     hint = _RAISE if choice.is_behind(text) else ""
     return pin._replace(
-        standing=PinState.RANGE,
+        state=PinState.RANGE,
         version=version,
         reason=said,
         hint=hint,
@@ -139,40 +140,40 @@ def _range(pin: Pin, found: Distribution, text: str, world: PinContext) -> Pin:
     )
 
 
-def _without_version(found: Distribution, world: PinContext) -> Pin:
-    pin = _bare(found, None)
-    if not found.of_chart:
+def _without_version(distribution: Distribution, context: PinContext) -> Pin:
+    pin = _bare(distribution, None)
+    if not distribution.of_chart:
         return pin._replace(reason="it states no version: another file completes it", hint=_WHOLE)
-    if found.unread:
-        reason = f"its version may be stated in {found.unread}, which is not here"
+    if distribution.unread:
+        reason = f"its version may be stated in {distribution.unread}, which is not here"
         return pin._replace(reason=reason, hint="state the version in spec.values")
-    default = _range(pin, found, CHART_RANGE, world)
-    if default.standing is PinState.UNKNOWN:
+    default = _range(pin, distribution, CHART_RANGE, context)
+    if default.state is PinState.UNKNOWN:
         return default
     reason = f"no version is stated, the default of the chart is {CHART_RANGE}, and {default.reason}"
-    return default._replace(standing=PinState.FLOATING, reason=reason)
+    return default._replace(state=PinState.FLOATING, reason=reason)
 
 
-def _bare(found: Distribution, stated: Stated | None) -> Pin:
+def _bare(distribution: Distribution, stated: Stated | None) -> Pin:
     """With everything but what it comes to."""
-    file = stated.file if stated else found.file
-    own = found.owner if file.path == found.file.path else f"values of {found.owner}"
+    file = stated.file if stated else distribution.file
+    own = distribution.owner if file.path == distribution.file.path else f"values of {distribution.owner}"
     remarks = ("the flux-operator is told to leave the instance alone: nothing changes before that does",)
     return Pin(
         file.path,
         NAME,
         file.content,
-        stated.value.line if stated else found.line,
-        f"{own}, {stated.field if stated else f'{found.field}.version'}",
+        stated.value.line if stated else distribution.line,
+        f"{own}, {stated.field if stated else f'{distribution.field}.version'}",
         stated.value.text if stated else "",
         PinState.UNKNOWN,
-        remarks=remarks if found.is_disabled else (),
-        folder=found.folder,
-        details=found,
+        remarks=remarks if distribution.is_disabled else (),
+        folder=distribution.folder,
+        details=distribution,
     )
 
 
-def _unclear(found: Distribution, stated: Stated) -> tuple[str, str]:
+def _unclear(distribution: Distribution, stated: Stated) -> tuple[str, str]:
     """Why what is stated is not to be read as it stands, and what to do; empty where it is."""
     text, line = stated.value.text, f"{stated.file.path}:{stated.value.line}"
     if stated.value.reason:
@@ -181,7 +182,7 @@ def _unclear(found: Distribution, stated: Stated) -> tuple[str, str]:
         return f"a variable stands for it ({line})", "change the version where the variable gets its value"
     if is_nothing(stated.value):
         return "nothing stands there", "state a version or a range"
-    if found.registry is None and not found.of_chart:
+    if distribution.registry is None and not distribution.of_chart:
         return "it states no registry, which a FluxInstance must have: another file completes it", _WHOLE
     number = as_number(stated.value, stated.file.content)
     if number or (not ranges.is_exact(text) and ranges.parsed(text) is None):
@@ -189,11 +190,11 @@ def _unclear(found: Distribution, stated: Stated) -> tuple[str, str]:
     return "", ""
 
 
-def _notes(pin: Pin, found: Distribution, target: str) -> Iterator[str]:
+def _notes(pin: Pin, distribution: Distribution, target: str) -> Iterator[str]:
     """What the change asks of others."""
     old, new = (each.split(".")[:2] for each in (pin.version, target))
     if old != new:
         yield f"The flux-operator has to be at a release that knows Flux {'.'.join(new).removeprefix('v')}."
-    registry = found.registry.value.text if found.registry else ""
+    registry = distribution.registry.value.text if distribution.registry else ""
     if registry and registry.rstrip("/") not in _PUBLIC:
         yield f"The images come from {registry}, which has to hold those of {target}."

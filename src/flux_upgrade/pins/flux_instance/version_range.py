@@ -14,7 +14,7 @@ from flux_upgrade.pins.formats.ranges import is_nothing
 from flux_upgrade.pins.formats.yaml_places import is_variable
 from flux_upgrade.pins.objects.flux_distribution import Distribution, Stated
 from flux_upgrade.pins.objects.operator_releases import (
-    Artifact,
+    DistributionArtifact,
     belongs,
     is_release_of_manifests,
     lowest_with,
@@ -23,11 +23,11 @@ from flux_upgrade.pins.objects.operator_releases import (
     releases_in,
 )
 
-_CHARTS_OWN = Artifact("ghcr.io/controlplaneio-fluxcd/flux-operator-manifests", "latest", "")
+_CHARTS_OWN = DistributionArtifact("ghcr.io/controlplaneio-fluxcd/flux-operator-manifests", "latest", "")
 """controlplaneio-fluxcd/charts flux-instance, values.yaml."""
 
 
-class Choice(NamedTuple):
+class ReleaseChoice(NamedTuple):
     """The releases that a distribution can come to."""
 
     releases: tuple[str, ...]
@@ -47,7 +47,7 @@ class Choice(NamedTuple):
         """What a range comes to; empty where it admits none of the releases."""
         return self.releases[0] if self.is_single else ranges.newest(text, self.releases)
 
-    def said(self, text: str) -> str:
+    def reason(self, text: str) -> str:
         """What decides what a range comes to."""
         if self.is_single:
             return f"{self.origin} decides what is installed"
@@ -84,33 +84,37 @@ class Choice(NamedTuple):
             )
 
 
-def choice_of(found: Distribution, world: PinContext) -> Choice:
+def choice_of(distribution: Distribution, context: PinContext) -> ReleaseChoice:
     """Asks the registry only about an artifact that stays as it is.
 
-    Raises UnsupportedPin where the artifact cannot be told, ReleaseNotFound where there is
+    Raises UnsupportedPin where the artifact is unknown, ReleaseNotFound where there is
     nothing of Flux in it; SourceUnavailable, UntrustedArchive.
     """
-    latest = tuple(world.regenerator.stable_tags())
-    stated = found.artifact
-    if stated is None and found.unread:
-        doubt = f"Which releases there are may be stated in {found.unread}, which is not among the files."
-        return Choice(latest, "the artifact", latest=latest, doubt=doubt)
-    if stated is None and found.of_chart:
-        return Choice(latest, str(_CHARTS_OWN), latest=latest)
+    latest = tuple(context.regenerator.stable_tags())
+    stated = distribution.artifact
+    if stated is None and distribution.unread:
+        doubt = (
+            f"Which releases there are may be stated in {distribution.unread}, which is not among the files."
+        )
+        return ReleaseChoice(latest, "the artifact", latest=latest, doubt=doubt)
+    if stated is None and distribution.of_chart:
+        return ReleaseChoice(latest, str(_CHARTS_OWN), latest=latest)
     if stated is None or is_nothing(stated.value):
-        return Choice(latest, "its own image", latest=latest)
+        return ReleaseChoice(latest, "its own image", latest=latest)
     artifact, place = _artifact(stated)
     origin = f"the artifact {artifact} ({place})"
     if artifact.is_of_flux:
-        return _single(artifact, origin, latest, world)
+        return _single(artifact, origin, latest, context)
     if not artifact.is_pinned:
-        return Choice(latest, str(artifact), latest=latest)
-    releases = releases_in(artifact, world.artifacts)
-    remarks = () if belongs(artifact, world.artifacts) else (_apart(artifact, place),)
-    return Choice(releases, origin, is_frozen=True, latest=latest, remarks=remarks)
+        return ReleaseChoice(latest, str(artifact), latest=latest)
+    releases = releases_in(artifact, context.artifacts)
+    remarks = () if belongs(artifact, context.artifacts) else (_apart(artifact, place),)
+    return ReleaseChoice(releases, origin, is_frozen=True, latest=latest, remarks=remarks)
 
 
-def moved_along(choice: Choice, found: Distribution, target: str, world: PinContext) -> Choice:
+def moved_along(
+    choice: ReleaseChoice, distribution: Distribution, target: str, context: PinContext
+) -> ReleaseChoice:
     """What there is once the pin of the artifact has moved to a release with ``target``, as was asked for.
 
     The choice as it is where that pin stays: it holds the target already, is not the operator's
@@ -118,30 +122,32 @@ def moved_along(choice: Choice, found: Distribution, target: str, world: PinCont
 
     Raises as ``choice_of``, ReleaseNotFound where there is no such release yet.
     """
-    stated, version = found.artifact, found.version
-    if not (world.moves_operator and choice.is_frozen and stated and version):
+    stated, version = distribution.artifact, distribution.version
+    if not (context.moves_operator and choice.is_frozen and stated and version):
         return choice
     artifact, place = _artifact(stated)
     if target in choice.releases or stated.file.path != version.file.path:
         return choice
-    if not is_release_of_manifests(artifact) or not belongs(artifact, world.artifacts):
+    if not is_release_of_manifests(artifact) or not belongs(artifact, context.artifacts):
         return choice
-    new = lowest_with(artifact.repository, artifact.tag, target, world.artifacts)
-    moved = Artifact(artifact.repository, new, "")
+    new = lowest_with(artifact.repository, artifact.tag, target, context.artifacts)
+    moved = DistributionArtifact(artifact.repository, new, "")
     origin = f"the artifact {moved} ({place})"
-    return choice._replace(releases=releases_in(moved, world.artifacts), origin=origin, remarks=())
+    return choice._replace(releases=releases_in(moved, context.artifacts), origin=origin, remarks=())
 
 
-def _single(artifact: Artifact, origin: str, latest: tuple[str, ...], world: PinContext) -> Choice:
-    release = release_of(artifact, world.artifacts)
+def _single(
+    artifact: DistributionArtifact, origin: str, latest: tuple[str, ...], context: PinContext
+) -> ReleaseChoice:
+    release = release_of(artifact, context.artifacts)
     if not release:
         raise ReleaseNotFound(
             f"{origin} does not say which release it holds", hint="name it by a release's tag"
         )
-    return Choice((release,), origin, is_single=True, latest=latest)
+    return ReleaseChoice((release,), origin, is_single=True, latest=latest)
 
 
-def _artifact(stated: Stated) -> tuple[Artifact, str]:
+def _artifact(stated: Stated) -> tuple[DistributionArtifact, str]:
     place, text = f"{stated.file.path}:{stated.value.line}", stated.value.text
     reason = stated.value.reason
     artifact = None if reason or is_variable(text) else parsed(text)
@@ -156,7 +162,7 @@ def _artifact(stated: Stated) -> tuple[Artifact, str]:
     return artifact, place
 
 
-def _apart(artifact: Artifact, place: str) -> str:
+def _apart(artifact: DistributionArtifact, place: str) -> str:
     return (
         f"the tag {artifact.tag} of the artifact ({place}) stands for another digest by now:"
         " the flux-operator goes by the digest"

@@ -15,11 +15,11 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_manifests import registry_contents as contents
 from flux_upgrade.pins.flux_manifests.registry_contents import judged, lets_through
 from flux_upgrade.pins.formats import passages, ranges
-from flux_upgrade.pins.formats.yaml_places import Broken, Object, objects
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, objects
 from flux_upgrade.pins.objects.flux_distribution import of_instance as distribution_of
 from flux_upgrade.pins.objects.flux_manifests_patches import of_flux_manifests, patches
 from flux_upgrade.pins.objects.flux_manifests_reference import (
-    Reference,
+    FluxManifestsReference,
     not_served,
     of_instance,
     of_repository,
@@ -34,62 +34,71 @@ _KIND_LINE = re.compile(
 _URL_LINE = re.compile(r"""^[^#\n]*\burl["']?:[ \t]*["']?oci://[^\n"']*/flux-manifests\b""", re.MULTILINE)
 _FIELDS = ("digest", "semver", "tag")
 _BY_HAND = "change it by hand, and what is made of it"
+_OTHER_LAYOUT = (
+    "the flux-operator looks for folders flux/vX.Y.Z in its artifact, and flux-manifests has none:"
+    " see whether the instance gets ready at all"
+)
+_SUSPENDED = "spec.suspend is set, so that Flux takes nothing new before it is resumed"
 
 
-def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     """Every reference to the artifact, and every patch of one."""
     own = [file for file in files if b"flux-manifests" in file.content]
-    patch_files = world.kustomizations.patch_files
+    patch_files = context.kustomizations.patch_files
     names: set[str] = set()
     for file in own:
         if file.path in patch_files:
             continue
         for each in objects(file.content):
-            if isinstance(each, Broken):
+            if isinstance(each, BrokenDocument):
                 yield from _in_template(file, each)
                 continue
-            yield from _in_object(file, each, world)
+            yield from _in_object(file, each, context)
             if of_repository(each) is not None:
                 names.add(each.text_at("metadata", "name"))
     for patch in patches(files, of_flux_manifests(names), patch_files):
         yield _unknown(
             patch.file,
-            (patch.line, patch.where, patch.written),
+            (patch.line, patch.where, patch.raw),
             "it is a patch of another pin, so that what stands there is not what is applied",
             "change it by hand, or write the version in the object itself",
         )
 
 
-def change(pin: Pin, target: str, world: PinContext) -> PinChange:
-    """See ``PinKind``. The digest of the new tag is asked from the registry."""
-    found, place = pin.details, f"{pin.path}:{pin.line}"
-    if not isinstance(found, Reference) or not found.deciding:
+def change(pin: Pin, target: str, context: PinContext) -> PinChange:
+    """Write the tag, the digest or the range. The registry is asked for the digest of the new tag."""
+    reference, place = pin.details, f"{pin.path}:{pin.line}"
+    if not isinstance(reference, FluxManifestsReference) or not reference.deciding:
         raise UnsupportedPin(f"{place}: {pin.where} names no release")
-    if found.semver is not None and found.digest is None:
-        made = _range_changed(pin, found, target, world)
+    if reference.semver is not None and reference.digest is None:
+        made = _range_changed(pin, reference, target, context)
     else:
-        made = _parts_changed(found, place, target, world)
+        made = _parts_changed(reference, place, target, context)
     if not made.replacements:
         return made
-    notes = contents.differences(pin.version, target, world)
-    return made._replace(remarks=(*made.remarks, *notes, *not_served(found, target)))
+    notes = contents.differences(pin.version, target, context)
+    return made._replace(remarks=(*made.remarks, *notes, *not_served(reference, target)))
 
 
-def _parts_changed(found: Reference, place: str, target: str, world: PinContext) -> PinChange:
+def _parts_changed(
+    reference: FluxManifestsReference, place: str, target: str, context: PinContext
+) -> PinChange:
     """The tag and the digest, or whichever there is."""
-    contents.require_own_digest(found, place, world)
-    tag = _spelled(found.tag.text, target) if found.tag else target
-    digest = contents.new_digest(found.repository, tag, target, world)
-    made = [found.tag.replaced(tag)] if found.tag else []
-    if found.digest is not None:
-        made.append(found.digest.replaced(digest))
-    written = (tag if found.tag else "", digest if found.digest else "")
+    contents.require_own_digest(reference, place, context)
+    tag = _spelled(reference.tag.text, target) if reference.tag else target
+    digest = contents.new_digest(reference.repository, tag, target, context)
+    made = [reference.tag.replaced(tag)] if reference.tag else []
+    if reference.digest is not None:
+        made.append(reference.digest.replaced(digest))
+    written = (tag if reference.tag else "", digest if reference.digest else "")
     return PinChange(tuple(made), "@".join(filter(None, written)))
 
 
-def _range_changed(pin: Pin, found: Reference, target: str, world: PinContext) -> PinChange:
-    value, place = found.semver, f"{pin.path}:{pin.line}"
-    if value is None or not lets_through(found.filter, target):
+def _range_changed(
+    pin: Pin, reference: FluxManifestsReference, target: str, context: PinContext
+) -> PinChange:
+    value, place = reference.semver, f"{pin.path}:{pin.line}"
+    if value is None or not lets_through(reference.filter, target):
         raise UnsupportedPin(
             f"{place}: spec.ref.semverFilter does not let {target} through",
             hint="change the filter by hand, or leave it out",
@@ -97,11 +106,11 @@ def _range_changed(pin: Pin, found: Reference, target: str, world: PinContext) -
     if ranges.allows(value.text, target):
         by_itself = f"The range {value.text} admits {target}, and Flux takes it by itself."
         return PinChange((), value.text, (by_itself,))
-    if pin.standing is PinState.EXACT:
+    if pin.state is PinState.EXACT:
         new = value.text[: -len(pin.version[1:])] + target[1:]
     else:
         new = ranges.require_raised(value.text, target, place)
-    contents.new_digest(found.repository, target, target, world)
+    contents.new_digest(reference.repository, target, target, context)
     return PinChange((value.replaced(new),), new)
 
 
@@ -109,21 +118,21 @@ def _spelled(old: str, target: str) -> str:
     return target if old.startswith("v") else target[1:]
 
 
-def _in_object(file: SourceFile, each: Object, world: PinContext) -> Iterator[Pin]:
-    found = of_repository(each) or of_instance(each)
-    if found is not None:
-        pin = _pin(file, found)
-        if found.tag is not None and is_immutable(found.tag.text):
-            hint = f"flux-upgrade upgrade oci://{found.repository} promotes it"
-            yield pin._replace(role=Role.NAMED, reason="it is an artifact of your own", hint=hint)
+def _in_object(file: SourceFile, each: Object, context: PinContext) -> Iterator[Pin]:
+    reference = of_repository(each) or of_instance(each)
+    if reference is not None:
+        pin = _pin(file, reference)
+        if reference.tag is not None and is_immutable(reference.tag.text):
+            hint = f"flux-upgrade upgrade oci://{reference.repository} promotes it"
+            yield pin._replace(role=Role.REPORTED, reason="it is an artifact of your own", hint=hint)
         elif file.path.endswith(passages.ENDS):
             yield pin._replace(reason="something else is made of this file", hint=_BY_HAND)
         elif each.text_at("kind") == "FluxInstance":
             folder = distribution_of(file, each).folder
-            yield judged(pin._replace(folder=folder, remarks=(_OTHER_LAYOUT,)), found, world)
+            yield judged(pin._replace(folder=folder, remarks=(_OTHER_LAYOUT,)), reference, context)
         else:
             suspended = (_SUSPENDED,) if each.text_at("spec", "suspend") == "true" else ()
-            yield judged(pin._replace(remarks=suspended), found, world)
+            yield judged(pin._replace(remarks=suspended), reference, context)
     for index in range(each.count("spec", "resources") if each.text_at("kind") == "ResourceSet" else 0):
         inner = of_repository(each, "spec", "resources", index)
         if inner is not None:
@@ -134,20 +143,13 @@ def _in_object(file: SourceFile, each: Object, world: PinContext) -> Iterator[Pi
             )
 
 
-_OTHER_LAYOUT = (
-    "the flux-operator looks for folders flux/vX.Y.Z in its artifact, and flux-manifests has none:"
-    " see whether the instance gets ready at all"
-)
-_SUSPENDED = "spec.suspend is set, so that Flux takes nothing new before it is resumed"
+def _pin(file: SourceFile, reference: FluxManifestsReference) -> Pin:
+    line = reference.deciding[0].line if reference.deciding else reference.line
+    pin = _unknown(file, (line, f"{reference.place}, {reference.field}", reference.raw), "", "")
+    return pin._replace(details=reference)
 
 
-def _pin(file: SourceFile, found: Reference) -> Pin:
-    line = found.deciding[0].line if found.deciding else found.line
-    pin = _unknown(file, (line, f"{found.place}, {found.field}", found.written), "", "")
-    return pin._replace(details=found)
-
-
-def _in_template(file: SourceFile, broken: Broken) -> Iterator[Pin]:
+def _in_template(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
     """From a document that is no YAML, no more than that there is a reference, and where."""
     address = _URL_LINE.search(broken.text)
     if address is None or _KIND_LINE.search(broken.text) is None:

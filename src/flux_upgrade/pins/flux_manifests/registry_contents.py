@@ -1,4 +1,4 @@
-"""What the registry knows of the artifact flux-manifests: which release it is, its digest, what is in it."""
+"""What the registry knows of the artifact flux-manifests, and what a reference to it comes to."""
 
 from __future__ import annotations
 
@@ -7,47 +7,52 @@ from collections.abc import Iterator
 
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
 from flux_upgrade.model.oci.manifest import REVISION
+from flux_upgrade.model.text import enumeration
 from flux_upgrade.model.versions import is_tag, precedence
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.yaml_places import Value, as_number, is_variable
-from flux_upgrade.pins.objects.flux_manifests_reference import Reference
+from flux_upgrade.pins.objects.flux_manifests_reference import FluxManifestsReference
 from flux_upgrade.pins.pin import Pin, PinState
 
 TROUBLE = (SourceUnavailable, UntrustedArchive)
-"""``v2.9.4@sha1:…``; before Flux v0.40 ``v0.39.0/…`` (Flux RFC-0005)."""
+"""What the registry, or the source of releases, may raise."""
 _HEADER = "# Components: "
 _GAINED = (("v2.9.3", "source-watcher"),)
 """Flux .github/workflows/release.yaml: since when the artifact is made with a component more."""
 _KNOWN = "v2.9.4"
 """The last release of which that is known."""
+_LATEST = "latest"
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_LONGEST_FILTER = 100  # characters
 
 
-def release_of(repository: str, reference: str, world: PinContext) -> str | None:
+def release_of(repository: str, reference: str, context: PinContext) -> str | None:
     """The release that an artifact says it is; empty where it says none. None: there is no such artifact.
 
     Raises SourceUnavailable, UntrustedArchive.
     """
-    annotations = world.artifacts.annotations(repository, reference)
+    annotations = context.artifacts.annotations(repository, reference)
     if annotations is None:
         return None
+    # ``v2.9.4@sha1:…``; before Flux v0.40 ``v0.39.0/…`` (Flux RFC-0005).
     tag = annotations.get(REVISION, "").replace("/", "@").partition("@")[0]
     return tag if is_tag(tag) else ""
 
 
-def new_digest(repository: str, tag: str, target: str, world: PinContext) -> str:
+def new_digest(repository: str, tag: str, target: str, context: PinContext) -> str:
     """The digest of ``tag``, which has to be the release ``target``.
 
     Raises ReleaseNotFound where there is no such tag (yet), UntrustedArchive where it is
     another release; SourceUnavailable.
     """
-    digest = world.artifacts.digest(repository, tag)
+    digest = context.artifacts.digest(repository, tag)
     if digest is None:
         raise ReleaseNotFound(
             f"there is no {repository}:{tag}",
             hint="Flux pushes it some minutes after the release, and a mirror later: try again then",
         )
-    release = release_of(repository, tag, world)
+    release = release_of(repository, tag, context)
     if release and release != target:
         raise UntrustedArchive(
             f"{repository}:{tag} says of itself that it is {release}",
@@ -56,17 +61,17 @@ def new_digest(repository: str, tag: str, target: str, world: PinContext) -> str
     return digest
 
 
-def require_own_digest(found: Reference, place: str, world: PinContext) -> None:
+def require_own_digest(reference: FluxManifestsReference, place: str, context: PinContext) -> None:
     """Raise UnsupportedPin where the tag and the digest do not belong together; as ``new_digest``."""
-    if found.tag is None or found.digest is None:
+    if reference.tag is None or reference.digest is None:
         return
-    tag, digest = found.tag.text, found.digest.text
-    actual = world.artifacts.digest(found.repository, tag)
+    tag, digest = reference.tag.text, reference.digest.text
+    actual = context.artifacts.digest(reference.repository, tag)
     if actual == digest:
         return
-    why = f"there is no {found.repository}:{tag} that the digest could belong to"
+    why = f"there is no {reference.repository}:{tag} that the digest could belong to"
     if actual is not None:
-        release = release_of(found.repository, digest, world)
+        release = release_of(reference.repository, digest, context)
         why = f"the digest does not belong to the tag {tag}, which has {actual}"
         why += f"; it is that of {release}" if release else ""
     raise UnsupportedPin(
@@ -74,16 +79,16 @@ def require_own_digest(found: Reference, place: str, world: PinContext) -> None:
     )
 
 
-def differences(old: str, new: str, world: PinContext) -> Iterator[str]:
+def differences(old: str, new: str, context: PinContext) -> Iterator[str]:
     """What the artifact gains or loses as a whole between two releases, a sentence each."""
-    before, after = (_components(tag, world) for tag in (old, new))
+    before, after = (_components(tag, context) for tag in (old, new))
     if before is None or after is None:
         yield from _recorded(old, new)
         return
     if gained := sorted(after - before):
-        yield _gain(_listed(gained), old, new)
+        yield _gain(enumeration(gained), old, new)
     if lost := sorted(before - after):
-        yield f"The artifact of {new} no longer holds {_listed(lost)}, which that of {old} does."
+        yield f"The artifact of {new} no longer holds {enumeration(lost)}, which that of {old} does."
 
 
 def _recorded(old: str, new: str) -> Iterator[str]:
@@ -102,10 +107,10 @@ def _gain(names: str, old: str, since: str) -> str:
     )
 
 
-def _components(tag: str, world: PinContext) -> frozenset[str] | None:
+def _components(tag: str, context: PinContext) -> frozenset[str] | None:
     """Of the manifest that Flux published for a release; None where it is not to be had."""
     try:
-        text = world.regenerator.published(tag) or ""
+        text = context.regenerator.published(tag) or ""
     except TROUBLE:
         return None
     for line in text.splitlines()[:10]:
@@ -114,31 +119,22 @@ def _components(tag: str, world: PinContext) -> frozenset[str] | None:
     return None
 
 
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:-1]) + (" and " if names[1:] else "") + names[-1]
-
-
-_LATEST = "latest"
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_LONGEST_FILTER = 100  # characters
-
-
-def judged(pin: Pin, found: Reference, world: PinContext) -> Pin:
-    """The pin with its standing, its version, and why."""
-    if found.problem:
-        return _untold(pin, found.problem, found.remedy)
-    for value in found.deciding:
+def judged(pin: Pin, reference: FluxManifestsReference, context: PinContext) -> Pin:
+    """The pin with its state, its version, and why."""
+    if reference.problem:
+        return _unknown(pin, reference.problem, reference.remedy)
+    for value in reference.deciding:
         if value.reason:
-            return _untold(pin, value.reason, "write the version out where it stands")
+            return _unknown(pin, value.reason, "write the version out where it stands")
         if is_variable(value.text):
-            return _untold(
+            return _unknown(
                 pin, "a variable stands for it", "change the version where the variable gets its value"
             )
-    if found.digest is not None:
-        return _by_digest(pin, found, found.digest, world)
-    if found.semver is not None:
-        return _by_range(pin, found, found.semver, world)
-    return _by_tag(pin, found)
+    if reference.digest is not None:
+        return _by_digest(pin, reference, reference.digest, context)
+    if reference.semver is not None:
+        return _by_range(pin, reference, reference.semver, context)
+    return _by_tag(pin, reference)
 
 
 def lets_through(pattern: str, tag: str) -> bool:
@@ -151,78 +147,82 @@ def lets_through(pattern: str, tag: str) -> bool:
         return False
 
 
-def _by_tag(pin: Pin, found: Reference) -> Pin:
-    text = "" if found.tag is None else found.tag.text
+def _by_tag(pin: Pin, reference: FluxManifestsReference) -> Pin:
+    text = "" if reference.tag is None else reference.tag.text
     if text in ("", _LATEST):
         reason = "it follows the tag latest" if text else "it names no tag, and so follows the tag latest"
         hint = "write the tag of a release, to have upgrades by pull request"
-        return pin._replace(standing=PinState.FLOATING, reason=reason, hint=hint)
-    return _located(pin, found, _release(text), f"the tag {text} is no release of Flux")
+        return pin._replace(state=PinState.FLOATING, reason=reason, hint=hint)
+    return _located(pin, reference, _release(text), f"the tag {text} is no release of Flux")
 
 
-def _by_digest(pin: Pin, found: Reference, digest: Value, world: PinContext) -> Pin:
+def _by_digest(pin: Pin, reference: FluxManifestsReference, digest: Value, context: PinContext) -> Pin:
     if _DIGEST.fullmatch(digest.text) is None:
-        return _untold(pin, f"{digest.text} is no digest", "write it as sha256: and 64 hexadecimal digits")
-    if found.semver is not None:
+        return _unknown(pin, f"{digest.text} is no digest", "write it as sha256: and 64 hexadecimal digits")
+    if reference.semver is not None:
         pin = pin._replace(remarks=(*pin.remarks, "spec.ref.semver has no effect beside spec.ref.digest"))
-    release = "" if found.tag is None else _release(found.tag.text)
-    if release or is_variable(found.repository):
-        return _located(pin, found, release, "the digest is of a registry that cannot be told")
-    return _asked(pin, found, digest.text, world)
+    release = "" if reference.tag is None else _release(reference.tag.text)
+    if release or is_variable(reference.repository):
+        return _located(pin, reference, release, "the digest is of a registry that cannot be told")
+    return _asked(pin, reference, digest.text, context)
 
 
-def _asked(pin: Pin, found: Reference, digest: str, world: PinContext) -> Pin:
+def _asked(pin: Pin, reference: FluxManifestsReference, digest: str, context: PinContext) -> Pin:
     """Of a digest that is said to be no release: the artifact's own word."""
     try:
-        told = release_of(found.repository, digest, world)
+        release = release_of(reference.repository, digest, context)
     except TROUBLE as error:
-        return _untold(pin, f"which release the digest is could not be asked: {error.message}", error.hint)
-    if not told:
+        return _unknown(pin, f"which release the digest is could not be asked: {error.message}", error.hint)
+    if not release:
         why = "the artifact with that digest does not say which release of Flux it is"
-        if told is None:
-            why = f"{found.repository} holds no artifact with that digest"
-        return _untold(pin, why, "write the tag of the release beside the digest it has")
-    if found.tag is not None:
-        why = f"the tag {found.tag.text} beside the digest is no release of Flux"
-        return _untold(pin, why, f"write {told} there, of which the digest is")._replace(version=told)
-    return pin._replace(standing=PinState.EXACT, version=told)
+        if release is None:
+            why = f"{reference.repository} holds no artifact with that digest"
+        return _unknown(pin, why, "write the tag of the release beside the digest it has")
+    if reference.tag is not None:
+        why = f"the tag {reference.tag.text} beside the digest is no release of Flux"
+        return _unknown(pin, why, f"write {release} there, of which the digest is")._replace(version=release)
+    return pin._replace(state=PinState.EXACT, version=release)
 
 
-def _by_range(pin: Pin, found: Reference, value: Value, world: PinContext) -> Pin:
-    if found.tag is not None:
+def _by_range(pin: Pin, reference: FluxManifestsReference, value: Value, context: PinContext) -> Pin:
+    if reference.tag is not None:
         pin = pin._replace(remarks=(*pin.remarks, "spec.ref.tag has no effect beside spec.ref.semver"))
     if ranges.is_exact(value.text):
-        return _located(pin, found, _release(value.text.lstrip("=v")), f"{value.text} is no release of Flux")
+        return _located(
+            pin, reference, _release(value.text.lstrip("=v")), f"{value.text} is no release of Flux"
+        )
     number = as_number(value, pin.content)
     if number or ranges.parsed(value.text) is None:
-        return _untold(pin, number or f"{value.text} is neither a version nor a range", "write it like 2.9.x")
+        return _unknown(
+            pin, number or f"{value.text} is neither a version nor a range", "write it like 2.9.x"
+        )
     try:
-        tags = [tag for tag in world.regenerator.stable_tags() if lets_through(found.filter, tag)]
+        tags = [tag for tag in context.regenerator.stable_tags() if lets_through(reference.filter, tag)]
     except TROUBLE as error:
-        return _untold(pin, f"what the range comes to could not be asked: {error.message}", error.hint)
+        return _unknown(pin, f"what the range comes to could not be asked: {error.message}", error.hint)
     version = ranges.newest(value.text, tags)
     if not version:
-        through = " that spec.ref.semverFilter lets through" if found.filter else ""
+        through = " that spec.ref.semverFilter lets through" if reference.filter else ""
         why = f"the range {value.text} admits no release of Flux{through}"
-        return _untold(pin, why, "write a range that admits one")
-    admits = f"{value.text} {'and spec.ref.semverFilter admit' if found.filter else 'admits'}"
+        return _unknown(pin, why, "write a range that admits one")
+    admits = f"{value.text} {'and spec.ref.semverFilter admit' if reference.filter else 'admits'}"
     by_itself = f"Flux takes each new release that {admits} by itself, without a pull request"
-    pin = _located(pin, found, version, "")
-    if pin.standing is PinState.UNKNOWN:
+    pin = _located(pin, reference, version, "")
+    if pin.state is PinState.UNKNOWN:
         return pin
-    return pin._replace(standing=PinState.RANGE, remarks=(*pin.remarks, by_itself))
+    return pin._replace(state=PinState.RANGE, remarks=(*pin.remarks, by_itself))
 
 
-def _located(pin: Pin, found: Reference, version: str, otherwise: str) -> Pin:
+def _located(pin: Pin, reference: FluxManifestsReference, version: str, otherwise: str) -> Pin:
     """EXACT, where there is a version and a registry to ask; ``otherwise``: why there is no version."""
     if not version:
-        return _untold(pin, otherwise, "write the tag of a release, like v2.9.4")
-    if is_variable(found.repository):
+        return _unknown(pin, otherwise, "write the tag of a release, like v2.9.4")
+    if is_variable(reference.repository):
         why = "a variable stands for the registry, so that nothing can be looked up there"
-        return _untold(pin, why, "write the registry out, or change the version by hand")._replace(
+        return _unknown(pin, why, "write the registry out, or change the version by hand")._replace(
             version=version
         )
-    return pin._replace(standing=PinState.EXACT, version=version)
+    return pin._replace(state=PinState.EXACT, version=version)
 
 
 def _release(text: str) -> str:
@@ -232,5 +232,5 @@ def _release(text: str) -> str:
     return tag if is_tag(tag) and "+" not in tag else ""
 
 
-def _untold(pin: Pin, reason: str, hint: str) -> Pin:
-    return pin._replace(standing=PinState.UNKNOWN, reason=reason, hint=hint)
+def _unknown(pin: Pin, reason: str, hint: str) -> Pin:
+    return pin._replace(state=PinState.UNKNOWN, reason=reason, hint=hint)

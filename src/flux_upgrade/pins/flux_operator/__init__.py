@@ -1,1 +1,1 @@
-"""The flux-operator's own version."""
+"""The flux-operator's own release: chart, image, manifests."""

@@ -9,10 +9,16 @@ from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, Unsupp
 from flux_upgrade.model.oci.reference import with_host
 from flux_upgrade.model.versions import precedence
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.flux_operator.places import Place
+from flux_upgrade.pins.flux_operator.places import OperatorPlace
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.yaml_places import is_variable
-from flux_upgrade.pins.objects.operator_releases import Artifact, highest, lowest_with, releases, releases_in
+from flux_upgrade.pins.objects.operator_releases import (
+    DistributionArtifact,
+    highest,
+    lowest_with,
+    releases,
+    releases_in,
+)
 from flux_upgrade.pins.pin import Pin, PinChange, PinState
 
 NEWEST = ("", "latest", "main")
@@ -25,53 +31,53 @@ _MISSING = "pin a release of the flux-operator whose manifests are published"
 _TROUBLE = (ReleaseNotFound, SourceUnavailable, UntrustedArchive)
 
 
-def is_floating(place: Place) -> bool:
+def is_floating(place: OperatorPlace) -> bool:
     """Whether the newest release is taken, whichever that is."""
     is_odd = place.value is not None and bool(place.value.reason)
     text = place.version.text if place.version else ""
-    return not is_odd and place.digest is None and text in NEWEST and not is_variable(place.written)
+    return not is_odd and place.digest is None and text in NEWEST and not is_variable(place.raw)
 
 
-def written(place: Place) -> str:
+def raw_of(place: OperatorPlace) -> str:
     """What stands there, tag and digest as in a reference to an image."""
-    return _joined(place.version.text, place) if place.version and place.digest else place.written
+    return _joined(place.version.text, place) if place.version and place.digest else place.raw
 
 
-def judged(pin: Pin, place: Place, world: PinContext) -> Pin:
+def judged(pin: Pin, place: OperatorPlace, context: PinContext) -> Pin:
     """The pin with what it comes to; asks the registry what its release knows."""
     reason, hint = _unclear(place)
     if reason:
         return pin._replace(reason=reason, hint=hint)
     try:
-        own = _own(place, world)
-        known = _known(place, own, world)
+        own = _own(place, context)
+        known = _known(place, own, context)
     except _TROUBLE as error:
         is_missing = isinstance(error, ReleaseNotFound)
         reason = f"which Flux the flux-operator knows cannot be told: {error.message}"
         return pin._replace(reason=reason, hint=_MISSING if is_missing else error.hint)
     pin = pin._replace(version=highest(known))
     if _exact(place) is not None:
-        return pin._replace(standing=PinState.EXACT)
+        return pin._replace(state=PinState.EXACT)
     reason = f"the flux-operator is the highest release in the range, {own} today"
-    return pin._replace(standing=PinState.RANGE, reason=reason)
+    return pin._replace(state=PinState.RANGE, reason=reason)
 
 
-def made(pin: Pin, place: Place, target: str, world: PinContext) -> PinChange:
-    """What takes it to the lowest release that knows ``target``. Raises as ``PinKind.change``."""
+def made(pin: Pin, place: OperatorPlace, target: str, context: PinContext) -> PinChange:
+    """What takes it to the lowest release that knows ``target``. Raises as ``KindModule.change``."""
     at, version = f"{pin.path}:{pin.line}", place.version
     if version is None:
         raise UnsupportedPin(f"{at}: {pin.where} names no release")
-    own = _own(place, world)
-    _require_own_digest(place, at, world)
-    if target in _known(place, own, world):
-        return PinChange((), pin.written)
-    new = lowest_with(place.manifests, own, target, world.artifacts)
+    own = _own(place, context)
+    _require_own_digest(place, at, context)
+    if target in _known(place, own, context):
+        return PinChange((), pin.raw)
+    new = lowest_with(place.manifests, own, target, context.artifacts)
     text = _spelled(place, version.text, new, at)
     if _exact(place) is None:
-        new = ranges.newest(text, releases(place.manifests, world.artifacts))
-    known = highest(releases_in(Artifact(place.manifests, new, ""), world.artifacts))
+        new = ranges.newest(text, releases(place.manifests, context.artifacts))
+    known = highest(releases_in(DistributionArtifact(place.manifests, new, ""), context.artifacts))
     replacements = [version.replaced(text)]
-    digest = _new_digest(place, text, world)
+    digest = _new_digest(place, text, context)
     if place.digest is not None:
         replacements.append(place.digest.replaced(digest))
         text = f"{text}@{digest}"
@@ -79,7 +85,7 @@ def made(pin: Pin, place: Place, target: str, world: PinContext) -> PinChange:
     return PinChange(tuple(replacements), text, tuple(_notes(place, new, known)), beyond)
 
 
-def _unclear(place: Place) -> tuple[str, str]:
+def _unclear(place: OperatorPlace) -> tuple[str, str]:
     """Why what is stated is not to be read as it stands, and what to do; empty where it is."""
     values = [each for each in (place.value, place.version, place.digest) if each is not None]
     reason = next((each.reason for each in values if each.reason), "")
@@ -95,7 +101,7 @@ def _unclear(place: Place) -> tuple[str, str]:
     return f"{place.version.text} is {kind} of the flux-operator", "write it like 0.58.1"
 
 
-def _exact(place: Place) -> re.Match[str] | None:
+def _exact(place: OperatorPlace) -> re.Match[str] | None:
     return _EXACT.fullmatch(place.version.text) if place.version else None
 
 
@@ -103,25 +109,25 @@ def _is_range(text: str) -> bool:
     return not ranges.is_exact(text) and ranges.parsed(text) is not None
 
 
-def _own(place: Place, world: PinContext) -> str:
+def _own(place: OperatorPlace, context: PinContext) -> str:
     """Its release today, a tag. Raises ReleaseNotFound where a range admits none."""
     exact = _exact(place)
     if exact is not None:
         return f"v{exact[3]}"
     text = place.version.text if place.version else ""
-    found = ranges.newest(text, releases(place.manifests, world.artifacts))
+    found = ranges.newest(text, releases(place.manifests, context.artifacts))
     if not found:
         raise ReleaseNotFound(f"{place.manifests} has no release in the range {text}", hint=_MISSING)
     return found
 
 
-def _known(place: Place, own: str, world: PinContext) -> tuple[str, ...]:
+def _known(place: OperatorPlace, own: str, context: PinContext) -> tuple[str, ...]:
     """The releases of Flux that the release holds; by digest, where the artifact itself is pinned by one."""
     digest = place.digest.text if place.digest and place.manifests == place.repository else ""
-    return releases_in(Artifact(place.manifests, own, digest), world.artifacts)
+    return releases_in(DistributionArtifact(place.manifests, own, digest), context.artifacts)
 
 
-def _spelled(place: Place, text: str, new: str, at: str) -> str:
+def _spelled(place: OperatorPlace, text: str, new: str, at: str) -> str:
     """``new``, a tag, as the release or the range is spelled there."""
     exact = _exact(place)
     if exact is not None:
@@ -129,26 +135,26 @@ def _spelled(place: Place, text: str, new: str, at: str) -> str:
     return ranges.require_raised(text, new, at)
 
 
-def _require_own_digest(place: Place, at: str, world: PinContext) -> None:
+def _require_own_digest(place: OperatorPlace, at: str, context: PinContext) -> None:
     if place.digest is None or place.version is None:
         return
     tag = place.version.text
-    actual = world.artifacts.digest(with_host(place.repository), tag)
+    actual = context.artifacts.digest(with_host(place.repository), tag)
     if actual != place.digest.text:
-        told = f"that has {actual}" if actual else "there is no such tag"
+        actually = f"that has {actual}" if actual else "there is no such tag"
         raise UnsupportedPin(
-            f"{at}: the digest does not belong to the tag {tag} of {place.repository}: {told}",
+            f"{at}: the digest does not belong to the tag {tag} of {place.repository}: {actually}",
             hint="find out which of the two is meant, and write both as they belong together",
         )
 
 
-def _new_digest(place: Place, text: str, world: PinContext) -> str:
+def _new_digest(place: OperatorPlace, text: str, context: PinContext) -> str:
     """Of what is pinned, at its new release; empty where nobody has to know it."""
     is_public = place.repository.startswith(_PUBLIC)
     if place.digest is None and (not is_public or (place.is_range and _exact(place) is None)):
         return ""
     repository = with_host(place.repository)
-    digest = world.artifacts.digest(repository, text)
+    digest = context.artifacts.digest(repository, text)
     if digest is None:
         raise ReleaseNotFound(
             f"there is no {repository}:{text}",
@@ -157,12 +163,12 @@ def _new_digest(place: Place, text: str, world: PinContext) -> str:
     return digest
 
 
-def _notes(place: Place, new: str, known: str) -> Iterator[str]:
+def _notes(place: OperatorPlace, new: str, known: str) -> Iterator[str]:
     yield f"The flux-operator {new} knows Flux up to {known}."
     is_seen = place.digest is not None or place.manifests == place.repository
     if place.repository and not is_seen and not place.repository.startswith(_PUBLIC):
         yield f"It comes from {place.repository}, which has to hold that release."
 
 
-def _joined(tag: str, place: Place) -> str:
+def _joined(tag: str, place: OperatorPlace) -> str:
     return f"{tag}@{place.digest.text}" if place.digest else tag

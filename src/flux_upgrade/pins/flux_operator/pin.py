@@ -1,4 +1,4 @@
-"""Pins of the flux-operator: chart, image, manifests. They are named, or asked to move along with Flux.
+"""Pins of the flux-operator: chart, image, manifests. They are reported, or updated with Flux if you ask.
 
 flux-operator docs/guides/operator/operator-install.md.
 """
@@ -8,18 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import UnsupportedPin
-from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.files import Tree
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_operator import change as moves
-from flux_upgrade.pins.flux_operator.places import OPERATOR, Place, artifact, image, images, override, places
+from flux_upgrade.pins.flux_operator.places import (
+    OPERATOR,
+    OperatorPlace,
+    artifact,
+    image,
+    images,
+    override,
+    places,
+)
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
-from flux_upgrade.pins.formats.kustomize_patches import Text, inline, operations
+from flux_upgrade.pins.formats.kustomize_patches import InlinePatch, inline, operations
 from flux_upgrade.pins.formats.yaml_places import Object, Value, is_variable, readable
 from flux_upgrade.pins.objects import chart_patches
-from flux_upgrade.pins.objects.chart_place import Files, Source
-from flux_upgrade.pins.objects.chart_place import Place as Chart
+from flux_upgrade.pins.objects.chart_place import ChartSource, Files
+from flux_upgrade.pins.objects.chart_place import ChartVersionPlace as Chart
 from flux_upgrade.pins.objects.flux_distribution import (
     chart_repositories,
     is_instance,
@@ -30,24 +38,31 @@ from flux_upgrade.pins.objects.flux_distribution import (
 from flux_upgrade.pins.objects.operator_releases import last
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
 
+NAME = "flux-operator"
+
 _OF_CHARTS = ("HelmRelease", "HelmChart", "OCIRepository")
+_REASON = "it is the flux-operator's own release, which is not changed along with Flux"
+_HINT = "keep it at a release that knows the Flux that is wanted"
+_FLOATS = "the newest flux-operator is taken, which knows the newest Flux"
+_PATCH = "it is a patch of another pin, so that what stands there is not what is applied"
+_PATCH_HINT = "change it by hand, or state the release in the object itself"
 
 
 class Patched(NamedTuple):
-    """Of a pin, wherever that stands."""
+    """A patch of a pin, in its own file or in another."""
 
     file: SourceFile
     line: int
     """1-based, in the file."""
     where: str
-    written: str
+    raw: str
 
 
 def patches(files: Sequence[SourceFile], tree: Tree) -> Iterator[Patched]:
-    """Those of charts and manifests that are in ``files``, and of the operator's image."""
+    """Patches of charts and manifests that are in ``files``, and of the operator's image."""
     charts = [chart for file in files for each in readable(file.content) for chart in _charts(file, each)]
-    for found in chart_patches.Patches(Files(files), tree).of(charts):
-        yield Patched(found.file, found.line, found.where, found.written)
+    for found in chart_patches.ChartPatches(Files(files), tree).of(charts):
+        yield Patched(found.file, found.line, found.where, found.raw)
     for file in files:
         for each in readable(file.content):
             for text in inline(each, file.content):
@@ -58,65 +73,55 @@ def _charts(file: SourceFile, each: Object) -> Iterator[Chart]:
     kind, name = each.text_at("kind"), each.text_at("metadata", "name")
     if kind in _OF_CHARTS:
         for place in places(file, each):
-            yield Chart(file, place.line, place.where, Source(""), None, target=(kind, name))
+            yield Chart(file, place.line, place.where, ChartSource(""), None, target=(kind, name))
 
 
-def _of_images(file: SourceFile, text: Text) -> Iterator[Patched]:
+def _of_images(file: SourceFile, text: InlinePatch) -> Iterator[Patched]:
     for inner in readable(text.content):
         for place in images(inner):
-            yield Patched(file, text.before + place.line, f"patch of {place.where}", place.written)
+            yield Patched(file, text.before + place.line, f"patch of {place.where}", place.raw)
     for operation in operations(text.content):
         value = Value(operation.text, 0, 0, operation.line)
         found = image(value, f"JSON patch, {'.'.join(operation.path)}")
         if found is not None and last(found.repository) == OPERATOR:
-            yield Patched(file, text.before + found.line, found.where, found.written)
+            yield Patched(file, text.before + found.line, found.where, found.raw)
 
 
-NAME = "flux-operator"
-# A HelmRelease of the chart flux-instance may have its values, and so the artifact, in another file.
-
-_REASON = "it is the flux-operator's own release, which is not changed along with Flux"
-_HINT = "keep it at a release that knows the Flux that is wanted"
-_FLOATS = "the newest flux-operator is taken, which knows the newest Flux"
-_PATCH = "it is a patch of another pin, so that what stands there is not what is applied"
-_PATCH_HINT = "change it by hand, or state the release in the object itself"
-
-
-def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
-    """See PinKind. Only where they are to move is the registry asked what a release knows."""
-    kustomizations = world.kustomizations
-    found = list(_found(files, kustomizations, is_asked=world.moves_operator))
-    if not world.moves_operator:
-        yield from (_named(file, place) for file, place in found)
+def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+    """Every pin of the operator. The registry is asked what a release knows only if the pins are updated."""
+    kustomizations = context.kustomizations
+    found = list(_places(files, kustomizations, is_asked=context.moves_operator))
+    if not context.moves_operator:
+        yield from (_reported(file, place) for file, place in found)
         return
     for file, place in found:
         pin = _bare(file, place)
         if file.path in kustomizations.patch_files:
             yield pin._replace(reason=_PATCH, hint=_PATCH_HINT)
         elif moves.is_floating(place):
-            yield pin._replace(standing=PinState.FLOATING, reason=_FLOATS)
+            yield pin._replace(state=PinState.FLOATING, reason=_FLOATS)
         else:
-            yield moves.judged(pin, place, world)
+            yield moves.judged(pin, place, context)
     taken = {(file.path, place.line) for file, place in found}
-    for patch in dict.fromkeys(patches(files, world.tree)):
+    for patch in dict.fromkeys(patches(files, context.tree)):
         if (patch.file.path, patch.line) not in taken:
             yield _patched(patch)
 
 
-def change(pin: Pin, target: str, world: PinContext) -> PinChange:
-    """See PinKind. ``target``: what it has to know, which may be below what it knows at the most."""
+def change(pin: Pin, target: str, context: PinContext) -> PinChange:
+    """Raise the operator to a release that knows ``target``, which may be below the newest that it knows."""
     place = pin.details
-    if pin.role is not Role.OPERATOR or not isinstance(place, Place):
+    if pin.role is not Role.OPERATOR or not isinstance(place, OperatorPlace):
         raise UnsupportedPin(f"{pin.path}:{pin.line}: {_REASON}", hint=_HINT)
-    return moves.made(pin, place, target, world)
+    return moves.made(pin, place, target, context)
 
 
-def _found(
+def _places(
     files: Sequence[SourceFile], kustomizations: Kustomizations, *, is_asked: bool
-) -> Iterator[tuple[SourceFile, Place]]:
-    """Those of the artifact last, each once: two HelmReleases may share a file of values."""
+) -> Iterator[tuple[SourceFile, OperatorPlace]]:
+    """Every place; those of the artifact last, each once: two HelmReleases may share a file of values."""
     repositories = chart_repositories(files)
-    artifacts: dict[tuple[str, int], tuple[SourceFile, Place]] = {}
+    artifacts: dict[tuple[str, int], tuple[SourceFile, OperatorPlace]] = {}
     for file in files:
         for each in readable(file.content):
             yield from ((file, place) for place in places(file, each))
@@ -126,6 +131,7 @@ def _found(
             if is_instance(each):
                 found = artifact(of_instance(file, each))
             elif is_release(each, repositories):
+                # Its values, and so the artifact, may stand in another file.
                 found = artifact(of_release(file, each, kustomizations))
             if found is not None:
                 file_of, place_of = found
@@ -133,25 +139,25 @@ def _found(
     yield from artifacts.values()
 
 
-def _named(file: SourceFile, place: Place) -> Pin:
-    standing, reason = _standing(place)
-    told = f"{_REASON}{f'; {reason}' if reason else ''}"
+def _reported(file: SourceFile, place: OperatorPlace) -> Pin:
+    state, detail = _state(place)
+    reason = f"{_REASON}{f'; {detail}' if detail else ''}"
     return Pin(
         file.path,
         NAME,
         file.content,
         place.line,
         place.where,
-        place.written,
-        standing,
-        Role.NAMED,
-        reason=told,
+        place.raw,
+        state,
+        Role.REPORTED,
+        reason=reason,
         hint=_HINT,
     )
 
 
-def _standing(place: Place) -> tuple[PinState, str]:
-    text = place.written
+def _state(place: OperatorPlace) -> tuple[PinState, str]:
+    text = place.raw
     if place.value is not None and place.value.reason:
         return PinState.UNKNOWN, place.value.reason
     if is_variable(text):
@@ -165,7 +171,7 @@ def _standing(place: Place) -> tuple[PinState, str]:
     return PinState.UNKNOWN, "it is neither a version nor a range"
 
 
-def _bare(file: SourceFile, place: Place) -> Pin:
+def _bare(file: SourceFile, place: OperatorPlace) -> Pin:
     """With everything but what it comes to."""
     return Pin(
         file.path,
@@ -173,7 +179,7 @@ def _bare(file: SourceFile, place: Place) -> Pin:
         file.content,
         place.line,
         place.where,
-        moves.written(place),
+        moves.raw_of(place),
         PinState.UNKNOWN,
         Role.OPERATOR,
         folder=place.folder,
@@ -188,7 +194,7 @@ def _patched(patch: Patched) -> Pin:
         patch.file.content,
         patch.line,
         patch.where,
-        patch.written,
+        patch.raw,
         PinState.UNKNOWN,
         Role.OPERATOR,
         reason=_PATCH,

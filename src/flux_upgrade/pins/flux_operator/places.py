@@ -33,12 +33,12 @@ _OVERRIDE = ("spec", "values", "image")
 """Values of the chart that go before its own ``appVersion``."""
 
 
-class Place(NamedTuple):
-    """One of them."""
+class OperatorPlace(NamedTuple):
+    """A place where a file states a release of the flux-operator."""
 
     where: str
     line: int
-    written: str
+    raw: str
     """Empty where nothing is stated."""
     value: Value | None
     """In which it stands."""
@@ -50,7 +50,7 @@ class Place(NamedTuple):
     is_range: bool = False
     """Whether Flux or Helm reads the version as a range."""
     folder: str | None = None
-    """As ``Pin.folder``."""
+    """The folder that the cluster is reconciled from, as ``Pin.folder``."""
 
     @property
     def start(self) -> int:
@@ -63,8 +63,8 @@ class Place(NamedTuple):
         return self.repository if last(self.repository) == MANIFESTS else PUBLISHED
 
 
-def places(file: SourceFile, each: Object) -> Iterator[Place]:
-    """Those in an object of the file."""
+def places(file: SourceFile, each: Object) -> Iterator[OperatorPlace]:
+    """The places in an object of the file."""
     kind = each.text_at("kind")
     if kind in _PODS:
         yield from images(each)
@@ -78,8 +78,8 @@ def places(file: SourceFile, each: Object) -> Iterator[Place]:
             yield found._replace(version=_stated(found), is_range=True)
 
 
-def images(each: Object) -> Iterator[Place]:
-    """Those of the containers of a workload, or of a patch of one."""
+def images(each: Object) -> Iterator[OperatorPlace]:
+    """The images of the operator in a workload, or in a patch of one."""
     for index in range(each.count("spec", "template", "spec", "containers")):
         path: tuple[Step, ...] = ("spec", "template", "spec", "containers", index, "image")
         found = image(each.at(*path), where_of(each, path))
@@ -87,7 +87,7 @@ def images(each: Object) -> Iterator[Place]:
             yield found
 
 
-def image(value: Value | None, where: str) -> Place | None:
+def image(value: Value | None, where: str) -> OperatorPlace | None:
     """What a reference to an image, or to an artifact, says; None where it is no reference."""
     address = value.text.removeprefix("oci://") if value else ""
     match = _IMAGE.fullmatch(address)
@@ -98,10 +98,10 @@ def image(value: Value | None, where: str) -> Place | None:
         _part(value, before + match.start(name), before + match.end(name)) if match[name] else None
         for name in ("tag", "digest")
     )
-    return Place(where, value.line, _joined(tag, digest), value, tag, digest, match["repository"])
+    return OperatorPlace(where, value.line, _joined(tag, digest), value, tag, digest, match["repository"])
 
 
-def override(each: Object) -> Iterator[Place]:
+def override(each: Object) -> Iterator[OperatorPlace]:
     """The image in the values of a HelmRelease of the operator's chart, which goes before the chart's."""
     value = each.at(*_OVERRIDE, "tag")
     if each.text_at("kind") != "HelmRelease" or value is None or is_nothing(value):
@@ -113,7 +113,7 @@ def override(each: Object) -> Iterator[Place]:
         yield _with_parts(found, found.value, None)._replace(repository=repository)
 
 
-def artifact(found: Distribution) -> tuple[SourceFile, Place] | None:
+def artifact(found: Distribution) -> tuple[SourceFile, OperatorPlace] | None:
     """The operator's artifact that a FluxInstance takes, and its file; None where it takes no such."""
     stated = found.artifact
     place = image(stated.value, f"{found.owner}, {stated.field}") if stated else None
@@ -130,25 +130,25 @@ def where_of(each: Object, path: Sequence[Step]) -> str:
     return f"{owner}, {field}" if owner else field
 
 
-def _repository(each: Object) -> Iterator[Place]:
+def _repository(each: Object) -> Iterator[OperatorPlace]:
     """Digest goes before semver, semver before the tag: source-controller api/v1/ocirepository_types.go."""
     repository = each.text_at("spec", "url").removeprefix("oci://").rstrip("/")
     if last(repository) not in (OPERATOR, MANIFESTS):
         return
     fields = {name: _field(each, ("spec", "ref", name)) for name in ("digest", "semver", "tag")}
-    stated = [name for name, found in fields.items() if found.written or _odd(found)]
+    stated = [name for name, found in fields.items() if found.raw or _odd(found)]
     found = fields[stated[0] if stated else "tag"]._replace(repository=repository)
     tag = _stated(fields["tag"])
     if "digest" in stated:
         found = _with_parts(found, tag, found.value)
-        yield found._replace(written=_joined(found.version, found.digest))
+        yield found._replace(raw=_joined(found.version, found.digest))
     elif "semver" in stated:
         yield found._replace(version=found.value, is_range=True)
     else:
         yield _with_parts(found, tag, None)
 
 
-def _kustomization(each: Object) -> Iterator[Place]:
+def _kustomization(each: Object) -> Iterator[OperatorPlace]:
     for index in range(each.count("resources")):
         value = each.at("resources", index)
         match = _URL.fullmatch(value.text) if value else None
@@ -156,7 +156,7 @@ def _kustomization(each: Object) -> Iterator[Place]:
             group = "tag" if match["tag"] else "ref"
             version = _part(value, *match.span(group)) if match[group] else None
             where = where_of(each, ("resources", index))
-            yield Place(where, value.line, match[group] or "", value, version)
+            yield OperatorPlace(where, value.line, match[group] or "", value, version)
     for index in range(each.count("images")):
         entry: tuple[Step, ...] = ("images", index)
         name = each.text_at(*entry, "name")
@@ -167,7 +167,7 @@ def _kustomization(each: Object) -> Iterator[Place]:
             yield _with_parts(found, tag, digest)._replace(repository=repository)
 
 
-def _with_parts(found: Place, tag: Value | None, digest: Value | None) -> Place:
+def _with_parts(found: OperatorPlace, tag: Value | None, digest: Value | None) -> OperatorPlace:
     """A tag may have a digest behind it: ``v0.58.1@sha256:…``, as Renovate pins it."""
     match = _PARTS.fullmatch(tag.text) if tag else None
     if tag is None or match is None or not match["digest"] or digest is not None:
@@ -176,18 +176,18 @@ def _with_parts(found: Place, tag: Value | None, digest: Value | None) -> Place:
     return found._replace(version=own, digest=_part(tag, *match.span("digest")))
 
 
-def _field(each: Object, path: tuple[Step, ...]) -> Place:
+def _field(each: Object, path: tuple[Step, ...]) -> OperatorPlace:
     value = each.at(*path)
     line = value.line if value else each.line_at(*path[:-1])
     written = "" if value is None or is_nothing(value) else value.text
-    return Place(where_of(each, path), line, written, value)
+    return OperatorPlace(where_of(each, path), line, written, value)
 
 
-def _stated(found: Place) -> Value | None:
-    return found.value if found.written or _odd(found) else None
+def _stated(found: OperatorPlace) -> Value | None:
+    return found.value if found.raw or _odd(found) else None
 
 
-def _odd(found: Place) -> bool:
+def _odd(found: OperatorPlace) -> bool:
     return found.value is not None and bool(found.value.reason)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from flux_upgrade.model.errors import UnsupportedPin
-from flux_upgrade.model.text_edit import Replacement
+from flux_upgrade.model.text_edit import TextEdit
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.yaml_places import Value, is_variable
@@ -46,11 +46,11 @@ _BRANCH = re.compile(r"(?:refs/heads/.+|HEAD|main|master|release/.+)")
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 
 
-class Reference(NamedTuple):
+class RepositoryReference(NamedTuple):
     """A URL, cut into what counts."""
 
     host: str
-    """``github.com``; ``gh:`` for the abbreviation that git is told of; else a host, or ``file:``."""
+    """``github.com``; ``gh:`` for an abbreviation in the configuration of git; else a host, or ``file:``."""
     repository: str
     """``fluxcd/flux2``, in lower case, without ``.git``."""
     path: str
@@ -83,7 +83,7 @@ class Reference(NamedTuple):
 class Meaning(NamedTuple):
     """What a reference comes to."""
 
-    standing: PinState
+    state: PinState
     version: str = ""
     reason: str = ""
     hint: str = ""
@@ -98,22 +98,28 @@ COPY = Meaning(
 )
 
 
-def parse(url: str) -> Reference | None:
+def parse(url: str) -> RepositoryReference | None:
     """None: it is no URL, but a path."""
     if match := _RELEASE.match(url):
         host = _host_alone(match[1])
-        return Reference(host, match[2].lower(), match[4], "release", match[3], match.start(3))
+        return RepositoryReference(host, match[2].lower(), match[4], "release", match[3], match.start(3))
     if match := _RAW.match(url):
         repository = (match[1] or match[2]).lower()
-        return Reference("github.com", repository, match[4].strip("/"), "raw", match[3], match.start(3))
+        return RepositoryReference(
+            "github.com", repository, match[4].strip("/"), "raw", match[3], match.start(3)
+        )
     if match := _ARCHIVE.match(url):
         path = (match[3] or "").strip("/")
         reason = "kustomize takes no archives any more"
-        return Reference("github.com", match[1].lower(), path, "archive", match[2], match.start(2), reason)
+        return RepositoryReference(
+            "github.com", match[1].lower(), path, "archive", match[2], match.start(2), reason
+        )
     if match := _PAGE.match(url):
         reason = "it is the address of a page on GitHub, which kustomize cannot build"
         path = match[3].strip("/")
-        return Reference("github.com", match[1].lower(), path, "page", match[2], match.start(2), reason)
+        return RepositoryReference(
+            "github.com", match[1].lower(), path, "page", match[2], match.start(2), reason
+        )
     return _parse_git(url)
 
 
@@ -159,9 +165,9 @@ def pin_of(pin: Pin, meaning: Meaning, value: Value | None = None, start: int = 
     if value is not None and value.reason:
         hint = "write it out where it stands, then it can be changed"
         meaning = Meaning(PinState.UNKNOWN, meaning.version, value.reason, hint)
-    is_changed = meaning.standing is PinState.EXACT and pin.role is not Role.NAMED and value is not None
+    is_changed = meaning.state is PinState.EXACT and pin.role is not Role.REPORTED and value is not None
     return pin._replace(
-        standing=meaning.standing,
+        state=meaning.state,
         version=meaning.version,
         reason=meaning.reason,
         hint=meaning.hint,
@@ -173,11 +179,11 @@ def change_tag(pin: Pin, target: str) -> PinChange:
     """What takes a pin of ``pin_of`` to another release."""
     if not isinstance(pin.details, int):
         raise UnsupportedPin(f"{pin.path}:{pin.line}: there is no tag to change", hint=pin.hint)
-    replacement = Replacement(pin.details, pin.details + len(pin.version), pin.version, target)
-    return PinChange((replacement,), pin.written.replace(pin.version, target))
+    replacement = TextEdit(pin.details, pin.details + len(pin.version), pin.version, target)
+    return PinChange((replacement,), pin.raw.replace(pin.version, target))
 
 
-def _parse_git(url: str) -> Reference | None:
+def _parse_git(url: str) -> RepositoryReference | None:
     rest, _, query = url.partition("?")
     rest = rest[5:] if rest[:5].lower() == "git::" else rest
     host, rest = _host(rest)
@@ -189,7 +195,7 @@ def _parse_git(url: str) -> Reference | None:
         return None
     offset = len(url) - len(query) + start
     clean = repository.strip("/").removesuffix(".git").lower()
-    return Reference(host, clean, _cleaned(path), "git", ref, offset, reason)
+    return RepositoryReference(host, clean, _cleaned(path), "git", ref, offset, reason)
 
 
 def _host(text: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import posixpath
 from functools import cached_property
 
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.files import Tree
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.passages import ENDS
 from flux_upgrade.pins.formats.yaml_places import Object, readable

@@ -23,7 +23,7 @@ _LISTS: tuple[tuple[tuple[Step, ...], tuple[Step, ...]], ...] = (
 )
 
 
-class Text(NamedTuple):
+class InlinePatch(NamedTuple):
     """The text of a patch that stands in a file."""
 
     content: bytes
@@ -34,7 +34,7 @@ class Text(NamedTuple):
     target_name: str = ""
 
 
-class Operation(NamedTuple):
+class PatchOperation(NamedTuple):
     """One of a JSON patch."""
 
     path: tuple[str, ...]
@@ -49,7 +49,7 @@ class Operation(NamedTuple):
         return self.value.value if isinstance(self.value, ScalarNode) else ""
 
 
-def inline(each: Object, content: bytes) -> Iterator[Text]:
+def inline(each: Object, content: bytes) -> Iterator[InlinePatch]:
     """The patches that are written out in an object; ``content`` is the file that it stands in."""
     text = decoded(content)
     for place, inner in _LISTS:
@@ -57,11 +57,11 @@ def inline(each: Object, content: bytes) -> Iterator[Text]:
             value = each.at(*place, index, *inner)
             if value is not None:
                 kind, name = (each.text_at(*place, index, "target", key) for key in ("kind", "name"))
-                yield Text(value.text.encode(), value.line - (not _is_block(value, text)), kind, name)
+                yield InlinePatch(value.text.encode(), value.line - (not _is_block(value, text)), kind, name)
 
 
-def operations(content: bytes) -> Iterator[Operation]:
-    """Those of a JSON patch; none where the text is something else."""
+def operations(content: bytes) -> Iterator[PatchOperation]:
+    """The operations of a JSON patch; none where the text is something else."""
     try:
         node = compose(decoded(content).removeprefix("\ufeff"))
     except Unreadable:
@@ -73,10 +73,10 @@ def operations(content: bytes) -> Iterator[Operation]:
         path, action = fields.get("path"), fields.get("op")
         if isinstance(path, ScalarNode) and isinstance(action, ScalarNode) and action.value != "test":
             keys = tuple(path.value.strip("/").split("/"))
-            yield Operation(keys, fields.get("value"), path.start_mark.line + 1)
+            yield PatchOperation(keys, fields.get("value"), path.start_mark.line + 1)
 
 
-def touches(operation: Operation, pin: Sequence[str | None]) -> bool:
+def touches(operation: PatchOperation, pin: Sequence[str | None]) -> bool:
     """Whether it writes the scalar at ``pin``: keys from the root, None for any item of a list."""
     if len(operation.path) > len(pin):
         return False

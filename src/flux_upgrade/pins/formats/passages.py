@@ -1,4 +1,7 @@
-"""Passages: text that is read as YAML, a whole file or a scalar in it, with the way back to the file."""
+"""Passages: text that is read as YAML, a whole file or a scalar in it, with the way back to the file.
+
+Templates, which are no YAML, are read by their layout: see ``stated``.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,14 @@ _QUOTED = {
 }
 _ESCAPES = dict(zip("0abtnvfreN_LP", "\0\a\b\t\n\v\f\r\x1b\x85\xa0\u2028\u2029", strict=True))
 """https://yaml.org/spec/1.2.2/#57-escaped-characters; any other character stands for itself."""
+ENDS = (".j2", ".jinja", ".tmpl", ".tpl", ".gotmpl")
+"""How the names of templates end."""
+_KEY = re.compile(r"""([ \t]*(?:-[ \t]+)*)["']?([\w.-]+)["']?:(?:[ \t]+(.*?))?(?:[ \t]#.*)?[ \t\r]*""")
 
 
 @dataclass(frozen=True)
 class Passage:
-    """One of them."""
+    """A text, with the offset of each of its characters in the file."""
 
     file: str
     """The text of the file."""
@@ -40,7 +46,7 @@ class Passage:
         return bisect_left(self.breaks, offset) + 1
 
     def within(self, begin: int, node: ScalarNode) -> Passage | None:
-        """The text of a scalar of this passage; None where its characters cannot be told.
+        """The text of a scalar of this passage; None if the places of its characters are unknown.
 
         ``begin``: of the document, from which the node's places count.
         """
@@ -132,11 +138,6 @@ def _lines(raw: str) -> list[tuple[int, str]]:
 
 def _blanks(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
-
-
-ENDS = (".j2", ".jinja", ".tmpl", ".tpl", ".gotmpl")
-"""Of the names of templates."""
-_KEY = re.compile(r"""([ \t]*(?:-[ \t]+)*)["']?([\w.-]+)["']?:(?:[ \t]+(.*?))?(?:[ \t]#.*)?[ \t\r]*""")
 
 
 def stated(text: str, *keys: str) -> tuple[int, str] | None:

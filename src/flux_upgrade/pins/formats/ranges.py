@@ -1,4 +1,4 @@
-"""Semver ranges that users pin Flux by: what they come to today, and how they are raised."""
+"""Versions and semver ranges that users pin Flux by: what they come to today, and how they are raised."""
 
 from __future__ import annotations
 
@@ -68,7 +68,10 @@ def raised(text: str, tag: str) -> str | None:
 
 
 def require_raised(text: str, tag: str, place: str) -> str:
-    """As ``raised``; raises UnsupportedPin where that takes a person. ``place``: ``FILE:LINE``."""
+    """The range, raised as by ``raised``. Raises UnsupportedPin if that takes a person.
+
+    ``place``: ``FILE:LINE``.
+    """
     new = raised(text, tag)
     if new is None:
         raise UnsupportedPin(
@@ -93,7 +96,7 @@ def _gap(text: str, operator: str) -> str:
 class Reading(NamedTuple):
     """What a value says: fields of ``Pin``."""
 
-    standing: PinState
+    state: PinState
     version: str = ""
     reason: str = ""
     hint: str = ""
@@ -126,7 +129,7 @@ def is_nothing(value: Value | None) -> bool:
 
 
 def folder_of(value: Value | None) -> str | None:
-    """A path below the repository's root, cleaned; empty for the root. None: it cannot be told."""
+    """A path below the repository's root, cleaned; empty for the root. None: it is unknown."""
     if value is None or value.reason or not value.text or is_variable(value.text):
         return None
     path = posixpath.normpath(value.text.lstrip("/"))

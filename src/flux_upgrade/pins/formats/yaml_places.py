@@ -14,7 +14,7 @@ from typing import Any
 
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, compose, construct
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.text_edit import Replacement, decoded
+from flux_upgrade.model.text_edit import TextEdit, decoded
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.passages import Passage, whole
 
@@ -38,16 +38,16 @@ class Value(NamedTuple):
     text: str
     """As it stands in the file: ``2.10`` is no number here."""
     start: int
-    """Offset of its first character, behind the quote; see ``textedit``."""
+    """Offset of its first character, behind the quote; see ``text_edit``."""
     end: int
     line: int
     """1-based."""
     reason: str = ""
     """Why its text must not be replaced; empty where it may be."""
 
-    def replaced(self, new: str) -> Replacement:
+    def replaced(self, new: str) -> TextEdit:
         """Its text gives way to ``new``, which needs no other quotes than ``text`` did."""
-        return Replacement(self.start, self.end, self.text, new)
+        return TextEdit(self.start, self.end, self.text, new)
 
 
 def as_number(value: Value, content: bytes) -> str:
@@ -61,7 +61,7 @@ def as_number(value: Value, content: bytes) -> str:
 
 
 @dataclass(frozen=True)
-class Document:
+class YamlDocument:
     """What stands between two separators of a passage."""
 
     passage: Passage
@@ -111,7 +111,7 @@ class Document:
 class Object:
     """A mapping of a file: a document, an item of a Kubernetes List, or whatever is asked for."""
 
-    document: Document
+    document: YamlDocument
     node: MappingNode
 
     @property
@@ -175,7 +175,7 @@ class Object:
         return node, is_shared
 
 
-class Broken(NamedTuple):
+class BrokenDocument(NamedTuple):
     """A document that cannot be read."""
 
     line: int
@@ -183,30 +183,30 @@ class Broken(NamedTuple):
     message: str
 
 
-def objects(content: bytes) -> Iterator[Object | Broken]:
+def objects(content: bytes) -> Iterator[Object | BrokenDocument]:
     """Every mapping of a file, items of Lists by themselves, and the documents that cannot be read."""
     for document in documents(whole(decoded(content))):
         try:
             items = tuple(_items(document.root))
         except Unreadable as error:
-            yield Broken(document.line, document.text, error.message)
+            yield BrokenDocument(document.line, document.text, error.message)
             continue
         yield from (Object(document, each) for each in items)
 
 
 def readable(content: bytes) -> Iterator[Object]:
-    """Those of ``objects`` that can be read."""
+    """The ``objects`` that can be read."""
     return (each for each in objects(content) if isinstance(each, Object))
 
 
-def documents(passage: Passage) -> Iterator[Document]:
-    """Those of a passage that hold more than comments, cut where YAML cuts them."""
+def documents(passage: Passage) -> Iterator[YamlDocument]:
+    """The documents of a passage that hold more than comments, cut where YAML cuts them."""
     text, position = passage.text, 0
     for match in [*_SEPARATOR.finditer(text), None]:
         end = match.start() if match else len(text)
         begin = position + text.startswith("\ufeff", position)
         if any(row.strip() and not row.lstrip().startswith("#") for row in text[begin:end].split("\n")):
-            yield Document(passage, begin, end)
+            yield YamlDocument(passage, begin, end)
         position = match.end() if match else end
 
 

@@ -1,1 +1,1 @@
-"""Gardener's extension ``shoot-flux``."""
+"""The version of Flux that Gardener's extension ``shoot-flux`` installs."""

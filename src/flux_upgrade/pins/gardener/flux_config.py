@@ -1,4 +1,4 @@
-"""What a ``FluxConfig`` of Gardener's extension ``shoot-flux`` says, and what it takes from the API of Flux.
+"""What a ``FluxConfig`` of Gardener's extension ``shoot-flux`` says, and where its version stands.
 
 gardener-extension-shoot-flux pkg/apis/flux/v1alpha1/types.go and defaults.go.
 """
@@ -18,6 +18,21 @@ _TEMPLATES: tuple[tuple[Step, ...], ...] = (
 )
 _FIRST_WITHOUT = {"v1beta1": "v2.7.0", "v1beta2": "v2.8.0"}
 """Version of the API → the release whose CRDs dropped it: GitRepository, OCIRepository, Kustomization."""
+CONTROLLERS = (("core.gardener.cloud", "ControllerDeployment"), ("operator.gardener.cloud", "Extension"))
+"""Group and kind of the objects that install Gardener's extensions."""
+_NAME = "shoot-flux"
+_PLACES: tuple[tuple[Step, ...], ...] = (
+    ("helm", "ociRepository", "ref"),
+    ("helm", "ociRepository", "tag"),
+    ("helm", "ociRepository", "digest"),
+    ("helm", "values", "image"),
+    ("providerConfig", "values", "image", "tag"),
+    ("providerConfig", "values", "image"),
+    ("spec", "deployment", "extension", "helm", "ociRepository", "ref"),
+    ("spec", "deployment", "extension", "helm", "ociRepository", "tag"),
+    ("spec", "deployment", "extension", "helm", "ociRepository", "digest"),
+)
+"""Paths of the extension's version: ControllerDeployment v1 and v1beta1, the operator's Extension."""
 
 
 class Dropped(NamedTuple):
@@ -35,7 +50,7 @@ OF_FIRST_GENERATION = (
         " Flux does not serve from v2.8.0 on: check that yours creates v1",
     ),
 )
-"""gardener-extension-shoot-flux pkg/controller/lifecycle/actuator.go"""
+"""gardener-extension-shoot-flux pkg/controller/lifecycle/actuator.go."""
 
 
 def dropped(each: Object, config: tuple[Step, ...]) -> tuple[Dropped, ...]:
@@ -64,23 +79,6 @@ def folder(each: Object, config: tuple[Step, ...]) -> str | None:
     if kind == "OCIRepository" or each.has(*source, "ociRepository"):
         return None
     return folder_of(each.at(*config, "kustomization", "template", "spec", "path"))
-
-
-CONTROLLERS = (("core.gardener.cloud", "ControllerDeployment"), ("operator.gardener.cloud", "Extension"))
-"""Group and kind."""
-_NAME = "shoot-flux"
-_PLACES: tuple[tuple[Step, ...], ...] = (
-    ("helm", "ociRepository", "ref"),
-    ("helm", "ociRepository", "tag"),
-    ("helm", "ociRepository", "digest"),
-    ("helm", "values", "image"),
-    ("providerConfig", "values", "image", "tag"),
-    ("providerConfig", "values", "image"),
-    ("spec", "deployment", "extension", "helm", "ociRepository", "ref"),
-    ("spec", "deployment", "extension", "helm", "ociRepository", "tag"),
-    ("spec", "deployment", "extension", "helm", "ociRepository", "digest"),
-)
-"""Of a version: in ControllerDeployment v1 and v1beta1 and in the operator's Extension."""
 
 
 def version_place(each: Object) -> tuple[Step, ...] | None:

@@ -14,7 +14,7 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
 from flux_upgrade.pins.formats.passages import stated
 from flux_upgrade.pins.formats.ranges import is_nothing, read
-from flux_upgrade.pins.formats.yaml_places import Broken, Object, Step, Value, objects, readable
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, objects, readable
 from flux_upgrade.pins.gardener.flux_config import (
     CONTROLLERS,
     OF_FIRST_GENERATION,
@@ -39,22 +39,22 @@ _BARE_IN_SHOOT = "without v the extension takes the latest release, whatever the
 _BARE_IN_CONFIG_MAP = "the extension looks for a release with this very tag, and Flux's tags begin with v"
 
 
-class _Details(NamedTuple):
+class _ShootDetails(NamedTuple):
     """What ``change`` needs."""
 
     value: Value
     apis: tuple[Dropped, ...] = ()
 
 
-def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
-    """See PinKind."""
-    patch_files = world.kustomizations.patch_files
+def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+    """Every version in a Shoot, in the ConfigMap ``flux-config``, and in patches of them."""
+    patch_files = context.kustomizations.patch_files
     for file in files:
         if file.path in patch_files:
             yield from _patches(file, file.content, 0)
             continue
         for each in objects(file.content):
-            if isinstance(each, Broken):
+            if isinstance(each, BrokenDocument):
                 yield from _template(file, each)
             else:
                 yield from _pins(file, each)
@@ -63,10 +63,10 @@ def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
         yield from _operations(file, file.content, 0)
 
 
-def change(pin: Pin, target: str, world: PinContext) -> PinChange:
-    """See PinKind."""
-    del world
-    if not isinstance(pin.details, _Details):
+def change(pin: Pin, target: str, context: PinContext) -> PinChange:
+    """Write the tag. Raises UnsupportedPin if the pin has no version."""
+    del context
+    if not isinstance(pin.details, _ShootDetails):
         raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} names no release")
     remarks = (_FOR_OLD, *refused(pin.details.apis, target))
     return PinChange((pin.details.value.replaced(target),), target, remarks)
@@ -95,7 +95,7 @@ def _shoot(file: SourceFile, each: Object, root: tuple[Step, ...]) -> Iterator[P
         if each.text_at(*extension, "type") != _TYPE:
             continue
         pin = _configured(file, each, extension)
-        if not each.has(*root, "spec", "provider") and pin.standing is not PinState.FLOATING:
+        if not each.has(*root, "spec", "provider") and pin.state is not PinState.FLOATING:
             pin = _unknown(
                 pin,
                 "there is no spec.provider: it is part of a Shoot, for example a patch of another one",
@@ -103,7 +103,7 @@ def _shoot(file: SourceFile, each: Object, root: tuple[Step, ...]) -> Iterator[P
             )
         if each.text_at(*extension, "disabled") == "true":
             pin = pin._replace(
-                role=Role.NAMED,
+                role=Role.REPORTED,
                 reason="the extension is disabled for this Shoot: it installs nothing",
                 hint="take the extension away, if it is to stay so",
                 details=None,
@@ -154,7 +154,7 @@ def _config_map(file: SourceFile, each: Object) -> Iterator[Pin]:
 def _extension(file: SourceFile, each: Object) -> Iterator[Pin]:
     if each.text_at("spec", "type") == _TYPE:
         yield _configured(file, each, ("spec",))._replace(
-            role=Role.NAMED,
+            role=Role.REPORTED,
             reason="Gardener writes this object from the Shoot",
             hint="change the version in the Shoot",
             details=None,
@@ -176,13 +176,13 @@ def _own_pin(file: SourceFile, each: Object) -> Iterator[Pin]:
             _at(_pin(file, each, place, place), each.at(*place)),
             "it pins the extension, whose release decides which Flux a Shoot without a version gets",
             "update it as you do Gardener's other extensions",
-        )._replace(role=Role.NAMED)
+        )._replace(role=Role.REPORTED)
 
 
 def _patches(file: SourceFile, content: bytes, before: int) -> Iterator[Pin]:
     for each in readable(content):
         for pin in _pins(file, each):
-            if pin.written:
+            if pin.raw:
                 yield _patched(pin._replace(line=before + pin.line))
     yield from _operations(file, content, before)
 
@@ -202,7 +202,7 @@ def _patched(pin: Pin) -> Pin:
     return _unknown(pin, "it is a patch of another pin", "change both by hand, or drop the patch")
 
 
-def _template(file: SourceFile, broken: Broken) -> Iterator[Pin]:
+def _template(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
     keys = _VERSION if _CONFIG in broken.text else _OF_CONFIG_MAP if "flux-config" in broken.text else ()
     found = stated(broken.text, *keys) if keys else None
     if found:
@@ -225,19 +225,19 @@ def _pin(file: SourceFile, each: Object, line: tuple[Step, ...], place: tuple[St
 
 
 def _at(pin: Pin, value: Value | None) -> Pin:
-    return pin if value is None else pin._replace(line=value.line, written=value.text)
+    return pin if value is None else pin._replace(line=value.line, raw=value.text)
 
 
 def _read(pin: Pin, value: Value, bare: str, apis: tuple[Dropped, ...]) -> Pin:
     said = read(value, bare)
     return _at(pin, value)._replace(
-        standing=said.standing,
+        state=said.state,
         version=said.version,
         reason=said.reason,
         hint=said.hint,
-        details=_Details(value, apis) if said.standing is PinState.EXACT else None,
+        details=_ShootDetails(value, apis) if said.state is PinState.EXACT else None,
     )
 
 
 def _unknown(pin: Pin, reason: str, hint: str) -> Pin:
-    return pin._replace(standing=PinState.UNKNOWN, version="", reason=reason, hint=hint, details=None)
+    return pin._replace(state=PinState.UNKNOWN, version="", reason=reason, hint=hint, details=None)

@@ -13,8 +13,8 @@ from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Proof, Verdict, prove
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.ports import Tree
-from flux_upgrade.pins.pin import Change, Installation
+from flux_upgrade.model.files import Tree
+from flux_upgrade.pins.pin import Installation, ManifestChange
 
 NAME = "gotk-components"
 INSTALL = "install"
@@ -28,7 +28,7 @@ def find(tree: Tree, regenerator: Regenerator) -> Iterator[Installation]:
 
     Raises SourceUnavailable where the releases cannot be had.
     """
-    manifests = Manifests(regenerator)
+    manifests = InstallationFinder(regenerator)
     for path in tree.candidates():
         try:
             found = manifests.at(path, tree.read(path))
@@ -38,8 +38,8 @@ def find(tree: Tree, regenerator: Regenerator) -> Iterator[Installation]:
             yield found
 
 
-class Manifests:
-    """What the files of a tree are. Identical ones are proved once."""
+class InstallationFinder:
+    """Finds the vendored manifests among the files of a tree. Identical files are proved once."""
 
     def __init__(self, regenerator: Regenerator) -> None:
         self._regenerator = regenerator
@@ -49,13 +49,15 @@ class Manifests:
         """The installation that a file is; None where it is none of Flux's manifests."""
         if not may_be(path, content):
             return None
-        named = _is_named(path)
-        if (content, named) not in self._known:
-            self._known[content, named] = _look(content, self._regenerator, named=named)
-        found = self._known[content, named]
+        is_named = _is_named(path)
+        if (content, is_named) not in self._known:
+            self._known[content, is_named] = _look(content, self._regenerator, is_named=is_named)
+        found = self._known[content, is_named]
         if found is not None:
             return Installation(path, found[0], content, found[1])
-        return Installation(path, NAME, content, _unreadable(_stranger(), parse(content))) if named else None
+        return (
+            Installation(path, NAME, content, _unreadable(_stranger(), parse(content))) if is_named else None
+        )
 
     def unread(self, path: str, error: Unreadable) -> Installation | None:
         """What is said of a file that cannot be read: nothing, but for one of Flux's own name."""
@@ -84,14 +86,14 @@ def _has_header(content: bytes) -> bool:
     return b"# Flux " in content and _HEADER.search(content) is not None
 
 
-def _look(content: bytes, regenerator: Regenerator, *, named: bool) -> tuple[str, Proof] | None:
+def _look(content: bytes, regenerator: Regenerator, *, is_named: bool) -> tuple[str, Proof] | None:
     """The kind and the proof; None where the content is no manifest of Flux's."""
     try:
         manifest = parse(content)
         labelled = any(map(_is_fluxs, (document for _, document in deployments(manifest))))
     except Unreadable as error:
         # A template or a broken file is ours to speak of only if it says that Flux made it.
-        return (NAME, _unreadable(error)) if named or _has_header(content) else None
+        return (NAME, _unreadable(error)) if is_named or _has_header(content) else None
     if not manifest.header_line and not labelled:
         return None
     proof = prove(manifest, regenerator)
@@ -125,17 +127,17 @@ def change(
     regenerator: Regenerator,
     *,
     take_release: bool = False,
-) -> Change:
+) -> ManifestChange:
     """The file with these settings at their release, edits kept. Raises as ``Regenerator.regenerate``."""
-    # Late: nearly every run of the Action finds nothing to change.
-    from flux_upgrade.manifests.carry import carry
-
     proof, target = installation.proof, wanted.version
     rules = regenerator.rules(target)
     regenerated = regenerator.regenerate(wanted)
+    # Late, as impact/ is: nearly every run finds nothing to change.
+    from flux_upgrade.manifests.carry import carry
+
     carried = carry(proof, regenerated, take_release=take_release)
     after = {each.name: each.image for each in carried.controllers}
-    return Change(
+    return ManifestChange(
         new=carried.content,
         carried=carried,
         images=tuple(

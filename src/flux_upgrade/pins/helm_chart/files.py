@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats.yaml_places import Object, Step, is_variable, readable
 from flux_upgrade.pins.objects.chart_place import (
     CHART,
+    ChartSource,
+    ChartVersionPlace,
     Files,
     Lock,
-    Place,
-    Source,
     folder_of,
     identity,
     joined,
@@ -35,7 +35,7 @@ _CONTROL = re.compile(r"\{\{-?\s*(?:if|else|range|with|end|define|template|block
 _TEMPLATE = ("the file is a template that decides by itself what stands there", "upgrade it by hand")
 
 
-def places(files: Files, tree: Tree) -> Iterator[Place]:
+def places(files: Files, tree: Tree) -> Iterator[ChartVersionPlace]:
     """Every one of them."""
     for file in files.naming_the_chart():
         name = file.path.rpartition("/")[2]
@@ -50,7 +50,7 @@ def places(files: Files, tree: Tree) -> Iterator[Place]:
                 yield from _deployed(file, each)
 
 
-def _dependencies(tree: Tree, file: SourceFile, each: Object) -> Iterator[Place]:
+def _dependencies(tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:
     folder, _, name = file.path.rpartition("/")
     folder = f"{folder}/" if folder else ""
     for at in range(each.count("dependencies")):
@@ -69,15 +69,15 @@ def _dependencies(tree: Tree, file: SourceFile, each: Object) -> Iterator[Place]
         )
 
 
-def _dependency_source(repository: str) -> Source:
+def _dependency_source(repository: str) -> ChartSource:
     if repository.startswith(("@", "alias:")):
-        return Source(
+        return ChartSource(
             "",
             f"the repository is {repository}, a name that only `helm repo add` knows",
             "write the repository's address",
         )
     if repository.startswith("file://") or not repository:
-        return Source(
+        return ChartSource(
             "", "the chart is a folder beside it, and has the version that stands there", "upgrade that copy"
         )
     return source_at(repository)
@@ -105,7 +105,7 @@ def _values_beside(tree: Tree, folder: str, name: str) -> Iterator[str]:
         yield from overridden(each, name)
 
 
-def _releases(files: Files, tree: Tree, file: SourceFile, each: Object) -> Iterator[Place]:
+def _releases(files: Files, tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:
     """Those of a helmfile, and the templates that they inherit from."""
     listed: list[tuple[Step, ...]] = [("releases", at) for at in range(each.count("releases"))]
     listed += [("templates", name) for name in each.keys("templates")]
@@ -136,7 +136,7 @@ def _release_values(each: Object, *entry: Step) -> Iterator[str]:
         yield from overridden(each, *entry, "values", at)
 
 
-def _release_source(chart: str, repositories: dict[str, str]) -> Source | None:
+def _release_source(chart: str, repositories: dict[str, str]) -> ChartSource | None:
     """None: it is another chart."""
     parent, _, name = chart.rstrip("/").rpartition("/")
     if name != CHART:
@@ -146,7 +146,7 @@ def _release_source(chart: str, repositories: dict[str, str]) -> Source | None:
     alias, _, below = parent.partition("/")
     if alias in repositories:
         return source_at(f"{repositories[alias].rstrip('/')}/{below}")
-    return Source(
+    return ChartSource(
         "",
         f"neither the file nor its bases declare a repository '{alias}' for {chart}",
         "declare it under repositories; upgrade a chart that is a folder where it stands",
@@ -175,7 +175,7 @@ def _helmfile_lock(tree: Tree, path: str, stated: str) -> Lock | None:
     return lock_at(tree, lock, f"helmfile --file {path} deps")
 
 
-def _inflated(tree: Tree, file: SourceFile, each: Object) -> Iterator[Place]:
+def _inflated(tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:
     """Charts that kustomize has Helm render, in the spelling of today and in those that it left behind."""
     spellings: tuple[tuple[tuple[Step, ...], str, str, str], ...] = (
         *((("helmCharts", at), "name", "repo", "version") for at in range(each.count("helmCharts"))),
@@ -200,15 +200,17 @@ def _inflated(tree: Tree, file: SourceFile, each: Object) -> Iterator[Place]:
             )
 
 
-def _inflated_source(tree: Tree, file: SourceFile, each: Object, repository: str) -> Source:
+def _inflated_source(tree: Tree, file: SourceFile, each: Object, repository: str) -> ChartSource:
     home = each.text_at("helmGlobals", "chartHome") or "charts"
     copy = joined(folder_of(file.path), f"{home}/{CHART}/Chart.yaml")
     if not repository or read(tree, copy) is not None:
-        return Source("", f"kustomize takes the chart from the folder {home}/{CHART}", "upgrade that copy")
+        return ChartSource(
+            "", f"kustomize takes the chart from the folder {home}/{CHART}", "upgrade that copy"
+        )
     return source_at(repository)
 
 
-def _deployed(file: SourceFile, each: Object) -> Iterator[Place]:
+def _deployed(file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:
     """A HelmChart of k3s, RKE2 and Fleet: docs.k3s.io, "Helm"."""
     parent, _, name = each.text_at("spec", "chart").rpartition("/")
     if name == CHART:
@@ -228,13 +230,15 @@ def _place(  # noqa: PLR0913  (what the spellings have in common)
     entry: tuple[Step, ...],
     *,
     where: str,
-    source: Source,
+    source: ChartSource,
     key: str = "version",
     lock: Lock | None = None,
     remarks: tuple[str, ...] = (),
     trouble: tuple[str, str] = ("", ""),
-) -> Place:
+) -> ChartVersionPlace:
     line = each.line_at(*entry, key) if each.has(*entry, key) else each.line_at(*entry)
     if each.has(*entry, key) and is_variable(each.text_at(*entry, key)):
         trouble = ("", "")  # said of the version itself
-    return Place(file, line, where, source, each.at(*entry, key), lock=lock, remarks=remarks, trouble=trouble)
+    return ChartVersionPlace(
+        file, line, where, source, each.at(*entry, key), lock=lock, remarks=remarks, trouble=trouble
+    )

@@ -15,9 +15,9 @@ from flux_upgrade.pins.objects.chart_place import (
     HELM,
     SOURCE,
     VERSIONS,
+    ChartSource,
+    ChartVersionPlace,
     Files,
-    Place,
-    Source,
     identity,
     named,
     overridden,
@@ -29,7 +29,7 @@ _PUBLISHED = "oci://ghcr.io/fluxcd-community/charts"
 _CHART_LAYER = "application/vnd.cncf.helm.chart.content"
 
 
-def places(files: Files) -> Iterator[Place]:
+def places(files: Files) -> Iterator[ChartVersionPlace]:
     """Every one of them."""
     for file in files.naming_the_chart():
         for each in files.readable(file):
@@ -42,12 +42,12 @@ def places(files: Files) -> Iterator[Place]:
                 yield from _oci_repositories(files, file, each)
 
 
-def _charts(files: Files, file: SourceFile, each: Object, *spec: Step) -> Iterator[Place]:
+def _charts(files: Files, file: SourceFile, each: Object, *spec: Step) -> Iterator[ChartVersionPlace]:
     chart = each.text_at(*spec, "chart")
     if chart.rstrip("/").rpartition("/")[2] != CHART:
         return
     _, kind, _, name = identity(each)
-    yield Place(
+    yield ChartVersionPlace(
         file,
         each.line_at(*spec, "version") if each.has(*spec, "version") else each.line_at(*spec, "chart"),
         f"{named(each)}, {'.'.join(map(str, (*spec, 'version')))}",
@@ -58,18 +58,18 @@ def _charts(files: Files, file: SourceFile, each: Object, *spec: Step) -> Iterat
     )
 
 
-def _source(files: Files, file: SourceFile, each: Object, *spec: Step) -> Source:
+def _source(files: Files, file: SourceFile, each: Object, *spec: Step) -> ChartSource:
     kind, name = each.text_at(*spec, "sourceRef", "kind"), each.text_at(*spec, "sourceRef", "name")
     if not name:
-        return Source(
+        return ChartSource(
             "",
             f"it has no sourceRef: it is a patch of another {each.text_at('kind')}",
             "state the version where the chart is stated as a whole",
         )
     if is_variable(name):
-        return Source("", f"the chart's repository is a variable: {name}", "write it out")
+        return ChartSource("", f"the chart's repository is a variable: {name}", "write it out")
     if kind != "HelmRepository":
-        return Source(
+        return ChartSource(
             "",
             f"the chart is a folder of {kind or 'source'} {name}, and has the version that stands there",
             "upgrade the copy of the chart, or take it from its repository",
@@ -79,7 +79,7 @@ def _source(files: Files, file: SourceFile, each: Object, *spec: Step) -> Source
     return _helm_repository(files, file, name, namespace)
 
 
-def _helm_repository(files: Files, file: SourceFile, name: str, namespace: str) -> Source:
+def _helm_repository(files: Files, file: SourceFile, name: str, namespace: str) -> ChartSource:
     """The HelmRepository, first in the object's own file, then in the tree."""
     everywhere = [*files.holding(b"HelmRepository", name.encode())]
     for among in ([each for each in everywhere if each.path == file.path], everywhere):
@@ -92,12 +92,12 @@ def _helm_repository(files: Files, file: SourceFile, name: str, namespace: str) 
         if len(found) == 1:
             return source_at(found.pop())
         if found:
-            return Source(
+            return ChartSource(
                 "",
                 f"there are {len(found)} HelmRepositories {name} with different addresses",
                 "give them names of their own, or state the namespaces",
             )
-    return Source(
+    return ChartSource(
         "",
         f"its HelmRepository {name} is not in this repository",
         "upgrade the chart by hand, or keep the HelmRepository beside it",
@@ -110,7 +110,7 @@ def _is_same(each: Object, namespace: str, name: str) -> bool:
     return own_name == name and (own == namespace or not own or not namespace or is_variable(own + namespace))
 
 
-def _oci_repositories(files: Files, file: SourceFile, each: Object) -> Iterator[Place]:
+def _oci_repositories(files: Files, file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:
     parent, _, chart = each.text_at("spec", "url").rstrip("/").rpartition("/")
     _, kind, _, name = identity(each)
     users = [*_users(files, each)]
@@ -131,7 +131,7 @@ def _oci_repositories(files: Files, file: SourceFile, each: Object) -> Iterator[
         trouble = (f"the tag {each.text_at(*path)} is no version of the chart", "state one")
     elif each.has("spec", "ref", "semverFilter"):
         trouble = ("spec.ref.semverFilter decides, too", "state a tag, or a range alone")
-    yield Place(
+    yield ChartVersionPlace(
         file,
         each.line_at(*path) if stated else each.line_at("spec", "url"),
         f"{named(each)}, {'.'.join(map(str, path))}",

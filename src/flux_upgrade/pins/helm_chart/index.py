@@ -15,15 +15,15 @@ from flux_upgrade.pins.objects.chart_place import CHART
 _PREFIX = re.compile(r"=?\s*v?")
 
 
-class Answer(NamedTuple):
+class ChartRelease(NamedTuple):
     """What a version or a range of the chart comes to."""
 
     chart: str = ""
     """The chart's version; empty where there is none."""
     flux: str = ""
-    """A tag; empty where it cannot be told."""
+    """The release of Flux, a tag; empty if it is unknown."""
     reason: str = ""
-    """Why it cannot be told."""
+    """Why it is unknown."""
     hint: str = ""
 
 
@@ -33,44 +33,46 @@ class Index:
     def __init__(self, charts: Charts) -> None:
         self._charts = charts
         self._versions: dict[str, Mapping[str, str]] = {}
-        self._known: dict[tuple[str, str], Answer] = {}
+        self._known: dict[tuple[str, str], ChartRelease] = {}
 
-    def resolve(self, repository: str, text: str) -> Answer:
+    def resolve(self, repository: str, text: str) -> ChartRelease:
         """What ``text``, a version or a range of the chart, installs today. Never raises."""
         key = repository, text
         if key not in self._known:
             self._known[key] = self._ask(*key)
         return self._known[key]
 
-    def _ask(self, repository: str, text: str) -> Answer:
+    def _ask(self, repository: str, text: str) -> ChartRelease:
         try:
             if repository not in self._versions:
                 self._versions[repository] = self._charts.versions(repository, CHART)
             return _resolved(self._versions[repository], repository, text)
         except (SourceUnavailable, UntrustedArchive) as error:
             reason = f"which Flux the chart installs cannot be told: {error.message}"
-            return Answer(reason=reason, hint=error.hint)
+            return ChartRelease(reason=reason, hint=error.hint)
 
 
-def _resolved(versions: Mapping[str, str], repository: str, text: str) -> Answer:
+def _resolved(versions: Mapping[str, str], repository: str, text: str) -> ChartRelease:
     if not versions:
-        return Answer(reason=f"{repository} has no chart {CHART}", hint="check the repository's address")
+        return ChartRelease(
+            reason=f"{repository} has no chart {CHART}", hint="check the repository's address"
+        )
     is_exact = ranges.is_exact(text)
     newest = ranges.newest(text, map(tag_of, versions)).removeprefix("v")
     if not newest:
         what = f"chart version {bare(text)}" if is_exact else f"a chart version in the range {text}"
-        return Answer(
+        return ChartRelease(
             reason=f"{what} is not in the index of {repository}",
             hint=f"check the version; the newest there is {_newest(versions)}",
         )
     app = flux_of(versions[_key(versions, newest)])
     if not app:
-        return Answer(
+        return ChartRelease(
             newest,
             reason=f"chart version {newest} does not state which Flux it installs (appVersion)",
             hint="use the chart of fluxcd-community, which does",
         )
-    return Answer(newest, app)
+    return ChartRelease(newest, app)
 
 
 def for_release(versions: Mapping[str, str], release: str) -> str:

@@ -6,53 +6,61 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
-from flux_upgrade.model.text_edit import Replacement
+from flux_upgrade.model.text_edit import TextEdit
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
-from flux_upgrade.pins.formats.yaml_places import Broken, Value, as_number, is_variable
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Value, as_number, is_variable
 from flux_upgrade.pins.helm_chart import files as chart_files
 from flux_upgrade.pins.helm_chart import flux_objects
 from flux_upgrade.pins.helm_chart import index as chart_index
 from flux_upgrade.pins.objects import chart_patches
-from flux_upgrade.pins.objects.chart_place import CHART, Files, Lock, Place
+from flux_upgrade.pins.objects.chart_place import CHART, ChartVersionPlace, Files, Lock
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
+
+NAME = "helm-chart"
 
 BY_HAND = "change it by hand"
 _NEWEST = ("", "*", "latest")
+_ENTRY = re.compile(
+    rf"""^[ \t]*(?:-[ \t]+)?chart:[ \t]*["']?(?:[\w.:/-]+/)?{CHART}["']?[ \t]*(?:\#.*)?\r?$""", re.MULTILINE
+)
+_HOLDS_CHARTS = re.compile(r"^[ \t]*kind:[ \t]*Helm(?:Release|Chart)\b|^releases:", re.MULTILINE)
 
 
-class Seen(NamedTuple):
+class ChartReading(NamedTuple):
     """What a place says today."""
 
-    standing: PinState
+    state: PinState
     version: str = ""
     reason: str = ""
     hint: str = ""
 
 
-def seen(place: Place, index: chart_index.Index, world: PinContext) -> Seen:
+def read_place(place: ChartVersionPlace, index: chart_index.Index, context: PinContext) -> ChartReading:
     """What a place says, and which Flux that is."""
     text = "" if place.version is None else place.version.text
     trouble = _trouble(place, text)
     if trouble is not None:
         return trouble
     locked = _locked(place, text)
-    if isinstance(locked, Seen):
+    if isinstance(locked, ChartReading):
         return locked
     if place.source.reason:
         return _unknown(place.source.reason, place.source.hint)
     if not locked and text in _NEWEST:
-        return Seen(PinState.FLOATING, reason="the newest version of the chart is taken, whichever it is")
+        return ChartReading(
+            PinState.FLOATING, reason="the newest version of the chart is taken, whichever it is"
+        )
     answer = index.resolve(place.source.repository, locked or text)
     if not answer.flux:
         return _unknown(answer.reason, answer.hint)
     is_exact = bool(locked) or ranges.is_exact(text)
-    problem = _mismatch(place, answer.chart, world) if is_exact else None
-    return problem or Seen(PinState.EXACT if is_exact else PinState.RANGE, answer.flux)
+    problem = _mismatch(place, answer.chart, context) if is_exact else None
+    return problem or ChartReading(PinState.EXACT if is_exact else PinState.RANGE, answer.flux)
 
 
-def _trouble(place: Place, text: str) -> Seen | None:
+def _trouble(place: ChartVersionPlace, text: str) -> ChartReading | None:
     """Why the place can neither be read nor changed safely."""
     if is_variable(text):
         return _unknown(
@@ -63,7 +71,7 @@ def _trouble(place: Place, text: str) -> Seen | None:
     return None if place.version is None else _spelling(place.version, place.file.content)
 
 
-def _spelling(version: Value, content: bytes) -> Seen | None:
+def _spelling(version: Value, content: bytes) -> ChartReading | None:
     text = version.text
     if version.reason:
         return _unknown(version.reason, "write the version out where it is used")
@@ -75,7 +83,7 @@ def _spelling(version: Value, content: bytes) -> Seen | None:
     return None
 
 
-def _locked(place: Place, text: str) -> str | Seen:
+def _locked(place: ChartVersionPlace, text: str) -> str | ChartReading:
     """The version of the chart that a lock file decides; empty where there is none."""
     lock = place.lock
     if lock is None or not lock.versions:
@@ -90,12 +98,12 @@ def _locked(place: Place, text: str) -> str | Seen:
     )
 
 
-def _mismatch(place: Place, chart: str, world: PinContext) -> Seen | None:
+def _mismatch(place: ChartVersionPlace, chart: str, context: PinContext) -> ChartReading | None:
     """Whether a digest that stands beside the version is another's. It is what Flux goes by."""
     if place.digest is None:
         return None
     try:
-        actual = world.artifacts.digest(
+        actual = context.artifacts.digest(
             chart_index.oci_name(place.source.repository), chart_index.oci_tag(chart)
         )
     except (SourceUnavailable, UntrustedArchive) as error:
@@ -108,19 +116,11 @@ def _mismatch(place: Place, chart: str, world: PinContext) -> Seen | None:
     )
 
 
-def _unknown(reason: str, hint: str) -> Seen:
-    return Seen(PinState.UNKNOWN, reason=reason, hint=hint)
+def _unknown(reason: str, hint: str) -> ChartReading:
+    return ChartReading(PinState.UNKNOWN, reason=reason, hint=hint)
 
 
-NAME = "helm-chart"
-
-_ENTRY = re.compile(
-    rf"""^[ \t]*(?:-[ \t]+)?chart:[ \t]*["']?(?:[\w.:/-]+/)?{CHART}["']?[ \t]*(?:\#.*)?\r?$""", re.MULTILINE
-)
-_HOLDS_CHARTS = re.compile(r"^[ \t]*kind:[ \t]*Helm(?:Release|Chart)\b|^releases:", re.MULTILINE)
-
-
-class _Details(NamedTuple):
+class _ChartDetails(NamedTuple):
     repository: str
     version: Value | None
     digest: Value | None
@@ -128,24 +128,26 @@ class _Details(NamedTuple):
     is_tag: bool
 
 
-_PATCHED = Seen(
+_PATCHED = ChartReading(
     PinState.UNKNOWN,
     reason="a kustomization takes the file for a patch of another pin",
     hint=BY_HAND,
 )
 
 
-def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
-    """See ``PinKind``. Asks for the index of each repository that a version of the chart comes from."""
-    known, index = Files(files), chart_index.Index(world.charts)
-    places = [*flux_objects.places(known), *chart_files.places(known, world.tree)]
+def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+    """Every version of the chart. Asks for the index of each repository that the chart comes from."""
+    known, index = Files(files), chart_index.Index(context.charts)
+    places = [*flux_objects.places(known), *chart_files.places(known, context.tree)]
     pins = _broken(known)
     if places:
-        patches = chart_patches.Patches(known, world.tree)
+        patches = chart_patches.ChartPatches(known, context.tree)
         pins += [
             _pin(
                 each,
-                _PATCHED if each.file.path in world.kustomizations.patch_files else seen(each, index, world),
+                _PATCHED
+                if each.file.path in context.kustomizations.patch_files
+                else read_place(each, index, context),
             )
             for each in places
         ]
@@ -154,12 +156,12 @@ def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
     yield from sorted(dict.fromkeys(pins), key=lambda pin: (pin.path, pin.line))
 
 
-def change(pin: Pin, target: str, world: PinContext) -> PinChange:
-    """See ``PinKind``."""
+def change(pin: Pin, target: str, context: PinContext) -> PinChange:
+    """Write the newest version of the chart that installs ``target``. Raises as ``KindModule.change``."""
     details = pin.details
-    if not isinstance(details, _Details):
+    if not isinstance(details, _ChartDetails):
         raise TypeError(pin.kind)
-    versions = world.charts.versions(details.repository, CHART)
+    versions = context.charts.versions(details.repository, CHART)
     chart = chart_index.for_release(versions, target)
     if details.lock is not None:
         raise UnsupportedPin(
@@ -169,10 +171,10 @@ def change(pin: Pin, target: str, world: PinContext) -> PinChange:
     if details.version is None:
         raise UnsupportedPin(f"{pin.where} is not stated", hint=f"state {chart}")
     text = details.version.text
-    if pin.standing is PinState.RANGE:
+    if pin.state is PinState.RANGE:
         return _range_change(details.version, chart, target, versions)
     new = chart_index.oci_tag(chart) if details.is_tag else chart_index.exactly(text, chart)
-    digest = _digest(world, details, chart)
+    digest = _digest(context, details, chart)
     said = (f"chart version {chart} installs Flux {target}",)
     if digest is None:
         return PinChange((details.version.replaced(new),), new, said)
@@ -191,7 +193,7 @@ def _range_change(version: Value, chart: str, target: str, versions: Mapping[str
     )
 
 
-def _digest(world: PinContext, details: _Details, chart: str) -> Replacement | None:
+def _digest(context: PinContext, details: _ChartDetails, chart: str) -> TextEdit | None:
     """The digest of another version; None where none is stated.
 
     Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive.
@@ -199,7 +201,7 @@ def _digest(world: PinContext, details: _Details, chart: str) -> Replacement | N
     if details.digest is None:
         return None
     repository = chart_index.oci_name(details.repository)
-    digest = world.artifacts.digest(repository, chart_index.oci_tag(chart))
+    digest = context.artifacts.digest(repository, chart_index.oci_tag(chart))
     if digest is None:
         raise ReleaseNotFound(
             f"{repository} has no tag {chart_index.oci_tag(chart)} yet", hint="try again later"
@@ -207,7 +209,7 @@ def _digest(world: PinContext, details: _Details, chart: str) -> Replacement | N
     return details.digest.replaced(digest)
 
 
-def _pin(place: Place, seen: Seen) -> Pin:
+def _pin(place: ChartVersionPlace, reading: ChartReading) -> Pin:
     version, digest = place.version, place.digest
     written = "" if version is None else version.text
     return Pin(
@@ -217,28 +219,28 @@ def _pin(place: Place, seen: Seen) -> Pin:
         place.line,
         place.where,
         written if digest in (None, version) else f"{written}@{digest.text}",
-        seen.standing,
-        version=seen.version,
-        reason=seen.reason,
-        hint=seen.hint,
-        remarks=(*_about(place, seen), *place.remarks),
-        details=_Details(place.source.repository, version, digest, place.lock, place.is_tag),
+        reading.state,
+        version=reading.version,
+        reason=reading.reason,
+        hint=reading.hint,
+        remarks=(*_about(place, reading), *place.remarks),
+        details=_ChartDetails(place.source.repository, version, digest, place.lock, place.is_tag),
     )
 
 
-def _about(place: Place, seen: Seen) -> Iterator[str]:
-    if place.lock is not None and seen.standing is PinState.EXACT:
+def _about(place: ChartVersionPlace, reading: ChartReading) -> Iterator[str]:
+    if place.lock is not None and reading.state is PinState.EXACT:
         yield f"{place.lock.path} holds the chart, too, and decides"
 
 
-def _patch(each: chart_patches.Patch) -> Pin:
+def _patch(each: chart_patches.ChartPatch) -> Pin:
     return Pin(
         each.file.path,
         NAME,
         each.file.content,
         each.line,
         each.where,
-        each.written,
+        each.raw,
         PinState.UNKNOWN,
         reason=f"it is a patch: what stands there takes the place of what {each.of} states",
         hint=BY_HAND,
@@ -261,6 +263,6 @@ def _broken(files: Files) -> list[Pin]:
         )
         for file in files.naming_the_chart()
         for each in files.objects(file)
-        if isinstance(each, Broken) and _HOLDS_CHARTS.search(each.text)
+        if isinstance(each, BrokenDocument) and _HOLDS_CHARTS.search(each.text)
         for match in _ENTRY.finditer(each.text)
     ]

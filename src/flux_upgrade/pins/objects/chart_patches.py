@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.manifests.nodes import ScalarNode
-from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text_edit import decoded
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.kustomize_patches import operations, touches
@@ -18,8 +18,8 @@ from flux_upgrade.pins.objects.chart_place import (
     HELM,
     SOURCE,
     VERSIONS,
+    ChartVersionPlace,
     Files,
-    Place,
     folder_of,
     identity,
     joined,
@@ -42,13 +42,13 @@ _LISTS: tuple[tuple[Step, ...], ...] = (
 _STRATEGIC: tuple[tuple[Step, ...], ...] = (("patchesStrategicMerge",), ("spec", "patchesStrategicMerge"))
 
 
-class Patch(NamedTuple):
-    """One of them."""
+class ChartPatch(NamedTuple):
+    """A patch that changes the version of the chart in another object."""
 
     file: SourceFile
     line: int
     where: str
-    written: str
+    raw: str
     """The version; empty where it is not a plain one."""
     of: str
     """What is patched: ``HelmRelease flux``."""
@@ -58,14 +58,14 @@ Target = tuple[str, str]
 """Kind and name."""
 
 
-class Patches:
-    """Those in a tree."""
+class ChartPatches:
+    """The patches in a tree."""
 
     def __init__(self, files: Files, tree: Tree) -> None:
         self._files, self._tree = files, tree
 
-    def of(self, places: Sequence[Place]) -> Iterator[Patch]:
-        """Those that change the version of a place, whose own file is not one of them."""
+    def of(self, places: Sequence[ChartVersionPlace]) -> Iterator[ChartPatch]:
+        """The patches that change the version of a place; the place itself is none."""
         targets = sorted({place.target for place in places if place.target})
         for target in targets:
             for file in self._files.holding(target[0].encode()):
@@ -76,8 +76,8 @@ class Patches:
                     yield from self._listed(file, each, target)
                     yield from _replacements(file, each, target)
 
-    def _listed(self, file: SourceFile, each: Object, target: Target) -> Iterator[Patch]:
-        """Those of a Kustomization, whose texts stand there or in a file."""
+    def _listed(self, file: SourceFile, each: Object, target: Target) -> Iterator[ChartPatch]:
+        """The patches of a Kustomization, whose texts stand there or in a file."""
         for path in _LISTS:
             for at in range(each.count(*path)):
                 if _selects(each, (*path, at, "target"), target):
@@ -88,7 +88,7 @@ class Patches:
 
     def _texts(
         self, file: SourceFile, each: Object, entry: tuple[Step, ...], target: Target
-    ) -> Iterator[Patch]:
+    ) -> Iterator[ChartPatch]:
         yield from _inline(file, each, (*entry, "patch"), target)
         path = joined(folder_of(file.path), each.text_at(*entry, "path"))
         content = read(self._tree, path) if each.has(*entry, "path") else None
@@ -97,7 +97,7 @@ class Patches:
             yield from _text(SourceFile(path, content), content, target, 0, is_aimed=is_aimed)
 
 
-def _objects(file: SourceFile, each: Object, target: Target) -> Iterator[Patch]:
+def _objects(file: SourceFile, each: Object, target: Target) -> Iterator[ChartPatch]:
     group, kind, _, name = identity(each)
     if group in (HELM, SOURCE) and (kind, name) == target and not each.has(*_WHOLE[kind]):
         yield from _merged(file, each, target, 0)
@@ -115,7 +115,7 @@ def _selects(each: Object, path: tuple[Step, ...], target: Target) -> bool:
     return True
 
 
-def _inline(file: SourceFile, each: Object, path: tuple[Step, ...], target: Target) -> Iterator[Patch]:
+def _inline(file: SourceFile, each: Object, path: tuple[Step, ...], target: Target) -> Iterator[ChartPatch]:
     value = each.at(*path)
     if value is not None:
         is_block = decoded(file.content)[value.start : value.start + 1] in ("|", ">")
@@ -124,7 +124,9 @@ def _inline(file: SourceFile, each: Object, path: tuple[Step, ...], target: Targ
         yield from _text(file, value.text.encode(), target, before, is_aimed=is_aimed)
 
 
-def _text(file: SourceFile, text: bytes, target: Target, before: int, *, is_aimed: bool) -> Iterator[Patch]:
+def _text(
+    file: SourceFile, text: bytes, target: Target, before: int, *, is_aimed: bool
+) -> Iterator[ChartPatch]:
     """A JSON patch or strategic merge patches; ``before``: lines of the file above the text."""
     for each in operations(text):
         path = next((path for path in VERSIONS[target[0]] if touches(each, [*map(str, path)])), None)
@@ -136,14 +138,14 @@ def _text(file: SourceFile, text: bytes, target: Target, before: int, *, is_aime
             yield from _merged(file, each_object, target, before)
 
 
-def _merged(file: SourceFile, each: Object, target: Target, before: int) -> Iterator[Patch]:
+def _merged(file: SourceFile, each: Object, target: Target, before: int) -> Iterator[ChartPatch]:
     for path in VERSIONS[target[0]]:
         if each.has(*path):
             yield _patch(file, before + each.line_at(*path), path, each.text_at(*path), target)
             return
 
 
-def _replacements(file: SourceFile, each: Object, target: Target) -> Iterator[Patch]:
+def _replacements(file: SourceFile, each: Object, target: Target) -> Iterator[ChartPatch]:
     fields = {".".join(map(str, path)): path for path in VERSIONS[target[0]]}
     for at in range(each.count("replacements")):
         for number in range(each.count("replacements", at, "targets")):
@@ -156,6 +158,6 @@ def _replacements(file: SourceFile, each: Object, target: Target) -> Iterator[Pa
                     yield _patch(file, each.line_at(*entry, "fieldPaths", which), path, "", target)
 
 
-def _patch(file: SourceFile, line: int, path: tuple[Step, ...], written: str, target: Target) -> Patch:
+def _patch(file: SourceFile, line: int, path: tuple[Step, ...], written: str, target: Target) -> ChartPatch:
     of = " ".join(target)
-    return Patch(file, line, f"patch of {of}, {'.'.join(map(str, path))}", written, of)
+    return ChartPatch(file, line, f"patch of {of}, {'.'.join(map(str, path))}", written, of)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.files import Tree
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.yaml_places import (
-    Broken,
+    BrokenDocument,
     Object,
     Step,
     Value,
@@ -38,13 +38,13 @@ _CONTROLLER = ("controller", "watcher")
 """How the names of the chart's values for a controller end: ``helmController``, once ``helmcontroller``."""
 
 
-class Source(NamedTuple):
+class ChartSource(NamedTuple):
     """Where the chart comes from."""
 
     repository: str
-    """As the port Charts takes it; empty where that cannot be told."""
+    """As the port Charts takes it; empty if it is unknown."""
     reason: str = ""
-    """Why it cannot be told."""
+    """Why it is unknown."""
     hint: str = ""
 
 
@@ -58,13 +58,13 @@ class Lock(NamedTuple):
     """Of the chart, in the order of the file."""
 
 
-class Place(NamedTuple):
-    """One of them."""
+class ChartVersionPlace(NamedTuple):
+    """A place where a file states the version of the chart."""
 
     file: SourceFile
     line: int
     where: str
-    source: Source
+    source: ChartSource
     version: Value | None
     """Of the chart: exact or a range. None: nothing is stated."""
     digest: Value | None = None
@@ -84,17 +84,17 @@ class Files:
 
     def __init__(self, files: Sequence[SourceFile]) -> None:
         self._files = {file.path: file for file in files}
-        self._parsed: dict[str, tuple[Object | Broken, ...]] = {}
+        self._parsed: dict[str, tuple[Object | BrokenDocument, ...]] = {}
 
     def holding(self, *marks: bytes) -> Iterator[SourceFile]:
-        """Those that contain each of ``marks``."""
+        """The files that contain each of ``marks``."""
         return (file for file in self._files.values() if all(mark in file.content for mark in marks))
 
     def naming_the_chart(self) -> Iterator[SourceFile]:
-        """Those that name it, and no address below ``fluxcd/flux2/``, as each vendored manifest has one."""
+        """Files that name the chart. An address below ``fluxcd/flux2/``, as in manifests, does not count."""
         return (file for file in self._files.values() if _NAME.search(file.content))
 
-    def objects(self, file: SourceFile) -> tuple[Object | Broken, ...]:
+    def objects(self, file: SourceFile) -> tuple[Object | BrokenDocument, ...]:
         """What is in it, see ``yaml_places.objects``."""
         if file.path not in self._parsed:
             self._parsed[file.path] = tuple(objects(file.content))
@@ -122,17 +122,19 @@ def named(each: Object) -> str:
     return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
 
 
-def source_at(address: str) -> Source:
+def source_at(address: str) -> ChartSource:
     """A repository by its address, as users write it."""
     if is_variable(address):
-        return Source("", f"the address of the chart's repository is a variable: {address}", "write it out")
+        return ChartSource(
+            "", f"the address of the chart's repository is a variable: {address}", "write it out"
+        )
     if not address.startswith(_SCHEMES):
-        return Source(
+        return ChartSource(
             "",
             f"the chart comes from {address or 'nowhere'}, and charts are read over https and oci alone",
             "name the chart's repository by its address, or upgrade it by hand",
         )
-    return Source(address.rstrip("/"))
+    return ChartSource(address.rstrip("/"))
 
 
 def folder_of(path: str) -> str:

@@ -47,15 +47,15 @@ class Distribution(NamedTuple):
     artifact: Stated | None
     registry: Stated | None
     folder: str | None
-    """As ``Pin.folder``."""
+    """The folder that the cluster is reconciled from, as ``Pin.folder``."""
     of_chart: bool = False
     unread: str = ""
     """Values that are not among the files, in words; they may state what is stated nowhere else."""
     is_disabled: bool = False
-    """Whether the operator was told to leave the instance alone."""
+    """Whether the annotation ``fluxcd.controlplane.io/reconcile`` is ``disabled``."""
 
 
-class _Source(NamedTuple):
+class _DistributionSource(NamedTuple):
     file: SourceFile
     object: Object
     path: tuple[Step, ...]
@@ -100,7 +100,9 @@ def chart_repositories(files: Sequence[SourceFile]) -> list[Object]:
 def of_instance(file: SourceFile, each: Object) -> Distribution:
     """What a FluxInstance states itself."""
     is_disabled = each.text_at("metadata", "annotations", _RECONCILE).lower() == "disabled"
-    return _distribution(file, each, [_Source(file, each, INSTANCE)])._replace(is_disabled=is_disabled)
+    return _distribution(file, each, [_DistributionSource(file, each, INSTANCE)])._replace(
+        is_disabled=is_disabled
+    )
 
 
 def of_release(file: SourceFile, each: Object, kustomizations: Kustomizations) -> Distribution:
@@ -109,7 +111,7 @@ def of_release(file: SourceFile, each: Object, kustomizations: Kustomizations) -
     helm-controller docs/spec/v2/helmreleases.md: a later one of valuesFrom goes before an
     earlier one, and spec.values before all.
     """
-    sources = [_Source(file, each, INLINE)]
+    sources = [_DistributionSource(file, each, INLINE)]
     unread = []
     for index in reversed(range(each.count("spec", "valuesFrom"))):
         own = ("spec", "valuesFrom", index)
@@ -119,13 +121,13 @@ def of_release(file: SourceFile, each: Object, kustomizations: Kustomizations) -
             found = kustomizations.source_of(file.path, name, key)
         values = list(readable(found.content)) if found else []
         if found and len(values) == 1:
-            sources.append(_Source(found, values[0], VALUES))
+            sources.append(_DistributionSource(found, values[0], VALUES))
         else:
             unread.append(f"{each.text_at(*own, 'kind')} {name}")
     return _distribution(file, each, sources)._replace(of_chart=True, unread=" and ".join(unread))
 
 
-def _distribution(file: SourceFile, each: Object, sources: Sequence[_Source]) -> Distribution:
+def _distribution(file: SourceFile, each: Object, sources: Sequence[_DistributionSource]) -> Distribution:
     first = sources[0]
     version = _stated(sources, "distribution", "version")
     return Distribution(
@@ -140,7 +142,7 @@ def _distribution(file: SourceFile, each: Object, sources: Sequence[_Source]) ->
     )
 
 
-def _stated(sources: Sequence[_Source], *keys: str) -> Stated | None:
+def _stated(sources: Sequence[_DistributionSource], *keys: str) -> Stated | None:
     for source in sources:
         value = source.object.at(*source.path, *keys)
         if value is not None:
@@ -148,7 +150,7 @@ def _stated(sources: Sequence[_Source], *keys: str) -> Stated | None:
     return None
 
 
-def _folder(sources: Sequence[_Source]) -> str | None:
+def _folder(sources: Sequence[_DistributionSource]) -> str | None:
     kind, url, path = (_stated(sources, "sync", key) for key in ("kind", "url", "path"))
     # The path in an artifact or a bucket is not one of the repository.
     if path is None or url is None or is_nothing(url.value) or (kind and kind.value.text != "GitRepository"):

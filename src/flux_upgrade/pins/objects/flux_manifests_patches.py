@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.formats.kustomize_patches import Text, inline, operations, touches
+from flux_upgrade.pins.formats.kustomize_patches import InlinePatch, inline, operations, touches
 from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
 from flux_upgrade.pins.objects.flux_manifests_reference import of_repository
 from flux_upgrade.pins.pin import SourceFile
@@ -35,7 +35,7 @@ class Aim(NamedTuple):
     is_theirs: Callable[[Object], bool] = lambda _: False
     """Whether something that is a patch is of them, though its name does not say so."""
 
-    def fits(self, aimed: Text) -> bool:
+    def fits(self, aimed: InlinePatch) -> bool:
         """Whether a patch is, or may be, for an object of the kind with one of the names."""
         if not self.names or aimed.target_kind not in (self.kind, f"^{self.kind}$"):
             return False
@@ -44,14 +44,14 @@ class Aim(NamedTuple):
         return not name or name in self.names or _REGULAR.search(name) is not None
 
 
-class Patch(NamedTuple):
-    """Of one object, wherever that stands."""
+class ReferencePatch(NamedTuple):
+    """A patch of one object, in its own file or in another."""
 
     file: SourceFile
     line: int
     """1-based, in the file."""
     where: str
-    written: str
+    raw: str
     removes: bool = False
     """It takes the field away."""
 
@@ -61,7 +61,7 @@ def of_flux_manifests(names: Collection[str]) -> Aim:
     return Aim(names, is_theirs=lambda each: of_repository(each) is not None)
 
 
-def patches(files: Sequence[SourceFile], aim: Aim, patch_files: Collection[str]) -> Iterator[Patch]:
+def patches(files: Sequence[SourceFile], aim: Aim, patch_files: Collection[str]) -> Iterator[ReferencePatch]:
     """All of them; of a patch that changes several of the fields, the first.
 
     ``patch_files``: what kustomizations call patches.
@@ -70,7 +70,7 @@ def patches(files: Sequence[SourceFile], aim: Aim, patch_files: Collection[str])
     targets = list(_targets(files))
     for file in files:
         if any(path == file.path and aim.fits(aimed) for path, aimed in targets):
-            yield from _operations(file, Text(file.content, 0), aim)
+            yield from _operations(file, InlinePatch(file.content, 0), aim)
         for each in readable(file.content):
             is_patch = file.path in patch_files or not each.has(*aim.whole)
             if is_patch and (aim.is_theirs(each) or aim.fits(_own(each))):
@@ -87,40 +87,42 @@ def _is_concerned(content: bytes, aim: Aim) -> bool:
     return bool(aim.names) and aim.kind.encode() in content and any(word in content for word in words)
 
 
-def _inline(file: SourceFile, each: Object, aim: Aim) -> Iterator[Patch]:
+def _inline(file: SourceFile, each: Object, aim: Aim) -> Iterator[ReferencePatch]:
     for text in inline(each, file.content):
         if aim.fits(text):
             yield from _operations(file, text, aim)
         for inner in readable(text.content):
             own = _own(inner)
-            aimed = Text(b"", 0, text.target_kind or own.target_kind, text.target_name or own.target_name)
+            aimed = InlinePatch(
+                b"", 0, text.target_kind or own.target_kind, text.target_name or own.target_name
+            )
             if aim.fits(aimed):
                 yield from _merged(file, inner, text.before, aim)
 
 
-def _merged(file: SourceFile, each: Object, before: int, aim: Aim) -> Iterator[Patch]:
+def _merged(file: SourceFile, each: Object, before: int, aim: Aim) -> Iterator[ReferencePatch]:
     """A strategic merge patch; ``before``: lines of the file above its text."""
     for field in aim.fields:
         if each.has(*field):
             where = f"patch of {aim.kind} {each.text_at('metadata', 'name')}, {'.'.join(field)}"
             written = each.text_at(*field)
             removes = written in ("~", "null")  # RFC 7386
-            yield Patch(file, before + each.line_at(*field), where, written, removes)
+            yield ReferencePatch(file, before + each.line_at(*field), where, written, removes)
             return
 
 
-def _operations(file: SourceFile, text: Text, aim: Aim) -> Iterator[Patch]:
+def _operations(file: SourceFile, text: InlinePatch, aim: Aim) -> Iterator[ReferencePatch]:
     """A JSON patch."""
     for operation in operations(text.content):
         field = next((field for field in aim.fields if touches(operation, field)), None)
         if field is not None:
             where = f"JSON patch of {aim.kind}, {'.'.join(field)}"
             removes = operation.value is None
-            yield Patch(file, text.before + operation.line, where, operation.text, removes)
+            yield ReferencePatch(file, text.before + operation.line, where, operation.text, removes)
 
 
-def _replacements(file: SourceFile, each: Object, aim: Aim) -> Iterator[Patch]:
-    """See kustomize api/types/replacement.go."""
+def _replacements(file: SourceFile, each: Object, aim: Aim) -> Iterator[ReferencePatch]:
+    """Replacements of a kustomization (kustomize api/types/replacement.go)."""
     for index in range(each.count("replacements")):
         for position in range(each.count("replacements", index, "targets")):
             target: tuple[Step, ...] = ("replacements", index, "targets", position)
@@ -129,10 +131,10 @@ def _replacements(file: SourceFile, each: Object, aim: Aim) -> Iterator[Patch]:
             for number in range(each.count(*target, "fieldPaths")):
                 path = each.at(*target, "fieldPaths", number)
                 if path is not None and tuple(path.text.split(".")) in aim.fields:
-                    yield Patch(file, path.line, f"replacement in {aim.kind}, {path.text}", "")
+                    yield ReferencePatch(file, path.line, f"replacement in {aim.kind}, {path.text}", "")
 
 
-def _targets(files: Sequence[SourceFile]) -> Iterator[tuple[str, Text]]:
+def _targets(files: Sequence[SourceFile]) -> Iterator[tuple[str, InlinePatch]]:
     """Path of each file with a patch, and what it is for."""
     for file in files:
         folder = posixpath.dirname(file.path)
@@ -145,10 +147,10 @@ def _targets(files: Sequence[SourceFile]) -> Iterator[tuple[str, Text]]:
                         yield joined, _aimed(each, field, index, "target")
 
 
-def _aimed(each: Object, *target: Step) -> Text:
-    return Text(b"", 0, each.text_at(*target, "kind"), each.text_at(*target, "name"))
+def _aimed(each: Object, *target: Step) -> InlinePatch:
+    return InlinePatch(b"", 0, each.text_at(*target, "kind"), each.text_at(*target, "name"))
 
 
-def _own(each: Object) -> Text:
+def _own(each: Object) -> InlinePatch:
     """What a strategic merge patch is for by itself."""
-    return Text(b"", 0, each.text_at("kind"), each.text_at("metadata", "name"))
+    return InlinePatch(b"", 0, each.text_at("kind"), each.text_at("metadata", "name"))

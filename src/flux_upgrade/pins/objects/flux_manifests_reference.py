@@ -25,7 +25,7 @@ _BETA, _BETA_ENDS = "source.toolkit.fluxcd.io/v1beta2", "v2.8.0"
 """Flux 2.8 release notes: the CRD OCIRepository no longer serves it."""
 
 
-class Reference(NamedTuple):
+class FluxManifestsReference(NamedTuple):
     """What is stated of an artifact; None, or empty, what is not."""
 
     repository: str
@@ -43,7 +43,7 @@ class Reference(NamedTuple):
     """``spec.ref.semverFilter``: a regular expression that a tag has to match (Go's)."""
     api_version: str = ""
     problem: str = ""
-    """Why it cannot be told; empty where it can."""
+    """Why it is unknown; empty if it is known."""
     remedy: str = "write one tag, digest or range there, as plain text"
 
     @property
@@ -54,7 +54,7 @@ class Reference(NamedTuple):
         return tuple(each for each in (self.digest, self.tag) if each is not None)
 
     @property
-    def written(self) -> str:
+    def raw(self) -> str:
         """As it would be written in one word."""
         if self.semver is not None and self.digest is None:
             return self.semver.text.strip()
@@ -62,7 +62,7 @@ class Reference(NamedTuple):
         return tag if self.digest is None else f"{tag}@{self.digest.text}".removeprefix("@")
 
 
-def of_repository(each: Object, *above: Step) -> Reference | None:
+def of_repository(each: Object, *above: Step) -> FluxManifestsReference | None:
     """Of an OCIRepository, or of what stands at ``above`` and is to become one; None: of another artifact."""
     if not is_repository(each, *above):
         return None
@@ -76,9 +76,9 @@ def is_repository(each: Object, *above: Step) -> bool:
     return each.text_at(*above, "kind") == "OCIRepository" and api_version.startswith(_API)
 
 
-def stated(each: Object, repository: str, rest: str, *above: Step) -> Reference:
+def stated(each: Object, repository: str, rest: str, *above: Step) -> FluxManifestsReference:
     """What an OCIRepository states of ``repository``. ``rest``: what stands behind that in its address."""
-    found = Reference(repository, named(each, *above), each.line_at(*above, "spec", "url"))
+    found = FluxManifestsReference(repository, named(each, *above), each.line_at(*above, "spec", "url"))
     if rest:
         return found._replace(field="spec.url", problem=NO_PARTS[0], remedy=NO_PARTS[1])
     ref: tuple[Step, ...] = (*above, "spec", "ref")
@@ -99,7 +99,7 @@ def stated(each: Object, repository: str, rest: str, *above: Step) -> Reference:
     )
 
 
-def of_instance(each: Object) -> Reference | None:
+def of_instance(each: Object) -> FluxManifestsReference | None:
     """Of a FluxInstance; None: of another artifact, or of none."""
     if not is_instance(each):
         return None
@@ -107,7 +107,9 @@ def of_instance(each: Object) -> Reference | None:
     address = None if value is None else _OURS.fullmatch(value.text)
     if value is None or address is None:
         return None
-    found = Reference(address["repository"], named(each), value.line, "spec.distribution.artifact")
+    found = FluxManifestsReference(
+        address["repository"], named(each), value.line, "spec.distribution.artifact"
+    )
     if value.reason:
         return found._replace(problem=value.reason)
     if not address["rest"]:
@@ -117,7 +119,7 @@ def of_instance(each: Object) -> Reference | None:
     return with_parts(found, _part(value, address.start("rest") + colon, address.end("rest")), None)
 
 
-def not_served(found: Reference, target: str) -> Iterator[str]:
+def not_served(found: FluxManifestsReference, target: str) -> Iterator[str]:
     """A sentence about an object that the release no longer takes as it is written."""
     if found.api_version == _BETA and precedence(target) >= precedence(_BETA_ENDS):
         yield (
@@ -133,7 +135,9 @@ def named(each: Object, *above: Step) -> str:
     return f"{each.text_at(*above, 'kind')} {own}".strip()
 
 
-def with_parts(found: Reference, tag: Value | None, digest: Value | None) -> Reference:
+def with_parts(
+    found: FluxManifestsReference, tag: Value | None, digest: Value | None
+) -> FluxManifestsReference:
     """A tag may have a digest behind it: ``v2.9.4@sha256:…``, as Renovate pins it."""
     parts = None if tag is None else _PARTS.fullmatch(tag.text)
     if tag is None or parts is None or parts["digest"] is None:

@@ -23,9 +23,12 @@ _URL = re.compile(
 _FOLDER = re.compile(r"(?:\./)?flux/(v[^/]+)/.")
 """flux-operator internal/controller/fluxinstance_controller.go: it looks for ``flux/<version>``."""
 _SHORT = len("sha256:") + 12
+MANIFESTS = "flux-operator-manifests"
+PUBLISHED = f"ghcr.io/controlplaneio-fluxcd/{MANIFESTS}"
+"""What is asked about charts and images."""
 
 
-class Artifact(NamedTuple):
+class DistributionArtifact(NamedTuple):
     """``oci://<repository>[:<tag>][@<digest>]``."""
 
     repository: str
@@ -53,13 +56,17 @@ class Artifact(NamedTuple):
         return f"{self.repository}{tag}{f'@{self.digest[:_SHORT]}…' if self.digest else ''}"
 
 
-def parsed(url: str) -> Artifact | None:
+def parsed(url: str) -> DistributionArtifact | None:
     """None for what is no such address."""
     match = _URL.fullmatch(url)
-    return Artifact(match["repository"], match["tag"] or "", match["digest"] or "") if match else None
+    return (
+        DistributionArtifact(match["repository"], match["tag"] or "", match["digest"] or "")
+        if match
+        else None
+    )
 
 
-def releases_in(artifact: Artifact, artifacts: Artifacts) -> tuple[str, ...]:
+def releases_in(artifact: DistributionArtifact, artifacts: Artifacts) -> tuple[str, ...]:
     """The releases of Flux that an artifact of the flux-operator holds.
 
     Raises ReleaseNotFound where there is no such artifact, or nothing of Flux in it;
@@ -79,7 +86,7 @@ def releases_in(artifact: Artifact, artifacts: Artifacts) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def release_of(artifact: Artifact, artifacts: Artifacts) -> str:
+def release_of(artifact: DistributionArtifact, artifacts: Artifacts) -> str:
     """The release in Flux's own artifact: its tag, or what it states; empty where neither is a release.
 
     Raises as ``releases_in``.
@@ -93,16 +100,11 @@ def release_of(artifact: Artifact, artifacts: Artifacts) -> str:
     return tag if is_tag(tag) else ""
 
 
-def belongs(artifact: Artifact, artifacts: Artifacts) -> bool:
+def belongs(artifact: DistributionArtifact, artifacts: Artifacts) -> bool:
     """Whether the tag, where there is one beside a digest, stands for it. Raises as ``releases_in``."""
     if not (artifact.tag and artifact.digest):
         return True
     return artifacts.digest(artifact.repository, artifact.tag) == artifact.digest
-
-
-MANIFESTS = "flux-operator-manifests"
-PUBLISHED = f"ghcr.io/controlplaneio-fluxcd/{MANIFESTS}"
-"""What is asked about charts and images."""
 
 
 def is_release(tag: str) -> bool:
@@ -110,7 +112,7 @@ def is_release(tag: str) -> bool:
     return is_tag(tag) and "-" not in tag and "+" not in tag
 
 
-def is_release_of_manifests(artifact: Artifact) -> bool:
+def is_release_of_manifests(artifact: DistributionArtifact) -> bool:
     """Whether it is the operator's own artifact, by the tag of a release."""
     return last(artifact.repository) == MANIFESTS and is_release(artifact.tag)
 
@@ -139,7 +141,7 @@ def lowest_with(repository: str, own: str, target: str, artifacts: Artifacts) ->
 
     def knows(tag: str) -> bool:
         try:
-            return target in releases_in(Artifact(repository, tag, ""), artifacts)
+            return target in releases_in(DistributionArtifact(repository, tag, ""), artifacts)
         except ReleaseNotFound:
             return False
 

@@ -14,7 +14,7 @@ from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.oci.reference import Address, is_immutable
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.passages import ENDS
-from flux_upgrade.pins.formats.yaml_places import Broken, Object, Step, Value, is_variable
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, is_variable
 from flux_upgrade.pins.objects import flux_manifests_reference as parts
 from flux_upgrade.pins.objects.flux_distribution import INLINE, INSTANCE, is_instance
 from flux_upgrade.pins.pin import SourceFile
@@ -34,11 +34,11 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _BY_HAND = "change it by hand, and what is made of it"
 
 
-class Reference(NamedTuple):
+class ArtifactReference(NamedTuple):
     """An object in the tree that takes the artifact, or may take it."""
 
     file: SourceFile
-    stated: parts.Reference
+    stated: parts.FluxManifestsReference
     source: str = ""
     """The name of the OCIRepository, also of the one that the flux-operator makes."""
     instance: str = ""
@@ -49,14 +49,14 @@ class Reference(NamedTuple):
     is_selective: bool = False
     """It takes the layer that ``spec.layerSelector`` names, which need not be the first."""
     reason: str = ""
-    """Why it cannot be told what is taken, or not be changed; empty where it can."""
+    """Why it is unknown what is taken, or why that cannot be changed; else empty."""
     hint: str = ""
     is_made: bool = False
-    """What is taken can be told all the same, but the object is made from what stands there."""
+    """What is taken is known, but the object is generated from what stands there."""
 
     @property
-    def is_told(self) -> bool:
-        """Whether what it takes can be told."""
+    def is_known(self) -> bool:
+        """Whether it is known what it takes."""
         return self.is_made or not self.reason
 
     @property
@@ -71,22 +71,22 @@ class Reference(NamedTuple):
 
     @property
     def where(self) -> str:
-        """As ``Pin.where``."""
+        """Which field of which object, as in ``Pin.where``."""
         return f"{self.stated.place}, {self.stated.field}"
 
     @property
     def tag(self) -> Value | None:
-        """As it stands there, with its place."""
+        """The tag as it stands there, with its place; None if there is none."""
         return self.stated.tag
 
     @property
     def digest(self) -> Value | None:
-        """As ``tag``."""
+        """The digest, likewise."""
         return self.stated.digest
 
     @property
     def semver(self) -> Value | None:
-        """As ``tag``."""
+        """The semver range, likewise."""
         return self.stated.semver
 
     @property
@@ -107,7 +107,7 @@ def names_one(tag: str) -> bool:
     return is_immutable(tag) or _ONE.fullmatch(tag) is not None
 
 
-def in_object(file: SourceFile, each: Object, address: Address) -> Iterator[Reference]:
+def in_object(file: SourceFile, each: Object, address: Address) -> Iterator[ArtifactReference]:
     """The references of one document."""
     yield from _of(file, each, address)
     if each.text_at("kind") != "ResourceSet":
@@ -127,7 +127,7 @@ def in_object(file: SourceFile, each: Object, address: Address) -> Iterator[Refe
             )
 
 
-def in_text(file: SourceFile, broken: Broken, address: Address) -> Iterator[Reference]:
+def in_text(file: SourceFile, broken: BrokenDocument, address: Address) -> Iterator[ArtifactReference]:
     """From a document that is no YAML, no more than that there is a reference, and where."""
     for line in _lines(broken.text, address):
         yield _bare(file, "OCIRepository", broken.line + line - 1, address)._replace(
@@ -135,7 +135,7 @@ def in_text(file: SourceFile, broken: Broken, address: Address) -> Iterator[Refe
         )
 
 
-def _of(file: SourceFile, each: Object, address: Address, *above: Step) -> Iterator[Reference]:
+def _of(file: SourceFile, each: Object, address: Address, *above: Step) -> Iterator[ArtifactReference]:
     found = None
     if parts.is_repository(each, *above):
         found = _of_repository(file, each, address, *above)
@@ -145,14 +145,16 @@ def _of(file: SourceFile, each: Object, address: Address, *above: Step) -> Itera
         yield _judged(found)
 
 
-def _of_repository(file: SourceFile, each: Object, address: Address, *above: Step) -> Reference | None:
+def _of_repository(
+    file: SourceFile, each: Object, address: Address, *above: Step
+) -> ArtifactReference | None:
     spec: tuple[Step, ...] = (*above, "spec")
     url = each.text_at(*spec, "url")
     if not _may_be(url, address):
         return None
     match = _URL.fullmatch(url)
     rest = match["rest"] or "" if match else ""
-    return Reference(
+    return ArtifactReference(
         file,
         parts.stated(each, address.repository if _is(url, address) else url, rest, *above),
         source=each.text_at(*above, "metadata", "name"),
@@ -162,7 +164,7 @@ def _of_repository(file: SourceFile, each: Object, address: Address, *above: Ste
     )
 
 
-def _of_sync(file: SourceFile, each: Object, address: Address, *above: Step) -> Reference | None:
+def _of_sync(file: SourceFile, each: Object, address: Address, *above: Step) -> ArtifactReference | None:
     kind = each.text_at(*above, "kind")
     values = {"FluxInstance": INSTANCE, "HelmRelease": INLINE}.get(kind)
     if values is None or (kind == "FluxInstance" and not above and not is_instance(each)):
@@ -172,7 +174,7 @@ def _of_sync(file: SourceFile, each: Object, address: Address, *above: Step) -> 
     if each.text_at(*sync, "kind") != "OCIRepository" or not _may_be(url, address):
         return None
     field = ".".join(map(str, (*values, "sync")))
-    found = parts.Reference(
+    found = parts.FluxManifestsReference(
         address.repository if _is(url, address) else url,
         parts.named(each, *above),
         each.line_at(*sync, "url"),
@@ -185,19 +187,19 @@ def _of_sync(file: SourceFile, each: Object, address: Address, *above: Step) -> 
         found = parts.with_parts(found, each.at(*sync, "ref"), None)
     name, namespace = (each.text_at(*above, "metadata", key) for key in ("name", "namespace"))
     made = each.text_at(*sync, "name") or namespace or "flux-system"
-    return Reference(file, found, made, name if kind == "FluxInstance" else "")
+    return ArtifactReference(file, found, made, name if kind == "FluxInstance" else "")
 
 
-def _judged(found: Reference) -> Reference:
+def _judged(reference: ArtifactReference) -> ArtifactReference:
     """With the reason why what stands there does not tell what is taken, or is not to be changed."""
-    reason, hint = next(_doubts(found), ("", ""))
-    if not reason and found.path.endswith(ENDS):
-        return found._replace(is_made=True, reason="something else is made of this file", hint=_BY_HAND)
-    return found._replace(reason=reason, hint=hint)
+    reason, hint = next(_doubts(reference), ("", ""))
+    if not reason and reference.path.endswith(ENDS):
+        return reference._replace(is_made=True, reason="something else is made of this file", hint=_BY_HAND)
+    return reference._replace(reason=reason, hint=hint)
 
 
-def _doubts(found: Reference) -> Iterator[tuple[str, str]]:
-    stated = found.stated
+def _doubts(reference: ArtifactReference) -> Iterator[tuple[str, str]]:
+    stated = reference.stated
     if stated.problem:
         yield stated.problem, stated.remedy
     if is_variable(stated.repository):
@@ -207,19 +209,19 @@ def _doubts(found: Reference) -> Iterator[tuple[str, str]]:
             yield value.reason, "write the version out where it stands"
         if is_variable(value.text):
             yield "a variable stands for it", "change the version where the variable gets its value"
-    if found.digest is not None and _DIGEST.fullmatch(found.digest.text) is None:
-        yield f"{found.digest.text} is no digest", "write it as sha256: and 64 hexadecimal digits"
+    if reference.digest is not None and _DIGEST.fullmatch(reference.digest.text) is None:
+        yield f"{reference.digest.text} is no digest", "write it as sha256: and 64 hexadecimal digits"
 
 
-def _made(found: Reference) -> Reference:
-    if found.reason:
-        return found
+def _made(reference: ArtifactReference) -> ArtifactReference:
+    if reference.reason:
+        return reference
     why = "the flux-operator makes the object from a ResourceSet"
-    return found._replace(is_made=True, reason=why, hint="change it by hand")
+    return reference._replace(is_made=True, reason=why, hint="change it by hand")
 
 
-def _bare(file: SourceFile, place: str, line: int, address: Address) -> Reference:
-    return Reference(file, parts.Reference(address.repository, place, line, "spec.url"))
+def _bare(file: SourceFile, place: str, line: int, address: Address) -> ArtifactReference:
+    return ArtifactReference(file, parts.FluxManifestsReference(address.repository, place, line, "spec.url"))
 
 
 def _is_something(each: Object, *path: Step) -> bool:

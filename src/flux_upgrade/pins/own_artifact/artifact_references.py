@@ -6,12 +6,12 @@ import posixpath
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.files import Tree
 from flux_upgrade.model.oci.reference import Address
-from flux_upgrade.model.ports import Tree
 from flux_upgrade.pins.formats.passages import ENDS
-from flux_upgrade.pins.formats.yaml_places import Broken, objects
-from flux_upgrade.pins.objects.flux_manifests_patches import Aim, Patch, patches
-from flux_upgrade.pins.own_artifact.artifact_reference import Reference, in_object, in_text
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, objects
+from flux_upgrade.pins.objects.flux_manifests_patches import Aim, ReferencePatch, patches
+from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference, in_object, in_text
 from flux_upgrade.pins.pin import SourceFile
 
 SUFFIXES = (".yaml", ".yml", ".json", *ENDS)
@@ -37,7 +37,7 @@ def files_of(tree: Tree) -> Iterator[SourceFile]:
 
 def references_in(
     files: Sequence[SourceFile], address: Address, patch_files: Collection[str]
-) -> tuple[Reference, ...]:
+) -> tuple[ArtifactReference, ...]:
     """In the order of the files. ``patch_files``: what kustomizations call patches."""
     found = tuple(
         reference
@@ -45,7 +45,9 @@ def references_in(
         if b"oci://" in file.content and file.path not in patch_files
         for each in objects(file.content)
         for reference in (
-            in_text(file, each, address) if isinstance(each, Broken) else in_object(file, each, address)
+            in_text(file, each, address)
+            if isinstance(each, BrokenDocument)
+            else in_object(file, each, address)
         )
     )
     for name in dict.fromkeys(each.source for each in found if each.source):
@@ -63,21 +65,23 @@ def references_in(
 
 
 def _changed(
-    found: Sequence[Reference], chosen: Collection[Reference], how: Callable[[Reference], Reference]
-) -> tuple[Reference, ...]:
-    spots = {_spot(each) for each in chosen}
-    return tuple(how(each) if _spot(each) in spots else each for each in found)
+    found: Sequence[ArtifactReference],
+    chosen: Collection[ArtifactReference],
+    how: Callable[[ArtifactReference], ArtifactReference],
+) -> tuple[ArtifactReference, ...]:
+    spots = {_place(each) for each in chosen}
+    return tuple(how(each) if _place(each) in spots else each for each in found)
 
 
-def _spot(reference: Reference) -> tuple[str, int]:
+def _place(reference: ArtifactReference) -> tuple[str, int]:
     return reference.path, reference.stated.line
 
 
-def _nearest(patch: Patch, named: Sequence[Reference]) -> list[Reference]:
+def _nearest(patch: ReferencePatch, references: Sequence[ArtifactReference]) -> list[ArtifactReference]:
     """Those that a patch may be for: every cluster has objects of the same name, and patches near them."""
-    steps = {_spot(each): _shared(patch.file.path, each.path) for each in named}
+    steps = {_place(each): _shared(patch.file.path, each.path) for each in references}
     most = max(steps.values())
-    return [each for each in named if steps[_spot(each)] == most]
+    return [each for each in references if steps[_place(each)] == most]
 
 
 def _shared(path: str, other: str) -> int:
@@ -91,12 +95,12 @@ def _shared(path: str, other: str) -> int:
     return count
 
 
-def _verified(patch: Patch) -> Callable[[Reference], Reference]:
+def _verified(patch: ReferencePatch) -> Callable[[ArtifactReference], ArtifactReference]:
     # What one overlay takes away, another may keep.
     return lambda each: each if patch.removes else each._replace(is_verified=True)
 
 
-def _referred(patch: Patch) -> Callable[[Reference], Reference]:
+def _referred(patch: ReferencePatch) -> Callable[[ArtifactReference], ArtifactReference]:
     reason = f"another one is put in by a patch: {patch.file.path}:{patch.line}"
     hint = "change the patch by hand, or write the version in the object itself"
     return lambda each: each if each.reason else each._replace(reason=reason, hint=hint)

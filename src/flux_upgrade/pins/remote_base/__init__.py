@@ -1,1 +1,1 @@
-"""Kustomize remote bases on Flux's repository."""
+"""Kustomize remote bases, and GitRepositories, on Flux's own repository."""

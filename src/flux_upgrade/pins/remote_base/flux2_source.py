@@ -15,13 +15,20 @@ from flux_upgrade.pins.formats.flux2_repository import (
     COPY,
     TEMPLATE,
     Meaning,
-    Reference,
+    RepositoryReference,
     is_installation,
     judge,
     parse,
     pin_of,
 )
-from flux_upgrade.pins.formats.yaml_places import Broken, Object, Value, is_variable, objects, readable
+from flux_upgrade.pins.formats.yaml_places import (
+    BrokenDocument,
+    Object,
+    Value,
+    is_variable,
+    objects,
+    readable,
+)
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
 
 _SOURCE = "source.toolkit.fluxcd.io/"
@@ -37,10 +44,10 @@ Key = tuple[str, str]
 """Namespace and name."""
 
 
-class _Source(NamedTuple):
+class _Flux2Source(NamedTuple):
     file: SourceFile
     found: Object
-    reference: Reference
+    reference: RepositoryReference
 
     @property
     def key(self) -> Key:
@@ -52,7 +59,7 @@ class _Source(NamedTuple):
         return next((each for each in _FIELDS if self.found.text_at("spec", "ref", each)), "")
 
 
-def find(files: Sequence[SourceFile], kind: str, world: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], kind: str, context: PinContext) -> Iterator[Pin]:
     """A pin for each, for each patch of one, and for each in a template."""
     for file in files:
         yield from _broken(file, kind)
@@ -61,7 +68,7 @@ def find(files: Sequence[SourceFile], kind: str, world: PinContext) -> Iterator[
         return
     paths = _paths(files)
     for source in sources:
-        yield from _pin(source, paths, kind, world)
+        yield from _pin(source, paths, kind, context)
     for file in files:
         yield from _patches(file, {source.key for source in sources}, kind)
 
@@ -75,15 +82,15 @@ def change_range(pin: Pin, value: Value, target: str) -> PinChange:
             hint="write a range like 2.9.x there, or a tag",
         )
     if new == value.text:
-        return PinChange((), pin.written, (f"the range {value.text} admits {target} by itself",))
-    return PinChange((value.replaced(new),), pin.written.replace(value.text, new))
+        return PinChange((), pin.raw, (f"the range {value.text} admits {target} by itself",))
+    return PinChange((value.replaced(new),), pin.raw.replace(value.text, new))
 
 
 def _broken(file: SourceFile, kind: str) -> Iterator[Pin]:
     if b"GitRepository" not in file.content or b"flux2" not in file.content.lower():
         return
     for each in objects(file.content):
-        if isinstance(each, Broken) and "kind: GitRepository" in each.text:
+        if isinstance(each, BrokenDocument) and "kind: GitRepository" in each.text:
             for match in _URL.finditer(each.text):
                 reference = parse(match[1])
                 if reference is not None and reference.is_flux2 and not reference.path:
@@ -93,7 +100,7 @@ def _broken(file: SourceFile, kind: str) -> Iterator[Pin]:
                     yield pin._replace(reason=TEMPLATE, hint=BY_HAND)
 
 
-def _sources(file: SourceFile) -> Iterator[_Source]:
+def _sources(file: SourceFile) -> Iterator[_Flux2Source]:
     if b"GitRepository" not in file.content or b"flux2" not in file.content.lower():
         return
     for found in readable(file.content):
@@ -101,7 +108,7 @@ def _sources(file: SourceFile) -> Iterator[_Source]:
             continue
         reference = parse(found.text_at("spec", "url"))
         if reference is not None and not reference.path and (reference.is_flux2 or reference.is_copy):
-            yield _Source(file, found, reference)
+            yield _Flux2Source(file, found, reference)
 
 
 def _paths(files: Sequence[SourceFile]) -> Mapping[Key, list[str]]:
@@ -119,7 +126,9 @@ def _paths(files: Sequence[SourceFile]) -> Mapping[Key, list[str]]:
     return paths
 
 
-def _pin(source: _Source, paths: Mapping[Key, list[str]], kind: str, world: PinContext) -> Iterator[Pin]:
+def _pin(
+    source: _Flux2Source, paths: Mapping[Key, list[str]], kind: str, context: PinContext
+) -> Iterator[Pin]:
     taken = [path for key, each in paths.items() if _is_same(key, source.key) for path in each]
     installs = any(map(is_installation, taken))
     if source.reference.is_copy and not installs:
@@ -131,9 +140,9 @@ def _pin(source: _Source, paths: Mapping[Key, list[str]], kind: str, world: PinC
     written = value.text if value is not None else ""
     pin = Pin(source.file.path, kind, source.file.content, line, place, written, PinState.UNKNOWN)
     pin = pin._replace(remarks=tuple(_remarks(source)))
-    meaning = _meaning(source, field, written, world)
+    meaning = _meaning(source, field, written, context)
     if taken and not installs and not any(map(is_variable, taken)):
-        pin = pin_of(pin._replace(role=Role.NAMED), meaning, value)
+        pin = pin_of(pin._replace(role=Role.REPORTED), meaning, value)
         reason = "no Kustomization installs Flux from it"
         yield pin._replace(reason=reason, hint="raise it by hand where you need to")
     elif not installs:
@@ -146,28 +155,28 @@ def _pin(source: _Source, paths: Mapping[Key, list[str]], kind: str, world: PinC
         yield pin._replace(details=value) if is_range else pin
 
 
-def _meaning(source: _Source, field: str, written: str, world: PinContext) -> Meaning:
+def _meaning(source: _Flux2Source, field: str, written: str, context: PinContext) -> Meaning:
     if source.reference.is_copy:
         return COPY
     if field in ("", "branch"):
         reason = f"it follows the branch {written}" if field else "it names no release"
         return Meaning(PinState.FLOATING, reason=reason)
     if field == "semver" and not is_variable(written):
-        return _range(written, world)
+        return _range(written, context)
     meaning = judge(written)
-    if field == "tag" and meaning.standing is not PinState.EXACT and not is_variable(written):
+    if field == "tag" and meaning.state is not PinState.EXACT and not is_variable(written):
         reason = f"{written} is no release of Flux"
         return Meaning(PinState.UNKNOWN, reason=reason, hint="name a release's tag, which begins with v")
     return meaning
 
 
-def _range(text: str, world: PinContext) -> Meaning:
+def _range(text: str, context: PinContext) -> Meaning:
     if ranges.is_exact(text):
         return Meaning(PinState.EXACT, f"v{text.lstrip('=v')}")
     if ranges.parsed(text) is None:
         return Meaning(PinState.UNKNOWN, reason=f"{text} is no semver range", hint="write a range like 2.9.x")
     try:
-        newest = ranges.newest(text, world.regenerator.stable_tags())
+        newest = ranges.newest(text, context.regenerator.stable_tags())
     except (SourceUnavailable, UntrustedArchive) as error:
         return Meaning(PinState.UNKNOWN, reason=error.message, hint=error.hint)
     if not newest:
@@ -176,7 +185,7 @@ def _range(text: str, world: PinContext) -> Meaning:
     return Meaning(PinState.RANGE, newest)
 
 
-def _remarks(source: _Source) -> Iterator[str]:
+def _remarks(source: _Flux2Source) -> Iterator[str]:
     for each in _FIELDS:
         if each != source.field and source.found.has("spec", "ref", each):
             yield f"spec.ref.{each} does not count beside spec.ref.{source.field}"
@@ -201,10 +210,10 @@ def _inline_patch(
     text = found.text_at(*at, "patch")
     if _CHANGES_REF.search(text) is None:
         return
-    named = _PATCHED.search(text)
+    target_match = _PATCHED.search(text)
     target, name = found.text_at(*at, "target", "kind"), found.text_at(*at, "target", "name")
-    if not target and named is not None:
-        target, name = "GitRepository", named[1]
+    if not target and target_match is not None:
+        target, name = "GitRepository", target_match[1]
     if target == "GitRepository" and (not name or any(name == key[1] for key in sources)):
         yield _patch(file, found.line_at(*at, "patch"), ("", name), kind)
 

@@ -15,19 +15,18 @@ from flux_upgrade.pins.formats.flux2_repository import (
     REWRITE,
     TEMPLATE,
     Meaning,
-    Reference,
+    RepositoryReference,
     change_tag,
     judge,
     parse,
     pin_of,
 )
 from flux_upgrade.pins.formats.kustomize_files import NAMES, TEMPLATES
-from flux_upgrade.pins.formats.yaml_places import Broken, Object, Value, objects
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Value, objects
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
 from flux_upgrade.pins.remote_base import flux2_source
 
 NAME = "kustomize-remote-base"
-"""What kustomize looks for in a folder (``api/konfig/general.go``)."""
 
 _BUILT = ("resources", "bases", "components")
 """What kustomize builds; ``bases`` is what ``resources`` were called for folders until v2.1."""
@@ -37,17 +36,17 @@ _IN_TEXT = re.compile(r"[^\s\"'#]{0,80}fluxcd/flux2(?:\{\{.*?\}\}|[^\s'\"#])*")
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 
 
-def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     """Every reference to Flux's repository, and every GitRepository on it."""
     for file in files:
         if b"flux2" in file.content.lower():
             yield from _in_file(file)
-    yield from flux2_source.find(files, NAME, world)
+    yield from flux2_source.find(files, NAME, context)
 
 
-def change(pin: Pin, target: str, world: PinContext) -> PinChange:
-    """See ``PinKind``."""
-    del world
+def change(pin: Pin, target: str, context: PinContext) -> PinChange:
+    """Write the tag in the URL, or the tag or range of the GitRepository. Raises UnsupportedPin."""
+    del context
     if isinstance(pin.details, Value):
         return flux2_source.change_range(pin, pin.details, target)
     return change_tag(pin, target)
@@ -56,7 +55,7 @@ def change(pin: Pin, target: str, world: PinContext) -> PinChange:
 def _in_file(file: SourceFile) -> Iterator[Pin]:
     name = file.path.rpartition("/")[2]
     for each in objects(file.content):
-        if isinstance(each, Broken):
+        if isinstance(each, BrokenDocument):
             if name in (*NAMES, *TEMPLATES):
                 yield from _in_template(file, each)
         elif _is_kustomization(each, name):
@@ -87,11 +86,11 @@ def _pin(file: SourceFile, field: str, value: Value) -> Iterator[Pin]:
     reference = parse(value.text)
     if reference is None or not (reference.is_flux2 or (reference.is_copy and reference.installs)):
         return
-    role = Role.INSTALLS if field in _BUILT and reference.installs else Role.NAMED
+    role = Role.INSTALLS if field in _BUILT and reference.installs else Role.REPORTED
     place = f"{field}, {_called(reference)}"
     pin = Pin(file.path, NAME, file.content, value.line, place, reference.ref or "", PinState.UNKNOWN, role)
     pin = pin_of(pin, _meaning(file.path, reference), value, reference.start)
-    if role is Role.NAMED:
+    if role is Role.REPORTED:
         pin = pin._replace(
             reason="it is no part of what installs Flux", hint="raise it by hand where you need to"
         )
@@ -102,17 +101,17 @@ def _pin(file: SourceFile, field: str, value: Value) -> Iterator[Pin]:
     yield pin
 
 
-def _called(reference: Reference) -> str:
+def _called(reference: RepositoryReference) -> str:
     owner = reference.repository if reference.is_flux2 else f"{reference.host}/{reference.repository}"
     path = f" {reference.path}" if reference.path else ""
     return f"{owner}{path}"
 
 
-def _meaning(path: str, reference: Reference) -> Meaning:
+def _meaning(path: str, reference: RepositoryReference) -> Meaning:
     meaning = judge(reference.ref)
     if not reference.is_flux2:
         return COPY
-    if reference.reason and meaning.standing is not PinState.FLOATING:
+    if reference.reason and meaning.state is not PinState.FLOATING:
         return Meaning(PinState.UNKNOWN, meaning.version, reference.reason, REWRITE)
     if reference.form == "release" and reference.ref is None:
         return Meaning(PinState.FLOATING, reason="it follows the latest release", hint=meaning.hint)
@@ -122,7 +121,7 @@ def _meaning(path: str, reference: Reference) -> Meaning:
     return meaning
 
 
-def _in_template(file: SourceFile, broken: Broken) -> Iterator[Pin]:
+def _in_template(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
     for line, text in enumerate(broken.text.split("\n"), broken.line):
         for match in _IN_TEXT.finditer(_COMMENT.sub("", text)):
             reference = parse(match[0])

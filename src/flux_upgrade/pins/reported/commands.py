@@ -1,4 +1,4 @@
-"""Commands in scripts and pipelines that install Flux, or its CLI, at a release: named, and never changed.
+"""Commands in scripts and pipelines that install Flux, or its CLI, at a release: reported, and never changed.
 
 ``kubectl apply -f …/releases/download/v2.9.4/install.yaml``, ``kubectl apply -k github.com/fluxcd/flux2/…``,
 ``flux install --version``, ``flux bootstrap --version``, ``curl …/flux_2.9.4_linux_amd64.tar.gz``,
@@ -16,7 +16,7 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import judge, parse
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile, named
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile, reported_pin
 
 NAME = "commands"
 _YAML = (".yaml", ".yml")
@@ -60,7 +60,7 @@ _CLI = "pin the CLI in .tool-versions, mise.toml or with fluxcd/flux2/action: th
 _OF_CHART = "raise the version by hand; the chart's appVersion says which Flux it installs"
 
 
-class _Told(NamedTuple):
+class _CommandVersion(NamedTuple):
     """A version in a command."""
 
     where: str
@@ -70,25 +70,25 @@ class _Told(NamedTuple):
     hint: str
 
 
-def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
-    """See ``PinKind``. What one variable says in several commands is one pin."""
-    del world
+def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+    """Every version in a command. A variable that several commands use is one pin."""
+    del context
     for file in files:
         if file.path.endswith(_YAML) and _PIPELINE.fullmatch(file.path) is None:
             continue
         original = decoded(file.content)
         text = _CONTINUED.sub(_blank, _PROSE.sub(_blank, _COMMENT.sub(_blank, original)))
         seen: set[tuple[int, str]] = set()
-        for told in sorted(_told(text, file.path), key=lambda each: each.start):
-            pin = _pin(file, text, told)
-            if (pin.line, pin.written) not in seen:
-                seen.add((pin.line, pin.written))
+        for command in sorted(_versions_in(text, file.path), key=lambda each: each.start):
+            pin = _pin(file, text, command)
+            if (pin.line, pin.raw) not in seen:
+                seen.add((pin.line, pin.raw))
                 yield pin
 
 
-def change(pin: Pin, target: str, world: PinContext) -> PinChange:
+def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     """Never. Raises UnsupportedPin."""
-    del target, world
+    del target, context
     raise UnsupportedPin(f"{pin.path}:{pin.line}: a command is never changed", hint=pin.hint)
 
 
@@ -96,7 +96,7 @@ def _blank(match: re.Match[str]) -> str:
     return " " * len(match[0])
 
 
-def _told(text: str, path: str) -> Iterator[_Told]:
+def _versions_in(text: str, path: str) -> Iterator[_CommandVersion]:
     for match in _URL.finditer(text):
         start = max(0, match.start() - _LONGEST_HOST)
         host = _HOST.search(text, start, match.start())
@@ -105,21 +105,21 @@ def _told(text: str, path: str) -> Iterator[_Told]:
     for match in _FLUX.finditer(text):
         asked = _SHORT.search(text, *match.span())
         if asked:
-            yield _Told(f"flux {match[1]} --version", asked[1], asked.start(1), _INSTALLS)
+            yield _CommandVersion(f"flux {match[1]} --version", asked[1], asked.start(1), _INSTALLS)
     for match in _HELM.finditer(text):
         asked = _VERSION.search(text, *match.span()) if _CHART.search(match[0]) else None
         if asked:
-            yield _Told("helm, chart flux2 --version", asked[1], asked.start(1), _OF_CHART)
+            yield _CommandVersion("helm, chart flux2 --version", asked[1], asked.start(1), _OF_CHART)
     if _WORKFLOW.fullmatch(path):
         return  # the kind of workflows has them
     for match in _SCRIPT.finditer(text):
         asked = _ASKED.search(match[0])
         start = match.start() + (asked.start(1) if asked else 0)
         default = "$FLUX_VERSION" if "FLUX_VERSION" in text else "latest"
-        yield _Told("install.sh of the Flux CLI", asked[1] if asked else default, start, _CLI)
+        yield _CommandVersion("install.sh of the Flux CLI", asked[1] if asked else default, start, _CLI)
 
 
-def _url(url: str, start: int) -> Iterator[_Told]:
+def _url(url: str, start: int) -> Iterator[_CommandVersion]:
     reference = parse(url)
     if reference is None or not reference.is_flux2:
         return
@@ -130,12 +130,12 @@ def _url(url: str, start: int) -> Iterator[_Told]:
     if reference.form == "release" and reference.ref is None:
         ref, at = "latest", url.index("latest")
     where = "address of the Flux CLI" if is_cli else f"address of {reference.path}"
-    yield _Told(where, ref, start + at, _CLI if is_cli else _INSTALLS)
+    yield _CommandVersion(where, ref, start + at, _CLI if is_cli else _INSTALLS)
 
 
-def _pin(file: SourceFile, text: str, told: _Told) -> Pin:
+def _pin(file: SourceFile, text: str, command: _CommandVersion) -> Pin:
     """The release, where it is written out, or one assignment in the file says what a variable is."""
-    written, start, where = told.text.rstrip("\"',]"), told.start, told.where
+    written, start, where = command.text.rstrip("\"',]"), command.start, command.where
     written = written if "(" in written else written.rstrip(")")
     variable = _VARIABLE.fullmatch(written)
     if variable is not None:
@@ -143,18 +143,18 @@ def _pin(file: SourceFile, text: str, told: _Told) -> Pin:
         assigned = _assigned(text, name)
         if assigned is not None:
             (written, start), where = assigned, f"{where}, {name}"
-    pin = named(file, NAME, (line_of(decoded(file.content), start), where, written), "", told.hint)
-    if told.hint == _OF_CHART:
+    pin = reported_pin(file, NAME, (line_of(decoded(file.content), start), where, written), "", command.hint)
+    if command.hint == _OF_CHART:
         return pin._replace(reason="it is the version of a chart, in a command")
     if written == "latest":
         stands = written if text.startswith(written, start) else ""
         reason = "it names no release and takes the newest"
-        return pin._replace(written=stands, standing=PinState.FLOATING, reason=reason)
+        return pin._replace(raw=stands, state=PinState.FLOATING, reason=reason)
     tag = f"v{written.removeprefix('v')}"
     if is_tag(tag):
-        return pin._replace(standing=PinState.EXACT, version=tag, reason="a command is never changed")
+        return pin._replace(state=PinState.EXACT, version=tag, reason="a command is never changed")
     meaning = judge(written)
-    return pin._replace(standing=meaning.standing, reason=meaning.reason)
+    return pin._replace(state=meaning.state, reason=meaning.reason)
 
 
 def _assigned(text: str, name: str) -> tuple[str, int] | None:

@@ -1,4 +1,4 @@
-"""Flux v1 and its Helm Operator, which were archived in November 2022: named, with the way forward."""
+"""Flux v1 and its Helm Operator, which were archived in November 2022: reported, with the next step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.text_edit import decoded, line_of
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
-from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, named
+from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, reported_pin
 
 NAME = "flux-v1"
 _MANIFESTS = (".yaml", ".yml")
@@ -37,9 +37,9 @@ _CONTAINERS: tuple[tuple[Step, ...], ...] = (
 )
 
 
-def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
-    """See ``PinKind``. The HelmReleases, of which there may be hundreds, are one pin."""
-    del world
+def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+    """Every image, chart and object of theirs. The HelmReleases, perhaps hundreds, are one pin."""
+    del context
     releases: list[Pin] = []
     for file in files:
         yield from _charts(file)
@@ -59,9 +59,9 @@ def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
         yield releases[0]._replace(remarks=(remark,))
 
 
-def change(pin: Pin, target: str, world: PinContext) -> PinChange:
+def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     """Never. Raises UnsupportedPin."""
-    del target, world
+    del target, context
     raise UnsupportedPin(f"{pin.path}:{pin.line}: {REASON}", hint=pin.hint)
 
 
@@ -99,4 +99,4 @@ def _called(found: Object) -> str:
 
 
 def _pin(file: SourceFile, line: int, where: str, written: str, hint: str) -> Pin:
-    return named(file, NAME, (line, where, written), REASON, hint)
+    return reported_pin(file, NAME, (line, where, written), REASON, hint)

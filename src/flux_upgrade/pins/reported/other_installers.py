@@ -1,4 +1,4 @@
-"""Objects by which other systems install Flux: they are named, and never changed."""
+"""Objects by which other systems install Flux: they are reported, and never changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import judge, parse
 from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile, named
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile, reported_pin
 
 NAME = "other-installers"
 
@@ -25,7 +25,7 @@ _EACH = "*"
 """In a path: every item of the list."""
 
 
-class _Style(NamedTuple):
+class _Installer(NamedTuple):
     """How an object of another system installs Flux."""
 
     group: str
@@ -37,28 +37,28 @@ class _Style(NamedTuple):
     hint: str
 
 
-def _argo(kind: str, *above: str) -> tuple[_Style, ...]:
+def _argo(kind: str, *above: str) -> tuple[_Installer, ...]:
     chart = (((*above, "chart"), _CHART),)
     folder = (((*above, "repoURL"), _REPOSITORY), ((*above, "path"), _FOLDER))
     version = (*above, "targetRevision")
     return (
-        _Style("argoproj.io", kind, chart, version, _OF_CHART),
-        _Style("argoproj.io", kind, folder, version, _BY_HAND),
+        _Installer("argoproj.io", kind, chart, version, _OF_CHART),
+        _Installer("argoproj.io", kind, folder, version, _BY_HAND),
     )
 
 
 _PROVIDER = ("spec", "forProvider", "chart")
 _CHARTS = ("spec", "helmCharts", _EACH)
 _CONTENTS = ("directories", _EACH, "contents", _EACH, "githubRelease")
-_STYLES = (
+_INSTALLERS = (
     *_argo("Application", "spec", "source"),
     *_argo("Application", "spec", "sources", _EACH),
     *_argo("ApplicationSet", "spec", "template", "spec", "source"),
     *_argo("ApplicationSet", "spec", "template", "spec", "sources", _EACH),
-    _Style(
+    _Installer(
         "helm.crossplane.io", "Release", (((*_PROVIDER, "name"), _CHART),), (*_PROVIDER, "version"), _OF_CHART
     ),
-    _Style(
+    _Installer(
         "addons.cluster.x-k8s.io",
         "HelmChartProxy",
         ((("spec", "chartName"), _CHART),),
@@ -66,7 +66,7 @@ _STYLES = (
         _OF_CHART,
     ),
     *(
-        _Style(
+        _Installer(
             "config.projectsveltos.io",
             kind,
             (((*_CHARTS, "chartName"), _CHART),),
@@ -75,26 +75,26 @@ _STYLES = (
         )
         for kind in ("ClusterProfile", "Profile")
     ),
-    _Style(
+    _Installer(
         "operators.coreos.com",
         "Subscription",
         ((("spec", "name"), "flux"),),
         ("spec", "startingCSV"),
         "choose the release with its channel and startingCSV, or move to the Flux Operator",
     ),
-    _Style(
+    _Installer(
         "kubernetesconfiguration.azure.com",
         "Extension",
         ((("spec", "extensionType"), r"(?i:microsoft\.flux)"),),
         ("spec", "version"),
         "Azure decides which Flux its extension installs",
     ),
-    _Style(
+    _Installer(
         "vendir.k14s.io", "Config", (((*_CONTENTS, "slug"), "fluxcd/flux2"),), (*_CONTENTS, "tag"), _BY_HAND
     ),
     # Rancher Fleet, in fleet.yaml, and the configuration of Talos: both without apiVersion.
-    _Style("", "", ((("helm", "chart"), _CHART),), ("helm", "version"), _OF_CHART),
-    _Style(
+    _Installer("", "", ((("helm", "chart"), _CHART),), ("helm", "version"), _OF_CHART),
+    _Installer(
         "",
         "",
         ((("cluster", "extraManifests", _EACH), _RELEASE),),
@@ -104,9 +104,9 @@ _STYLES = (
 )
 
 
-def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
-    """See ``PinKind``."""
-    del world
+def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+    """Every object of ``_INSTALLERS`` that installs Flux."""
+    del context
     for file in files:
         for each in readable(file.content):
             try:
@@ -117,9 +117,9 @@ def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
                 yield from _in_object(file, each, root, value)
 
 
-def change(pin: Pin, target: str, world: PinContext) -> PinChange:
+def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     """Never. Raises UnsupportedPin."""
-    del target, world
+    del target, context
     raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.reason}", hint=pin.hint)
 
 
@@ -141,16 +141,16 @@ def _in_object(
     file: SourceFile, found: Object, root: tuple[Step, ...], data: dict[str, Any]
 ) -> Iterator[Pin]:
     group, kind = str(data.get("apiVersion", "")).partition("/")[0], str(data.get("kind", ""))
-    for style in _STYLES:
-        if (style.group, style.kind) != (group, kind):
+    for installer in _INSTALLERS:
+        if (installer.group, installer.kind) != (group, kind):
             continue
-        for indices in _matches(found, root, style):
-            yield _pin(file, found, root, style, indices)
+        for indices in _matches(found, root, installer):
+            yield _pin(file, found, root, installer, indices)
 
 
-def _matches(found: Object, root: tuple[Step, ...], style: _Style) -> Iterator[tuple[int, ...]]:
-    """For each place in the object that fits the style: which items of the lists on the way."""
-    first = style.conditions[0][0]
+def _matches(found: Object, root: tuple[Step, ...], installer: _Installer) -> Iterator[tuple[int, ...]]:
+    """For each place in the object that fits the installer: which items of the lists on the way."""
+    first = installer.conditions[0][0]
     waiting: list[tuple[int, ...]] = [()]
     for at, step in enumerate(first):
         if step == _EACH:
@@ -161,7 +161,8 @@ def _matches(found: Object, root: tuple[Step, ...], style: _Style) -> Iterator[t
             ]
     for indices in waiting:
         texts = (
-            (found.text_at(*root, *_filled(path, indices)), expected) for path, expected in style.conditions
+            (found.text_at(*root, *_filled(path, indices)), expected)
+            for path, expected in installer.conditions
         )
         if all(re.fullmatch(expected, text) for text, expected in texts):
             yield indices
@@ -173,31 +174,35 @@ def _filled(path: tuple[str, ...], indices: tuple[int, ...]) -> tuple[Step, ...]
 
 
 def _pin(
-    file: SourceFile, found: Object, root: tuple[Step, ...], style: _Style, indices: tuple[int, ...]
+    file: SourceFile, found: Object, root: tuple[Step, ...], installer: _Installer, indices: tuple[int, ...]
 ) -> Pin:
-    version = (*root, *_filled(style.version, indices))
-    named_at = (*root, *_filled(style.conditions[0][0], indices))
+    version = (*root, *_filled(installer.version, indices))
+    first = (*root, *_filled(installer.conditions[0][0], indices))
     value = found.at(*version)
     name = found.text_at(*root, "metadata", "name")
-    what = " ".join(part for part in (style.kind, name, style.group and f"of {style.group}") if part)
+    what = " ".join(
+        part for part in (installer.kind, name, installer.group and f"of {installer.group}") if part
+    )
     field = ".".join(str(step) for step in version[len(root) :])
     spot = (
-        value.line if value is not None else found.line_at(*named_at),
+        value.line if value is not None else found.line_at(*first),
         ", ".join(part for part in (what, field) if part),
         value.text if value is not None else "",
     )
-    return _told(
-        named(file, NAME, spot, "this way to install Flux is recognised, and not changed", style.hint)
+    return _with_release(
+        reported_pin(
+            file, NAME, spot, "this way to install Flux is recognised, and not changed", installer.hint
+        )
     )
 
 
-def _told(pin: Pin) -> Pin:
+def _with_release(pin: Pin) -> Pin:
     """With the release, where what is written names one and no chart's version."""
-    if not pin.written:
-        return pin._replace(standing=PinState.FLOATING, reason="it names no version")
+    if not pin.raw:
+        return pin._replace(state=PinState.FLOATING, reason="it names no version")
     if pin.hint == _OF_CHART:
         return pin
-    reference = parse(pin.written)
-    text = reference.ref if reference is not None else pin.written.removeprefix("flux.")
+    reference = parse(pin.raw)
+    text = reference.ref if reference is not None else pin.raw.removeprefix("flux.")
     meaning = judge(text)
-    return pin._replace(standing=meaning.standing, version=meaning.version)
+    return pin._replace(state=meaning.state, version=meaning.version)

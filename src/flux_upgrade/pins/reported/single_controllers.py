@@ -1,4 +1,4 @@
-"""Controllers of Flux that are pinned by themselves, past the release: they are named, and never changed.
+"""Controllers of Flux that are pinned by themselves, past the release: they are reported, and never changed.
 
 ``images`` of a Kustomization, images in its patches, and bases or files of a controller's own
 repository. Whatever release is installed beside them, these decide what runs.
@@ -14,7 +14,7 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import GITHUB, parse
 from flux_upgrade.pins.formats.kustomize_files import NAMES
 from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
-from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, named
+from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, reported_pin
 
 NAME = "single-controllers"
 
@@ -28,9 +28,9 @@ _REASON = "it pins a controller by itself, whatever release of Flux is installed
 _HINT = "take it away when the release has what you need: images that run ahead of their CRDs break"
 
 
-def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
-    """See ``PinKind``."""
-    del world
+def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+    """Every image and every base of a single controller."""
+    del context
     for file in files:
         # A vendored manifest has all those marks, and is large.
         if _KUSTOMIZATION.search(b"\n" + file.content) is None:
@@ -44,9 +44,9 @@ def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
             yield from sorted(pins, key=lambda pin: pin.line)
 
 
-def change(pin: Pin, target: str, world: PinContext) -> PinChange:
+def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     """Never. Raises UnsupportedPin."""
-    del target, world
+    del target, context
     raise UnsupportedPin(f"{pin.path}:{pin.line}: {_REASON}", hint=_HINT)
 
 
@@ -88,4 +88,4 @@ def _remotes(file: SourceFile, found: Object) -> Iterator[Pin]:
 
 
 def _pin(file: SourceFile, line: int, where: str, written: str) -> Pin:
-    return named(file, NAME, (line, where, written), _REASON, _HINT)
+    return reported_pin(file, NAME, (line, where, written), _REASON, _HINT)

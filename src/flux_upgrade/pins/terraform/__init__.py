@@ -1,1 +1,1 @@
-"""Terraform's ``flux_bootstrap_git``."""
+"""Terraform and OpenTofu: ``flux_bootstrap_git``, and other ways in which they install Flux."""

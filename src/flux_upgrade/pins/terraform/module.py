@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.ports import Tree
+from flux_upgrade.model.files import Tree
+from flux_upgrade.model.text import repository_path
 from flux_upgrade.model.text_edit import decoded
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats import hcl, hcl_json
@@ -27,8 +28,8 @@ _MOST = 100
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
-class Place(NamedTuple):
-    """Something that a file of the module says."""
+class TerraformBlock(NamedTuple):
+    """A block at the top of a file of the module."""
 
     path: str
     """Relative to the tree's root."""
@@ -49,18 +50,18 @@ class Place(NamedTuple):
 class Module(NamedTuple):
     """The files of a folder; what cannot be read is left out."""
 
-    places: tuple[Place, ...]
+    places: tuple[TerraformBlock, ...]
     """Every block at the top of a file."""
     values: tuple[tuple[str, Mapping[str, Attribute]], ...]
     """Path of each file with values for variables → what it sets."""
-    lock: Place | None
+    lock: TerraformBlock | None
     """The block of ``.terraform.lock.hcl`` for the provider of Flux."""
 
-    def same(self, place: Place) -> Iterator[Place]:
+    def same(self, place: TerraformBlock) -> Iterator[TerraformBlock]:
         """The other blocks of the same address: overrides of it, or what it overrides."""
         return (each for each in self.places if each != place and each.address == place.address)
 
-    def said_of(self, expression: Attribute) -> str:
+    def where_set(self, expression: Attribute) -> str:
         """Where the variable or local that an expression is gets its value; empty where that is not seen."""
         match = _REFERENCE.fullmatch(expression.text)
         if match is None:
@@ -81,9 +82,9 @@ class Module(NamedTuple):
         return ", ".join(found)
 
 
-def module(tree: Tree, folder: str) -> Module:
+def read_module(tree: Tree, folder: str) -> Module:
     """The module in a folder of the tree."""
-    places: list[Place] = []
+    places: list[TerraformBlock] = []
     values: list[tuple[str, Mapping[str, Attribute]]] = []
     lock = None
     for path in tree.named((*SUFFIXES, *_VALUES, _LOCK)):
@@ -96,10 +97,10 @@ def module(tree: Tree, folder: str) -> Module:
         if path.endswith(_VALUES):
             values.append((path, _values(path, content)))
         elif path.endswith(SUFFIXES):
-            places += [Place(path, block) for block in blocks_of(path, content) or ()]
+            places += [TerraformBlock(path, block) for block in blocks_of(path, content) or ()]
         elif posixpath.basename(path) == _LOCK:
             found = [each for each in blocks_of(path, content) or () if _is_flux(each)]
-            lock = Place(path, found[0]) if found else None
+            lock = TerraformBlock(path, found[0]) if found else None
     return Module(tuple(places), tuple(values), lock)
 
 
@@ -118,12 +119,7 @@ def folder_of(path: Attribute | None) -> str | None:
     text = path.literal
     if text is None or "\\" in text or is_variable(text) or INTERPOLATION.search(text):
         return None
-    return cleaned(text)
-
-
-def cleaned(folder: str) -> str:
-    """A folder as the tree spells it: no ``./``, no ``/`` at its ends; empty for the root."""
-    return posixpath.normpath("/" + folder).lstrip("/")
+    return repository_path(text)
 
 
 def _values(path: str, content: bytes) -> Mapping[str, Attribute]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import UnsupportedPin
-from flux_upgrade.model.text_edit import Replacement, decoded, line_of
+from flux_upgrade.model.text_edit import TextEdit, decoded, line_of
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.hcl import Attribute
@@ -21,11 +21,11 @@ from flux_upgrade.pins.terraform import provider, reported
 from flux_upgrade.pins.terraform.module import (
     RESOURCE,
     Module,
-    Place,
+    TerraformBlock,
     blocks_of,
     folder_of,
-    module,
     one_line,
+    read_module,
 )
 
 NAME = "terraform"
@@ -33,8 +33,8 @@ _DECIDING = {"version", "embedded_manifests"}
 _KEY = re.compile(rf'"{RESOURCE}"\s*:')
 
 
-def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
-    """Every resource, and the other ways in which Terraform installs Flux, which are named only."""
+def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+    """Every resource, and the other ways in which Terraform installs Flux, which are only reported."""
     modules: dict[str, Module] = {}
     for file in files:
         blocks = blocks_of(file.path, file.content)
@@ -43,31 +43,31 @@ def find(files: Sequence[SourceFile], world: PinContext) -> Iterator[Pin]:
             continue
         folder = posixpath.dirname(file.path)
         for block in blocks:
-            place = Place(file.path, block)
+            place = TerraformBlock(file.path, block)
             if block.type == "resource" and block.labels[:1] == (RESOURCE,):
                 if folder not in modules:
-                    modules[folder] = module(world.tree, folder)
+                    modules[folder] = read_module(context.tree, folder)
                 yield from _pins(file, place, modules[folder])
             else:
-                yield from reported.find(NAME, file, place, world)
+                yield from reported.find(NAME, file, place, context)
 
 
-def change(pin: Pin, target: str, world: PinContext) -> PinChange:
+def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     """Where the module's constraints admit the provider of the target's minor."""
-    around = module(world.tree, posixpath.dirname(pin.path))
-    provider.check(around, target)
+    module = read_module(context.tree, posixpath.dirname(pin.path))
+    provider.check(module, target)
     if not isinstance(pin.details, int):
         raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} names no release")
     start = pin.details
     return PinChange(
-        (Replacement(start, start + len(pin.version), pin.version, target),),
+        (TextEdit(start, start + len(pin.version), pin.version, target),),
         target,
-        tuple(provider.remarks(around, target)),
+        tuple(provider.remarks(module, target)),
     )
 
 
-def _pins(file: SourceFile, place: Place, around: Module) -> Iterator[Pin]:
-    others = tuple(each for each in around.same(place) if each.is_override != place.is_override)
+def _pins(file: SourceFile, place: TerraformBlock, module: Module) -> Iterator[Pin]:
+    others = tuple(each for each in module.same(place) if each.is_override != place.is_override)
     folder = _folder((place, *others))
     pin = Pin(
         file.path,
@@ -84,17 +84,17 @@ def _pins(file: SourceFile, place: Place, around: Module) -> Iterator[Pin]:
     if place.is_override or any(_DECIDING & each.block.attributes.keys() for each in others):
         yield from _merged(pin, place, others)
     else:
-        yield _told(pin, place, around)
+        yield _of_resource(pin, place, module)
 
 
-def _folder(places: Sequence[Place]) -> str | None:
+def _folder(places: Sequence[TerraformBlock]) -> str | None:
     """Of a resource, and of what overrides it; None where they differ."""
     given = [each.block.attributes["path"] for each in places if "path" in each.block.attributes]
     folders = {folder_of(each) for each in given} or {folder_of(None)}
     return folders.pop() if len(folders) == 1 else None
 
 
-def _merged(pin: Pin, place: Place, others: Sequence[Place]) -> Iterator[Pin]:
+def _merged(pin: Pin, place: TerraformBlock, others: Sequence[TerraformBlock]) -> Iterator[Pin]:
     """An override file, or what it overrides: Terraform merges the two."""
     version = place.block.attributes.get("version")
     if version is None and place.is_override:
@@ -105,14 +105,14 @@ def _merged(pin: Pin, place: Place, others: Sequence[Place]) -> Iterator[Pin]:
     yield pin._replace(
         line=pin.line if version is None else version.line,
         where=pin.where if version is None else f"{pin.where}, version",
-        written="" if version is None else one_line(version),
-        standing=PinState.UNKNOWN,
+        raw="" if version is None else one_line(version),
+        state=PinState.UNKNOWN,
         reason=f"it overrides {others_at}" if place.is_override else f"{others_at} overrides it",
         hint="write the version in the resource itself, and in no override file",
     )
 
 
-def _told(pin: Pin, place: Place, around: Module) -> Pin:
+def _of_resource(pin: Pin, place: TerraformBlock, module: Module) -> Pin:
     version = place.block.attributes.get("version")
     embedded = place.block.attributes.get("embedded_manifests")
     is_given = version is not None and version.text != "null"
@@ -122,32 +122,32 @@ def _told(pin: Pin, place: Place, around: Module) -> Pin:
             pin._replace(where=f"{pin.where}, embedded_manifests"),
             embedded,
             said + (", and version has no effect" if is_given else ""),
-            around,
+            module,
         )
     if embedded is not None and embedded.text.strip('"') not in ("false", "null"):
         return pin._replace(
             line=embedded.line,
             where=f"{pin.where}, embedded_manifests",
-            written=one_line(embedded),
-            standing=PinState.UNKNOWN,
+            raw=one_line(embedded),
+            state=PinState.UNKNOWN,
             reason=f"embedded_manifests is {one_line(embedded)}: if true, version has no effect",
-            hint=_instead(f"{pin.path}:{embedded.line}", "false", around.said_of(embedded)),
+            hint=_instead(f"{pin.path}:{embedded.line}", "false", module.where_set(embedded)),
         )
     if version is None or not is_given:
-        return _floating(pin, version, "no version is given: the provider's own decides", around)
-    return _stated(pin._replace(line=version.line, where=f"{pin.where}, version"), version, around)
+        return _floating(pin, version, "no version is given: the provider's own decides", module)
+    return _stated(pin._replace(line=version.line, where=f"{pin.where}, version"), version, module)
 
 
-def _stated(pin: Pin, version: Attribute, around: Module) -> Pin:
+def _stated(pin: Pin, version: Attribute, module: Module) -> Pin:
     written = one_line(version)
-    unknown = pin._replace(standing=PinState.UNKNOWN, written=written)
+    unknown = pin._replace(state=PinState.UNKNOWN, raw=written)
     if version.literal is None or is_variable(version.literal):
         return unknown._replace(
             reason=f"{written} stands for it, which only Terraform can work out",
-            hint=_instead(f"{pin.path}:{version.line}", "the release", around.said_of(version)),
+            hint=_instead(f"{pin.path}:{version.line}", "the release", module.where_set(version)),
         )
     if version.literal == "latest":
-        return pin._replace(written=written, reason="each apply takes the latest release")
+        return pin._replace(raw=written, reason="each apply takes the latest release")
     text = decoded(pin.content)[version.start : version.start + len(version.literal)]
     if Version.parse(f"v{version.literal}") is not None:
         return unknown._replace(
@@ -159,19 +159,19 @@ def _stated(pin: Pin, version: Attribute, around: Module) -> Pin:
             reason="it is no release of Flux, or is spelled with escapes",
             hint=f'write a release, as in "v2.8.7", in {pin.path}:{version.line}',
         )
-    remarks = tuple(provider.mismatches(around, version.literal))
+    remarks = tuple(provider.mismatches(module, version.literal))
     return pin._replace(
-        written=written,
-        standing=PinState.EXACT,
+        raw=written,
+        state=PinState.EXACT,
         version=version.literal,
         remarks=remarks,
         details=version.start,
     )
 
 
-def _floating(pin: Pin, at: Attribute | None, reason: str, around: Module) -> Pin:
-    given = ", ".join(f'{each.place} says "{each.text}"' for each in provider.constraints(around))
-    lock = provider.locked(around)
+def _floating(pin: Pin, at: Attribute | None, reason: str, module: Module) -> Pin:
+    given = ", ".join(f'{each.place} says "{each.text}"' for each in provider.constraints(module))
+    lock = provider.locked(module)
     return pin._replace(
         line=pin.line if at is None else at.line,
         reason=reason,

@@ -25,7 +25,7 @@ _COMPARISON = re.compile(
 _Numbers = tuple[int, ...]
 
 
-class Constraint(NamedTuple):
+class ProviderConstraint(NamedTuple):
     """What a file says about the versions of the provider."""
 
     place: str
@@ -45,7 +45,7 @@ class Constraint(NamedTuple):
         return any(all(_holds(*each, (1, minor, patch)) for each in parsed) for patch in patches)
 
 
-def constraints(module: Module) -> Iterator[Constraint]:
+def constraints(module: Module) -> Iterator[ProviderConstraint]:
     """Every one of the module. Those of a calling module are not seen."""
     for path, block in module.places:
         if block.type == "terraform":
@@ -135,9 +135,9 @@ def _is_flux(name: str, provider: Attribute) -> bool:
     return is_flux_source(source.literal or "") if source is not None else name == "flux"
 
 
-def _constraint(path: str, version: Attribute) -> Constraint:
+def _constraint(path: str, version: Attribute) -> ProviderConstraint:
     is_literal = version.literal is not None
-    return Constraint(f"{path}:{version.line}", version.literal or version.text, is_literal)
+    return ProviderConstraint(f"{path}:{version.line}", version.literal or version.text, is_literal)
 
 
 def _parsed(match: re.Match[str]) -> tuple[str, _Numbers]:

@@ -1,4 +1,4 @@
-"""Other ways in which Terraform installs Flux: recognised and named, with the way forward."""
+"""Other ways in which Terraform installs Flux: reported, with the next step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.hcl import Attribute, Block
 from flux_upgrade.pins.formats.yaml_places import is_variable
 from flux_upgrade.pins.pin import Pin, PinState, Role, SourceFile
-from flux_upgrade.pins.terraform.module import Place, folder_of, one_line
+from flux_upgrade.pins.terraform.module import TerraformBlock, folder_of, one_line
 
 _URL = re.compile(
     r"https://github\.com/fluxcd/flux2/releases/(?:latest/download|download/([^/]+))/install\.yaml"
@@ -35,16 +35,16 @@ _CHARTS = {
 """Chart → what a release of it in Terraform is, and what to do about it."""
 
 
-def find(kind: str, file: SourceFile, place: Place, world: PinContext) -> Iterator[Pin]:
+def find(kind: str, file: SourceFile, place: TerraformBlock, context: PinContext) -> Iterator[Pin]:
     """What a block names, as pins of ``kind`` that are never changed."""
     block = place.block
     pin = Pin(
-        file.path, kind, file.content, block.line, place.address, "", PinState.FLOATING, role=Role.NAMED
+        file.path, kind, file.content, block.line, place.address, "", PinState.FLOATING, role=Role.REPORTED
     )
     if (block.type, block.labels[:1]) == ("data", ("flux_install",)):
         yield _install(pin, block)
     elif (block.type, block.labels[:1]) == ("resource", ("helm_release",)):
-        yield from _release(pin, block, world)
+        yield from _release(pin, block, context)
     elif block.type in ("data", "resource", "locals"):
         yield from _urls(pin, block)
 
@@ -52,43 +52,43 @@ def find(kind: str, file: SourceFile, place: Place, world: PinContext) -> Iterat
 def _install(pin: Pin, block: Block) -> Pin:
     """The provider before 1.0 (docs/data-sources/install.md)."""
     version = block.attributes.get("version")
-    told = pin._replace(
+    reported = pin._replace(
         folder=folder_of(block.attributes.get("target_path")),
         reason="the data source flux_install is of the provider before 1.0",
         hint=f"migrate to the resource flux_bootstrap_git: {_MIGRATE}",
     )
     if version is None:
-        return told
-    return _versioned(told, "version", version)
+        return reported
+    return _versioned(reported, "version", version)
 
 
-def _release(pin: Pin, block: Block, world: PinContext) -> Iterator[Pin]:
+def _release(pin: Pin, block: Block, context: PinContext) -> Iterator[Pin]:
     chart = (_literal(block, "chart") or "").rstrip("/").rpartition("/")[2]
     if chart not in _CHARTS:
         return
     reason, hint = _CHARTS[chart]
-    named = pin._replace(where=f"{pin.where}, chart {chart}", reason=reason, hint=hint)
+    release = pin._replace(where=f"{pin.where}, chart {chart}", reason=reason, hint=hint)
     if chart == "flux-instance":
-        yield _instance(named._replace(standing=PinState.UNKNOWN), _set_version(block), world)
+        yield _instance(release._replace(state=PinState.UNKNOWN), _set_version(block), context)
         return
     version = block.attributes.get("version")
     yield (
-        named
+        release
         if version is None
-        else named._replace(line=version.line, written=one_line(version), standing=PinState.UNKNOWN)
+        else release._replace(line=version.line, raw=one_line(version), state=PinState.UNKNOWN)
     )
 
 
-def _instance(pin: Pin, version: Attribute | None, world: PinContext) -> Pin:
+def _instance(pin: Pin, version: Attribute | None, context: PinContext) -> Pin:
     if version is None:
         return pin
     written = one_line(version)
-    told = pin._replace(line=version.line, where=f"{pin.where}, {_SET}", written=written)
-    found = ranges.newest(written, world.regenerator.stable_tags())
+    reported = pin._replace(line=version.line, where=f"{pin.where}, {_SET}", raw=written)
+    found = ranges.newest(written, context.regenerator.stable_tags())
     if not found:
-        return told
-    return told._replace(
-        standing=PinState.EXACT if ranges.is_exact(written) else PinState.RANGE, version=found
+        return reported
+    return reported._replace(
+        state=PinState.EXACT if ranges.is_exact(written) else PinState.RANGE, version=found
     )
 
 
@@ -105,29 +105,29 @@ def _urls(pin: Pin, block: Block) -> Iterator[Pin]:
         match = _URL.fullmatch(attribute.literal or "")
         if match is None:
             continue
-        told = pin._replace(
+        reported = pin._replace(
             line=attribute.line,
             where=f"{pin.where}, {name}",
-            written=one_line(attribute),
+            raw=one_line(attribute),
             reason="Terraform downloads Flux's manifests",
             hint="keep them in Git instead, as flux_bootstrap_git or flux bootstrap write them",
         )
         if match[1] is None:
-            yield told
+            yield reported
         else:
-            yield _versioned(told, name, attribute._replace(literal=match[1]))._replace(
-                where=told.where, written=told.written
+            yield _versioned(reported, name, attribute._replace(literal=match[1]))._replace(
+                where=reported.where, raw=reported.raw
             )
 
 
 def _versioned(pin: Pin, name: str, version: Attribute) -> Pin:
     tag = version.literal or ""
-    told = pin._replace(line=version.line, where=f"{pin.where}, {name}", written=one_line(version))
+    reported = pin._replace(line=version.line, where=f"{pin.where}, {name}", raw=one_line(version))
     if tag == "latest":
-        return told
+        return reported
     is_release = Version.parse(tag) is not None and not is_variable(tag)
-    return told._replace(
-        standing=PinState.EXACT if is_release else PinState.UNKNOWN, version=tag if is_release else ""
+    return reported._replace(
+        state=PinState.EXACT if is_release else PinState.UNKNOWN, version=tag if is_release else ""
     )
 
 

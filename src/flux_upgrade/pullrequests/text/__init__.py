@@ -1,4 +1,4 @@
-"""What stands in a pull request, its commit and its status: text only, the same for the same proposal."""
+"""The text of a pull request, its commit and its status: the same for the same proposal."""
 
 from flux_upgrade.pullrequests.text.body import body, issue
 from flux_upgrade.pullrequests.text.checklist import has_to_do
@@ -9,6 +9,7 @@ from flux_upgrade.pullrequests.text.commit import (
     conventional_prefix,
     held,
     plan_digest,
+    state_for,
     status,
     title,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "held",
     "issue",
     "plan_digest",
+    "state_for",
     "status",
     "title",
 ]

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.markdown import bullets, code, counted, fold, numbered, plain
-from flux_upgrade.model.markers import State
-from flux_upgrade.planning.proposal import Proposal, Surroundings
+from flux_upgrade.model.markers import MarkerState
+from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.feedback import APPROVED
-from flux_upgrade.pullrequests.text import cluster_changes, flux_migrate, migration
-from flux_upgrade.pullrequests.text import proof as facts
-from flux_upgrade.pullrequests.text.checklist import things
+from flux_upgrade.pullrequests.text import cluster_changes, flux_migrate, migration, verification
+from flux_upgrade.pullrequests.text.checklist import tasks
 from flux_upgrade.pullrequests.text.commit import title
 from flux_upgrade.pullrequests.text.notes import notes
 from flux_upgrade.pullrequests.text.view import View
@@ -24,34 +23,36 @@ _LISTS = (40, 12, 4, 1)
 """Lengths of lists, one after the other, until the text fits."""
 
 
-def body(proposal: Proposal, around: Surroundings, state: State) -> str:
-    """Our block of the body; with its markers it is no longer than ``around.limit`` allows."""
-    return _fitted(proposal, around, state, _pull_request)
+def body(proposal: Proposal, context: ProposalContext, state: MarkerState) -> str:
+    """Our block of the body; with its markers it is no longer than ``context.limit`` allows."""
+    return _fitted(proposal, context, state, _pull_request)
 
 
-def issue(proposal: Proposal, around: Surroundings, state: State) -> tuple[str, str]:
+def issue(proposal: Proposal, context: ProposalContext, state: MarkerState) -> tuple[str, str]:
     """Title and body of the issue that says what a draft would, where the forge has none."""
     # No workflow waits for an issue.
-    return title(proposal, around), _fitted(proposal, around._replace(waits_for_checks=False), state, _issue)
+    return title(proposal, context), _fitted(
+        proposal, context._replace(waits_for_checks=False), state, _issue
+    )
 
 
 def _fitted(
     proposal: Proposal,
-    around: Surroundings,
-    state: State,
+    context: ProposalContext,
+    state: MarkerState,
     written: Callable[[View], tuple[list[str], list[str]]],
 ) -> str:
-    room = around.limit - around.limit // _SPARE - len(markers.block("", state))
+    room = context.limit - context.limit // _SPARE - len(markers.block("", state))
     for most in _LISTS:
-        view = View(proposal, around, most, has_boxes=written is _pull_request)
+        view = View(proposal, context, most, has_boxes=written is _pull_request)
         above, below = written(view)
         own = "\n\n".join([*above, *below])
         if len(own) <= room:
             folded = notes(view, room - len(own) - 2)
             return markers.block("\n\n".join(filter(None, [*above, folded, *below])), state)
     # Only where remarks are longer than all that may be written.
-    view = View(proposal, around)
-    return markers.block(f"{_first(view, things(view))}\n\nWhat they are has no room here.", state)
+    view = View(proposal, context)
+    return markers.block(f"{_first(view, tasks(view))}\n\nWhat they are has no room here.", state)
 
 
 def _pull_request(view: View) -> tuple[list[str], list[str]]:
@@ -69,10 +70,10 @@ def _issue(view: View) -> tuple[list[str], list[str]]:
 
 
 def _beginning(view: View, approval: str) -> Iterator[str]:
-    todo = things(view)
+    todo = tasks(view)
     yield _first(view, todo)
-    yield from cluster_changes.hops(view)
-    yield from facts.drift(view)
+    yield from cluster_changes.upgrade_path(view)
+    yield from verification.drift(view)
     if view.proposal.is_pending:
         yield approval
     after = flux_migrate.right_after_merging(view)
@@ -86,7 +87,7 @@ def _beginning(view: View, approval: str) -> Iterator[str]:
 
 def _first(view: View, todo: list[str]) -> str:
     is_step = view.is_migration or (view.moves and not view.aligns)
-    size = view.proposal.subject.capitalize() if is_step else _at_rest(view)
+    size = view.proposal.bump_kind.capitalize() if is_step else _at_rest(view)
     waits = ["waits for approval"] if view.proposal.is_pending else []
     needs = f"{counted(len(todo), 'thing')} to do before merging" if todo else "nothing to do before merging"
     after = len(flux_migrate.right_after_merging(view))
@@ -128,7 +129,7 @@ def _approval(view: View) -> str:
 
 
 def _command(view: View) -> list[str]:
-    command = view.around.approve_command
+    command = view.context.approve_command
     return [f"run {code(command + view.answer)}"] if command else []
 
 
@@ -137,19 +138,19 @@ def _middle(view: View) -> Iterator[str]:
 
 
 def _upgraded(view: View) -> Iterator[str]:
-    proof = facts.proof(view)
-    is_short = view.is_one or len(proof) == 1
-    yield f"**Proof:** {'. '.join(proof)}." if is_short else f"**Proof**\n{bullets(view.limited(proof))}"
+    lines = verification.proof(view)
+    is_short = view.is_one or len(lines) == 1
+    yield (f"**Proof:** {'. '.join(lines)}." if is_short else f"**Proof**\n{bullets(view.limited(lines))}")
     yield from _patches(view)
     yield from _changes(view)
     yield from migration.along(view)
     yield from _digests(view)
     if view.pins:
-        yield f"**Pins that move{' along' if view.proved else ''}**\n\n{facts.pins(view)}"
-    remarks = facts.pin_remarks(view)
+        yield f"**Pins that move{' along' if view.manifests else ''}**\n\n{verification.pins(view)}"
+    remarks = verification.pin_remarks(view)
     if remarks:
         yield f"**About these pins**\n{bullets(view.limited(remarks))}"
-    changed = facts.flags_changed(view)
+    changed = verification.flags_changed(view)
     if changed:
         yield f"**Install flags that change**, as was asked for:\n{bullets(view.limited(changed))}"
     yield from _kept(view)
@@ -167,40 +168,44 @@ def _changes(view: View) -> Iterator[str]:
     changes = list(cluster_changes.changes(view))
     if changes:
         yield "**What changes in the cluster**"
-    if (view.proved and view.moves) or any(
-        old != new for each in view.proved for _, old, new in each.change.images
+    if (view.manifests and view.moves) or any(
+        old != new for each in view.manifests for _, old, new in each.change.images
     ):
-        table, rows = facts.controllers(view)
+        table, rows = cluster_changes.controllers(view)
         yield table if rows <= _ROWS else fold(f"<b>Controllers</b>, {rows} different sets", table)
     yield from changes
     yield from cluster_changes.unseen(view)
 
 
 def _digests(view: View) -> Iterator[str]:
-    pins = facts.digests(view)
-    told = "**Pinned by digest**, as the registry has it for the new tag:"
+    pins = cluster_changes.digests(view)
+    heading = "**Pinned by digest**, as the registry has it for the new tag:"
     if len(pins) == 1:
-        yield f"{told} {pins[0]}"
+        yield f"{heading} {pins[0]}"
     elif pins:
-        yield f"{told}\n{bullets(view.limited(pins))}"
+        yield f"{heading}\n{bullets(view.limited(pins))}"
 
 
 def _kept(view: View) -> Iterator[str]:
-    flags, kept, absorbed = facts.flags_kept(view), facts.edits(view, "kept"), facts.edits(view, "absorbed")
+    flags, kept, absorbed = (
+        verification.flags_kept(view),
+        verification.edits(view, "kept"),
+        verification.edits(view, "absorbed"),
+    )
     if len(flags) == 1:
         yield f"**Install flags kept:** {flags[0]}"
     elif flags:
         yield f"**Install flags kept**\n{bullets(view.limited(flags))}"
     if kept:
         listed, count = bullets(view.limited(kept)), len(_all_kept(view))
-        told = "Your edit, kept" if count == 1 else f"Your {count} edits, kept"
-        yield f"**{told}**\n{listed}" if count <= _FEW else fold(f"<b>{told}</b>", listed)
+        heading = "Your edit, kept" if count == 1 else f"Your {count} edits, kept"
+        yield f"**{heading}**\n{listed}" if count <= _FEW else fold(f"<b>{heading}</b>", listed)
     if absorbed:
         yield f"**Your edits that are now Flux's own**\n{bullets(view.limited(absorbed))}"
 
 
 def _all_kept(view: View) -> set[str]:
-    return {edit.identity for each in view.proved for edit in each.change.carried.kept}
+    return {edit.identity for each in view.manifests for edit in each.change.carried.kept}
 
 
 def _end(view: View) -> str:
@@ -219,11 +224,11 @@ def _answers(view: View) -> Iterator[str]:
 
 
 def _roll_back(view: View) -> str:
-    told = "revert this pull request"
-    told += f"; {_refused(view)} is not proposed again then." if view.moves else "."
+    sentence = "revert this pull request"
+    sentence += f"; {_refused(view)} is not proposed again then." if view.moves else "."
     if view.moves and not view.is_tools and view.crosses_minor:
-        told += f" {cluster_changes.way_back_line(view)}"
-    return told
+        sentence += f" {cluster_changes.way_back_line(view)}"
+    return sentence
 
 
 def _refused(view: View) -> str:
@@ -231,9 +236,9 @@ def _refused(view: View) -> str:
 
 
 def _why(view: View) -> str:
-    whys = sorted({upgrade.candidate.why for _, upgrade in view.upgrades if upgrade.candidate.why})
-    told = "; ".join(plain(why) for why in whys[:_FEW]) or f"{view.proposal.target} is there"
-    return told if told.endswith(".") else f"{told}."
+    whys = sorted({upgrade.bump.why for _, upgrade in view.upgrades if upgrade.bump.why})
+    reasons = "; ".join(plain(why) for why in whys[:_FEW]) or f"{view.proposal.target} is there"
+    return reasons if reasons.endswith(".") else f"{reasons}."
 
 
 def _boxes(view: View) -> str:

@@ -7,20 +7,21 @@ from itertools import chain
 
 from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.model.markdown import bullets, code, plain
+from flux_upgrade.model.text import capped
 from flux_upgrade.planning.plan import Plan
-from flux_upgrade.planning.proposal import Proposal, Surroundings
+from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import Hold, HoldReason
 from flux_upgrade.pullrequests.text import flux_migrate
 from flux_upgrade.pullrequests.text.breaking_changes import MARKDOWN, dangers
 from flux_upgrade.pullrequests.text.notes import link, passed
-from flux_upgrade.pullrequests.text.proof import conflict_line, edits
-from flux_upgrade.pullrequests.text.view import Proved, View
+from flux_upgrade.pullrequests.text.verification import conflict_line, edits
+from flux_upgrade.pullrequests.text.view import ManifestUpgrade, View
 from flux_upgrade.report.impact_phrases import in_the_way
 
 _FEW = 5
 
 
-def things(view: View) -> list[str]:
+def tasks(view: View) -> list[str]:
     """Markdown, one thing each: the most dangerous to forget comes first."""
     if view.is_migration:
         return [*_checks(view)]
@@ -34,14 +35,14 @@ def things(view: View) -> list[str]:
         *_not_covered(view),
         *_own_images(view),
         *_held(view),
-        *view.around.remarks,
+        *view.context.remarks,
         *_checks(view),
     ]
 
 
 def has_to_do(proposal: Proposal) -> bool:
     """Whether a merge takes something that is done elsewhere, such as a signature or `flux migrate`."""
-    view = View(proposal, Surroundings(()))
+    view = View(proposal, ProposalContext(()))
     found = chain(
         flux_migrate.right_after_merging(view), flux_migrate.steps(view), dangers(view), _of_pins(view)
     )
@@ -52,19 +53,19 @@ def _api_versions(view: View) -> Iterator[str]:
     if not view.crosses_minor or not view.moves or view.is_tools:
         return
     firsts = [tag for tag in passed(view) if tag.endswith(".0")] or [view.proposal.target]
-    told = f"Read what the notes of {', '.join(map(link, firsts))} say about removed API versions. Whether"
-    if not view.known:
-        yield f"{told} your manifests use them, or the cluster has stored objects in them, was not checked."
+    advice = f"Read what the notes of {', '.join(map(link, firsts))} say about removed API versions. Whether"
+    if not view.analyzed:
+        yield f"{advice} your manifests use them, or the cluster has stored objects in them, was not checked."
         return
     # Of a pin there is no manifest whose history tells which releases ran.
-    unstored = [each.plan for each in view.known if each.impact.changes is None]
+    unstored = [each.plan for each in view.analyzed if each.impact.changes is None]
     if unstored:
-        where = "" if len(view.known) == 1 else f" of {view.places(unstored)}"
-        yield f"{told} the cluster{where} has stored objects in them was not checked; your manifests were."
+        where = "" if len(view.analyzed) == 1 else f" of {view.places(unstored)}"
+        yield f"{advice} the cluster{where} has stored objects in them was not checked; your manifests were."
 
 
 def _of_pins(view: View) -> Iterator[str]:
-    yield from dict.fromkeys(plain(told) for each in view.pins for told in each.change.todo)
+    yield from dict.fromkeys(plain(task) for each in view.pins for task in each.change.todo)
 
 
 def _given_up(view: View) -> Iterator[str]:
@@ -77,17 +78,17 @@ def _given_up(view: View) -> Iterator[str]:
 
 
 def _unverified(view: View) -> Iterator[str]:
-    for tag in sorted({each.upgrade.target for each in view.proved if not each.change.verified}):
+    for tag in sorted({each.upgrade.target for each in view.manifests if not each.change.verified}):
         yield f"Look at the whole diff: there is no checksum that the manifests of {tag} could be held to."
 
 
 def _not_covered(view: View) -> Iterator[str]:
     said = (
         (each.plan, ", ".join(code(f"--{flag}") for flag in each.change.not_covered))
-        for each in view.proved
+        for each in view.manifests
         if each.change.not_covered
     )
-    lines = view.gathered(said)
+    lines = view.by_installation(said)
     if lines:
         yield (
             f"Look for these flags in the diff: {view.proposal.target} is newer than the rules of this "
@@ -100,7 +101,7 @@ def _own_images(view: View) -> Iterator[str]:
     images = sorted(
         {
             _after(proved)[each.name]
-            for proved in view.proved
+            for proved in view.manifests
             for each in proved.proof.controllers
             if each.name in _after(proved)
             and (each.state is ImageState.CUSTOM or each.image.is_template)
@@ -111,7 +112,7 @@ def _own_images(view: View) -> Iterator[str]:
         yield _listed(view, "Make sure that your own images exist", map(code, images))
 
 
-def _after(proved: Proved) -> dict[str, str]:
+def _after(proved: ManifestUpgrade) -> dict[str, str]:
     return {name: new for name, _, new in proved.change.images}
 
 
@@ -131,34 +132,32 @@ def _held(view: View) -> Iterator[str]:
 
 
 def _holds(view: View, plan: Plan) -> list[Hold]:
-    """Why it is not among the upgrades: the hold of the same subject, else of any."""
+    """Why it is not among the upgrades: the hold of the same kind of bump, else of any."""
     holds = [hold for hold in plan.holds if hold.reason is not HoldReason.UP_TO_DATE]
-    return [hold for hold in holds if hold.subject is view.proposal.subject][:1] or holds[:1]
+    return [hold for hold in holds if hold.bump_kind is view.proposal.bump_kind][:1] or holds[:1]
 
 
 def _why(view: View, plan: Plan, hold: Hold) -> str:
-    told = plain(hold.detail or hold.reason.replace("-", " "))
-    told += f", until {plain(hold.until[:10])}" if hold.until else ""
-    told += f" ({code(hold.reason)})."
+    text = plain(hold.detail or hold.reason.replace("-", " "))
+    text += f", until {plain(hold.until[:10])}" if hold.until else ""
+    text += f" ({code(hold.reason)})."
     if hold.hint:
         hint = plain(hold.hint)
-        told += f" {hint[:1].upper()}{hint[1:]}."
-    impact = plan.impacts.get(hold.subject)
+        text += f" {hint[:1].upper()}{hint[1:]}."
+    impact = plan.impacts.get(hold.bump_kind)
     if impact is not None:
         lines = in_the_way(hold.reason, impact, MARKDOWN)
-        told += f"\n{bullets(view.limited(lines))}" if lines else ""
-    change = plan.tried.get(hold.subject)
+        text += f"\n{bullets(view.limited(lines))}" if lines else ""
+    change = plan.tried.get(hold.bump_kind)
     conflicts = change.carried.conflicts if change is not None else ()
     if conflicts:
-        shown = [conflict_line(each) for each in conflicts[:_FEW]]
-        rest = [f"… and {len(conflicts) - _FEW} more"] if len(conflicts) > _FEW else []
-        told += f"\n{bullets([*shown, *rest])}"
-    return told
+        text += f"\n{bullets(capped([conflict_line(each) for each in conflicts], _FEW))}"
+    return text
 
 
 def _checks(view: View) -> Iterator[str]:
     # https://docs.github.com/en/actions/concepts/security/github_token
-    if view.around.waits_for_checks:
+    if view.context.waits_for_checks:
         yield (
             "Select **Approve workflows to run** in the merge box, should workflows check your pull "
             "requests: GitHub lets them wait for somebody with write access where a pull request was opened "

@@ -1,19 +1,25 @@
-"""What an upgrade means where nothing breaks: what changes in the cluster, what applies, the way back."""
+"""What changes in the cluster: controllers, images, objects; which patches still apply; the way back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from flux_upgrade.impact.diff.changes import Changes, CrdChange
+from flux_upgrade.impact.diff.sentences import lines
 from flux_upgrade.impact.kubernetes_versions import support
-from flux_upgrade.model.markdown import bullets, code, counted, fold
+from flux_upgrade.manifests.images import Image, tag_order
+from flux_upgrade.manifests.options import COMPONENTS
+from flux_upgrade.model.markdown import bullets, code, counted, fold, plain, table
+from flux_upgrade.model.text import enumeration
+from flux_upgrade.planning.plan import Plan
 from flux_upgrade.pullrequests.text.breaking_changes import MARKDOWN
-from flux_upgrade.pullrequests.text.view import Known, View
+from flux_upgrade.pullrequests.text.verification import version_text
+from flux_upgrade.pullrequests.text.view import AnalyzedUpgrade, View
 from flux_upgrade.report.cluster_phrases import (
     applied,
     idle_line,
     in_cluster,
-    is_told,
+    is_reportable,
     patches_line,
     remarkable,
     restored,
@@ -22,16 +28,20 @@ from flux_upgrade.report.cluster_phrases import (
     unserved_line,
     way_back,
 )
-from flux_upgrade.report.impact_phrases import finding_line, hops_line, listed, support_line
+from flux_upgrade.report.impact_phrases import finding_line, hops_line, support_line
 
 _SHORT = 8
 """Lines of what changes that are not folded."""
 _FEW = 3
+_VALUE = 60
+"""Characters of a tag that are shown."""
 
 
-def hops(view: View) -> Iterator[str]:
+def upgrade_path(view: View) -> Iterator[str]:
     """A paragraph where one step is not enough: what comes next, and when."""
-    said = dict.fromkeys(hops_line(each.impact.hops) for each in view.known if each.impact.hops)
+    said = dict.fromkeys(
+        hops_line(each.impact.upgrade_path) for each in view.analyzed if each.impact.upgrade_path
+    )
     if said:
         when = "once this is merged and the box is ticked" if view.has_boxes else "once this is merged"
         yield f"**In steps:** {'; '.join(said)}, {when}."
@@ -39,21 +49,21 @@ def hops(view: View) -> Iterator[str]:
 
 def changes(view: View) -> Iterator[str]:
     """What changes in the cluster: the short form, and the rest folded."""
-    from flux_upgrade.impact.diff.sentences import lines  # late: nearly every run changes nothing
-
-    found = [(each, told) for each in view.known if (told := in_cluster(each.impact)) is not None]
+    found = [(each, shown) for each in view.analyzed if (shown := in_cluster(each.impact)) is not None]
     among = len({each.plan.path for each, _ in found})
     said: dict[int, list[str]] = {}
-    for each, told in found:
-        if id(told) not in said:
-            apart = said_apart(told, each.impact.changes or told)
+    for each, shown in found:
+        if id(shown) not in said:
+            apart = said_apart(shown, each.impact.changes or shown)
             # What is counted alone differs by cluster, and tells nothing about it.
-            said[id(told)] = lines(apart._replace(noise=() if among > 1 else apart.noise), code)
-    items = view.gathered(((each.plan, line) for each, told in found for line in said[id(told)]), among)
+            said[id(shown)] = lines(apart._replace(noise=() if among > 1 else apart.noise), code)
+    items = view.by_installation(
+        ((each.plan, line) for each, shown in found for line in said[id(shown)]), among
+    )
     first = [
-        *view.gathered(((each.plan, line) for each, _ in found for line in _gone(each, view)), among),
+        *view.by_installation(((each.plan, line) for each, _ in found for line in _gone(each, view)), among),
         *items[:_SHORT],
-        *view.gathered(((each.plan, line) for each, told in found for line in _same(told)), among),
+        *view.by_installation(((each.plan, line) for each, shown in found for line in _same(shown)), among),
     ]
     if view.crosses_minor:
         first += dict.fromkeys(support_line(support(each.upgrade.target)) for each, _ in found)
@@ -66,32 +76,32 @@ def changes(view: View) -> Iterator[str]:
 
 def unseen(view: View) -> Iterator[str]:
     """A paragraph where clusters are known by pins alone: nobody has what these bring, or what patches it."""
-    found = [each.plan for each in view.known if each.impact.changes is None]
+    found = [each.plan for each in view.analyzed if each.impact.changes is None]
     if found:
-        of = "" if len(found) == len(view.known) else f" of {view.places(found)}"
+        of = "" if len(found) == len(view.analyzed) else f" of {view.places(found)}"
         yield f"**Not looked at:** what changes in the cluster{of}, and patches over it."
 
 
-def _gone(known: Known, view: View) -> Iterator[str]:
+def _gone(known: AnalyzedUpgrade, view: View) -> Iterator[str]:
     changes = known.impact.changes
-    told = unserved_line(changes, MARKDOWN) if changes is not None else ""
-    if told:
+    versions = unserved_line(changes, MARKDOWN) if changes is not None else ""
+    if versions:
         own = {file.path for file in view.moved}
         left = len(known.impact.blocking) + sum(each.use.path not in own for each in known.impact.moves)
         still = f"{counted(left, 'use')} left" if left else "not used"
-        yield f"No longer served: {told} · {still} here"
+        yield f"No longer served: {versions} · {still} here"
 
 
 def _same(changes: Changes) -> Iterator[str]:
     same = unchanged(changes)
     if same:
-        yield f"Unchanged: {listed(same)}"
+        yield f"Unchanged: {enumeration(same)}"
 
 
 def patches(view: View) -> Iterator[str]:
     """How many patches still apply, and what there is to say of the others; a line each."""
-    overlays = {each.path: each for known in view.known if (each := known.impact.overlay) is not None}
-    found = [each for path in sorted(overlays) if is_told(each := overlays[path])]
+    overlays = {each.path: each for known in view.analyzed if (each := known.impact.overlay) is not None}
+    found = [each for path in sorted(overlays) if is_reportable(each := overlays[path])]
     if len(found) > _FEW:
         still, of = (sum(counts) for counts in zip(*map(applied, found), strict=True))
         yield f"{still}/{of} patches of {len(found)} kustomizations still apply"
@@ -104,8 +114,8 @@ def patches(view: View) -> Iterator[str]:
 
 def way_back_line(view: View) -> str:
     """Whether the API server takes the CRDs of before back, as far as that is known."""
-    found = [each.impact.changes for each in view.known if each.impact.changes is not None]
-    others = [each.plan for each in view.known if each.impact.changes is None]
+    found = [each.impact.changes for each in view.analyzed if each.impact.changes is not None]
+    others = [each.plan for each in view.analyzed if each.impact.changes is None]
     if not found:
         return (
             "Not checked: whether the cluster will have stored objects in API versions that the older CRDs "
@@ -132,8 +142,52 @@ def _stored_anew(crds: Iterable[CrdChange]) -> str:
     for crd in crds:
         if crd.storage is not None:
             kinds.setdefault(crd.storage[1], set()).add(crd.kind)
-    told = (
-        f"{listed(map(code, sorted(each)))} {'are' if len(each) > 1 else 'is'} stored as {code(version)}"
+    phrases = (
+        f"{enumeration(map(code, sorted(each)))} {'are' if len(each) > 1 else 'is'} stored as {code(version)}"
         for version, each in sorted(kinds.items())
     )
-    return ", ".join(told)
+    return ", ".join(phrases)
+
+
+def controllers(view: View) -> tuple[str, int]:
+    """A table of the controllers' versions, from → to, and the number of its rows."""
+    rows: dict[tuple[tuple[str, str], ...], list[Plan]] = {}
+    for each in view.manifests:
+        cells = tuple(sorted((name, _from_to(old, new)) for name, old, new in each.change.images))
+        rows.setdefault(cells, []).append(each.plan)
+    known = {name: place for place, name in enumerate(COMPONENTS)}
+    names = sorted(
+        {name for cells in rows for name, _ in cells}, key=lambda name: (known.get(name, 99), name)
+    )
+    first = [""] if len(rows) > 1 else []
+    lines = [
+        [*([view.places(plans)] if first else ()), *(dict(cells).get(name, "") for name in names)]
+        for cells, plans in rows.items()
+    ]
+    shown = lines[: view.most]
+    if len(shown) < len(lines):
+        shown.append([f"… and {len(lines) - len(shown)} more", *([""] * len(names))])
+    return table([*first, *(plain(name.removesuffix("-controller")) for name in names)], shown), len(lines)
+
+
+def _from_to(old: str, new: str) -> str:
+    before, after = _tag(Image.parse(old)), _tag(Image.parse(new))
+    return after if before == after else f"{before} → {after}"
+
+
+def _tag(image: Image) -> str:
+    if not image.tag:
+        return code(image.digest, 20) if image.digest else "no tag"
+    return image.tag.removeprefix("v") if tag_order(image.tag) is not None else code(image.tag, _VALUE)
+
+
+def digests(view: View) -> list[str]:
+    """Images that are pinned by the digest of another image than before, as they are now."""
+    return sorted(
+        {
+            version_text(new)
+            for each in view.manifests
+            for _, old, new in each.change.images
+            if old != new and Image.parse(old).digest and Image.parse(new).digest
+        }
+    )

@@ -1,4 +1,4 @@
-"""The commit: its message, what decides whether it is made anew, and the status that it gets."""
+"""Title, commit message, status and hidden state of a pull request, and why it is held or closed."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from flux_upgrade.impact.stored_versions.memory import Question, written
+from flux_upgrade.impact.stored_versions.history_record import HistoryQuery, written
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Status
 from flux_upgrade.model.markdown import code, inert, plain, shortened, visible
-from flux_upgrade.model.markers import State
+from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.planning.plan import Migration, Plan, Upgrade, files_after, files_before
-from flux_upgrade.planning.proposal import Proposal, Surroundings
+from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.pullrequests.text import migration
-from flux_upgrade.pullrequests.text.proof import checksums, pins_phrase, summed
+from flux_upgrade.pullrequests.text.verification import checksums, pins_phrase, summed
 from flux_upgrade.pullrequests.text.view import View
 from flux_upgrade.report.wording import proof_phrase
 
@@ -32,11 +32,19 @@ _CONVENTIONAL = re.compile(
 )
 _UPDATES = {"bump", "update", "upgrade"}
 _PREFIXES = ("chore(deps)", "build(deps)", "fix(deps)", "chore", "build")
+_SUBJECT = 72
+"""Characters that Git's own tools show of a subject line."""
+_DESCRIPTION = 140
+"""What GitHub takes."""
+_MOST_MOVED = 300
+_ROOM = 8_000
+"""Characters of a body for what was read in histories."""
+_HELD = "**Do not merge this now**"
 
 
-def title(proposal: Proposal, around: Surroundings) -> str:
+def title(proposal: Proposal, context: ProposalContext) -> str:
     """The pull request's title."""
-    return shortened(headline(proposal, around, where=True), _TITLE)
+    return shortened(headline(proposal, context, where=True), _TITLE)
 
 
 def conventional_prefix(headlines: Sequence[str]) -> str:
@@ -59,16 +67,16 @@ def _prefix(match: re.Match[str]) -> str:
     return match["type"] if not scope and match["what"].lower() in _UPDATES else ""
 
 
-def headline(proposal: Proposal, around: Surroundings, *, where: bool) -> str:
+def headline(proposal: Proposal, context: ProposalContext, *, where: bool) -> str:
     """``where``: with the name of the group or the folder."""
-    view = View(proposal, around)
+    view = View(proposal, context)
     place = view.name if where else ""
-    told = migration.what(view, place) if view.is_migration else _what(view)
+    text = migration.what(view, place) if view.is_migration else _what(view)
     if place and not view.is_migration:
-        told += f" in {place}"
-    if around.conventional:
-        told = f"{around.conventional}: {told[0].lower()}{told[1:].replace('Flux', 'flux', 1)}"
-    return inert(told)
+        text += f" in {place}"
+    if context.conventional:
+        text = f"{context.conventional}: {text[0].lower()}{text[1:].replace('Flux', 'flux', 1)}"
+    return inert(text)
 
 
 def _what(view: View) -> str:
@@ -81,22 +89,16 @@ def _what(view: View) -> str:
     return f"{what} to {' and '.join(targets)}" if len(targets) <= _FEW else what
 
 
-_SUBJECT = 72
-"""Characters that Git's own tools show of a subject line."""
-_DESCRIPTION = 140
-"""What GitHub takes."""
-
-
-def commit_message(proposal: Proposal, around: Surroundings) -> str:
+def commit_message(proposal: Proposal, context: ProposalContext) -> str:
     """Subject, proof, and trailers, which ``markers.sealed`` completes with the digest."""
-    view = View(proposal, around)
-    whole = headline(proposal, around, where=True)
+    view = View(proposal, context)
+    whole = headline(proposal, context, where=True)
     subject = (
-        whole if len(whole) <= _SUBJECT else shortened(headline(proposal, around, where=False), _SUBJECT)
+        whole if len(whole) <= _SUBJECT else shortened(headline(proposal, context, where=False), _SUBJECT)
     )
     trailers = (
         ("Group", proposal.slug),
-        ("Subject", proposal.subject),
+        ("Subject", proposal.bump_kind),
         ("Target", proposal.target),
         ("Plan", plan_digest(proposal)),
     )
@@ -104,7 +106,7 @@ def commit_message(proposal: Proposal, around: Surroundings) -> str:
         [
             subject,
             *([textwrap.fill(f"In {inert(view.name)}.", _SUBJECT)] if subject != whole else ()),
-            textwrap.fill(_told(view), _SUBJECT),
+            textwrap.fill(_verification(view), _SUBJECT),
             "\n".join(f"Flux-Upgrade-{name}: {visible(value)}" for name, value in trailers) + "\n",
         ]
     )
@@ -128,40 +130,37 @@ def changes_digest(changes: Iterable[tuple[str, bytes | None, bytes]]) -> str:
 
 def status(proposal: Proposal) -> Status:
     """The proof, where branch protection can require it."""
-    told = _told(View(proposal, Surroundings(())))
-    return Status(markers.PROOF, "success", shortened(told, _DESCRIPTION))
+    summary = _verification(View(proposal, ProposalContext(())))
+    return Status(markers.PROOF, "success", shortened(summary, _DESCRIPTION))
 
 
-def _told(view: View) -> str:
-    """The proof, for somebody who reads the history."""
-    told = [migration.told(view)] if view.is_migration else []
-    if view.proved:
-        told = [summed(proof_phrase(each.proof) for each in view.proved), checksums(view)]
+def _verification(view: View) -> str:
+    """The verification, for the history and the status."""
+    sentences = [migration.history_sentence(view)] if view.is_migration else []
+    if view.manifests:
+        sentences = [summed(proof_phrase(each.proof) for each in view.manifests), checksums(view)]
     if view.pins:
-        told.append(pins_phrase(view))
+        sentences.append(pins_phrase(view))
     if view.moved and not view.is_migration:
-        told.append(migration.told(view))
-    return f"{'. '.join(f'{each[:1].upper()}{each[1:]}' if at else each for at, each in enumerate(told))}."
+        sentences.append(migration.history_sentence(view))
+    return (
+        f"{'. '.join(f'{each[:1].upper()}{each[1:]}' if at else each for at, each in enumerate(sentences))}."
+    )
 
 
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-_MOST_MOVED = 300
-_ROOM = 8_000
-"""Characters of a body for what was read in histories."""
-
-
-def state_for(proposal: Proposal, around: Surroundings) -> State:
+def state_for(proposal: Proposal, context: ProposalContext) -> MarkerState:
     """What is written into a pull request beside its text."""
-    return State(
+    return MarkerState(
         group=proposal.slug,
-        subject=proposal.subject,
+        subject=proposal.bump_kind,
         target=proposal.target,
         pending=proposal.is_pending,
         approval=proposal.approval,
-        title=markers.digest_of(title(proposal, around)),
+        title=markers.digest_of(title(proposal, context)),
         paths=tuple(
             sorted(
                 {
@@ -190,7 +189,7 @@ def _stored(proposal: Proposal) -> Iterator[str]:
         impact, found = upgrade.impact, plan.installation
         if impact is None or impact.changes is None or not any(each.removed for each in impact.changes.crds):
             continue
-        asked = Question(plan.path, found.content, found.version, upgrade.target, impact.migrated)
+        asked = HistoryQuery(plan.path, found.content, found.version, upgrade.target, impact.migrated)
         line = written(asked, impact.stored)
         room -= len(line)
         if line and room >= 0:
@@ -202,7 +201,7 @@ def _about(plan: Plan, upgrade: Upgrade) -> tuple[str, ...]:
     return upgrade.change.waiting if isinstance(upgrade.change, Migration) else (plan.path,)
 
 
-def closing(body: str, state: State, why: str) -> str:
+def closing(body: str, state: MarkerState, why: str) -> str:
     """``body`` with ``why``, one sentence, above our text, and ``state``, which says that we closed it.
 
     What people wrote stays; where they have removed our block, it is put below.
@@ -211,19 +210,16 @@ def closing(body: str, state: State, why: str) -> str:
     before = markers.text_of(body)
     if before is None:
         return "\n\n".join(filter(None, (body.rstrip(), markers.block(said, state))))
-    told = before if before.startswith(said) else f"{said}\n\n{before}"
-    return markers.replaced(body, markers.block(told, state)) or body
+    text = before if before.startswith(said) else f"{said}\n\n{before}"
+    return markers.replaced(body, markers.block(text, state)) or body
 
 
-_HELD = "**Do not merge this now**"
-
-
-def held(body: str, state: State, hold: Hold) -> str:
+def held(body: str, state: MarkerState, hold: Hold) -> str:
     """``body`` with what is in the way above our text, and ``state``, which says that it waits."""
     hint = f" {plain(hold.hint[:1].upper() + hold.hint[1:])}." if hold.hint else ""
     said = f"{_HELD} ({code(hold.reason)}): {plain(hold.detail)}.{hint} It is made anew once that is done."
     # As a person's browser sends it.
     before = (markers.text_of(body) or "").replace("\r\n", "\n")
     first, _, rest = before.partition("\n\n")
-    told = rest if first.startswith(_HELD) else "\n\n".join(filter(None, (first, rest)))
-    return markers.replaced(body, markers.block(f"{said}\n\n{told}", state)) or body
+    text = rest if first.startswith(_HELD) else "\n\n".join(filter(None, (first, rest)))
+    return markers.replaced(body, markers.block(f"{said}\n\n{text}", state)) or body

@@ -1,4 +1,4 @@
-"""When to run `flux migrate` in a cluster: before merging, right after it, or after a hop."""
+"""When to run `flux migrate` in a cluster: before merging, right after it, or after a step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flux_upgrade.model import markers
 from flux_upgrade.model.markdown import bullets, numbered, plain
 from flux_upgrade.model.versions import minor_of
 from flux_upgrade.pullrequests.text.breaking_changes import MARKDOWN
-from flux_upgrade.pullrequests.text.view import Known, View, in_order
+from flux_upgrade.pullrequests.text.view import AnalyzedUpgrade, View, in_order
 from flux_upgrade.report.cluster_phrases import unserved
 from flux_upgrade.report.impact_phrases import managed_line, stored_lines
 
@@ -21,31 +21,31 @@ _MANAGED = (
 
 def right_after_merging(view: View) -> list[str]:
     """What is to be done then, because manifests are moved in the upgrade's own commit."""
-    found = [each for each in view.known if _is_after(each)]
+    found = [each for each in view.analyzed if _is_after(each)]
     if not found:
         return []
     targets = " or ".join(in_order(each.upgrade.target for each in found))
-    told = (
+    task = (
         f"Run `flux migrate` in {_clusters(view, found)} ({_cli_of(found)}) as soon as {targets} runs there. "
         f"Until then, {_MANAGED}\n{bullets(view.limited(_who_used(view, found, len(found))))}"
     )
-    return [f"{told}{_box(view)}" if any(each.impact.hops for each in view.known) else told]
+    return [f"{task}{_box(view)}" if any(each.impact.upgrade_path for each in view.analyzed) else task]
 
 
 def after_merging(view: View) -> Iterator[str]:
     """What is to be done then, so that the next step can be proposed; with the box that says so."""
-    found = [each for each in view.known if each.impact.hops]
+    found = [each for each in view.analyzed if each.impact.upgrade_path]
     if found and not right_after_merging(view):
-        hops = " or ".join(view.proposal.migrates_at)
-        told = f"Once {hops} runs in {_clusters(view, found)}, run `flux migrate` there "
-        told += f"with {_cli(minor_of(each.upgrade.target) for each in found)}"
-        yield f"**After merging**\n{numbered([f'{told}.{_box(view)}'])}"
+        releases = " or ".join(view.proposal.migrates_at)
+        task = f"Once {releases} runs in {_clusters(view, found)}, run `flux migrate` there "
+        task += f"with {_cli(minor_of(each.upgrade.target) for each in found)}"
+        yield f"**After merging**\n{numbered([f'{task}.{_box(view)}'])}"
 
 
 def kept_box(view: View) -> Iterator[str]:
-    """The box that somebody has ticked: it stays, for the next run looks at it again."""
-    is_elsewhere = any(each.impact.hops or _is_before(each) for each in view.known)
-    is_said = any(map(_is_said, view.known))
+    """The box that is ticked already: it stays, because the next run looks at it again."""
+    is_elsewhere = any(each.impact.upgrade_path or _is_before(each) for each in view.analyzed)
+    is_said = any(map(_is_said, view.analyzed))
     if view.has_boxes and is_said and not is_elsewhere:
         yield f"**Ticked already**{_box(view)}"
 
@@ -53,17 +53,19 @@ def kept_box(view: View) -> Iterator[str]:
 def _box(view: View) -> str:
     if not view.has_boxes:
         return ""
-    found = [each for each in view.known if each.impact.hops or _is_before(each) or _is_said(each)]
-    told = f"`flux migrate` ran in {_clusters(view, found)}, at {', '.join(view.proposal.migrates_at)}"
-    return f"\n{markers.checkbox(markers.MIGRATED, told, is_ticked=view.proposal.is_migrated)}"
+    found = [each for each in view.analyzed if each.impact.upgrade_path or _is_before(each) or _is_said(each)]
+    label = f"`flux migrate` ran in {_clusters(view, found)}, at {', '.join(view.proposal.migrates_at)}"
+    return f"\n{markers.checkbox(markers.MIGRATED, label, is_ticked=view.proposal.is_migrated)}"
 
 
 def _cli(minors: Iterable[str]) -> str:
-    told = sorted({plain(minor) for minor in minors if minor})
-    return f"the Flux CLI {told[0]}" if len(told) == 1 else "the Flux CLI of the minor that runs there"
+    versions = sorted({plain(minor) for minor in minors if minor})
+    return (
+        f"the Flux CLI {versions[0]}" if len(versions) == 1 else "the Flux CLI of the minor that runs there"
+    )
 
 
-def _clusters(view: View, found: Sequence[Known]) -> str:
+def _clusters(view: View, found: Sequence[AnalyzedUpgrade]) -> str:
     if view.is_one:
         return "this cluster"
     return f"the cluster{'s' if len(found) > 1 else ''} of {view.places(each.plan for each in found)}"
@@ -78,77 +80,77 @@ def steps(view: View) -> Iterator[str]:
 
 def _migrate(view: View) -> Iterator[str]:
     """The API server refuses a CRD that lacks a stored version, and objects with a removed one."""
-    found = [each for each in view.known if _is_before(each)]
+    found = [each for each in view.analyzed if _is_before(each)]
     if not found:
         return
     used = [each for each in found if each.impact.has_to_migrate]
     helped = {each.plan.path: refused for each in found if (refused := _helped(each))}
     if helped:
-        told = (
+        task = (
             f"Run `flux migrate` in {_clusters(view, found)}, with "
             f"{_cli(map(_cli_before, found))}. The API server refuses the new CRDs otherwise, "
             f"whether or not there are such objects{f'. Also, {_MANAGED}' if used else ':'}\n"
         )
     else:
-        told = (
+        task = (
             f"Run `flux migrate` in {_clusters(view, found)} ({_cli_of(found)}) before merging. "
             f"Otherwise, {_MANAGED}\n"
         )
-    told += bullets(
+    task += bullets(
         view.limited(
             [*_who_stored(view, helped, len(found) if used else 0), *_who_used(view, used, len(found))]
         )
     )
-    is_later = any(each.impact.hops for each in view.known)
-    yield told if is_later else f"{told}{_box(view)}"
+    is_later = any(each.impact.upgrade_path for each in view.analyzed)
+    yield task if is_later else f"{task}{_box(view)}"
 
 
-def _helped(each: Known) -> tuple[Refused, ...]:
+def _helped(each: AnalyzedUpgrade) -> tuple[Refused, ...]:
     """What `flux migrate` at the current release puts right."""
     stored = each.impact.stored
     return tuple(refused for refused in stored.refused if refused not in stored.after_migrate)
 
 
-def _is_before(each: Known) -> bool:
+def _is_before(each: AnalyzedUpgrade) -> bool:
     """Whether `flux migrate` has to run before merging, for whatever reason."""
     return bool(_helped(each)) or each.impact.has_to_migrate
 
 
-def _is_after(each: Known) -> bool:
+def _is_after(each: AnalyzedUpgrade) -> bool:
     return each.impact.managed is not None and each.impact.managed.is_after
 
 
-def _is_said(each: Known) -> bool:
+def _is_said(each: AnalyzedUpgrade) -> bool:
     managed = each.impact.managed
-    return bool(each.impact.stored.said) or (managed is not None and managed.is_done)
+    return bool(each.impact.stored.resolved) or (managed is not None and managed.is_done)
 
 
-def _cli_before(each: Known) -> str:
+def _cli_before(each: AnalyzedUpgrade) -> str:
     return each.impact.stored.cli or _cli_managed(each)
 
 
-def _cli_managed(each: Known) -> str:
+def _cli_managed(each: AnalyzedUpgrade) -> str:
     return each.impact.managed.cli if each.impact.managed is not None else ""
 
 
-def _cli_of(found: Sequence[Known]) -> str:
+def _cli_of(found: Sequence[AnalyzedUpgrade]) -> str:
     return _cli(map(_cli_managed, found)).removeprefix("the ")
 
 
-def _who_used(view: View, found: Sequence[Known], among: int) -> list[str]:
+def _who_used(view: View, found: Sequence[AnalyzedUpgrade], among: int) -> list[str]:
     said = [
         (each.plan, managed_line(each.impact.managed, each.upgrade.target, MARKDOWN))
         for each in found
         if each.impact.managed is not None
     ]
-    return view.gathered(said, among)
+    return view.by_installation(said, among)
 
 
 def _who_stored(view: View, refused: dict[str, tuple[Refused, ...]], among: int = 0) -> list[str]:
-    return view.gathered(
+    return view.by_installation(
         (
             (each.plan, line)
-            for each in view.known
+            for each in view.analyzed
             for line in stored_lines(refused.get(each.plan.path, ()), each.upgrade.target, MARKDOWN)
         ),
         among or len(refused),
@@ -158,8 +160,8 @@ def _who_stored(view: View, refused: dict[str, tuple[Refused, ...]], among: int 
 def _not_enough(view: View) -> Iterator[str]:
     found = {
         each.plan.path: each.impact.stored.after_migrate
-        for each in view.known
-        if each.impact.stored.after_migrate and not each.impact.hops
+        for each in view.analyzed
+        if each.impact.stored.after_migrate and not each.impact.upgrade_path
     }
     if found:
         yield (
@@ -171,13 +173,13 @@ def _not_enough(view: View) -> Iterator[str]:
 
 def _past(view: View) -> Iterator[str]:
     """Nobody knows which releases ran, and some version goes."""
-    told: dict[str, list[Known]] = {}
-    for each in view.known:
+    by_reason: dict[str, list[AnalyzedUpgrade]] = {}
+    for each in view.analyzed:
         stored, changes = each.impact.stored, each.impact.changes
-        is_told = stored.said or each.impact.has_to_migrate
-        if stored.unknown and not is_told and (changes is None or unserved(changes)):
-            told.setdefault(stored.unknown, []).append(each)
-    for why, found in told.items():
+        is_covered = stored.resolved or each.impact.has_to_migrate
+        if stored.unknown and not is_covered and (changes is None or unserved(changes)):
+            by_reason.setdefault(stored.unknown, []).append(each)
+    for why, found in by_reason.items():
         targets = ", ".join(sorted({each.upgrade.target for each in found}))
         yield (
             f"Make sure that `flux migrate` has run in {_clusters(view, found)}: which releases ran there "

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.model.markdown import bullets, code, counted, fold, plain, prose, table
+from flux_upgrade.model.text import enumeration, first_few
 from flux_upgrade.pullrequests.text.breaking_changes import MARKDOWN
 from flux_upgrade.pullrequests.text.view import View, in_order
 from flux_upgrade.report.impact_phrases import (
     is_broken_already,
     kept_sentence,
     left_line,
-    listed,
     place,
     uses_of,
     who,
@@ -34,8 +34,8 @@ def size(view: View) -> str:
     return f"{uses_of(_moves(view))} in {counted(len(view.moved), 'file')} · before {view.proposal.target}"
 
 
-def told(view: View) -> str:
-    """For somebody who reads the history, without markup."""
+def history_sentence(view: View) -> str:
+    """For the commit message, without markup."""
     kinds = ", ".join(
         f"{kind} {old} → {new}" for (_, old, new), each in _steps(view) for kind in sorted(each)
     )
@@ -50,8 +50,8 @@ def along(view: View) -> Iterator[str]:
     """What an upgrade moves in its own commit."""
     if view.moved:
         files = counted(len(view.moved), "file")
-        told = f"{uses_of(_moves(view))} in {files}, to API versions that {view.proposal.target} serves"
-        yield f"**Moved along:** {told}\n\n{_table(view)}"
+        phrase = f"{uses_of(_moves(view))} in {files}, to API versions that {view.proposal.target} serves"
+        yield f"**Moved along:** {phrase}\n\n{_table(view)}"
         yield from _details(view)
 
 
@@ -74,8 +74,11 @@ def refusal(view: View) -> str:
 
 def roll_back(view: View) -> str:
     """What undoes it."""
-    broken, told = len(_broken(view)), f"revert this pull request, as long as {listed(_versions(view))} runs"
-    return f"{told}; what Flux cannot apply today, it cannot then either." if broken else f"{told}."
+    broken, way = (
+        len(_broken(view)),
+        f"revert this pull request, as long as {enumeration(_versions(view))} runs",
+    )
+    return f"{way}; what Flux cannot apply today, it cannot then either." if broken else f"{way}."
 
 
 def _moves(view: View) -> list[Move]:
@@ -93,8 +96,8 @@ def _broken(view: View) -> list[Move]:
 
 def _currents(view: View, *, serve: bool = True) -> str:
     versions = _versions(view)
-    told = ("serves", "does not serve") if len(versions) == 1 else ("serve", "do not serve")
-    return f"{listed(versions)} {told[not serve]}"
+    verbs = ("serves", "does not serve") if len(versions) == 1 else ("serve", "do not serve")
+    return f"{enumeration(versions)} {verbs[not serve]}"
 
 
 def _who_serves(view: View) -> str:
@@ -109,7 +112,7 @@ def _who_serves(view: View) -> str:
 def _today(view: View) -> Iterator[str]:
     """What is broken as it stands, what is not, and who waits."""
     broken, target = _broken(view), view.proposal.target
-    waiting = listed(code(each) for each in view.waiting) or "the cluster"
+    waiting = enumeration(code(each) for each in view.waiting) or "the cluster"
     cannot = "Flux cannot apply these manifests today."
     if len(broken) == len(_moves(view)):
         yield f"{_currents(view, serve=False)} the old versions either: {cannot}"
@@ -170,8 +173,7 @@ def _details(view: View) -> Iterator[str]:
 
 
 def _places(places: list[str]) -> str:
-    more = f" and {len(places) - _FEW} more" if len(places) > _FEW else ""
-    return f"({', '.join(places[:_FEW])}{more})"
+    return f"({first_few(places, _FEW)})"
 
 
 def _file(view: View, file: Migrated) -> str:

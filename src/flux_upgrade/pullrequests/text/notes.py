@@ -53,7 +53,7 @@ def passed(view: View) -> list[str]:
     ]
     tags = {
         release.tag
-        for release in view.around.releases
+        for release in view.context.releases
         if is_tag(release.tag)
         and (not release.prerelease or release.tag in view.targets)
         and any(after < precedence(release.tag) <= upto for after, upto in spans)
@@ -66,7 +66,7 @@ def notes(view: View, room: int) -> str:
 
     Empty where not even the links to the releases have room.
     """
-    texts = {release.tag: release.notes for release in view.around.releases}
+    texts = {release.tag: release.notes for release in view.context.releases}
     tags = passed(view)
     quotes = [quoted(texts[tag][: 2 * room]) for tag in tags]
     for count in range(len(tags), -1, -1):
@@ -85,15 +85,15 @@ def _folded(tags: Sequence[str], quotes: Sequence[str]) -> str:
     """The first releases with their notes, the others by their links."""
     if not any(quotes) and len(quotes) == len(tags):
         return f"**Release notes:** {', '.join(map(link, tags))}" if tags else ""
-    told = [f"#### {link(tag)}\n\n{quote}" for tag, quote in zip(tags, quotes, strict=False) if quote]
+    sections = [f"#### {link(tag)}\n\n{quote}" for tag, quote in zip(tags, quotes, strict=False) if quote]
     silent = [tag for tag, quote in zip(tags, quotes, strict=False) if not quote]
     left_out = tags[len(quotes) :]
     if silent:
-        told.append(f"Without notes here: {', '.join(map(link, silent))}.")
+        sections.append(f"Without notes here: {', '.join(map(link, silent))}.")
     if left_out:
-        told.append(f"Left out, for there is no room: {', '.join(map(link, left_out))}.")
+        sections.append(f"Left out, for there is no room: {', '.join(map(link, left_out))}.")
     span = tags[0] if len(tags) == 1 else f"{tags[-1]} … {tags[0]}"
-    return fold(f"Release notes: {span}", "\n\n".join(told))
+    return fold(f"Release notes: {span}", "\n\n".join(sections))
 
 
 def _cut(quote: str, room: int, tag: str) -> str:

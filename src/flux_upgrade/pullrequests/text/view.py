@@ -1,4 +1,4 @@
-"""A proposal as it is looked at: in one order, under short names, what is the same said once."""
+"""A proposal as the text shows it: in one order, under short names, with equal lines once."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from flux_upgrade.clusters.clusters import TOOLS, role_of
 from flux_upgrade.clusters.groups import ROOT
 from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.model.markdown import bullets, code
+from flux_upgrade.model.text import capped, enumeration, first_few
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag, precedence
-from flux_upgrade.pins.pin import Change, Installation, Pin, PinChange, Role
+from flux_upgrade.pins.pin import Installation, ManifestChange, Pin, PinChange, Role
 from flux_upgrade.planning.plan import Migration, Plan, Upgrade
-from flux_upgrade.planning.proposal import Proposal, Surroundings
+from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import BumpKind
 
 TYPE_CHECKING = False
@@ -27,16 +28,16 @@ _FILE = "gotk-components"
 _FOLDER = "flux-system"
 
 
-class Proved(NamedTuple):
+class ManifestUpgrade(NamedTuple):
     """What becomes of a vendored manifest."""
 
     plan: Plan
     upgrade: Upgrade
     proof: Proof
-    change: Change
+    change: ManifestChange
 
 
-class Pinned(NamedTuple):
+class PinUpgrade(NamedTuple):
     """What becomes of a pin."""
 
     plan: Plan
@@ -45,7 +46,7 @@ class Pinned(NamedTuple):
     change: PinChange
 
 
-class Known(NamedTuple):
+class AnalyzedUpgrade(NamedTuple):
     """An upgrade of which it is known what it means."""
 
     plan: Plan
@@ -58,7 +59,7 @@ class View:
     """What the parts of the text are made from."""
 
     proposal: Proposal
-    around: Surroundings
+    context: ProposalContext
     most: int = 40
     """Of the lines of one list; the others are counted."""
     has_boxes: bool = True
@@ -70,28 +71,28 @@ class View:
         return tuple(sorted(self.proposal.upgrades, key=lambda each: (each[0].path, each[0].line)))
 
     @cached_property
-    def proved(self) -> tuple[Proved, ...]:
+    def manifests(self) -> tuple[ManifestUpgrade, ...]:
         """Those that are about vendored manifests."""
         return tuple(
-            Proved(plan, upgrade, plan.installation.proof, upgrade.change)
+            ManifestUpgrade(plan, upgrade, plan.installation.proof, upgrade.change)
             for plan, upgrade in self.upgrades
-            if isinstance(plan.installation, Installation) and isinstance(upgrade.change, Change)
+            if isinstance(plan.installation, Installation) and isinstance(upgrade.change, ManifestChange)
         )
 
     @cached_property
-    def pins(self) -> tuple[Pinned, ...]:
+    def pins(self) -> tuple[PinUpgrade, ...]:
         """Those that are about pins."""
         return tuple(
-            Pinned(plan, upgrade, plan.installation, upgrade.change)
+            PinUpgrade(plan, upgrade, plan.installation, upgrade.change)
             for plan, upgrade in self.upgrades
             if isinstance(plan.installation, Pin) and isinstance(upgrade.change, PinChange)
         )
 
     @cached_property
-    def known(self) -> tuple[Known, ...]:
+    def analyzed(self) -> tuple[AnalyzedUpgrade, ...]:
         """Those that were looked at, whatever they are about."""
         return tuple(
-            Known(plan, upgrade, upgrade.impact)
+            AnalyzedUpgrade(plan, upgrade, upgrade.impact)
             for plan, upgrade in self.upgrades
             if upgrade.impact is not None
         )
@@ -113,7 +114,7 @@ class View:
 
     @cached_property
     def held(self) -> tuple[Plan, ...]:
-        """See ``Proposal.held``; in the order of their paths."""
+        """``Proposal.held``, in the order of their paths."""
         return tuple(sorted(self.proposal.held, key=lambda plan: (plan.path, plan.line)))
 
     @cached_property
@@ -128,7 +129,7 @@ class View:
     @property
     def is_tools(self) -> bool:
         """Whether it is about the Flux CLI, and about no cluster."""
-        return not self.proved and bool(self.pins) and all(each.pin.role is Role.CLI for each in self.pins)
+        return not self.manifests and bool(self.pins) and all(each.pin.role is Role.CLI for each in self.pins)
 
     @property
     def name(self) -> str:
@@ -137,7 +138,7 @@ class View:
             return self.proposal.name
         if self.is_tools:
             return self.proposal.name.removesuffix(TOOLS).rstrip("/")
-        at_root = not folder_of(self.proved[0].plan.path) if self.proved else self.proposal.name == ROOT
+        at_root = not folder_of(self.manifests[0].plan.path) if self.manifests else self.proposal.name == ROOT
         return "" if at_root else self.proposal.name
 
     @property
@@ -160,17 +161,17 @@ class View:
     @property
     def aligns(self) -> bool:
         """Whether it takes pins to where their cluster is already, and does nothing else."""
-        return all(upgrade.candidate.aligns for _, upgrade in self.upgrades)
+        return all(upgrade.bump.aligns for _, upgrade in self.upgrades)
 
     @property
     def is_migration(self) -> bool:
         """Whether it moves resources, and no Flux."""
-        return self.proposal.subject is BumpKind.MIGRATION
+        return self.proposal.bump_kind is BumpKind.MIGRATION
 
     @property
     def crosses_minor(self) -> bool:
         """Whether more than a patch is proposed."""
-        return self.proposal.subject is not BumpKind.PATCH
+        return self.proposal.bump_kind is not BumpKind.PATCH
 
     @property
     def answer(self) -> str:
@@ -186,10 +187,10 @@ class View:
         """Which installations; the first few by name."""
         named = [self.place(plan) for plan in plans]
         if len(named) <= _NAMED:
-            return " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
-        return f"{', '.join(named[: _NAMED - 1])} and {len(named) - _NAMED + 1} more"
+            return enumeration(named)
+        return first_few(named, _NAMED - 1)
 
-    def gathered(self, said: Iterable[tuple[Plan, str]], among: int = 0) -> list[str]:
+    def by_installation(self, said: Iterable[tuple[Plan, str]], among: int = 0) -> list[str]:
         """Items: each line once, below the installations that it is true of, unless it is all of them.
 
         ``among``: how many those are; else all manifests.
@@ -201,21 +202,19 @@ class View:
         for line, plans in whose.items():
             lines.setdefault(tuple(plans), []).append(line)
         items: list[str] = []
-        for paths, told in lines.items():
-            if len(paths) == (among or len(self.proved)):
-                items += told
+        for paths, own in lines.items():
+            if len(paths) == (among or len(self.manifests)):
+                items += own
                 continue
-            places = self.places(whose[told[0]].values())
+            places = self.places(whose[own[0]].values())
             items.append(
-                f"{places}: {told[0]}" if len(told) == 1 else f"{places}:\n{bullets(self.limited(told))}"
+                f"{places}: {own[0]}" if len(own) == 1 else f"{places}:\n{bullets(self.limited(own))}"
             )
         return items
 
     def limited(self, lines: list[str]) -> list[str]:
         """At most ``most`` of them, and how many more there are."""
-        if len(lines) <= self.most:
-            return lines
-        return [*lines[: self.most], f"… and {len(lines) - self.most} more"]
+        return capped(lines, self.most)
 
 
 def labels(paths: Iterable[str]) -> dict[str, str]:

@@ -1,0 +1,240 @@
+"""GitHub's refusals in our own words, with the thing to change. Pure.
+
+GitHub says why in English sentences only. Those below were taken from its
+documentation (https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api)
+and from what users report; one that is not known is passed on as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from flux_upgrade.adapters.http import failures
+from flux_upgrade.adapters.http.failures import RateLimited
+from flux_upgrade.model.errors import (
+    DraftsUnavailable,
+    FluxUpgradeError,
+    ForbiddenByForge,
+    ForgeUnavailable,
+    Overtaken,
+    RepositoryUnfit,
+    SourceUnavailable,
+)
+from flux_upgrade.model.markers import PROOF
+from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
+
+_LATER = "the next run goes on where this one ended"
+_NETWORK = f"check the network, the proxy, the API's address and the CA file; {_LATER}"
+_BLOCK = ("contents: write", "pull-requests: write", "issues: write", "statuses: write")
+"""As examples/scheduled.yaml has it."""
+_ACTIONS_SETTING = (
+    "tick Settings > Actions > General > Workflow permissions > 'Allow GitHub Actions to create and approve "
+    "pull requests'; where that is greyed out, the organization forbids it: ask there, or use an app's token"
+)
+_WORKFLOWS = (
+    "GITHUB_TOKEN can never change a file in .github/workflows: use a token that may, of an app with the "
+    "permission 'Workflows: read and write', or a personal one with the scope 'workflow'; or list the file "
+    "under `ignore` in the config file"
+)
+_SIGNING = (
+    "the rules demand signed commits, and GitHub signs only those of apps and GITHUB_TOKEN: use one of "
+    "these tokens, or exempt the branches of flux-upgrade"
+)
+_RULES = "exempt the branches of flux-upgrade from that rule: Settings > Rules, or Settings > Branches"
+_ISSUES = "tick Settings > General > Features > Issues, or set `pending: summary`"
+_AUTO_MERGE = "tick Settings > General > 'Allow auto-merge', or take `auto-merge` out of the config file"
+_CLEAN = f"it has nothing to wait for: let the rules of the base branch require the status {PROOF}"
+_SSO = "authorize the token for the organization: Configure SSO, in the list of your tokens"
+_ADDRESSES = "put the runner's address on the organization's IP allow list, or use a runner that is on it"
+_ARCHIVED = "unarchive it, or remove this workflow"
+BOOTSTRAP = "put Flux into it with `flux-upgrade bootstrap`, or push a first commit"
+"""For an empty repository, which can take no pull request."""
+_KEY_IN_USE = (
+    "another repository or somebody's account has it, and GitHub lets no two have the same: use another key"
+)
+_NO_DEPLOY_KEYS = (
+    "its organization forbids deploy keys: ask an owner to allow them (Settings > Member privileges > Deploy "
+    "keys), or let Flux use a token (--token-auth) or a GitHub App (--app-id)"
+)
+_NO_MEMBER = (
+    "members of the organization may not create repositories: ask an owner to create it, empty, or for a "
+    "token of an app with 'Administration: read and write'"
+)
+
+_KNOWN: tuple[tuple[str, type[FluxUpgradeError], str], ...] = (
+    ("reference already exists", Overtaken, ""),
+    ("a pull request already exists", Overtaken, ""),
+    ("no commits between", Overtaken, ""),
+    ("label does not exist", Overtaken, ""),
+    ("pullrequest.base invalid", Overtaken, ""),
+    ("pullrequest.head invalid", Overtaken, ""),
+    ("draft pull requests are not supported", DraftsUnavailable, "set `pending: summary`"),
+    ("not permitted to create or approve pull requests", ForbiddenByForge, _ACTIONS_SETTING),
+    ("create or update workflow", ForbiddenByForge, _WORKFLOWS),
+    ("saml", ForbiddenByForge, _SSO),
+    ("ip allow list", ForbiddenByForge, _ADDRESSES),
+    ("is archived", RepositoryUnfit, _ARCHIVED),
+    ("was archived", RepositoryUnfit, _ARCHIVED),
+    ("git repository is empty", RepositoryUnfit, BOOTSTRAP),
+    ("key is already in use", ForbiddenByForge, _KEY_IN_USE),
+    ("deploy keys are disabled", ForbiddenByForge, _NO_DEPLOY_KEYS),
+    ("admin access to the organization", ForbiddenByForge, _NO_MEMBER),
+    ("issues has been disabled", ForbiddenByForge, _ISSUES),
+    ("issues are disabled", ForbiddenByForge, _ISSUES),
+    ("verified signature", ForbiddenByForge, _SIGNING),
+    ("rule violations", ForbiddenByForge, _RULES),
+    ("protected branch", ForbiddenByForge, _RULES),
+    ("protected ref", ForbiddenByForge, _RULES),
+    ("auto merge is not allowed", ForbiddenByForge, _AUTO_MERGE),
+    ("clean status", ForbiddenByForge, _CLEAN),
+    ("unstable status", ForbiddenByForge, _CLEAN),
+)
+"""What stands in a refusal, in lower case → error and hint; the first that fits."""
+
+_BROKEN = "something went wrong while executing your query"
+_TOKEN_DENIED = ("resource not accessible by", "must have push access", "must have admin rights")
+_DENIED_TYPES = ("FORBIDDEN", "INSUFFICIENT_SCOPES", "NOT_FOUND")
+
+
+class LimitReached(ForgeUnavailable):
+    """To ask again at once would make it worse."""
+
+
+class Attempt(NamedTuple):
+    """What was tried, and what it takes."""
+
+    doing: str
+    """``open the pull request in acme/fleet``."""
+    permission: str
+    """As it stands in a workflow: ``pull-requests: write``."""
+    otherwise: type[FluxUpgradeError] = ForgeUnavailable
+    """What a refusal is that nothing is known about."""
+    has_workflows: bool = False
+    """Whether files in ``.github/workflows`` are written."""
+    advice: str = ""
+    """What to do where the token may not; made from ``permission`` unless it is given."""
+
+
+class Refusal(NamedTuple):
+    """An answer that is no success."""
+
+    status: int
+    headers: Mapping[str, Any]
+    """Names in lower case."""
+    text: str
+    """One line."""
+    kinds: frozenset[str] = frozenset()
+    """GraphQL's error types."""
+
+
+def refusal_of(status: int, body: object, headers: Mapping[str, Any]) -> Refusal:
+    """The answer as GitHub's REST and GraphQL APIs give it; ``body`` is parsed JSON, or anything."""
+    content = body if isinstance(body, dict) else {}
+    listed = content.get("errors")
+    errors = listed if isinstance(listed, list) else []
+    message = content.get("message")
+    sentences = dict.fromkeys(([message] if isinstance(message, str) else []) + [*map(_sentence, errors)])
+    kinds = {error.get("type") for error in errors if isinstance(error, dict)}
+    return Refusal(
+        status,
+        headers,
+        one_line("; ".join(" ".join(text.split()) for text in sentences)),
+        frozenset(kind for kind in kinds if isinstance(kind, str)),
+    )
+
+
+def _sentence(error: object) -> str:
+    """``Reviews may only be …`` or ``PullRequest.base invalid``, of one entry of ``errors``."""
+    if not isinstance(error, dict):
+        return str(error)
+    if message := error.get("message"):
+        return str(message)
+    where = ".".join(str(error[name]) for name in ("resource", "field") if name in error)
+    return f"{where} {error.get('code', '')}"
+
+
+def error_of(refusal: Refusal, attempt: Attempt, now: float) -> FluxUpgradeError:
+    """What to raise for it; ``now`` in epoch seconds, for the end of a rate limit."""
+    text = refusal.text.lower()
+    is_limited = "RATE_LIMITED" in refusal.kinds or "rate limit" in text
+    if is_limited or failures.is_rate_limited(refusal.status, refusal.headers):
+        return _rate_limited(refusal, now)
+    message = f"GitHub refuses to {attempt.doing}: {refusal.text or refusal.status}"
+    for part, error, hint in _KNOWN:
+        if part in text:
+            return error(message, hint=hint)
+    if refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR or _BROKEN in text:
+        what = f"GitHub answers {refusal.status}" if refusal.status != HTTPStatus.OK else refusal.text
+        return ForgeUnavailable(f"could not {attempt.doing}: {what}", hint=_LATER)
+    if refusal.status == HTTPStatus.UNAUTHORIZED:
+        return ForbiddenByForge(message, hint="the token is missing, wrong or expired: give a new one")
+    if _is_denied(refusal, text):
+        return ForbiddenByForge(message, hint=_permission_hint(text, attempt))
+    return attempt.otherwise(message, hint=f"see what GitHub says; {_LATER}")
+
+
+def _is_denied(refusal: Refusal, text: str) -> bool:
+    """404: GitHub does not tell a token that may not write from one that may not know."""
+    return (
+        refusal.status in (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
+        or not refusal.kinds.isdisjoint(_DENIED_TYPES)
+        or any(part in text for part in _TOKEN_DENIED)
+    )
+
+
+def _permission_hint(text: str, attempt: Attempt) -> str:
+    if attempt.has_workflows:
+        return _WORKFLOWS
+    if attempt.advice:
+        return attempt.advice
+    area, _, level = attempt.permission.partition(": ")
+    block = _BLOCK if attempt.permission in _BLOCK else (*_BLOCK, attempt.permission)
+    workflow = f"give the workflow's job `permissions: {{{', '.join(block)}}}`"
+    if level == "read":
+        workflow = "add it to the `permissions` of the workflow's job"
+    right = f"{area.replace('-', ' ').capitalize()}: {'read and write' if level == 'write' else level}"
+    personal = f"give the token '{right}' for this repository, or a classic one the scope 'repo'"
+    if "by integration" in text:
+        return f"this needs {attempt.permission}: {workflow}, or the app that permission"
+    if "personal access token" in text:
+        return personal
+    return f"this needs {attempt.permission}: {workflow}; {personal}"
+
+
+def _rate_limited(refusal: Refusal, now: float) -> LimitReached:
+    wait = failures.asked_wait({**refusal.headers, "x-ratelimit-remaining": "0"}, now)
+    until = "" if wait is None else f" until {failures.utc(now + wait)}"
+    hint = f"wait {'some minutes' if wait is None else 'until then'}; {_LATER}"
+    return LimitReached(f"the rate limit of GitHub's API is used up{until}", hint=hint)
+
+
+def may_pass(error: FluxUpgradeError) -> bool:
+    """Whether the same request may be answered differently a second later."""
+    return isinstance(error, ForgeUnavailable) and not isinstance(error, LimitReached)
+
+
+def unreachable(error: SourceUnavailable, attempt: Attempt) -> ForgeUnavailable:
+    """Where there was no answer, or half of one."""
+    message = f"could not {attempt.doing}: {error.message}"
+    if isinstance(error, RateLimited):
+        return LimitReached(message, hint=f"wait until then; {_LATER}")
+    return ForgeUnavailable(message, hint=_NETWORK)
+
+
+def nonsense(attempt: Attempt, what: str = "what it answers is none of GitHub's answers") -> ForgeUnavailable:
+    """An answer of success that cannot be one."""
+    return ForgeUnavailable(
+        f"could not {attempt.doing}: {what}",
+        hint="check the API's addresses, and what stands between them and you",
+    )
+
+
+def not_seen(repository: str, text: str) -> ForbiddenByForge:
+    """GraphQL knows no such repository."""
+    return ForbiddenByForge(
+        f"the repository {one_line(repository)} is not there, or the token may not see it: {text}",
+        hint="check its name, whether the token was given for it, and whether it may read its contents",
+    )

@@ -1,0 +1,217 @@
+"""Failed requests: which to send again, and when; addresses that are not followed; our errors. Pure.
+
+The messages of requests and urllib3 name whole URLs, with queries and what else
+stands in them; ours name the host and the path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
+
+from flux_upgrade.adapters.http import origins
+from flux_upgrade.model.errors import SourceUnavailable
+from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
+
+ATTEMPTS = 5
+MAX_WAIT = 60.0
+"""Seconds that one call waits in all, between its attempts."""
+
+_FIRST_WAIT = 0.5
+_MAX_DIGITS = 12
+_SERVER_ERRORS = range(500, 505)
+
+
+def backoff(attempt: int, jitter: float) -> float:
+    """Seconds to wait after failed attempt number ``attempt`` (from 1); ``jitter`` is in [0, 1)."""
+    return _FIRST_WAIT * 2.0 ** (attempt - 1) * (0.5 + jitter)
+
+
+def is_rate_limited(status: int, headers: Mapping[str, str]) -> bool:
+    """Whether an answer says that its sender asked too often; header names in lower case."""
+    if status == 429:  # noqa: PLR2004  (RFC 6585: Too Many Requests)
+        return True
+    exhausted = headers.get("x-ratelimit-remaining") == "0" or "retry-after" in headers
+    return status == 403 and exhausted  # noqa: PLR2004  (GitHub's limits, see above)
+
+
+def is_worth_retrying(status: int, headers: Mapping[str, str]) -> bool:
+    """Whether the same request may be answered differently a little later."""
+    return status in _SERVER_ERRORS or is_rate_limited(status, headers)
+
+
+def asked_wait(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds that the server asks to wait; None where it does not say. ``now`` is in epoch seconds."""
+    after = headers.get("retry-after", "").strip()
+    if _is_count(after):
+        return float(after)
+    if after and (moment := _moment(after)) is not None:
+        return max(0.0, moment - now)
+    reset = headers.get("x-ratelimit-reset", "").strip()
+    if headers.get("x-ratelimit-remaining") == "0" and _is_count(reset):
+        return max(0.0, float(reset) - now)
+    return None
+
+
+def utc(moment: float) -> str:
+    """Epoch seconds as ``2026-01-31 12:00:00 UTC``."""
+    try:
+        return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (ValueError, OverflowError, OSError):
+        return "a time that is no date"
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
+
+
+def _moment(http_date: str) -> float | None:
+    try:
+        return parsedate_to_datetime(http_date).timestamp()
+    except (ValueError, TypeError, OverflowError, IndexError, AttributeError):
+        return None
+
+
+_DENIED = (401, 403)
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")  # OpenSSL 3.0, and later
+
+
+class RateLimited(SourceUnavailable):
+    """The sender has asked too often; its message and hint say until when."""
+
+
+class NotTrusted(SourceUnavailable):
+    """The certificate of the other side is signed by nobody whom we know."""
+
+
+class NotTls(SourceUnavailable):
+    """The other side does not speak https at all."""
+
+
+class FailedAttempt(NamedTuple):
+    """A failed attempt."""
+
+    error: SourceUnavailable
+    wait: float | None = None
+    """Seconds that the server asks for."""
+    is_final: bool = False
+    """Trying again would give the same."""
+
+
+def host(url: str) -> str:
+    """The host of a URL, with its port if it is named; without user names and passwords."""
+    try:
+        return one_line(origins.shown(url))
+    except ValueError:
+        return "the release source"
+
+
+def redirected(url: str, location: str, *, keeps_plain_host: bool = False) -> str:
+    """The URL that ``location`` leads to from ``url``.
+
+    Raises SourceUnavailable where that is neither https nor http, or is an address that
+    two parsers could read in two ways, or https was given up for http, or another host is
+    to be asked over http and must not be.
+    """
+    target = followed(url, location, "redirects to")
+    there, here = origins.origin(target), origins.origin(url)
+    is_another = there.host != here.host
+    if there.scheme == "http" and (here.scheme == "https" or (keeps_plain_host and is_another)):
+        raise not_followed(url, "redirects to", "http")
+    return target
+
+
+def followed(url: str, reference: str, verb: str) -> str:
+    """The URL that ``reference`` leads to, where an answer of ``url`` names it. Raises SourceUnavailable."""
+    try:
+        return origins.followed(url, reference)
+    except origins.NotFollowed as error:
+        raise not_followed(url, verb, str(error)) from None
+
+
+def not_followed(url: str, verb: str, what: str) -> SourceUnavailable:
+    """The error for an address that an answer of ``url`` names; ``verb``: how."""
+    return SourceUnavailable(
+        f"{host(url)} {verb} {one_line(what)}, which is not followed",
+        hint="check the address of that host, and any proxy between it and you",
+    )
+
+
+def next_page(link: str, current: str) -> str | None:
+    """The address of the next page in a ``Link`` header (RFC 8288), if the host of ``current`` has it.
+
+    Raises SourceUnavailable for an address that two parsers could read in two ways.
+    """
+    for entry in link.split(","):
+        target, *parameters = (part.strip() for part in entry.split(";"))
+        if target.startswith("<") and target.endswith(">") and 'rel="next"' in parameters:
+            return _joined(current, target[1:-1])
+    return None
+
+
+def _joined(current: str, target: str) -> str | None:
+    if odd := origins.oddity(target):
+        raise not_followed(current, "names as its next page", f"an address with {odd}")
+    try:
+        url = origins.followed(current, target)
+        return url if origins.origin(url) == origins.origin(current) else None
+    except ValueError:
+        return None
+
+
+def refusal(
+    url: str, status: int, headers: Mapping[str, str], now: float, *, had_token: bool
+) -> FailedAttempt:
+    """An answer that is no success; header names in lower case, ``now`` in epoch seconds."""
+    wait = asked_wait(headers, now)
+    until = "" if wait is None else f" until {utc(now + wait)}"
+    if is_rate_limited(status, headers):
+        more = "" if had_token else ", or set GITHUB_TOKEN: GitHub allows far more with a token"
+        message = f"the rate limit of {host(url)} is used up{until}"
+        return FailedAttempt(RateLimited(message, hint=f"wait until then{more}"), wait)
+    hint = "try again later, or use another release source"
+    if status in _DENIED:
+        hint = "it wants a token for this host, and was given none"
+        if had_token:
+            hint = "check the token: whether it is still valid, and what it may read"
+    asks = f", and asks to wait{until}" if until else ""
+    message = f"{host(url)} answers {status} for {one_line(urlsplit(url).path)}{asks}"
+    is_final = not is_worth_retrying(status, headers)
+    return FailedAttempt(SourceUnavailable(message, hint=hint), wait, is_final=is_final)
+
+
+def on_the_way(url: str, error: Exception, timeout: float) -> FailedAttempt:
+    """A request without an answer, or with half of one; ``timeout`` in seconds."""
+    causes = _causes(error)
+    if any("CERTIFICATE_VERIFY_FAILED" in str(cause) for cause in causes):
+        hint = "give a file with its authority's certificate as --ca-file"
+        return FailedAttempt(
+            NotTrusted(f"the certificate of {host(url)} is not trusted", hint=hint), is_final=True
+        )
+    if any(words in str(cause) for words in _NO_TLS for cause in causes):
+        hint = "check the address: its scheme and its port"
+        return FailedAttempt(NotTls(f"{host(url)} does not speak https", hint=hint), is_final=True)
+    if isinstance(error, ValueError):
+        hint = "give it as https://host/path"
+        return FailedAttempt(
+            SourceUnavailable(f"the address of {host(url)} is not valid", hint=hint), is_final=True
+        )
+    hint = "check the network, the proxy and the host's name; a release source can be a folder instead"
+    if any("Timeout" in type(cause).__name__ for cause in causes):
+        return FailedAttempt(SourceUnavailable(f"{host(url)} did not answer within {timeout:g} s", hint=hint))
+    words = [cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror]
+    why = one_line(words[-1]) if words else "the connection was lost"
+    return FailedAttempt(SourceUnavailable(f"{host(url)} cannot be reached: {why}", hint=hint))
+
+
+def _causes(error: BaseException) -> tuple[BaseException, ...]:
+    """An error and what led to it, the first cause last."""
+    chain: tuple[BaseException, ...] = ()
+    current: BaseException | None = error
+    while current is not None and current not in chain:
+        chain = (*chain, current)
+        current = current.__cause__ or current.__context__
+    return chain

@@ -1,0 +1,213 @@
+"""Requests to an API server: each is answered, tried again, or an error in our words.
+
+All that is sent can be sent twice: it reads, or applies server-side.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from flux_upgrade.model.errors import ClusterUnavailable
+from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
+
+_LONGEST = 500
+_UNKNOWN, _FORBIDDEN = 401, 403
+_PASSING = (409, 429, 500, 502, 503, 504)
+"""Statuses that say nothing about the request itself; all that we send can be sent again.
+
+Conflicts (409) are forced, so that one is a race, or an object that is being deleted.
+"""
+
+
+def is_passing(status: int) -> bool:
+    """Whether the same request may be answered a moment later. ``status``: 0 without an answer."""
+    return status in _PASSING
+
+
+def unreachable(cluster: str, error: Exception) -> ClusterUnavailable:
+    """No answer came. The client's own messages name whole requests; ours has the last cause alone."""
+    cause: BaseException = error
+    while (below := cause.__cause__ or cause.__context__) is not None:
+        cause = below
+    words = str(cause).partition("\n")[0] or type(cause).__name__
+    why = cause.strerror if isinstance(cause, OSError) and cause.strerror else words
+    if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        hint = "check certificate-authority-data of the context's cluster in the kubeconfig"
+        return ClusterUnavailable(
+            f"the certificate of the cluster '{one_line(cluster)}' is not trusted", hint=hint
+        )
+    return ClusterUnavailable(
+        f"the cluster '{one_line(cluster)}' cannot be reached: {one_line(why)}",
+        hint="check the context, the VPN and the network: kubectl --context must reach it from here",
+    )
+
+
+def refused(
+    cluster: str, doing: str, status: int, body: bytes, *, is_secret: bool = False
+) -> ClusterUnavailable:
+    """An answer that is no success. ``doing``: ``read Namespace flux-system``.
+
+    ``is_secret``: the request had secrets in it, so that what the cluster says of it is not repeated.
+    """
+    reason = "" if is_secret else _message(body)
+    because = f": {one_line(reason, _LONGEST)}" if reason else ""
+    message = f"the cluster '{one_line(cluster)}' does not {one_line(doing)} ({status}{because})"
+    hint = "see what the message says; the same run can be started again"
+    if status == _UNKNOWN:
+        hint = "the kubeconfig's credentials are missing, wrong or expired: log in again"
+    elif status == _FORBIDDEN:
+        hint = "bootstrap needs the rights of cluster-admin, as flux bootstrap does"
+    elif is_passing(status):
+        hint = "the cluster's API is busy with that, overloaded or starting; run it again a little later"
+    return ClusterUnavailable(message, hint=hint)
+
+
+def _message(body: bytes) -> str:
+    """The message of a Status; empty where it is none."""
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    message = answer.get("message") if isinstance(answer, dict) else None
+    return message if isinstance(message, str) else ""
+
+
+CONNECT_TIMEOUT, READ_TIMEOUT = 10.0, 30.0
+"""Seconds."""
+_GRACE = 2.0
+"""Seconds that a server is given beyond those that it was asked to answer for."""
+_WAITS = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Seconds before each further try: a control plane of one machine restarts in that time."""
+_MISSING = 404
+
+
+class ApiResponse(Protocol):
+    """What the client hands over of an answer: urllib3's own."""
+
+    data: bytes
+
+    def stream(self, amt: int | None, *, decode_content: bool) -> Iterator[bytes]:
+        """The body as it comes."""
+        ...
+
+    def close(self) -> None:
+        """Hang up."""
+        ...
+
+
+class ApiClient(Protocol):
+    """As much of ``kubernetes.dynamic.DynamicClient`` as is used: the border to what is not typed."""
+
+    def request(self, method: str, path: str, body: object = None, **params: Any) -> ApiResponse:
+        """Raises DynamicApiError for a refusal, and urllib3's HTTPError without an answer."""
+        ...
+
+
+class ApiRequest(NamedTuple):
+    """A request."""
+
+    path: str
+    """Quoted, with a leading slash."""
+    doing: str
+    """What it is for, in an error's words: ``read Namespace flux-system``."""
+    query: tuple[tuple[str, str], ...] = ()
+    body: Mapping[str, Any] | None = None
+    """What is applied; None: it reads."""
+    is_secret: bool = False
+    """The body is shown nowhere."""
+
+
+class ApiServer:
+    """Sends requests to one cluster."""
+
+    def __init__(self, client: ApiClient, cluster: str, timing: Timing) -> None:
+        self._client = client
+        self.cluster = cluster
+        self._timing = timing
+
+    def ask(self, request: ApiRequest) -> Any:
+        """The answer's JSON; None: there is no such thing (404). Raises ClusterUnavailable."""
+        for wait in _WAITS:
+            try:
+                return self._once(request)
+            except _PassingFailure:
+                self._timing.sleep(wait * (0.5 + self._timing.jitter() / 2))
+        try:
+            return self._once(request)
+        except _PassingFailure as error:
+            raise error.error from error.__cause__
+
+    def _once(self, request: ApiRequest) -> Any:
+        from kubernetes.dynamic.exceptions import DynamicApiError
+        from urllib3.exceptions import HTTPError
+
+        try:
+            response = self._send(request, READ_TIMEOUT)
+            content = response.data
+        except DynamicApiError as error:
+            return self._refused(request, error)
+        except HTTPError as error:
+            raise _PassingFailure(unreachable(self.cluster, error)) from error
+        try:
+            return json.loads(content)
+        except (ValueError, RecursionError):
+            raise ClusterUnavailable(
+                f"what answers at the address of '{one_line(self.cluster)}' is no Kubernetes API",
+                hint="check the server's address in the kubeconfig, and what stands between",
+            ) from None
+
+    def _refused(self, request: ApiRequest, error: Any) -> None:
+        """None for what is not there; else raises."""
+        if not error.status:  # the client has no status where TLS failed
+            raise unreachable(self.cluster, error) from error
+        if error.status == _MISSING:
+            return
+        refusal = refused(
+            self.cluster, request.doing, error.status, error.body or b"", is_secret=request.is_secret
+        )
+        # Without its cause where the body is a secret: the client's error repeats what the server said.
+        raise (_PassingFailure(refusal) if is_passing(error.status) else refusal) from None
+
+    def lines(self, request: ApiRequest, seconds: float) -> Iterator[Any]:
+        """The JSON of each line of an answer, as they come, for ``seconds``; ends where anything fails."""
+        from kubernetes.dynamic.exceptions import DynamicApiError
+        from urllib3.exceptions import HTTPError
+
+        rest = b""
+        try:
+            response = self._send(request, seconds + _GRACE)
+        except (DynamicApiError, HTTPError):
+            return
+        try:
+            for chunk in response.stream(None, decode_content=False):
+                *lines, rest = (rest + chunk).split(b"\n")
+                yield from map(json.loads, filter(None, lines))
+        except (HTTPError, ValueError):
+            return
+        finally:
+            response.close()
+
+    def _send(self, request: ApiRequest, read_timeout: float) -> ApiResponse:
+        applied: dict[str, Any] = {}
+        if request.body is not None:
+            applied = {"body": request.body, "content_type": "application/apply-patch+yaml"}
+        return self._client.request(
+            "get" if request.body is None else "patch",
+            request.path,
+            query_params=list(request.query),
+            serialize=False,
+            _request_timeout=(CONNECT_TIMEOUT, read_timeout),
+            **applied,
+        )
+
+
+class _PassingFailure(Exception):
+    """What may be over in a moment. Never leaves this module."""
+
+    def __init__(self, error: ClusterUnavailable) -> None:
+        super().__init__(error.message)
+        self.error = error

@@ -1,0 +1,232 @@
+"""The ports of a dry run: they read with the real ones, and record what would be written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import BinaryIO
+
+from flux_upgrade.model.files import Remote, Tree, Worktree
+from flux_upgrade.model.forge import (
+    ClosePull,
+    Done,
+    OpenIssue,
+    OpenPull,
+    Question,
+    Repository,
+    Step,
+    UpdateIssue,
+    UpdatePull,
+)
+from flux_upgrade.model.hosting import DeployKey, HostedRepository, Hosting, NewRepository
+from flux_upgrade.model.oci.manifest import Descriptor, StoredManifest
+from flux_upgrade.model.ports import ArtifactRegistry, Forge
+
+
+class RecordingWorktree:
+    """The port Worktree of a dry run: remembers what would be written."""
+
+    def __init__(self, worktree: Worktree | None = None) -> None:
+        """``worktree``: the one that would be written, should there be one."""
+        self._worktree = worktree
+        self.written: list[tuple[str, bytes]] = []
+
+    def require_room(self, paths: Iterable[str]) -> None:
+        if self._worktree is not None:
+            self._worktree.require_room(paths)
+
+    def write(self, path: str, content: bytes, old: bytes | None = None) -> None:
+        """Remember ``content`` for ``path``, in the order of the calls."""
+        del old
+        self.written.append((path, content))
+
+    def make(self, path: str, content: bytes) -> None:
+        """As ``write``."""
+        self.written.append((path, content))
+
+    def remove(self, path: str, content: bytes) -> None:
+        """Forget ``content`` for ``path``."""
+        self.written.remove((path, content))
+
+
+class RecordingForge:
+    """The port Forge over another one that is only looked at."""
+
+    def __init__(self, forge: Forge) -> None:
+        self._forge = forge
+        self._steps: list[Step] = []
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What would have been done, in order."""
+        return tuple(self._steps)
+
+    @property
+    def calls(self) -> int:
+        return self._forge.calls
+
+    def close(self) -> None:
+        self._forge.close()
+
+    def fetch(self, question: Question) -> Repository:
+        return self._forge.fetch(question)
+
+    def apply(self, step: Step) -> Done:
+        """Done, as if: with the number and address of what is there already."""
+        self._steps.append(step)
+        match step:
+            case UpdatePull():
+                return Done(step.pull.number, step.pull.url, step.before)
+            case ClosePull():
+                return Done(step.pull.number, step.pull.url)
+            case UpdateIssue():
+                return Done(step.issue.number, step.issue.url)
+            case OpenPull() | OpenIssue():
+                return Done()
+
+
+class RecordingRemote:
+    """The port Remote over another one that is only read."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+        self.pushed: Mapping[str, bytes] = {}
+        """What would have been."""
+
+    @property
+    def head(self) -> str:
+        return self._remote.head
+
+    @property
+    def tree(self) -> Tree:
+        return self._remote.tree
+
+    def require_room(self, paths: Iterable[str]) -> None:
+        self._remote.require_room(paths)
+
+    def push(self, files: Mapping[str, bytes], message: str) -> str:
+        """Nothing: the head stays where it is."""
+        del message
+        self.pushed = dict(files)
+        return self.head
+
+    def close(self) -> None:
+        self._remote.close()
+
+
+class RecordingHosting:
+    """The port Hosting over another one.
+
+    ``web`` is the server's address for a browser, that of a repository which would be created begins with it.
+    """
+
+    def __init__(self, hosting: Hosting, web: str) -> None:
+        self._hosting = hosting
+        self._web = web.rstrip("/")
+        self._created: HostedRepository | None = None
+        self._added: list[DeployKey] = []
+        self._removed: set[int] = set()
+        self._done: list[str] = []
+
+    @property
+    def done(self) -> tuple[str, ...]:
+        """What would have been done, in order: ``create acme/fleet (private)``. No secret's text."""
+        return tuple(self._done)
+
+    def repository(self) -> HostedRepository | None:
+        """Also the one that would be there."""
+        return self._created or self._hosting.repository()
+
+    def create(self, wanted: NewRepository) -> HostedRepository:
+        """As if it had been created, empty; one that is there is given as it is."""
+        there = self.repository()
+        if there is not None:
+            return there
+        self._done.append(f"create {wanted.name} ({wanted.visibility})")
+        url = f"{self._web}/{wanted.name}"
+        self._created = HostedRepository(
+            wanted.name, url, wanted.default_branch, wanted.visibility, is_empty=True
+        )
+        return self._created
+
+    def teams(self) -> Mapping[str, str]:
+        """None where it would have been created."""
+        return {} if self._created else self._hosting.teams()
+
+    def grant(self, team: str, permission: str) -> None:
+        """Nothing, but it is remembered."""
+        self._done.append(f"give the team {team} the permission {permission}")
+
+    def deploy_keys(self) -> tuple[DeployKey, ...]:
+        """As they would be."""
+        there = () if self._created else self._hosting.deploy_keys()
+        return (*(key for key in there if key.id not in self._removed), *self._added)
+
+    def add_deploy_key(self, key: DeployKey) -> DeployKey:
+        """As if it had been registered."""
+        self._done.append(f"add the deploy key {key.title}")
+        self._added.append(key)
+        return key
+
+    def remove_deploy_key(self, key: DeployKey) -> None:
+        """As if it were gone."""
+        self._done.append(f"remove the deploy key {key.title}")
+        self._removed.add(key.id)
+        self._added = [each for each in self._added if each.public != key.public]
+
+    def host_keys(self) -> tuple[str, ...]:
+        return self._hosting.host_keys()
+
+    def require_secret(self, name: str, environment: str = "") -> None:
+        if not self._created:
+            self._hosting.require_secret(name, environment)
+
+    def has_secret(self, name: str, environment: str = "") -> bool:
+        """Also one that would be there."""
+        would_be = _putting(name, environment) in self._done
+        return would_be or (not self._created and self._hosting.has_secret(name, environment))
+
+    def put_secret(self, name: str, text: str, environment: str = "") -> None:
+        """Nothing, but its name is remembered."""
+        del text
+        self._done.append(_putting(name, environment))
+
+    def may_write_workflows(self) -> bool | None:
+        return self._hosting.may_write_workflows()
+
+
+def _putting(name: str, environment: str) -> str:
+    return f"put the secret {name}" + (f" into the environment {environment}" if environment else "")
+
+
+class RecordingRegistry:
+    """The port ArtifactRegistry of a dry run, over another one that is only read."""
+
+    def __init__(self, registry: ArtifactRegistry) -> None:
+        self._registry = registry
+        self._tags: dict[str, str] = {}
+
+    def manifest(self, reference: str) -> StoredManifest | None:
+        """What was there before."""
+        return self._registry.manifest(reference)
+
+    def digest(self, reference: str) -> str | None:
+        """Of a tag that was put, what it would stand for."""
+        return self._tags.get(reference) or self._registry.digest(reference)
+
+    def tags(self) -> tuple[str, ...]:
+        """Those that were there before."""
+        return self._registry.tags()
+
+    def blob(self, descriptor: Descriptor) -> BinaryIO:
+        """Of what was there before."""
+        return self._registry.blob(descriptor)
+
+    def is_signed(self, digest: str, tags: Sequence[str]) -> bool:
+        return self._registry.is_signed(digest, tags)
+
+    def put_blob(self, blob: BinaryIO, descriptor: Descriptor) -> None:
+        """Nothing: whoever refers to it has it."""
+
+    def put_manifest(self, manifest: StoredManifest, tag: str) -> None:
+        """As if it had been put."""
+        self._tags[tag] = manifest.digest

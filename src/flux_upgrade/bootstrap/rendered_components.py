@@ -1,0 +1,114 @@
+"""``gotk-components.yaml`` of a bootstrap: rendered, or the one that is there with other flags."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from flux_upgrade.bootstrap.changes import FlagChange, ManifestPlan
+from flux_upgrade.bootstrap.options import BootstrapOptions
+from flux_upgrade.manifests.options import InstallOptions, spell, validate
+from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.model.errors import FluxUpgradeError, ResidueConflict, Unproved
+from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.pins.pin import Installation
+from flux_upgrade.planning import eligibility
+from flux_upgrade.planning.manifest_planner import newest_stable
+from flux_upgrade.policy.decision import Hold
+
+
+class RenderedComponents:
+    """The protocol ``files.Components``; equal flags are rendered once, equal files verified once."""
+
+    def __init__(self, regenerator: Regenerator) -> None:
+        self._regenerator = regenerator
+        self._manifests = pin.InstallationFinder(regenerator)
+
+    @cached_property
+    def _newest(self) -> str:
+        """The same for all clusters, whatever is released meanwhile."""
+        return newest_stable(self._regenerator)
+
+    def settled(self, options: BootstrapOptions) -> BootstrapOptions:
+        """With the version that ``--version=latest`` stands for."""
+        if not options.is_latest:
+            return options
+        install = options.install._replace(version=self._newest)
+        return options._replace(install=install, is_latest=False)
+
+    def made(self, install: InstallOptions) -> ManifestPlan:
+        wanted = install._replace(version=install.version or self._newest)
+        release = self._regenerator.manifests(wanted.version)
+        validate(wanted, release.components)
+        rules = self._regenerator.rules(wanted.version)
+        return ManifestPlan(
+            self._regenerator.regenerate(wanted).text.encode(),
+            wanted.version,
+            evidence=rules.evidence,
+            not_covered=tuple(wanted.changed()) if rules.not_covered else (),
+            verified=release.verified,
+        )
+
+    def taken(self, path: str, content: bytes, install: InstallOptions) -> ManifestPlan:
+        installation = self._verified(path, content)
+        proof = installation.proof
+        recovered = proof.options
+        assert recovered is not None  # noqa: S101 _verified has seen to it
+        edits = tuple(f"{each.object} {each.where or each.new or each.op}" for each in proof.edits)
+        wanted = _ordered(install, recovered)._replace(version=install.version or proof.version)
+        if wanted == recovered:
+            return ManifestPlan(content, proof.version, edits=edits)
+        self._refuse_backwards(installation, wanted, path)
+        validate(wanted, self._regenerator.manifests(wanted.version).components)
+        change = pin.change(installation, wanted, self._regenerator)
+        if change.carried.conflicts:
+            named = ", ".join(f"{each.object} {each.where}".strip() for each in change.carried.conflicts)
+            raise ResidueConflict(
+                f"{path}: what was edited by hand would be overwritten: {named}",
+                hint="give the flag the value that stands there, or take the edit out",
+            )
+        return ManifestPlan(
+            change.new,
+            wanted.version,
+            _shown(recovered, wanted),
+            edits,
+            change.evidence,
+            change.not_covered,
+            change.verified,
+        )
+
+    def _verified(self, path: str, content: bytes) -> Installation:
+        found = self._manifests.at(path, content)
+        assert found is not None  # noqa: S101 a file of this name is always spoken of
+        unfit = eligibility.ineligible(found)
+        if unfit is not None:
+            raise _error(unfit, path)
+        return found
+
+    def _refuse_backwards(self, installation: Installation, wanted: InstallOptions, path: str) -> None:
+        current, target = Version.parse(installation.version), Version.parse(wanted.version)
+        if current is not None and target is not None and target < current:
+            raise _error(eligibility.downgrade(installation.version, wanted.version), path)
+        ahead = eligibility.ahead(installation, wanted.version, self._regenerator, asked=True)
+        if ahead is not None:
+            raise _error(ahead, path)
+
+
+def _ordered(install: InstallOptions, recovered: InstallOptions) -> InstallOptions:
+    """The same components in another order are the same: Terraform sorts them."""
+    same = sorted(install.components) == sorted(recovered.components)
+    return install._replace(components=recovered.components) if same else install
+
+
+def _shown(before: InstallOptions, after: InstallOptions) -> tuple[FlagChange, ...]:
+    old = {"version": before.version, **before.flags()}
+    new = {"version": after.version, **after.flags()}
+    return tuple(
+        FlagChange(flag, spell(old[flag]), spell(new[flag])) for flag in new if old[flag] != new[flag]
+    )
+
+
+def _error(hold: Hold, path: str) -> FluxUpgradeError:
+    kind = hold.error or Unproved
+    # The flag of `upgrade` is not one of a bootstrap.
+    return kind(f"{path}: {hold.detail}", hint=hold.hint.replace("--to ", "--version="))

@@ -1,0 +1,173 @@
+"""The config file as values: its groups with their policies, and what overrides them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from functools import cache
+
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.policy.policy import MaxBump, Policy
+from flux_upgrade.policy.semver_range import Constraint
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathspec import PathSpec
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+PATH = ".github/flux-upgrade.yaml"
+FlagValue = str | bool | int | Sequence[str]
+"""Of a flag of ``flux bootstrap``, as it was given."""
+
+
+def slug(name: str) -> str:
+    """``name`` as it can stand in a branch's name: a-z, 0-9 and single hyphens between them."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+class Migrate(StrEnum):
+    """When manifests with API versions that the target does not serve are moved."""
+
+    BEFORE = "before"
+    """In a pull request of their own, which the upgrade waits for."""
+    WITH_UPGRADE = "with-upgrade"
+    """In the pull request of the upgrade."""
+    OFF = "off"
+    """By people: the upgrade waits until they have."""
+
+
+class Group(NamedTuple):
+    """Installations that share a policy and, if ``name`` is given, a pull request."""
+
+    name: str = ""
+    """Empty: the defaults, where each installation has a pull request of its own."""
+    paths: tuple[str, ...] = ()
+    """Patterns as in .gitignore, relative to the repository's root."""
+    policy: Policy = Policy()
+    flags: Mapping[str, str] = {}
+    """Install flags that are to change, with Flux's names; values as on Flux's command line."""
+    labels: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = ()
+    assignees: tuple[str, ...] = ()
+    auto_merge: bool = False
+    """Patches only."""
+    take_release: bool = False
+    """Where a release changed what was edited by hand, its own value is taken."""
+    check_images: bool = True
+    """Whether a registry other than Flux's own is asked for the target's images."""
+    migrate: Migrate = Migrate.BEFORE
+    ladder: bool = True
+    """Whether a jump that cannot be made in one step is proposed hop by hop."""
+    scan: tuple[str, ...] = ()
+    """Patterns of the files that are searched for uses of Flux's APIs; empty: all of the repository's."""
+    kubernetes: str = ""
+    """The version of Kubernetes that the clusters run, ``1.33``; empty: unknown."""
+    gates: frozenset[str] = frozenset()
+    """Values of ``policy.decision.ChangeKind`` whose bump waits for approval, whatever its size."""
+    is_bump_given: bool = False
+    """Whether somebody chose ``policy.bump``. Where nobody did, a range is the whole policy."""
+
+
+class BootstrapConfig(NamedTuple):
+    """The key ``bootstrap``; flags of the command beat it."""
+
+    provider: str = ""
+    """As ``--provider``; empty: the flags or the checkout's remote decide."""
+    source: str = ""
+    """``git`` or ``oci``; empty: ``git``."""
+    flags: Mapping[str, FlagValue] = {}
+    """Flux's name → value, each of its kind; for all clusters."""
+    clusters: tuple[tuple[str, Mapping[str, FlagValue]], ...] = ()
+    """Names, and the flags that differ; empty: there is one, without a name."""
+
+
+class Config(NamedTuple):
+    """The whole file. The first group whose patterns match an installation has it."""
+
+    default: Group = Group()
+    groups: tuple[Group, ...] = ()
+    ignore: tuple[str, ...] = ()
+    branch_prefix: str = "flux-upgrade/"
+    forge: str = ""
+    """``github``, ``gitlab``, ``gitea``, ``forgejo``, ``git``; empty: the remote's host decides."""
+    moves_operator: bool = False
+    """Whether the flux-operator's own pins move along with Flux; else they are named alone."""
+    bootstrap: BootstrapConfig | None = None
+
+    def group_of(self, path: str) -> Group | None:
+        """The group that a file belongs to; None: the defaults apply.
+
+        ``path``: relative to the repository's root, with ``/``.
+        """
+        return next((group for group in self.groups if match(group.paths, path)), None)
+
+    def is_ignored(self, path: str) -> bool:
+        """Whether a file is to be left alone; ``path`` as for ``group_of``."""
+        return match(self.ignore, path)
+
+
+def match(patterns: tuple[str, ...], path: str) -> bool:
+    """Whether ``patterns`` take the file ``path``, relative to the repository's root.
+
+    They are those of .gitignore (https://git-scm.com/docs/gitignore), but the last one that matches always
+    decides. Git does not look into a directory that is ignored, so ``!`` cannot take back what is below it;
+    ``clusters/**`` with ``!clusters/sandbox/**`` in a config file means just that.
+    """
+    return bool(patterns) and _compiled(patterns).match_file(path)
+
+
+@cache
+def _compiled(patterns: tuple[str, ...]) -> PathSpec[GitIgnoreSpecPattern]:
+    # Late, as requests is: a repository without patterns does not pay for it.
+    from pathspec import PathSpec
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+    # The backend that is always there: what matches must not depend on what else is installed.
+    return PathSpec.from_lines(GitIgnoreSpecPattern, patterns, backend="simple")
+
+
+def problem(pattern: str) -> str:
+    """Why there can be no such pattern, or why it matches nothing, ever; empty for a good one."""
+    try:
+        (compiled,) = _compiled((pattern,)).patterns
+    except ValueError:
+        return "is not a pattern as in .gitignore"
+    return "matches nothing" if compiled.include is None else ""
+
+
+class Overrides(NamedTuple):
+    """What was asked for explicitly; what is None or empty was not."""
+
+    policy: MaxBump | None = None
+    range: Constraint | None = None
+    flags: Mapping[str, str] = {}
+    check_images: bool | None = None
+    migrate: Migrate | None = None
+    ladder: bool | None = None
+    scan: tuple[str, ...] = ()
+    kubernetes: str = ""
+
+
+def overridden(config: Config, asked: Overrides) -> Config:
+    """``config`` with what was asked for, which beats the file everywhere in it."""
+
+    def ask(group: Group) -> Group:
+        is_given = asked.policy is not None or group.is_bump_given
+        bump = asked.policy or group.policy.bump
+        if asked.range is not None and not is_given:
+            bump = MaxBump.MAJOR
+        return group._replace(
+            policy=group.policy._replace(bump=bump, range=asked.range or group.policy.range),
+            flags={**group.flags, **asked.flags},
+            check_images=group.check_images if asked.check_images is None else asked.check_images,
+            migrate=asked.migrate or group.migrate,
+            ladder=group.ladder if asked.ladder is None else asked.ladder,
+            scan=asked.scan or group.scan,
+            kubernetes=asked.kubernetes or group.kubernetes,
+            is_bump_given=is_given,
+        )
+
+    if asked == Overrides():
+        return config
+    return config._replace(default=ask(config.default), groups=tuple(map(ask, config.groups)))

@@ -1,0 +1,232 @@
+"""What the environment says: servers, tokens and other credentials, Git's own variables, the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.values import NamedTuple
+
+GITHUB_SERVER = "https://github.com"
+GITHUB_API = "https://api.github.com"
+
+_SECRETS = (
+    "GITHUB_TOKEN",
+    "GH_TOKEN",
+    "FLUX_UPGRADE_TOKEN",
+    "FLUX_UPGRADE_RELEASE_TOKEN",
+    "INPUT_TOKEN",
+    "INPUT_RELEASE-TOKEN",
+    "INPUT_REGISTRY-PASSWORD",
+    "FLUX_UPGRADE_REGISTRY_PASSWORD",
+    "FLUX_UPGRADE_SYNC_TOKEN",
+    "FLUX_UPGRADE_APP_PRIVATE_KEY",
+    "FLUX_UPGRADE_CLUSTER_PASSWORD",
+    "GITLAB_TOKEN",
+    "GITEA_TOKEN",
+    "BITBUCKET_TOKEN",
+    "GIT_PASSWORD",
+)
+# A log shows a private key line by line. What is shorter than that is in many a text.
+_SHORTEST_LINE = 16
+_SHORTEST_SECRET = 4
+# The environment's names for it: fluxcd/flux2, cmd/flux/bootstrap_<provider>.go.
+_PROVIDERS_OWN = {
+    "github": ("GITHUB_TOKEN", "GH_TOKEN"),
+    "gitlab": ("GITLAB_TOKEN",),
+    "gitea": ("GITEA_TOKEN",),
+    "bitbucket-server": ("BITBUCKET_TOKEN",),
+    "git": ("GIT_PASSWORD",),
+}
+_OF_A_JOB = "ghs_"
+_GIT = ("GIT_", "SSH_")
+# What forges' own runners say of themselves.
+_RUNNERS = ("CI_SERVER_HOST", "FORGEJO_ACTIONS", "GITEA_ACTIONS")
+# They lead Git to another repository than the one that is worked on, or are not for Git.
+_NOT_FOR_GIT = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_NAMESPACE",
+    "GIT_PASSWORD",
+)
+
+
+class GitHub(NamedTuple):
+    """Where the repository's GitHub is: github.com, or an Enterprise Server."""
+
+    server_url: str = GITHUB_SERVER
+    api_url: str = GITHUB_API
+    graphql_url: str = f"{GITHUB_API}/graphql"
+
+
+class Tokens(NamedTuple):
+    """Each for one place, and shown nowhere."""
+
+    repository: str = ""
+    """For the GitHub that the environment names; empty: anonymous."""
+    git: str = ""
+    """For any other Git server; empty: the user's own credential helpers and keys."""
+    releases: str = ""
+    """For the API that Flux's releases come from; empty: anonymous."""
+
+    def __repr__(self) -> str:
+        """Without them."""
+        return "Tokens()"
+
+
+class RegistryAccess(NamedTuple):
+    """How the registry of an artifact is reached. What is given here goes to that registry alone."""
+
+    username: str = ""
+    password: str = ""
+    is_password_on_stdin: bool = False
+    """``main`` reads it, and sets ``password``."""
+    plain_http: bool = False
+    docker_config: str = ""
+    """A ``config.json`` that has to be there; empty: ``found_config``, should it be there."""
+    found_config: str = ""
+    """Where Docker itself would look."""
+    environment: Mapping[str, str] = {}
+    """What Docker's credential helpers are run with: that of the user, without our own secrets."""
+
+    def __repr__(self) -> str:
+        """Without the password."""
+        return "RegistryAccess()"
+
+
+class BootstrapSecrets(NamedTuple):
+    """What a bootstrap may hand over, and whom it works as; shown nowhere."""
+
+    sync_token: str = ""
+    """What Flux in the cluster gets with ``--token-auth``, as it was given for that."""
+    app_private_key: str = ""
+    """PEM."""
+    cluster_username: str = ""
+    """With what the cluster reads its artifacts."""
+    cluster_password: str = ""
+    own: Mapping[str, str] = {}
+    """Provider → the user's own token for it."""
+
+    def __repr__(self) -> str:
+        """Without them."""
+        return "BootstrapSecrets()"
+
+    def token_for(self, provider: str) -> str:
+        """What Flux in the cluster logs in with; empty: there is none. Raises UsageError.
+
+        That of a job expires with the job, and Flux would be locked out.
+        """
+        token = self.sync_token
+        if not token and self.own.get(provider):
+            # The Flux CLI hands over the one that it works with, which may do far more than read.
+            raise UsageError(
+                "there is no token for Flux to read the repository with, and yours may do more than that",
+                hint="set FLUX_UPGRADE_SYNC_TOKEN to one that may only read",
+            )
+        if token.startswith(_OF_A_JOB):
+            raise UsageError(
+                "the token that Flux would get is one that expires within the hour, of a job or an app",
+                hint="give one that stays as FLUX_UPGRADE_SYNC_TOKEN, or leave --token-auth out",
+            )
+        return token
+
+
+def bootstrap_secrets_of(env: Mapping[str, str]) -> BootstrapSecrets:
+    """What the environment says of a bootstrap."""
+
+    def said(name: str) -> str:
+        return env.get(name, "").strip()
+
+    own = {provider: next(filter(None, map(said, names)), "") for provider, names in _PROVIDERS_OWN.items()}
+    return BootstrapSecrets(
+        sync_token=said("FLUX_UPGRADE_SYNC_TOKEN"),
+        app_private_key=said("FLUX_UPGRADE_APP_PRIVATE_KEY"),
+        cluster_username=said("FLUX_UPGRADE_CLUSTER_USERNAME"),
+        cluster_password=said("FLUX_UPGRADE_CLUSTER_PASSWORD"),
+        own={provider: token for provider, token in own.items() if token},
+    )
+
+
+def kubeconfig_of(env: Mapping[str, str]) -> str:
+    """Where kubectl would look, a list with ``:`` as it may be; empty: nowhere."""
+    home = env.get("HOME", "")
+    return env.get("KUBECONFIG", "") or (f"{home}/.kube/config" if home else "")
+
+
+def github_of(env: Mapping[str, str]) -> GitHub:
+    """What the runner says (GITHUB_SERVER_URL …), on a laptop github.com."""
+    api = env.get("GITHUB_API_URL", "").rstrip("/") or GITHUB_API
+    server = env.get("GITHUB_SERVER_URL", "").rstrip("/") or GITHUB_SERVER
+    # github.com has /graphql beside its endpoints, an Enterprise Server /api/graphql beside /api/v3.
+    graphql = env.get("GITHUB_GRAPHQL_URL", "") or f"{api.removesuffix('/v3')}/graphql"
+    return GitHub(server, api, graphql)
+
+
+def tokens_of(env: Mapping[str, str], github: GitHub) -> Tokens:
+    """Each for one place."""
+    repository = (env.get("GITHUB_TOKEN", "") or env.get("GH_TOKEN", "")).strip()
+    releases = env.get("FLUX_UPGRADE_RELEASE_TOKEN", "").strip()
+    # A token goes to no other host than the one it is for.
+    own = repository if github.api_url == GITHUB_API else ""
+    return Tokens(repository, env.get("FLUX_UPGRADE_TOKEN", "").strip(), releases or own)
+
+
+def registry_of(env: Mapping[str, str]) -> RegistryAccess:
+    """What the environment says of registries."""
+    return RegistryAccess(
+        password=env.get("FLUX_UPGRADE_REGISTRY_PASSWORD", "").strip(),
+        found_config=_docker_config(env),
+        environment={
+            name: value
+            for name, value in env.items()
+            if name not in _SECRETS and not name.startswith("INPUT_")
+        },
+    )
+
+
+def git_environment_of(env: Mapping[str, str]) -> dict[str, str]:
+    """What Git and SSH read, and what forges' runners say of themselves."""
+    return {
+        name: value
+        for name, value in env.items()
+        if name in _RUNNERS or (name.startswith(_GIT) and name not in _NOT_FOR_GIT)
+    }
+
+
+def cache_dir_of(env: Mapping[str, str]) -> str:
+    """Where downloads are kept; empty: nowhere."""
+    home, asked = env.get("HOME", ""), env.get("XDG_CACHE_HOME", "")
+    # The XDG specification has relative paths ignored.
+    base = asked if asked.startswith("/") else f"{home}/.cache" if home else ""
+    return f"{base}/flux-upgrade" if base else ""
+
+
+def _docker_config(env: Mapping[str, str]) -> str:
+    """docs.docker.com/reference/cli/docker, "Configuration files"."""
+    home, asked = env.get("HOME", ""), env.get("DOCKER_CONFIG", "")
+    folder = asked or (f"{home}/.docker" if home else "")
+    return f"{folder}/config.json" if folder else ""
+
+
+def secrets_of(env: Mapping[str, str]) -> tuple[str, ...]:
+    """Every token in the environment: none of them is printed, whatever goes wrong."""
+    found = [secret for name in _SECRETS if (secret := env.get(name, "").strip())]
+    return (*found, *(line for secret in found for line in _lines(secret)))
+
+
+def _lines(secret: str) -> tuple[str, ...]:
+    """Of a key; none of what is one line."""
+    lines = secret.splitlines()
+    return tuple(
+        line for line in lines if len(lines) > 1 and len(line) >= _SHORTEST_LINE and "--" not in line
+    )
+
+
+def masked(text: str, secrets: Iterable[str]) -> str:
+    """``text`` as it may be shown."""
+    for secret in secrets:
+        # Fewer characters than any token has would be found in every other word.
+        text = text.replace(secret, "***") if len(secret) >= _SHORTEST_SECRET else text
+    return text

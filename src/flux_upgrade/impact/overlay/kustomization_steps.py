@@ -1,0 +1,175 @@
+"""The steps that a kustomization stands for, in the order in which kustomize takes them.
+
+kustomize api/internal/target/kusttarget_configplugin.go has the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from flux_upgrade.impact.overlay import patches
+from flux_upgrade.impact.overlay.images_and_replicas import Images, Replicas
+from flux_upgrade.impact.overlay.kustomization import Kustomization
+from flux_upgrade.impact.overlay.names import Affix, Marks, Namespace
+from flux_upgrade.impact.overlay.patches import PatchText
+from flux_upgrade.impact.overlay.replacements import FieldReplacement, Variable
+from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
+from flux_upgrade.impact.overlay.selectors import Selector
+from flux_upgrade.impact.overlay.steps import Location, Step
+from flux_upgrade.manifests.nodes import SequenceNode, compose, construct
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.model.values import NamedTuple
+
+_NOT_EVALUATED = ("transformers", "validators", "configurations", "openapi", "generators", "helmCharts")
+"""What these do is not worked out here."""
+
+
+class FaultyEntry(NamedTuple):
+    """An entry that cannot be read."""
+
+    location: Location
+    what: str
+    fault: CannotBuild | CannotTell
+
+
+Steps = Iterator[Step | FaultyEntry]
+_Read = Callable[[Kustomization, Location, Any, int], Iterator[Step]]
+
+
+def steps(of: Kustomization) -> Steps:
+    """All but ``variables``."""
+    yield from _each(of, "patchesStrategicMerge", "patch", _strategic)
+    yield from _each(of, "patches", "patch", _patch)
+    yield from _renaming(of)
+    yield from _each(of, "patchesJson6902", "JSON patch", _json)
+    yield from _each(of, "replicas", "replicas", _replicas)
+    yield from _each(of, "images", "image", _image)
+    yield from _each(of, "imageTags", "image", _image)
+    yield from _each(of, "replacements", "replacement", _replacements)
+    for name in _NOT_EVALUATED:
+        if of.data.get(name):
+            yield FaultyEntry(
+                of.location(name), name, CannotTell(f"what {name} do is known to kustomize only")
+            )
+
+
+def variables(of: Kustomization) -> Steps:
+    """They are looked up once everything else is done."""
+    yield from _each(of, "vars", "var", _variable)
+
+
+def _each(of: Kustomization, name: str, what: str, read: _Read) -> Steps:
+    try:
+        items = list(of.items(name))
+    except CannotBuild as error:
+        yield FaultyEntry(of.location(name), name, error)
+        return
+    for index, (location, item) in enumerate(items):
+        try:
+            yield from read(of, location, item, index)
+        except (CannotBuild, CannotTell) as error:
+            yield FaultyEntry(location, what, error)
+        except Unreadable as error:
+            yield FaultyEntry(location, what, CannotTell(error.message))
+
+
+def _strategic(of: Kustomization, location: Location, item: Any, index: int) -> Iterator[Step]:
+    text = _string(item, "the patch")
+    is_patch = "\n" in text or ": " in text
+    yield from patches.read(
+        of.inline(location, text, "patchesStrategicMerge", index) if is_patch else of.file(text), None
+    )
+
+
+def _patch(of: Kustomization, location: Location, item: Any, index: int) -> Iterator[Step]:
+    text, target = _text(of, location, item, "patches", index)
+    options = _mapping(item.get("options") or {})
+    names = frozenset(name for name, value in options.items() if value is True)
+    yield from patches.read(text, target, names)
+
+
+def _json(of: Kustomization, location: Location, item: Any, index: int) -> Iterator[Step]:
+    text, target = _text(of, location, item, "patchesJson6902", index)
+    if target is None or not target.fields["name"]:
+        raise CannotBuild("a JSON patch needs a target with a name")
+    yield from patches.read(text, target, is_json=True)
+
+
+def _text(
+    of: Kustomization, location: Location, item: Any, name: str, index: int
+) -> tuple[PatchText, Selector | None]:
+    fields = _mapping(item)
+    target = None if fields.get("target") is None else Selector.read(fields["target"])
+    inline, path = (_string(fields.get(key) or "", key) for key in ("patch", "path"))
+    if bool(inline.strip()) == bool(path):
+        raise CannotBuild("it needs either patch or path")
+    return of.file(path) if path else of.inline(location, inline, name, index, "patch"), target
+
+
+def _renaming(of: Kustomization) -> Iterator[Step]:
+    data = of.data
+    if data.get("namespace"):
+        yield Namespace(of.location("namespace"), str(data["namespace"]))
+    if data.get("namePrefix"):
+        yield Affix(of.location("namePrefix"), prefix=str(data["namePrefix"]))
+    if data.get("nameSuffix"):
+        yield Affix(of.location("nameSuffix"), suffix=str(data["nameSuffix"]))
+    labels = data.get("labels")
+    for index, item in enumerate(labels if isinstance(labels, list) else ()):
+        if isinstance(item, dict) and isinstance(item.get("pairs"), dict):
+            on_pods, selects = (bool(item.get(f"include{what}")) for what in ("Templates", "Selectors"))
+            yield Marks(of.location("labels", index), "labels", item["pairs"], on_pods, selects)
+    for name, field in (("commonLabels", "labels"), ("commonAnnotations", "annotations")):
+        pairs = data.get(name)
+        if isinstance(pairs, dict):
+            yield Marks(of.location(name), field, pairs, in_templates=True, in_selectors=field == "labels")
+
+
+def _replicas(_: Kustomization, location: Location, item: Any, __: int) -> Iterator[Step]:
+    fields = _mapping(item)
+    yield Replicas(location, _string(fields.get("name"), "its name"), fields.get("count", 0))
+
+
+def _image(_: Kustomization, location: Location, item: Any, __: int) -> Iterator[Step]:
+    fields = _mapping(item)
+    keys = ("name", "newName", "newTag", "digest", "tagSuffix")
+    yield Images(location, *(_string(fields.get(key) or "", key) for key in keys))
+
+
+def _replacements(of: Kustomization, location: Location, item: Any, _: int) -> Iterator[Step]:
+    fields = _mapping(item)
+    if "path" not in fields:
+        yield _replacement(location, fields)
+        return
+    path = _string(fields["path"], "path")
+    node = compose(decoded(of.read(path)))
+    for each in node.value if isinstance(node, SequenceNode) else (node,):
+        yield _replacement(Location(of.joined(path), each.start_mark.line + 1), _mapping(construct(each)))
+
+
+def _replacement(location: Location, item: dict[str, Any]) -> FieldReplacement:
+    source, targets, value = (item.get(key) for key in ("source", "targets", "sourceValue"))
+    is_sourced = isinstance(source, dict) or value is not None
+    if not is_sourced or not isinstance(targets, list) or not all(isinstance(each, dict) for each in targets):
+        raise CannotBuild("it needs a source and targets")
+    return FieldReplacement(location, source or {}, targets, None if value is None else str(value))
+
+
+def _variable(_: Kustomization, location: Location, item: Any, __: int) -> Iterator[Step]:
+    fields = _mapping(item)
+    path = _mapping(fields.get("fieldref") or {}).get("fieldPath") or "metadata.name"
+    yield Variable(location, str(fields.get("name")), _mapping(fields.get("objref")), str(path))
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise CannotBuild("it is no mapping")
+    return value
+
+
+def _string(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise CannotBuild(f"{name} is no text")
+    return value

@@ -1,0 +1,130 @@
+"""The files of a repository: read and written on disk, on a branch of a server, and as they once were.
+
+The ports, and the values that they speak of. ``adapters/local`` and ``adapters/git`` implement them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+from flux_upgrade.model.values import NamedTuple
+
+
+class Tree(Protocol):
+    """The files of a repository, read only. Paths are relative, with ``/``."""
+
+    def candidates(self) -> Iterator[str]:
+        """Paths of the YAML files below the root, sorted; links out of the tree are not followed."""
+        ...
+
+    def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
+        """Paths of the files whose name ends with one of ``suffixes``, sorted; found as candidates are.
+
+        Of any size and kind of content. ``candidates`` and ``named`` share one walk.
+        """
+        ...
+
+    def read(self, path: str) -> bytes:
+        """A file's content. Raises Unreadable."""
+        ...
+
+
+class Worktree(Protocol):
+    """The one place that writes."""
+
+    def write(self, path: str, content: bytes, old: bytes | None = None) -> None:
+        """Replace a file atomically. Raises WriteFailed; then the old file is untouched.
+
+        ``old``: what was read. A file that is something else by now is not replaced.
+        """
+        ...
+
+    def require_room(self, paths: Iterable[str]) -> None:
+        """That each of ``paths`` could be written, as far as that is known. Raises WriteFailed."""
+        ...
+
+    def make(self, path: str, content: bytes) -> None:
+        """Make a file that is not there yet, with the folders that it needs. Raises WriteFailed."""
+        ...
+
+    def remove(self, path: str, content: bytes) -> None:
+        """Take back a file that was made, if it still is what it was made as, and its empty folders."""
+        ...
+
+
+class Remote(Protocol):
+    """A repository on a server, by Git: one branch of it is read, and committed to."""
+
+    @property
+    def head(self) -> str:
+        """Oid of the branch's head as it was fetched; empty where the repository is empty."""
+        ...
+
+    @property
+    def tree(self) -> Tree:
+        """The branch's files as they were fetched; none where the repository is empty."""
+        ...
+
+    def require_room(self, paths: Iterable[str]) -> None:
+        """That each of ``paths`` is a plain file on the branch, or could be one. Raises WriteFailed."""
+        ...
+
+    def push(self, files: Mapping[str, bytes], message: str) -> str:
+        """Commit ``files`` over the head (or as the first commit) and push. The new head's oid.
+
+        Raises Overtaken where the branch has moved since, ForbiddenByForge, ForgeUnavailable.
+        """
+        ...
+
+    def close(self) -> None:
+        """Remove what is temporary."""
+        ...
+
+
+class FileRevision(NamedTuple):
+    """A file as one commit left it."""
+
+    commit: str
+    """Its oid."""
+    date: str
+    """RFC 3339, UTC: when it was committed."""
+    content: bytes
+    is_aside: bool = False
+    """It was so on a branch that was merged: the branch itself may never have been."""
+
+
+class FileRevisions(NamedTuple):
+    """What a file was."""
+
+    versions: tuple[FileRevision, ...] = ()
+    """Oldest first, the present one too; a content that came back is there again."""
+    missing: str = ""
+    """Why there may be older ones: a shallow checkout, no repository; empty: these are all."""
+
+
+class Mentions(NamedTuple):
+    """Which manifests named a version of an API, in any commit."""
+
+    paths: tuple[str, ...] = ()
+    """Of YAML and JSON files, as they were called then; sorted."""
+    missing: str = ""
+    """Why there may be others: a shallow checkout, no repository; empty: these are all."""
+
+
+class FileHistory(Protocol):
+    """What the files of the repository were."""
+
+    def mentions(self, versions: Sequence[str]) -> Mentions:
+        """Files that had ``apiVersion:`` with one of ``versions``, such as ``helm.toolkit.fluxcd.io/v2``.
+
+        Raises nothing: what cannot be searched is said in ``missing``.
+        """
+        ...
+
+    def of(self, path: str) -> FileRevisions:
+        """One file, renames followed where that can be done. ``path``: relative to the repository's root.
+
+        Raises nothing: what cannot be had is said in ``missing``.
+        """
+        ...

@@ -1,0 +1,156 @@
+"""How the repository uses Flux's APIs: which files, what an upgrade moves in them, and what it orphans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+
+from flux_upgrade.config.config import match
+from flux_upgrade.model.errors import ReleaseNotFound
+from flux_upgrade.model.files import FileHistory, Tree
+from flux_upgrade.model.ports import Builder
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import precedence
+from flux_upgrade.pins.pin import AnyPin
+from flux_upgrade.planning.plan import Terms, Upgrade
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile
+    from flux_upgrade.impact.diff.changes import Changes
+    from flux_upgrade.impact.migrate.result import Migrated
+    from flux_upgrade.impact.running import ManifestApis, OtherClusters
+    from flux_upgrade.impact.served_apis import ServedApis
+    from flux_upgrade.manifests.crds import ReleaseApis
+    from flux_upgrade.manifests.regenerate import Regenerator
+
+
+class Sources(NamedTuple):
+    """What the analysis reads; what costs something is made when it is needed."""
+
+    tree: Tree
+    """The whole repository."""
+    regenerator: Regenerator
+    history: Callable[[], FileHistory]
+    builder: Callable[[], Builder | None]
+    is_ignored: Callable[[str], bool] = lambda _: False
+    """Path → whether the user said that it is left alone."""
+
+
+class Transition(NamedTuple):
+    """One upgrade of one installation."""
+
+    path: str
+    """Of the installation, relative to the repository's root."""
+    found: AnyPin
+    upgrade: Upgrade
+    terms: Terms
+    other_clusters: OtherClusters
+
+    @property
+    def crosses_minor(self) -> bool:
+        """Whether versions of APIs may go."""
+        return precedence(self.found.version)[:2] != precedence(self.upgrade.target)[:2]
+
+
+class ApiUses:
+    """Reads each file, and the APIs of each release, once for all transitions."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._files: dict[tuple[tuple[str, ...], frozenset[str]], tuple[FluxFile, ...]] = {}
+        self._migrated: dict[tuple[str, str, OtherClusters, tuple[str, ...]], tuple[Migrated, ...]] = {}
+
+    @cached_property
+    def apis(self) -> ServedApis:
+        """What each release serves."""
+        from flux_upgrade.impact.served_apis import ServedApis
+
+        return ServedApis(self._sources.regenerator)
+
+    def known(self, *tags: str) -> tuple[ReleaseApis, ...]:
+        """What releases serve, as far as the source has them: a mirror need not have what a pin says."""
+        found = []
+        for tag in tags:
+            with suppress(ReleaseNotFound):
+                found.append(self.apis.at(tag))
+        return tuple(found)
+
+    def files(self, transition: Transition) -> tuple[FluxFile, ...]:
+        """Every file of the repository that is searched, and that speaks of Flux's APIs."""
+        known = [self.apis.at(transition.upgrade.target), *self.known(transition.found.version)]
+        key = transition.terms.scan, frozenset().union(*(each.groups for each in known))
+        if key not in self._files:
+            from flux_upgrade.impact.api_uses.scan import files
+
+            self._files[key] = tuple(files(self._sources.tree, key[1], self.searches(key[0])))
+        return self._files[key]
+
+    def searches(self, patterns: tuple[str, ...]) -> Callable[[str], bool]:
+        """Path → whether the file is searched. ``patterns``: of the setting `scan`; empty: all files."""
+
+        def is_searched(path: str) -> bool:
+            if self._sources.is_ignored(path):
+                return False
+            if not patterns:
+                return True
+            return match(patterns, path)
+
+        return is_searched
+
+    def migrated(self, transition: Transition, files: Sequence[FluxFile]) -> tuple[Migrated, ...]:
+        """What is moved, and what is left. The same for all that go from one release to another."""
+        key = (
+            transition.found.version,
+            transition.upgrade.target,
+            transition.other_clusters,
+            transition.terms.scan,
+        )
+        if key not in self._migrated:
+            self._migrated[key] = tuple(self._moving(transition, files))
+        return self._migrated[key]
+
+    def _moving(self, transition: Transition, files: Iterable[FluxFile]) -> Iterable[Migrated]:
+        from flux_upgrade.impact.migrate.apis import Apis
+        from flux_upgrade.impact.migrate.linked import settle_linked
+        from flux_upgrade.impact.migrate.migrate import migrate
+
+        shared = Apis(
+            next(iter(self.known(transition.found.version)), None),
+            self.apis.at(transition.upgrade.target),
+            self.known(*transition.other_clusters.releases),
+            self.apis.schema,
+            self.apis.between(transition.found.version, transition.upgrade.target),
+        )
+        own = replace(shared, others=())
+        found = []
+        for file in files:
+            apis = own if transition.other_clusters.is_own(file.path) else shared
+            found.append(
+                migrate(file, self._manifests.suited(apis, transition.other_clusters.readers(file.path)))
+            )
+        return settle_linked([each for each in found if each is not None], self._sources.tree)
+
+    def orphaned(
+        self, transition: Transition, changes: Changes | None, files: Iterable[FluxFile]
+    ) -> Iterable[ApiUse]:
+        """Resources whose CRD goes away with a controller."""
+        from flux_upgrade.impact.api_uses.flux_file import UsePlace
+
+        gone = set(changes.crds_removed) if changes is not None else set()
+        if not gone:
+            return
+        crds = (crd for served in self.known(transition.found.version) for crd in served.crds.values())
+        kinds = {(crd.group, crd.kind) for crd in crds if crd.name in gone}
+        for file in files:
+            for use in file.uses:
+                if (use.group, use.kind) in kinds and use.place in (UsePlace.RESOURCE, UsePlace.EMBEDDED):
+                    yield use
+
+    @cached_property
+    def _manifests(self) -> ManifestApis:
+        from flux_upgrade.impact.running import ManifestApis
+
+        return ManifestApis()

@@ -1,0 +1,203 @@
+"""What the pull request of a branch should be, and what there is → the steps between. Pure.
+
+The rules that upgrades and bootstraps share: a commit of ours or hands off, one pull request, made again only
+where the plan is another one, it conflicts, or a person asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from flux_upgrade.model import markers
+from flux_upgrade.model.forge import (
+    Branch,
+    Extras,
+    Issue,
+    NewCommit,
+    OpenPull,
+    PullRequest,
+    PullState,
+    Repository,
+    Status,
+    Step,
+    UpdatePull,
+)
+from flux_upgrade.model.markers import MarkerState
+from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.feedback import REBASE, state_of
+
+_PLAN = "Flux-Upgrade-Plan"
+
+
+@dataclass(frozen=True)
+class Reconciliation:
+    """What is to be done for one branch."""
+
+    steps: tuple[Step, ...] = ()
+    hold: Hold | None = None
+    """Hands off, and why."""
+    pull: PullRequest | None = None
+    """The open pull request, should there be one."""
+    issue: Issue | None = None
+    """The issue that stands in for it, should it stay open."""
+
+
+@dataclass(frozen=True)
+class DesiredPull:
+    """What the pull request of a branch should be."""
+
+    branch: str
+    digest: str
+    """Of the plan: a commit with the digest of another one is made again."""
+    title: str
+    state: MarkerState
+    """Written into the body."""
+    body: Callable[[MarkerState], str]
+    """Our block of the body, with that state."""
+    commit: Callable[[], NewCommit]
+    """Called where the branch needs a commit."""
+    opening_commit: Callable[[], NewCommit]
+    """The same, for a pull request that is opened."""
+    status: Status
+    extras: Extras
+    is_draft: bool = False
+    """For a pull request that is opened."""
+    make_ready: bool = False
+    """For one that is open, as is ``make_draft``."""
+    make_draft: bool = False
+    answered: tuple[str, ...] = (REBASE,)
+    """Labels with which a person asks for what is done now: they are dropped."""
+
+    def state_on(self, pull: PullRequest) -> MarkerState:
+        """The state, once it is written into ``pull``: a title that a person has changed stays theirs."""
+        before = state_before(pull)
+        return self.state if _is_titled_by_us(pull) else self.state._replace(title=before.title)
+
+
+def state_before(pull: PullRequest) -> MarkerState:
+    """What an earlier run has written down; nothing but defaults where it cannot be read."""
+    return state_of(pull) or MarkerState("", "", "")
+
+
+def reconcile_branch(desired: DesiredPull, repository: Repository) -> Reconciliation:
+    """Open the pull request of a branch, or bring it up to date, in one step at most."""
+    branch = repository.branches[desired.branch]
+    if branch.elsewhere:
+        return Reconciliation(hold=_taken(branch))
+    if branch.open_pull is not None:
+        return _update(desired, repository, branch.open_pull)
+    if not _may_replace(branch):
+        return Reconciliation(hold=_edited(f"the branch {branch.name}"))
+    return Reconciliation((_open(desired, repository),))
+
+
+def _open(desired: DesiredPull, repository: Repository) -> OpenPull:
+    branch = repository.branches[desired.branch]
+    head = branch.head
+    fits = (
+        head is not None
+        and markers.is_ours(head)
+        and is_planned(head.message, desired.digest)
+        and not _is_merged(branch)  # merged and reverted: the same commit once more would change nothing
+    )
+    return OpenPull(
+        branch=branch.name,
+        base=repository.base,
+        before="" if head is None else head.oid,
+        commit=None if fits else desired.opening_commit(),
+        title=desired.title,
+        body=desired.body(desired.state),
+        is_draft=desired.is_draft,
+        status=desired.status,
+        extras=desired.extras,
+    )
+
+
+def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> Reconciliation:
+    asked = REBASE in pull.labels or markers.is_ticked(pull.body, markers.REBASE)
+    head = repository.branches[desired.branch].head
+    if head is None:
+        # The branch is gone, and the forge has not closed the pull request yet: a person's answer.
+        return Reconciliation(pull=pull)
+    if not markers.is_ours(head) and not asked:
+        return Reconciliation(hold=_edited(pull.url), pull=pull)
+    remake = asked or pull.is_conflicting or not is_planned(head.message, desired.digest)
+    body = desired.body(desired.state_on(pull))
+    status = desired.status
+    is_bare = repository.sees_statuses and head.statuses.get(status.context) != status.state
+    idle = UpdatePull(pull=pull, branch=desired.branch, before=head.oid)
+    step = idle._replace(
+        commit=desired.commit() if remake else None,
+        title=desired.title if _is_titled_by_us(pull) and desired.title != pull.title else None,
+        # A server that cannot be asked for its pull requests gets everything with each push.
+        body=body if remake and not repository.lists_pulls else new_body(pull.body, body),
+        make_ready=desired.make_ready,
+        make_draft=desired.make_draft,
+        status=status if remake or is_bare else None,
+        drop_labels=tuple(label for label in desired.answered if label in pull.labels),
+    )
+    if step == idle._replace(status=status) and status.context not in head.statuses:
+        # The status is the last thing that a new pull request gets: that run was cut off.
+        step = step._replace(extras=desired.extras)
+    return Reconciliation((step,) if step != idle else (), pull=pull)
+
+
+def new_commit(message: str, files: Mapping[str, bytes], repository: Repository) -> NewCommit:
+    """A commit on top of the base. ``files``: path → content, all of them asked for in the question."""
+    return NewCommit(
+        message=message,
+        parent=repository.base_oid,
+        parent_tree=repository.base_tree,
+        files={path: (repository.files[path].mode, content) for path, content in files.items()},
+    )
+
+
+def new_body(body: str, ours: str) -> str | None:
+    """The body with our block replaced; None where that changes nothing, or a person has removed it."""
+    new = markers.replaced(body, ours)
+    if new is None or new.replace("\r\n", "\n").strip() == body.replace("\r\n", "\n").strip():
+        return None
+    return new
+
+
+def is_planned(message: str, digest: str) -> bool:
+    """Whether a commit is what a plan with ``digest`` makes."""
+    return markers.trailers(message).get(_PLAN) == digest
+
+
+def _is_titled_by_us(pull: PullRequest) -> bool:
+    return state_before(pull).title == markers.digest_of(pull.title)
+
+
+def _may_replace(branch: Branch) -> bool:
+    """Whether a branch without an open pull request is ours, or was merged as it is."""
+    head = branch.head
+    return head is None or markers.is_ours(head) or _is_merged(branch)
+
+
+def _is_merged(branch: Branch) -> bool:
+    """Whether the branch was merged as it is now."""
+    merged = (pull.head for pull in branch.pulls if pull.state is PullState.MERGED)
+    return any(
+        each is not None and branch.head is not None and each.oid == branch.head.oid for each in merged
+    )
+
+
+def _edited(where: str) -> Hold:
+    """Somebody has pushed to ``where``, a branch or a pull request of ours."""
+    return Hold(
+        HoldReason.BRANCH_EDITED,
+        f"somebody has pushed to {where}",
+        "merge or close it as it is; to have it made anew, and what was pushed thrown away, tick the box "
+        f"in the pull request or add the label {REBASE}; without a pull request delete the branch",
+    )
+
+
+def _taken(branch: Branch) -> Hold:
+    """The branch is another base's."""
+    return Hold(
+        HoldReason.BRANCH_EDITED,
+        f"the branch {branch.name} has a pull request into another base: {branch.elsewhere}",
+        "give each base a `branch-prefix` of its own in its config file, or close that pull request",
+    )

@@ -1,0 +1,231 @@
+"""How a proposal was verified, which pins and flags it changes, and which manual edits it keeps."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from flux_upgrade.clusters.clusters import Member
+from flux_upgrade.clusters.groups import agrees, drift_of
+from flux_upgrade.manifests.images import ImageState
+from flux_upgrade.manifests.merge import Conflict
+from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, spell
+from flux_upgrade.manifests.proof import Proof
+from flux_upgrade.manifests.residue import VERSION_LABEL, Edit, Op
+from flux_upgrade.model.markdown import code, counted, plain, table
+from flux_upgrade.pins.pin import AnyPin, Pin, Resources
+from flux_upgrade.pullrequests.text.view import ManifestUpgrade, View, in_order
+from flux_upgrade.report.wording import edit_phrase, place_of, proof_phrase
+
+_VALUE = 60
+_FLAG = 400
+_WHERE = 200
+_KINDS = 3
+_DIGEST = re.compile(r"(\bsha256:[0-9a-f]{12})[0-9a-f]{52}")
+
+
+def summed(said: Iterable[str]) -> str:
+    """Several sentences as one, what is said most often first, with how often."""
+    counts = Counter(said)
+    ranked = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    if len(ranked) == 1:
+        (sentence, count), *_ = ranked
+        return sentence if count == 1 else f"{sentence}, in {counted(count, 'installation')}"
+    shown = [f"{sentence} ({count})" for sentence, count in ranked[:_KINDS]]
+    rest = sum(count for _, count in ranked[_KINDS:])
+    return "; ".join([*shown, *([f"and {rest} more"] if rest else [])])
+
+
+def checksums(view: View) -> str:
+    """Whether the releases' manifests were checked."""
+    bad = sorted({each.upgrade.target for each in view.manifests if not each.change.verified})
+    if bad:
+        return f"There is no checksum for the manifests of {', '.join(bad)}"
+    targets = in_order(each.upgrade.target for each in view.manifests)
+    return f"The manifests of {' and '.join(targets)} match their checksum"
+
+
+def proof(view: View) -> list[str]:
+    """Lines of Markdown: the proof of every installation, and what the proof found to be untrue."""
+    lines = view.by_installation((each.plan, plain(proof_phrase(each.proof))) for each in view.manifests)
+    lines += view.by_installation(
+        (each.plan, line) for each in view.manifests for line in _untrue(each.proof)
+    )
+    evidence = {
+        (each.upgrade.target, each.change.evidence) for each in view.manifests if each.change.evidence
+    }
+    lines += [
+        f"{tag} is newer than the rules of this flux-upgrade, but {plain(why)}"
+        for tag, why in sorted(evidence)
+    ]
+    if view.manifests and all(each.change.verified for each in view.manifests):
+        lines.append(plain(checksums(view)))
+    if view.pins:
+        lines.append(pins_phrase(view))
+    return lines
+
+
+def drift(view: View) -> Iterator[str]:
+    """A paragraph for each cluster whose pins disagree so far."""
+    for cluster in view.proposal.drifting:
+        places = drift_of(cluster)
+        releases = "; ".join(f"{version} in {_spots(view, pins)}" for version, pins in places.items())
+        after = _afterwards(view, [pin for pins in places.values() for pin in pins])
+        yield f"**Drift:** the pins of {code(cluster.name)} disagree: {releases}. {after}"
+
+
+def _afterwards(view: View, pins: Sequence[Member]) -> str:
+    """What becomes of a drift."""
+    moves = {_spot(plan.path, plan.installation): upgrade.target for plan, upgrade in view.upgrades}
+    targets = {moves[spot] for pin in pins if (spot := _spot(pin.path, pin.installation)) in moves}
+    apart = [
+        pin
+        for pin in pins
+        if _spot(pin.path, pin.installation) not in moves
+        and not any(agrees(pin.installation, target) for target in targets)
+    ]
+    if not targets:
+        return "This pull request moves none of them."
+    if not apart:
+        return "Once this is merged, they agree."
+    return f"Once this is merged, {_spots(view, apart)} {'is' if len(apart) == 1 else 'are'} still apart."
+
+
+def _spots(view: View, pins: Sequence[Member]) -> str:
+    return ", ".join(code(_spot(pin.path, pin.installation), _WHERE) for pin in pins[: view.most])
+
+
+def _spot(path: str, found: AnyPin | Resources) -> str:
+    return f"{path}:{found.line}" if isinstance(found, Pin) else path
+
+
+def pins_phrase(view: View) -> str:
+    """How the pins were edited, without markup."""
+    return f"{counted(len(view.pins), 'pin')} edited in place, every other byte of the files is as it was"
+
+
+def pins(view: View) -> str:
+    """A table of the pins, from → to."""
+    rows = [
+        (
+            code(f"{each.plan.path}:{each.pin.line}", _WHERE),
+            plain(each.pin.kind),
+            version_text(each.pin.raw),
+            version_text(each.change.raw),
+        )
+        for each in view.pins
+    ]
+    shown = rows[: view.most]
+    if len(shown) < len(rows):
+        shown.append((f"… and {len(rows) - len(shown)} more", "", "", ""))
+    return table(("Where", "What", "From", "To"), shown)
+
+
+def version_text(written: str) -> str:
+    """A version as code, with short digests: the diff has the whole ones."""
+    return code(_DIGEST.sub(r"\1…", written), _WHERE)
+
+
+def pin_remarks(view: View) -> list[str]:
+    """What a change of a pin brings along, and what else there is to know of it; each once."""
+    by_remark: dict[str, list[str]] = {}
+    for each in view.pins:
+        for remark in (*each.pin.remarks, *each.change.remarks):
+            by_remark.setdefault(remark, []).append(code(f"{each.plan.path}:{each.pin.line}", _WHERE))
+    return [f"{', '.join(dict.fromkeys(places))}: {plain(remark)}" for remark, places in by_remark.items()]
+
+
+def _untrue(proof: Proof) -> Iterator[str]:
+    header = proof.manifest.header_version if proof.manifest is not None else ""
+    if header and header != proof.version:
+        yield f"{code(f'# Flux Version: {header}')} is not true: the objects are those of {proof.version}"
+    labels = sorted(set(proof.inferred.versions) - {proof.version} if proof.inferred is not None else ())
+    if labels and labels != [header]:
+        shown = ", ".join(code(f"{VERSION_LABEL}: {label}") for label in labels[:_KINDS])
+        yield f"{shown} is not true: the objects are those of {proof.version}"
+    bumped = [each for each in proof.controllers if each.state is ImageState.AHEAD]
+    if bumped:
+        names = ", ".join(f"{code(each.name)} {each.image.tag}" for each in bumped)
+        yield f"{names} ran ahead of the objects"
+
+
+def flags_changed(view: View) -> list[str]:
+    """Flags that become others, because it was asked for."""
+    return view.by_installation(
+        (plan, f"{code(f'--{name}')}: {_flag_change(old, new)}")
+        for plan, upgrade in view.upgrades
+        for name, old, new in upgrade.flags
+    )
+
+
+def _flag_change(old: str, new: str) -> str:
+    before, after = old.split(","), new.split(",")
+    if len(before) == len(after) == 1 or set(before) == set(after):
+        return f"{code(old, _FLAG)} → {code(new, _FLAG)}"
+    added = [f"{code(each)} added" for each in after if each and each not in before]
+    removed = [f"{code(each)} removed" for each in before if each and each not in after]
+    return ", ".join([*added, *removed])
+
+
+def flags_kept(view: View) -> list[str]:
+    """Flags away from Flux's defaults."""
+    return view.by_installation((each.plan, _flags(each)) for each in view.manifests if _flags(each))
+
+
+def _flags(proved: ManifestUpgrade) -> str:
+    options = proved.proof.options
+    changed = {name for name, _, _ in proved.upgrade.flags}
+    kept = options.changed() if options is not None else {}
+    return " ".join(_flag(name, value) for name, value in kept.items() if name not in changed)
+
+
+def _flag(name: str, value: str | bool | list[str]) -> str:  # noqa: FBT001 any flag's
+    if isinstance(value, list) and tuple(value[: len(DEFAULT_COMPONENTS)]) == DEFAULT_COMPONENTS:
+        name, value = f"{name}-extra", value[len(DEFAULT_COMPONENTS) :]
+    return code(f"--{name}={spell(value)}", _FLAG)
+
+
+def edits(view: View, which: str) -> list[str]:
+    """The edits that were ``kept``, ``absorbed`` or ``dropped``, one line each."""
+    line = given_up_line if which == "dropped" else edit_line
+    return view.by_installation(
+        (each.plan, line(edit)) for each in view.manifests for edit in getattr(each.change.carried, which)
+    )
+
+
+def edit_line(edit: Edit) -> str:
+    """One edit, as Markdown."""
+    return edit_phrase(edit, _place, _value)
+
+
+def given_up_line(edit: Edit) -> str:
+    """One edit that is there no more, as Markdown."""
+    was = (
+        "your removal" if edit.op is Op.REMOVE else f"your {_value(edit.new)}" if edit.path else "your object"
+    )
+    return f"{_where(edit)}: {was}"
+
+
+def conflict_line(conflict: Conflict) -> str:
+    """Where an edit and the release collide, and with which values."""
+    where = _where(Edit(conflict.object, conflict.path, Op.REPLACE))
+    return f"{where}: yours {_value(conflict.mine)}, the release's {_value(conflict.target)}"
+
+
+def _where(edit: Edit) -> str:
+    return place_of(edit, _place)
+
+
+def _place(text: str) -> str:
+    return code(text, _WHERE)
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    return code(
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str), _VALUE
+    )

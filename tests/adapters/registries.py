@@ -1,0 +1,114 @@
+"""A real registry: CNCF distribution, as Debian packages it; with whom and what it trusts."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+import requests
+
+from adapters.loopback import closed_port
+from flux_upgrade.model.oci.manifest import CONTENT_TYPE, MANIFEST_TYPE
+from real_parts import require_program
+
+USERNAME, PASSWORD = "ci", "right-horse"
+_PASSWORD_HASH = "$2b$04$aaaaaaaaaaaaaaaaaaaaauHrYg5D3f9gePQpHo68ZyjzDQ8qltzzy"  # bcrypt
+
+
+def htpasswd(folder: Path) -> str:
+    """``auth`` of a registry that takes USERNAME and PASSWORD by Basic, and nobody else."""
+    file = folder / "users"
+    file.write_text(f"{USERNAME}:{_PASSWORD_HASH}\n")
+    return f"auth: {{htpasswd: {{realm: here, path: {file}}}}}\n"
+
+
+def own_certificate(folder: Path, key: str = "ec -pkeyopt ec_paramgen_curve:P-256") -> tuple[Path, Path]:
+    """Files with a certificate for 127.0.0.1 that only itself vouches for, and its key."""
+    folder.mkdir(exist_ok=True)
+    certificate, private = folder / "cert.pem", folder / "key.pem"
+    command = (
+        f"req -x509 -newkey {key} -nodes -days 2 -subj /CN=localhost"
+        " -addext subjectAltName=IP:127.0.0.1 -addext basicConstraints=critical,CA:TRUE"
+    )
+    arguments = [*command.split(), "-keyout", str(private), "-out", str(certificate)]
+    subprocess.run([require_program("openssl"), *arguments], check=True, capture_output=True)  # noqa: S603  (ours)
+    return certificate, private
+
+
+def run_registry(
+    folder: Path,
+    auth: str = "",
+    *,
+    http: str = "",
+    storage: str = "",
+    tls: tuple[Path, Path] | None = None,
+) -> Iterator[str]:
+    """Its address, for as long as it runs; it keeps its blobs below ``folder``.
+
+    ``auth``, ``http`` and ``storage`` are parts of its config file; ``tls`` a certificate and its key.
+    """
+    program = require_program("docker-registry")
+    address = f"127.0.0.1:{closed_port()}"
+    if tls is not None:
+        http += f", tls: {{certificate: {tls[0]}, key: {tls[1]}}}"
+    config = folder / "config.yml"
+    kept = f"storage: {{filesystem: {{rootdirectory: {folder / 'storage'}}}{storage}}}"
+    config.write_text(
+        f"version: 0.1\nlog: {{level: error}}\n{kept}\nhttp: {{addr: '{address}'{http}}}\n{auth}"
+    )
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen([program, "serve", str(config)], stdout=log, stderr=log)  # noqa: S603  (ours)
+    try:
+        for _ in range(100):
+            try:
+                host, _, port = address.partition(":")
+                socket.create_connection((host, int(port)), timeout=1).close()
+                break
+            except OSError:
+                assert process.poll() is None, (folder / "log").read_text()
+                time.sleep(0.05)
+        yield f"{'http' if tls is None else 'https'}://{address}"
+    finally:
+        process.terminate()
+        process.wait(5)
+
+
+running_registry = contextmanager(run_registry)
+
+
+def push(url: str, path: str, tag: str, layer: bytes, annotations: Mapping[str, str] | None = None) -> str:
+    """Push an artifact as ``flux push artifact`` does, two blobs and a manifest; the manifest's digest."""
+    config = push_blob(url, path, b"{}", "application/vnd.cncf.flux.config.v1+json")
+    manifest: dict[str, object] = {
+        "schemaVersion": 2,
+        "mediaType": MANIFEST_TYPE,
+        "config": config,
+        "layers": [push_blob(url, path, layer, CONTENT_TYPE)],
+    }
+    if annotations is not None:
+        manifest["annotations"] = dict(annotations)
+    return push_manifest(url, path, tag, manifest)
+
+
+def push_blob(url: str, path: str, blob: bytes, media_type: str) -> dict[str, object]:
+    """Its descriptor."""
+    digest = f"sha256:{sha256(blob).hexdigest()}"
+    upload = requests.post(f"{url}/v2/{path}/blobs/uploads/", timeout=5).headers["Location"]
+    pushed = requests.put(upload, params={"digest": digest}, data=blob, timeout=5)
+    assert pushed.status_code == 201, pushed.text
+    return {"mediaType": media_type, "digest": digest, "size": len(blob)}
+
+
+def push_manifest(url: str, path: str, tag: str, manifest: Mapping[str, object]) -> str:
+    """Its digest; an image, or an index of images that are there already."""
+    headers = {"Content-Type": str(manifest["mediaType"])}
+    body = json.dumps(manifest)
+    put = requests.put(f"{url}/v2/{path}/manifests/{tag}", data=body, headers=headers, timeout=5)
+    assert put.status_code == 201, put.text
+    return f"sha256:{sha256(body.encode()).hexdigest()}"
