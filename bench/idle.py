@@ -7,8 +7,10 @@ import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from github_stand_in import StandIn
 
@@ -23,8 +25,17 @@ OURS = (sys.executable, "-c", "import sys; from flux_upgrade.main import main; s
 FOLDER = "clusters/production/flux-system"
 
 
-def idle(work: Path, source: Path, tag: str, code: Path) -> str:
-    """The section of the page. ``source``: a folder of releases; ``tag``: its newest; ``code``: the package's."""
+class Idle(NamedTuple):
+    """Both processes, each by a function that runs it and gives its CPU in seconds."""
+
+    action: Callable[[], float]
+    peer: Callable[[], float]
+    hub: StandIn
+
+
+@contextmanager
+def idle_action(work: Path, source: Path, tag: str, code: Path) -> Iterator[Idle]:
+    """One installation at ``tag``, the newest release of the folder ``source``; ``code``: the package's."""
     with StandIn(work / "hub") as hub:
         _publish(hub, source, tag)
         manifests = DirectoryReleases(str(source)).manifests(tag)
@@ -40,13 +51,20 @@ def idle(work: Path, source: Path, tag: str, code: Path) -> str:
         subprocess.run(clone, check=True)
         token = hub.token("actions", {"contents": "write", "pull-requests": "write"}).value
         environment = _environment(hub, checkout, work, token, code)
-        ours, theirs = [], []
-        for _ in range(RUNS):
+
+        def action() -> float:
             hub.forget()
-            ours.append(_cpu(OURS, environment, checkout))
-            theirs.append(_cpu(PEER, {"PATH": os.defpath}, work))
-        reads, writes, downloads = len(hub.reads), len(hub.writes), len(hub.downloads)
-    own, peer = statistics.median(ours), statistics.median(theirs)
+            return _cpu(OURS, environment, checkout)
+
+        yield Idle(action, lambda: _cpu(PEER, {"PATH": os.defpath}, work), hub)
+
+
+def idle(work: Path, source: Path, tag: str, code: Path) -> str:
+    """The section of the page; the arguments as for ``idle_action``."""
+    with idle_action(work, source, tag, code) as both:
+        taken = [(both.action(), both.peer()) for _ in range(RUNS)]
+        reads, writes, downloads = len(both.hub.reads), len(both.hub.writes), len(both.hub.downloads)
+    own, peer = (statistics.median(times) for times in zip(*taken, strict=True))
     return f"""## A run with nothing to do
 
 | | CPU, median of {RUNS} |
