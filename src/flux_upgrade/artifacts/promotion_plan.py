@@ -38,7 +38,7 @@ class ConsumingClusters(NamedTuple):
     takes_what_waits: bool = False
     """They take what is pushed, wherever the tag is: what waits is not pushed."""
     remarks: tuple[str, ...] = ()
-    """See ``ArtifactPlan``."""
+    """What to know of those that take it, as sentences."""
 
 
 def plan_artifact(

@@ -52,7 +52,7 @@ class FilesPlan(NamedTuple):
     """Files of the bootstrap that stay as they are."""
     shown: tuple[FlagChange, ...] = ()
     edits: tuple[str, ...] = ()
-    """See ``ManifestPlan``; those of ``gotk-sync.yaml``, too."""
+    """Manual edits that are kept, those of ``gotk-sync.yaml`` included."""
     unlisted: tuple[str, ...] = ()
     """Names of new files that the user's own ``kustomization.yaml`` does not list: Flux would not apply
     them."""

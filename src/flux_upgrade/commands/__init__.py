@@ -1,1 +1,1 @@
-"""One module for each command: it builds the edges, runs the flow, prints the report."""
+"""One module for each command: it builds the adapters, runs the flow, prints the report."""

@@ -1,4 +1,4 @@
-"""The composition root: settings → the edges and what is read through them, each by a small function."""
+"""The composition root: options → the adapters and what is read through them, each by a small function."""
 
 from __future__ import annotations
 
