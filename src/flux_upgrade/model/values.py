@@ -1,6 +1,7 @@
 """``typing.NamedTuple``, without the import of ``typing``.
 
-That import is a tenth of what ``render`` takes as a whole process (`make bench`).
+That import is more than a tenth of what ``render`` takes as a whole process: 91 ms with it, 78 ms without
+(the least of 15 runs in turn, all components of v2.9.4).
 Type checkers see the real one; at run time ``collections.namedtuple`` makes the
 class, from the annotations, which must be strings (PEP 563).
 """
