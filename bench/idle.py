@@ -54,9 +54,9 @@ def idle_action(work: Path, source: Path, tag: str, code: Path) -> Iterator[Idle
 
         def action() -> float:
             hub.forget()
-            return _cpu(OURS, environment, checkout)
+            return cpu_seconds(OURS, environment, checkout)
 
-        yield Idle(action, lambda: _cpu(PEER, {"PATH": os.defpath}, work), hub)
+        yield Idle(action, lambda: cpu_seconds(PEER, {"PATH": os.defpath}, work), hub)
 
 
 def idle(work: Path, source: Path, tag: str, code: Path) -> str:
@@ -105,7 +105,7 @@ def _environment(hub: StandIn, checkout: Path, work: Path, token: str, code: Pat
     }
 
 
-def _cpu(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> float:
+def cpu_seconds(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> float:
     """Seconds of user and system time of a process that has to end well."""
     process = subprocess.Popen(
         command, env=dict(environment), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
