@@ -5,7 +5,7 @@ import re
 import pytest
 
 from flux_upgrade.action import action_yml, inputs
-from flux_upgrade.action.action_yml import Outcome, gravest
+from flux_upgrade.action.action_yml import Outcome, most_severe
 from flux_upgrade.action.runner import Runner, runner_of
 from flux_upgrade.model.errors import UsageError
 
@@ -313,7 +313,7 @@ def test_a_message_speaks_of_inputs() -> None:
 
 
 def test_the_gravest_outcome_stands_for_all() -> None:
-    assert gravest([]) is Outcome.NONE
-    assert gravest([Outcome.NONE, Outcome.HELD]) is Outcome.HELD
-    assert gravest([Outcome.HELD, Outcome.OPENED, Outcome.UPDATED, Outcome.CLOSED]) is Outcome.OPENED
-    assert gravest([Outcome.FAILED, Outcome.OPENED]) is Outcome.FAILED
+    assert most_severe([]) is Outcome.NONE
+    assert most_severe([Outcome.NONE, Outcome.HELD]) is Outcome.HELD
+    assert most_severe([Outcome.HELD, Outcome.OPENED, Outcome.UPDATED, Outcome.CLOSED]) is Outcome.OPENED
+    assert most_severe([Outcome.FAILED, Outcome.OPENED]) is Outcome.FAILED

@@ -197,7 +197,7 @@ OUTCOMES = {
 """What each means, for the documentation."""
 
 
-def gravest(outcomes: Iterable[Outcome]) -> Outcome:
+def most_severe(outcomes: Iterable[Outcome]) -> Outcome:
     """The outcome of the whole; of nothing, none."""
     return max(outcomes, key=list(Outcome).index, default=Outcome.NONE)
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from flux_upgrade.action.action_yml import Outcome, gravest
+from flux_upgrade.action.action_yml import Outcome, most_severe
 from flux_upgrade.action.report import only
 from flux_upgrade.bootstrap import workflow_file
 from flux_upgrade.bootstrap.apply import BootstrapResult, Published
@@ -52,7 +52,7 @@ def outcome_of(ran: BootstrapResult) -> Outcome:
     words = [Outcome.UPDATED] if is_written else []
     if ran.published is not None and ran.published.action is not Action.UNCHANGED:
         words.append(Outcome(str(ran.published.action)))
-    outcome = gravest(words)
+    outcome = most_severe(words)
     return Outcome.HELD if ran.is_dry and outcome is not Outcome.NONE else outcome
 
 

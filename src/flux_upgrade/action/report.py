@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from flux_upgrade.action.action_yml import Outcome, gravest
+from flux_upgrade.action.action_yml import Outcome, most_severe
 from flux_upgrade.pins.pin import PinChange
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.planning.proposal import Action, Result, Round
@@ -62,7 +62,7 @@ def outcome_of(done: Round, *, written: bool) -> Outcome:
         return Outcome.FAILED
     words = [_OUTCOMES[result.action] for result in done.results]
     held = any(hold.reason is not HoldReason.UP_TO_DATE for plan in plans_of(done) for hold in plan.holds)
-    outcome = gravest([*words, Outcome.HELD] if held else words)
+    outcome = most_severe([*words, Outcome.HELD] if held else words)
     return outcome if written or outcome not in _WRITES else Outcome.HELD
 
 

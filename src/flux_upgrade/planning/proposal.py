@@ -110,7 +110,7 @@ class ProposalContext(NamedTuple):
 
 
 class Action(StrEnum):
-    """What was done about one pull request, the gravest last."""
+    """What was done about one pull request, the most severe last."""
 
     NONE = "none"
     UNCHANGED = "unchanged"

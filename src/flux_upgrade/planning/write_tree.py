@@ -73,5 +73,5 @@ def _write(plans: Sequence[Plan], worktree: Worktree) -> WriteFailed | None:
 
 
 def exit_code(errors: Iterable[type[FluxUpgradeError]]) -> int:
-    """0, or the code of the gravest: the smallest."""
+    """0, or the code of the most severe: the smallest."""
     return min((error.exit_code for error in errors), default=0)

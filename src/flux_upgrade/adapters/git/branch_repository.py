@@ -118,7 +118,7 @@ class CommitTree:
         return self._read[entry.oid]
 
     def _files(self) -> Iterator[tuple[str, TreeEntry]]:
-        """Files that are nobody else's, sorted."""
+        """Files outside of the directories that no search enters, sorted."""
         for path in sorted(self._entries):
             entry = self._entries[path]
             if entry.is_file and SKIPPED.isdisjoint(path.split("/")[:-1]):

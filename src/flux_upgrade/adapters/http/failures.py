@@ -84,7 +84,7 @@ class RateLimited(SourceUnavailable):
 
 
 class NotTrusted(SourceUnavailable):
-    """The certificate of the other side is signed by nobody whom we know."""
+    """The certificate of the other side has no issuer that we trust."""
 
 
 class NotTls(SourceUnavailable):

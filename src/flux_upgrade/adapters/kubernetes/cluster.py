@@ -78,7 +78,7 @@ class Discovery:
         return self._resources[version].get(name)
 
     def forget(self, group: str) -> None:
-        """Ask anew: the kinds of a group have changed."""
+        """Ask again: the kinds of a group have changed."""
         for version in self._versions.pop(group, ()):
             self._resources.pop(version, None)
 

@@ -63,7 +63,7 @@ class DirectoryWorktree:
                 folder = os.path.dirname(folder)
 
     def make(self, path: str, content: bytes) -> None:
-        """What somebody else has put there in the meantime is not replaced."""
+        """A file that was put there in the meantime is not replaced."""
         target = self._target(path)
         try:
             _make_whole(target, content)

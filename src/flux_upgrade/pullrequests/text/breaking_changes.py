@@ -1,4 +1,4 @@
-"""What an upgrade would break: as things to do before it is merged, the gravest first."""
+"""What an upgrade would break: as things to do before it is merged, the most severe first."""
 
 from __future__ import annotations
 
