@@ -16,8 +16,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden",
         action="store_true",
-        help="write what the program gives now into tests/cases, to be looked at and committed",
+        help="write what the program gives now into the case files, to be read and committed",
     )
+
+
+@pytest.fixture
+def update_golden(request: pytest.FixtureRequest) -> bool:
+    """Whether the test is to write what it finds into its case file, and not only to compare."""
+    return bool(request.config.getoption("--update-golden"))
 
 
 @pytest.fixture(scope="session")
