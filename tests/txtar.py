@@ -175,7 +175,7 @@ def _shared(name: str) -> bytes:
 
 def _plain(content: bytes) -> str:
     """The lines of a file that others refer to: without what its header says of bytes."""
-    return content.removeprefix(_BYTE_ORDER_MARK).decode().replace("\r\n", "\n")
+    return content.removeprefix(_BYTE_ORDER_MARK).decode(errors="replace").replace("\r\n", "\n")
 
 
 def _escapes(text: str) -> Iterator[str]:
