@@ -9,21 +9,30 @@ FROM_SOURCE := PYTHONPATH=src $(RUN)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint schemas bench docs lock clean
+.PHONY: help demo test test-all lint schemas bench docs lock clean
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 17
 	@echo
-	@echo "  PYTHON=python3.12       the Python to use (3.11 or later)"
-	@echo "  PYTEST_ARGS='-k carry'  passed on by make test"
+	@echo "  PYTHON=python3.12         the Python to use (3.11 or later)"
+	@echo "  TESTS=tests/test_cases.py  what make test runs instead"
+	@echo "  PYTEST_ARGS='-k carry'    passed on by make test and make test-all"
 
 demo: $(VENV)/demo ## Upgrades and a bootstrap by pull request before your eyes, offline
 	@$(FROM_SOURCE) demo/run.py
 
-test: $(VENV)/project ## Run the tests
+# What needs no program but git, no server and no network.
+TESTS := tests/unit tests/kinds tests/test_cases.py tests/migration tests/overlay tests/breaks tests/docs
+# On every core; whoever is done early takes over what others still have to do.
+PARALLEL := --numprocesses=auto --dist=worksteal
+
+test: $(VENV)/project ## Run the tests that need nothing else: three minutes
+	$(RUN) -m pytest $(PARALLEL) $(TESTS) $(PYTEST_ARGS)
+
+test-all: $(VENV)/project ## Run all tests, as CI does: real servers, the image, public repositories
 	@command -v npm >/dev/null || echo "Without npm, tests against GitHub's descriptions of its API are skipped." >&2
 	@! command -v npm >/dev/null || $(MAKE) --no-print-directory schemas
-	$(RUN) -m pytest $(PYTEST_ARGS)
+	$(RUN) -m pytest $(PARALLEL) $(PYTEST_ARGS)
 
 lint: $(VENV)/project ## Check style, types and the layers of docs/design.md
 	$(RUN) -m ruff check
