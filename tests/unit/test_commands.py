@@ -1,3 +1,5 @@
+"""Flux commands are found in scripts and CI files, in no time, and are never changed."""
+
 from __future__ import annotations
 
 import time

@@ -1,3 +1,5 @@
+"""A reference to Flux's OCI artifact asks the registry or the releases only where the file does not decide."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,3 +1,5 @@
+"""A chart's version is read from the file and from the chart repository, which is asked no more than it takes."""
+
 from __future__ import annotations
 
 import random
@@ -14,7 +16,7 @@ from flux_upgrade.pins.helm_chart import index
 from flux_upgrade.pins.helm_chart import pin as helm_chart
 from flux_upgrade.pins.objects.chart_place import joined
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
-from kind_cases import KindCase, ListedReleases, all_cases
+from kind_cases import KindCase, ListedReleases, cases_of
 from memory import MemoryArtifacts, MemoryTree, NoFlux
 from mutation import mutate
 
@@ -165,11 +167,11 @@ def test_paths_that_files_name(folder: str, path: str, whole: str) -> None:
 
 def test_mutated_files_are_read_or_named_and_never_torn() -> None:
     dice = random.Random(5)  # noqa: S311  (the same every time)
-    cases = [case for case in all_cases() if case.kind == helm_chart.NAME]
+    cases = cases_of(helm_chart.NAME)
     changed = 0
     for _ in range(400):
         case = dice.choice(cases)
-        files = case.files("before")
+        files = case.before
         path = dice.choice(sorted(files))
         text = decoded(files[path])
         for _ in range(dice.randrange(1, 3)):
