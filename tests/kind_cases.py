@@ -166,7 +166,7 @@ def upgrade(case: KindCase, files: Mapping[str, bytes]) -> Upgraded:
 
 
 def upgrade_checked(case: KindCase, before: Mapping[str, bytes]) -> Upgraded:
-    """Upgrade a repository, of which no byte outside the pins and none a second time may change."""
+    """Upgrade a repository; check that every byte outside the pins stays, and that a second upgrade changes none."""
     upgraded = upgrade(case, before)
     for path, content in before.items():
         assert_kept_outside(content, upgraded.files[path], upgraded.edits[path])

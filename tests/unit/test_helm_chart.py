@@ -36,8 +36,8 @@ spec: {{url: "{COMMUNITY}"}}
 APPS = {"2.19.1": "2.9.4", "2.19.0": "2.9.2", "2.18.3": "2.8.8", "2.18.0": "2.8.3", "1.0.0": "0.30.0"}
 
 
-class Asked(Mapping[str, str]):
-    """Versions in a registry: what each installs is asked for when it is looked at."""
+class LazyVersions(Mapping[str, str]):
+    """Chart versions in a registry that gives an ``appVersion`` only when it is read."""
 
     def __init__(self, broken: frozenset[str] = frozenset()) -> None:
         self.looked_at: list[str] = []
@@ -57,7 +57,7 @@ class Asked(Mapping[str, str]):
 
 
 class CountingCharts:
-    """The port Charts over one index for all."""
+    """The port Charts, with one index for all repositories."""
 
     def __init__(self, versions: Mapping[str, str]) -> None:
         self._versions = versions
@@ -100,7 +100,7 @@ def test_nothing_is_asked_that_no_version_depends_on(files: dict[str, str]) -> N
 
 
 def test_no_more_of_a_registry_is_looked_at_than_it_takes() -> None:
-    versions = Asked()
+    versions = LazyVersions()
     (pin,), context = found({"flux.yaml": RELEASE, "charts.yaml": REPOSITORY}, CountingCharts(versions))
     assert versions.looked_at == ["2.18.3"]
     assert helm_chart.change(pin, "v2.9.4", context).raw == "2.19.1"
@@ -111,11 +111,11 @@ def test_no_more_of_a_registry_is_looked_at_than_it_takes() -> None:
 
 
 def test_a_registry_that_fails_at_the_last_moment() -> None:
-    charts = CountingCharts(Asked(frozenset({"2.18.3"})))
+    charts = CountingCharts(LazyVersions(frozenset({"2.18.3"})))
     (pin,), _ = found({"flux.yaml": RELEASE, "charts.yaml": REPOSITORY}, charts)
     assert (pin.state, pin.hint) == (PinState.UNKNOWN, "try again later")
     assert "the registry is gone" in pin.reason
-    charts = CountingCharts(Asked(frozenset({"2.19.1"})))
+    charts = CountingCharts(LazyVersions(frozenset({"2.19.1"})))
     (pin,), context = found({"flux.yaml": RELEASE, "charts.yaml": REPOSITORY}, charts)
     with pytest.raises(SourceUnavailable):
         helm_chart.change(pin, "v2.9.4", context)
@@ -165,7 +165,7 @@ def test_paths_that_files_name(folder: str, path: str, whole: str) -> None:
     assert joined(folder, path) == whole
 
 
-def test_mutated_files_are_read_or_named_and_never_torn() -> None:
+def test_a_mutated_file_is_read_or_reported_and_never_corrupted() -> None:
     dice = random.Random(5)  # noqa: S311  (the same every time)
     cases = cases_of(helm_chart.NAME)
     changed = 0

@@ -111,7 +111,7 @@ def mutated(content: bytes, steps: Sequence[tuple[Mutation, int, bytes]]) -> byt
 @pytest.mark.parametrize("name", KINDS)
 @given(data=st.data())
 @FAST
-def test_whatever_became_of_a_file(name: str, data: st.DataObject) -> None:
+def test_a_mutated_file_changes_only_at_its_pins(name: str, data: st.DataObject) -> None:
     case = read(data.draw(st.sampled_from(paths_of(name))))
     steps = data.draw(mutations)
 
