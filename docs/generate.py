@@ -594,7 +594,8 @@ def _shown(shown: Callable[[str], str], match: re.Match[str]) -> str:
 
 def report(case: str) -> str:
     """What a case's command prints on stdout, below the command itself."""
-    text = (ROOT / "tests" / "cases" / case / "report.txt").read_text(encoding="utf-8")
+    text = (ROOT / "tests" / "cases" / f"{case}.txtar").read_text(encoding="utf-8")
+    text = text.partition("\n-- report --\n")[2]
     shown = text[text.index("\n$ flux-upgrade ") + 1 :]
     return re.split(r"^\[(?:stderr|exit code \d+)\]$", shown, maxsplit=1, flags=re.MULTILINE)[0]
 
