@@ -33,6 +33,10 @@ from flux_upgrade.model.markdown import code, plain
 from flux_upgrade.policy.decision import ChangeKind, HoldReason
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tests"))
+
+import txtar  # noqa: E402 the path is set above
+
 _REPORT = re.compile(r"(?<=<!-- report: )([a-z0-9-]+)( -->\n```\n)(?:.*?)(?=^```$)", re.DOTALL | re.MULTILINE)
 _EXAMPLE = re.compile(
     r"(?<=<!-- example: )([a-z.-]+)( -->\n```yaml\n)(?:.*?)(?=^```$)", re.DOTALL | re.MULTILINE
@@ -602,7 +606,7 @@ def report(case: str) -> str:
 
 def pull_request(case: str) -> str:
     """A pull request as a reader sees it: a quotation, the title first, without our hidden comments."""
-    text = (ROOT / "tests" / "pull_requests" / case / "pull_request.md").read_text(encoding="utf-8")
+    text = txtar.read(ROOT / "tests" / "pull_requests" / f"{case}.txtar").text("pull_request.md")
     title, _, body = text.partition("\n")
     heading = title.removeprefix("<!-- ").removesuffix(" -->")
     seen = re.sub(r"<!-- .*? -->[ \n]?", "", body).strip()
