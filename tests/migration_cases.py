@@ -15,7 +15,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 import txtar
@@ -77,7 +76,6 @@ class MigrationCase:
         return replace(self.archive, files={**files, "report": report(found).encode()})
 
 
-@cache
 def case_of(path: Path) -> MigrationCase:
     archive = txtar.read(path)
     ((name, before),) = archive.under("before").items()
