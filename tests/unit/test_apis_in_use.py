@@ -1,4 +1,4 @@
-"""Whatever would be migrated is found among many files, by this process or by several."""
+"""The files that use removed API versions are found among many, by one process as by two."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_what_is_searched_is_what_the_config_file_says() -> None:
     assert below.paths == {"deploy/a/x.yaml", "deploy/a/y.json"}
 
 
-def test_files_that_may_pin_flux_are_told_along() -> None:
+def test_files_that_may_pin_flux_are_returned_as_well() -> None:
     tree = MemoryTree(
         {
             "a.yaml": b"image: ghcr.io/fluxcd/flux-cli:v2.8.8\n",
