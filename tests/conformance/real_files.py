@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import tarfile
 import time
 import traceback
@@ -64,8 +65,11 @@ def regenerator_of(releases: Path) -> Regenerator:
 
 
 def members(archive: Path, wanted: set[str] | None = None) -> Iterator[tuple[str, bytes]]:
-    """Stream an archive; it unpacks to hundreds of megabytes."""
-    with tarfile.open(archive, "r|xz") as tar:
+    """Stream an archive; it unpacks to hundreds of megabytes.
+
+    ``tarfile.open(archive, "r|xz")`` copies all that is unpacked ahead at each read: twenty times as slow.
+    """
+    with lzma.open(archive) as unpacked, tarfile.open(fileobj=unpacked, mode="r|") as tar:
         for member in tar:
             if member.isfile() and (wanted is None or member.name in wanted):
                 file = tar.extractfile(member)
