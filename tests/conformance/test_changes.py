@@ -182,9 +182,7 @@ def test_what_people_committed_is_told(conformance: Path) -> None:
     longest = 0
     for name, *contents in committed(conformance):
         try:
-            before, after = (
-                {each.key: each for each in shared(parse(side).documents)} for side in contents
-            )
+            before, after = ({each.key: each for each in shared(parse(side).documents)} for side in contents)
             found = manifest_changes(before.values(), after.values())
         except Unreadable:
             continue
