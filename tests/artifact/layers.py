@@ -84,7 +84,7 @@ def target(layer: Layer, name: str = TARGET) -> TarEntry:
 
 
 def replaced(content: bytes, new: bytes = NEW, name: str = TARGET) -> bytes:
-    """A tar file with a file replaced; what is told of it is checked."""
+    """A tar file with a file replaced; its reported digest and size are checked."""
     layer = layer_of(content)
     spliced = layer.replaced(target(layer, name), new)
     result = b"".join(spliced.chunks())
@@ -93,11 +93,11 @@ def replaced(content: bytes, new: bytes = NEW, name: str = TARGET) -> bytes:
     return result
 
 
-Told = tuple[str, bytes, int, int, int, str, str, float, str, int, int, Mapping[str, str], bytes]
+Entry = tuple[str, bytes, int, int, int, str, str, float, str, int, int, Mapping[str, str], bytes]
 
 
-def told(content: bytes) -> list[Told]:
-    """All that tarfile tells of a tar file, in its order."""
+def entries(content: bytes) -> list[Entry]:
+    """Headers and contents of a tar file, as tarfile reads them, in its order."""
     with tarfile.open(fileobj=io.BytesIO(content)) as tar:
         return [
             (
@@ -119,8 +119,8 @@ def told(content: bytes) -> list[Told]:
         ]
 
 
-def others(content: bytes) -> list[Told]:
-    return [each for each in told(content) if not each[0].endswith(TARGET)]
+def others(content: bytes) -> list[Entry]:
+    return [each for each in entries(content) if not each[0].endswith(TARGET)]
 
 
 def refusal_to_replace(content: bytes, name: str = TARGET) -> str:

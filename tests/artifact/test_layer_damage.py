@@ -1,3 +1,5 @@
+"""A damaged or hostile layer is refused with its reason, in little memory, and never crashes."""
+
 from __future__ import annotations
 
 import gzip

@@ -1,3 +1,5 @@
+"""A layer that the tar program wrote keeps everything but the file that is replaced."""
+
 from __future__ import annotations
 
 import os
@@ -7,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import real_parts
-from artifact.layers import NEW, OLD, TARGET, others, refusal_to_replace, replaced, told
+from artifact.layers import NEW, OLD, TARGET, entries, others, refusal_to_replace, replaced
 
 
 @pytest.mark.parametrize("tar_format", ["gnu", "pax", "ustar", "v7", "oldgnu"])
@@ -62,7 +64,7 @@ def test_what_the_tar_program_appended_to_has_the_last_of_two(tmp_path: Path) ->
         (tmp_path / TARGET).write_bytes(content)
         subprocess.run([program, "-rf", tmp_path / "a.tar", "-C", tmp_path, TARGET], check=True)  # noqa: S603  (ours)
     after = replaced((tmp_path / "a.tar").read_bytes())
-    assert [each[-1] for each in told(after)] == [b"first\n", NEW]
+    assert [each[-1] for each in entries(after)] == [b"first\n", NEW]
 
 
 def test_a_sparse_file_is_not_replaced(tmp_path: Path) -> None:

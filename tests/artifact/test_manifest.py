@@ -1,3 +1,5 @@
+"""The manifest of a rebased artifact is what ``flux push artifact`` writes, with the annotations of others kept."""
+
 from __future__ import annotations
 
 import json
@@ -104,7 +106,7 @@ def test_reads_a_manifest_that_does_not_name_its_type_or_annotations() -> None:
 @pytest.mark.parametrize(
     "media_type", [INDEX_TYPE, "application/vnd.docker.distribution.manifest.list.v2+json"]
 )
-def test_an_index_is_told_from_an_image(media_type: str) -> None:
+def test_an_index_is_distinguished_from_an_image(media_type: str) -> None:
     index = {"schemaVersion": 2, "mediaType": media_type, "manifests": [blob("c", MANIFEST_TYPE)]}
     manifest = parse(stored(index, media_type))
     assert manifest.is_index
@@ -175,7 +177,7 @@ def test_the_config_is_that_of_flux_2_9() -> None:
     assert json.loads(CONFIG)["rootfs"] == {"type": "layers", "diff_ids": None}
 
 
-def test_the_moment_is_told_in_utc() -> None:
+def test_the_moment_is_written_in_utc() -> None:
     india = NOW.astimezone(timezone(timedelta(hours=5, minutes=30)))
     assert made(pushed(), created=india) == made(pushed())
 

@@ -9,7 +9,7 @@ from hashlib import sha256
 
 import pytest
 
-from artifact.layers import OLD, TARGET, layer_of, target, told
+from artifact.layers import OLD, TARGET, entries, layer_of, target
 from flux_upgrade.model.oci.packing import is_packable, pack
 from real_parts import require_program
 
@@ -24,7 +24,7 @@ FILES = {
 
 
 def test_entries_are_in_the_order_of_a_walk_and_of_nobody() -> None:
-    found = told(pack(FILES).content)
+    found = entries(pack(FILES).content)
     assert [each[0] for each in found] == [
         ".",
         "a",
