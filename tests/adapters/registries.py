@@ -41,15 +41,16 @@ def own_certificate(folder: Path, key: str = "ec -pkeyopt ec_paramgen_curve:P-25
     return certificate, private
 
 
-def run_registry(
+def run_registry(  # noqa: PLR0913 each is a part of its config file
     folder: Path,
     auth: str = "",
     *,
     http: str = "",
     storage: str = "",
+    in_memory: bool = False,
     tls: tuple[Path, Path] | None = None,
 ) -> Iterator[str]:
-    """Its address, for as long as it runs; it keeps its blobs below ``folder``.
+    """Its address, for as long as it runs; it keeps its blobs below ``folder``, or in memory, which is faster.
 
     ``auth``, ``http`` and ``storage`` are parts of its config file; ``tls`` a certificate and its key.
     """
@@ -58,7 +59,8 @@ def run_registry(
     if tls is not None:
         http += f", tls: {{certificate: {tls[0]}, key: {tls[1]}}}"
     config = folder / "config.yml"
-    kept = f"storage: {{filesystem: {{rootdirectory: {folder / 'storage'}}}{storage}}}"
+    driver = "inmemory: {}" if in_memory else f"filesystem: {{rootdirectory: {folder / 'storage'}}}"
+    kept = f"storage: {{{driver}{storage}}}"
     config.write_text(
         f"version: 0.1\nlog: {{level: error}}\n{kept}\nhttp: {{addr: '{address}'{http}}}\n{auth}"
     )

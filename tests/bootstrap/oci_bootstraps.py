@@ -12,7 +12,7 @@ from flux_upgrade.bootstrap.rendered_components import RenderedComponents
 from flux_upgrade.manifests.options import InstallOptions
 from memory import regenerator
 from memory_registry import MemoryRegistry
-from promotion.promoting import means
+from promotion.promoting import ports
 
 URL = "oci://registry.example.com/org/flux:production"
 CLUSTER = "oci://registry.example.com/org/fleet:production"
@@ -42,7 +42,7 @@ class Site:
     def plan(
         self, asked: BootstrapOptions | None = None, kustomization: Mapping[str, bytes] | None = None
     ) -> OciPlan:
-        return plan_oci(asked or options(), kustomization, components(), means(self.flux), self.fleet)
+        return plan_oci(asked or options(), kustomization, components(), ports(self.flux), self.fleet)
 
     def run(
         self, asked: BootstrapOptions | None = None, kustomization: Mapping[str, bytes] | None = None
@@ -50,7 +50,7 @@ class Site:
         """One bootstrap."""
         self.flux.calls.clear()
         self.fleet.calls.clear()
-        return push_oci(self.plan(asked, kustomization), means(self.flux), self.fleet)
+        return push_oci(self.plan(asked, kustomization), ports(self.flux), self.fleet)
 
     @property
     def writes(self) -> list[str]:

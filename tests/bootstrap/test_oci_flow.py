@@ -1,4 +1,4 @@
-"""Bootstrap from a registry, over registries in memory."""
+"""A bootstrap from a registry pushes Flux as an artifact that upgrades and rollbacks go on with, after any interruption too."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from flux_upgrade.model.oci import reference as names
 from flux_upgrade.model.oci.reference import parse_address
 from memory import rendered
 from memory_registry import MemoryRegistry
-from promotion.promoting import means, run
+from promotion.promoting import ports, run
 
 PATCHED = {
     "kustomization.yaml": DEFAULT + b"patches:\n- path: limits.yaml\n",
@@ -80,9 +80,9 @@ def test_the_annotations_are_those_of_the_rfc() -> None:
         "org.opencontainers.image.revision": f"v2.8.8@sha1:{'a' * 40}",
         "org.opencontainers.image.source": "https://github.com/fluxcd/flux2",
     }
-    told = annotations_of(site.fleet)
-    assert told["org.opencontainers.image.source"] == CLUSTER.removesuffix(":production")
-    assert told["org.opencontainers.image.revision"].startswith("production@sha256:")
+    annotations = annotations_of(site.fleet)
+    assert annotations["org.opencontainers.image.source"] == CLUSTER.removesuffix(":production")
+    assert annotations["org.opencontainers.image.revision"].startswith("production@sha256:")
 
 
 def test_the_same_input_gives_the_same_digest() -> None:
@@ -120,7 +120,7 @@ def test_a_second_run_writes_nothing() -> None:
 def test_flux_alone() -> None:
     site = Site()
     asked = options("v2.9.4", OciOptions(URL))
-    outcome = push_oci(plan_oci(asked, None, components(), means(site.flux), None), means(site.flux), None)
+    outcome = push_oci(plan_oci(asked, None, components(), ports(site.flux), None), ports(site.flux), None)
     assert (outcome.failure, outcome.overlay) == (None, None)
     assert site.flux.files(TAG)[FILE] == manifest("v2.9.4")
 
@@ -264,7 +264,7 @@ def test_what_is_something_else_is_refused(what: str) -> None:
     assert site.writes == []
 
 
-def test_a_broken_manifest_is_told_with_its_place() -> None:
+def test_a_broken_manifest_is_reported_with_its_place() -> None:
     site = Site()
     site.flux.add(TAG, {FILE: b"<<<<<<< HEAD\n"})
     with pytest.raises(Unreadable, match=f"^{URL}/{FILE}: merge conflict"):
@@ -310,7 +310,7 @@ def test_somebody_who_was_faster_is_not_overwritten() -> None:
     plan = site.plan(options("v2.9.4"))
     theirs = site.flux.add(TAG, {"theirs.yaml": b"a: 1\n"})
 
-    outcome = push_oci(plan, means(site.flux), site.fleet)
+    outcome = push_oci(plan, ports(site.flux), site.fleet)
 
     assert isinstance(outcome.failure, Overtaken)
     assert site.flux.named[TAG] == theirs.digest
@@ -321,7 +321,7 @@ def test_something_else_under_the_immutable_tag_is_not_taken() -> None:
     plan = site.plan(options("v2.9.4"))
     assert plan.flux is not None
     site.flux.add(plan.flux.tag, {FILE: b"other"})
-    outcome = push_oci(plan, means(site.flux), site.fleet)
+    outcome = push_oci(plan, ports(site.flux), site.fleet)
     assert isinstance(outcome.failure, UntrustedArchive)
     assert TAG not in site.flux.named
 
@@ -368,7 +368,7 @@ def _failure(site: Site, asked: BootstrapOptions) -> FluxUpgradeError | None:
 
 def test_a_dry_run_writes_nothing() -> None:
     site = Site()
-    dry = means(site.flux)._replace(registry=RecordingRegistry(site.flux))
+    dry = ports(site.flux)._replace(registry=RecordingRegistry(site.flux))
     fleet = RecordingRegistry(site.fleet)
 
     outcome = push_oci(plan_oci(options("v2.9.4"), None, components(), dry, fleet), dry, fleet)
@@ -433,7 +433,7 @@ def test_temporary_files_are_let_go_of() -> None:
 
     site.run(options("v2.9.4"))
     del site.flux.named[TAG]
-    using = means(site.flux)._replace(spool=spool, commit_of=lambda _: "b" * 40)
+    using = ports(site.flux)._replace(spool=spool, commit_of=lambda _: "b" * 40)
     assert (
         push_oci(
             plan_oci(options("v2.9.4"), None, components(), using, site.fleet), using, site.fleet

@@ -1,4 +1,4 @@
-"""A real registry, and the releases of the demo in a folder."""
+"""Real registries, started once, and a working directory without a config file."""
 
 from __future__ import annotations
 
@@ -6,22 +6,28 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import written_release
 
 from adapters.registries import run_registry
-
-
-@pytest.fixture(scope="session")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written_release.write_source(tmp_path_factory.mktemp("releases"))
+from promotion.protected import Protected, protected_registry
 
 
 @pytest.fixture(scope="session")
 def registry_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    yield from run_registry(tmp_path_factory.mktemp("registry"))
+    yield from run_registry(tmp_path_factory.mktemp("registry"), in_memory=True)
+
+
+@pytest.fixture(scope="session")
+def protected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Protected]:
+    with protected_registry(tmp_path_factory.mktemp("protected")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def no_checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("work")
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In no checkout: what a checkout says of the artifact would count."""
-    monkeypatch.chdir(tmp_path_factory.mktemp("work"))
+def elsewhere(no_checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In no checkout, whose config file would count."""
+    monkeypatch.chdir(no_checkout)

@@ -1,4 +1,4 @@
-"""The program on an artifact in a real registry."""
+"""Runs of ``flux-upgrade`` on an artifact in a real registry, and what they leave there."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def artifact(version: str) -> dict[str, bytes | tarfile.TarInfo]:
 
 @dataclass
 class Ran:
-    """What a run ended with."""
+    """How a run ended."""
 
     exit_code: int
     out: str
@@ -99,25 +99,28 @@ class Seen:
 
     url: str
     path: str
+    _session: requests.Session = field(default_factory=requests.Session, repr=False)
 
     def tags(self) -> dict[str, str]:
         """Tag → digest."""
-        listed = requests.get(f"{self.url}/v2/{self.path}/tags/list", timeout=5).json()["tags"]
+        listed = self._session.get(f"{self.url}/v2/{self.path}/tags/list", timeout=5).json()["tags"]
         return {tag: self.digest(tag) for tag in listed}
 
     def digest(self, tag: str = "production") -> str:
-        found = requests.head(f"{self.url}/v2/{self.path}/manifests/{tag}", headers=ACCEPT, timeout=5)
+        found = self._session.head(f"{self.url}/v2/{self.path}/manifests/{tag}", headers=ACCEPT, timeout=5)
         return found.headers["Docker-Content-Digest"]
 
     def manifest(self, tag: str = "production") -> dict[str, Any]:
-        answer = requests.get(f"{self.url}/v2/{self.path}/manifests/{tag}", headers=ACCEPT, timeout=5)
+        answer = self._session.get(f"{self.url}/v2/{self.path}/manifests/{tag}", headers=ACCEPT, timeout=5)
         found: dict[str, Any] = answer.json()
         return found
 
     def layer(self, tag: str = "production") -> bytes:
         """The tar file."""
         digest = self.manifest(tag)["layers"][0]["digest"]
-        return gzip.decompress(requests.get(f"{self.url}/v2/{self.path}/blobs/{digest}", timeout=5).content)
+        return gzip.decompress(
+            self._session.get(f"{self.url}/v2/{self.path}/blobs/{digest}", timeout=5).content
+        )
 
     def version(self, tag: str = "production") -> str:
         """The release of Flux in it, by the header of its manifest."""

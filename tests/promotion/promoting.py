@@ -42,14 +42,14 @@ def registry(version: str = "v2.8.7") -> MemoryRegistry:
     return made
 
 
-def means(using: MemoryRegistry, releases: WrittenReleases | None = None) -> ArtifactPorts:
-    """With written releases."""
+def ports(using: MemoryRegistry, releases: WrittenReleases | None = None) -> ArtifactPorts:
+    """What a run reads and writes, with written releases."""
     commits = {"v2.8.8": "a" * 40}
-    made = _USING if releases is None else regenerator(releases)
-    return ArtifactPorts(using, made, io.BytesIO, lambda tag: commits.get(tag, ""), NOW)
+    regenerating = _USING if releases is None else regenerator(releases)
+    return ArtifactPorts(using, regenerating, io.BytesIO, lambda tag: commits.get(tag, ""), NOW)
 
 
-def run(  # noqa: PLR0913 what a run may be told
+def run(  # noqa: PLR0913 a run has that many inputs
     using: MemoryRegistry,
     *,
     approve: Sequence[str] = (),
@@ -63,8 +63,8 @@ def run(  # noqa: PLR0913 what a run may be told
 ) -> ArtifactOutcome:
     """One run."""
     using.calls.clear()
-    with_all = means(using)._replace(now=now)
-    planner = ManifestPlanner(with_all.regenerator, MemoryArtifacts(), listed(*tags), NOW)
+    given = ports(using)._replace(now=now)
+    planner = ManifestPlanner(given.regenerator, MemoryArtifacts(), listed(*tags), NOW)
     terms = Terms(Policy(policy), Feedback(approved=tuple(approve)), flags or {}, to)
-    planned = plan_artifact(pull(address, with_all), planner, terms, with_all, clusters)
-    return carry_out(planned, with_all)
+    planned = plan_artifact(pull(address, given), planner, terms, given, clusters)
+    return carry_out(planned, given)

@@ -1,11 +1,11 @@
-"""The Action on an artifact in a real registry: outputs, summary, report, and what it keeps to itself."""
+"""The Action promotes an artifact in a real registry, reports it in outputs, summary and report, and shows no secret."""
 
 from __future__ import annotations
 
 import io
 import json
 import re
-from collections.abc import Iterator
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from flux_upgrade.action.action_yml import OUTPUTS, REPORT_FILE
 from flux_upgrade.model.errors import NoWayBack
 from flux_upgrade.model.ports import Timing
 from promotion.program import NOW, Site
-from promotion.protected import filled, protected
+from promotion.protected import Protected
 
 
 @dataclass
@@ -33,16 +33,20 @@ class Step:
 
 
 @pytest.fixture
-def site(registry_url: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+def site(
+    registry_url: str,
+    protected: Protected,
+    written_source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Site:
     """A registry over TLS that wants a password, with Flux v2.8.7 as its user pushed it."""
-    plain = Site(registry_url, source, f"action/{tmp_path.name.replace('_', '-').lower()}")
+    plain = Site(registry_url, written_source, f"action/{tmp_path.name.replace('_', '-').lower()}")
     plain.push("v2.8.7")
-    with protected(tmp_path) as url:
-        made = filled(url, plain, tmp_path)
-        (tmp_path / "work").mkdir()
-        (tmp_path / "work" / "ca.crt").write_bytes((tmp_path / "authorities" / "ca.crt").read_bytes())
-        monkeypatch.chdir(tmp_path / "work")
-        yield made
+    assert protected.authority is not None
+    shutil.copy(protected.authority, tmp_path / "ca.crt")
+    monkeypatch.chdir(tmp_path)
+    return protected.filled(plain)
 
 
 def step(site: Site, *, command: str = "upgrade", **inputs: str) -> Step:
@@ -69,18 +73,20 @@ def step(site: Site, *, command: str = "upgrade", **inputs: str) -> Step:
     }
     out, err = io.BytesIO(), io.StringIO()
     code = main.run(["action"], env, out, err, Timing(lambda: NOW, lambda _: None, lambda: 0.5))
-    told = re.findall(r"^(\S+)<<(\S+)\n(.*?)\n?^\2$", (work / "output").read_text(), re.MULTILINE | re.DOTALL)
+    outputs = re.findall(
+        r"^(\S+)<<(\S+)\n(.*?)\n?^\2$", (work / "output").read_text(), re.MULTILINE | re.DOTALL
+    )
     report = (work / REPORT_FILE).read_text()
     return Step(
         code,
         out.getvalue().decode() + err.getvalue(),
-        {name: value for name, _, value in told},
+        {name: value for name, _, value in outputs},
         (work / "summary").read_text(),
         json.loads(report) if report else {},
     )
 
 
-def test_a_patch_is_promoted_and_told(site: Site) -> None:
+def test_a_patch_is_promoted_and_reported(site: Site) -> None:
     done = step(site)
 
     assert done.exit_code == 0, done.log
@@ -120,7 +126,7 @@ def test_an_approval_an_idle_run_and_a_rollback(site: Site) -> None:
     assert "rolled-back" in again.summary
 
 
-def test_what_only_tells_moves_nothing(site: Site) -> None:
+def test_a_plan_and_a_dry_run_move_nothing(site: Site) -> None:
     planned = step(site, command="plan")
     dry = step(site, dry_run="true")
     none_yet = step(site, command="rollback")
@@ -138,8 +144,8 @@ def test_the_password_and_the_token_are_shown_nowhere_but_to_the_mask(site: Site
     assert "input `registry-password`" in wrong.log
     for ran, secret in ((done, PASSWORD), (done, "token-of-the-job"), (wrong, "wrong-horse")):
         shown = ran.log.replace(f"::add-mask::{secret}", "")
-        told = shown + ran.summary + json.dumps(ran.report) + json.dumps(ran.outputs)
-        assert secret not in told
+        everything = shown + ran.summary + json.dumps(ran.report) + json.dumps(ran.outputs)
+        assert secret not in everything
 
 
 def test_every_output_is_one_of_the_actions(site: Site) -> None:

@@ -1,4 +1,4 @@
-"""Whatever goes wrong at whichever request: the moving tag is never wrong, and the next run finishes."""
+"""Whatever goes wrong at whichever request, the moving tag is never wrong, and the next run finishes."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def proxy(registry_url: str) -> Iterator[FaultyRegistry]:
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("step", STEPS)
 def test_the_tag_is_right_and_the_next_run_finishes(
-    step: str, fault: str, proxy: FaultyRegistry, registry_url: str, source: Path
+    step: str, fault: str, proxy: FaultyRegistry, registry_url: str, written_source: Path
 ) -> None:
     path = f"faults/{step}-{fault}".replace(" ", "-")
-    site, seen = Site(proxy.url, source, path), Seen(registry_url, path)
+    site, seen = Site(proxy.url, written_source, path), Seen(registry_url, path)
     before = site.push("v2.8.7", base=registry_url)
     spoiled, times = FAULTS[fault]
     method, part, *skip = STEPS[step]
@@ -87,10 +87,10 @@ def test_the_tag_is_right_and_the_next_run_finishes(
     assert sum(site.slept) < 130, "waiting is bounded"
 
 
-def test_what_passes_by_itself_is_not_told_as_trouble(
-    proxy: FaultyRegistry, registry_url: str, source: Path
+def test_what_passes_by_itself_is_not_reported_as_trouble(
+    proxy: FaultyRegistry, registry_url: str, written_source: Path
 ) -> None:
-    site = Site(proxy.url, source, "faults/passing")
+    site = Site(proxy.url, written_source, "faults/passing")
     site.push("v2.8.7", base=registry_url)
     for method, part, *_ in STEPS.values():
         proxy.spoil(method, part, Fault(status=503), times=1)
@@ -103,9 +103,9 @@ def test_what_passes_by_itself_is_not_told_as_trouble(
 
 
 def test_a_registry_that_forbids_to_move_the_tag_says_so(
-    proxy: FaultyRegistry, registry_url: str, source: Path
+    proxy: FaultyRegistry, registry_url: str, written_source: Path
 ) -> None:
-    site = Site(proxy.url, source, "faults/immutable")
+    site = Site(proxy.url, written_source, "faults/immutable")
     before = site.push("v2.8.7", base=registry_url)
     body = b'{"errors":[{"code":"TAG_INVALID","message":"the tag is immutable"}]}'
     proxy.spoil("PUT", "/manifests/production", Fault(status=400, body=body), times=FOREVER)

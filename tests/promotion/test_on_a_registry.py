@@ -1,4 +1,4 @@
-"""The whole program against a real registry: pull, rebase, push, promote, roll back."""
+"""On a real registry, an artifact is rebased, pushed, promoted and rolled back, and nothing else in it changes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from flux_upgrade.model.errors import (
 )
 from memory_registry import FILE, digest_of
 from promotion.program import Seen, Site, entries, listed_by_skopeo, skopeo
-from promotion.protected import filled, protected, with_tokens
+from promotion.protected import Protected, registry_with_tokens
 
 
 @pytest.fixture
-def site(registry_url: str, source: Path, request: pytest.FixtureRequest) -> Site:
+def site(registry_url: str, written_source: Path, request: pytest.FixtureRequest) -> Site:
     """A repository of its own for each test, with Flux v2.8.7 as its user pushed it."""
     name = request.node.name.partition("[")[0].removeprefix("test_").replace("_", "-")
-    made = Site(registry_url, source, f"org/{name}")
+    made = Site(registry_url, written_source, f"org/{name}")
     made.push("v2.8.7")
     return made
 
@@ -231,13 +231,12 @@ def test_promotion_of_a_patch_takes_at_most_twelve_requests_and_an_idle_run_thre
     assert len(second) <= 3, second
 
 
-def test_a_password_on_stdin_opens_a_registry_and_is_shown_nowhere(site: Site, tmp_path: Path) -> None:
-    with protected(tmp_path) as url:
-        there = filled(url, site, tmp_path)
+def test_a_password_on_stdin_opens_a_registry_and_is_shown_nowhere(site: Site, protected: Protected) -> None:
+    there = protected.filled(site)
 
-        refused = there.run("upgrade")
-        wrong = there.run("upgrade", f"--username={USERNAME}", "--password-stdin", stdin="wrong-horse\n")
-        right = there.run("upgrade", f"--username={USERNAME}", "--password-stdin", stdin=f"{PASSWORD}\n")
+    refused = there.run("upgrade")
+    wrong = there.run("upgrade", f"--username={USERNAME}", "--password-stdin", stdin="wrong-horse\n")
+    right = there.run("upgrade", f"--username={USERNAME}", "--password-stdin", stdin=f"{PASSWORD}\n")
 
     assert refused.exit_code == wrong.exit_code == ForbiddenByRegistry.exit_code
     assert right.exit_code == 0, right.err
@@ -250,10 +249,10 @@ def test_a_password_on_stdin_opens_a_registry_and_is_shown_nowhere(site: Site, t
 def test_tokens_of_a_token_service_are_got_for_what_is_done_and_shown_nowhere(
     site: Site, tmp_path: Path
 ) -> None:
-    with with_tokens(tmp_path) as (url, service):
-        there = filled(url, site, tmp_path)
+    with registry_with_tokens(tmp_path) as (registry, service):
+        there = registry.filled(site)
         config = tmp_path / "config.json"
-        auths = {url.partition("://")[2]: {"username": USERNAME, "password": PASSWORD}}
+        auths = {registry.url.partition("://")[2]: {"username": USERNAME, "password": PASSWORD}}
         config.write_text(json.dumps({"auths": auths}))
 
         ran = there.run("upgrade", f"--docker-config={config}")
@@ -265,8 +264,8 @@ def test_tokens_of_a_token_service_are_got_for_what_is_done_and_shown_nowhere(
 
 
 def test_what_may_only_pull_is_refused_before_anything_moved(site: Site, tmp_path: Path) -> None:
-    with with_tokens(tmp_path) as (url, service):
-        there = filled(url, site, tmp_path)
+    with registry_with_tokens(tmp_path) as (registry, service):
+        there = registry.filled(site)
         service.actions[USERNAME] = {"pull"}
 
         ran = there.run("upgrade", f"--username={USERNAME}", "--password-stdin", stdin=f"{PASSWORD}\n")

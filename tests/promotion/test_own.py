@@ -1,4 +1,4 @@
-"""Artifacts that pins in Git name: rebased first, pushed later, and no tag is moved."""
+"""An artifact that Git pins by tag or digest is rebased first and pushed later, and no tag that is there moves."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from flux_upgrade.planning.plan import Terms
 from flux_upgrade.policy.decision import Hold, HoldReason
 from memory import MemoryArtifacts
 from memory_registry import FILE, MemoryRegistry
-from promotion.promoting import ADDRESS, NOW, TAGS, files, means, registry
+from promotion.promoting import ADDRESS, NOW, TAGS, files, ports, registry
 
 TAG = ADDRESS.tag
 PATH = "clusters/production/source.yaml"
 
 
 def own(using: MemoryRegistry, later: timedelta = timedelta(0)) -> PinnedArtifacts:
-    with_all = means(using)._replace(now=NOW + later)
-    planner = ManifestPlanner(with_all.regenerator, MemoryArtifacts(), listed(*TAGS), NOW)
-    return PinnedArtifacts(ADDRESS, planner, lambda _: Terms(), with_all)
+    given = ports(using)._replace(now=NOW + later)
+    planner = ManifestPlanner(given.regenerator, MemoryArtifacts(), listed(*TAGS), NOW)
+    return PinnedArtifacts(ADDRESS, planner, lambda _: Terms(), given)
 
 
 def rebased(artifacts: PinnedArtifacts, reference: str, target: str) -> RebasedArtifact:
@@ -34,7 +34,7 @@ def rebased(artifacts: PinnedArtifacts, reference: str, target: str) -> RebasedA
 
 
 @pytest.mark.parametrize("by_digest", [True, False])
-def test_what_a_tag_or_a_digest_holds_is_told(by_digest: bool) -> None:  # noqa: FBT001 a parameter
+def test_what_a_tag_or_a_digest_holds_is_reported(by_digest: bool) -> None:  # noqa: FBT001 a parameter
     using = registry("v2.8.7")
     digest = using.named[TAG]
 
@@ -43,7 +43,7 @@ def test_what_a_tag_or_a_digest_holds_is_told(by_digest: bool) -> None:  # noqa:
     assert (held.version, held.reason, held.digest) == ("v2.8.7", "", digest)
 
 
-def test_what_is_not_there_is_told_with_the_reason() -> None:
+def test_what_is_not_there_is_reported_with_the_reason() -> None:
     held = own(registry()).at("v2.8.6-0123456789ab")
 
     assert not held.version
@@ -182,11 +182,11 @@ def test_what_two_others_pushed_is_named_next() -> None:
 
 def test_the_settings_of_the_pin_govern_the_manifest() -> None:
     using = registry("v2.8.7")
-    with_all = means(using)
-    planner = ManifestPlanner(with_all.regenerator, MemoryArtifacts(), listed(*TAGS), NOW)
+    given = ports(using)
+    planner = ManifestPlanner(given.regenerator, MemoryArtifacts(), listed(*TAGS), NOW)
     flags = {"network-policy": "false"}
     artifacts = PinnedArtifacts(
-        ADDRESS, planner, lambda path: Terms(flags=flags if path == PATH else {}), with_all
+        ADDRESS, planner, lambda path: Terms(flags=flags if path == PATH else {}), given
     )
 
     plain, other = artifacts.rebased(TAG, "v2.8.8", "other.yaml"), rebased(artifacts, TAG, "v2.8.8")

@@ -1,4 +1,4 @@
-"""What becomes of an artifact and its tag, over a registry in memory."""
+"""An upgrade pushes a new artifact and moves the tag to it once policy, approval and signature allow, and never otherwise."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from flux_upgrade.model.oci.reference import parse_address
 from flux_upgrade.policy.decision import HoldReason
 from flux_upgrade.policy.policy import MaxBump
 from memory_registry import FILE, MemoryRegistry
-from promotion.promoting import ADDRESS, NOW, VERIFYING, files, means, registry, run
+from promotion.promoting import ADDRESS, NOW, VERIFYING, files, ports, registry, run
 
 TAG = ADDRESS.tag
 
@@ -200,7 +200,7 @@ def test_it_is_found_again_by_the_next_run_while_it_waits_for_its_signature() ->
 
 
 @pytest.mark.parametrize("tag", ["v2.8.7-0123456789ab", "a.before-0123456789ab", "a.rejected-v2.9.4"])
-def test_tags_that_no_cluster_follows_are_told_from_others(tag: str) -> None:
+def test_tags_that_no_cluster_follows_are_distinguished_from_others(tag: str) -> None:
     assert names.is_ours(tag)
     assert not any(names.is_ours(each) for each in ("production", "v2.8.7", "2026.before", "v2.8.7-rc.1"))
 
@@ -353,21 +353,21 @@ def test_the_manifest_is_found_by_content_wherever_it_stands() -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "error", "told"),
+    ("address", "error", "message"),
     [
         ("oci://registry.example.com/org/flux:staging", NothingFound, "there is no artifact"),
         ("oci://registry.example.com/org/flux", UsageError, "neither a tag nor a digest"),
     ],
 )
 def test_an_artifact_that_is_not_there_or_not_named_is_one_clear_error(
-    address: str, error: type[Exception], told: str
+    address: str, error: type[Exception], message: str
 ) -> None:
-    with pytest.raises(error, match=told):
-        pull(parse_address(address), means(registry()))
+    with pytest.raises(error, match=message):
+        pull(parse_address(address), ports(registry()))
 
 
 @pytest.mark.parametrize(
-    ("held", "error", "told"),
+    ("held", "error", "message"),
     [
         ({"README.md": b"# Nothing\n"}, NothingFound, "holds no manifest of Flux"),
         (
@@ -378,12 +378,12 @@ def test_an_artifact_that_is_not_there_or_not_named_is_one_clear_error(
     ],
 )
 def test_an_artifact_holds_one_manifest_of_flux(
-    held: dict[str, bytes], error: type[Exception], told: str
+    held: dict[str, bytes], error: type[Exception], message: str
 ) -> None:
     using = MemoryRegistry()
     using.add(TAG, held)
-    with pytest.raises(error, match=told):
-        pull(ADDRESS, means(using))
+    with pytest.raises(error, match=message):
+        pull(ADDRESS, ports(using))
 
 
 class Full(io.BytesIO):
@@ -396,7 +396,7 @@ class Full(io.BytesIO):
 
 def test_a_full_disk_is_one_clear_error() -> None:
     with pytest.raises(WriteFailed, match="No space left on device"):
-        pull(ADDRESS, means(registry())._replace(spool=Full))
+        pull(ADDRESS, ports(registry())._replace(spool=Full))
 
 
 def test_what_somebody_pushed_with_the_same_content_keeps_a_tag_of_its_own_too() -> None:
@@ -444,8 +444,8 @@ def test_where_a_range_takes_what_is_pushed_nothing_that_waits_is_pushed() -> No
 def test_a_tag_that_moved_since_its_digest_was_noted_is_said() -> None:
     using = registry("v2.8.7")
     noted = ADDRESS._replace(digest=using.named[TAG])
-    assert pull(noted, means(using)).installation.version == "v2.8.7"
+    assert pull(noted, ports(using)).installation.version == "v2.8.7"
     run(using)
 
     with pytest.raises(Overtaken, match="is not so any more: the tag stands for sha256:"):
-        pull(noted, means(using))
+        pull(noted, ports(using))

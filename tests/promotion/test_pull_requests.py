@@ -1,4 +1,4 @@
-"""Promotion by pull request, the whole program: a checkout, the stand-in for GitHub, a real registry."""
+"""Where Git pins an artifact, a pull request changes the pin to one that is in the registry, and no tag moves."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ PINNED = "v2.8.7-0123456789ab"
 
 
 @pytest.fixture
-def site(registry_url: str, source: Path, tmp_path: Path) -> Site:
-    return Site(registry_url, source, f"pinned/{tmp_path.name.replace('_', '-').lower()}")
+def site(registry_url: str, written_source: Path, tmp_path: Path) -> Site:
+    return Site(registry_url, written_source, f"pinned/{tmp_path.name.replace('_', '-').lower()}")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The way back, over a registry in memory."""
+"""A rollback moves the tag to what was promoted before, and holds the release that it left until it is approved."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_a_change_of_flags_that_was_rolled_back_stays_so() -> None:
     assert using.named[TAG] == before
 
 
-def test_a_change_of_flags_that_was_rolled_back_is_told_and_can_be_approved() -> None:
+def test_a_change_of_flags_that_was_rolled_back_is_reported_and_can_be_approved() -> None:
     using = registry("v2.9.3")
     flags = {"network-policy": "false"}
     run(using)
