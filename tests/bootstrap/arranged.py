@@ -40,8 +40,8 @@ def file_at(folder: Path) -> SecretFile:
 def arrange(
     github: RegisteredKeys | None, place: SecretPlace | None, given: AccessInputs | None = None, **more: Any
 ) -> Access:
-    means = AccessPorts(github, place, generate)
-    return carry_out(plan_access(options(**more), given or AccessInputs(), means), means)
+    ports = AccessPorts(github, place, generate)
+    return carry_out(plan_access(options(**more), given or AccessInputs(), ports), ports)
 
 
 def handed_over(github: RegisteredKeys, place: SecretPlace) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Runs of the program's command line, as a person at a laptop has them."""
+"""Runs of ``flux-upgrade`` on the command line of a user's laptop."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from flux_upgrade import main
 from flux_upgrade.model.ports import Timing
 from git_servers import PERSON, git
 
+GITHUB = "https://github.com/octo/fleet.git"
 FOLDER = "clusters/staging/flux-system"
 COMPONENTS, SYNC, LISTING = (
     f"{FOLDER}/{name}" for name in ("gotk-components.yaml", "gotk-sync.yaml", "kustomization.yaml")
@@ -37,7 +38,7 @@ def _validator() -> Draft202012Validator:
 
 @dataclass(frozen=True)
 class Done:
-    """What a run came to."""
+    """How a run ended."""
 
     code: int
     out: str
@@ -73,7 +74,7 @@ class Done:
 
 @dataclass
 class Laptop:
-    """A machine with a release source and an environment; nobody sleeps there in earnest."""
+    """A machine with a release source and an environment; the program does not really sleep there."""
 
     source: Path
     env: Mapping[str, str] = field(default_factory=dict)

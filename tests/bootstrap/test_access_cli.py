@@ -1,8 +1,7 @@
-"""Access from the command line: keys of one's own, on GitHub's stand-in, and into a cluster."""
+"""Users of the command line hand over their own keys, tokens and Secrets, and each mistake is refused before a write."""
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,30 +10,18 @@ from github_stand_in import StandIn
 
 from adapters.registries import running_registry
 from bootstrap.cli_runs import Laptop, clone_with, files_of
-from bootstrap.test_access_end_to_end import secret_of
+from bootstrap.mounted_secret import made_key, secret_of
 from cluster import api_servers
 from cluster.driving import TIMING
 from flux_upgrade.adapters.local.ssh_keys import generate
-from real_parts import require_program
 
 PATH = "--path=clusters/staging"
 OPEN = "open sesame"
 
 
 @pytest.fixture
-def laptop(written_source: Path) -> Laptop:
-    return Laptop(written_source)
-
-
-@pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     return clone_with(tmp_path / "fleet", "https://gitlab.example.com/octo/fleet.git")
-
-
-@pytest.fixture
-def secret(tmp_path: Path) -> Path:
-    (tmp_path / "own").mkdir(mode=0o700)
-    return tmp_path / "own" / "secret.yaml"
 
 
 def of_gitlab(tmp_path: Path) -> list[str]:
@@ -44,18 +31,14 @@ def of_gitlab(tmp_path: Path) -> list[str]:
     return [*where, f"--known-hosts={hosts}"]
 
 
-def encrypted(folder: Path) -> Path:
-    """A key by ssh-keygen."""
-    path = folder / "users"
-    command = [require_program("ssh-keygen"), "-q", "-t", "ed25519", "-N", OPEN, "-f", str(path)]
-    subprocess.run(command, check=True)  # noqa: S603  (ours)
-    return path
-
-
 def test_an_encrypted_key_and_its_passphrase(
     laptop: Laptop, checkout: Path, secret: Path, tmp_path: Path
 ) -> None:
-    flags = [*of_gitlab(tmp_path), f"--private-key-file={encrypted(tmp_path)}", f"--secret-file={secret}"]
+    flags = [
+        *of_gitlab(tmp_path),
+        f"--private-key-file={made_key(tmp_path / 'users', OPEN)}",
+        f"--secret-file={secret}",
+    ]
     laptop.bootstrap(checkout, *flags).refused(2, "GIT_PASSWORD")
     done = laptop.bootstrap(checkout, *flags, env={"GIT_PASSWORD": OPEN}).well()
     assert secret_of(secret)["password"] == OPEN
@@ -107,7 +90,7 @@ def test_a_cluster_that_would_wait_for_credentials_that_nobody_has(laptop: Lapto
     """An artifact of a registry is read with a Secret: one that is there already will do."""
     (tmp_path / "files").mkdir()
     laptop = Laptop(laptop.source, {}, TIMING)
-    with running_registry(tmp_path) as url, api_servers.stand_in(tmp_path) as server:
+    with running_registry(tmp_path, in_memory=True) as url, api_servers.stand_in(tmp_path) as server:
         host = url.partition("://")[2]
         flags = ["--source=oci", f"--url=oci://{host}/org/flux:production", "--allow-insecure-http"]
         flags += [f"--kubeconfig={server.kubeconfig}", "--timeout=1s"]

@@ -1,4 +1,4 @@
-"""What is to be handed over is looked at before anything is written."""
+"""Keys and tokens that cannot work are refused before anything is written, and are not shown."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_tokens_that_are_none(token: str) -> None:
     assert "ken" not in raised.value.message.replace("token", "")
 
 
-def test_all_is_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(UsageError, match=r"token for Flux.*; the private key of the GitHub App"):
         require_sound(AccessInputs(token="t 0", app=AppCredentials("12", "x", "7")))
 

@@ -1,4 +1,4 @@
-"""A key of our title is registered, and its private part is not where it would be handed over."""
+"""A registered deploy key whose private part is elsewhere stays, unless ``--rotate-key`` asks for another one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, github: RegisteredKeys
     return file_at(tmp_path) if request.param == "file" else ActionsSecret(github, "FLUX", "staging")
 
 
-def told(access: Access, place: SecretPlace) -> PlaceKind:
+def place_kind(access: Access, place: SecretPlace) -> PlaceKind:
     return handover_of(access, secret="" if place.is_readable else "FLUX").place
 
 
@@ -53,7 +53,7 @@ def test_all_stays_as_it_is(github: RegisteredKeys, place: SecretPlace) -> None:
     (note,) = done.notes
     assert "--rotate-key" in note
     assert done.fingerprint in note
-    assert told(done, place) is PlaceKind.NOWHERE
+    assert place_kind(done, place) is PlaceKind.NOWHERE
     assert list(access_lines(done)) == [f"deploy key: {TITLE} ({done.fingerprint}) kept"]
 
 
@@ -64,7 +64,7 @@ def test_another_one_is_made_when_asked(github: RegisteredKeys, place: SecretPla
     assert [each.public for each in ours(github)] == [done.public]
     assert handed_over(github, place)["identity.pub"] == f"{done.public}\n"
     assert done.notes == ()
-    assert told(done, place) is not PlaceKind.NOWHERE
+    assert place_kind(done, place) is not PlaceKind.NOWHERE
     assert list(access_lines(done)) == [f"deploy key: {TITLE} ({done.fingerprint}) replaced"]
 
 
@@ -138,7 +138,11 @@ def test_a_secret_of_actions_that_was_removed(github: RegisteredKeys) -> None:
     github.secrets.clear()
     github.fails_after = 0
     again = arrange(github, place)
-    assert (again.public, again.is_elsewhere, told(again, place)) == (first.public, True, PlaceKind.NOWHERE)
+    assert (again.public, again.is_elsewhere, place_kind(again, place)) == (
+        first.public,
+        True,
+        PlaceKind.NOWHERE,
+    )
 
 
 def test_a_cluster_without_a_key_takes_a_new_one_and_says_so(github: RegisteredKeys) -> None:
@@ -182,8 +186,8 @@ def test_a_dry_run_makes_no_key(github: RegisteredKeys, place: SecretPlace, *, r
     if not rotate:
         github.keys = list(OTHERS)
     github.fails_after = 0
-    means = AccessPorts(github, place, lambda: pytest.fail("a key is made"))
-    would_be = foresee(plan_access(options(), AccessInputs(rotate=rotate), means), means)
+    ports = AccessPorts(github, place, lambda: pytest.fail("a key is made"))
+    would_be = foresee(plan_access(options(), AccessInputs(rotate=rotate), ports), ports)
     assert (would_be.public, would_be.is_registered, would_be.is_new_key) == ("", False, True)
     assert (would_be.registered, would_be.handed_over) == (True, ("flux-system",))
     deed = "replaced" if rotate else "registered"
@@ -194,9 +198,9 @@ def test_a_dry_run_makes_no_key(github: RegisteredKeys, place: SecretPlace, *, r
 def test_a_dry_run_tells_of_what_is_there(tmp_path: Path) -> None:
     github, place = RegisteredKeys(list(OTHERS)), file_at(tmp_path)
     done = arrange(github, place)
-    means = AccessPorts(github, place, generate)
-    would_be = foresee(plan_access(options(), AccessInputs(), means), means)
-    assert would_be == carry_out(plan_access(options(), AccessInputs(), means), means)
+    ports = AccessPorts(github, place, generate)
+    would_be = foresee(plan_access(options(), AccessInputs(), ports), ports)
+    assert would_be == carry_out(plan_access(options(), AccessInputs(), ports), ports)
     assert (would_be.public, would_be.is_registered) == (done.public, True)
     nowhere = AccessPorts(github, None, generate)
     assert foresee(plan_access(options(), AccessInputs(), nowhere), nowhere) == arrange(github, None)
@@ -204,11 +208,11 @@ def test_a_dry_run_tells_of_what_is_there(tmp_path: Path) -> None:
 
 def test_a_key_that_a_cluster_still_has_is_removed_once_it_has_another(github: RegisteredKeys) -> None:
     place = ClusterSecretPlace(MemoryCluster())
-    means = AccessPorts(github, place, generate)
+    ports = AccessPorts(github, place, generate)
     before = [each.public for each in ours(github)]
-    plan = plan_access(options(), AccessInputs(rotate=True), means)
-    done = carry_out(plan, means)
+    plan = plan_access(options(), AccessInputs(rotate=True), ports)
+    done = carry_out(plan, ports)
     assert [each.public for each in ours(github)] == [*before, done.public]
-    retire(plan, means)
+    retire(plan, ports)
     assert [each.public for each in ours(github)] == [done.public]
     assert [each.name for each in place.handed_over] == ["flux-system"]

@@ -1,4 +1,4 @@
-"""After any step that fails, the same command goes on from there."""
+"""After any write that fails, the same command goes on and ends with one registered key that is handed over."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""The first run makes, registers and hands over what Flux needs for access, and a second run changes nothing."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -156,8 +158,8 @@ def test_a_repository_that_is_still_to_be_created_has_no_keys(
     github: RegisteredKeys, place: SecretPlace
 ) -> None:
     github.keys = [DeployKey(TITLE, "ssh-ed25519 AAAAnobodys", id=1)]
-    means = AccessPorts(github, place, generate)
-    plan = plan_access(options(), AccessInputs(), means, is_new_repository=True)
+    ports = AccessPorts(github, place, generate)
+    plan = plan_access(options(), AccessInputs(), ports, is_new_repository=True)
     assert (plan.makes_key, plan.registers, plan.outdated) == (True, True, ())
     assert github.writes == []
 
@@ -213,7 +215,7 @@ def test_secrets_for_registries_go_along(github: RegisteredKeys, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("more", "given", "told"),
+    ("more", "given", "message"),
     [
         ({"auth": Auth.TOKEN}, AccessInputs(), "no token"),
         ({"auth": Auth.APP, "app_id": "12"}, AccessInputs(), "a private key"),
@@ -222,10 +224,10 @@ def test_secrets_for_registries_go_along(github: RegisteredKeys, tmp_path: Path)
         ({"registry_creds": "ann"}, AccessInputs(), "--registry-creds"),
     ],
 )
-def test_what_is_missing_is_told_before_any_write(
-    github: RegisteredKeys, place: SecretPlace, more: dict[str, Any], given: AccessInputs, told: str
+def test_what_is_missing_is_reported_before_any_write(
+    github: RegisteredKeys, place: SecretPlace, more: dict[str, Any], given: AccessInputs, message: str
 ) -> None:
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         arrange(github, place, given, **more)
     assert github.writes == []
 

@@ -1,4 +1,4 @@
-"""``spec.url``, as Flux's command line and go-git-providers have it for each provider."""
+"""``spec.url`` is what Flux's command line and go-git-providers make of the flags for each provider."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_github_app_clones_by_https() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "words"),
     [
         ({"owner": "", "repository": ""}, ["--owner is missing", "--repository is missing"]),
         ({"owner": "a b"}, ["--owner 'a b'"]),
@@ -84,10 +84,10 @@ def test_a_github_app_clones_by_https() -> None:
         ({"provider": GIT, "url": "ssh://git@git-codecommit.eu-west-1.amazonaws.com/r"}, ["ID of the SSH key"]),
     ],
 )  # fmt: skip
-def test_what_makes_no_address_is_told(given: dict[str, Any], told: list[str]) -> None:
+def test_what_makes_no_address_is_refused(given: dict[str, Any], words: list[str]) -> None:
     with pytest.raises(UsageError) as raised:
         url_of(options(**given))
-    assert all(each in raised.value.message for each in told)
+    assert all(each in raised.value.message for each in words)
 
 
 @pytest.mark.parametrize(
@@ -100,6 +100,6 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(url: str) -> None:
     assert "hunter2" not in f"{raised.value} {raised.value.hint}"
 
 
-def test_the_host_is_told_without_its_scheme() -> None:
+def test_the_host_has_no_scheme() -> None:
     assert host_of(options()) == "github.com"
     assert host_of(options(hostname="https://ghe.example.com/")) == "ghe.example.com"

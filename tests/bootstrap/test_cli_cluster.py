@@ -1,4 +1,4 @@
-"""``flux-upgrade bootstrap --kubeconfig``: Git server, API server and program are processes or real servers."""
+"""``flux-upgrade bootstrap --kubeconfig`` ends with Flux ready at the pushed commit, also after it was killed at any step."""
 
 from __future__ import annotations
 
@@ -230,9 +230,9 @@ def test_a_pull_request_first_and_the_cluster_once_it_is_merged(site: Site) -> N
     converged(site)
 
 
-def test_what_is_not_ready_is_told_with_its_reasons(site: Site) -> None:
+def test_what_is_not_ready_is_reported_with_its_reasons(site: Site) -> None:
     site.driven.controllers.broken["source-controller"] = "Back-off pulling image"
-    done = site.run("--timeout=2s").refused(26, "source-controller")
+    done = site.run("--timeout=1s").refused(26, "source-controller")
     assert "ImagePullBackOff" in done.err and "Back-off pulling image" in done.err
     assert not site.is_ready()
     site.driven.controllers.broken.clear()
@@ -242,7 +242,7 @@ def test_what_is_not_ready_is_told_with_its_reasons(site: Site) -> None:
 
 def test_a_token_that_flux_cannot_read_with(site: Site) -> None:
     site.laptop.env = {**site.laptop.env, "FLUX_UPGRADE_SYNC_TOKEN": "expired-token-99"}
-    done = site.run("--timeout=2s")
+    done = site.run("--timeout=1s")
     assert done.code == 26, done.err
     assert "GitRepository flux-system/flux-system" in done.err
     assert "failed to checkout and determine revision" in done.err
@@ -253,16 +253,16 @@ def test_a_token_that_flux_cannot_read_with(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flag", "told"),
+    ("flag", "word"),
     [
         ("--kubeconfig=/nowhere/config", "/nowhere/config"),
         ("--context=prod", "prod"),
         ("--timeout=5", "duration"),
     ],
 )
-def test_a_cluster_that_cannot_be_found(site: Site, flag: str, told: str) -> None:
+def test_a_cluster_that_cannot_be_found(site: Site, flag: str, word: str) -> None:
     before = site.bare.refs()
-    site.run(flag).refused(2, told)
+    site.run(flag).refused(2, word)
     assert site.bare.refs() == before
 
 

@@ -1,4 +1,4 @@
-"""Several clusters of one config file: one commit, one pull request, one rendering."""
+"""Several clusters of one config file are one commit or one pull request, of one download of the release."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from loopback_server import LoopbackServer
 
 from bootstrap.cli_runs import Laptop, clone_with, files_of
-from bootstrap.test_access_end_to_end import secret_of
+from bootstrap.mounted_secret import secret_of
 from git_servers import WRITE, Bare, HttpHost, git
 
 CONFIG = """\
@@ -66,13 +66,6 @@ def counting(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
     handler = partial(Counting, asked=asked, directory=str(folder))
     with LoopbackServer(handler) as server:
         yield server.url, asked
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Iterator[HttpHost]:
-    (tmp_path / "served").mkdir()
-    with HttpHost(tmp_path / "served") as running:
-        yield running
 
 
 @pytest.fixture
@@ -226,10 +219,10 @@ BETWEEN = {
 
 @pytest.mark.parametrize("case", BETWEEN)
 def test_clusters_that_get_in_each_others_way(laptop: Laptop, checkout: Path, case: str) -> None:
-    old, new, told = BETWEEN[case]
+    old, new, message = BETWEEN[case]
     config = checkout / ".github" / "flux-upgrade.yaml"
     config.write_text(config.read_text().replace(old, new))
-    laptop.bootstrap(checkout).refused(2, told)
+    laptop.bootstrap(checkout).refused(2, message)
     assert not (checkout / "clusters").exists()
 
 

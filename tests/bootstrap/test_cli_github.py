@@ -1,4 +1,4 @@
-"""``flux-upgrade bootstrap`` against GitHub's API: the stand-in, checked against what GitHub publishes."""
+"""``flux-upgrade bootstrap`` creates the repository, its deploy key and its pull request by calls that GitHub's API takes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cluster_stand_in.sources import GitSources
 from github_stand_in import Repository, StandIn
 
 from bootstrap.cli_runs import FILES, Done, Laptop
-from bootstrap.test_access_end_to_end import secret_of
+from bootstrap.mounted_secret import secret_of
 from bootstrap.watched_runs import killing_at, writes
 from cluster import api_servers
 from cluster.driving import TIMING, Driven

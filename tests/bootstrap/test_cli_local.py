@@ -1,4 +1,4 @@
-"""``flux-upgrade bootstrap`` in a checkout on a laptop: files, and nothing else."""
+"""``flux-upgrade bootstrap`` in a checkout writes Flux's files, keeps what is there, and neither commits nor pushes."""
 
 from __future__ import annotations
 
@@ -8,22 +8,11 @@ from pathlib import Path
 import pytest
 
 from adapters.test_files import an_ordinary_user, open_folder
-from bootstrap.cli_runs import COMPONENTS, FILES, FOLDER, LISTING, SYNC, Laptop, clone_with, files_of
+from bootstrap.cli_runs import COMPONENTS, FILES, FOLDER, GITHUB, LISTING, SYNC, Laptop, clone_with, files_of
 from git_servers import git
 
 __all__ = ["open_folder"]
 PATH = "--path=clusters/staging"
-GITHUB = "https://github.com/octo/fleet.git"
-
-
-@pytest.fixture
-def laptop(written_source: Path) -> Laptop:
-    return Laptop(written_source)
-
-
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    return clone_with(tmp_path / "fleet", GITHUB)
 
 
 REMOTES = {
@@ -86,10 +75,10 @@ NO_PLACE = {
 
 
 @pytest.mark.parametrize("case", NO_PLACE)
-def test_no_place_to_be_told(laptop: Laptop, tmp_path: Path, case: str) -> None:
-    remote, told = NO_PLACE[case]
+def test_a_remote_that_gives_no_address_is_refused(laptop: Laptop, tmp_path: Path, case: str) -> None:
+    remote, message = NO_PLACE[case]
     checkout = clone_with(tmp_path / "fleet", remote)
-    done = laptop.bootstrap(checkout, PATH).refused(2, told)
+    done = laptop.bootstrap(checkout, PATH).refused(2, message)
     assert "sesame" not in done.err
     assert list(files_of(checkout)) == ["README.md"]
 
@@ -142,11 +131,13 @@ def test_other_flags_are_shown_and_changed(laptop: Laptop, checkout: Path) -> No
     dry = laptop.bootstrap(checkout, PATH, *other, "--dry-run", "--json").well()
     assert files_of(checkout) == before
     done = laptop.bootstrap(checkout, PATH, *other, "--json").well()
-    told = {each["flag"]: (each["old"], each["new"]) for each in done.cluster["differences"]}
+    differences = {each["flag"]: (each["old"], each["new"]) for each in done.cluster["differences"]}
     assert dry.cluster["differences"] == done.cluster["differences"]
-    assert told["interval"] == ("1m0s", "5m0s")
-    assert told["network-policy"] == ("true", "false")
-    assert told.keys() >= {"interval", "network-policy"} and any("components" in flag for flag in told)
+    assert differences["interval"] == ("1m0s", "5m0s")
+    assert differences["network-policy"] == ("true", "false")
+    assert differences.keys() >= {"interval", "network-policy"} and any(
+        "components" in flag for flag in differences
+    )
     assert {each["path"] for each in done.cluster["files"]} == {COMPONENTS, SYNC}
     after = files_of(checkout)
     assert b"NetworkPolicy" not in after[COMPONENTS] and b"image-reflector" in after[COMPONENTS]

@@ -1,4 +1,4 @@
-"""``flux-upgrade bootstrap --source=oci`` on a real registry, from the command line."""
+"""``flux-upgrade bootstrap --source=oci`` pushes what clusters follow, and gives each password only to whom it is for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from adapters.faulty_registry import FaultyRegistry
 from adapters.loopback import closed_port
 from adapters.registries import PASSWORD, USERNAME, htpasswd, run_registry
 from bootstrap.cli_runs import Done, Laptop, files_of
-from bootstrap.test_access_end_to_end import secret_of
+from bootstrap.mounted_secret import secret_of
 from cluster import api_servers
 from cluster.driving import TIMING, Driven
 from process_arguments import seen_arguments
@@ -35,20 +35,9 @@ FILES = [f"flux-system/{name}" for name in ("gotk-components.yaml", "gotk-sync.y
 
 
 @pytest.fixture(scope="module")
-def registry_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    yield from run_registry(tmp_path_factory.mktemp("registry"))
-
-
-@pytest.fixture(scope="module")
-def proxy(registry_url: str) -> Iterator[FaultyRegistry]:
-    with FaultyRegistry(registry_url) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def guarded_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("guarded")
-    yield from run_registry(folder, htpasswd(folder))
+    yield from run_registry(folder, htpasswd(folder), in_memory=True)
 
 
 @dataclass
@@ -82,8 +71,6 @@ class Site:
 
 @pytest.fixture
 def site(written_source: Path, proxy: FaultyRegistry, tmp_path: Path, request: pytest.FixtureRequest) -> Site:
-    proxy.heal()
-    proxy.passed.clear()
     (tmp_path / "files").mkdir()
     name = request.node.name.partition("[")[0].replace("_", "-")
     return Site(Laptop(written_source), proxy.url, f"org/{name}", tmp_path / "files")
@@ -286,8 +273,8 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_flags_that_do_not_fit(site: Site, case: str) -> None:
-    flags, told = REFUSED[case]
-    site.laptop.bootstrap(site.folder, "--source=oci", *flags).refused(2, told)
+    flags, message = REFUSED[case]
+    site.laptop.bootstrap(site.folder, "--source=oci", *flags).refused(2, message)
     assert files_of(site.folder) == {}
 
 

@@ -1,21 +1,17 @@
-"""``--secret-file`` from the command line: what is handed over works, and is nowhere else."""
+"""``--secret-file`` holds credentials that work, and neither the output nor Git nor a process list shows them."""
 
 from __future__ import annotations
 
 import stat
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import written_release
 
 from bootstrap.cli_runs import SYNC, Laptop, clone_with, files_of
-from bootstrap.test_access_end_to_end import run as git_says
-from bootstrap.test_access_end_to_end import secret_of, unpacked
+from bootstrap.mounted_secret import git_error, made_key, mounted, secret_of
 from git_servers import Bare, SshHost, git
 from process_arguments import seen_arguments
-from real_parts import require_program
 
 PATH = "--path=clusters/staging"
 TOKEN = "sync-token-7c31-of-the-cluster"
@@ -27,17 +23,6 @@ APP_KEY = (
 
 
 @pytest.fixture
-def laptop(written_source: Path) -> Laptop:
-    return Laptop(written_source)
-
-
-@pytest.fixture(scope="module")
-def ssh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshHost]:
-    with SshHost(tmp_path_factory.mktemp("server") / "ssh") as running:
-        yield running
-
-
-@pytest.fixture
 def bare(tmp_path: Path) -> Bare:
     bare = Bare.make(tmp_path / "infra.git")
     git("push", "--quiet", bare.folder, "main", at=clone_with(tmp_path / "ann"))
@@ -45,28 +30,10 @@ def bare(tmp_path: Path) -> Bare:
 
 
 @pytest.fixture
-def secret(tmp_path: Path) -> Path:
-    (tmp_path / "own").mkdir(mode=0o700)
-    return tmp_path / "own" / "secret.yaml"
-
-
-@pytest.fixture
 def known_hosts(ssh: SshHost, tmp_path: Path) -> Path:
     path = tmp_path / "known_hosts"
     path.write_text("".join(f"[127.0.0.1]:{ssh.port} {key}\n" for key in ssh.host_keys()))
     return path
-
-
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    return clone_with(tmp_path / "fleet", "https://github.com/octo/fleet.git")
-
-
-def own_key(folder: Path) -> Path:
-    key = folder / "key"
-    command = [require_program("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-f", str(key)]
-    subprocess.run(command, check=True)  # noqa: S603  (ours)
-    return key
 
 
 def test_a_clone_with_what_the_file_holds(
@@ -105,12 +72,12 @@ def test_a_clone_with_what_the_file_holds(
         ]
     assert data["identity.pub"].strip() in out
 
-    environment = unpacked(data, tmp_path / "mounted")
-    assert "Permission denied" in git_says(environment, "clone", url, tmp_path / "early")
+    environment = mounted(data, tmp_path / "mounted")
+    assert "Permission denied" in git_error(environment, "clone", url, tmp_path / "early")
     ssh.allow(data["identity.pub"].strip())
-    assert git_says(environment, "clone", "--quiet", url, tmp_path / "clone") == ""
+    assert git_error(environment, "clone", "--quiet", url, tmp_path / "clone") == ""
     assert (tmp_path / "clone" / SYNC).exists()
-    assert "read only" in git_says(
+    assert "read only" in git_error(
         environment, "-C", tmp_path / "clone", "push", "origin", "HEAD:refs/heads/x"
     )
 
@@ -127,7 +94,7 @@ def test_a_server_that_shows_another_key_is_not_believed(
 ) -> None:
     """The file of known hosts has the right name and the wrong key."""
     wrong = tmp_path / "wrong"
-    key = own_key(tmp_path)
+    key = made_key(tmp_path / "key")
     wrong.write_text(f"[127.0.0.1]:{ssh.port} {key.with_suffix('.pub').read_text()}")
     url = ssh.url(bare.folder)
     env = {"GIT_SSH_COMMAND": ssh.command("writer")}
@@ -143,8 +110,8 @@ def test_a_server_that_shows_another_key_is_not_believed(
     ).well()
     data = secret_of(secret)
     ssh.allow(data["identity.pub"].strip())
-    assert "Host key verification failed" in git_says(
-        unpacked(data, tmp_path / "mounted"), "clone", url, tmp_path / "clone"
+    assert "Host key verification failed" in git_error(
+        mounted(data, tmp_path / "mounted"), "clone", url, tmp_path / "clone"
     )
 
 
@@ -181,7 +148,7 @@ def test_host_keys_that_are_not_known(
 def test_the_users_own_key(
     laptop: Laptop, checkout: Path, secret: Path, known_hosts: Path, tmp_path: Path
 ) -> None:
-    key = own_key(tmp_path)
+    key = made_key(tmp_path / "key")
     known_hosts.write_text("gitlab.example.com " + known_hosts.read_text().partition(" ")[2])
     laptop.bootstrap(
         checkout, "--provider=gitlab", "--hostname=gitlab.example.com", "--repository=octo/fleet", PATH,
@@ -291,8 +258,8 @@ APP_REFUSED = {
 
 @pytest.mark.parametrize("case", APP_REFUSED)
 def test_a_github_app_that_cannot_be(laptop: Laptop, checkout: Path, case: str) -> None:
-    flags, told = APP_REFUSED[case]
-    laptop.bootstrap(checkout, PATH, *flags).refused(2, told)
+    flags, message = APP_REFUSED[case]
+    laptop.bootstrap(checkout, PATH, *flags).refused(2, message)
     assert list(files_of(checkout)) == ["README.md"]
 
 

@@ -1,9 +1,8 @@
-"""``flux-upgrade bootstrap --push`` and ``--pull-request`` on real Git servers other than GitHub."""
+"""``flux-upgrade bootstrap --push`` and ``--pull-request`` work with real Git servers other than GitHub, and send them their own token only."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,13 +19,6 @@ TOKENS = {
     "bitbucket-server": "BITBUCKET_TOKEN",
 }
 PROVIDERS = ("gitlab", "gitea", "git", "bitbucket-server")
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Iterator[HttpHost]:
-    (tmp_path / "served").mkdir()
-    with HttpHost(tmp_path / "served") as running:
-        yield running
 
 
 @pytest.fixture
@@ -281,8 +273,8 @@ def test_a_protected_branch(
 ) -> None:
     begun(bare, tmp_path / "ann")
     before = bare.refs()
-    told = "GitLab: You are not allowed to push code to protected branches on this project."
-    bare.hook(f"echo '{told}' >&2; exit 1")
+    refusal = "GitLab: You are not allowed to push code to protected branches on this project."
+    bare.hook(f"echo '{refusal}' >&2; exit 1")
     env = {"GITLAB_TOKEN": WRITE}
     done = laptop.bootstrap(nowhere, *asked("gitlab", host), "--push", env=env)
     done.refused(14, "protected branches")
@@ -319,12 +311,6 @@ def test_a_job_s_token_is_no_token_for_the_cluster(
     done.refused(2, "FLUX_UPGRADE_SYNC_TOKEN")
     assert "ghs_1234" not in done.err
     assert bare.refs() == {} and not secret.exists()
-
-
-@pytest.fixture(scope="module")
-def ssh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshHost]:
-    with SshHost(tmp_path_factory.mktemp("server") / "ssh") as running:
-        yield running
 
 
 def by_ssh(laptop: Laptop, ssh: SshHost, key: str, bare: Bare, *argv: str | Path) -> Done:

@@ -1,4 +1,4 @@
-"""``kustomization.yaml`` as Flux generates it from a folder.
+"""``kustomization.yaml`` is the one that Flux generates from the same folder, and a user's own is kept.
 
 The listings are those that Flux's own ``pkg/manifestgen/kustomization`` writes for the same trees.
 """
@@ -93,5 +93,5 @@ def test_another_name_of_it_is_refused(name: str) -> None:
         (b"resources:\n- ./gotk-sync.yaml\n- ./gotk-components.yaml\n", ()),
     ],
 )
-def test_what_a_kustomization_leaves_out_is_told(content: bytes, expected: tuple[str, ...]) -> None:
+def test_what_a_kustomization_leaves_out_is_reported(content: bytes, expected: tuple[str, ...]) -> None:
     assert unlisted(content, OURS) == expected

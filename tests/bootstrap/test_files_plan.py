@@ -1,4 +1,4 @@
-"""The files of a bootstrap beside what is in the repository."""
+"""A bootstrap changes only what its flags ask for in a repository with Flux: edits, line ends and the version stay."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def test_line_ends_stay_as_they_are() -> None:
         (b"# mine\nresources: [gotk-sync.yaml, gotk-components.yaml]\npatches: []\n", ()),
     ],
 )
-def test_the_users_kustomization_is_kept_and_what_it_does_not_list_is_told(
+def test_the_users_kustomization_is_kept_and_what_it_does_not_list_is_reported(
     listing: bytes, unlisted: tuple[str, ...]
 ) -> None:
     plan = planned({LISTING: listing}, options())
@@ -275,14 +275,14 @@ REFUSED: list[tuple[str, dict[str, bytes], BootstrapOptions, type[FluxUpgradeErr
 
 
 @pytest.mark.parametrize(
-    ("tree", "asked", "error", "told"), [each[1:] for each in REFUSED], ids=[each[0] for each in REFUSED]
+    ("tree", "asked", "error", "message"), [each[1:] for each in REFUSED], ids=[each[0] for each in REFUSED]
 )
 def test_what_would_do_harm_is_refused(
-    tree: dict[str, bytes], asked: BootstrapOptions, error: type[FluxUpgradeError], told: str
+    tree: dict[str, bytes], asked: BootstrapOptions, error: type[FluxUpgradeError], message: str
 ) -> None:
     with pytest.raises(error) as raised:
         planned(tree, asked)
-    assert told in f"{raised.value} {raised.value.hint}"
+    assert message in f"{raised.value} {raised.value.hint}"
     assert raised.value.hint
 
 

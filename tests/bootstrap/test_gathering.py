@@ -1,17 +1,16 @@
-"""What a run reads before anything is decided, and what it refuses by that."""
+"""A bootstrap reads flags, config file and tokens before it decides anything, and refuses what would send a token elsewhere."""
 
 from __future__ import annotations
 
 import base64
 import re
 import ssl
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from adapters.registries import own_certificate
-from bootstrap.cli_runs import COMPONENTS, Laptop, clone_with, files_of
+from bootstrap.cli_runs import COMPONENTS, Laptop, files_of
 from flux_upgrade.bootstrap.options import Provider, Source
 from flux_upgrade.bootstrap.rendered_components import RenderedComponents
 from flux_upgrade.cli.options import parse_settings
@@ -19,25 +18,7 @@ from flux_upgrade.commands.wiring import build_regenerator
 from git_servers import WRITE, Bare, HttpHost
 from parsed_flags import parse_flags
 
-GITHUB = "https://github.com/octo/fleet.git"
 PATH = "--path=clusters/staging"
-
-
-@pytest.fixture
-def laptop(written_source: Path) -> Laptop:
-    return Laptop(written_source)
-
-
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    return clone_with(tmp_path / "fleet", GITHUB)
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Iterator[HttpHost]:
-    (tmp_path / "served").mkdir()
-    with HttpHost(tmp_path / "served") as running:
-        yield running
 
 
 @pytest.mark.parametrize("way", ["--pull-request", "--push", "--create-repository"])

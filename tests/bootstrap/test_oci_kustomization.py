@@ -1,4 +1,4 @@
-"""What a user's kustomization needs beside it."""
+"""A user's kustomization goes into the artifact to the byte, with every local file that it names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses of a bootstrap from a registry: everything that is wrong is said at once."""
+"""The addresses of a bootstrap from a registry are checked, and all problems are one error."""
 
 from __future__ import annotations
 

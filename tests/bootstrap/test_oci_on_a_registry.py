@@ -1,22 +1,19 @@
-"""Bootstrap into a real registry, and what others make of what is there."""
+"""A real registry takes a bootstrap, other programs read what it pushed, and after any fault the next run finishes."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import tarfile
-from collections.abc import Iterator
-from contextlib import closing
+from contextlib import chdir, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-import written_release
 
 from adapters.faulty_registry import Fault, FaultyRegistry
-from adapters.registries import run_registry
 from bootstrap.oci_bootstraps import FILE, TAG, options
 from flows import manifest
 from flux_upgrade.adapters.http.client import Client
@@ -39,28 +36,6 @@ from real_parts import require_program, require_shared
 pytestmark = pytest.mark.real_part("docker-registry")
 FOREVER = -1
 _USING = regenerator()
-
-
-@pytest.fixture(scope="module")
-def registry_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    yield from run_registry(tmp_path_factory.mktemp("registry"))
-
-
-@pytest.fixture(scope="module")
-def proxy(registry_url: str) -> Iterator[FaultyRegistry]:
-    with FaultyRegistry(registry_url) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written_release.write_source(tmp_path_factory.mktemp("releases"))
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In no checkout: what a checkout says of the artifact would count."""
-    monkeypatch.chdir(tmp_path_factory.mktemp("work"))
 
 
 @dataclass
@@ -87,8 +62,8 @@ class Place:
         with Spool() as spool, closing(Client(timing)) as client:
             flux, fleet = self._opened(client, "flux"), self._opened(client, "fleet")
             now = datetime.fromtimestamp(NOW, UTC)
-            means = ArtifactPorts(flux, using, spool, lambda _: "", now)
-            return push_oci(plan_oci(asked, None, RenderedComponents(using), means, fleet), means, fleet)
+            ports = ArtifactPorts(flux, using, spool, lambda _: "", now)
+            return push_oci(plan_oci(asked, None, RenderedComponents(using), ports, fleet), ports, fleet)
 
     def _opened(self, client: Client, name: str) -> OciArtifactRegistry:
         host = self.url.partition("://")[2]
@@ -102,8 +77,6 @@ def name_of(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def place(proxy: FaultyRegistry, request: pytest.FixtureRequest) -> Place:
-    proxy.heal()
-    proxy.passed.clear()
     return Place(proxy.url, f"org/{name_of(request)}")
 
 
@@ -127,8 +100,8 @@ def test_what_is_pulled_is_what_was_pushed(place: Place, flux: Seen, fleet: Seen
     assert outcome.failure is None
     assert outcome.flux is not None
     assert flux.tags() == {TAG: outcome.flux.digest, outcome.flux.tag: outcome.flux.digest}
-    told = [(each[0], each[2], each[-1]) for each in entries(flux.layer())]
-    assert told == [
+    found = [(each[0], each[2], each[-1]) for each in entries(flux.layer())]
+    assert found == [
         (".", "0o755", b""),
         ("flux-system", "0o755", b""),
         (FILE, "0o644", manifest("v2.9.4")),
@@ -181,12 +154,17 @@ def test_a_second_run_writes_nothing(place: Place, proxy: FaultyRegistry) -> Non
 
 
 def test_the_next_upgrade_takes_it_further_with_no_configuration(
-    place: Place, registry_url: str, flux: Seen, source: Path
+    place: Place,
+    registry_url: str,
+    flux: Seen,
+    written_source: Path,
+    tmp_path: Path,
 ) -> None:
     place.bootstrap(place.options("v2.8.7"))
     first = flux.digest()
 
-    ran = Program(registry_url, source, f"{place.path}/flux").run("upgrade")
+    with chdir(tmp_path):  # in no checkout, whose config file would count
+        ran = Program(registry_url, written_source, f"{place.path}/flux").run("upgrade")
 
     assert ran.exit_code == 0, ran.err
     assert flux.version() == "v2.8.8"
@@ -224,7 +202,6 @@ def test_whatever_goes_wrong_the_next_run_finishes(
 ) -> None:
     at = Place(proxy.url, f"faults/{step}-{fault}".replace(" ", "-").replace("'", ""))
     seen = Seen(registry_url, f"{at.path}/flux")
-    proxy.heal()
     proxy.spoil(*STEPS[step], FAULTS[fault], times=FOREVER)
 
     # Where a moved tag is not confirmed, it is looked at.

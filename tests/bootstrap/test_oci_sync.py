@@ -1,4 +1,4 @@
-"""The cluster's objects for a bootstrap from a registry."""
+"""A cluster that is bootstrapped from a registry gets the objects and the Secret of its release, and nothing secret is shown."""
 
 from __future__ import annotations
 

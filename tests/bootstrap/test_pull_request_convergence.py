@@ -1,4 +1,4 @@
-"""One pull request for a bootstrap: opened, kept as it should be, left alone, closed."""
+"""A bootstrap has one pull request: it is opened once, kept current, left alone where people changed it, and closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a bootstrap tells: log, JSON, outputs, job summary."""
+"""A bootstrap reports the same outcome in its log, its JSON, its outputs and its job summary."""
 
 from __future__ import annotations
 
@@ -80,11 +80,11 @@ def test_the_value_is_what_the_schema_says(name: str) -> None:
 
 
 @pytest.mark.parametrize("stated", names())
-def test_every_case_is_told(stated: str) -> None:
-    told = BootstrapResult(case(stated).proposal)
-    VALIDATOR.validate(json.loads(json.dumps(bootstrap_value(told))))
-    assert all(line.isprintable() for line in bootstrap_text(told).splitlines())
-    assert bootstrap_summary(told).startswith("## Flux bootstrap\n")
+def test_every_case_is_reported(stated: str) -> None:
+    result = BootstrapResult(case(stated).proposal)
+    VALIDATOR.validate(json.loads(json.dumps(bootstrap_value(result))))
+    assert all(line.isprintable() for line in bootstrap_text(result).splitlines())
+    assert bootstrap_summary(result).startswith("## Flux bootstrap\n")
 
 
 def test_the_schema_takes_nothing_else() -> None:
@@ -143,7 +143,7 @@ def test_a_dry_run_says_what_would_be() -> None:
     assert f"Pull request [#1]({URL}): would be opened." in bootstrap_summary(RUNS["dry"])
 
 
-def test_what_is_held_and_what_failed_is_told() -> None:
+def test_what_is_held_and_what_failed_is_reported() -> None:
     assert "  reverted: it was merged, and is gone\n  remedy: run it by hand\n" in bootstrap_text(
         RUNS["held"]
     )
@@ -158,17 +158,17 @@ def test_what_is_held_and_what_failed_is_told() -> None:
     }
 
 
-def test_what_is_to_do_with_a_new_key_is_told_though_no_file_changes() -> None:
+def test_what_is_to_do_with_a_new_key_is_reported_though_no_file_changes() -> None:
     fresh = Handover(PlaceKind.FILE, public_key="ssh-ed25519 AAAA", is_fresh=True)
     (there,) = SAME.clusters
-    told = BootstrapResult(bootstrap(there._replace(handover=fresh)), checkout="fleet")
-    lines = bootstrap_text(told).splitlines()
+    result = BootstrapResult(bootstrap(there._replace(handover=fresh)), checkout="fleet")
+    lines = bootstrap_text(result).splitlines()
     assert "To do with the new Secret of clusters/staging:" in lines
     assert "    ssh-ed25519 AAAA" in lines
-    assert "ssh-ed25519 AAAA" in bootstrap_summary(told)
+    assert "ssh-ed25519 AAAA" in bootstrap_summary(result)
 
 
-def test_the_setting_that_an_added_workflow_needs_is_told_where_no_pull_request_does() -> None:
+def test_the_setting_that_an_added_workflow_needs_is_reported_where_no_pull_request_does() -> None:
     proposal = bootstrap(STAGING, workflow=to_be_added(()))
     pushed = BootstrapResult(proposal, repository="acme/fleet", is_pushed=True, commit="3d3c42e")
     for text in (bootstrap_text(pushed), bootstrap_summary(pushed)):
@@ -178,6 +178,6 @@ def test_the_setting_that_an_added_workflow_needs_is_told_where_no_pull_request_
 
 
 def test_where_a_secret_lies_is_in_the_log_alone() -> None:
-    told = ran(secret_files=("/home/me/staging.yaml",))
-    assert "Secret: /home/me/staging.yaml" in bootstrap_text(told)
-    assert "/home/me" not in json.dumps(bootstrap_value(told)) + bootstrap_summary(told)
+    result = ran(secret_files=("/home/me/staging.yaml",))
+    assert "Secret: /home/me/staging.yaml" in bootstrap_text(result)
+    assert "/home/me" not in json.dumps(bootstrap_value(result)) + bootstrap_summary(result)

@@ -1,3 +1,5 @@
+"""Branch, title, commit message and body of a bootstrap's pull request depend on its files alone, and fit the Git host."""
+
 from __future__ import annotations
 
 import json
@@ -116,7 +118,7 @@ def test_the_plan_is_about_files_alone() -> None:
     assert pull_request_title.plan_digest(bootstrap(STAGING)) != pull_request_title.plan_digest(emptied)
 
 
-def test_what_is_secret_is_told_nowhere() -> None:
+def test_what_is_secret_is_shown_nowhere() -> None:
     flags = {
         "path": "clusters/staging",
         "image-pull-secret": "regcred",
@@ -126,7 +128,7 @@ def test_what_is_secret_is_told_nowhere() -> None:
     }
     proposal = bootstrap(cluster({"flags": flags}))
     ran = BootstrapResult(proposal)
-    told = [
+    texts = [
         written(proposal),
         pull_request_title.commit_message(proposal, AROUND),
         bootstrap_text(ran),
@@ -135,7 +137,7 @@ def test_what_is_secret_is_told_nowhere() -> None:
         repr(proposal),
         repr(ran),
     ]
-    assert not any("s3cr3t" in text or "/home/me" in text for text in told)
+    assert not any("s3cr3t" in text or "/home/me" in text for text in texts)
 
 
 def test_the_state_is_read_by_whoever_closes_it() -> None:

@@ -1,4 +1,4 @@
-"""The workflow that upgrades, added along with a bootstrap."""
+"""A bootstrap adds the workflow that upgrades Flux once, and replaces no file for it."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def test_it_is_the_example() -> None:
     ],
 )
 def test_the_action_is_the_one_that_runs(repository: str, ref: str, expected: str | None) -> None:
-    told = action_of(repository, ref)
-    assert told == (expected or f"{repository}@{ref}")
-    assert f"- uses: {told}\n" in workflow_text(told)
-    assert workflow_text(told).count("\n") == workflow_text().count("\n")
+    action = action_of(repository, ref)
+    assert action == (expected or f"{repository}@{ref}")
+    assert f"- uses: {action}\n" in workflow_text(action)
+    assert workflow_text(action).count("\n") == workflow_text().count("\n")
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.y*ml")))
-def test_the_examples_are_told_apart(name: str) -> None:
+def test_the_examples_that_upgrade_are_recognized(name: str) -> None:
     content = (EXAMPLES / name).read_bytes()
     if b"jobs:" in content:
         assert upgrades(content) is not name.startswith(("bootstrap-", "check-"))

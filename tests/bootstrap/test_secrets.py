@@ -1,3 +1,5 @@
+"""Secrets have the names and keys that Flux looks for, and any value in them is read back."""
+
 from __future__ import annotations
 
 import json
@@ -92,8 +94,8 @@ def test_the_secret_of_a_token(more: dict[str, Any], ca: str, data: dict[str, st
     ],
 )
 def test_the_secret_of_an_app(more: dict[str, str], data: dict[str, str]) -> None:
-    told = secrets.app_secret(options(), AppCredentials("12", "PEM", **more)).string_data
-    assert told == {"githubAppID": "12", "githubAppPrivateKey": "PEM\n", **data}
+    found = secrets.app_secret(options(), AppCredentials("12", "PEM", **more)).string_data
+    assert found == {"githubAppID": "12", "githubAppPrivateKey": "PEM\n", **data}
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,7 @@ def test_the_secret_of_an_app(more: dict[str, str], data: dict[str, str]) -> Non
         AppCredentials("12", "", "7"),
     ],
 )
-def test_an_app_that_is_not_told_whole(app: AppCredentials) -> None:
+def test_an_app_whose_credentials_are_incomplete(app: AppCredentials) -> None:
     with pytest.raises(UsageError) as raised:
         secrets.app_secret(options(), app)
     assert "--app-" in raised.value.hint
@@ -154,8 +156,8 @@ def test_any_value_is_read_again(first: str, second: str) -> None:
     assert parse(text) == both
     assert text.isascii()
     for loader in (yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-        told = list(yaml.load_all(text, Loader=loader))
-        assert [each["stringData"] for each in told] == [each.string_data for each in both]
+        loaded = list(yaml.load_all(text, Loader=loader))
+        assert [each["stringData"] for each in loaded] == [each.string_data for each in both]
 
 
 def test_nothing_is_shown() -> None:

@@ -1,3 +1,5 @@
+"""``known_hosts`` of a Secret has the keys of one server, and no others, as OpenSSH reads the file."""
+
 from __future__ import annotations
 
 import subprocess

@@ -1,4 +1,4 @@
-"""``gotk-sync.yaml`` as Flux writes it, whatever the values are, and read back.
+"""``gotk-sync.yaml`` is written as Flux writes it, whatever the values are, and read back.
 
 The quotes of the tables are those that Flux's own ``pkg/manifestgen/sync`` writes.
 """
@@ -127,7 +127,7 @@ def test_a_file_is_read_back_to_what_it_was_made_of(sync: Sync) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "words"),
     [
         ({"branch": "", "interval": "soon", "owner": ""}, ["--branch is empty", "--interval", "--owner"]),
         ({"path": "a\nb"}, ["--path holds"]),
@@ -136,10 +136,10 @@ def test_a_file_is_read_back_to_what_it_was_made_of(sync: Sync) -> None:
         ({"auth": Auth.APP, "provider": Provider.GITLAB}, ["no access to gitlab"]),
     ],
 )
-def test_all_that_is_wrong_is_told_at_once(given: dict[str, Any], told: list[str]) -> None:
+def test_all_problems_are_reported_at_once(given: dict[str, Any], words: list[str]) -> None:
     with pytest.raises(UsageError) as raised:
         sync_of(options(**given))
-    assert all(each in raised.value.message for each in told)
+    assert all(each in raised.value.message for each in words)
 
 
 @pytest.mark.parametrize(

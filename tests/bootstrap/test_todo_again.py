@@ -1,4 +1,4 @@
-"""The one command that is told: the program takes it, and makes the same bootstrap of it."""
+"""The command in a bootstrap's pull request is one that the program takes, and makes the same bootstrap."""
 
 from __future__ import annotations
 
@@ -108,16 +108,16 @@ def test_a_cluster_of_the_config_file_is_named_to_it(
     words: list[str], config: BootstrapConfig, known: dict[str, str]
 ) -> None:
     for one in clusters_of(asked_of(["bootstrap", *words]), config, known):
-        told = words_of(proposed(one))
-        assert (f"--cluster={one.name}" in told) == bool(one.name)
-        asked = asked_of(told)
+        words_given = words_of(proposed(one))
+        assert (f"--cluster={one.name}" in words_given) == bool(one.name)
+        asked = asked_of(words_given)
         (same,) = clusters_of(asked, config, known)
         assert same.options == one.options
         assert asked.names_github == (known.get("hostname") == "ghes.example.com")
 
 
 @pytest.mark.parametrize(
-    ("stated", "told"),
+    ("stated", "words"),
     [
         ({}, "it takes its token for the repository from `GITHUB_TOKEN`)"),
         ({"flags": {"token-auth": True}}, "`GITHUB_TOKEN`; and that of Flux from `FLUX_UPGRADE_SYNC_TOKEN`)"),
@@ -128,12 +128,12 @@ def test_a_cluster_of_the_config_file_is_named_to_it(
         ({**OCI, "flags": {"url": URL, "oci-provider": "aws"}}, "(it takes what it pushes with from `docker login`)"),
     ],
 )  # fmt: skip
-def test_it_is_said_what_it_needs(stated: dict[str, Any], told: str) -> None:
-    assert told in at_once(cluster(stated))
+def test_it_is_said_what_it_needs(stated: dict[str, Any], words: str) -> None:
+    assert words in at_once(cluster(stated))
     assert "hush" not in at_once(cluster(stated))
 
 
-def test_the_way_of_the_files_is_told_as_it_was() -> None:
+def test_the_steps_fit_how_the_files_got_there() -> None:
     new = cluster(path="clusters/staging")
     changed = cluster({"changed": ["gotk-sync.yaml"]}, path="clusters/staging")
     ways = {
@@ -142,9 +142,9 @@ def test_the_way_of_the_files_is_told_as_it_was() -> None:
         "Apply it": {"on_branch": True},
     }
     for begin, way in ways.items():
-        told = left_to_do(new, "acme/fleet", **way)
-        assert any(each.startswith(begin) for each in told)
-        assert ("merged" in "".join([*told, at_once(new, **way)])) == (not way)
+        steps = left_to_do(new, "acme/fleet", **way)
+        assert any(each.startswith(begin) for each in steps)
+        assert ("merged" in "".join([*steps, at_once(new, **way)])) == (not way)
     assert left_to_do(changed, "") == ["Merge it: Flux takes it by itself then."]
     assert left_to_do(changed, "", is_local=True) == ["Commit and push it: Flux takes it by itself then."]
     assert left_to_do(changed, "", on_branch=True) == []

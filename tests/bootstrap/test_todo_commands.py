@@ -1,4 +1,4 @@
-"""The commands that a person is told: a shell runs them, and programs that only write down get them as meant."""
+"""A shell runs the commands of a bootstrap's to-do list as they are meant, and no name in them becomes code."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path, sys.executable)
 
 
-def scripts(told: str) -> list[str]:
+def scripts(text: str) -> list[str]:
     """The blocks of a text that are for a shell."""
-    return [found["text"] for found in _BLOCK.finditer(told)]
+    return [found["text"] for found in _BLOCK.finditer(text)]
 
 
-def all_told(each: ProposedCluster) -> str:
+def all_steps(each: ProposedCluster) -> str:
     return "\n\n".join([*left_to_do(each, "acme/fleet"), at_once(each)])
 
 
@@ -89,7 +89,7 @@ def test_every_block_is_a_script(written: Case) -> None:
     bash = shutil.which("bash")
     assert bash is not None
     for each in written.proposal.clusters[:3]:
-        for script in scripts(all_told(each)):
+        for script in scripts(all_steps(each)):
             subprocess.run([bash, "-n", "-c", script], check=True)  # noqa: S603 what is tested
 
 
@@ -101,10 +101,10 @@ def test_the_command_makes_the_same_bootstrap(written: Case) -> None:
         flags = {name: value or True for name, value in given.items() if name in FLAGS}
         provider = Provider(given.get("provider", "github"))
         again = parse_flags(provider, Source(given.get("source", "git")), flags)
-        told = each.options._replace(commit_message_appendix="")
-        if provider is not Provider.GIT and told.oci is None:
-            told = told._replace(url="")
-        assert again._asdict() == told._asdict()
+        options = each.options._replace(commit_message_appendix="")
+        if provider is not Provider.GIT and options.oci is None:
+            options = options._replace(url="")
+        assert again._asdict() == options._asdict()
 
 
 def test_a_key_goes_from_the_provider_to_the_cluster(shell: Shell) -> None:
@@ -135,7 +135,7 @@ def test_a_key_goes_from_the_provider_to_the_cluster(shell: Shell) -> None:
 
 def test_names_that_would_like_to_run_do_not(shell: Shell) -> None:
     (hostile,) = case("hostile-names").proposal.clusters
-    ran = shell.run("\n".join(scripts(all_told(hostile))).replace("rm identity", "true"))
+    ran = shell.run("\n".join(scripts(all_steps(hostile))).replace("rm identity", "true"))
     # Our own markers are taken apart, wherever they stand.
     path = hostile.options.path.replace("<!--", "<\u200b!--")
     assert ["apply", "--server-side", "-k", f"./{path}/flux-system"] in [words for _, words, _ in ran]
@@ -179,8 +179,8 @@ def test_the_secret_of_a_registry_is_what_docker_reads(shell: Shell) -> None:
     }
     things = left_to_do(cluster(stated, path="clusters/staging"), "acme/fleet")
     ran = shell.run(scripts(things[0])[0], typed=f"{'t' * 90}\n")
-    told = json.loads(ran[-1][2])
-    auth = base64.b64decode(told["auths"]["registry.example.com:5000"]["auth"]).decode()
+    config = json.loads(ran[-1][2])
+    auth = base64.b64decode(config["auths"]["registry.example.com:5000"]["auth"]).decode()
     assert auth == f"USER:{'t' * 90}"
 
 
@@ -245,13 +245,13 @@ def test_a_new_key_for_a_flux_that_is_there_has_to_be_registered_and_applied() -
 
 def test_the_users_own_key_goes_to_the_cluster(shell: Shell) -> None:
     own = cluster({"flags": {"private-key-file": "/home/ann/key"}}, path="clusters/staging")
-    told = "\n".join(left_to_do(own, "acme/fleet"))
+    text = "\n".join(left_to_do(own, "acme/fleet"))
     (shell.folder / "key").write_text("private")
-    script = "\n".join(scripts(told)).replace("PRIVATE_KEY_FILE", str(shell.folder / "key"))
+    script = "\n".join(scripts(text)).replace("PRIVATE_KEY_FILE", str(shell.folder / "key"))
     ran = shell.run(script)
     assert [words for name, words, _ in ran if name == "ssh-keygen"] == [["-y", "-f", "identity"]]
-    assert "/home/ann" not in told
-    assert "--from-file=password" in told
+    assert "/home/ann" not in text
+    assert "--from-file=password" in text
 
 
 def test_an_artifact_with_a_secret_file_from_before() -> None:
