@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flux_upgrade.pins.formats.yaml_places import readable
@@ -34,7 +34,6 @@ NOISE = (
     b"EOF\n",
     "ключ: 值\u2028\n".encode(),
 )
-FAST = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 Lines = list[bytes]
 Change = Callable[[bytes], bytes]
@@ -115,7 +114,6 @@ def mutated(content: bytes, steps: Sequence[tuple[Mutation, int, bytes]]) -> byt
 
 @pytest.mark.parametrize("name", KINDS)
 @given(data=st.data())
-@FAST
 def test_whatever_became_of_a_file(name: str, data: st.DataObject) -> None:
     case = CASES[name][data.draw(st.sampled_from(list(CASES[name])))]
     steps = data.draw(mutations)
