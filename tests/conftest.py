@@ -5,10 +5,13 @@ from pathlib import Path
 import pytest
 import written_release
 
+import hypothesis_profiles
 from left_behind import LeftBehind
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    hypothesis_profiles.register()
     config.pluginmanager.register(LeftBehind())
 
 

@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import requests
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from urllib3.util import parse_url
 
@@ -20,6 +20,7 @@ from flux_upgrade.adapters.http.origins import (
     shown,
 )
 from flux_upgrade.model.errors import SourceUnavailable
+from hypothesis_profiles import many_examples
 
 API = "http://api.test:8080"
 OWN = Origin("http", "api.test", 8080)
@@ -137,7 +138,7 @@ ADDRESSES = st.lists(PIECES | st.characters(), max_size=8).map("".join)
 PREFIXED = st.tuples(st.sampled_from(["", "http://", "//", "http:", "https://"]), ADDRESSES).map("".join)
 
 
-@settings(max_examples=1500, deadline=None)
+@many_examples
 @given(PREFIXED)
 @example("http://evil.test\\@api.test:8080/x")
 @example("http://%61pi.test:8080/x")
@@ -160,7 +161,7 @@ def test_a_credential_goes_where_it_belongs(address: str) -> None:
         assert origin(target) == OWN
 
 
-@settings(max_examples=1500, deadline=None)
+@many_examples
 @given(PREFIXED)
 @example("http://evil.test\\@api.test:8080/x")
 @example("http://api.test:8080\\@evil.test/x")

@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from artifact.layers import (
@@ -104,7 +104,6 @@ ENTRIES = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=150)
 @given(ENTRIES, ENTRIES, CONTENTS, CONTENTS, st.sampled_from([tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]))
 def test_whatever_else_is_in_a_layer_stays(
     first: list[tuple[tarfile.TarInfo, bytes]],

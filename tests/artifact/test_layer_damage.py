@@ -9,7 +9,7 @@ import tracemalloc
 from hashlib import sha256
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from artifact.layers import ARCHIVES, NEW, layer_of, member, refusal_to_replace, tar_of, usual
@@ -29,7 +29,6 @@ def refusal(blob: bytes) -> str:
     return caught.value.message
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_damage_is_refused_or_harmless_and_never_crashes(data: st.DataObject) -> None:
     content = bytearray(ARCHIVES[data.draw(st.sampled_from(sorted(ARCHIVES)))])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flux_upgrade.bootstrap import options as names
@@ -145,7 +145,6 @@ def test_the_manifest_is_what_kubectl_takes() -> None:
     assert all(re.fullmatch(r"[-._a-zA-Z0-9]+", name) for name in secret.string_data)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8")))
 def test_any_value_is_read_again(first: str, second: str) -> None:
     both = (

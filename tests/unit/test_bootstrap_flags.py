@@ -5,7 +5,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flux_upgrade.bootstrap.config_flags import parse_bootstrap_flags
@@ -381,7 +381,6 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.dictionaries(st.one_of(st.sampled_from(list(FLAGS)), st.text(max_size=8)), VALUES, max_size=8),
     st.sampled_from(Provider),

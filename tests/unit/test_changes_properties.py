@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import written_release
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flux_upgrade.impact.diff.changes import TIGHTENED, Changes
@@ -24,7 +24,6 @@ from flux_upgrade.model.errors import Unreadable
 from memory import rendered
 from mutation import mutate
 
-MANY = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 OTHER = "other"
 """Stands for any name that no rule mentions."""
 
@@ -85,7 +84,6 @@ def allowed(rules: Sequence[Mapping[str, list[str]]]) -> set[Request]:
     }
 
 
-@MANY
 @given(rules, rules)
 def test_a_role_is_widened_if_and_only_if_a_request_is_let_through_that_was_not(
     before: list[dict[str, list[str]]], after: list[dict[str, list[str]]]
@@ -169,7 +167,6 @@ def connections(spec: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
             yield str(into), str(pod), namespace, protocol, number
 
 
-@MANY
 @given(policies, policies)
 def test_a_policy_that_lets_through_others_is_said(before: dict[str, Any], after: dict[str, Any]) -> None:
     policy = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy"}
@@ -231,7 +228,6 @@ def values(schema: Mapping[str, Any], dice: random.Random) -> Any:
     return {key: values(inner, dice) for key, inner in schema["properties"].items() if dice.random() < 0.7}
 
 
-@MANY
 @given(schemas, schemas, st.randoms(use_true_random=False))
 def test_what_was_valid_stays_so_unless_something_was_tightened(
     before: dict[str, Any], after: dict[str, Any], dice: random.Random
@@ -247,7 +243,6 @@ def test_what_was_valid_stays_so_unless_something_was_tightened(
         assert is_valid == was_valid or found
 
 
-@MANY
 @given(schemas)
 def test_a_schema_is_as_it_was(schema: dict[str, Any]) -> None:
     assert field_changes(schema, schema) == ([], {})

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 from config_reference import EXAMPLE
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import config_files
@@ -372,7 +372,6 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.one_of(st.lists(WORDS, max_size=30).map(" ".join), st.text(max_size=60)))
 def test_any_text_is_a_config_or_a_list_of_problems(text: str) -> None:
     try:

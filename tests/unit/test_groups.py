@@ -3,7 +3,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flux_upgrade.clusters.groups import UpdateGroup, assign, branch_name
@@ -138,7 +138,6 @@ def test_slugs_are_unique_whatever_the_case_and_stable(paths: set[str], names: l
     assert all(len(each) < 200 for each in slugs)
 
 
-@settings(max_examples=25)
 @given(st.sets(PATHS, min_size=1, max_size=20))
 def test_git_takes_every_branch(paths: set[str]) -> None:
     git = require_program("git")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -495,7 +495,6 @@ NASTY = st.lists(
 
 
 @given(NASTY)
-@settings(max_examples=300, deadline=None)
 def test_prose_of_anybodys_is_text_and_code(text: str) -> None:
     told = prose(f"x{text}x")
     children = [child for token in MARKDOWN.parse(told) for child in token.children or []]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flux_upgrade.impact.api_uses.scan import find
@@ -19,12 +19,10 @@ from spans import assert_kept_outside
 from unit.test_pin_properties import mutated, mutations
 from written_apis import schema, served
 
-FAST = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 TARGET = Apis(None, served("v2.9.4"), (), schema)
 
 
 @given(data=st.data())
-@FAST
 def test_whatever_became_of_a_file(data: st.DataObject) -> None:
     case = case_of(data.draw(st.sampled_from(CASES)))
     before = mutated(case.before, data.draw(mutations))
@@ -144,7 +142,6 @@ def windows(data: Any) -> str:
 
 @pytest.mark.parametrize("written", [in_block, indented, in_flow, as_json, windows])
 @given(data=releases)
-@FAST
 def test_fields_mean_what_they_meant(written: Any, data: dict[str, Any]) -> None:
     """Whatever is in them, and however it was written: moved, or left for a person."""
     before = written(data).encode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flux_upgrade.impact.migrate.schema import What, dotted, faults, unknown
@@ -157,7 +157,6 @@ specs = st.one_of(
 
 
 @given(spec=specs)
-@settings(max_examples=200, deadline=None)
 def test_agrees_with_another_validator(spec: Any) -> None:
     data = {"spec": spec}
     assert (not faults(data, SCHEMA)) == is_valid(data, SCHEMA)

@@ -236,7 +236,7 @@ OPERATIONS = st.fixed_dictionaries(
 
 
 @pytest.mark.real_part("kustomize")
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(patch=st.lists(OPERATIONS, min_size=1, max_size=3))
 def test_any_json_patch(patch: list[dict[str, Any]], tmp_path: Path) -> None:
     """Whether it builds, and to what."""

@@ -6,14 +6,13 @@ import json
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flux_upgrade.manifests.nodes import MappingNode, ScalarNode
 from flux_upgrade.pins.formats.passages import Passage, whole
 from flux_upgrade.pins.formats.yaml_places import documents
 
-FAST = settings(max_examples=300, deadline=None)
 words = st.text(st.sampled_from("ab/:'\"\\#-{}é€😀 \u00a0"), min_size=1, max_size=8)
 texts = st.lists(st.one_of(words, st.sampled_from(["", "  ", "\t"])), max_size=6).map("\n".join)
 STYLES = ("|", ">", '"', "'", None)
@@ -70,7 +69,6 @@ def test_each_character_comes_from_where_it_stands(text: str) -> None:
         assert text[offset] == character or text[offset] in "\r\n\\"
 
 
-@FAST
 @given(texts, st.sampled_from(STYLES), st.integers(2, 6), st.booleans(), st.sampled_from(["\n", "\r\n"]))
 def test_whatever_is_written(text: str, style: str | None, indent: int, is_narrow: bool, end: str) -> None:  # noqa: FBT001
     written = yaml.dump(
@@ -84,7 +82,6 @@ def test_whatever_is_written(text: str, style: str | None, indent: int, is_narro
         assert written[offset] == character or written[offset] in '\r\n\\"'
 
 
-@FAST
 @given(texts)
 def test_json(text: str) -> None:
     written = json.dumps({"a": text}, ensure_ascii=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flux_upgrade.pins.formats.yaml_places import readable
@@ -29,7 +29,6 @@ NOISE = (
     b"EOF\n",
     "ключ: 值\u2028\n".encode(),
 )
-FAST = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 Lines = list[bytes]
 Change = Callable[[bytes], bytes]
@@ -110,7 +109,6 @@ def mutated(content: bytes, steps: Sequence[tuple[Mutation, int, bytes]]) -> byt
 
 @pytest.mark.parametrize("name", KINDS)
 @given(data=st.data())
-@FAST
 def test_a_mutated_file_changes_only_at_its_pins(name: str, data: st.DataObject) -> None:
     case = read(data.draw(st.sampled_from(paths_of(name))))
     steps = data.draw(mutations)

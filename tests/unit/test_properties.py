@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 import written_release
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flux_upgrade.manifests.carry import carry
@@ -21,7 +21,6 @@ from memory import MemoryTree, regenerator, rendered
 from mutation import PATH, mutate, survive
 
 REGENERATOR = regenerator()
-FAST = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 label = st.from_regex(r"[a-z]([-a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)
 
@@ -49,7 +48,6 @@ def options(draw: st.DrawFn, tag: str | None = None) -> InstallOptions:
     return chosen._replace(namespace="flux-system", image_pull_secret="")
 
 
-@FAST
 @given(options())
 def test_what_is_rendered_is_read_back_and_proved_exact(chosen: InstallOptions) -> None:
     text = rendered(chosen)
@@ -64,7 +62,6 @@ def test_what_is_rendered_is_read_back_and_proved_exact(chosen: InstallOptions) 
     assert found == chosen
 
 
-@FAST
 @given(options("v2.8.8"))
 def test_an_upgrade_is_the_rendering_of_the_new_release(chosen: InstallOptions) -> None:
     proof = prove(parse(rendered(chosen).encode()), REGENERATOR)
@@ -76,7 +73,6 @@ def test_an_upgrade_is_the_rendering_of_the_new_release(chosen: InstallOptions) 
 yaml_scalar = st.one_of(st.integers(), st.booleans(), st.text("abc #:'\"\n-é", max_size=30), st.none())
 
 
-@FAST
 @given(st.dictionaries(label, yaml_scalar, min_size=1, max_size=4), st.integers(0, 3))
 def test_edits_of_any_value_are_carried(values: dict[str, object], where: int) -> None:
     """Annotations of a Deployment, with values that need every kind of quoting."""
@@ -96,7 +92,6 @@ def test_edits_of_any_value_are_carried(values: dict[str, object], where: int) -
     assert {e.path[-1]: e.new for e in again.edits} == values
 
 
-@FAST
 @given(st.binary(max_size=400))
 def test_any_bytes_after_a_header(content: bytes) -> None:
     whole = b"---\n# Flux Version: v2.9.4\n" + content
@@ -104,14 +99,12 @@ def test_any_bytes_after_a_header(content: bytes) -> None:
         assert each.proof.verdict in (Verdict.UNREADABLE, Verdict.UNPROVED, Verdict.EDITED)
 
 
-@FAST
 @given(st.text(max_size=80))
 def test_any_image(reference: str) -> None:
     # Only a separator with nothing behind it is no part of any image.
     assert str(Image.parse(reference)) == reference or ":@" in reference or reference.endswith((":", "@"))
 
 
-@FAST
 @given(
     st.builds(
         InstallOptions,

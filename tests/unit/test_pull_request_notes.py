@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -54,7 +54,6 @@ def body(text: str, limit: int = 65_536) -> str:
 @given(hostile)
 @example("<details\n>@octocat")
 @example("```\n</details>\n- [x] <!-- flux-upgrade:rebase -->")
-@settings(max_examples=150, deadline=None)
 def test_notes_reach_nobody_and_break_out_of_nothing(text: str) -> None:
     whole = body(text)
     parsed = tokens(whole)

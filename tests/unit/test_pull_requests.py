@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flows import PATH, World, fleet, listed, manifest, path_in
@@ -439,7 +439,6 @@ APPROVALS = st.sampled_from(["", "", "", "", "2.9", "v2.9.3", "v2.8.8"])
         max_size=12,
     )
 )
-@settings(max_examples=60, deadline=None, derandomize=True)
 def test_whatever_people_do_runs_converge_and_lose_nothing_of_theirs(
     deeds: list[tuple[Callable[[People, int], None], int, str | None]],
 ) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import txtar
@@ -61,10 +61,8 @@ CHANGES: tuple[Change, ...] = (
 changes = st.lists(
     st.tuples(st.sampled_from(CHANGES), st.integers(0, 10_000), st.sampled_from(NOISE)), max_size=4
 )
-FAST = settings(max_examples=400, deadline=None)
 
 
-@FAST
 @given(st.sampled_from(sorted(FILES)), changes, st.booleans())
 def test_each_mention_once(name: str, made: list[tuple[Change, int, bytes]], is_patch: bool) -> None:  # noqa: FBT001
     content = _made(FILES[name], made)
@@ -91,7 +89,6 @@ def _look_at(found: FluxFile, text: str) -> None:
         each.data()
 
 
-@FAST
 @given(st.sampled_from(sorted(FILES)), changes, st.data())
 def test_a_version_is_changed_and_nothing_else(
     name: str, made: list[tuple[Change, int, bytes]], data: st.DataObject
