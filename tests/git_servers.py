@@ -278,7 +278,7 @@ class SshHost:
             f"ListenAddress 127.0.0.1\nPort {self.port}\nHostKey {self._folder}/host\nHostKey {self._folder}/host_ecdsa\n"
             f"AuthorizedKeysFile {allowed}\nStrictModes no\nUsePAM no\nPidFile none\n"
             "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\nAcceptEnv GIT_PROTOCOL\n"
-            # A bash that believes to be inside another one leaves ~/.bashrc alone, which may take a second.
+            # With SHLVL, bash does not read the user's ~/.bashrc, which may take a second.
             "SetEnv SHLVL=1\nKexAlgorithms curve25519-sha256\n"
         )
         (self._folder / "sshd_config").write_text(settings)

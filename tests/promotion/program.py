@@ -10,6 +10,7 @@ import subprocess
 import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,12 @@ def artifact(version: str) -> dict[str, bytes | tarfile.TarInfo]:
         "flux-system/patches/limits.yaml": b"- op: add\n",
         "scripts/check.sh": script,
     }
+
+
+@cache
+def packed(version: str) -> bytes:
+    """The layer with that artifact."""
+    return gzip.compress(tar_of(artifact(version)), mtime=0)
 
 
 @dataclass
@@ -88,9 +95,8 @@ class Site:
 
     def push(self, version: str, tag: str = "production", base: str = "") -> str:
         """As its user does, at first. ``base``: where, if not at ``url``. Its digest."""
-        layer = gzip.compress(tar_of(artifact(version)), mtime=0)
         revision = {"org.opencontainers.image.revision": "main@sha1:0123"}
-        return push(base or self.url, self.path, tag, layer, revision)
+        return push(base or self.url, self.path, tag, packed(version), revision)
 
 
 @dataclass
