@@ -21,6 +21,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write what the program gives now into the case files, to be read and committed",
     )
+    parser.addoption(
+        "--all-faults",
+        action="store_true",
+        help="let each fault strike before and after each call's work, instead of either in turn",
+    )
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote
 
@@ -105,9 +106,12 @@ class Route:
 
     def match(self, path: str) -> dict[str, str] | None:
         """The parameters, where the path is of this template."""
-        pattern = re.sub(r"\\\{(\w+)\\\}", _named, re.escape(self.template))
-        found = re.fullmatch(pattern, path)
+        found = self._pattern.fullmatch(path)
         return None if found is None else {name: unquote(value) for name, value in found.groupdict().items()}
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile(re.sub(r"\\\{(\w+)\\\}", _named, re.escape(self.template)))
 
 
 def _named(found: re.Match[str]) -> str:

@@ -1,12 +1,10 @@
-"""Fleets to begin with. The cells are played in two processes; what was played is told at the end."""
+"""Fleets to begin with, and one test for each disturbance of a run."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+import gc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +12,49 @@ import pytest
 
 from convergence.asking import OLD, SUMMARY, Opens
 from convergence.fleet import Fleet, fleet_at, installation
-from convergence.told import LINES
-
-_PROCESSES = 2
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    if LINES:
-        terminalreporter.section("convergence")
-        for line in LINES:
-            terminalreporter.write_line(line)
+from convergence.fork_server import ForkServer
+from convergence.judging import Judge
+from convergence.matrix import Cell, cells
+from convergence.races import Kill, Pair, Surprise, kills, pairs, surprises
+from convergence.scenarios import staged
 
 
-@pytest.fixture(scope="package")
-def processes() -> Iterator[Executor]:
-    """Of their own, for a run changes the working folder."""
-    with ProcessPoolExecutor(_PROCESSES, get_context("spawn")) as pool:
-        # All of them are started here, not by a test (tests/left_behind.py).
-        for begun in [pool.submit(time.sleep, 0.1) for _ in range(_PROCESSES)]:
-            begun.result()
-        yield pool
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test for each disturbance, and the judge of its scenario."""
+    both_ways = metafunc.config.getoption("--all-faults")
+    disturbances: Mapping[str, Iterable[Cell | Kill | Pair | Surprise]] = {
+        "cell": cells(both_ways=both_ways),
+        "kill": kills(),
+        "pair": pairs(both_ways=both_ways),
+        "surprise": surprises(),
+    }
+    for name in disturbances.keys() & metafunc.fixturenames:
+        rows = [(each.scenario, each) for each in disturbances[name]]
+        ids = [str(each) for _, each in rows]
+        metafunc.parametrize(("judge", name), rows, indirect=["judge"], ids=ids, scope="session")
+
+
+@pytest.fixture(scope="session")
+def judge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judge]:
+    """Of a scenario, which is the parameter: pytest plays all that is about one before it sets up the next."""
+    with staged(request.param, tmp_path_factory.mktemp("scenario")) as stage:
+        gc.collect()
+        gc.freeze()  # GitHub's descriptions are half a million objects, which no collection needs to look at again
+        yield Judge(stage)
+        gc.unfreeze()
+
+
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[ForkServer]:
+    """For runs that are killed."""
+    with ForkServer() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything is on loopback, and whoever finds that out by itself looks at each variable at each call."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
 @pytest.fixture

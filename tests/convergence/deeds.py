@@ -66,7 +66,7 @@ def _upgrades(stage: Staged) -> None:
 
 
 def _works(stage: Staged) -> None:
-    stage.fleet.people.advance_base()
+    stage.fleet.people.advance_base(content=b"Something else.\n")
 
 
 def _is_open(stage: Staged) -> bool:

@@ -8,16 +8,18 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 import written_release
 from github_stand_in import FAULTS, Repository, Request, StandIn, Token
 
 from convergence import pictures
+from convergence.fork_server import ForkServer
 from convergence.pictures import Picture, Snapshot
 from convergence.runs import NAME, Ran, kept_by, name_of, require_no_secret, validation
 from e2e.runner import pairs
@@ -43,10 +45,11 @@ def installation(tag: str, folder: str = "clusters/production") -> dict[str, byt
     }
 
 
+@cache
 def manifest(tag: str, **flags: Any) -> bytes:
-    """``gotk-components.yaml`` of a written release."""
-    releases = regenerator(WrittenReleases((tag,)))
-    return releases.regenerate(InstallOptions(tag)._replace(**flags)).text.encode()
+    """``gotk-components.yaml`` of a written release: one controller, for it is read by thousands of runs."""
+    options = InstallOptions(tag, components=("source-controller",))._replace(**flags)
+    return regenerator(WrittenReleases((tag,))).regenerate(options).text.encode()
 
 
 def git(*arguments: str) -> None:
@@ -116,34 +119,29 @@ class Fleet:
 
     def command(self, *argv: str) -> Ran:
         """The program on a laptop, in a fresh checkout."""
-        temp, told = self._temp(), (f"--release-source={self.source}", f"--repository={NAME}")
+        temp, options = self._temp(), (f"--release-source={self.source}", f"--repository={NAME}")
         with contextlib.chdir(self.checkout()):
             variables = {**self._variables("", temp, Path.cwd()), "GITHUB_TOKEN": self.token.value}
-            return self._ran([*argv, *told], variables, temp)
+            return self._ran([*argv, *options], variables, temp)
 
-    def killed(self, at_call: int, inputs: Mapping[str, str]) -> None:
+    def killed(self, fork_server: ForkServer, at_call: int, inputs: Mapping[str, str]) -> None:
         """The action, in a process that is killed when it is about to make a call."""
         temp, checkout = self._temp(), self.checkout()
         variables = {**self._variables("schedule", temp, checkout), **self._inputs(inputs, None)}
-        child = subprocess.Popen(
-            (sys.executable, "-m", "convergence.child"),
-            cwd=checkout,
-            env={"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
+        process = Queue[int]()
 
         def kill(number: int, _: Request) -> None:
             if number == at_call:
-                child.send_signal(signal.SIGKILL)
+                os.kill(process.get(), signal.SIGKILL)
 
         self.hub.before_call = kill
         self.hub.fail(FAULTS["reset"], at_call=at_call)
-        printed, _ = child.communicate(json.dumps(variables).encode(), timeout=60)
+        process.put(fork_server.start(variables))
+        code = fork_server.wait()
         self.undisturbed()
-        assert child.returncode == -signal.SIGKILL, printed.decode()
-        self._require_secrecy(variables, [printed.decode(), *(path.read_text() for path in temp.iterdir())])
+        written = [path.read_text() for path in temp.iterdir()]
+        assert code == -signal.SIGKILL, written
+        self._require_secrecy(variables, written)
 
     def undisturbed(self) -> None:
         """Nothing happens before calls any more, and nothing goes wrong."""
@@ -188,6 +186,7 @@ class Fleet:
         assert code in EXIT_CODES, f"{code}: {err.getvalue()}"
         assert "Traceback" not in err.getvalue(), err.getvalue()
         self._require_secrecy(variables, [log, err.getvalue(), *written.values()])
+        validation().require()
         return Ran(
             code=code,
             log=log,
@@ -215,6 +214,10 @@ class Fleet:
     def picture(self) -> Picture:
         """See ``pictures``."""
         return pictures.picture(self.repository)
+
+    def state(self) -> str:
+        """See ``pictures``."""
+        return pictures.state(self.hub, self.repository)
 
     def snapshot(self) -> Snapshot:
         """See ``pictures``."""

@@ -2,36 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from convergence.deeds import Deed
+from convergence.fleet import Fleet
 from convergence.pictures import difference, without_extras
 from convergence.runs import Ran
 from convergence.scenarios import Staged
 from flux_upgrade.model import markers
 
-_TOLD = ("outcome", "installations", "pull-requests", "failures")
+_REPORTED = ("outcome", "installations", "pull-requests", "failures")
 
 
 class Judge:
     """Judges each state that was left once: the runs after it depend on nothing but what they find."""
 
     def __init__(self, stage: Staged) -> None:
-        self._stage = stage
-        self._known: dict[str, str] = {}
+        self.stage = stage
+        self._problems: dict[str, str] = {}
 
-    def after(self, *, is_green: bool, has_warned: bool = False) -> str:
-        """What is wrong; empty: nothing.
+    def begin(self) -> Fleet:
+        """The fleet as it is before the run that is disturbed."""
+        self.stage.fleet.undisturbed()
+        self.stage.fleet.restore(self.stage.start)
+        return self.stage.fleet
+
+    def require_convergence(self, *, is_green: bool, has_warned: bool = False) -> None:
+        """The next runs make of it what an undisturbed one makes, and then rest.
 
         ``is_green``: how the disturbed run ended. ``has_warned``: it told that labels,
         reviewers or auto-merge were refused; then they are missing.
         """
-        left = repr((self._stage.fleet.picture(), is_green, has_warned))
-        if left not in self._known:
-            self._known[left] = _Case(self._stage, is_green=is_green, has_warned=has_warned).problem()
-        return self._known[left]
+        left = repr((self.stage.fleet.picture(), is_green, has_warned))
+        case = _Case(self.stage, is_green=is_green, has_warned=has_warned)
+        self._require(left, case.problem)
+
+    def require_rest(self, deed: Deed) -> None:
+        """The next runs come to rest, and what a person did has become what it should."""
+        left = self.stage.fleet.state() + deed.name
+        self._require(left, lambda: deed.judged(self.stage, _rest(self.stage.fleet)))
+
+    def _require(self, left: str, problem: Callable[[], str]) -> None:
+        if left not in self._problems:
+            self._problems[left] = problem()
+        assert not self._problems[left], self._problems[left]
 
 
 def has_warned(ran: Ran) -> bool:
     """Whether a run told of something that it does not fail for."""
     return any(pull["warnings"] for pull in ran.report.get("pull-requests", ()))
+
+
+def _rest(fleet: Fleet) -> Ran:
+    """The first run that finds nothing to do, which is the third at the latest."""
+    for _ in range(3):
+        before = fleet.picture()
+        ran = fleet.run()
+        if not ran.writes and fleet.picture() == before:
+            return ran
+    raise AssertionError(f"it does not come to rest: {ran.writes}, {difference(before, fleet.picture())}")
 
 
 class _Case:
@@ -65,7 +94,7 @@ class _Case:
         if idle.writes or self._difference():
             return f"it does not come to rest: {idle.writes} {self._difference()}"
         wanted = self._stage.idle.report
-        if any(idle.report[name] != wanted[name] for name in _TOLD):
+        if any(idle.report[name] != wanted[name] for name in _REPORTED):
             return f"it tells otherwise: {difference(wanted, idle.report)}"
         return ""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +16,8 @@ from flux_upgrade.model.forge import Commit
 
 Picture = Mapping[str, Any]
 _RECORDS = ("pulls", "issues", "statuses", "labels", "settings")
+_OBJECT = re.compile(r"\b[0-9a-f]{40}\b")
+_TIME_OR_ID = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|\bid=\d+")
 _SHOWN = ("state", "title", "body", "is_draft", "head", "base", "auto_merge", "reviewers", "assignees")
 
 
@@ -43,6 +47,21 @@ def restore(hub: StandIn, repository: Repository, to: Snapshot) -> None:
     hub.clock.set(to.now)
     hub.heal()
     hub.forget()
+
+
+def state(hub: StandIn, repository: Repository) -> str:
+    """All that a run finds there, but for times and ids: two states that are equal have the same future."""
+
+    def made_of(oid: str) -> str:
+        if repository.store.kind(oid) != "commit":
+            return oid
+        commit = repository.store.read(oid)
+        content = (commit.tree, commit.author.name, commit.message, *map(made_of, commit.parents))
+        return hashlib.sha256(repr(content).encode()).hexdigest()
+
+    found = snapshot(hub, repository)
+    text = _TIME_OR_ID.sub("", repr((found.refs, found.records)))
+    return _OBJECT.sub(lambda match: made_of(match[0]), text)
 
 
 def picture(repository: Repository) -> Picture:

@@ -20,17 +20,25 @@ reviewers: [bob, acme/platform]
 auto-merge: patch
 """
 _NO_DRAFTS = {"drafts": False}
+_LOOK = "GRAPHQL query"
+_HISTORY = (_LOOK, "GET /git/blobs/…")
+"""Asked for where a minor is new to the run."""
+_COMMIT = ("POST /git/trees", "POST /git/commits")
+_OPEN = ("POST /git/refs", "POST /pulls")
+_UPDATE = (*_COMMIT, "GRAPHQL updateRefs", "POST /statuses/…")
+_READY = "GRAPHQL markPullRequestReadyForReview"
+_EDIT = ("GET /pulls/1", "PATCH /pulls/1")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scenario:
     """``prepare`` leads to the state; ``inputs`` are those of the run that is disturbed."""
 
     name: str
     tag: str
     prepare: Callable[[Fleet], object]
-    calls: int
-    """That the run makes, undisturbed; two of them for the history, where a minor is new to it."""
+    calls: tuple[str, ...]
+    """That the run makes, undisturbed: see ``name_of``."""
     branch: str = MINOR
     target: str = "v2.9.4"
     inputs: Mapping[str, str] = field(default_factory=dict)
@@ -100,22 +108,61 @@ SCENARIOS = (
         "opening",
         "v2.8.7",
         _nothing,
-        9,
+        (
+            *(_LOOK, *_COMMIT, *_OPEN, "PATCH /issues/1", "POST /pulls/1/requested_reviewers"),
+            *("GRAPHQL enablePullRequestAutoMerge", "POST /statuses/…"),
+        ),
         PATCH,
         "v2.8.8",
         config=_EXTRAS,
         settings={"auto_merge": True, "required_contexts": ("ci",)},
     ),
-    Scenario("updating", "v2.8.6", _newer_patch, 7, PATCH, "v2.8.8", config=_SUMMARY),
-    Scenario("updating what was approved", "v2.8.8", _approved_and_newer_patch, 9),
-    Scenario("opening what was approved", "v2.8.8", _nothing, 8, inputs={"approve": "2.9"}),
-    Scenario("approving by dispatch", "v2.8.8", _proposed, 4, inputs={"approve": "2.9"}),
-    Scenario("approving one version", "v2.8.8", _proposed, 6, inputs={"approve": "v2.9.4"}),
-    Scenario("approving by label", "v2.8.8", _labelled, 5),
-    Scenario("rebasing", "v2.8.8", _rebase_asked, 7),
-    Scenario("closing", "v2.8.7", _done_by_hand, 3, PATCH, "v2.8.8", config=_SUMMARY),
-    Scenario("an issue for a draft", "v2.8.8", _nothing, 8, settings=_NO_DRAFTS),
-    Scenario("opening in place of the issue", "v2.8.8", _labelled, 4, settings=_NO_DRAFTS),
+    Scenario("updating", "v2.8.6", _newer_patch, (_LOOK, *_UPDATE, *_EDIT), PATCH, "v2.8.8", config=_SUMMARY),
+    Scenario(
+        "updating what was approved",
+        "v2.8.8",
+        _approved_and_newer_patch,
+        (_LOOK, *_HISTORY, *_UPDATE, *_EDIT),
+    ),
+    Scenario(
+        "opening what was approved",
+        "v2.8.8",
+        _nothing,
+        (_LOOK, *_HISTORY, *_COMMIT, *_OPEN, "POST /statuses/…"),
+        inputs={"approve": "2.9"},
+    ),
+    Scenario(
+        "approving by dispatch", "v2.8.8", _proposed, (_LOOK, _READY, *_EDIT), inputs={"approve": "2.9"}
+    ),
+    Scenario(
+        "approving one version",
+        "v2.8.8",
+        _proposed,
+        (_LOOK, *_EDIT, _READY, *_EDIT),
+        inputs={"approve": "v2.9.4"},
+    ),
+    Scenario(
+        "approving by label",
+        "v2.8.8",
+        _labelled,
+        (_LOOK, _READY, *_EDIT, "DELETE /issues/1/labels/flux-upgrade%2Fapproved"),
+    ),
+    Scenario("rebasing", "v2.8.8", _rebase_asked, (_LOOK, *_UPDATE, *_EDIT)),
+    Scenario("closing", "v2.8.7", _done_by_hand, (_LOOK, *_EDIT), PATCH, "v2.8.8", config=_SUMMARY),
+    Scenario(
+        "an issue for a draft",
+        "v2.8.8",
+        _nothing,
+        (_LOOK, *_HISTORY, *_COMMIT, *_OPEN, "POST /issues"),
+        settings=_NO_DRAFTS,
+    ),
+    Scenario(
+        "opening in place of the issue",
+        "v2.8.8",
+        _labelled,
+        (_LOOK, "POST /pulls", "POST /statuses/…", "PATCH /issues/1"),
+        settings=_NO_DRAFTS,
+    ),
 )
 
 
@@ -133,6 +180,6 @@ def staged(scenario: Scenario, folder: Path) -> Iterator[Staged]:
         after = fleet.picture()
         idle = fleet.run()
         assert fleet.picture() == after
-        assert len(acting.calls) == scenario.calls, acting.calls
+        assert acting.calls == scenario.calls
         assert not idle.writes, idle.writes
         yield Staged(scenario, fleet, start, unasked, after, acting, idle)

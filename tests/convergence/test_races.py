@@ -2,72 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Executor
+from github_stand_in import Request
 
-import pytest
-
-from convergence.deeds import DEEDS
-from convergence.disturbances import Found, kills, pairs, people
-from convergence.scenarios import SCENARIOS, Scenario
-from convergence.told import LINES
-
-_Played = dict[str, list[Found]]
+from convergence.fork_server import ForkServer
+from convergence.judging import Judge
+from convergence.races import Kill, Pair, Surprise, pairs
 
 
-def _play(
-    processes: Executor, what: str, play: Callable[..., list[Found]], *more: tuple[object, ...]
-) -> _Played:
-    futures = [
-        (scenario, processes.submit(play, number, *(each[number] for each in more)))
-        for number, scenario in enumerate(SCENARIOS)
-    ]
-    found = {scenario.name: future.result() for scenario, future in futures}
-    well = sum(not each.problem for several in found.values() for each in several)
-    LINES.append(f"{what}: {sum(map(len, found.values()))} runs, {well} converged")
-    return found
-
-
-@pytest.fixture(scope="module")
-def killed(processes: Executor) -> _Played:
-    return _play(processes, "killed before each call", kills)
-
-
-@pytest.fixture(scope="module")
-def paired(processes: Executor) -> _Played:
-    return _play(processes, "two runs at once, stopped at each pair of their calls", pairs)
-
-
-@pytest.fixture(scope="module")
-def surprised(processes: Executor) -> _Played:
-    deeds = tuple(DEEDS[scenario.name] for scenario in SCENARIOS)
-    return _play(processes, "a person does something before each call", people, deeds)
-
-
-def _wrong(found: list[Found]) -> str:
-    return "\n".join(f"{each.what}: {each.problem}" for each in found if each.problem)
-
-
-_each = pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
-
-
-@_each
-def test_a_run_that_was_killed_is_completed_by_the_next(scenario: Scenario, killed: _Played) -> None:
-    assert len(killed[scenario.name]) == scenario.calls
-    assert not _wrong(killed[scenario.name])
-
-
-@_each
-def test_two_runs_at_once_make_what_one_makes(scenario: Scenario, paired: _Played) -> None:
-    others = 2 if scenario.inputs else 1
-    assert len(paired[scenario.name]) == others * scenario.calls * (scenario.calls + 1)
-    assert not _wrong(paired[scenario.name])
-
-
-@_each
-def test_what_a_person_does_in_between_is_neither_lost_nor_mistaken(
-    scenario: Scenario, surprised: _Played
+def test_a_run_that_was_killed_is_completed_by_the_next(
+    judge: Judge, kill: Kill, fork_server: ForkServer
 ) -> None:
-    texts = [deed for deed in DEEDS[scenario.name] if deed.is_text]
-    assert len(surprised[scenario.name]) >= scenario.calls * len(DEEDS[scenario.name]) - 2 * len(texts)
-    assert not _wrong(surprised[scenario.name])
+    judge.begin().killed(fork_server, kill.call, kill.scenario.inputs)
+    judge.require_convergence(is_green=False)
+
+
+def test_two_runs_at_once_make_what_one_makes(judge: Judge, pair: Pair) -> None:
+    # To be overtaken is nothing to fail for: each looks again.
+    assert pair.exit_codes(judge.begin()) == (0, 0)
+    judge.require_convergence(is_green=True)
+
+
+def test_what_a_person_does_in_between_is_neither_lost_nor_mistaken(judge: Judge, surprise: Surprise) -> None:
+    def watch(number: int, _: Request) -> None:
+        if number == surprise.call:
+            surprise.deed.do(judge.stage)
+
+    fleet = judge.begin()
+    fleet.hub.before_call = watch
+    fleet.run(surprise.scenario.inputs)
+    fleet.undisturbed()
+    judge.require_rest(surprise.deed)
+
+
+def test_every_pair_of_calls_is_stopped_at() -> None:
+    places = {(pair.scenario.name, pair.first, pair.second) for pair in pairs(both_ways=False)}
+    assert len(places) == len(list(pairs(both_ways=False))) == 560
+    assert {(each.scenario.name, each.first, each.second) for each in pairs(both_ways=True)} == places
+    assert len(list(pairs(both_ways=True))) == 694
