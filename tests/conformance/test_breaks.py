@@ -91,16 +91,16 @@ def test_what_a_search_finds_is_hit(repositories: Repositories) -> None:
 
 
 def test_step_by_step_is_told_what_one_jump_is_told(repositories: Repositories) -> None:
-    told = {
+    step_by_step = {
         hit
         for before, after in pairwise(RELEASES)
         for found in hits(repositories, before, after).values()
         for hit in found
     }
     at_once = {hit for found in hits(repositories, OLDEST, TARGET).values() for hit in found}
-    assert at_once <= told
+    assert at_once <= step_by_step
     # Of versions that are gone at the target, their migration speaks.
-    assert {hit.rule for hit in told - at_once} <= {"helm-dropped-fields"}
+    assert {hit.rule for hit in step_by_step - at_once} <= {"helm-dropped-fields"}
     counted = Counter(hit.rule for hit in at_once)
     files = {rule: {hit.path for hit in at_once if hit.rule == rule} for rule in counted}
     for row in BREAK_RULES:
@@ -126,9 +126,9 @@ def test_the_schemas_know_the_fields_that_keep_the_old(releases: Path) -> None:
         if row.keep_since:
             before = _before(row.keep_since)
             crds = served_by(source.manifests(before)).kinds
-            told = [str(crd.document.data) for (_, name), crd in crds.items() if name in row.kinds]
-            assert told
-            assert not any(f"'{field}'" in each for each in told), f"{before} knows {field}"
+            schemas = [str(crd.document.data) for (_, name), crd in crds.items() if name in row.kinds]
+            assert schemas
+            assert not any(f"'{field}'" in each for each in schemas), f"{before} knows {field}"
 
 
 def _before(tag: str) -> str:

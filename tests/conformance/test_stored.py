@@ -48,7 +48,7 @@ TABLE = {
 OF_IMAGE = {"ImageRepository", "ImagePolicy", "ImageUpdateAutomation"}
 
 
-def told(kind: str, minor: Minor) -> tuple[frozenset[str], str]:
+def versions_of(kind: str, minor: Minor) -> tuple[frozenset[str], str]:
     """Versions and the stored one, of a kind in a minor, by the table; none before it was there."""
     found: list[str] = []
     for entry in TABLE[kind].split(" | "):
@@ -66,8 +66,8 @@ def expected(
     """By the table: what was stored by what ran, and is in the present CRD, but not in the target's."""
     found = set()
     for kind in kinds:
-        present, after = told(kind, history[-1])[0], told(kind, target)[0]
-        ran = {told(kind, minor)[1] for minor in (history[-1:] if is_migrated else history)}
+        present, after = versions_of(kind, history[-1])[0], versions_of(kind, target)[0]
+        ran = {versions_of(kind, minor)[1] for minor in (history[-1:] if is_migrated else history)}
         found |= {(kind, version) for version in ran & present - after if after}
     return found
 
@@ -83,7 +83,7 @@ def test_each_release_has_what_the_table_says(real: Real) -> None:
         assert found is not None
         kinds = {crd.kind: found.crds[crd.name] for crd in real.crds(tag, ALL)}
         for kind in TABLE:
-            versions, storage = told(kind, minor)
+            versions, storage = versions_of(kind, minor)
             told_of = (kinds[kind].versions, kinds[kind].storage) if kind in kinds else (frozenset(), "")
             assert told_of == (versions, storage), f"{kind} in {tag}"
         assert kinds.keys() <= TABLE.keys(), tag
@@ -125,7 +125,7 @@ def test_all_releases_ran_from_one_on(real: Real, first: Minor, components: tupl
         assert pairs(found.refused) == expected(ran, end, kinds), f"{ran} → {end}"
         assert pairs(found.after_migrate) == expected(ran, end, kinds, is_migrated=True), f"{ran} → {end}"
         for each in found.refused:
-            since = next(minor for minor in ran if told(each.kind, minor)[1] == each.version)
+            since = next(minor for minor in ran if versions_of(each.kind, minor)[1] == each.version)
             assert each.release.tag == real.last[since]
 
 

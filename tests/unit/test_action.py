@@ -107,8 +107,8 @@ def test_a_bootstrap_has_inputs_of_its_own() -> None:
 def test_a_bootstrap_of_an_artifact_opens_no_pull_request() -> None:
     address = "oci://ghcr.io/octo-org/flux:production"
     env = {"INPUT_MODE": "bootstrap", "INPUT_PATH": address, "INPUT_REGISTRY-USERNAME": "octocat"}
-    told = ["bootstrap", ".", "--source=oci", f"--url={address}", "--username=octocat"]
-    assert inputs.arguments(env) == told
+    expected = ["bootstrap", ".", "--source=oci", f"--url={address}", "--username=octocat"]
+    assert inputs.arguments(env) == expected
 
 
 @pytest.mark.parametrize("name", ["policy", "range", "approve", "promote", "to"])
@@ -147,7 +147,7 @@ def test_a_rollback_is_told_about_its_registry_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "shown"),
+    ("message", "shown"),
     [
         ("align with --to v2.9.4", "align with --to v2.9.4"),
         (
@@ -161,8 +161,8 @@ def test_a_rollback_is_told_about_its_registry_alone() -> None:
         ("if it is meant so, give --plain-http", "if it is meant so, give input `plain-http`"),
     ],
 )
-def test_what_a_message_says_of_flags_is_said_of_inputs(told: str, shown: str) -> None:
-    assert inputs.in_inputs(told) == shown
+def test_what_a_message_says_of_flags_is_said_of_inputs(message: str, shown: str) -> None:
+    assert inputs.in_inputs(message) == shown
 
 
 def test_a_way_back_is_for_a_rollback_alone() -> None:
@@ -204,7 +204,7 @@ def test_what_is_false(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("env", "told"),
+    ("env", "message"),
     [
         ({"INPUT_DRY-RUN": "yes"}, "the input dry-run is neither true nor false: 'yes'"),
         ({"INPUT_DRY-RUN": "tRUE"}, "the input dry-run"),
@@ -214,8 +214,8 @@ def test_what_is_false(text: str) -> None:
         ({"INPUT_POLICY": "minors"}, "the input policy cannot be 'minors', did you mean 'minor'?"),
     ],
 )
-def test_bad_values_name_the_input(env: dict[str, str], told: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(told)) as caught:
+def test_bad_values_name_the_input(env: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)) as caught:
         inputs.arguments(env)
     assert caught.value.hint
 
@@ -264,7 +264,7 @@ def test_what_goes_well(event: str, env: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("env", "runner", "told", "hint"),
+    ("env", "runner", "message", "hint"),
     [
         (
             {},
@@ -285,8 +285,8 @@ def test_what_goes_well(event: str, env: dict[str, str]) -> None:
         ({}, RUNNER._replace(workspace=""), "this is no run of GitHub Actions", "--pull-request"),
     ],
 )
-def test_what_cannot_go_well(env: dict[str, str], runner: Runner, told: str, hint: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(told)) as caught:
+def test_what_cannot_go_well(env: dict[str, str], runner: Runner, message: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)) as caught:
         inputs.check({**GIVEN, **env}, runner, has_checkout=True)
     assert hint in caught.value.hint
 

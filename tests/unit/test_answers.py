@@ -9,7 +9,7 @@ from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, Issue, PullRequest, PullState
 from flux_upgrade.policy.decision import BumpKind, HoldReason
 from flux_upgrade.policy.feedback import APPROVED, REBASE, Feedback, Rejection, feedback_of, state_of
-from pulls import CLOSED, branch, issue, our_commit, pull, their_commit, told
+from pulls import CLOSED, branch, issue, marker, our_commit, pull, their_commit
 
 PATH = "clusters/staging/flux-system/gotk-components.yaml"
 URL = "https://github.com/acme/fleet/pull/1"
@@ -42,7 +42,7 @@ NOTHING = Feedback()
 REFUSED = muted(HoldReason.CLOSED_BY_HUMAN)
 # When it was reverted is not known: it was merged before.
 REVERTED = muted(HoldReason.REVERTED, since="")
-PENDING, GIVEN, PLAIN = told(pending=True), told(approval="2.9"), told()
+PENDING, GIVEN, PLAIN = marker(pending=True), marker(approval="2.9"), marker()
 TRAILERS = {"Group": "staging", "Subject": "minor", "Target": "v2.9.4"}
 
 
@@ -64,7 +64,7 @@ TABLE = (
     Row("the draft, labelled", pull(PENDING, is_draft=True, labels=(APPROVED,)), approved("2.9")),
     Row("the draft, labelled otherwise", pull(PENDING, is_draft=True, labels=("flux", REBASE)), NOTHING),
     Row("one that was approved and is ready", pull(GIVEN), approved("2.9")),
-    Row("one version that was approved", pull(told(approval="v2.9.4")), approved("v2.9.4")),
+    Row("one version that was approved", pull(marker(approval="v2.9.4")), approved("v2.9.4")),
     Row("ready, its body rewritten", pull(None, head=our_commit(**TRAILERS)), approved("2.9")),
     Row("a draft, its body rewritten", pull(None, is_draft=True, head=our_commit(**TRAILERS)), NOTHING),
     Row(
@@ -74,7 +74,7 @@ TABLE = (
     ),
     Row(
         "merged as far as it goes, with others that go farther",
-        pull(told(paths=(markers.path_entry(PATH, "v2.8.8", "v2.9.4"),)), at=MERGED),
+        pull(marker(paths=(markers.path_entry(PATH, "v2.8.8", "v2.9.4"),)), at=MERGED),
         NOTHING,
     ),
     Row("what was approved, put back to draft", pull(GIVEN, is_draft=True), NOTHING),
@@ -101,10 +101,10 @@ TABLE = (
     Row("closed by a person", pull(PENDING, at=SHUT, is_draft=True), REFUSED),
     Row("closed by a person once approved", pull(GIVEN, at=SHUT), REFUSED),
     Row("closed by a person, labelled before", pull(PENDING, at=SHUT, labels=(APPROVED,)), REFUSED),
-    Row("closed by us: superseded", pull(told(closed="superseded"), at=SHUT), NOTHING),
-    Row("closed by us: done", pull(told(closed="done"), at=SHUT), NOTHING),
-    Row("closed by us: out of range", pull(told(closed="out-of-range"), at=SHUT), NOTHING),
-    Row("closed by us for a person who ticked", pull(told(closed=markers.SKIP), at=SHUT), REFUSED),
+    Row("closed by us: superseded", pull(marker(closed="superseded"), at=SHUT), NOTHING),
+    Row("closed by us: done", pull(marker(closed="done"), at=SHUT), NOTHING),
+    Row("closed by us: out of range", pull(marker(closed="out-of-range"), at=SHUT), NOTHING),
+    Row("closed by us for a person who ticked", pull(marker(closed=markers.SKIP), at=SHUT), REFUSED),
     Row("closed by a person, state in the commit", pull(None, at=SHUT, head=our_commit(**TRAILERS)), REFUSED),
     Row("closed by us, then its body rewritten", pull(None, at=SHUT, head=their_commit()), NOTHING),
     # Merged
@@ -113,14 +113,14 @@ TABLE = (
     Row("merged and there", pull(PLAIN, at=MERGED), NOTHING, current="v2.9.4"),
     Row("merged, and gone beyond", pull(PLAIN, at=MERGED), NOTHING, current="v2.10.0"),
     Row("merged, and what is there is unknown", pull(PLAIN, at=MERGED), NOTHING, current=""),
-    Row("merged with an odd target", pull(told(target="newest"), at=MERGED), NOTHING),
+    Row("merged with an odd target", pull(marker(target="newest"), at=MERGED), NOTHING),
     # Not ours to read
     Row("somebody else's", pull(None), NOTHING),
     Row("somebody else's, closed", pull(None, at=SHUT), NOTHING),
-    Row("about other installations", pull(told(paths=(markers.digest_of("other"),)), at=SHUT), NOTHING),
-    Row("about this installation", pull(told(paths=(markers.digest_of("other"), markers.digest_of(PATH))), at=SHUT),
+    Row("about other installations", pull(marker(paths=(markers.digest_of("other"),)), at=SHUT), NOTHING),
+    Row("about this installation", pull(marker(paths=(markers.digest_of("other"), markers.digest_of(PATH))), at=SHUT),
         muted(HoldReason.CLOSED_BY_HUMAN)),
-    Row("about a subject that there is not", pull(told(subject="everything"), at=SHUT), NOTHING),
+    Row("about a subject that there is not", pull(marker(subject="everything"), at=SHUT), NOTHING),
     # With the run's own approval
     Row("approved by the run", pull(PENDING, is_draft=True), approved("2.9"), approve=("2.9",)),
     Row("approved by the run and the label", pull(PENDING, labels=(APPROVED,)), approved("2.9"), approve=("2.9",)),
@@ -145,7 +145,7 @@ def test_an_open_pull_request_comes_after_all_that_was_closed() -> None:
 
 
 def test_of_several_refusals_each_is_told_once() -> None:
-    first, second = pull(PLAIN, at=SHUT), pull(told(target="v2.9.3"), number=2, at=MERGED)
+    first, second = pull(PLAIN, at=SHUT), pull(marker(target="v2.9.3"), number=2, at=MERGED)
     assert [(each.target, each.reason) for each in asked(second, first, first).rejections] == [
         ("v2.9.3", HoldReason.REVERTED),
         ("v2.9.4", HoldReason.CLOSED_BY_HUMAN),
@@ -153,7 +153,7 @@ def test_of_several_refusals_each_is_told_once() -> None:
 
 
 def test_answers_of_all_branches_of_a_team_count() -> None:
-    patch = branch(pull(told("patch", "v2.8.9"), at=SHUT), name="flux-upgrade/staging/patch")
+    patch = branch(pull(marker("patch", "v2.8.9"), at=SHUT), name="flux-upgrade/staging/patch")
     answers = asked(pull(PENDING), others=[patch])
     assert answers.approved == ("2.9",)
     assert [each.bump_kind for each in answers.rejections] == [BumpKind.PATCH]
@@ -172,7 +172,7 @@ def test_an_approval_is_not_lost_with_the_run_that_was_cut_off() -> None:
 
 
 def test_an_approved_pull_request_that_is_closed_while_its_commit_is_replaced_stays_closed() -> None:
-    refused = pull(told(approval="2.9"), at=PullState.CLOSED, head=our_commit("old", **TRAILERS))
+    refused = pull(marker(approval="2.9"), at=PullState.CLOSED, head=our_commit("old", **TRAILERS))
     replaced = our_commit("new", **TRAILERS, Approval="2.9")
     assert asked(others=[branch(refused, head=replaced)]).approved == ()
 
@@ -191,7 +191,7 @@ def test_what_somebody_else_says_in_a_commit_approves_nothing() -> None:
     [
         (issue(PENDING), NOTHING),
         (issue(PENDING, APPROVED), approved("2.9")),
-        (issue(told(pending=True, target="v3.0.1"), APPROVED), approved("3.0")),
+        (issue(marker(pending=True, target="v3.0.1"), APPROVED), approved("3.0")),
         (issue(None, APPROVED), NOTHING),
         (issue(markers.MarkerState("production", "minor", "v2.9.4"), APPROVED), NOTHING),
     ],
@@ -207,6 +207,6 @@ def test_an_issue_is_answered_by_its_label(found: Issue, answer: Feedback) -> No
 def test_the_body_tells_before_the_commit_does() -> None:
     head = our_commit(Group="staging", Subject="minor", Target="v2.9.3")
     assert state_of(pull(PLAIN, head=head)) == PLAIN
-    assert state_of(pull(None, head=head)) == told(target="v2.9.3")
+    assert state_of(pull(None, head=head)) == marker(target="v2.9.3")
     assert state_of(pull(None, head=our_commit(Group="staging", Target="v2.9.3"))) is None
     assert state_of(pull(None)) is None

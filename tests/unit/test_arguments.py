@@ -12,9 +12,9 @@ from flux_upgrade.model.errors import UsageError
 
 def test_every_command_is_declared_and_has_a_line_of_help() -> None:
     shown = build_parser().format_help()
-    for name, (_, told) in COMMANDS.items():
+    for name, (_, line) in COMMANDS.items():
         assert f"    {name}" in shown
-        assert told in " ".join(shown.split())
+        assert line in " ".join(shown.split())
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -34,7 +34,7 @@ def test_help_ends_well(command: str, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("command", "words", "told"),
+    ("command", "words", "message"),
     [
         ("plan", ["--polcy=minor"], "did you mean '--policy'?"),
         ("plan", ["--to=v2.9.4"], "unknown argument '--to'"),
@@ -49,10 +49,10 @@ def test_help_ends_well(command: str, capsys: pytest.CaptureFixture[str]) -> Non
         ("inspect", ["--policy=minor"], "unknown argument"),
     ],
 )
-def test_what_cannot_be_parsed_is_said(command: str, words: list[str], told: str) -> None:
+def test_what_cannot_be_parsed_is_said(command: str, words: list[str], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse(command, words)
-    assert told in caught.value.message
+    assert message in caught.value.message
     assert caught.value.hint == f"see `flux-upgrade {command} --help`"
 
 

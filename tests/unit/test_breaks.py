@@ -131,5 +131,5 @@ def test_gates_are_found_wherever_arguments_stand() -> None:
 
 def test_no_gate_is_set_where_one_is_spoken_of() -> None:
     """As the CRDs of helm-controller do, which stand in every installation's own manifest."""
-    told = b"description: Defaults to true (or false when UseHelm3Defaults feature gate is enabled)."
-    assert gates_in([told]) == frozenset()
+    description = b"description: Defaults to true (or false when UseHelm3Defaults feature gate is enabled)."
+    assert gates_in([description]) == frozenset()

@@ -36,7 +36,7 @@ def test_flags_are_a_mapping_or_words(text: str, flags: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("network-polcy: false", "--flags: unknown flag 'network-polcy', did you mean 'network-policy'?"),
         ("network-policy: maybe", "--flags: network-policy wants true or false, not 'maybe'"),
@@ -63,10 +63,10 @@ def test_flags_are_a_mapping_or_words(text: str, flags: dict[str, str]) -> None:
         ("log-level=\x1b[31m", "--flags: --log-level '\ufffd[31m' is not one of debug, info, error"),
     ],
 )
-def test_bad_flags_are_refused(text: str, told: str) -> None:
+def test_bad_flags_are_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_flags(text, "--flags")
-    assert caught.value.message.startswith(told)
+    assert caught.value.message.startswith(message)
     assert "docs/reference/config.md" in caught.value.hint
 
 

@@ -72,7 +72,7 @@ def number_of(forge: MemoryForge) -> int:
     return pull.number
 
 
-def told(found: Reconciliation) -> str:
+def steps_of(found: Reconciliation) -> str:
     """A convergence in a few words."""
     hold = [f"hold {found.hold.reason}"] if found.hold is not None else []
     return "; ".join([*hold, *map(_told, found.steps)])
@@ -197,8 +197,8 @@ def test_where_no_pull_request_is_open(
 ) -> None:
     forge = forge_for()
     prepare(forge)
-    assert told(to(forge)) == steps
-    assert told(to(forge, READY)) == steps_when_approved
+    assert steps_of(to(forge)) == steps
+    assert steps_of(to(forge, READY)) == steps_when_approved
 
 
 # With one
@@ -314,33 +314,33 @@ def test_where_a_draft_is_open(
 ) -> None:
     forge = opened()
     prepare(forge)
-    assert told(to(forge)) == steps
-    assert told(to(forge, READY)) == steps_when_approved
+    assert steps_of(to(forge)) == steps
+    assert steps_of(to(forge, READY)) == steps_when_approved
 
 
 def test_what_was_approved_is_not_made_a_draft_again() -> None:
     forge = opened()
     take(forge, to(forge, READY))
     assert not forge.pulls[1][1].is_draft
-    assert told(to(forge, READY)) == ""
+    assert steps_of(to(forge, READY)) == ""
 
 
 def test_who_converts_to_draft_holds_it() -> None:
     forge = opened(PATCH)
     forge.edit(number_of(forge), is_draft=True)
-    assert told(to(forge, PATCH)) == ""
+    assert steps_of(to(forge, PATCH)) == ""
 
 
 def test_who_approves_again_lets_go_what_a_person_holds() -> None:
     forge = opened(PATCH)
     forge.edit(number_of(forge), is_draft=True)
-    assert told(to(forge, replace(PATCH, is_asked=True))) == "update ready"
+    assert steps_of(to(forge, replace(PATCH, is_asked=True))) == "update ready"
 
 
 def test_another_target_makes_the_commit_anew() -> None:
     forge = opened(OLDER)
     found = to(forge, NEXT)
-    assert told(found) == "update commit title body status"
+    assert steps_of(found) == "update commit title body status"
     take(forge, found)
     assert forge.pulls[1][1].title == text.title(NEXT, CONTEXT)
     assert forge.trees[forge.heads[BRANCH]][PATH] == change_of(NEXT.upgrades[0][1]).new
@@ -352,7 +352,7 @@ def test_a_title_of_a_person_stays_when_the_target_changes() -> None:
     take(forge, to(forge, NEXT))
     assert forge.pulls[1][1].title == "Flux, finally"
     # And that stays so: the digest in the body is still that of the title that we gave.
-    assert told(to(forge, NEXT)) == ""
+    assert steps_of(to(forge, NEXT)) == ""
 
 
 def test_a_commit_has_the_base_as_its_parent_and_its_modes() -> None:
@@ -410,7 +410,7 @@ def test_what_was_done_is_not_done_again(prepare: Callable[[MemoryForge], None],
     forge = forge_for()
     prepare(forge)
     take(forge, to(forge, proposed))
-    assert told(to(forge, proposed)) == ""
+    assert steps_of(to(forge, proposed)) == ""
     assert len(forge.open_pulls(BRANCH)) <= 1
 
 
@@ -429,7 +429,7 @@ def test_what_was_updated_is_not_updated_again(
     forge = opened()
     prepare(forge)
     take(forge, to(forge, proposed))
-    assert told(to(forge, proposed)) == ""
+    assert steps_of(to(forge, proposed)) == ""
 
 
 # What is no longer needed
@@ -458,12 +458,12 @@ def test_what_is_no_longer_needed_is_closed(
 ) -> None:
     forge = opened()
     prepare(forge)
-    assert told(without(forge)) == steps
-    assert told(without(forge, markers.SKIP)) == steps_when_skipped
+    assert steps_of(without(forge)) == steps
+    assert steps_of(without(forge, markers.SKIP)) == steps_when_skipped
     found = without(forge)
     take(forge, found)
     if found.hold is None:
-        assert told(without(forge)) == ""
+        assert steps_of(without(forge)) == ""
 
 
 def test_closing_says_why_and_that_it_was_us() -> None:
@@ -516,4 +516,4 @@ def test_text_around_an_issue_stays() -> None:
     take(forge, to(forge))
     assert forge.issues[1].body.startswith("On Monday.\n\n<!--")
     assert "v2.9.4" in forge.issues[1].body
-    assert told(to(forge)) == ""
+    assert steps_of(to(forge)) == ""

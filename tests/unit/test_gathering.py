@@ -44,7 +44,7 @@ class Tree:
         where = str(self.root / path) if path else str(self.root)
         return read_inventory(parse_settings(["plan", where, f"--release-source={self.source}", *words], {}))
 
-    def told(self, path: str = "", *words: str) -> dict[str, list[str]]:
+    def decisions(self, path: str = "", *words: str) -> dict[str, list[str]]:
         plans = [plan for team in plan_update_groups(self.gathered(path, *words)) for plan in team.plans]
         return {
             plan.path: [each.target for each in plan.upgrades] + [str(each.reason) for each in plan.holds]
@@ -62,11 +62,11 @@ A, B = path_in("clusters/a"), path_in("clusters/b")
 
 def test_paths_are_those_in_the_repository(tree: Tree) -> None:
     tree.write(fleet({"clusters/a": "v2.8.8", "clusters/b": "v2.8.8"}))
-    assert list(tree.told()) == [A, B]
-    assert list(tree.told("clusters")) == [A, B]
-    assert list(tree.told("clusters/b")) == [B]
-    assert list(tree.told("clusters/b/flux-system/")) == [B]
-    assert list(tree.told(A)) == [A]
+    assert list(tree.decisions()) == [A, B]
+    assert list(tree.decisions("clusters")) == [A, B]
+    assert list(tree.decisions("clusters/b")) == [B]
+    assert list(tree.decisions("clusters/b/flux-system/")) == [B]
+    assert list(tree.decisions(A)) == [A]
 
 
 def test_branches_do_not_depend_on_where_one_looks_from(tree: Tree) -> None:
@@ -79,19 +79,19 @@ def test_branches_do_not_depend_on_where_one_looks_from(tree: Tree) -> None:
 def test_a_link_to_the_checkout_is_the_checkout(tree: Tree, tmp_path: Path) -> None:
     tree.write(fleet({"clusters/a": "v2.8.8"}))
     (tmp_path / "link").symlink_to(tree.root / "clusters")
-    assert list(tree.told("../link")) == [A]
+    assert list(tree.decisions("../link")) == [A]
 
 
 def test_outside_of_a_checkout_paths_begin_where_one_looks(tree: Tree) -> None:
     tree.write(fleet({"clusters/a": "v2.8.8"}), is_checkout=False)
-    assert list(tree.told()) == [A]
-    assert list(tree.told("clusters")) == [path_in("a")]
+    assert list(tree.decisions()) == [A]
+    assert list(tree.decisions("clusters")) == [path_in("a")]
 
 
 @pytest.mark.parametrize("path", ["", "clusters", "clusters/a"])
 def test_the_config_file_is_the_repositorys(tree: Tree, path: str) -> None:
     tree.write({**fleet({"clusters/a": "v2.8.7"}), CONFIG: b"policy: minor\ncool-down: {minor: 0}\n"})
-    assert tree.told(path) == {A: ["v2.9.4"]}
+    assert tree.decisions(path) == {A: ["v2.9.4"]}
     assert tree.gathered(path, "--policy=none").config.default.policy.bump is MaxBump.NONE
 
 
@@ -111,8 +111,8 @@ def test_what_an_upgrade_means_is_asked_for_above_the_config_file(tree: Tree) ->
     config = b"migrate: off\nladder: off\nscan: [apps]\nkubernetes-version: 1.30\n"
     tree.write({**fleet({"clusters/a": "v2.8.7"}), CONFIG: config + b"groups: {a: {paths: [clusters]}}\n"})
     asked = ["--migrate=with-upgrade", "--ladder", "--scan=infra", "--scan=!infra/old"]
-    told = tree.gathered("", *asked, "--kubernetes-version=v1.35.2").config
-    for each in (told.default, *told.groups):
+    config = tree.gathered("", *asked, "--kubernetes-version=v1.35.2").config
+    for each in (config.default, *config.groups):
         assert (each.migrate, each.ladder, each.scan, each.kubernetes) == (
             Migrate.WITH_UPGRADE,
             True,
@@ -140,7 +140,7 @@ def test_groups_and_patterns_are_relative_to_the_repository(tree: Tree) -> None:
 @pytest.mark.parametrize("path", ["", "clusters/a"])
 def test_what_stands_around_is_looked_for_in_the_whole_repository(tree: Tree, path: str) -> None:
     tree.write({**fleet({"clusters/a": "v2.8.7"}), "infra/flux.tf": TERRAFORM})
-    assert tree.told(path)[A] == ["owned-by-terraform"]
+    assert tree.decisions(path)[A] == ["owned-by-terraform"]
 
 
 def test_what_is_referred_to_from_elsewhere_is_no_orphan(tree: Tree) -> None:
@@ -149,10 +149,10 @@ def test_what_is_referred_to_from_elsewhere_is_no_orphan(tree: Tree) -> None:
         "all/kustomization.yaml": b"resources: [../clusters/a/flux-system/gotk-components.yaml]\n",
     }
     tree.write(files)
-    assert tree.told("clusters/a")[A] == ["v2.9.4"]
+    assert tree.decisions("clusters/a")[A] == ["v2.9.4"]
     tree.write({"all/kustomization.yaml": b"resources: []\n"})
-    assert tree.told("clusters/a")[A] == ["orphan"]
-    assert tree.told(A)[A] == ["v2.9.4"], "who names the file knows what is done with it"
+    assert tree.decisions("clusters/a")[A] == ["orphan"]
+    assert tree.decisions(A)[A] == ["v2.9.4"], "who names the file knows what is done with it"
 
 
 def test_what_was_found_is_known_only_of_a_whole_repository(tree: Tree) -> None:
@@ -165,7 +165,7 @@ def test_what_was_found_is_known_only_of_a_whole_repository(tree: Tree) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "approved"),
     [
         ("2.9", "2.9"),
         ("v2.9", "2.9"),
@@ -175,9 +175,9 @@ def test_what_was_found_is_known_only_of_a_whole_repository(tree: Tree) -> None:
         ("2.10", "2.10"),
     ],
 )
-def test_an_approval_is_of_a_minor_or_of_a_version(tree: Tree, text: str, told: str) -> None:
+def test_an_approval_is_of_a_minor_or_of_a_version(tree: Tree, text: str, approved: str) -> None:
     tree.write(fleet({"clusters/a": "v2.8.8"}))
-    assert tree.gathered("", f"--approve={text}").request.approve == (told,)
+    assert tree.gathered("", f"--approve={text}").request.approve == (approved,)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_an_approval_of_anything_else_is_none(tree: Tree, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "error", "told"),
+    ("words", "error", "message"),
     [
         (["--policy=minro"], UsageError, "did you mean 'minor'?"),
         (["--policy=Minor"], UsageError, "--policy 'Minor' is not one of none, patch, minor, major"),
@@ -212,12 +212,12 @@ def test_an_approval_of_anything_else_is_none(tree: Tree, text: str) -> None:
     ],
 )
 def test_what_cannot_be_used_is_said(
-    tree: Tree, words: list[str], error: type[FluxUpgradeError], told: str
+    tree: Tree, words: list[str], error: type[FluxUpgradeError], message: str
 ) -> None:
     tree.write(fleet({"clusters/a": "v2.8.8"}))
     with pytest.raises(error) as caught:
         tree.gathered("", *words)
-    assert told in caught.value.message
+    assert message in caught.value.message
     assert caught.value.hint
 
 

@@ -48,13 +48,13 @@ def meaning(impact: Impact, **stated: Any) -> Proposal:
     return replace(found, upgrades=((plan, replace(upgrade, impact=impact)),))
 
 
-def body(told: Proposal, **facts: Any) -> str:
-    return pull_request.body(told, proposal_context(**facts), state(told))
+def body(proposed: Proposal, **facts: Any) -> str:
+    return pull_request.body(proposed, proposal_context(**facts), state(proposed))
 
 
-def todo(told: Proposal) -> list[str]:
+def todo(proposed: Proposal) -> list[str]:
     """The first words of what is to be done before merging."""
-    return re.findall(r"^\d+\. (.{0,60})", body(told), re.MULTILINE)
+    return re.findall(r"^\d+\. (.{0,60})", body(proposed), re.MULTILINE)
 
 
 NOT_CHECKED = "was not checked"
@@ -76,15 +76,15 @@ def test_of_a_pin_nobody_knows_what_its_cluster_stored() -> None:
 
 def test_the_first_line_counts_what_is_to_be_done() -> None:
     assert "nothing to do before merging" in body(of())
-    told = of(
+    proposed = of(
         {"cli": "2.8", "refused": [{"kind": "Alert", "group": "g", "version": "v1beta2"}], "lefts": [LEFT]}
     )
-    assert "· 2 things to do before merging" in body(told)
-    assert todo(told)[0].startswith("Run `flux migrate` in this cluster, with the Flux CLI 2.8.")
+    assert "· 2 things to do before merging" in body(proposed)
+    assert todo(proposed)[0].startswith("Run `flux migrate` in this cluster, with the Flux CLI 2.8.")
 
 
 @pytest.mark.parametrize(
-    ("crd", "told"),
+    ("crd", "sentence"),
     [
         pytest.param(CRD, "Storage versions are equal: the API server takes the older CRDs back.", id="equal"),
         pytest.param(
@@ -100,14 +100,16 @@ def test_the_first_line_counts_what_is_to_be_done() -> None:
         ),
     ],
 )  # fmt: skip
-def test_rolling_back_says_whether_the_older_crds_are_taken(crd: CrdChange, told: str) -> None:
-    assert f"Flux 2.9 is not proposed again then. {told}" in body(meaning(Impact(Changes(crds=(crd,)))))
+def test_rolling_back_says_whether_the_older_crds_are_taken(crd: CrdChange, sentence: str) -> None:
+    assert f"Flux 2.9 is not proposed again then. {sentence}" in body(meaning(Impact(Changes(crds=(crd,)))))
 
 
 def test_rolling_back_a_patch_is_no_question_of_versions() -> None:
-    told = proposal(Stated(version="v2.8.7", target="v2.8.8", impact={}), subject=BumpKind.PATCH, files=FILES)
-    assert "Storage versions" not in body(told)
-    assert "**What changes in the cluster**" in body(told)
+    proposed = proposal(
+        Stated(version="v2.8.7", target="v2.8.8", impact={}), subject=BumpKind.PATCH, files=FILES
+    )
+    assert "Storage versions" not in body(proposed)
+    assert "**What changes in the cluster**" in body(proposed)
 
 
 @pytest.mark.parametrize(
@@ -145,10 +147,10 @@ def test_what_is_moved_along_is_in_the_plan_and_in_the_message() -> None:
 
 def test_what_did_not_change_is_said_where_it_is_so() -> None:
     same = meaning(Impact(Changes()))
-    told = (
+    sentence = (
         "- Unchanged: RBAC, NetworkPolicies and the controllers' arguments, environment, resources and ports"
     )
-    assert told in body(same)
+    assert sentence in body(same)
     rules = Changes(rules=(RuleChange("ClusterRole/x", ("get secrets",)),))
     assert "- Unchanged: NetworkPolicies and the controllers' arguments" in body(meaning(Impact(rules)))
     others = (ObjectChange(ChangeKind.ARGUMENTS, "Deployment/x", "spec", "`--x` added"),)
@@ -160,10 +162,10 @@ def test_what_a_patch_switches_off_is_said_besides() -> None:
     of_flux = Changes(crds=(CRD._replace(removed=("v1beta2",)),))
     built = Changes(crds=(CRD._replace(removed=("v1beta2",), unserved=("v1beta3",)),))
     overlay = Overlay("clusters/a/kustomization.yaml", (), "kustomize", built=built)
-    told = body(meaning(Impact(of_flux, overlay=overlay)))
-    assert "- No longer served: `v1beta2` of Alert" in told
-    assert "- API version no longer served: `notification.toolkit.fluxcd.io/v1beta3` of `Alert`" in told
-    assert "API version removed" not in told
+    text = body(meaning(Impact(of_flux, overlay=overlay)))
+    assert "- No longer served: `v1beta2` of Alert" in text
+    assert "- API version no longer served: `notification.toolkit.fluxcd.io/v1beta3` of `Alert`" in text
+    assert "API version removed" not in text
 
 
 def test_a_long_list_of_changes_is_folded() -> None:
@@ -186,8 +188,8 @@ def test_what_a_build_makes_of_it_is_what_changes_in_the_cluster() -> None:
 
 
 def test_what_nobody_could_look_at_is_said() -> None:
-    told = "**Not looked at:** what changes in the cluster, and patches over it."
-    assert told in body(of({"pin": True}))
+    sentence = "**Not looked at:** what changes in the cluster, and patches over it."
+    assert sentence in body(of({"pin": True}))
     assert "Not looked at" not in body(of())
     both = proposal(
         Stated(impact={}), Stated(path="clusters/b/flux-system/gotk-components.yaml", impact={"pin": True})
@@ -229,8 +231,10 @@ def test_no_release_is_said_to_serve_what_it_does_not() -> None:
     assert "serves both but for 1 place" in pull_request.commit_message(some, proposal_context()).replace(
         "\n", " "
     )
-    for told in (broken, some):
-        assert "as long as v2.8.8 runs; what Flux cannot apply today, it cannot then either." in body(told)
+    for proposed in (broken, some):
+        assert "as long as v2.8.8 runs; what Flux cannot apply today, it cannot then either." in body(
+            proposed
+        )
     assert "v2.8.8 serves both versions, so that" in body(none)
     assert "as long as v2.8.8 runs.\n" in body(none)
     assert "cannot apply" not in body(none)
@@ -248,7 +252,7 @@ FINDING = Finding("k.yaml", 3, "patch of Deployment/x", OverlayVerdict.BREAKS, "
 
 
 @pytest.mark.parametrize(
-    ("finding", "is_todo", "told"),
+    ("finding", "is_todo", "sentence"),
     [
         pytest.param(FINDING, True, "Mend what no longer fits:\n   - `k.yaml:3`", id="breaks"),
         pytest.param(replace(FINDING, already=True), False, "It lands elsewhere", id="broken-already"),
@@ -259,10 +263,10 @@ FINDING = Finding("k.yaml", 3, "patch of Deployment/x", OverlayVerdict.BREAKS, "
     ],
 )  # fmt: skip
 def test_a_patch_is_a_thing_to_do_only_where_the_upgrade_breaks_it(
-    finding: Finding, told: str, *, is_todo: bool
+    finding: Finding, sentence: str, *, is_todo: bool
 ) -> None:
     text = body(meaning(Impact(Changes(), overlay=Overlay("k.yaml", (finding,)))))
-    assert told in text
+    assert sentence in text
     assert ("1 thing to do before merging" in text) is is_todo
 
 
@@ -285,7 +289,7 @@ KUBERNETES = "Look at the clusters' Kubernetes: v2.9.4 "
 
 
 @pytest.mark.parametrize(
-    ("version", "told"),
+    ("version", "sentence"),
     [
         ("1.31", f"{KUBERNETES}needs Kubernetes 1.33, and `kubernetes-version` says `1.31`."),
         ("1.33", f"{KUBERNETES}was tested with Kubernetes 1.34 to 1.36, and `kubernetes-version` says `1.33`."),
@@ -293,10 +297,10 @@ KUBERNETES = "Look at the clusters' Kubernetes: v2.9.4 "
         ("", ""),
     ],
 )  # fmt: skip
-def test_kubernetes_is_looked_at_where_it_was_not_tested(version: str, told: str) -> None:
+def test_kubernetes_is_looked_at_where_it_was_not_tested(version: str, sentence: str) -> None:
     text = body(of({"kubernetes": version}))
-    assert told in text
-    assert (KUBERNETES in text) is bool(told)
+    assert sentence in text
+    assert (KUBERNETES in text) is bool(sentence)
     assert "- Kubernetes ≥ 1.33, tested with 1.34 to 1.36\n" in text
 
 
@@ -311,7 +315,7 @@ HIT = {"rule": "r", "since": "2.9", "change": "It differs", "source": "https://f
 
 
 @pytest.mark.parametrize(
-    ("keeps", "told"),
+    ("keeps", "sentence"),
     [
         (["", ""], "It differs. ([Flux 2.9](https://fluxcd.io/x)) Met in `a.yaml:1` HelmRelease a, `a.yaml:2`"),
         (["x: y", "x: y"], "To keep the old behaviour: `x: y` in `a.yaml:1` HelmRelease a, `a.yaml:2`"),
@@ -319,19 +323,21 @@ HIT = {"rule": "r", "since": "2.9", "change": "It differs", "source": "https://f
         (["x: y"] * 5, "To keep the old behaviour: `x: y` in:\n   - `a.yaml:1` HelmRelease a\n"),
     ],
 )  # fmt: skip
-def test_a_break_is_said_once_with_the_line_that_keeps_the_old_behaviour(keeps: list[str], told: str) -> None:
+def test_a_break_is_said_once_with_the_line_that_keeps_the_old_behaviour(
+    keeps: list[str], sentence: str
+) -> None:
     hits = [{**HIT, "line": line, "keep": keep} for line, keep in enumerate(keeps, 1)]
     text = body(of({"breaks": [*hits, *hits]}))
     assert "1 thing to do before merging" in text
-    assert told in text
+    assert sentence in text
 
 
 def test_what_the_history_does_not_tell_is_said_only_where_a_version_goes() -> None:
     unknown = Stored(unknown="the checkout is shallow")
-    told = "Make sure that `flux migrate` has run in this cluster"
+    item = "Make sure that `flux migrate` has run in this cluster"
     gone = Changes(crds=(replace(CRD, removed=("v1beta2",)),))
-    assert told in body(meaning(Impact(gone, stored=unknown)))
-    assert told not in body(meaning(Impact(Changes(), stored=unknown)))
+    assert item in body(meaning(Impact(gone, stored=unknown)))
+    assert item not in body(meaning(Impact(Changes(), stored=unknown)))
 
 
 def test_migrating_is_not_asked_for_where_it_does_not_help() -> None:
@@ -364,8 +370,8 @@ def test_an_issue_has_no_boxes() -> None:
         Impact(Changes(), upgrade_path=("v2.9.4", "v2.10.0")),
         Impact(Changes(), stored=Stored(resolved=(REFUSED,)), migrated=("v2.8.8",)),
     ):
-        told = meaning(impact)
-        _, text = pull_request.issue(told, proposal_context(), state(told))
+        proposed = meaning(impact)
+        _, text = pull_request.issue(proposed, proposal_context(), state(proposed))
         assert "- [" not in text
         assert "the box" not in text
 
@@ -379,7 +385,7 @@ def test_the_next_step_waits_for_the_box() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "impact", "told"),
+    ("reason", "impact", "item"),
     [
         (HoldReason.BLOCKED_BY_API_REMOVAL, {"lefts": [LEFT], "moves": MOVES[1:]}, "`apps/a.yaml:1`: `ImagePolicy app`, `image.toolkit.fluxcd.io/v1beta2`: spec.x is gone."),
         (HoldReason.BLOCKED_BY_API_REMOVAL, {"moves": MOVES[:1]}, "`apps/a.yaml:1`: `ImagePolicy app`, `image.toolkit.fluxcd.io/v1beta2` → `v1`"),
@@ -391,13 +397,13 @@ def test_the_next_step_waits_for_the_box() -> None:
     ],
 )  # fmt: skip
 def test_whoever_is_held_is_told_the_lines(
-    reason: HoldReason, impact: Mapping[str, Any], told: str | None
+    reason: HoldReason, impact: Mapping[str, Any], item: str | None
 ) -> None:
     held = Stated(path="b/gotk-components.yaml", held={"reason": reason, "detail": "why"}, impact=impact)
     text = body(proposal(Stated(path="a/gotk-components.yaml"), held, files=FILES, name="all"))
     _, _, below = text.partition(f"`b` stays as it is: why (`{reason}`).")
     lines = re.findall(r"^   - (.*)$", below.partition("\n\n")[0], re.MULTILINE)
-    assert lines == ([told] if told is not None else [])
+    assert lines == ([item] if item is not None else [])
 
 
 def migrated(count: int = 1, **changes: Any) -> Proposal:
@@ -414,20 +420,22 @@ def migrated(count: int = 1, **changes: Any) -> Proposal:
 @pytest.mark.parametrize("limit", [4_000, 12_000, 65_536])
 @pytest.mark.parametrize("count", [2, 1_000])
 def test_a_migration_of_any_size_fits(count: int, limit: int) -> None:
-    told = migrated(count)
-    text = body(told, limit=limit)
+    proposed = migrated(count)
+    text = body(proposed, limit=limit)
     assert len(text) <= limit
     assert f"**Migration** · `clusters/staging` · {count} manifests in {count} files · before v2.9.4" in text
     assert text.count("<details>") == text.count("</details>") >= 1
-    assert markers.state_of(text) == state(told)
+    assert markers.state_of(text) == state(proposed)
 
 
 def test_the_message_of_a_migration_is_known_again_and_no_name_forges_it() -> None:
-    told = migrated(3)
-    message = pull_request.commit_message(told, proposal_context())
+    proposed = migrated(3)
+    message = pull_request.commit_message(proposed, proposal_context())
     assert markers.trailers(message)["Flux-Upgrade-Subject"] == "migration"
-    assert markers.trailers(message)["Flux-Upgrade-Plan"] == pull_request.plan_digest(told)
-    assert pull_request.status(told).description.startswith("ImagePolicy v1beta2 → v1: v2.8.8 serves both")
+    assert markers.trailers(message)["Flux-Upgrade-Plan"] == pull_request.plan_digest(proposed)
+    assert pull_request.status(proposed).description.startswith(
+        "ImagePolicy v1beta2 → v1: v2.8.8 serves both"
+    )
     assert len(pull_request.status(migrated(500)).description) <= 140
 
 
@@ -450,8 +458,8 @@ def test_the_order_in_which_things_were_found_changes_nothing() -> None:
 def test_two_hundred_clusters_that_break_everything_fit(limit: int) -> None:
     one = case("impact-everything").proposal.upgrades[0]
     many = tuple(_moved(one, number) for number in range(200))
-    told = replace(case("impact-everything").proposal, upgrades=many)
-    text = body(told, limit=limit)
+    proposed = replace(case("impact-everything").proposal, upgrades=many)
+    text = body(proposed, limit=limit)
     assert len(text) <= limit
     assert "· 200 installations ·" in text
     assert text.count("<details>") == text.count("</details>")
@@ -496,8 +504,8 @@ NASTY = st.lists(
 
 @given(NASTY)
 def test_prose_of_anybodys_is_text_and_code(text: str) -> None:
-    told = prose(f"x{text}x")
-    children = [child for token in MARKDOWN.parse(told) for child in token.children or []]
+    shown = prose(f"x{text}x")
+    children = [child for token in MARKDOWN.parse(shown) for child in token.children or []]
     assert {child.type for child in children} <= {"text", "code_inline", "text_special"}
     words = "".join(child.content for child in children if child.type != "code_inline")
     assert not re.search(r"@\w|#\d", words)

@@ -235,9 +235,9 @@ def test_the_box_of_an_open_pull_request_stays_ticked() -> None:
     life.run()
     life.migrate()
     assert life.run() == {MINOR: "updated"}
-    told = life.pull(MINOR).body
-    assert "Run `flux migrate`" not in told
-    assert markers.is_ticked(told, markers.MIGRATED)
+    body = life.pull(MINOR).body
+    assert "Run `flux migrate`" not in body
+    assert markers.is_ticked(body, markers.MIGRATED)
     assert life.run() == {MINOR: "unchanged"}
     life.merge(MINOR)
     assert life.run() == {}

@@ -23,13 +23,15 @@ ASKED = DroppedVersions(
 SHALLOW = "the checkout is shallow"
 
 
-def told(asked: DroppedVersions, history: MemoryHistory | None = None, *migrated: str) -> Managed | None:
+def managed_after(
+    asked: DroppedVersions, history: MemoryHistory | None = None, *migrated: str
+) -> Managed | None:
     return managed(asked, migrated, (history or MemoryHistory()).mentions)
 
 
 def test_a_use_is_enough_and_the_history_is_not_searched() -> None:
     history = MemoryHistory()
-    found = told(ASKED._replace(used=frozenset({HELM})), history)
+    found = managed_after(ASKED._replace(used=frozenset({HELM})), history)
     assert found == Managed((HELM,), Evidence.USED, "", "2.8", is_after=False)
     assert not history.searched
 
@@ -37,13 +39,13 @@ def test_a_use_is_enough_and_the_history_is_not_searched() -> None:
 def test_with_the_upgrade_it_runs_after_the_merge_with_the_new_cli() -> None:
     asked = ASKED._replace(used=frozenset({HELM}), is_with_upgrade=True)
     # What ran at the release that is left does not help: Git brings the old version back until the merge.
-    found = told(asked, None, "v2.8.8")
+    found = managed_after(asked, None, "v2.8.8")
     assert found == Managed((HELM,), Evidence.USED, "", "2.9", is_after=True, is_done=False)
 
 
 def test_a_merged_migration_is_enough() -> None:
     history = MemoryHistory()
-    found = told(ASKED._replace(was_migrated=True), history)
+    found = managed_after(ASKED._replace(was_migrated=True), history)
     assert found == Managed((HELM, ALERT), Evidence.MIGRATED, "", "2.8", is_after=False)
     assert not history.searched
 
@@ -58,32 +60,32 @@ def test_a_merged_migration_is_enough() -> None:
 )
 def test_else_the_history_tells(mentions: Mentions, evidence: Evidence, detail: str) -> None:
     history = MemoryHistory(mentions=mentions)
-    found = told(ASKED, history)
+    found = managed_after(ASKED, history)
     assert found is not None
     assert (found.evidence, found.detail) == (evidence, detail)
     assert history.searched == [(HELM, ALERT)]
 
 
 def test_what_was_never_used_needs_nothing() -> None:
-    assert told(ASKED) is None
+    assert managed_after(ASKED) is None
 
 
 def test_what_drops_nothing_needs_nothing() -> None:
     history = MemoryHistory(mentions=Mentions(("a.yaml",)))
-    assert told(ASKED._replace(dropped=frozenset(), was_migrated=True), history) is None
+    assert managed_after(ASKED._replace(dropped=frozenset(), was_migrated=True), history) is None
     assert not history.searched
 
 
 def test_it_is_done_once_people_say_so() -> None:
     asked = ASKED._replace(was_migrated=True)
     for tag, is_done in (("v2.7.5", False), ("v2.8.8", True)):
-        found = told(asked, None, tag)
+        found = managed_after(asked, None, tag)
         assert found is not None
         assert found.is_done is is_done
 
 
 def test_the_cli_is_2_7_at_least() -> None:
-    found = told(ASKED._replace(was_migrated=True, current="v2.3.0"))
+    found = managed_after(ASKED._replace(was_migrated=True, current="v2.3.0"))
     assert found is not None
     assert found.cli == "2.7"
 

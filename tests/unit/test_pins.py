@@ -22,7 +22,7 @@ from flux_upgrade.pullrequests.apply import question_of
 from memory import MemoryArtifacts, MemoryTree
 from memory_forge import MemoryForge
 from pinned import artifact, base, instance, terraform, tools, vendored, workflow
-from planned import told
+from planned import decisions_of
 
 A, B = "clusters/a/flux-system/gotk-components.yaml", "clusters/b/flux-system/gotk-components.yaml"
 BASE, TF = "clusters/a/base/kustomization.yaml", "infra/a.tf"
@@ -168,7 +168,7 @@ def plans(files: Mapping[str, str], policy: Policy = MINOR, **given: object) -> 
 def test_a_cluster_is_decided_once(
     files: Mapping[str, str], policy: Policy, expected: Mapping[str, list[tuple[str, str]]]
 ) -> None:
-    assert {path: told(plan) for path, plan in plans(files, policy).items()} == expected
+    assert {path: decisions_of(plan) for path, plan in plans(files, policy).items()} == expected
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_tool_of_several_clusters_goes_to_the_newest_that_it_may(
     one: str, two: str, tool: str, expected: list[tuple[str, str]]
 ) -> None:
     files = {A: vendored(one), B: vendored(two), ".tool-versions": tools(tool)}
-    assert told(plans(files, Policy(bump=MaxBump.NONE))[".tool-versions"]) == expected
+    assert decisions_of(plans(files, Policy(bump=MaxBump.NONE))[".tool-versions"]) == expected
 
 
 @pytest.mark.parametrize(
@@ -210,18 +210,18 @@ def test_a_tool_that_was_refused_stays_away(answers: Feedback, expected: list[tu
     assert isinstance(pin, Pin)
     planner = PinPlanner(gathered.pin_context, gathered.releases, gathered.now)
     subjected = PlannedTarget(pin, pin.path, Terms(feedback=answers))
-    assert told(planner.serve(subjected, pin, {"a": "v2.8.8", "b": "v2.9.4"})) == expected
+    assert decisions_of(planner.serve(subjected, pin, {"a": "v2.8.8", "b": "v2.9.4"})) == expected
 
 
 def test_a_tool_knows_what_is_written_beside_it() -> None:
     files = {A: vendored(), B: vendored(), ".tool-versions": tools()}
-    assert told(plans(files)[".tool-versions"]) == [("minor", "v2.9.4")]
+    assert decisions_of(plans(files)[".tool-versions"]) == [("minor", "v2.9.4")]
 
 
 def test_asked_for_a_release_every_pin_goes_there() -> None:
     files = {A: vendored(), BASE: base("v2.9.3"), ".tool-versions": tools("2.9.4")}
     found = plans(files, asked=UpgradeRequest(to="v2.9.4"))
-    assert [told(plan) for plan in found.values()] == [
+    assert [decisions_of(plan) for plan in found.values()] == [
         [("minor", "v2.9.4")],
         [("patch", "v2.9.4")],
         [("up-to-date", "")],
@@ -233,7 +233,7 @@ def test_a_registry_that_cannot_be_reached_holds_the_set() -> None:
     found = plans(files, artifacts=MemoryArtifacts(unreachable=["ghcr.io"]))
     hold = found["clusters/a/oci.yaml"].holds[0]
     assert (hold.reason, hold.error) == (HoldReason.SOURCE_UNAVAILABLE, SourceUnavailable)
-    assert told(found[A]) == [("cluster-held", "v2.9.4")]
+    assert decisions_of(found[A]) == [("cluster-held", "v2.9.4")]
 
 
 def test_a_digest_of_another_tag_holds_the_set() -> None:
@@ -245,7 +245,7 @@ def test_a_digest_of_another_tag_holds_the_set() -> None:
     found = plans(files, artifacts=MemoryArtifacts(digests))
     hold = found["clusters/a/oci.yaml"].holds[0]
     assert (hold.reason, hold.error) == (HoldReason.UNSUPPORTED_PIN, UnsupportedPin)
-    assert told(found[A]) == [("cluster-held", "v2.9.4")]
+    assert decisions_of(found[A]) == [("cluster-held", "v2.9.4")]
 
 
 class Stubborn(MemoryTree):

@@ -29,7 +29,7 @@ def plans(world: World, repository: Repository | None = None) -> dict[str, Plan]
     return {plan.path.removesuffix("/flux-system/gotk-components.yaml"): plan for plan in found}
 
 
-def told(plan: Plan) -> list[str]:
+def decisions_of(plan: Plan) -> list[str]:
     """Decisions in a few words."""
     holds = [f"{hold.reason} {hold.target}".strip() for hold in plan.holds]
     return [f"{each.target}{'' if each.approved else ' pending'}" for each in plan.upgrades] + holds
@@ -48,7 +48,7 @@ def test_each_group_has_its_policy() -> None:
     )
     versions = dict.fromkeys(("clusters/old", "clusters/p1", "clusters/s1", "clusters/s2", "other"), "v2.8.7")
     found = plans(World(fleet(versions), config))
-    assert {folder: told(plan) for folder, plan in found.items()} == {
+    assert {folder: decisions_of(plan) for folder, plan in found.items()} == {
         "clusters/p1": ["v2.8.8", "v2.9.4 pending"],
         "clusters/s1": ["v2.9.4"],
         "clusters/s2": ["v2.9.4"],
@@ -87,8 +87,8 @@ def test_identical_installations_are_planned_once() -> None:
 def test_those_of_other_terms_are_planned_by_themselves() -> None:
     config = Config(groups=(Group("staging", ("clusters/s*/",), policy=MINORS),))
     found = plans(World(fleet({"clusters/p": "v2.8.7", "clusters/s": "v2.8.7"}), config))
-    assert told(found["clusters/p"]) == ["v2.8.8", "v2.9.4 pending"]
-    assert told(found["clusters/s"]) == ["v2.9.4"]
+    assert decisions_of(found["clusters/p"]) == ["v2.8.8", "v2.9.4 pending"]
+    assert decisions_of(found["clusters/s"]) == ["v2.9.4"]
 
 
 def test_an_answer_is_one_of_its_team() -> None:
@@ -98,8 +98,8 @@ def test_an_answer_is_one_of_its_team() -> None:
     forge.label(1, APPROVED)
     forge.close_pull(2)
     found = plans(world, seen(world, forge))
-    assert told(found["clusters/a"]) == ["v2.9.4"]
-    assert told(found["clusters/b"]) == ["closed-by-human v2.9.4"]
+    assert decisions_of(found["clusters/a"]) == ["v2.9.4"]
+    assert decisions_of(found["clusters/b"]) == ["closed-by-human v2.9.4"]
 
 
 def test_a_run_approves_for_all() -> None:
@@ -108,7 +108,7 @@ def test_a_run_approves_for_all() -> None:
     )
     for repository in (None, seen(world)):
         found = plans(world, repository)
-        assert [told(plan) for plan in found.values()] == [["v2.9.4"], ["v2.9.4"]]
+        assert [decisions_of(plan) for plan in found.values()] == [["v2.9.4"], ["v2.9.4"]]
 
 
 # Guards
@@ -116,8 +116,8 @@ def test_a_run_approves_for_all() -> None:
 
 def test_an_orphan_is_left_alone() -> None:
     found = plans(World(fleet({"clusters/a": "v2.8.8", "old": "v2.8.8"}, orphans=["old"])))
-    assert told(found["clusters/a"]) == ["v2.9.4 pending"]
-    assert told(found["old"]) == ["orphan"]
+    assert decisions_of(found["clusters/a"]) == ["v2.9.4 pending"]
+    assert decisions_of(found["old"]) == ["orphan"]
     assert found["old"].holds[0].error is None
 
 
@@ -132,15 +132,15 @@ def test_what_is_named_is_no_orphan(asked: UpgradeRequest, *, is_named: bool) ->
 def test_an_orphan_that_cannot_be_read_is_an_orphan() -> None:
     """It is nobody's, so that nobody's run ends red for it."""
     files = {path_in("old"): b"<<<<<<< HEAD\n" + manifest("v2.8.8")}
-    assert told(plans(World(files | fleet({"clusters/a": "v2.9.4"})))["old"]) == ["orphan"]
+    assert decisions_of(plans(World(files | fleet({"clusters/a": "v2.9.4"})))["old"]) == ["orphan"]
 
 
 def test_what_terraform_writes_is_left_alone() -> None:
     files = {**fleet({"clusters/a": "v2.8.7", "clusters/b": "v2.8.7"}), "infra/flux.tf": TERRAFORM}
     found = plans(World(files))
-    assert told(found["clusters/a"]) == ["owned-by-terraform v2.8.8"]
+    assert decisions_of(found["clusters/a"]) == ["owned-by-terraform v2.8.8"]
     assert "infra/flux.tf:3: let var.flux be v2.8.8" in found["clusters/a"].holds[0].hint
-    assert told(found["clusters/b"]) == ["v2.8.8", "v2.9.4 pending"]
+    assert decisions_of(found["clusters/b"]) == ["v2.8.8", "v2.9.4 pending"]
     assert [
         each.target for each in plans(World(files, asked=UpgradeRequest(to="v2.9.4")))["clusters/a"].upgrades
     ] == ["v2.9.4"]
@@ -166,7 +166,7 @@ def test_a_resource_that_may_write_a_manifest_moves_no_more_than_that(elsewhere:
 
 def test_what_terraform_writes_and_is_up_to_date_is_up_to_date() -> None:
     files = {**fleet({"clusters/a": "v2.9.4"}), "infra/flux.tf": TERRAFORM}
-    assert told(plans(World(files))["clusters/a"]) == ["up-to-date"]
+    assert decisions_of(plans(World(files))["clusters/a"]) == ["up-to-date"]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_who_wrote_a_file_before_is_told_by_its_history(history: Sequence[str], 
     repository = seen(world)
     file = replace(repository.files[path_in("clusters/a")], history=tuple(history))
     found = plans(world, replace(repository, files={path_in("clusters/a"): file}))
-    assert told(found["clusters/a"]) == decisions
+    assert decisions_of(found["clusters/a"]) == decisions
 
 
 @pytest.mark.parametrize(
@@ -200,19 +200,19 @@ def test_a_checkout_that_differs_from_the_base_is_held(at_base: bytes | None) ->
     found = plans(world, seen(world, MemoryForge(files)))
     (hold,) = found["clusters/a"].holds
     assert (hold.reason, hold.error, hold.target) == (HoldReason.CHECKOUT_DIFFERS, CheckoutDiffers, "")
-    assert told(found["clusters/b"]) == ["v2.8.8", "v2.9.4 pending"]
+    assert decisions_of(found["clusters/b"]) == ["v2.8.8", "v2.9.4 pending"]
 
 
 def test_a_checkout_that_differs_where_nothing_is_done_does_no_harm() -> None:
     world = World(fleet({"clusters/a": "v2.9.4"}))
     repository = replace(seen(world), files={path_in("clusters/a"): BaseFile("0" * 40)})
-    assert told(plans(world, repository)["clusters/a"]) == ["up-to-date"]
+    assert decisions_of(plans(world, repository)["clusters/a"]) == ["up-to-date"]
 
 
 def test_the_checkout_is_looked_at_before_terraform() -> None:
     world = World({**fleet({"clusters/a": "v2.8.7"}), "infra/flux.tf": TERRAFORM})
     repository = replace(seen(world), files={path_in("clusters/a"): BaseFile("0" * 40)})
-    assert told(plans(world, repository)["clusters/a"]) == ["checkout-differs"]
+    assert decisions_of(plans(world, repository)["clusters/a"]) == ["checkout-differs"]
 
 
 # What was asked for by name
@@ -230,7 +230,9 @@ def test_the_checkout_is_looked_at_before_terraform() -> None:
 def test_a_version_that_is_asked_for_is_the_one(to: str, decisions: list[str]) -> None:
     config = Config(Group(policy=Policy(MaxBump.NONE)))
     assert (
-        told(plans(World(fleet({"clusters/a": "v2.8.7"}), config, asked=UpgradeRequest(to=to)))["clusters/a"])
+        decisions_of(
+            plans(World(fleet({"clusters/a": "v2.8.7"}), config, asked=UpgradeRequest(to=to)))["clusters/a"]
+        )
         == decisions
     )
 
@@ -269,22 +271,24 @@ def test_edits_may_be_given_up() -> None:
     files = fleet({"a": "v2.8.8"})
     files[path_in("a")] = files[path_in("a")].replace(b"cpu: 1000m", b"cpu: 1500m")
     world = World(files, asked=UpgradeRequest(approve=("2.9",)))
-    assert told(plans(world)["a"]) == ["residue-conflict v2.9.4"]
+    assert decisions_of(plans(world)["a"]) == ["residue-conflict v2.9.4"]
     assert list(plans(world)["a"].tried) == [BumpKind.MINOR]
     world.asked = replace(world.asked, take_release=True)
-    assert told(plans(world)["a"]) == ["v2.9.4"]
+    assert decisions_of(plans(world)["a"]) == ["v2.9.4"]
 
 
 def test_flags_change_what_is_newest_already() -> None:
     config = Config(Group(policy=Policy(MaxBump.NONE), flags={"log-level": "debug"}))
     plan = plans(World(fleet({"a": "v2.9.4"}), config))["a"]
-    assert told(plan) == ["v2.9.4"]
+    assert decisions_of(plan) == ["v2.9.4"]
     assert plan.upgrades[0].flags == (("log-level", "info", "debug"),)
-    assert told(
+    assert decisions_of(
         plans(World({**fleet({"a": "v2.9.4"}), path_in("a"): change_of(plan.upgrades[0]).new}, config))["a"]
     ) == ["up-to-date"]
 
 
 def test_without_releases_nothing_is_newer() -> None:
-    assert told(plans(World(fleet({"a": "v2.8.7"}), releases=()))["a"]) == ["up-to-date"]
-    assert told(plans(World(fleet({"a": "v2.8.7"}), releases=listed("v2.6.4")))["a"]) == ["up-to-date"]
+    assert decisions_of(plans(World(fleet({"a": "v2.8.7"}), releases=()))["a"]) == ["up-to-date"]
+    assert decisions_of(plans(World(fleet({"a": "v2.8.7"}), releases=listed("v2.6.4")))["a"]) == [
+        "up-to-date"
+    ]

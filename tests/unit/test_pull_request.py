@@ -53,16 +53,16 @@ def test_the_order_in_which_things_were_found_changes_nothing() -> None:
     texts, digests, messages = set(), set(), set()
     for seed in range(5):
         shuffled = random.Random(seed)  # noqa: S311 an order, no secret
-        told = proposal_context({"v2.9.0": "notes"})
-        told = replace(told, releases=tuple(shuffled.sample(told.releases, len(told.releases))))
+        context = proposal_context({"v2.9.0": "notes"})
+        context = replace(context, releases=tuple(shuffled.sample(context.releases, len(context.releases))))
         other = replace(
             group(),
             upgrades=tuple(shuffled.sample(group().upgrades, len(group().upgrades))),
             held=tuple(shuffled.sample(group().held, len(group().held))),
         )
-        texts.add(pull_request.body(other, told, state(other)))
+        texts.add(pull_request.body(other, context, state(other)))
         digests.add(pull_request.plan_digest(other))
-        messages.add(pull_request.commit_message(other, told))
+        messages.add(pull_request.commit_message(other, context))
     assert len(texts) == len(digests) == len(messages) == 1
 
 
@@ -131,8 +131,8 @@ def test_a_title_is_no_longer_than_github_takes() -> None:
 
 def test_the_commit_is_known_again() -> None:
     message = pull_request.commit_message(group(), proposal_context())
-    told = markers.trailers(message)
-    assert told == {
+    trailers = markers.trailers(message)
+    assert trailers == {
         "Flux-Upgrade-Group": "all",
         "Flux-Upgrade-Subject": "minor",
         "Flux-Upgrade-Target": "v2.9.4",
@@ -260,16 +260,16 @@ def seen(text: str) -> str:
 
 @given(NASTY)
 def test_text_of_anybodys_is_seen_as_it_is(text: str) -> None:
-    told = plain(f"{text}.", longest=10_000)
-    assert shown(told) == seen(f"{text}.").replace("https://github.com", "https://redirect.github.com")
-    assert not re.search(r"@\w|#\d|<!--", told)
+    escaped = plain(f"{text}.", longest=10_000)
+    assert shown(escaped) == seen(f"{text}.").replace("https://github.com", "https://redirect.github.com")
+    assert not re.search(r"@\w|#\d|<!--", escaped)
 
 
 @given(NASTY.filter(lambda text: text.strip()))
 def test_code_of_anybodys_is_seen_as_it_is(text: str) -> None:
-    told = code(text, longest=10_000)
-    assert shown(f"a {told} b") == f"a {seen(text)} b"
-    assert "<!--" not in told
+    escaped = code(text, longest=10_000)
+    assert shown(f"a {escaped} b") == f"a {seen(text)} b"
+    assert "<!--" not in escaped
 
 
 @pytest.mark.parametrize("text", ["name: x\n", "a\n```\n@octocat\n```\nb\n", "````\n"])

@@ -31,7 +31,7 @@ from replacing import replace
 PATCH, MINOR = "flux-upgrade/clusters.staging/patch", "flux-upgrade/clusters.staging/minor"
 
 
-def told(done: Round) -> dict[str, str]:
+def actions(done: Round) -> dict[str, str]:
     """Branch → what was done, but for those with nothing to do."""
     return {each.branch: str(each.action) for each in done.results if each.action is not Action.NONE}
 
@@ -46,8 +46,8 @@ def one(version: str = "v2.8.7") -> tuple[World, MemoryForge]:
 
 def test_a_patch_and_a_draft_are_opened_once() -> None:
     world, forge = one()
-    assert told(world.run(forge)) == {PATCH: "opened", MINOR: "opened"}
-    assert told(world.run(forge)) == {PATCH: "unchanged", MINOR: "unchanged"}
+    assert actions(world.run(forge)) == {PATCH: "opened", MINOR: "opened"}
+    assert actions(world.run(forge)) == {PATCH: "unchanged", MINOR: "unchanged"}
     patch, minor = forge.open_pull(PATCH), forge.open_pull(MINOR)
     assert patch is not None
     assert minor is not None
@@ -60,20 +60,20 @@ def test_what_was_approved_once_stays_approved() -> None:
     world, forge = one()
     world.run(forge)
     world.asked = UpgradeRequest(approve=("2.9",))
-    assert told(world.run(forge)) == {PATCH: "unchanged", MINOR: "updated"}
+    assert actions(world.run(forge)) == {PATCH: "unchanged", MINOR: "updated"}
     assert [pull.is_draft for pull in forge.open_pulls()] == [False, False]
     # The schedule, which was told nothing, leaves it so.
     world.asked = UpgradeRequest()
-    assert told(world.run(forge)) == {PATCH: "unchanged", MINOR: "unchanged"}
+    assert actions(world.run(forge)) == {PATCH: "unchanged", MINOR: "unchanged"}
 
 
 def test_a_minor_that_needs_nobody_takes_the_place_of_the_patch() -> None:
     world, forge = one()
     world.run(forge)
     world.config = Config(Group(policy=Policy(MaxBump.MINOR)))
-    assert told(world.run(forge)) == {PATCH: "closed", MINOR: "updated"}
+    assert actions(world.run(forge)) == {PATCH: "closed", MINOR: "updated"}
     assert [pull.is_draft for pull in forge.open_pulls()] == [False]
-    assert told(world.run(forge)) == {MINOR: "unchanged"}
+    assert actions(world.run(forge)) == {MINOR: "unchanged"}
 
 
 def test_what_is_merged_elsewhere_is_closed() -> None:
@@ -82,22 +82,22 @@ def test_what_is_merged_elsewhere_is_closed() -> None:
     for files in (forge, world):
         files.files = {**files.files, PATH: manifest("v2.9.4")}
     forge.push_to_base(forge.files)
-    assert told(world.run(forge)) == {PATCH: "closed", MINOR: "closed"}
-    assert told(world.run(forge)) == {}
+    assert actions(world.run(forge)) == {PATCH: "closed", MINOR: "closed"}
+    assert actions(world.run(forge)) == {}
 
 
 def test_a_group_has_one_pull_request() -> None:
     files = fleet({"clusters/a": "v2.8.7", "clusters/b": "v2.8.8", "other": "v2.9.4"})
     group = Group("prod", ("clusters/",), labels=("flux",))
     world, forge = World(files, Config(groups=(group,))), MemoryForge(dict(files))
-    assert told(world.run(forge)) == {
+    assert actions(world.run(forge)) == {
         "flux-upgrade/prod/patch": "opened",
         "flux-upgrade/prod/minor": "opened",
     }
     tree = forge.trees[forge.heads["flux-upgrade/prod/minor"]]
     assert [tree[path_in(f"clusters/{each}")] == manifest("v2.9.4") for each in "ab"] == [True, True]
     assert forge.open_pulls()[0].labels == ("flux",)
-    assert told(world.run(forge)) == {
+    assert actions(world.run(forge)) == {
         "flux-upgrade/prod/patch": "unchanged",
         "flux-upgrade/prod/minor": "unchanged",
     }
@@ -111,7 +111,7 @@ def test_a_member_that_is_gone_leaves_the_pull_request_of_its_group() -> None:
     changed = {**files, path_in("clusters/b"): manifest("v2.9.4")}
     world.files = changed
     forge.push_to_base(changed)
-    assert told(world.run(forge)) == {
+    assert actions(world.run(forge)) == {
         "flux-upgrade/prod/patch": "updated",
         "flux-upgrade/prod/minor": "updated",
     }
@@ -121,7 +121,7 @@ def test_a_member_that_is_gone_leaves_the_pull_request_of_its_group() -> None:
 def test_a_dry_run_touches_nothing() -> None:
     world, forge = one()
     recording = RecordingForge(forge)
-    assert told(world.run(recording)) == {PATCH: "opened", MINOR: "opened"}
+    assert actions(world.run(recording)) == {PATCH: "opened", MINOR: "opened"}
     assert [type(step) for step in recording.steps] == [OpenPull, OpenPull]
     assert forge.steps == []
 
@@ -130,23 +130,23 @@ def test_where_there_are_no_drafts_an_issue_says_what_one_would() -> None:
     world, forge = one("v2.8.8")
     forge.has_drafts = False
     done = world.run(forge)
-    assert told(done) == {MINOR: "opened"}
+    assert actions(done) == {MINOR: "opened"}
     assert [each.is_issue for each in done.results if each.branch == MINOR] == [True]
     steps = len(forge.steps)
     world.run(forge)
     assert len(forge.steps) == steps
     (issue,) = forge.issues.values()
     forge.issues[issue.number] = replace(issue, labels=(*issue.labels, APPROVED))
-    assert told(world.run(forge)) == {MINOR: "opened"}
+    assert actions(world.run(forge)) == {MINOR: "opened"}
     assert forge.issues == {}
-    assert told(world.run(forge)) == {MINOR: "unchanged"}
+    assert actions(world.run(forge)) == {MINOR: "unchanged"}
 
 
 def test_a_checkout_that_is_not_the_base_is_held() -> None:
     world, forge = one()
     forge.push_to_base({PATH: manifest("v2.8.8")})
     done = world.run(forge)
-    assert told(done) == {}
+    assert actions(done) == {}
     (hold,) = done.plans[0].plans[0].holds
     assert (hold.reason, hold.hint) == (HoldReason.CHECKOUT_DIFFERS, "git pull")
 
@@ -157,12 +157,12 @@ def test_who_ticks_skip_has_it_closed_and_not_proposed_again() -> None:
     forge.tick(1, markers.SKIP)
     # A person's own push is thrown away with it: that is what was asked for.
     forge.push(MINOR, {"a.txt": b"mine\n"})
-    assert told(world.run(forge)) == {MINOR: "closed"}
-    assert told(world.run(forge)) == {}
+    assert actions(world.run(forge)) == {MINOR: "closed"}
+    assert actions(world.run(forge)) == {}
     world.asked = UpgradeRequest(approve=("2.9",))
-    assert told(world.run(forge)) == {MINOR: "held"}
+    assert actions(world.run(forge)) == {MINOR: "held"}
     forge.delete(MINOR)
-    assert told(world.run(forge)) == {MINOR: "opened"}
+    assert actions(world.run(forge)) == {MINOR: "opened"}
 
 
 # When it goes wrong
@@ -209,12 +209,12 @@ def test_what_may_pass_is_tried_again(errors: list[FluxUpgradeError], action: Ac
     world, forge = failing(*errors)
     done = world.run(forge)
     assert [each.action for each in done.results if each.branch == MINOR] == [action]
-    assert told(world.run(forge)) == {MINOR: "unchanged" if action is Action.OPENED else "opened"}
+    assert actions(world.run(forge)) == {MINOR: "unchanged" if action is Action.OPENED else "opened"}
 
 
 def test_an_answer_that_was_lost_is_told_as_what_was_done() -> None:
     world, forge = failing(GONE, is_applied=True)
-    assert told(world.run(forge)) == {MINOR: "opened"}
+    assert actions(world.run(forge)) == {MINOR: "opened"}
     assert len(forge.open_pulls()) == 1
 
 
@@ -222,7 +222,7 @@ def test_a_failure_stops_no_other() -> None:
     files = fleet({"clusters/a": "v2.8.8", "clusters/b": "v2.8.8"})
     world = World(files)
     forge = Failing(dict(files), errors=iter([ForbiddenByForge("no")]))
-    assert told(world.run(forge)) == {
+    assert actions(world.run(forge)) == {
         "flux-upgrade/clusters.a/minor": "failed",
         "flux-upgrade/clusters.b/minor": "opened",
     }
@@ -470,13 +470,13 @@ def test_subjects_have_branches_of_their_own() -> None:
 def test_what_a_range_makes_wait_is_a_draft_again() -> None:
     world, forge = one("v2.8.8")
     world.config = Config(Group(policy=Policy(MaxBump.MINOR)))
-    assert told(world.run(forge)) == {MINOR: "opened"}
+    assert actions(world.run(forge)) == {MINOR: "opened"}
     world.config = Config()
-    assert told(world.run(forge)) == {MINOR: "updated"}
+    assert actions(world.run(forge)) == {MINOR: "updated"}
     pull = forge.open_pull(MINOR)
     assert pull is not None
     assert pull.is_draft
-    assert told(world.run(forge)) == {MINOR: "unchanged"}
+    assert actions(world.run(forge)) == {MINOR: "unchanged"}
 
 
 def test_a_cluster_that_joins_a_group_is_not_approved_with_it() -> None:
@@ -518,7 +518,7 @@ def test_a_refused_minor_stays_refused_when_the_next_one_goes_away() -> None:
     assert refused is not None
     forge.close_pull(refused.number)
     world.releases = listed("v2.6.4", "v2.7.1", "v2.8.8")
-    assert told(world.run(forge)) == {MINOR: "opened"}
+    assert actions(world.run(forge)) == {MINOR: "opened"}
     world.releases = listed("v2.6.4", "v2.7.1")
     world.run(forge)
     assert forge.open_pull(MINOR) is None
@@ -544,4 +544,4 @@ def test_a_checkout_of_another_history_writes_nothing() -> None:
     world.asked = UpgradeRequest(writes=False)
     world.run(RecordingForge(forge))
     world.asked, world.head = UpgradeRequest(), "a" * 40
-    assert told(world.run(forge)) == {PATCH: "opened", MINOR: "opened"}
+    assert actions(world.run(forge)) == {PATCH: "opened", MINOR: "opened"}

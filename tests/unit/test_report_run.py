@@ -100,8 +100,8 @@ def test_what_was_only_told_was_not_done(actions: Sequence[Action], outcome: str
     assert outputs(done, "{}", written=False)["outcome"] == outcome
     value = run_value(done, calls=1, written=False)
     assert (value["outcome"], value["dry-run"]) == (outcome, True)
-    told = [each["action"] for each in value["pull-requests"]]
-    assert told == [action for action in actions if action is not Action.NONE]
+    reported = [each["action"] for each in value["pull-requests"]]
+    assert reported == [action for action in actions if action is not Action.NONE]
 
 
 def test_what_fails_without_writing_is_a_failure() -> None:
@@ -143,8 +143,8 @@ def test_what_a_person_has_to_do_on_a_branch_ends_green() -> None:
 
 
 def test_outputs_are_those_of_the_action() -> None:
-    told = {each.name for each in OUTPUTS}
-    assert set(outputs(round_of(ONE), "{}", written=True)) == told - {"report-file"}
+    names = {each.name for each in OUTPUTS}
+    assert set(outputs(round_of(ONE), "{}", written=True)) == names - {"report-file"}
     assert REPORT_FILE.endswith(".json")
 
 
@@ -166,7 +166,7 @@ def test_one_installation_tells_its_versions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("versions", "told"),
+    ("versions", "expected"),
     [
         (["v2.8.7", "v2.8.7"], ("v2.8.7", "v2.8.8", "v2.9.4")),
         (["v2.8.7", "v2.8.8"], ("", "", "v2.9.4")),
@@ -176,11 +176,11 @@ def test_one_installation_tells_its_versions() -> None:
     ],
 )
 def test_versions_are_empty_where_installations_differ(
-    versions: Sequence[str], told: tuple[str, str, str]
+    versions: Sequence[str], expected: tuple[str, str, str]
 ) -> None:
     teams = [planned(version, path=f"clusters/{at}") for at, version in enumerate(versions)]
     given = outputs(round_of(*teams), "{}", written=True)
-    assert (given["current-version"], given["target-version"], given["pending-version"]) == told
+    assert (given["current-version"], given["target-version"], given["pending-version"]) == expected
 
 
 def test_an_approved_minor_is_the_target() -> None:
@@ -225,10 +225,10 @@ def test_an_issue_is_no_pull_request() -> None:
 
 @pytest.mark.parametrize("action", Action)
 def test_operations_are_of_the_outcomes(action: Action) -> None:
-    (told,) = json.loads(
+    (entry,) = json.loads(
         outputs(round_of(ONE, results=[result(ONE, action, number=1)]), "", written=True)["pull-requests"]
     )
-    assert told["operation"] in set(Outcome)
+    assert entry["operation"] in set(Outcome)
 
 
 # The report

@@ -21,7 +21,7 @@ COMMAND = "gh workflow run flux-upgrade.yaml -f approve="
 PULL = "https://github.com/acme/fleet/pull"
 
 
-def told(done: Round, *, command: str = COMMAND, page: str = "", written: bool = True) -> str:
+def summary_of(done: Round, *, command: str = COMMAND, page: str = "", written: bool = True) -> str:
     return summary(done, calls=3, written=written, approve_command=command, workflow_url=page)
 
 
@@ -33,7 +33,7 @@ def rows(text: str) -> list[list[str]]:
 
 def cell(decision: Hold) -> str:
     """What next, for an installation with this hold."""
-    ((_, _, next_, _),) = rows(told(round_of(holding(decision))))
+    ((_, _, next_, _),) = rows(summary_of(round_of(holding(decision))))
     return next_
 
 
@@ -42,7 +42,7 @@ def test_a_row_says_what_runs_what_is_next_and_where() -> None:
         result(ONE, Action.OPENED, PATCH, number=1),
         result(ONE, Action.UNCHANGED, MINOR, number=2, is_draft=True),
     ]
-    text = told(round_of(ONE, results=results))
+    text = summary_of(round_of(ONE, results=results))
     assert rows(text) == [
         [
             "`clusters/staging/flux-system/gotk-components.yaml`",
@@ -55,7 +55,7 @@ def test_a_row_says_what_runs_what_is_next_and_where() -> None:
 
 
 def test_what_waits_is_approved_with_one_command() -> None:
-    text = told(round_of(ONE))
+    text = summary_of(round_of(ONE))
     assert f"```sh\n{COMMAND}2.9\n```" in text
     assert "**To approve**, run:\n" in text
 
@@ -83,7 +83,7 @@ PAGE = "https://github.com/acme/fleet/actions/workflows/flux-upgrade.yaml"
 def test_the_ways_to_approve_are_those_that_there_are(
     results: list[Result], command: str, page: str, ways: str, *, written: bool
 ) -> None:
-    text = told(round_of(ONE, results=results), command=command, page=page, written=written)
+    text = summary_of(round_of(ONE, results=results), command=command, page=page, written=written)
     assert f"**To approve**, {ways}\n" in text
 
 
@@ -92,7 +92,7 @@ def test_a_link_says_what_a_run_that_writes_nothing_would_do() -> None:
         result(ONE, Action.UPDATED, PATCH, number=1),
         result(ONE, Action.UNCHANGED, MINOR, number=2, is_draft=True),
     ]
-    ((*_, links),) = rows(told(round_of(ONE, results=results), written=False))
+    ((*_, links),) = rows(summary_of(round_of(ONE, results=results), written=False))
     assert links == f"[#1]({PULL}/1) would be updated<br>[#2]({PULL}/2) open, draft"
 
 
@@ -103,7 +103,7 @@ def test_a_patch_that_waits_is_approved_by_itself_and_the_lowest_comes_first() -
         Hold(HoldReason.NEEDS_APPROVAL, "policy none", bump_kind=PATCH, target="v2.8.8"),
         Hold(HoldReason.NEEDS_APPROVAL, "policy none", bump_kind=MAJOR, target="v3.0.0"),
     ]
-    text = told(round_of(holding(*holds), holding(holds[1], path="other")))
+    text = summary_of(round_of(holding(*holds), holding(holds[1], path="other")))
     commands = [line.removeprefix(COMMAND) for line in text.splitlines() if line.startswith(COMMAND)]
     assert commands == ["v2.8.8", "2.9", "2.10", "3.0"]
 
@@ -112,7 +112,7 @@ def test_a_patch_that_waits_is_approved_by_itself_and_the_lowest_comes_first() -
     "done", [round_of(holding(Hold(HoldReason.UP_TO_DATE))), round_of(planned(approve=["2.9"]))]
 )
 def test_where_nothing_waits_nothing_is_to_be_approved(done: Round) -> None:
-    assert "approve" not in told(done)
+    assert "approve" not in summary_of(done)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_what_went_wrong_with_a_pull_request_stands_in_its_row() -> None:
     error = ForbiddenByForge("the token may not", hint="allow it")
     edited = Hold(HoldReason.BRANCH_EDITED, "somebody has pushed", "merge it")
     ((_, _, next_, links),) = rows(
-        told(round_of(ONE, results=[result(ONE, Action.FAILED, error=error), result(ONE, Action.HELD, MINOR, number=2, hold=edited, is_draft=True)]))
+        summary_of(round_of(ONE, results=[result(ONE, Action.FAILED, error=error), result(ONE, Action.HELD, MINOR, number=2, hold=edited, is_draft=True)]))
     )  # fmt: skip
     assert next_.endswith(
         "failed: **forbidden**: the token may not<br>→ allow it"
@@ -149,7 +149,7 @@ def test_what_went_wrong_with_a_pull_request_stands_in_its_row() -> None:
 
 def test_an_issue_is_called_one() -> None:
     ((*_, links),) = rows(
-        told(
+        summary_of(
             round_of(ONE, results=[result(ONE, Action.OPENED, MINOR, number=3, is_issue=True, is_draft=True)])
         )
     )
@@ -159,7 +159,7 @@ def test_an_issue_is_called_one() -> None:
 def test_an_unknown_version_is_said() -> None:
     files = fleet({"clusters/staging": "v2.8.7"})
     files[PATH] = b"<<<<<<< HEAD\n" + files[PATH]
-    ((_, runs, next_, _),) = rows(told(round_of(*plan_update_groups(World(files).gathered()))))
+    ((_, runs, next_, _),) = rows(summary_of(round_of(*plan_update_groups(World(files).gathered()))))
     assert runs == "unknown"
     assert next_.startswith("held: **unreadable**: ")
 
@@ -188,7 +188,7 @@ HOSTILE = (
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_hostile_path_stays_in_its_cell(text: str) -> None:
-    row, other = rows(told(round_of(holding(Hold(HoldReason.ORPHAN, "nobody"), path=text), ONE)))
+    row, other = rows(summary_of(round_of(holding(Hold(HoldReason.ORPHAN, "nobody"), path=text), ONE)))
     assert len(row) == 4
     assert row[1:] == ["v2.8.7", "held: **orphan**: nobody", ""]
     assert other[1] == "v2.8.7"
@@ -202,12 +202,12 @@ def test_a_hostile_detail_does_nothing(text: str) -> None:
     shown = cell(Hold(HoldReason.ORPHAN, text))
     assert not re.search(r"<(?!br>)[A-Za-z!/]|(?<!\\)\[x\]|@acme|#1|\u202e", shown)
     done = round_of(ONE, warnings=[text])
-    assert told(done).count("\n> ") == 1
+    assert summary_of(done).count("\n> ") == 1
 
 
 def test_warnings_are_said_once_each() -> None:
     results = [result(ONE, Action.OPENED, number=1, warnings=["no label"]), result(ONE, Action.OPENED, MINOR, number=2, warnings=["no label"])]  # fmt: skip
-    text = told(round_of(ONE, results=results, warnings=["commits must be signed"]))
+    text = summary_of(round_of(ONE, results=results, warnings=["commits must be signed"]))
     assert text.count("> no label\n") == 1
     assert text.count("> commits must be signed\n") == 1
 
@@ -226,7 +226,7 @@ def many(count: int) -> UpdateGroupPlan:
 def test_the_table_is_bounded(count: int, more: str) -> None:
     team = many(count)
     results: list[Result] = [result(team, Action.OPENED, number=1)]
-    text = told(round_of(team, results=results))
+    text = summary_of(round_of(team, results=results))
     assert len(rows(text)) == MOST_ROWS
     assert ("more installation" in text) is bool(more)
     assert more in text
@@ -234,7 +234,7 @@ def test_the_table_is_bounded(count: int, more: str) -> None:
 
 
 def test_where_everything_is_ignored_there_is_no_table() -> None:
-    text = told(round_of())
+    text = summary_of(round_of())
     assert "Nothing to do: the config file ignores every installation." in text
     assert "| --- |" not in text
 
@@ -254,7 +254,7 @@ def test_drift_comes_first_and_a_row_links_to_what_moves_it() -> None:
         result(team, Action.OPENED, PATCH, number=1),
         result(team, Action.OPENED, MINOR, number=2, is_draft=True),
     ]
-    text = told(round_of(team, results=results))
+    text = summary_of(round_of(team, results=results))
     assert text.startswith(
         f"## Flux\n\n> **Drift** in `clusters/staging`: v2.8.7 in {PATH}; v2.9.3 in {ahead}:3\n\n|"
     )

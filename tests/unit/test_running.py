@@ -25,7 +25,7 @@ def found(files: dict[str, bytes]) -> Running:
     return running(Member(each, each.path) for each in pin.find(MemoryTree(files), USING))
 
 
-def told(content: bytes, path: str = PATH) -> list[tuple[str, bool]]:
+def unverified_in(content: bytes, path: str = PATH) -> list[tuple[str, bool]]:
     """Name and whether the CRDs can be read, of those that no release speaks for."""
     return [(each.name, ManifestApis().of(each) is not None) for each in found({path: content}).unverified]
 
@@ -59,7 +59,7 @@ def told(content: bytes, path: str = PATH) -> list[tuple[str, bool]]:
     ],
 )
 def test_what_no_release_speaks_for(content: bytes, expected: list[tuple[str, bool]]) -> None:
-    assert told(content) == expected
+    assert unverified_in(content) == expected
 
 
 def test_edited_crds_and_their_release_both_speak() -> None:

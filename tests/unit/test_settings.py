@@ -86,7 +86,7 @@ def test_the_token_is_not_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("argv", "told"),
+    ("argv", "message"),
     [
         ([], "no command"),
         (["rendr"], "did you mean 'render'?"),
@@ -101,10 +101,10 @@ def test_the_token_is_not_shown() -> None:
         (["inspect", "--yaml"], "unknown argument '--yaml'"),
     ],
 )
-def test_bad_usage(argv: list[str], told: str) -> None:
+def test_bad_usage(argv: list[str], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_settings(argv, ENV)
-    assert told in caught.value.message
+    assert message in caught.value.message
     assert "--help" in caught.value.hint
     assert "\n" not in caught.value.message
 
@@ -184,7 +184,7 @@ def test_who_asks_for_a_pull_request_has_an_artifact_promoted_by_one(flags: list
 
 
 @pytest.mark.parametrize(
-    ("argv", "told"),
+    ("argv", "message"),
     [
         (["upgrade", ARTIFACT, "--pull-request", "--promote=tag"], "--pull-request moves no tag"),
         (["upgrade", ARTIFACT, "--username=me"], "--username is given without a password"),
@@ -196,15 +196,15 @@ def test_who_asks_for_a_pull_request_has_an_artifact_promoted_by_one(flags: list
         (["rollback", "oci://ghcr.io/org/flux"], "what is rolled back is the tag of an artifact"),
     ],
 )
-def test_what_cannot_be_meant_about_an_artifact_is_said(argv: list[str], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_what_cannot_be_meant_about_an_artifact_is_said(argv: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         parse_settings(argv, ENV)
 
 
 def test_credential_helpers_are_told_none_of_our_own_secrets() -> None:
     env = {**ENV, "AWS_PROFILE": "ci", "INPUT_TOKEN": "a", "FLUX_UPGRADE_REGISTRY_PASSWORD": "b"}
-    told = parse_settings(["upgrade", ARTIFACT], env).registry.environment
-    assert told == {"HOME": "/home/me", "PATH": "/bin", "AWS_PROFILE": "ci"}
+    environment = parse_settings(["upgrade", ARTIFACT], env).registry.environment
+    assert environment == {"HOME": "/home/me", "PATH": "/bin", "AWS_PROFILE": "ci"}
 
 
 def test_the_config_to_check_is_a_path() -> None:
@@ -283,7 +283,7 @@ def test_git_is_told_what_its_user_says_but_not_where_another_repository_is() ->
 
 
 @pytest.mark.parametrize(
-    ("given", "told"), [("2.9.4", "v2.9.4"), ("v2.9.4", "v2.9.4"), ("", ""), ("main", "main")]
+    ("given", "expected"), [("2.9.4", "v2.9.4"), ("v2.9.4", "v2.9.4"), ("", ""), ("main", "main")]
 )
-def test_a_version_is_taken_as_a_tag(given: str, told: str) -> None:
-    assert tag(given) == told
+def test_a_version_is_taken_as_a_tag(given: str, expected: str) -> None:
+    assert tag(given) == expected

@@ -29,7 +29,7 @@ def crds_in(crds: dict[str, str]) -> tuple[Crd, ...]:
     return tuple(crds_of(parse(manifest("v2.8.8", crds)).documents).values())
 
 
-def told(
+def stored_by(
     history: list[FileRevision],
     target: dict[str, str],
     migrated: tuple[str, ...] = (),
@@ -58,7 +58,7 @@ def test_what_older_releases_stored_is_refused() -> None:
         past("2025-04-01", "v2.5.1", TWO_5),
         past("2025-06-01", "v2.6.0", TWO_6),
     ]
-    found = told(history, TWO_8)
+    found = stored_by(history, TWO_8)
     assert phrases(found) == ["OCIRepository v1beta2, since v2.5.0 (2025-03-01)"]
     assert found.refused[0].crd == OCI
     assert found.refused[0].release.storage == ((OCI, "v1beta2"),)
@@ -67,24 +67,27 @@ def test_what_older_releases_stored_is_refused() -> None:
 
 
 def test_what_is_stored_today_needs_another_stop() -> None:
-    found = told([past("2025-04-01", "v2.5.1", TWO_5)], TWO_8)
+    found = stored_by([past("2025-04-01", "v2.5.1", TWO_5)], TWO_8)
     assert phrases(found) == ["OCIRepository v1beta2, since v2.5.1 (2025-04-01)"]
     assert found.after_migrate == found.refused
 
 
 def test_nothing_is_refused_where_nothing_older_ran() -> None:
-    assert told([past("2025-06-01", "v2.6.0", TWO_6), past("2025-10-01", "v2.7.0", TWO_6)], TWO_8) == Stored()
+    assert (
+        stored_by([past("2025-06-01", "v2.6.0", TWO_6), past("2025-10-01", "v2.7.0", TWO_6)], TWO_8)
+        == Stored()
+    )
 
 
 def test_nothing_is_refused_where_no_version_goes() -> None:
     history = [past("2025-04-01", "v2.5.1", TWO_5), past("2025-06-01", "v2.6.0", TWO_6)]
-    assert told(history, TWO_6, missing="the checkout is shallow") == Stored()
+    assert stored_by(history, TWO_6, missing="the checkout is shallow") == Stored()
 
 
 def test_what_the_present_crd_lacks_was_migrated_already() -> None:
     """The API server took it: somebody ran `flux migrate`, and nobody has to be asked for it again."""
     history = [past("2025-04-01", "v2.5.1", TWO_5), past("2026-03-01", "v2.8.0", TWO_8)]
-    assert told(history, TWO_8 | {IMAGE: "v1*"}) == Stored()
+    assert stored_by(history, TWO_8 | {IMAGE: "v1*"}) == Stored()
 
 
 def test_a_release_that_was_refused_and_taken_back_proves_nothing() -> None:
@@ -93,7 +96,7 @@ def test_a_release_that_was_refused_and_taken_back_proves_nothing() -> None:
         past("2026-03-01", "v2.8.6", TWO_8),
         past("2026-03-02", "v2.6.4", TWO_6),
     ]
-    assert phrases(told(history, TWO_8)) == ["OCIRepository v1beta2, since v2.5.1 (2025-04-01)"]
+    assert phrases(stored_by(history, TWO_8)) == ["OCIRepository v1beta2, since v2.5.1 (2025-04-01)"]
 
 
 def test_a_crd_counts_while_it_is_there() -> None:
@@ -105,9 +108,9 @@ def test_a_crd_counts_while_it_is_there() -> None:
         past("2025-10-01", "v2.7.0", TWO_6 | newer),
     ]
     target = TWO_6 | {IMAGE: "v1*"}
-    assert told(history, target).refused == ()
+    assert stored_by(history, target).refused == ()
     del history[1]
-    assert phrases(told(history, target)) == ["ImageRepository v1beta2, since v2.5.1 (2025-04-01)"]
+    assert phrases(stored_by(history, target)) == ["ImageRepository v1beta2, since v2.5.1 (2025-04-01)"]
 
 
 def test_a_branch_that_was_merged_adds_and_takes_nothing_away() -> None:
@@ -117,21 +120,23 @@ def test_a_branch_that_was_merged_adds_and_takes_nothing_away() -> None:
         past("2025-06-01", "v2.6.0", TWO_6, is_aside=True),
         past("2025-10-01", "v2.7.0", TWO_6 | newer),
     ]
-    assert phrases(told(history, TWO_6 | target)) == ["ImageRepository v1beta2, since v2.5.1 (2025-04-01)"]
+    assert phrases(stored_by(history, TWO_6 | target)) == [
+        "ImageRepository v1beta2, since v2.5.1 (2025-04-01)"
+    ]
     tried = [past("2025-04-01", "v2.5.1", image, is_aside=True), past("2025-10-01", "v2.7.0", newer)]
-    assert phrases(told(tried, target)) == ["ImageRepository v1beta2, since v2.5.1 (2025-04-01)"]
+    assert phrases(stored_by(tried, target)) == ["ImageRepository v1beta2, since v2.5.1 (2025-04-01)"]
 
 
 def test_controllers_that_the_target_does_not_install_do_not_count() -> None:
     history = [past("2025-04-01", "v2.6.4", TWO_6 | {IMAGE: "v1beta2*"})]
-    assert told(history, TWO_6 | {"receivers.notification.toolkit.fluxcd.io": "v1*"}) == Stored()
+    assert stored_by(history, TWO_6 | {"receivers.notification.toolkit.fluxcd.io": "v1*"}) == Stored()
 
 
 def test_crds_speak_and_not_headers_or_images() -> None:
     """Bots raise either and leave the rest behind."""
     ahead = manifest("v2.5.1", TWO_5).replace(b"# Flux Version: v2.5.1", b"# Flux Version: v2.8.0")
     history = [FileRevision("", "2025-04-01T10:00:00Z", ahead), past("2025-10-01", "v2.7.0", TWO_6)]
-    assert phrases(told(history, TWO_8)) == ["OCIRepository v1beta2, since v2.5.1 (2025-04-01)"]
+    assert phrases(stored_by(history, TWO_8)) == ["OCIRepository v1beta2, since v2.5.1 (2025-04-01)"]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +155,7 @@ def test_crds_speak_and_not_headers_or_images() -> None:
 )
 def test_contents_that_never_ran_are_left_out(content: bytes) -> None:
     history = [FileRevision("", "2025-04-01T10:00:00Z", content), past("2025-10-01", "v2.7.0", TWO_6)]
-    assert told(history, TWO_8) == Stored()
+    assert stored_by(history, TWO_8) == Stored()
     assert stored(FileRevisions(), content, crds_in(TWO_8)) == Stored()
 
 
@@ -159,13 +164,13 @@ def test_contents_that_never_ran_are_left_out(content: bytes) -> None:
 
 def test_flux_migrate_at_the_present_release() -> None:
     history = [past("2025-04-01", "v2.5.1", TWO_5), past("2025-10-01", "v2.7.5", TWO_6)]
-    found = told(history, TWO_8, ("v2.7.5",), missing="the checkout is shallow")
+    found = stored_by(history, TWO_8, ("v2.7.5",), missing="the checkout is shallow")
     assert (found.refused, found.cli, found.unknown) == ((), "", "")
     assert [each.version for each in found.resolved] == ["v1beta2"]
 
 
 def test_flux_migrate_changes_nothing_about_what_is_stored_today() -> None:
-    found = told([past("2025-04-01", "v2.5.1", TWO_5)], TWO_8, ("v2.5.1",))
+    found = stored_by([past("2025-04-01", "v2.5.1", TWO_5)], TWO_8, ("v2.5.1",))
     assert found.refused == found.after_migrate == found.resolved != ()
 
 
@@ -175,9 +180,9 @@ def test_flux_migrate_at_an_older_release() -> None:
         past("2025-06-01", "v2.6.0", TWO_6),
         past("2025-10-01", "v2.7.0", TWO_6),
     ]
-    assert told(history, TWO_8, ("v2.6.0",)) == Stored()
-    assert told(history, TWO_8, ("v2.5.1",)).refused != (), "that release stored it itself"
-    assert told(history, TWO_8, ("v2.4.0",)).refused != (), "it did not run here"
+    assert stored_by(history, TWO_8, ("v2.6.0",)) == Stored()
+    assert stored_by(history, TWO_8, ("v2.5.1",)).refused != (), "that release stored it itself"
+    assert stored_by(history, TWO_8, ("v2.4.0",)).refused != (), "it did not run here"
 
 
 def test_what_runs_after_flux_migrate_counts_again() -> None:
@@ -186,15 +191,15 @@ def test_what_runs_after_flux_migrate_counts_again() -> None:
         past("2025-07-01", "v2.5.1", TWO_5),
         past("2025-10-01", "v2.7.0", TWO_6),
     ]
-    found = told(history, TWO_8, ("v2.6.0",))
+    found = stored_by(history, TWO_8, ("v2.6.0",))
     assert phrases(found) == ["OCIRepository v1beta2, since v2.5.1 (2025-07-01)"]
 
 
 def test_the_present_release_is_what_it_was_proved_to_be() -> None:
     """Its labels may say otherwise, and people tick a box for the one that is shown."""
     history = [past("2025-04-01", "v2.5.1", TWO_5), past("2025-10-01", "v2.7.0", TWO_6)]
-    assert told(history, TWO_8, ("v2.7.5",)).refused != ()
-    assert told(history, TWO_8, ("v2.7.5",), current="v2.7.5").refused == ()
+    assert stored_by(history, TWO_8, ("v2.7.5",)).refused != ()
+    assert stored_by(history, TWO_8, ("v2.7.5",), current="v2.7.5").refused == ()
 
 
 @pytest.mark.parametrize(
@@ -211,20 +216,20 @@ def test_the_present_release_is_what_it_was_proved_to_be() -> None:
 )
 def test_the_cli_is_the_first_that_can_or_that_of_the_release(current: str, cli: str) -> None:
     history = [past("2025-04-01", "none", TWO_5), past("2025-10-01", "none", TWO_6)]
-    assert told(history, TWO_8, current=current).cli == cli
+    assert stored_by(history, TWO_8, current=current).cli == cli
 
 
 # -- what nobody knows
 
 
 def test_older_releases_that_nobody_could_look_at() -> None:
-    found = told([past("2025-10-01", "v2.7.0", TWO_6)], TWO_8, missing="the checkout is shallow")
+    found = stored_by([past("2025-10-01", "v2.7.0", TWO_6)], TWO_8, missing="the checkout is shallow")
     assert found == Stored(unknown="the checkout is shallow")
 
 
 def test_nothing_is_unknown_where_all_that_may_be_refused_is_known_to_be() -> None:
     history = [past("2025-04-01", "v2.5.1", TWO_5), past("2025-10-01", "v2.7.0", TWO_6)]
-    found = told(history, TWO_8, missing="the checkout is shallow")
+    found = stored_by(history, TWO_8, missing="the checkout is shallow")
     assert (len(found.refused), found.unknown) == (1, "")
 
 
@@ -267,7 +272,9 @@ def test_it_is_what_an_api_server_would_remember(crds: list[dict[str, str]], at:
     remembered: dict[str, set[str]] = {}
     migrated = []
     for number, installed in enumerate(ran):
-        names = {name: {each.rstrip("*") for each in told.split()} for name, told in installed.items()}
+        names = {
+            name: {each.rstrip("*") for each in versions.split()} for name, versions in installed.items()
+        }
         if any(not remembered.get(name, set()) <= names[name] for name in names):
             return  # refused: nobody goes on from there
         remembered = {
@@ -282,5 +289,5 @@ def test_it_is_what_an_api_server_would_remember(crds: list[dict[str, str]], at:
         for version in remembered[name] - {each.rstrip("*") for each in target[name].split()}
     }
     history = [past("2025-01-01", f"v2.{number}.0", installed) for number, installed in enumerate(ran)]
-    found = told(history, target, tuple(migrated))
+    found = stored_by(history, target, tuple(migrated))
     assert {(each.crd, each.version) for each in found.refused} == wanted
