@@ -17,10 +17,12 @@ from flux_upgrade.model.errors import Unreadable
         ("x: &x {a: 1}\ny: {<<: *x, b: 2}", "x: {a: 1}\ny: {a: 1, b: 2}"),
         ("x: &x {a: 1}\ny: {<<: *x, a: 2}", "x: {a: 1}\ny: {a: 2}"),
         ("a: &x 1\nb: *x\nc: &x [2]\nd: *x", "a: 1\nb: 1\nc: [2]\nd: [2]"),
+        ("a: =\nb: [<<, '=']", "a: '='\nb: ['<<', '=']"),
     ],
 )
 def test_the_same_data(a: str, b: str) -> None:
     assert same(compose(a), compose(b))
+    assert construct(compose(a)) == construct(compose(b))
 
 
 @pytest.mark.parametrize(

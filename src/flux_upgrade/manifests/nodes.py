@@ -23,6 +23,10 @@ _DEEPEST = 200
 """Levels. The deepest schema of Flux has some forty."""
 _STR = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
+_TEXT_AS_VALUE = (_MERGE, "tag:yaml.org,2002:value")
+"""A plain ``<<`` or ``=`` in YAML 1.1. As values they are text, as in sigs.k8s.io/yaml: the Prometheus
+Operator's CRDs have enums with ``=``.
+"""
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -141,6 +145,8 @@ def _settle(node: Node, line: int, above: frozenset[int], left: list[int]) -> No
     for child in children:
         if not isinstance(child, ScalarNode):
             _settle(child, line, above | {id(node)}, left)
+        elif child.tag in _TEXT_AS_VALUE:
+            child.tag = _STR
 
 
 def construct(node: Node, line: int = 1) -> Any:
