@@ -1,3 +1,5 @@
+"""Each input of the Action becomes the argument that it stands for, and a bad one is refused by its name."""
+
 from __future__ import annotations
 
 import re

@@ -1,3 +1,5 @@
+"""The outcome, the outputs and the report of the Action follow from what the run did."""
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,4 @@
-"""The files that use removed API versions are found among many, by one process as by two."""
+"""The search finds each file that a migration would change, in one process or in several."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Run after run, the pull requests converge, whatever people and failures do between two runs."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator

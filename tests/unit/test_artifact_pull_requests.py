@@ -1,4 +1,4 @@
-"""An artifact that Git pins is promoted by pull request: it is pushed first, and then proposed."""
+"""An artifact that Git pins is pushed first, and then proposed by pull request."""
 
 from __future__ import annotations
 

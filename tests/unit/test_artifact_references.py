@@ -1,3 +1,5 @@
+"""References to an artifact are found with line and place, and one that cannot be followed has a reason."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Each row of the table of behavior changes is well formed, and applies to the jumps that it names and no others."""
+
 from __future__ import annotations
 
 import re

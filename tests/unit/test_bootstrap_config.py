@@ -1,3 +1,5 @@
+"""A `bootstrap` section of the config file becomes options, or problems with their lines."""
+
 from __future__ import annotations
 
 import json

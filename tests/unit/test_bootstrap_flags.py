@@ -1,3 +1,5 @@
+"""Flags of `flux bootstrap` become options, or problems that never show a secret."""
+
 from __future__ import annotations
 
 import re

@@ -1,4 +1,4 @@
-"""Which server a bootstrap is for, what its remote tells, and where a token goes."""
+"""The provider and its host follow from the remote, and each token goes to its own server only."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Arguments and environment of `bootstrap` become settings, and secrets are shown nowhere."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,3 +1,5 @@
+"""A remark says which bot would also upgrade Flux, with a rule to paste that stops it."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""An image is replaced in its place, and every other byte of the manifest stays."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

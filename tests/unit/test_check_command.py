@@ -1,3 +1,5 @@
+"""`check` finds what a target does not serve in any tree, and says what it could not read."""
+
 from __future__ import annotations
 
 import os

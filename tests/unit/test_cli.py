@@ -1,3 +1,5 @@
+"""Each command prints its result and nothing else, and an error is one line without secrets."""
+
 from __future__ import annotations
 
 import io

@@ -1,3 +1,5 @@
+"""Arguments are parsed as documented, and a bad one is reported by its name."""
+
 from __future__ import annotations
 
 import argparse

@@ -1,3 +1,5 @@
+"""Arguments and environment become the settings of each command, and secrets are shown nowhere."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""The config file becomes the configuration, with defaults, groups, inputs and flags in their order."""
+
 from __future__ import annotations
 
 import re

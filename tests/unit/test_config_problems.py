@@ -1,4 +1,4 @@
-"""Every file that is refused, with what is said of it; and the published schema, held against the same files."""
+"""Each bad config file is refused with the line of each problem, and the published schema refuses it too."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""A manifest is cut where YAML cuts it, and every byte comes back."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""A target is held that would downgrade Flux or a controller, and a manifest that could not be verified."""
+
 from __future__ import annotations
 
 import pytest

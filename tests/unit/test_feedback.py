@@ -1,3 +1,5 @@
+"""Pull requests, labels, boxes and commits are read as approvals and refusals."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a history told is written down, read again, and asked anew once the file changes."""
+"""A search of the history is recorded, and repeated only if its question changes or its answer was incomplete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the images of a release mean for whole repositories: groups, drafts, clusters, requests."""
+"""Registries are asked once for the images of a release, and an image that does not exist holds it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What upgrades would break: moved before, moved along, or in their way."""
+"""Manifests that an upgrade would break are migrated before it or with it, or hold it."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Install flags in the config file change what was inferred, and a bad one is refused."""
+
 from __future__ import annotations
 
 import pytest

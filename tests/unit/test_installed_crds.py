@@ -1,4 +1,4 @@
-"""The CRDs of one content, in whatever form it is written."""
+"""The CRDs of a manifest are read in whatever form it is written."""
 
 from __future__ import annotations
 

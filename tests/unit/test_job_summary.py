@@ -1,3 +1,5 @@
+"""The job summary has a row for each installation, says how to approve, and survives hostile text."""
+
 from __future__ import annotations
 
 import re

@@ -1,4 +1,4 @@
-"""Whether `flux migrate` has to run because of managed fields: by the uses, by merged pull requests, by history."""
+"""`flux migrate` has to run for managed fields if the repository ever used a dropped version."""
 
 from __future__ import annotations
 

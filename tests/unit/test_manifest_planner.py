@@ -1,3 +1,5 @@
+"""A manifest is upgraded to the right release, or held with a reason."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence

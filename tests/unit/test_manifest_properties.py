@@ -1,4 +1,4 @@
-"""Whatever stands in a file or a flag: a value or one clear error, never a traceback; and nothing lost."""
+"""Any file and any flag gives a value or one clear error, never a traceback, and no edit is lost."""
 
 from __future__ import annotations
 

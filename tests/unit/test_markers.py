@@ -1,3 +1,5 @@
+"""Markers in bodies and commits are read as they were written, whatever people write around them."""
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,4 @@
-"""A resource and its patches move together, or stay together."""
+"""A resource and its patches are migrated together, or not at all."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""YAML is composed, compared and serialized in Flux's form, and hostile YAML is refused."""
+
 from __future__ import annotations
 
 import pytest

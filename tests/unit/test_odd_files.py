@@ -1,4 +1,4 @@
-"""Files as people really leave them: each lost something, or stopped a run, before it was tried."""
+"""Files as people really leave them are upgraded without a loss, or held."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The flux-operator's own pins, where they were asked to move: along with their cluster, never ahead of it."""
+"""The version of the flux-operator is updated with its cluster, and never ahead of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses of artifacts, and the releases in them."""
+"""The releases in an operator artifact are listed, by its address and its files."""
 
 from __future__ import annotations
 

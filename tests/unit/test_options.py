@@ -1,3 +1,5 @@
+"""Install flags are taken and refused as Flux and Kubernetes do it."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""The way from the text of a scalar back to the file, for every way to spell one."""
+"""The text of a scalar leads back to its place in the file, in whatever style it is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of pins: they follow their cluster, all of them or none."""
+"""Version references follow their cluster, all of them or none."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Each update group gets its plan, with the policy of its group and the feedback of its pull requests."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+"""The policy decides on each release by bump, range, cool-down, approvals and refusals."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Verdicts, on releases that we wrote; real files are proved in tests/conformance."""
+"""Each verdict is given to the manifests that deserve it; those of public repositories are in tests/conformance."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Plans become proposals, one for each update group and bump, and old proposals are closed with a reason."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What an upgrade means, in pull requests: one thing at a time; the whole texts are in ``tests/pull_requests``."""
+"""Each finding about the impact of an upgrade has its sentence in the pull request."""
 
 from __future__ import annotations
 

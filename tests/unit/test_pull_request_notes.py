@@ -1,3 +1,5 @@
+"""Release notes are quoted so that they mention nobody, break nothing, and fit."""
+
 from __future__ import annotations
 
 import re

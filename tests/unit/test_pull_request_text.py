@@ -1,3 +1,5 @@
+"""Title, body, commit and status are stable, fit into GitHub's limits, and survive hostile text."""
+
 from __future__ import annotations
 
 import random

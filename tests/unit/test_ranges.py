@@ -1,4 +1,4 @@
-"""Folders as people write them, and what counts as no value."""
+"""Directories and empty values are understood in the spellings that people use."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""A run reads the whole repository around the path that it is given, and its config file."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""Each state of a branch, its pull request and its issue leads to the right steps, and no step is taken twice."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What upgrades mean, in reports: plain text, JSON, the job summary, annotations."""
+"""The impact of an upgrade is in the plain text, the JSON, the job summary and the annotations."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""The report of a run says what was done with each pull request, and steers no terminal."""
+
 from __future__ import annotations
 
 from flux_upgrade.model.errors import CheckoutDiffers, ForbiddenByForge, ResidueConflict

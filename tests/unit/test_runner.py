@@ -1,3 +1,5 @@
+"""Annotations, outputs and summaries are read by the runner as they were meant, and secrets are masked."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""What the clusters of a repository run, with and without a release that speaks for it."""
+"""The releases that clusters run are known, and shared files suit all of them."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""A range allows the versions that Masterminds/semver allows, and anything else is one clear error."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""What ran in a cluster, and which CRDs the API server would therefore refuse."""
+"""The CRDs that the API server would refuse follow from the releases that ran in the cluster."""
 
 from __future__ import annotations
 

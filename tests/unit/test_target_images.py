@@ -1,3 +1,5 @@
+"""Digests and registries of images are kept at the new release, and an image that does not exist is never pinned."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""The fewest hops, where one step is not enough."""
+"""The upgrade path has the fewest steps."""
 
 from __future__ import annotations
 

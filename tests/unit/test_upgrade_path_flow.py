@@ -1,4 +1,4 @@
-"""Hop after hop, from a release that shares no stored version with the newest one: what is proposed, and when."""
+"""An upgrade in several steps proposes each step after the one before it was merged and migrated."""
 
 from __future__ import annotations
 
