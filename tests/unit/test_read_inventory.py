@@ -113,8 +113,8 @@ def test_what_an_upgrade_means_is_asked_for_above_the_config_file(tree: Tree) ->
     config = b"migrate: off\nladder: off\nscan: [apps]\nkubernetes-version: 1.30\n"
     tree.write({**fleet({"clusters/a": "v2.8.7"}), CONFIG: config + b"groups: {a: {paths: [clusters]}}\n"})
     asked = ["--migrate=with-upgrade", "--ladder", "--scan=infra", "--scan=!infra/old"]
-    config = tree.gathered("", *asked, "--kubernetes-version=v1.35.2").config
-    for each in (config.default, *config.groups):
+    merged = tree.gathered("", *asked, "--kubernetes-version=v1.35.2").config
+    for each in (merged.default, *merged.groups):
         assert (each.migrate, each.ladder, each.scan, each.kubernetes) == (
             Migrate.WITH_UPGRADE,
             True,
