@@ -37,9 +37,9 @@ class MemoryOwnArtifacts:
         self.asked.append(reference)
         if self.is_unreachable:
             raise RegistryUnavailable(f"{self.address.host} cannot be reached", hint="run again later")
-        for tag, told in self.stated.items():
-            if reference in (tag, told["digest"]):
-                return ArtifactRelease(**{"version": "", **told})
+        for tag, stated in self.stated.items():
+            if reference in (tag, stated["digest"]):
+                return ArtifactRelease(**{"version": "", **stated})
         return ArtifactRelease(
             "", f"there is no {self.address.repository}:{reference}", "write one that there is"
         )
@@ -74,8 +74,8 @@ def of_case(stated: Mapping[str, Any], to: str) -> MemoryOwnArtifacts | None:
         tuple(stated.get("signed", ())),
         is_unreachable=stated.get("unreachable", False),
     )
-    for tag, told in [*own.stated.items()]:
-        for reference in (tag, told["digest"]):
+    for tag, artifact in [*own.stated.items()]:
+        for reference in (tag, artifact["digest"]):
             if to not in own.held:
                 own.push(reference, to, "")
     return own

@@ -1,4 +1,4 @@
-"""Small files that pin Flux, each in its own way: written here, told apart by their kind."""
+"""Small files that pin Flux, one for each kind of version reference."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def base(version: str = "v2.8.7") -> str:
 
 def instance(version: str = "2.8.7", path: str = "") -> str:
     """A FluxInstance."""
-    told = (
+    sync = (
         f"  sync:\n    kind: GitRepository\n    url: https://github.com/acme/fleet\n    path: {path}\n"
         if path
         else ""
     )
     return (
         "apiVersion: fluxcd.controlplane.io/v1\nkind: FluxInstance\nmetadata:\n  name: flux\n"
-        f'spec:\n  distribution:\n    version: "{version}"\n    registry: ghcr.io/fluxcd\n{told}'
+        f'spec:\n  distribution:\n    version: "{version}"\n    registry: ghcr.io/fluxcd\n{sync}'
     )
 
 

@@ -44,7 +44,7 @@ def change_of(upgrade: Upgrade) -> ManifestChange:
     return upgrade.change
 
 
-def told(plan: Plan) -> list[tuple[str, str]]:
+def decisions_of(plan: Plan) -> list[tuple[str, str]]:
     """Each decision: its subject, with a question mark where it waits, or why it is held; and its target."""
     return [
         (f"{each.bump_kind}{'' if each.approved else '?'}", each.target)

@@ -13,10 +13,10 @@ CREATED = "2026-03-01T06:00:00Z"
 CLOSED = "2026-03-02T06:00:00Z"
 
 
-def our_commit(oid: str = "ours", told: str = "", **trailers: str) -> Commit:
+def our_commit(oid: str = "ours", subject: str = "", **trailers: str) -> Commit:
     """A commit that we made; ``trailers`` as in ``Target="v2.9.4"``."""
     lines = "".join(f"Flux-Upgrade-{name}: {value}\n" for name, value in trailers.items())
-    return Commit(oid, TREE, ("base",), markers.sealed(f"{told or 'Upgrade Flux'}\n\n{lines}", TREE))
+    return Commit(oid, TREE, ("base",), markers.sealed(f"{subject or 'Upgrade Flux'}\n\n{lines}", TREE))
 
 
 def their_commit(oid: str = "theirs") -> Commit:
@@ -24,7 +24,7 @@ def their_commit(oid: str = "theirs") -> Commit:
     return Commit(oid, TREE, ("ours",), "Touch up\n")
 
 
-def told(subject: str = "minor", target: str = "v2.9.4", **more: Any) -> MarkerState:
+def marker(subject: str = "minor", target: str = "v2.9.4", **more: Any) -> MarkerState:
     """What stands in a body, of the team ``staging``."""
     return MarkerState("staging", subject, target, **more)
 

@@ -100,8 +100,8 @@ def test_from_one_minor_to_the_next(manifests: dict[str, tuple[Document, ...]]) 
         found = removed(manifest_changes(manifests[before], manifests[after]))
         assert found == set(REMOVED.get(minor(after), {}).items())
         if found:
-            told = ", ".join(sorted(f"{kind} {version}" for kind, version in found))
-            tell(f"API versions removed, computed, {before} → {after}: {told}")
+            versions = ", ".join(sorted(f"{kind} {version}" for kind, version in found))
+            tell(f"API versions removed, computed, {before} → {after}: {versions}")
 
 
 def test_from_the_first_to_the_last(manifests: dict[str, tuple[Document, ...]]) -> None:
@@ -113,13 +113,13 @@ def test_from_the_first_to_the_last(manifests: dict[str, tuple[Document, ...]]) 
 def test_a_patch_is_told_in_a_few_lines(manifests: dict[str, tuple[Document, ...]], releases: Path) -> None:
     target = shared(parse((releases / "v2.9.4" / "gotk-components.yaml").read_bytes()).documents)
     found = manifest_changes(manifests["v2.9.3"], target)
-    told = lines(found)
-    assert len(told) <= 25
-    assert told[0] == (
+    sentences = lines(found)
+    assert len(sentences) <= 25
+    assert sentences[0] == (
         "NetworkPolicy/allow-webhooks: lets in TCP 9292 only from every namespace, any port before"
     )
     assert found.contents == {ChangeKind.NETWORK_POLICY, ChangeKind.SCHEMA}
-    for line in told:
+    for line in sentences:
         tell(f"v2.9.3 → v2.9.4: {line}")
 
 
@@ -150,10 +150,10 @@ def test_a_patch_is_told_in_a_few_lines(manifests: dict[str, tuple[Document, ...
 def test_what_is_said_of_a_minor(
     manifests: dict[str, tuple[Document, ...]], before: str, after: str, said: str
 ) -> None:
-    told = lines(manifest_changes(manifests[before], manifests[after]))
-    assert said in told
-    assert len(told) <= 40
-    tell(f"{before} → {after}: {len(told)} lines")
+    sentences = lines(manifest_changes(manifests[before], manifests[after]))
+    assert said in sentences
+    assert len(sentences) <= 40
+    tell(f"{before} → {after}: {len(sentences)} lines")
 
 
 def test_it_takes_no_time(manifests: dict[str, tuple[Document, ...]]) -> None:
@@ -188,7 +188,7 @@ def test_what_people_committed_is_told(conformance: Path) -> None:
             continue
         same = [each.text for each in before.values()] == [each.text for each in after.values()]
         assert (found == Changes()) == same, name
-        told = lines(found)
-        assert all(line.isprintable() for line in told), name
-        longest = max(longest, len(told))
+        sentences = lines(found)
+        assert all(line.isprintable() for line in sentences), name
+        longest = max(longest, len(sentences))
     tell(f"version changes that people committed: at most {longest} lines")

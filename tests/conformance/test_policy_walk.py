@@ -192,15 +192,15 @@ def test_no_day_of_any_walk_leaves_out_what_should_be_proposed(
 ) -> None:
     for each in walks[name]:
         now = datetime.combine(each.day, HOUR)
-        told = {candidate.target for candidate in each.candidates} | {hold.target for hold in each.holds}
+        targets = {candidate.target for candidate in each.candidates} | {hold.target for hold in each.holds}
         patch, cooled = calendar.newest_patch(each.current, now), calendar.newest_cooled(now)
         newest = max(calendar.out(now), key=number, default="")
         if cooled and number(cooled) > number(patch):
-            assert cooled in told
+            assert cooled in targets
         if patch != each.current and (name.startswith("patch") or patch == cooled):
-            assert patch in told
+            assert patch in targets
         if newest and number(newest) > number(each.current):
-            assert newest in told
+            assert newest in targets
 
 
 def test_under_policy_patch_one_patch_is_merged_and_all_else_is_one_draft(

@@ -48,12 +48,12 @@ def test_flags_of_exact_files(records: list[Record]) -> None:
     for record in records:
         if not record.is_v2 or record.row["verdict"] not in ("exact", "images"):
             continue
-        told = {name.replace("_", "-"): value for name, value in record.row["options"].items()}
-        version = told.pop("version")
-        if record.flags == told and record.version == version:
+        flags = {name.replace("_", "-"): value for name, value in record.row["options"].items()}
+        version = flags.pop("version")
+        if record.flags == flags and record.version == version:
             right += 1
         else:
-            wrong.append(f"{record.row['file']}: {record.version} {record.flags}, not {version} {told}")
+            wrong.append(f"{record.row['file']}: {record.version} {record.flags}, not {version} {flags}")
     tell(f"flags: {right} exact and images files with the flags of the index, {len(wrong)} with others")
     assert not wrong, "\n".join(wrong)
 
@@ -121,7 +121,7 @@ def _who_is_right(before: Record, after: Record, to: str) -> str:
         (after.verdict == "images", "theirs has images bumped at the same time; ours has the release's"),
         (True, "theirs is of another generator, or edited at the same time; ours is the release's own"),
     )
-    return next(told for holds, told in table if holds)
+    return next(explanation for holds, explanation in table if holds)
 
 
 def test_vendored_manifests_hold_no_pins(records: list[Record]) -> None:

@@ -1,3 +1,5 @@
+"""A crash ends with the outcome `failed`, which the next steps of the workflow see."""
+
 from __future__ import annotations
 
 import contextlib

@@ -1,4 +1,4 @@
-"""An artifact that Git pins is promoted by pull request: it is pushed first, and then proposed."""
+"""An artifact that Git pins is pushed first, and then proposed by pull request."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def one(content: bytes = pinned(), *, path: str = PATH) -> tuple[World, MemoryFo
     return World(files, own=own), MemoryForge(dict(files)), own
 
 
-def told(done: Round) -> dict[str, str]:
+def actions(done: Round) -> dict[str, str]:
     return {each.branch: str(each.action) for each in done.results if each.action is not Action.NONE}
 
 
@@ -71,7 +71,7 @@ def content(forge: MemoryForge, branch: str, path: str = PATH) -> bytes:
 
 def test_a_patch_and_a_draft_are_opened_with_tag_and_digest_of_the_new_artifact() -> None:
     world, forge, own = one()
-    assert told(world.run(forge)) == {PATCH: "opened", MINOR: "opened"}
+    assert actions(world.run(forge)) == {PATCH: "opened", MINOR: "opened"}
     for branch, target in ((PATCH, "v2.8.8"), (MINOR, "v2.9.4")):
         new = successor(own, target)
         assert content(forge, branch) == pinned(f"{{tag: {new.tag}, digest: '{new.digest}'}}")
@@ -118,7 +118,7 @@ def test_a_second_run_pushes_and_changes_nothing() -> None:
     world.run(forge)
     own.pushed.clear()
     before = len(forge.steps)
-    assert told(world.run(forge)) == {PATCH: "unchanged", MINOR: "unchanged"}
+    assert actions(world.run(forge)) == {PATCH: "unchanged", MINOR: "unchanged"}
     assert (own.pushed, forge.steps[before:]) == ([], [])
 
 
@@ -130,7 +130,7 @@ def test_once_merged_there_is_nothing_left_to_do() -> None:
     forge.merge(pull.number)
     own.pushed.clear()
     world.files = dict(forge.files)
-    assert told(world.run(forge)) == {}
+    assert actions(world.run(forge)) == {}
     assert own.pushed == []
 
 
@@ -139,7 +139,7 @@ def test_a_newer_patch_updates_the_pull_request_that_is_open() -> None:
     world.releases = listed("v2.8.7", "v2.8.8")
     world.run(forge)
     world.releases = listed("v2.8.7", "v2.8.8", "v2.8.9")
-    assert told(world.run(forge)) == {PATCH: "updated"}
+    assert actions(world.run(forge)) == {PATCH: "updated"}
     assert successor(own, "v2.8.9").digest.encode() in content(forge, PATCH)
     assert own.pushed == [successor(own, tag).tag for tag in ("v2.8.8", "v2.8.9")]
 
@@ -147,7 +147,7 @@ def test_a_newer_patch_updates_the_pull_request_that_is_open() -> None:
 @pytest.mark.parametrize("ref", ["{tag: production}", "{semver: '>= 2.8.0-0'}", "{tag: '${tag}'}", "{}"])
 def test_what_pins_no_artifact_is_not_proposed(ref: str) -> None:
     world, forge, own = one(pinned(ref))
-    assert told(world.run(forge)) == {}
+    assert actions(world.run(forge)) == {}
     assert (own.asked, own.pushed) == ([], [])
 
 
@@ -158,11 +158,11 @@ def test_a_push_that_fails_fails_its_proposal_and_no_step_is_taken() -> None:
     world, forge, own = one()
     own.failure = ForbiddenByRegistry("ghcr.io does not let you push", hint="use a token that may")
     done = world.run(forge)
-    assert told(done) == {PATCH: "failed", MINOR: "failed"}
+    assert actions(done) == {PATCH: "failed", MINOR: "failed"}
     assert (result(done, PATCH).error, result(done, PATCH).attempted) == (own.failure, Action.OPENED)
     assert (forge.steps, forge.heads) == ([], {})
     own.failure = None
-    assert told(world.run(forge)) == {PATCH: "opened", MINOR: "opened"}
+    assert actions(world.run(forge)) == {PATCH: "opened", MINOR: "opened"}
 
 
 @dataclass
@@ -187,12 +187,12 @@ def refusing(error: FluxUpgradeError, times: int) -> tuple[World, MemoryForge]:
 
 def test_a_push_that_fails_stops_no_other_proposal() -> None:
     world, forge = refusing(RegistryUnavailable("no answer"), 9)
-    assert told(world.run(forge)) == {PATCH: "failed", MINOR: "opened"}
+    assert actions(world.run(forge)) == {PATCH: "failed", MINOR: "opened"}
 
 
 def test_who_is_overtaken_looks_again() -> None:
     world, forge = refusing(Overtaken("another run pushed it"), 1)
-    assert told(world.run(forge)) == {PATCH: "opened", MINOR: "opened"}
+    assert actions(world.run(forge)) == {PATCH: "opened", MINOR: "opened"}
 
 
 @dataclass
@@ -224,7 +224,7 @@ def test_what_cannot_be_rebased_is_held_for_its_reason(error: FluxUpgradeError, 
     world, forge, own = one()
 
     world.own = Unable(stated=own.stated, error=error)
-    assert told(world.run(forge)) == {}
+    assert actions(world.run(forge)) == {}
     ((plan,),) = (team.plans for team in plan_update_groups(world.gathered()))
     assert {(str(hold.reason), hold.target) for hold in plan.holds} == {
         (reason, "v2.8.8"),
@@ -235,7 +235,7 @@ def test_what_cannot_be_rebased_is_held_for_its_reason(error: FluxUpgradeError, 
 def test_a_hold_keeps_its_reason_and_tells_its_target() -> None:
     world, forge, own = one()
     own.held = {"v2.8.8": "images-missing"}
-    assert told(world.run(forge)) == {MINOR: "opened"}
+    assert actions(world.run(forge)) == {MINOR: "opened"}
     ((plan,),) = (team.plans for team in plan_update_groups(world.gathered()))
     assert [(hold.reason, hold.target, hold.bump_kind) for hold in plan.holds] == [
         ("images-missing", "v2.8.8", "patch")
@@ -268,7 +268,7 @@ def test_a_cluster_that_verifies_has_a_signature_to_wait_for() -> None:
     assert pull is not None
     assert f"1. Sign ghcr.io/acme/flux:{new.tag} by its digest, {new.digest}: Flux verifies" in pull.body
     own.signed = ("v2.8.8",)
-    assert told(world.run(forge))[PATCH] == "updated"
+    assert actions(world.run(forge))[PATCH] == "updated"
     pull = forge.open_pull(PATCH)
     assert pull is not None
     assert "Sign " not in pull.body

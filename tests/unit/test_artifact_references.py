@@ -1,3 +1,5 @@
+"""References to an artifact are found with line and place, and one that cannot be followed has a reason."""
+
 from __future__ import annotations
 
 import pytest
@@ -24,19 +26,19 @@ SIGNED = "verify: {provider: cosign}"
 
 
 def repository(ref: str = "", *more: str, url: str = URL, api: str = "v1", name: str = "flux") -> str:
-    told = (f"  ref: {{{ref}}}\n" if ref else "") + "".join(f"  {line}\n" for line in more)
+    rest = (f"  ref: {{{ref}}}\n" if ref else "") + "".join(f"  {line}\n" for line in more)
     return (
         f"apiVersion: source.toolkit.fluxcd.io/{api}\nkind: OCIRepository\n"
-        f"metadata: {{name: {name}, namespace: flux-system}}\nspec:\n  interval: 10m\n  url: {url}\n{told}"
+        f"metadata: {{name: {name}, namespace: flux-system}}\nspec:\n  interval: 10m\n  url: {url}\n{rest}"
     )
 
 
 def instance(*more: str, ref: str = "production") -> str:
-    told = "".join(f"  {line}\n" for line in more)
+    rest = "".join(f"  {line}\n" for line in more)
     return (
         "apiVersion: fluxcd.controlplane.io/v1\nkind: FluxInstance\n"
         "metadata: {name: flux, namespace: flux-system}\nspec:\n  distribution: {version: 2.x}\n"
-        f"  sync: {{kind: OCIRepository, url: '{URL}', ref: {ref}, path: .}}\n{told}"
+        f"  sync: {{kind: OCIRepository, url: '{URL}', ref: {ref}, path: .}}\n{rest}"
     )
 
 
@@ -256,17 +258,17 @@ def test_another_tag_that_moves_says_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ref", "address", "told"),
+    ("ref", "address", "reason"),
     [
         (MOVING, PRODUCTION, "b.yaml:7 follows its tag production"),
         ("semver: 2.x", PRODUCTION, "b.yaml:7 takes what a range admits"),
         ("", parse_address(URL), "b.yaml:6 follows its tag latest"),
     ],
 )
-def test_where_they_disagree_a_person_has_to_say(ref: str, address: Address, told: str) -> None:
+def test_where_they_disagree_a_person_has_to_say(ref: str, address: Address, reason: str) -> None:
     with pytest.raises(UsageError) as raised:
         promotion_of(found({"a.yaml": repository(PINNED), "b.yaml": repository(ref)}), address)
-    assert raised.value.message.endswith(f"a.yaml:7 pins the artifact, and {told}")
+    assert raised.value.message.endswith(f"a.yaml:7 pins the artifact, and {reason}")
     assert "--promote" in raised.value.hint
 
 
@@ -313,8 +315,8 @@ def test_a_range_that_admits_prereleases_takes_what_waits(ref: str, *, takes: bo
 
 def test_who_takes_a_range_is_told_that_the_move_of_the_tag_changes_nothing() -> None:
     only = one(repository("semver: 2.x"))
-    (told,) = remarks_of([only], PRODUCTION)
-    assert told == (
+    (remark,) = remarks_of([only], PRODUCTION)
+    assert remark == (
         f"clusters/a/flux.yaml:{only.line} takes what the range 2.x admits: "
         "moving production changes nothing there"
     )

@@ -1,3 +1,5 @@
+"""A `bootstrap` section of the config file becomes options, or problems with their lines."""
+
 from __future__ import annotations
 
 import json
@@ -84,7 +86,7 @@ def problems(text: str) -> list[tuple[int, str]]:
     with pytest.raises(InvalidConfig) as caught:
         load(text, "x")
     lines = [each.split(":", 2) for each in caught.value.message.split("\n")]
-    return [(int(line), told.removeprefix(" ")) for _, line, told in lines]
+    return [(int(line), message.removeprefix(" ")) for _, line, message in lines]
 
 
 def validator() -> jsonschema.Draft202012Validator:
@@ -95,15 +97,15 @@ def plain(text: str) -> Any:
     return json.loads(json.dumps(yaml.safe_load(text)))
 
 
-@pytest.mark.parametrize(("text", "told"), PROBLEMS.items())
-def test_every_problem_is_told_with_its_line(text: str, told: list[tuple[int, str]]) -> None:
-    assert problems(text) == told
+@pytest.mark.parametrize(("text", "expected"), PROBLEMS.items())
+def test_every_problem_is_told_with_its_line(text: str, expected: list[tuple[int, str]]) -> None:
+    assert problems(text) == expected
     assert not validator().is_valid(plain(text))
 
 
-@pytest.mark.parametrize(("text", "told"), BEYOND_SCHEMA.items())
-def test_what_a_schema_cannot_tell_is_told_too(text: str, told: list[tuple[int, str]]) -> None:
-    assert problems(text) == told
+@pytest.mark.parametrize(("text", "expected"), BEYOND_SCHEMA.items())
+def test_what_a_schema_cannot_tell_is_told_too(text: str, expected: list[tuple[int, str]]) -> None:
+    assert problems(text) == expected
 
 
 @pytest.mark.parametrize("text", VALID)
@@ -161,7 +163,7 @@ def test_flags_in_one_text_are_a_mapping_or_words(text: str, flags: dict[str, An
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("privat: false", "--flags: unknown flag 'privat', did you mean 'private'?"),
         ("private: maybe", "--flags: --private 'maybe' is neither true nor false"),
@@ -175,8 +177,8 @@ def test_flags_in_one_text_are_a_mapping_or_words(text: str, flags: dict[str, An
         ("{a", "--flags: invalid YAML: "),
     ],
 )  # fmt: skip
-def test_bad_text_is_refused(text: str, told: str) -> None:
+def test_bad_text_is_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_bootstrap_flags(text, "--flags")
-    assert caught.value.message.startswith(told)
+    assert caught.value.message.startswith(message)
     assert "hush" not in caught.value.message

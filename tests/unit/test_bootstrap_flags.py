@@ -1,3 +1,5 @@
+"""Flags of `flux bootstrap` become options, or problems that never show a secret."""
+
 from __future__ import annotations
 
 import re
@@ -167,7 +169,7 @@ def test_an_artifact_has_flags_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("provider", "flags", "told"),
+    ("provider", "flags", "expected"),
     [
         ("github", {"privat": True}, ["unknown flag 'privat', did you mean 'private'?"]),
         ("github", {"private": "maybe"}, ["--private 'maybe' is neither true nor false"]),
@@ -215,26 +217,26 @@ def test_an_artifact_has_flags_of_its_own() -> None:
         ("bitbucket-server", {"hostname": ""}, ["bitbucket-server needs --hostname"]),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_told(provider: str, flags: dict[str, FlagValue], told: list[str]) -> None:
-    assert problems(flags, Provider(provider)) == told
+def test_what_cannot_be_is_told(provider: str, flags: dict[str, FlagValue], expected: list[str]) -> None:
+    assert problems(flags, Provider(provider)) == expected
 
 
 @pytest.mark.parametrize(
     "url", ["git@example.com:o/r", "example.com/r", "ssh://git:hush@example.com/r", "file:///r", "ssh://"]
 )
 def test_an_address_that_flux_could_not_use_is_told(url: str) -> None:
-    (told,) = problems({"url": url}, Provider.GIT)
-    assert told.startswith("--url ")
-    assert "hush" not in told
+    (problem,) = problems({"url": url}, Provider.GIT)
+    assert problem.startswith("--url ")
+    assert "hush" not in problem
 
 
 def test_all_problems_are_told_at_once() -> None:
-    told = problems(
+    found = problems(
         {"privat": True, "team": "a", "interval": 1, "path": "..", "components": "helm-controller"},
         Provider.GIT,
     )
-    assert len(told) == 6
-    assert len(set(told)) == 6
+    assert len(found) == 6
+    assert len(set(found)) == 6
 
 
 def test_an_artifact_has_no_flags_of_git() -> None:
@@ -247,8 +249,8 @@ def test_an_artifact_has_no_flags_of_git() -> None:
 
 
 def test_nothing_follows_from_a_value_that_is_wrong() -> None:
-    told = problems({"url": "ssh://x", "image-pull-secret": "A", "registry-creds": "u:p"}, Provider.GIT)
-    assert told == ["--image-pull-secret 'A' is not a DNS name that YAML reads as a string"]
+    found = problems({"url": "ssh://x", "image-pull-secret": "A", "registry-creds": "u:p"}, Provider.GIT)
+    assert found == ["--image-pull-secret 'A' is not a DNS name that YAML reads as a string"]
 
 
 @pytest.mark.parametrize("value", ["hush", "u:hush:x", "u:hu sh", True, ["hush"]])
@@ -281,7 +283,7 @@ def test_the_version_may_be_known_otherwise() -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "provider", "tag", "told"),
+    ("flags", "provider", "tag", "message"),
     [
         ({"sparse-checkout": "."}, "github", "v2.9.0", ""),
         ({"sparse-checkout": "."}, "github", "v2.9.0-rc.1", ""),
@@ -298,14 +300,16 @@ def test_the_version_may_be_known_otherwise() -> None:
         ({}, "github", "v0.41.2", "Flux v0.41.2 is older"),
     ],
 )
-def test_a_release_has_what_it_has(flags: dict[str, FlagValue], provider: str, tag: str, told: str) -> None:
+def test_a_release_has_what_it_has(
+    flags: dict[str, FlagValue], provider: str, tag: str, message: str
+) -> None:
     options = parsed(flags, Provider(provider))
-    if not told:
+    if not message:
         check_version(options, tag)
         return
     with pytest.raises(UsageError) as caught:
         check_version(options, tag)
-    assert caught.value.message.startswith(told)
+    assert caught.value.message.startswith(message)
     assert ";" not in caught.value.message
 
 

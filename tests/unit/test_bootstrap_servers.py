@@ -1,4 +1,4 @@
-"""Which server a bootstrap is for, what its remote tells, and where a token goes."""
+"""The provider and its host follow from the remote, and each token goes to its own server only."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def there(*words: str, env: dict[str, str] | None = None, clone: str = CLONE) ->
     """The settings of a run in a clone."""
     settings = parse_settings(["bootstrap", *words], ON_A_LAPTOP if env is None else env)
     assert settings.bootstrap is not None
-    told = known_of_url(settings, clone)
-    (only,) = clusters_of(settings.bootstrap, None, told, servers_of(settings))
+    of_remote = known_of_url(settings, clone)
+    (only,) = clusters_of(settings.bootstrap, None, of_remote, servers_of(settings))
     return at_host(settings, only.options)
 
 
@@ -96,7 +96,7 @@ def test_a_github_has_its_apis_where_its_kind_has_them(host: str, github: GitHub
 
 
 @pytest.mark.parametrize(
-    ("remote", "told"),
+    ("remote", "expected"),
     [
         (
             "ssh://git@gitlab.corp:2222/g/fleet.git",
@@ -115,10 +115,10 @@ def test_a_github_has_its_apis_where_its_kind_has_them(host: str, github: GitHub
         ),
     ],
 )
-def test_what_a_remote_tells(remote: str, told: dict[str, str]) -> None:
+def test_what_a_remote_tells(remote: str, expected: dict[str, str]) -> None:
     found = known(remote, GITHUB_SERVER_URL="https://ghes.corp")
     assert (found["owner"], found["repository"]) == ("g", "fleet")
-    assert found.items() >= told.items()
+    assert found.items() >= expected.items()
     assert "hush" not in str(found)
 
 

@@ -1,3 +1,5 @@
+"""Arguments and environment of `bootstrap` become settings, and secrets are shown nowhere."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -339,11 +341,11 @@ PROBLEMS: list[tuple[tuple[str, ...], dict[str, Any], list[str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("words", "more", "told"), PROBLEMS)
+@pytest.mark.parametrize(("words", "more", "expected"), PROBLEMS)
 def test_what_does_not_go_together_is_told_at_once(
-    words: tuple[str, ...], more: dict[str, Any], told: list[str]
+    words: tuple[str, ...], more: dict[str, Any], expected: list[str]
 ) -> None:
-    assert sorted(problems(*words, **more)) == sorted(told)
+    assert sorted(problems(*words, **more)) == sorted(expected)
 
 
 def test_what_goes_together_is_let_pass() -> None:

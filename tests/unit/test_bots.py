@@ -1,3 +1,5 @@
+"""A remark says which bot would also upgrade Flux, with a rule to paste that stops it."""
+
 from __future__ import annotations
 
 import json
@@ -203,9 +205,9 @@ def test_renovate_in_package_json() -> None:
 
 @pytest.mark.parametrize("text", ["{", "[]", "null", "", "[" * 99_999])
 def test_a_configuration_that_cannot_be_read_gets_the_rule_all_the_same(text: str) -> None:
-    (told,) = found({"renovate.json": text})
-    assert "If Renovate runs here" in told
-    assert json.loads(pasted(told))["enabled"] is False
+    (advice,) = found({"renovate.json": text})
+    assert "If Renovate runs here" in advice
+    assert json.loads(pasted(advice))["enabled"] is False
 
 
 def test_a_file_that_is_locked_gets_the_rule_all_the_same() -> None:
@@ -295,9 +297,9 @@ def test_the_rule_names_the_mirror_of_the_images() -> None:
     "text", ["updates: {{ x }}", "version: 2", "[]", "", "updates: 1", "a: 1\n---\nb: 1"]
 )
 def test_dependabots_file_that_cannot_be_read(text: str) -> None:
-    (told,) = found({".github/dependabot.yaml": text})
-    assert "could not be read. If it has a `docker` entry" in told
-    assert yaml.safe_load(pasted(told)) == {"ignore": [{"dependency-name": "fluxcd/*"}]}
+    (advice,) = found({".github/dependabot.yaml": text})
+    assert "could not be read. If it has a `docker` entry" in advice
+    assert yaml.safe_load(pasted(advice)) == {"ignore": [{"dependency-name": "fluxcd/*"}]}
 
 
 def test_both_bots_are_told_of_and_none_without_a_manifest() -> None:
@@ -402,10 +404,10 @@ def test_terraforms_commit_holds_and_bootstraps_is_told_of() -> None:
     )
     assert by_terraform is not None
     assert by_bootstrap is not None
-    held, told = hold(by_terraform, "v2.9.4"), remark(by_bootstrap)
+    held, noted = hold(by_terraform, "v2.9.4"), remark(by_bootstrap)
     assert held is not None
     assert "--to v2.9.4" in held.hint
-    assert told is not None
-    assert "`Add Flux v2.8.7 component manifests`" in told.text
+    assert noted is not None
+    assert "`Add Flux v2.8.7 component manifests`" in noted.text
     assert hold(by_bootstrap, "v2.9.4") is None
     assert remark(by_terraform) is None

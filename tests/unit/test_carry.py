@@ -1,4 +1,4 @@
-"""Edits of a whole file, carried from one written release to the next."""
+"""Manual edits are carried from one release to the next, or reported as conflicts."""
 
 from __future__ import annotations
 

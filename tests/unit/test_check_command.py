@@ -1,3 +1,5 @@
+"""`check` finds what a target does not serve in any tree, and says what it could not read."""
+
 from __future__ import annotations
 
 import os
@@ -42,7 +44,7 @@ def test_the_target_is_the_newest_stable_release_or_the_one_that_is_given(
 
 
 @pytest.mark.parametrize(
-    ("argv", "code", "told"),
+    ("argv", "code", "message"),
     [
         (["--to=v2.9.9"], 3, "release-not-found"),
         (["--to=latest"], 3, "release-not-found"),
@@ -53,10 +55,10 @@ def test_the_target_is_the_newest_stable_release_or_the_one_that_is_given(
         (["--form=v2.8.8"], 2, "did you mean '--from'?"),
     ],
 )
-def test_bad_input(argv: list[str], code: int, told: str, tmp_path: Path, source: Path) -> None:
+def test_bad_input(argv: list[str], code: int, message: str, tmp_path: Path, source: Path) -> None:
     ran = run(plant(tmp_path, {"a.yaml": resource()}), source, "check", *argv)
     assert (ran.code, ran.out) == (code, "")
-    assert told in ran.err
+    assert message in ran.err
     assert len(ran.err.splitlines()) == 2
 
 

@@ -1,3 +1,5 @@
+"""Each command prints its result and nothing else, and an error is one line without secrets."""
+
 from __future__ import annotations
 
 import io
@@ -48,7 +50,7 @@ def test_an_unverified_release_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("argv", "code", "told"),
+    ("argv", "code", "message"),
     [
         (["render", "--version=v2.9.9"], 3, "release-not-found"),
         (["render", "--version=../../etc"], 3, "release-not-found"),
@@ -61,12 +63,12 @@ def test_an_unverified_release_is_reported(tmp_path: Path) -> None:
         (["render", "--version=v2.9.4", "--release-source=no/such/folder"], 4, "no/such/folder"),
     ],
 )
-def test_bad_input(argv: list[str], code: int, told: str, source: str) -> None:
+def test_bad_input(argv: list[str], code: int, message: str, source: str) -> None:
     if not any(argument.startswith("--release-source") for argument in argv):
         argv = [*argv, f"--release-source={source}"]
     found, out, err = run(*argv)
     assert (found, out) == (code, "")
-    assert told in err
+    assert message in err
     assert err.startswith("flux-upgrade: ")
     assert len(err.splitlines()) == 2, "one line that says what is wrong, one that says what to do"
     assert "Traceback" not in err

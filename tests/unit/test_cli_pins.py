@@ -1,4 +1,4 @@
-"""What the cases of ``workflow``, ``tool-versions`` and ``cli-image`` cannot show: tables and properties."""
+"""Versions of the CLI are found and rewritten in the spellings that the cases of `tests/kinds` do not have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pins are of one cluster, and whether they agree."""
+"""Version references are assigned to their cluster, and drift among them is found."""
 
 from __future__ import annotations
 

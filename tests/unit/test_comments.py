@@ -1,3 +1,5 @@
+"""Comments go back to the entries that they were taken from."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""The config file becomes the configuration, with defaults, groups, inputs and flags in their order."""
+
 from __future__ import annotations
 
 import re
@@ -378,10 +380,10 @@ def test_any_text_is_a_config_or_a_list_of_problems(text: str) -> None:
         loaded = load(text)
     except InvalidConfig as error:
         for problem in error.message.split("\n"):
-            path, line, told = problem.split(":", 2)
+            path, line, message = problem.split(":", 2)
             assert path == PATH
             # YAML ends lines at these characters, too.
             assert 1 <= int(line) <= len(re.findall("[\n\r\x85\u2028\u2029]", text)) + 2
-            assert told.isprintable()
+            assert message.isprintable()
     else:
         assert isinstance(loaded.default, Group)

@@ -1,4 +1,4 @@
-"""``config check`` in a checkout compares the groups with it, without network."""
+"""`config check` compares the groups with the checkout, without network."""
 
 from __future__ import annotations
 

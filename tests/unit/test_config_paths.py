@@ -1,3 +1,5 @@
+"""Patterns of the config file match as those of .gitignore do."""
+
 from __future__ import annotations
 
 import subprocess

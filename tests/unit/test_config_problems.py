@@ -1,4 +1,4 @@
-"""Every file that is refused, with what is said of it; and the published schema, held against the same files."""
+"""Each bad config file is refused with the line of each problem, and the published schema refuses it too."""
 
 from __future__ import annotations
 
@@ -308,7 +308,7 @@ def problems(text: str) -> list[tuple[int, str]]:
     lines = [each.split(":", 2) for each in caught.value.message.split("\n")]
     assert {path for path, _, _ in lines} == {"x.yaml"}
     assert "docs/reference/config.md" in caught.value.hint
-    return [(int(line), told.removeprefix(" ")) for _, line, told in lines]
+    return [(int(line), message.removeprefix(" ")) for _, line, message in lines]
 
 
 @pytest.mark.parametrize(("text", "expected"), PROBLEMS.items(), ids=[*PROBLEMS])
@@ -320,9 +320,9 @@ def test_every_problem_is_told_with_its_line(text: str, expected: list[tuple[int
     ("text", "expected"), BEYOND_SCHEMA.items(), ids=[each[:40] for each in BEYOND_SCHEMA]
 )
 def test_every_problem_beyond_the_schema_is_told_too(text: str, expected: list[tuple[int, str]]) -> None:
-    told = problems(text)
-    assert [line for line, _ in told] == [line for line, _ in expected]
-    for (_, message), (_, begin) in zip(told, expected, strict=True):
+    found = problems(text)
+    assert [line for line, _ in found] == [line for line, _ in expected]
+    for (_, message), (_, begin) in zip(found, expected, strict=True):
         assert message.startswith(begin)
 
 

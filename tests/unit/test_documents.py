@@ -1,3 +1,5 @@
+"""A manifest is cut where YAML cuts it, and every byte comes back."""
+
 from __future__ import annotations
 
 import pytest
@@ -112,14 +114,14 @@ def test_comments_around_the_header() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (f"{HEADER}<<<<<<< HEAD\n{ONE}=======\n{TWO}>>>>>>> x\n", "markers in lines 5, 10, 16"),
         (f"{HEADER}{ONE}{HEADER}{TWO}", "lines 2 and 10"),
     ],
 )
-def test_what_is_refused(text: str, told: str) -> None:
-    with pytest.raises(Unreadable, match=told):
+def test_what_is_refused(text: str, message: str) -> None:
+    with pytest.raises(Unreadable, match=message):
         parse(text.encode())
 
 

@@ -1,3 +1,5 @@
+"""A target is held that would downgrade Flux or a controller, and a manifest that could not be verified."""
+
 from __future__ import annotations
 
 import pytest
@@ -63,7 +65,7 @@ def test_what_stands_around_a_body_may_be_behind_it(content: bytes, *, is_behind
 
 
 @pytest.mark.parametrize(
-    ("image", "target", "told", "remedy"),
+    ("image", "target", "detail", "remedy"),
     [
         (IMAGE, "v2.8.8", "", ""),
         (b"ghcr.io/fluxcd/source-controller:v1.8.8", "v2.8.8", "", ""),
@@ -88,16 +90,16 @@ def test_what_stands_around_a_body_may_be_behind_it(content: bytes, *, is_behind
         "odd",
     ],
 )
-def test_no_controller_goes_backwards(image: bytes, target: str, told: str, remedy: str) -> None:
+def test_no_controller_goes_backwards(image: bytes, target: str, detail: str, remedy: str) -> None:
     found = bumped(image)
     for asked in (False, True):
         hold = eligibility.ahead(found, target, regenerator(), asked=asked)
-        if not told:
+        if not detail:
             assert hold is None
             continue
         assert hold is not None
         assert hold.reason is HoldReason.CONTROLLER_NEWER
-        assert told in hold.detail
+        assert detail in hold.detail
         assert remedy in hold.hint
         assert hold.error is (Downgrade if asked else None)
 

@@ -1,4 +1,4 @@
-"""Releases newer than the rules: proved first, or not rendered."""
+"""A release newer than the rules is rendered only after it was verified."""
 
 from __future__ import annotations
 

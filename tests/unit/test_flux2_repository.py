@@ -1,4 +1,4 @@
-"""Addresses of Flux's repository, as kustomize reads them (``api/internal/git/repospec_test.go`` has its own)."""
+"""Addresses of Flux's repository are read as kustomize reads them (``api/internal/git/repospec_test.go``)."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Installations are assigned to groups, each with a branch name that Git takes and that stays the same."""
+
 from __future__ import annotations
 
 import subprocess

@@ -1,3 +1,5 @@
+"""Literals of Terraform files are found in their places, and a broken file raises nothing."""
+
 from __future__ import annotations
 
 import json

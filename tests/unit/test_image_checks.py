@@ -1,4 +1,4 @@
-"""What the images of a release mean for whole repositories: groups, drafts, clusters, requests."""
+"""Registries are asked once for the images of a release, and an image that does not exist holds it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flux_upgrade.policy.policy import MaxBump, Pending, Policy
 from memory import EveryImage, MemoryArtifacts, rendered
 from memory_forge import MemoryForge
 from pinned import sync, workflow
-from planned import told
+from planned import decisions_of
 
 MIRROR = "registry.example.com/mirror"
 FOLDER = "clusters/a"
@@ -44,19 +44,19 @@ def plans(world: World) -> dict[str, Plan]:
 
 def test_a_draft_waits_for_its_images_as_well() -> None:
     (plan,) = plans(World(mirrored(FOLDER), artifacts=images("v1.8.8", "v1.9.4"))).values()
-    assert told(plan) == PENDING
+    assert decisions_of(plan) == PENDING
     (plan,) = plans(World(mirrored(FOLDER), artifacts=images("v1.8.8"))).values()
-    assert told(plan) == [("patch", "v2.8.8"), (NOT_THERE, "v2.9.4")]
+    assert decisions_of(plan) == [("patch", "v2.8.8"), (NOT_THERE, "v2.9.4")]
     assert plan.holds[0].bump_kind is BumpKind.MINOR
     (plan,) = plans(World(mirrored(FOLDER), artifacts=images("v1.9.4"))).values()
-    assert told(plan) == [(NOT_THERE, "v2.8.8"), ("minor?", "v2.9.4")]
+    assert decisions_of(plan) == [(NOT_THERE, "v2.8.8"), ("minor?", "v2.9.4")]
 
 
 def test_what_is_not_proposed_is_not_asked_for() -> None:
     artifacts = images("v1.8.8")
     policy = Policy(pending=Pending.SUMMARY)
     (plan,) = plans(World(mirrored(FOLDER), Config(Group(policy=policy)), artifacts=artifacts)).values()
-    assert told(plan) == [("patch", "v2.8.8"), ("needs-approval", "v2.9.4")]
+    assert decisions_of(plan) == [("patch", "v2.8.8"), ("needs-approval", "v2.9.4")]
     assert all(name.endswith(":v1.8.8") for name in artifacts.asked)
 
 
@@ -64,8 +64,8 @@ def test_each_group_says_whether_images_are_looked_for() -> None:
     group = Group("far", ("clusters/far/",), check_images=False)
     world = World(mirrored("clusters/far", "clusters/near"), Config(groups=(group,)), artifacts=images())
     found = plans(world)
-    assert told(found[path_in("clusters/far")]) == PENDING
-    assert told(found[path_in("clusters/near")]) == [(NOT_THERE, "v2.8.8"), (NOT_THERE, "v2.9.4")]
+    assert decisions_of(found[path_in("clusters/far")]) == PENDING
+    assert decisions_of(found[path_in("clusters/near")]) == [(NOT_THERE, "v2.8.8"), (NOT_THERE, "v2.9.4")]
 
 
 def test_no_more_is_asked_for_than_a_controller_and_a_target_each() -> None:
@@ -79,7 +79,7 @@ def test_no_more_is_asked_for_than_a_controller_and_a_target_each() -> None:
 def test_what_flux_publishes_is_never_asked_for() -> None:
     artifacts = MemoryArtifacts()
     found = plans(World(mirrored(FOLDER, registry="ghcr.io/fluxcd"), artifacts=artifacts))
-    assert told(found[path_in(FOLDER)]) == PENDING
+    assert decisions_of(found[path_in(FOLDER)]) == PENDING
     assert artifacts.asked == []
 
 
@@ -132,7 +132,7 @@ def test_the_pins_of_a_cluster_wait_for_its_images() -> None:
     path_of_base = f"{FOLDER}/other/kustomization.yaml"
     files = {**mirrored(FOLDER), path_of_base: base}
     found = plans(World(files, artifacts=images()))
-    assert told(found[path_in(FOLDER)])[0] == (NOT_THERE, "v2.8.8")
+    assert decisions_of(found[path_in(FOLDER)])[0] == (NOT_THERE, "v2.8.8")
     waiting = found[path_of_base]
     assert not waiting.upgrades
     there = plans(World(files, artifacts=images("v1.8.8")))

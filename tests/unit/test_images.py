@@ -1,3 +1,5 @@
+"""References to images are split into their parts, and their tags are ordered."""
+
 from __future__ import annotations
 
 import pytest

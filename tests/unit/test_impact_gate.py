@@ -1,4 +1,4 @@
-"""What upgrades would break: moved before, moved along, or in their way."""
+"""Manifests that an upgrade would break are migrated before it or with it, or hold it."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def test_after_a_migration_flux_migrate_is_the_first_thing_to_do_before_merging(
     life.run()
     life.merge(MIGRATION)
     life.run()
-    told = first_step(life)
-    assert told.startswith("1. Run `flux migrate` in this cluster (Flux CLI 2.8) before merging.")
+    step = first_step(life)
+    assert step.startswith("1. Run `flux migrate` in this cluster (Flux CLI 2.8) before merging.")
     assert life.run() == {MINOR: "unchanged"}
     pull = life.forge.open_pull(MINOR)
     assert pull is not None
@@ -101,8 +101,8 @@ def test_after_a_migration_flux_migrate_is_the_first_thing_to_do_before_merging(
 def test_moved_with_the_upgrade_flux_migrate_runs_right_after_the_merge() -> None:
     life = Life(migrate=Migrate.WITH_UPGRADE)
     assert life.run() == {MINOR: "opened"}
-    told = first_step(life)
-    assert told.startswith(
+    step = first_step(life)
+    assert step.startswith(
         "1. Run `flux migrate` in this cluster (Flux CLI 2.9) as soon as v2.9.4 runs there."
     )
     pull = life.forge.open_pull(MINOR)

@@ -1,3 +1,5 @@
+"""The flags that a manifest was rendered with are inferred from its text."""
+
 from __future__ import annotations
 
 from typing import Any

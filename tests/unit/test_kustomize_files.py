@@ -1,4 +1,4 @@
-"""Which files kustomizations take up as patches, and as texts of ConfigMaps."""
+"""The files that kustomizations list as patches, or as texts of ConfigMaps, are found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which JSON patches change the scalar at a place, and where patches stand in a Kustomization."""
+"""JSON patches that change a given scalar are found, and places of patches in a Kustomization too."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Markers in bodies and commits are read as they were written, whatever people write around them."""
+
 from __future__ import annotations
 
 import json
@@ -43,13 +45,13 @@ def commit(message: str, *, tree: str = TREE, parents: tuple[str, ...] = ("p",))
 
 
 @given(STATES.filter(lambda each: each.group and each.subject and each.target))
-def test_a_state_is_read_as_it_was_written(told: MarkerState) -> None:
-    assert markers.state_of(markers.block("text", told)) == told
+def test_a_state_is_read_as_it_was_written(marker: MarkerState) -> None:
+    assert markers.state_of(markers.block("text", marker)) == marker
 
 
 @given(STATES.filter(lambda each: each.group and each.subject and each.target))
-def test_no_state_ends_its_comment_or_its_line(told: MarkerState) -> None:
-    begin, *rest = markers.block("text", told).split("\n")
+def test_no_state_ends_its_comment_or_its_line(marker: MarkerState) -> None:
+    begin, *rest = markers.block("text", marker).split("\n")
     assert begin.endswith(" -->")
     assert "--" not in begin.removeprefix("<!--").removesuffix("-->")
     assert rest == ["text", "<!-- /flux-upgrade -->", ""]
@@ -77,7 +79,7 @@ def test_people_may_write_around_a_state(edited: Callable[[str], str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "content",
     [
         "",
         "[]",
@@ -98,14 +100,14 @@ def test_people_may_write_around_a_state(edited: Callable[[str], str]) -> None:
         '{"group": "a",\n"subject": "minor", "target": "v2.9.4"}',
     ],
 )
-def test_what_is_no_state_is_none(told: str) -> None:
-    assert markers.state_of(f"<!-- flux-upgrade {told} -->\ntext\n<!-- /flux-upgrade -->\n") is None
+def test_what_is_no_state_is_none(content: str) -> None:
+    assert markers.state_of(f"<!-- flux-upgrade {content} -->\ntext\n<!-- /flux-upgrade -->\n") is None
 
 
 @pytest.mark.parametrize("more", [{"later": "x"}, {"paths": []}, {"pending": False}, {"closed": ""}], ids=str)
 def test_keys_of_a_later_version_do_no_harm(more: dict[str, Any]) -> None:
-    told = json.dumps({"group": STATE.group, "subject": STATE.subject, "target": STATE.target, **more})
-    assert markers.state_of(f"<!-- flux-upgrade {told} -->\n") == STATE
+    content = json.dumps({"group": STATE.group, "subject": STATE.subject, "target": STATE.target, **more})
+    assert markers.state_of(f"<!-- flux-upgrade {content} -->\n") == STATE
 
 
 @pytest.mark.parametrize(
@@ -272,7 +274,7 @@ def test_any_message_can_be_sealed(message: str, tree: str) -> None:
 
 
 def test_trailers_are_told_by_name() -> None:
-    told = markers.trailers(markers.sealed(MESSAGE, TREE).replace("\n", "\r\n"))
-    assert set(told) == {"Flux-Upgrade-Group", "Flux-Upgrade-Target", "Flux-Upgrade-Digest"}
-    assert told["Flux-Upgrade-Group"] == "a"
+    trailers = markers.trailers(markers.sealed(MESSAGE, TREE).replace("\n", "\r\n"))
+    assert set(trailers) == {"Flux-Upgrade-Group", "Flux-Upgrade-Target", "Flux-Upgrade-Digest"}
+    assert trailers["Flux-Upgrade-Group"] == "a"
     assert markers.trailers("Upgrade Flux\n\nReviewed-by: Ann\n see Flux-Upgrade-Group: b") == {}

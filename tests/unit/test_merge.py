@@ -1,4 +1,4 @@
-"""Two tables: what is carried, and what conflicts; and what leaves the target alone."""
+"""A three-way merge carries edits, reports conflicts, and leaves the target alone otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``migrate`` writes what it can migrate, reports the rest, and leaves every other byte as it is."""
+"""`migrate` rewrites what it can, names the rest, and leaves every other byte alone."""
 
 from __future__ import annotations
 

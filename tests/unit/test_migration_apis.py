@@ -1,4 +1,4 @@
-"""Which version a use goes to."""
+"""Each use of an API version is migrated to the right one."""
 
 from __future__ import annotations
 

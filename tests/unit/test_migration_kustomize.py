@@ -1,4 +1,4 @@
-"""What the migration takes kustomize to do, it does."""
+"""kustomize does what the migration of kustomizations relies on."""
 
 from __future__ import annotations
 

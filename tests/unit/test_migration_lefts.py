@@ -1,4 +1,4 @@
-"""What is told of uses that stay: whether the upgrade breaks them, and what to do."""
+"""Each use that is not migrated has a reason, says whether the upgrade breaks it, and has a remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a structural schema says of a resource, held against a validator that others wrote."""
+"""A structural schema finds the faults that another validator finds."""
 
 from __future__ import annotations
 

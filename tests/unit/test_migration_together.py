@@ -1,4 +1,4 @@
-"""A resource and its patches move together, or stay together."""
+"""A resource and its patches are migrated together, or not at all."""
 
 from __future__ import annotations
 
@@ -185,11 +185,11 @@ def test_a_patch_is_held_back_by_what_its_kustomization_takes_up(
 ) -> None:
     texts = {"apps/one/podinfo.yaml": BY_HAND, "apps/two/podinfo.yaml": FINE, **other}
     texts["apps/two/patch.yaml"] = PATCH.format(name="podinfo")
-    told = in_tree(texts)
+    found = in_tree(texts)
 
-    assert ("apps/two/kustomization.yaml" in told) == bool(stays)
-    assert ("apps/two/podinfo.yaml" in told) == bool(stays)
-    assert "apps/one/podinfo.yaml" in told
+    assert ("apps/two/kustomization.yaml" in found) == bool(stays)
+    assert ("apps/two/podinfo.yaml" in found) == bool(stays)
+    assert "apps/one/podinfo.yaml" in found
 
 
 FLUX = """apiVersion: kustomize.toolkit.fluxcd.io/v1
@@ -231,7 +231,7 @@ def test_namespaces_that_both_name_are_told_apart(namespace: str, *, stays: bool
 
 
 def test_the_root_of_it_all_is_told_along_a_chain() -> None:
-    told = in_tree(
+    found = in_tree(
         {
             "apps/a.yaml": BY_HAND,
             "apps/b.yaml": RELEASE.format(name="other", file="version: 1.x"),
@@ -239,8 +239,8 @@ def test_the_root_of_it_all_is_told_along_a_chain() -> None:
         }
     )
 
-    (root,) = told["apps/a.yaml"]
-    (end,) = told["apps/b.yaml"]
+    (root,) = found["apps/a.yaml"]
+    (end,) = found["apps/b.yaml"]
     assert "HelmRelease/podinfo stays at v2beta2 (apps/a.yaml:1)" in end
     assert root.partition(". ")[0] in end
 
@@ -259,10 +259,10 @@ def test_a_target_that_only_its_version_narrows_stays_where_two_versions_become_
         "apps/kustomization.yaml": TARGETING.format(resources="one.yaml, two.yaml"),
         "elsewhere/one.yaml": PROVIDER.format(version="v1beta1", name="one"),
     }
-    told = in_tree(texts)
+    found = in_tree(texts)
 
-    assert sorted(told) == ["apps/kustomization.yaml", "apps/one.yaml"]
-    assert told["apps/kustomization.yaml"] == [
+    assert sorted(found) == ["apps/kustomization.yaml", "apps/one.yaml"]
+    assert found["apps/kustomization.yaml"] == [
         (
             "Its version alone keeps it from Provider/two (apps/two.yaml:1), "
             "which is or becomes v1beta3 as well. Give the target a name."

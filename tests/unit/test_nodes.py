@@ -1,3 +1,5 @@
+"""YAML is composed, compared and serialized in Flux's form, and hostile YAML is refused."""
+
 from __future__ import annotations
 
 import pytest
@@ -42,7 +44,7 @@ def test_other_data(a: str, b: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("a: b\n c: d: e\n", "line 11"),
         ("a: 1\na: 2\n", "line 11: the key 'a' is given twice"),
@@ -56,8 +58,8 @@ def test_other_data(a: str, b: str) -> None:
         ("[" * 100, "line 11"),
     ],
 )
-def test_broken_documents(text: str, told: str) -> None:
-    with pytest.raises(Unreadable, match=told):
+def test_broken_documents(text: str, message: str) -> None:
+    with pytest.raises(Unreadable, match=message):
         compose(text, 10)
 
 

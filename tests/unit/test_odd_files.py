@@ -1,4 +1,4 @@
-"""Files as people really leave them: each lost something, or stopped a run, before it was tried."""
+"""Files as people really leave them are upgraded without a loss, or held."""
 
 from __future__ import annotations
 
@@ -229,11 +229,11 @@ def test_an_object_before_the_header() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "reason"),
     [(b"<<<<<<< a\nx: y\n=======\n>>>>>>> b\n", "markers in lines 1, 3, 4"), (b"\xff\xfea\x00", "not UTF-8")],
 )
-def test_a_file_of_that_name_tells_what_is_wrong_with_it(content: bytes, told: str) -> None:
-    assert told in held(content, HoldReason.UNREADABLE).detail
+def test_a_file_of_that_name_tells_what_is_wrong_with_it(content: bytes, reason: str) -> None:
+    assert reason in held(content, HoldReason.UNREADABLE).detail
 
 
 def test_a_namesake_is_not_fluxs() -> None:
@@ -320,14 +320,14 @@ def test_a_deep_tree(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "told"), [("v0.41.2", "older than Flux 2"), ("v2.10.0", "newer than the rules")]
+    ("version", "reason"), [("v0.41.2", "older than Flux 2"), ("v2.10.0", "newer than the rules")]
 )
-def test_releases_outside_the_rules(version: str, told: str, tmp_path: Path) -> None:
+def test_releases_outside_the_rules(version: str, reason: str, tmp_path: Path) -> None:
     source = written_release.write_source(tmp_path / "releases", ("v2.9.4",))
     written_release.write_release(source, version, written_release.files("v2.9.4"))
     out, err = io.BytesIO(), io.StringIO()
     assert main.run(["render", f"--version={version}", f"--release-source={source}"], {}, out, err) == 6
-    assert told in err.getvalue()
+    assert reason in err.getvalue()
 
 
 def test_render_tells_what_its_evidence_does_not_cover(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The flux-operator's own pins, where they were asked to move: along with their cluster, never ahead of it."""
+"""The version of the flux-operator is updated with its cluster, and never ahead of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flux_upgrade.pullrequests.propose import proposals_of
 from flux_upgrade.pullrequests.text.view import View
 from memory import MemoryArtifacts
 from pinned import base, instance, sync, tools, vendored
-from planned import told
+from planned import decisions_of
 
 A = "clusters/a/flux-system/gotk-components.yaml"
 FLUX, CHART, BASE = "clusters/a/flux.yaml", "clusters/a/operator.yaml", "clusters/a/base/kustomization.yaml"
@@ -206,7 +206,7 @@ def test_it_has_to_know_what_its_cluster_goes_to(
     files: Mapping[str, str], policy: Policy, expected: Mapping[str, list[tuple[str, str]]]
 ) -> None:
     found = teams(files, policy)
-    assert {place: told(plan) for place, plan in by_place(found).items()} == expected
+    assert {place: decisions_of(plan) for place, plan in by_place(found).items()} == expected
     assert not any(drift_of(cluster) for team in found for cluster in team.update_group.clusters)
 
 
@@ -217,7 +217,7 @@ def test_unasked_it_is_named_and_nothing_waits_for_it() -> None:
     gathered = found.gathered()
     assert [member.path for member in gathered.reported_only] == [CHART, FLUX]
     (plan,) = (plan for team in plan_update_groups(gathered) for plan in team.plans)
-    assert told(plan) == [("unsupported-pin", "v2.9.4")]
+    assert decisions_of(plan) == [("unsupported-pin", "v2.9.4")]
     assert found.artifacts.asked == [f"{MANIFESTS}:v0.45.0"]
 
 
@@ -242,7 +242,7 @@ def test_one_pull_request_holds_all_of_it_and_says_what_flux_is_at() -> None:
 def test_what_no_release_knows_yet_holds_the_cluster() -> None:
     known = {tag: flux for tag, flux in KNOWN.items() if tag != "v0.58.0"}
     plans = by_place(teams({FLUX: instance("2.8.7"), CHART: chart()}, MINOR, artifacts=manifests(known)))
-    assert told(plans[FLUX]) == [("cluster-held", "v2.9.4")]
+    assert decisions_of(plans[FLUX]) == [("cluster-held", "v2.9.4")]
     (hold,) = plans[OPERATOR].holds
     assert (hold.reason, hold.target, hold.error) == (HoldReason.UNSUPPORTED_RELEASE, "v2.9.4", None)
 
@@ -252,8 +252,8 @@ def test_a_registry_that_cannot_be_reached_holds_the_cluster() -> None:
     plans = by_place(
         teams({FLUX: instance("2.8.7"), "infra/operator.yaml": chart()}, MINOR, artifacts=nothing)
     )
-    assert told(plans[FLUX]) == [("cluster-held", "v2.9.4")]
-    assert told(plans["infra/operator.yaml operator"]) == [("unsupported-pin", "")]
+    assert decisions_of(plans[FLUX]) == [("cluster-held", "v2.9.4")]
+    assert decisions_of(plans["infra/operator.yaml operator"]) == [("unsupported-pin", "")]
 
 
 def test_more_than_was_decided_about_is_held_where_a_range_would_take_it() -> None:
@@ -263,10 +263,10 @@ def test_more_than_was_decided_about_is_held_where_a_range_would_take_it() -> No
         (OPERATOR, {FLUX: instance("2.x"), CHART: chart()}),
     ):
         plan = by_place(teams(files, artifacts=manifests(known)))[place]
-        assert told(plan) == [("unsupported-pin", "v2.8.8"), ("minor?", "v2.9.4")]
+        assert decisions_of(plan) == [("unsupported-pin", "v2.8.8"), ("minor?", "v2.9.4")]
         assert (plan.holds[0].error, "v2.9.4, too" in plan.holds[0].detail) == (None, True)
     exact = by_place(teams({FLUX: frozen("2.8.7")}, artifacts=manifests(known)))
-    assert told(exact[ARTIFACT]) == BOTH, "one release is all that is taken"
+    assert decisions_of(exact[ARTIFACT]) == BOTH, "one release is all that is taken"
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,7 @@ def test_asked_for_a_release_it_has_to_know_that(
     files: Mapping[str, str], to: str, expected: Mapping[str, list[tuple[str, str]]]
 ) -> None:
     plans = by_place(teams(files, asked=UpgradeRequest(to=to)))
-    assert {place: told(plan) for place, plan in plans.items()} == expected
+    assert {place: decisions_of(plan) for place, plan in plans.items()} == expected
 
 
 def test_it_waits_with_what_it_does_not_know() -> None:
@@ -319,7 +319,7 @@ def test_it_waits_with_what_it_does_not_know() -> None:
     )
     plans = by_place(teams({FLUX: instance("2.8.8"), CHART: chart("0.46.0")}, policy, releases=releases))
     assert [hold.reason for hold in plans[FLUX].holds] == [HoldReason.COOLING_DOWN]
-    assert told(plans[OPERATOR]) == [("follows", "")]
+    assert decisions_of(plans[OPERATOR]) == [("follows", "")]
 
 
 def test_an_artifact_in_another_file_than_the_version_holds_both() -> None:
@@ -334,8 +334,8 @@ def test_an_artifact_in_another_file_than_the_version_holds_both() -> None:
         "clusters/a/values.yaml": f"instance:\n  distribution:\n    artifact: oci://{MANIFESTS}:v0.45.0\n",
     }
     plans = by_place(teams(files, MINOR))
-    assert told(plans[FLUX]) == [("unsupported-pin", "v2.9.4")]
-    assert told(plans["clusters/a/values.yaml operator"]) == [("follows", "")]
+    assert decisions_of(plans[FLUX]) == [("unsupported-pin", "v2.9.4")]
+    assert decisions_of(plans["clusters/a/values.yaml operator"]) == [("follows", "")]
 
 
 def test_few_releases_are_looked_into_for_the_lowest() -> None:

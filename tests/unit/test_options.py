@@ -1,3 +1,5 @@
+"""Install flags are taken and refused as Flux and Kubernetes do it."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -30,7 +32,7 @@ def test_takes_what_flux_takes(changes: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"namespace": "123"}, "read by YAML as something else"),
         ({"namespace": "true"}, "read by YAML as something else"),
@@ -56,10 +58,10 @@ def test_takes_what_flux_takes(changes: dict[str, Any]) -> None:
         ({"toleration_keys": ("",)}, "not a key"),
     ],
 )
-def test_refuses_what_flux_or_kubernetes_refuses(changes: dict[str, Any], told: str) -> None:
+def test_refuses_what_flux_or_kubernetes_refuses(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         validate(PLAIN._replace(**changes))
-    assert told in caught.value.message
+    assert message in caught.value.message
     assert caught.value.hint
 
 

@@ -1,3 +1,5 @@
+"""A manifest that no kustomization and no Kustomization refers to is an orphan."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

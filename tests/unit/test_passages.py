@@ -1,4 +1,4 @@
-"""The way from the text of a scalar back to the file, for every way to spell one."""
+"""The text of a scalar leads back to its place in the file, in whatever style it is written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flux_upgrade.manifests.nodes import MappingNode, ScalarNode
-from flux_upgrade.pins.formats.passages import Passage, whole
+from flux_upgrade.pins.formats.passages import Passage, stated, whole
 from flux_upgrade.pins.formats.yaml_places import documents
 
 words = st.text(st.sampled_from("ab/:'\"\\#-{}é€😀 \u00a0"), min_size=1, max_size=8)
@@ -108,3 +108,23 @@ def test_line_breaks_that_only_yaml_knows_are_not_followed(text: str) -> None:
     value, passage = _within(text)
     assert passage is None
     assert value
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("gitops:\n  flux:\n    version: v2.8.8\n", (3, "v2.8.8")),
+        ("gitops:\r\n  flux:\r\n    version: v2.8.8 # old\r\n", (3, "v2.8.8")),
+        ("a: {{ b }}\ngitops:\n  {{- if c }}\n  flux:\n    version: {{ d }}\n", (5, "{{ d }}")),
+        ('"gitops":\n  "flux":\n    "version":\n', (3, "")),
+        ("- gitops:\n    flux:\n      - version: v2.8.8\n", (3, "v2.8.8")),
+        ("gitops:\n  x: 1\nflux:\n  version: v2.8.8\n", None),
+        ("gitops:\n  flux:\n  version: v2.8.8\n", None),
+        ("gitops:\n  flux:\n    # version: v2.8.8\n", None),
+        ("gitops:\n  flux: {}\ngitops:\n  flux:\n    version: v2.8.8\n", (5, "v2.8.8")),
+        ("gitops:\n  flux:\n    flux-version: v2.8.8\n", None),
+        ("", None),
+    ],
+)
+def test_each_key_stands_below_the_one_before(text: str, found: tuple[int, str] | None) -> None:
+    assert stated(text, "gitops", "flux", "version") == found

@@ -1,3 +1,5 @@
+"""The policy decides on each release by bump, range, cool-down, approvals and refusals."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -42,7 +44,7 @@ def refused(tag: str, subject: BumpKind, reason: HoldReason = HoldReason.CLOSED_
     return Rejection(subject, tag, reason, "2026-02-01T00:00:00Z", FAR)
 
 
-def told(decisions: Sequence[Bump | Hold]) -> str:
+def in_words(decisions: Sequence[Bump | Hold]) -> str:
     """Decisions as a table has them: ``minor v2.9.4?`` waits for approval, ``!`` after a person's approval."""
     words = []
     for each in decisions:
@@ -57,7 +59,7 @@ def told(decisions: Sequence[Bump | Hold]) -> str:
 def decided(
     current: str, tags: Sequence[str], policy: Policy, answers: Feedback | None = None, now: datetime = LATER
 ) -> str:
-    return told(decide(current, listed(*tags), policy, answers or Feedback(), now))
+    return in_words(decide(current, listed(*tags), policy, answers or Feedback(), now))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Verdicts, on releases that we wrote; real files are proved in tests/conformance."""
+"""Each verdict is given to the manifests that deserve it; those of public repositories are in tests/conformance."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_templates_of_another_release(tag: str, generator: Generator, shared: Re
 
 
 @pytest.mark.parametrize(
-    ("version", "told"),
+    ("version", "reason"),
     [
         ("v0.41.2", "older than v2.0.0"),
         ("0.18.3", "older than v2.0.0"),
@@ -150,7 +150,7 @@ def test_templates_of_another_release(tag: str, generator: Generator, shared: Re
         ("v2.9.9", "newer than the rules"),
     ],
 )
-def test_unproved(version: str, told: str) -> None:
+def test_unproved(version: str, reason: str) -> None:
     releases = WrittenReleases()
     releases.files["v2.9.9"] = {**releases.files["v2.9.4"]}
     # Bodies of their own, so that no other release fits.
@@ -162,7 +162,7 @@ def test_unproved(version: str, told: str) -> None:
     )
     proof = proof_of(text, Regenerator(releases, regenerator()._flux))  # noqa: SLF001 the same double
     assert proof.verdict is Verdict.UNPROVED
-    assert told in proof.reason
+    assert reason in proof.reason
     assert proof.hint
     assert proof.options is not None
     assert proof.options.components == EIGHT.components
@@ -175,7 +175,7 @@ def test_a_release_that_the_source_lacks_but_the_body_is_another() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reason"),
     [
         (lambda text: text + "---\n" + text.split("---\n")[-1], "two manifests in one file"),
         (lambda text: text.replace("  replicas: 1\n", "  replicas: [\n", 1), "not valid YAML"),
@@ -183,11 +183,11 @@ def test_a_release_that_the_source_lacks_but_the_body_is_another() -> None:
         (lambda text: text.split("---\n")[1], "no Deployment"),
     ],
 )
-def test_unreadable(change: object, told: str, shared: Regenerator) -> None:
+def test_unreadable(change: object, reason: str, shared: Regenerator) -> None:
     assert callable(change)
     proof = proof_of(change(rendered(EIGHT)), shared)
     assert proof.verdict is Verdict.UNREADABLE
-    assert told in proof.reason
+    assert reason in proof.reason
     assert proof.hint
 
 

@@ -1,3 +1,5 @@
+"""Release notes are quoted so that they mention nobody, break nothing, and fit."""
+
 from __future__ import annotations
 
 import re
@@ -47,8 +49,8 @@ def tokens(text: str) -> list[Token]:
 
 
 def body(text: str, limit: int = 65_536) -> str:
-    told = proposal_context({"v2.9.4": text, "v2.9.3": "plain"}, limit=limit)
-    return pull_request.body(PROPOSAL, told, state(PROPOSAL))
+    context = proposal_context({"v2.9.4": text, "v2.9.3": "plain"}, limit=limit)
+    return pull_request.body(PROPOSAL, context, state(PROPOSAL))
 
 
 @given(hostile)
@@ -112,8 +114,8 @@ def test_the_text_fits_and_is_whole(limit: int, line: str) -> None:
 
 
 def test_the_oldest_notes_give_way_first() -> None:
-    told = {"v2.9.4": "newest " * 50, "v2.9.3": "older " * 50, "v2.9.0": "oldest " * 50}
-    view = View(PROPOSAL, proposal_context(told))
+    noted = {"v2.9.4": "newest " * 50, "v2.9.3": "older " * 50, "v2.9.0": "oldest " * 50}
+    view = View(PROPOSAL, proposal_context(noted))
     whole = notes(view, 10_000)
     without = notes(view, len(whole) - 1)
     assert "oldest" in whole
@@ -125,10 +127,10 @@ def test_the_oldest_notes_give_way_first() -> None:
 
 
 def test_only_releases_that_are_passed_are_told() -> None:
-    told = proposal_context(
+    context = proposal_context(
         {"v2.8.8": "the one in use", "v2.9.4-rc.1": "a candidate", "v2.10.0": "later", "nightly": "none"}
     )
-    text = pull_request.body(PROPOSAL, told, state(PROPOSAL))
+    text = pull_request.body(PROPOSAL, context, state(PROPOSAL))
     for absent in ("the one in use", "a candidate", "later", "nightly"):
         assert absent not in text
 

@@ -1,4 +1,4 @@
-"""The rules, on releases that we wrote; Flux's own output is compared in tests/conformance."""
+"""Written releases render by the rules of each generator; Flux's own output is compared in tests/conformance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What upgrades mean, in reports: plain text, JSON, the job summary, annotations."""
+"""The impact of an upgrade is in the plain text, the JSON, the job summary and the annotations."""
 
 from __future__ import annotations
 
@@ -200,16 +200,16 @@ def test_what_was_written_is_told_file_by_file() -> None:
     assert "  held: v2.9.4 migration-pending: 3 API versions have to be moved\n" in text
 
 
-def told(of: UpdateGroupPlan, *results: Result) -> str:
+def summary_of(of: UpdateGroupPlan, *results: Result) -> str:
     return summary(round_of(of, results=results), calls=1, written=True, approve_command="")
 
 
 def test_the_summary_says_what_is_to_be_done_first() -> None:
     assert (
         "| v2.8.8 → v2.9.4<br>→ run `flux migrate` with the Flux CLI 2.8 first<br>→ 5 places to look at |"
-    ) in told(team(case("impact-everything").proposal))
-    assert "<br>→ first of 2 hops: v2.7.1, then v2.9.4<br>" in told(team(case("ladder").proposal))
-    assert "<br>→ 2 manifests to move |" in told(team(case("moved-with-the-upgrade").proposal))
+    ) in summary_of(team(case("impact-everything").proposal))
+    assert "<br>→ first of 2 hops: v2.7.1, then v2.9.4<br>" in summary_of(team(case("ladder").proposal))
+    assert "<br>→ 2 manifests to move |" in summary_of(team(case("moved-with-the-upgrade").proposal))
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_every_report_says_when_flux_migrate_has_to_run(
     name: str, in_text: str, in_summary: str, in_json: dict[str, Any] | None
 ) -> None:
     of = team(case(name).proposal)
-    text, table = plans_text([of]), told(of)
+    text, table = plans_text([of]), summary_of(of)
     assert in_text in text
     assert ("flux migrate" in text) is bool(in_text)
     assert in_summary in table
@@ -251,16 +251,16 @@ def test_every_report_says_when_flux_migrate_has_to_run(
     ]
     assert in_json is None or found is not None
     assert in_json == (None if found is None else {key: found[key] for key in in_json or {}})
-    assert "<br>→ 1 place to change by hand |" in told(stated({"lefts": [LEFT]}))
+    assert "<br>→ 1 place to change by hand |" in summary_of(stated({"lefts": [LEFT]}))
 
 
 def test_whoever_waits_has_a_link_to_what_is_moved_before() -> None:
     one = case("migration").proposal
     of = team(one)
     result = Result(of.update_group, BumpKind.MIGRATION, one.branch, Action.OPENED, one, 7, "https://x/7")
-    assert "[#7](https://x/7) opened |" in told(of, result)
+    assert "[#7](https://x/7) opened |" in summary_of(of, result)
     other = replace(one, upgrades=tuple((plan, _waits_for_nobody(up)) for plan, up in one.upgrades))
-    assert "https://x/7" not in told(of, replace(result, proposal=other))
+    assert "https://x/7" not in summary_of(of, replace(result, proposal=other))
 
 
 def _waits_for_nobody(upgrade: Any) -> Any:

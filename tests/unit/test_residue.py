@@ -1,3 +1,5 @@
+"""Differences between two documents are listed by path, and images and version labels have their own rules."""
+
 from __future__ import annotations
 
 import pytest

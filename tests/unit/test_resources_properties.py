@@ -1,4 +1,4 @@
-"""Whatever an editor, a merge or a template made of a file: no mention is missed, none is reported twice."""
+"""Each mention of an API version is found once, whatever an editor, a merge or a template made of the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One version, spelled in every way that there is: where exactly it stands, and whether it may be changed there."""
+"""An API version is found in its place in every spelling, with whether it may be changed there."""
 
 from __future__ import annotations
 

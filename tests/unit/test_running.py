@@ -1,13 +1,13 @@
-"""What the clusters of a repository run, with and without a release that speaks for it."""
+"""The releases that clusters run are known, and shared files suit all of them."""
 
 from __future__ import annotations
 
 import pytest
 
-from flows import manifest
-from flux_upgrade.clusters.clusters import Member
+from flows import World, fleet, manifest
+from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.impact.migrate.apis import Apis
-from flux_upgrade.impact.running import ManifestApis, Running, UnverifiedInstallation, running
+from flux_upgrade.impact.running import ManifestApis, Running, UnverifiedInstallation, other_clusters, running
 from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.pin import Installation
@@ -25,7 +25,7 @@ def found(files: dict[str, bytes]) -> Running:
     return running(Member(each, each.path) for each in pin.find(MemoryTree(files), USING))
 
 
-def told(content: bytes, path: str = PATH) -> list[tuple[str, bool]]:
+def unverified_in(content: bytes, path: str = PATH) -> list[tuple[str, bool]]:
     """Name and whether the CRDs can be read, of those that no release speaks for."""
     return [(each.name, ManifestApis().of(each) is not None) for each in found({path: content}).unverified]
 
@@ -59,7 +59,7 @@ def told(content: bytes, path: str = PATH) -> list[tuple[str, bool]]:
     ],
 )
 def test_what_no_release_speaks_for(content: bytes, expected: list[tuple[str, bool]]) -> None:
-    assert told(content) == expected
+    assert unverified_in(content) == expected
 
 
 def test_edited_crds_and_their_release_both_speak() -> None:
@@ -106,3 +106,36 @@ def test_files_suit_those_that_may_read_them() -> None:
     assert [each.tag for each in suited.unverified] == ["v0.41.2 (a.yaml)"]
     assert suited.unread == ("b.yaml",)
     assert manifests.of(readable) is manifests.of(readable)
+
+
+def clusters(*folders: str, version: str = "v2.8.8") -> dict[str, Cluster]:
+    files = fleet(dict.fromkeys(folders, version) | {folders[-1]: "v2.9.4"})
+    return {each.name: each for team in World(files).gathered().update_groups for each in team.clusters}
+
+
+def test_beside_each_other() -> None:
+    found = clusters("clusters/a", "clusters/b")
+    elsewhere = clusters("archive/c", "archive/d", version="v2.6.4")["archive/c"].members
+    around = other_clusters(found["clusters/a"], found.values(), elsewhere)
+    assert around.releases == ("v2.6.4", "v2.9.4")
+    assert around.is_theirs("archive/c/x.yaml")
+    assert around.is_own("clusters/a/apps/x.yaml")
+    assert around.is_theirs("clusters/b/x.yaml")
+    assert not around.is_theirs("clusters/base/x.yaml")
+    assert not around.is_own("apps/x.yaml")
+
+
+def test_one_in_the_other() -> None:
+    found = clusters("fleet", "fleet/edge")
+    outer = other_clusters(found["fleet"], found.values())
+    inner = other_clusters(found["fleet/edge"], found.values())
+    assert outer.is_theirs("fleet/edge/x.yaml")
+    assert inner.is_own("fleet/edge/x.yaml")
+    assert not inner.is_theirs("fleet/x.yaml")
+
+
+def test_what_is_below_an_inner_cluster_is_no_longer_the_outer_ones() -> None:
+    found = clusters("fleet", "fleet/edge")
+    outer = other_clusters(found["fleet"], found.values())
+    assert outer.is_own("fleet/x.yaml")
+    assert not outer.is_own("fleet/edge/x.yaml")

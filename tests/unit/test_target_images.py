@@ -1,3 +1,5 @@
+"""Digests and registries of images are kept at the new release, and an image that does not exist is never pinned."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -215,8 +217,8 @@ def test_where_a_template_leads_is_not_asked() -> None:
     plan = planned(manifest("${REGISTRY}/flux"), artifacts)
     assert upgraded(plan) == manifest("${REGISTRY}/flux", "v2.9.4")
     assert artifacts.asked == []
-    told = upgrade_text([WriteResult(plan, written=True)], ".", written=True)
-    assert told.count("make sure that it exists") == len(DEFAULT_COMPONENTS)
+    text = upgrade_text([WriteResult(plan, written=True)], ".", written=True)
+    assert text.count("make sure that it exists") == len(DEFAULT_COMPONENTS)
 
     unknown = MemoryArtifacts(unreachable=["${REGISTRY}"])
     pinned = manifest(source_controller=f"${{REGISTRY}}/source-controller:v1.8.8@{ONE}")

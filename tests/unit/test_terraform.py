@@ -1,3 +1,5 @@
+"""The Terraform resource that writes a manifest is found, and the manifest is held or updated with it."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,3 +1,5 @@
+"""The releases that a provider constraint admits are known, with the lock file that decides."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""The fewest hops, where one step is not enough."""
+"""The upgrade path has the fewest steps."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_what_is_stored(
 def test_what_is_used_needs_a_release_that_serves_both() -> None:
     """Nothing is stored in the way, but no version of the manifests is served before and after."""
     kinds = {"v2.1.0": "v1beta1*", "v2.2.0": "v1beta1 v1beta2*", "v2.3.0": "v1beta2 v1*", "v2.4.0": "v1*"}
-    source = Source({tag: {BUCKET: told} for tag, told in kinds.items()})
+    source = Source({tag: {BUCKET: versions} for tag, versions in kinds.items()})
     assert source.upgrade_path("v2.1.0", "v2.4.0", (), (use(BUCKET, "v1beta1"),)) == (
         "v2.2.0",
         "v2.3.0",
@@ -122,7 +122,7 @@ def test_of_equally_short_ways_the_one_that_goes_farthest_first() -> None:
 
 def test_over_a_major_version() -> None:
     kinds = {"v0.41.2": "v1beta1*", "v2.0.1": "v1beta1 v1*", "v2.6.4": "v1beta1 v1*", "v3.0.0": "v1*"}
-    source = Source({tag: {BUCKET: told} for tag, told in kinds.items()})
+    source = Source({tag: {BUCKET: versions} for tag, versions in kinds.items()})
     assert source.upgrade_path("v0.41.2", "v3.0.0", (BUCKET,)) == ("v2.6.4", "v3.0.0")
 
 

@@ -1,3 +1,5 @@
+"""Named tuples of the model are frozen and complete."""
+
 from __future__ import annotations
 
 import copy

@@ -1,3 +1,5 @@
+"""A group of the config file that matches nothing is reported with the reason and the nearest directories."""
+
 from __future__ import annotations
 
 import pytest

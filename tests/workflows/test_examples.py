@@ -101,8 +101,8 @@ def test_an_example_reads_outputs_that_there_are(path: Path) -> None:
 @each(BY_PULL_REQUEST)
 def test_the_job_may_do_what_the_token_is_said_to_need(path: Path) -> None:
     needed = {"contents", "pull-requests", "issues", "statuses"}
-    told = next(each.description for each in INPUTS if each.name == "token")
-    assert needed <= set(re.findall(r"`([a-z-]+)`", told))
+    description = next(each.description for each in INPUTS if each.name == "token")
+    assert needed <= set(re.findall(r"`([a-z-]+)`", description))
     of_app = [
         {key.removeprefix("permission-") for key, value in step["with"].items() if value == "write"}
         for step in steps(path)

@@ -38,12 +38,12 @@ def test_there_is_something_to_lint() -> None:
 
 
 def test_zizmor_has_no_finding() -> None:
-    code, told = lint(program("zizmor"), *ZIZMOR, ".github", "action.yml", *EXAMPLES)
-    assert "No findings to report" in told
+    code, output = lint(program("zizmor"), *ZIZMOR, ".github", "action.yml", *EXAMPLES)
+    assert "No findings to report" in output
     assert code == 0
     for path in (*WORKFLOWS, *EXAMPLES, ROOT / "action.yml"):
         shown = path.relative_to(ROOT) if path not in EXAMPLES else path
-        assert f"completed {shown}" in told, path
+        assert f"completed {shown}" in output, path
 
 
 def test_actionlint_has_no_finding() -> None:
@@ -59,8 +59,8 @@ def test_actionlint_has_no_finding() -> None:
     ],
 )
 def test_check_jsonschema_has_no_finding(schema: str, paths: tuple[Path, ...]) -> None:
-    code, told = lint(program("check-jsonschema"), "--builtin-schema", f"vendor.{schema}", *paths)
-    assert code == 0, told
+    code, output = lint(program("check-jsonschema"), "--builtin-schema", f"vendor.{schema}", *paths)
+    assert code == 0, output
 
 
 def test_shellcheck_has_no_finding() -> None:
@@ -68,16 +68,16 @@ def test_shellcheck_has_no_finding() -> None:
 
 
 def test_zizmor_finds_what_is_bad(bad: Path) -> None:
-    code, told = lint(program("zizmor"), *ZIZMOR, bad.parents[2])
+    code, output = lint(program("zizmor"), *ZIZMOR, bad.parents[2])
     assert code != 0
-    assert "template-injection" in told
-    assert "unpinned-uses" in told
+    assert "template-injection" in output
+    assert "unpinned-uses" in output
 
 
 def test_actionlint_finds_what_is_bad(bad: Path) -> None:
-    code, told = lint(actionlint(), bad)
+    code, output = lint(actionlint(), bad)
     assert code == 1
-    assert 'unexpected key "stpes"' in told
+    assert 'unexpected key "stpes"' in output
 
 
 def test_check_jsonschema_finds_what_is_bad(bad: Path) -> None:

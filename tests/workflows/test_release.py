@@ -79,12 +79,12 @@ def test_the_version_of_this_repository_can_be_told() -> None:
 
 def test_the_version_comes_from_the_source_and_the_image_is_lower_case(tree: Path) -> None:
     git(tree, "init", "--quiet")
-    told = run(tree, "release-version")
-    assert told.stdout == "version=v1.2.3\nimage=ghcr.io/octo-org/flux-upgrade\n", told.stderr
+    ran = run(tree, "release-version")
+    assert ran.stdout == "version=v1.2.3\nimage=ghcr.io/octo-org/flux-upgrade\n", ran.stderr
 
 
 @pytest.mark.parametrize(
-    ("source", "changelog", "tag", "told"),
+    ("source", "changelog", "tag", "message"),
     [
         ('__version__ = "1.2.3.dev1"\n', "## 1.2.3\n", "", "no version that can be released"),
         ("", "## 1.2.3\n", "", "no version that can be released"),
@@ -93,7 +93,7 @@ def test_the_version_comes_from_the_source_and_the_image_is_lower_case(tree: Pat
     ],
 )
 def test_what_cannot_be_released_is_refused(
-    tree: Path, source: str, changelog: str, tag: str, told: str
+    tree: Path, source: str, changelog: str, tag: str, message: str
 ) -> None:
     (tree / "src" / "flux_upgrade" / "__init__.py").write_text(source)
     (tree / "CHANGELOG.md").write_text(changelog)
@@ -103,7 +103,7 @@ def test_what_cannot_be_released_is_refused(
         git(tree, "tag", tag)
     refused = run(tree, "release-version")
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert told in refused.stderr
+    assert message in refused.stderr
 
 
 def test_the_tag_has_an_action_that_runs_the_image_by_digest(tree: Path) -> None:

@@ -1,0 +1,178 @@
+"""The search finds each file that a migration would change, in one process or in several."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+import pytest
+
+from flux_upgrade.adapters.local.spread import spread
+from flux_upgrade.config.config import Config, Group
+from flux_upgrade.impact.api_scan import Searched, in_use, searched, suspects
+from flux_upgrade.impact.migrate.apis import Apis
+from flux_upgrade.impact.migrate.schema import Schema
+from flux_upgrade.manifests.crds import ReleaseApis
+from memory import MemoryTree
+from migration_cases import CASES, MigrationCase, case_of
+from written_apis import schema, served
+
+T = TypeVar("T")
+R = TypeVar("R")
+TARGET = served("v2.9.4")
+HERE = os.getpid()
+
+
+def alone(work: Callable[[Sequence[T]], R], things: Sequence[T], chunk: int) -> Iterator[R]:
+    return (work(things[at : at + chunk]) for at in range(0, len(things), chunk))
+
+
+def by_two(work: Callable[[Sequence[T]], R], things: Sequence[T], chunk: int) -> Iterator[R]:
+    """This process and one more take turns."""
+    return spread(work, things, chunk, 2)
+
+
+def suspected(tree: MemoryTree, target: str = "v2.9.4") -> tuple[str, ...]:
+    everything = searched(tree, "", Config())
+    return suspects(tree, everything, (), served(target), alone).uses
+
+
+def releases(case: MigrationCase) -> tuple[object, ...]:
+    return case.target, case.current, tuple(case.others), tuple(case.between), case.schemas
+
+
+def test_two_processes_find_what_one_does() -> None:
+    """In one tree: all migration cases that are of the same releases."""
+    cases = sorted(map(case_of, CASES), key=releases)
+    for _, some in itertools.groupby(cases, releases):
+        files = {f"{number}/{case.path}": case for number, case in enumerate(some)}
+        tree = MemoryTree({path: case.before for path, case in files.items()})
+        patches = {path for path, case in files.items() if case.patch}
+        apis = next(iter(files.values())).apis(served, schema)
+        expected = in_use(tree, list(files), patches, apis, alone)
+        # Each file is the other process's once.
+        for before in ([], ["gone.yaml"] * 4):
+            assert in_use(tree, [*before, *files], patches, apis, by_two) == expected, before
+
+
+def test_what_has_to_be_fetched_is_fetched_here_and_once() -> None:
+    asked = []
+
+    def fetch(group: str, kind: str, version: str) -> Schema | None:
+        asked.append((group, kind, version, os.getpid()))
+        return schema(group, kind, version)
+
+    content = (
+        b"apiVersion: source.toolkit.fluxcd.io/v1beta1\nkind: GitRepository\nmetadata: {name: a}\n"
+        b"spec: {interval: 1m, url: https://example.com, gitImplementation: libgit2}\n"
+    )
+    tree = MemoryTree({f"{number}.yaml": content for number in range(40)})
+    apis = Apis(TARGET, TARGET, (), fetch)
+    files = in_use(tree, suspected(tree), (), apis, by_two)
+    assert asked == [("source.toolkit.fluxcd.io", "GitRepository", "v1beta1", HERE)]
+    assert [file.path for file in files] == sorted(tree.files)
+    assert {len(file.moves) for file in files} == {1}
+
+
+def test_the_releases_in_between_are_fetched_only_where_they_are_asked_for() -> None:
+    fetched = []
+
+    class Between(Iterable[ReleaseApis]):
+        def __iter__(self) -> Iterator[ReleaseApis]:
+            for tag in ("v2.8.8", "v2.7.5"):
+                fetched.append((tag, os.getpid()))
+                yield served(tag)
+
+    apis = Apis(served("v2.6.4"), TARGET, (), schema, Between())
+    plain = MemoryTree({"a.yaml": b"apiVersion: source.toolkit.fluxcd.io/v1beta2\nkind: GitRepository\n"})
+    assert len(in_use(plain, suspected(plain), (), apis, by_two)) == 1
+    assert not fetched
+    apart = b"apiVersion: image.toolkit.fluxcd.io/v1beta2\nkind: ImagePolicy\nmetadata: {name: a}\n"
+    tree = MemoryTree({f"{number}.yaml": apart for number in range(8)})
+    files = in_use(tree, suspected(tree), (), apis, by_two)
+    assert {left.hint for file in files for left in file.lefts} == {
+        "Upgrade to v2.8.8 first, which serves v1beta2 and v1."
+    }
+    assert fetched == [("v2.8.8", HERE), ("v2.7.5", HERE)]
+
+
+def test_a_file_that_is_gone_by_now_is_left_out() -> None:
+    tree = MemoryTree({"a.yaml": b"apiVersion: source.toolkit.fluxcd.io/v1beta2\nkind: GitRepository\n"})
+    found = in_use(tree, ("a.yaml", "gone.yaml"), (), Apis(None, TARGET), alone)
+    assert [file.path for file in found] == ["a.yaml"]
+
+
+PLAIN = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(PLAIN, id="plain"),
+        pytest.param(PLAIN.replace("\n", "\r\n"), id="crlf"),
+        pytest.param(f"# {'x' * 70}\n{PLAIN}metadata:\n  name: a\n---\n{PLAIN}", id="documents"),
+        pytest.param("metadata:\n  labels:\n    kustomize.toolkit.fluxcd.io/prune: disabled\n", id="label"),
+        pytest.param(
+            "spec:\n  ref:\n    apiVersion: source.toolkit.fluxcd.io/v1\n    kind: Bucket\n", id="inside"
+        ),
+        pytest.param("image: ghcr.io/fluxcd/flux:v1\n", id="no-group"),
+    ],
+)
+def test_most_files_are_passed_over(text: str) -> None:
+    assert not suspected(MemoryTree({"a.yaml": text.encode()}))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(PLAIN.replace("/v1", "/v1beta2"), id="removed"),
+        pytest.param(
+            f"{PLAIN}---\n{PLAIN.replace('/v1', '/v1beta2')}", id="removed-behind-one-that-is-served"
+        ),
+        pytest.param(PLAIN.replace("/v1", '/v1beta2"').replace(" s", ' "s'), id="quoted"),
+        pytest.param("kind: GitRepository\napiVersion: source.toolkit.fluxcd.io/v1beta2\n", id="kind-first"),
+        pytest.param(PLAIN.replace("\n", " # a\n"), id="commented"),
+        pytest.param("apiVersion: source.toolkit.fluxcd.io/v1\nkind: Alert\n", id="of-another-group"),
+        pytest.param("apiVersion: source.toolkit.fluxcd.io/v1\nspec:\n  a: b\nkind: Alert\n", id="apart"),
+        pytest.param(
+            "a:\n  apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n", id="of-another-object"
+        ),
+        pytest.param("a: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n", id="of-another-key"),
+        pytest.param("group: source.toolkit.fluxcd.io\nversion: v1beta2\nkind: Bucket\n", id="in-two-parts"),
+        pytest.param("{apiVersion: source.toolkit.fluxcd.io/v1beta2, kind: Bucket}\n", id="flow"),
+        pytest.param("kustomize.toolkit.fluxcd.io/${VERSION}: x\n", id="variable"),
+    ],
+)
+def test_what_may_matter_is_looked_at_closely(text: str) -> None:
+    assert suspected(MemoryTree({"a.yaml": text.encode()})) == ("a.yaml",)
+
+
+def test_what_is_searched_is_what_the_config_file_says() -> None:
+    tree = MemoryTree(dict.fromkeys(("a/x.yaml", "a/y.json", "b/x.yaml", "c/x.yaml", "c/x.png"), b""))
+    assert searched(tree, "", Config()) == Searched(
+        frozenset({"a/x.yaml", "a/y.json", "b/x.yaml", "c/x.yaml"}),
+        frozenset({"a/x.yaml", "b/x.yaml", "c/x.yaml"}),
+    )
+    of_a, of_b = Group(scan=("a/",)), Group(name="b", paths=("b/",), scan=("b/",))
+    narrowed = Config(default=of_a, groups=(of_b,), ignore=("**/y.json",))
+    assert searched(tree, "", narrowed).paths == {"a/x.yaml", "b/x.yaml"}
+    wide = narrowed._replace(groups=(of_b._replace(scan=()),))
+    assert searched(tree, "", wide).paths == {"a/x.yaml", "b/x.yaml", "c/x.yaml"}
+    below = searched(tree, "deploy/", Config(default=Group(scan=("deploy/a/",))))
+    assert below.paths == {"deploy/a/x.yaml", "deploy/a/y.json"}
+
+
+def test_files_that_may_pin_flux_are_returned_as_well() -> None:
+    tree = MemoryTree(
+        {
+            "a.yaml": b"image: ghcr.io/fluxcd/flux-cli:v2.8.8\n",
+            "b.yaml": b"kind: ConfigMap\n",
+            "gotk-components.yaml": b"",
+            "install.sh": b"flux install --version v2.8.8\n",
+        }
+    )
+    found = suspects(tree, searched(tree, "", Config()), tuple(tree.files), TARGET, alone)
+    assert (found.uses, found.pins) == ((), ("a.yaml", "gotk-components.yaml", "install.sh"))
+    assert not suspects(tree, searched(tree, "", Config()), (), TARGET, alone).pins

@@ -1,0 +1,266 @@
+"""The job summary has a row for each installation, says how to approve, and survives hostile text."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from flows import PATH, World, fleet
+from flux_upgrade.action.job_summary import MOST_ROWS, summary
+from flux_upgrade.model.errors import ForbiddenByForge, ResidueConflict
+from flux_upgrade.planning.plan import Plan, UpdateGroupPlan
+from flux_upgrade.planning.planner import plan_update_groups
+from flux_upgrade.planning.proposal import Action, Result, Round
+from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
+from pinned import base
+from replacing import replace
+from rounds import holding, planned, result, round_of, team_of
+
+PATCH, MINOR, MAJOR, _ = BumpKind
+ONE = planned()
+COMMAND = "gh workflow run flux-upgrade.yaml -f approve="
+PULL = "https://github.com/acme/fleet/pull"
+
+
+def summary_of(done: Round, *, command: str = COMMAND, page: str = "", written: bool = True) -> str:
+    return summary(done, calls=3, written=written, approve_command=command, workflow_url=page)
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of the table's rows, split as GitHub does it: at each pipe that is not escaped."""
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)(?:\\\\)*\|", line)[1:-1]] for line in lines[2:]]
+
+
+def cell(decision: Hold) -> str:
+    """What next, for an installation with this hold."""
+    ((_, _, next_, _),) = rows(summary_of(round_of(holding(decision))))
+    return next_
+
+
+def test_a_row_says_what_runs_what_is_next_and_where() -> None:
+    results = [
+        result(ONE, Action.OPENED, PATCH, number=1),
+        result(ONE, Action.UNCHANGED, MINOR, number=2, is_draft=True),
+    ]
+    text = summary_of(round_of(ONE, results=results))
+    assert rows(text) == [
+        [
+            "`clusters/staging/flux-system/gotk-components.yaml`",
+            "v2.8.7",
+            "v2.8.7 → v2.8.8<br>v2.8.7 → v2.9.4, waits for approval",
+            f"[#1]({PULL}/1) opened<br>[#2]({PULL}/2) open, draft",
+        ]
+    ]
+    assert text.endswith("3 calls to acme/fleet.\n")
+
+
+def test_what_waits_is_approved_with_one_command() -> None:
+    text = summary_of(round_of(ONE))
+    assert f"```sh\n{COMMAND}2.9\n```" in text
+    assert "**To approve**, run:\n" in text
+
+
+DRAFT = result(ONE, Action.UNCHANGED, MINOR, number=2, is_draft=True)
+ISSUE = result(ONE, Action.OPENED, MINOR, number=3, is_issue=True, is_draft=True)
+PAGE = "https://github.com/acme/fleet/actions/workflows/flux-upgrade.yaml"
+
+
+@pytest.mark.parametrize("written", [True, False])
+@pytest.mark.parametrize(
+    ("results", "command", "page", "ways"),
+    [
+        ([DRAFT], COMMAND, "", "mark the draft as ready for review, or run:"),
+        ([DRAFT], "", "", "mark the draft as ready for review."),
+        ([DRAFT], COMMAND, PAGE, f"mark the draft as ready for review, or [run the workflow]({PAGE}) with `approve`, or run:"),
+        ([ISSUE], COMMAND, "", "add the label `flux-upgrade/approved` to the issue, or run:"),
+        ([ISSUE], "", "", "add the label `flux-upgrade/approved` to the issue."),
+        ([], COMMAND, PAGE, f"[run the workflow]({PAGE}) with `approve`, or run:"),
+        ([result(ONE, Action.OPENED, MINOR, is_draft=True)], COMMAND, "", "run:"),
+        ([result(ONE, Action.CLOSED, MINOR, number=2, is_draft=True)], COMMAND, "", "run:"),
+        ([], "", "", "run it with `approve: 2.9`."),
+    ],
+)  # fmt: skip
+def test_the_ways_to_approve_are_those_that_there_are(
+    results: list[Result], command: str, page: str, ways: str, *, written: bool
+) -> None:
+    text = summary_of(round_of(ONE, results=results), command=command, page=page, written=written)
+    assert f"**To approve**, {ways}\n" in text
+
+
+def test_a_link_says_what_a_run_that_writes_nothing_would_do() -> None:
+    results = [
+        result(ONE, Action.UPDATED, PATCH, number=1),
+        result(ONE, Action.UNCHANGED, MINOR, number=2, is_draft=True),
+    ]
+    ((*_, links),) = rows(summary_of(round_of(ONE, results=results), written=False))
+    assert links == f"[#1]({PULL}/1) would be updated<br>[#2]({PULL}/2) open, draft"
+
+
+def test_a_patch_that_waits_is_approved_by_itself_and_the_lowest_comes_first() -> None:
+    holds = [
+        Hold(HoldReason.NEEDS_APPROVAL, "policy none", bump_kind=MINOR, target="v2.10.1"),
+        Hold(HoldReason.NEEDS_APPROVAL, "policy none", bump_kind=MINOR, target="v2.9.4"),
+        Hold(HoldReason.NEEDS_APPROVAL, "policy none", bump_kind=PATCH, target="v2.8.8"),
+        Hold(HoldReason.NEEDS_APPROVAL, "policy none", bump_kind=MAJOR, target="v3.0.0"),
+    ]
+    text = summary_of(round_of(holding(*holds), holding(holds[1], path="other")))
+    commands = [line.removeprefix(COMMAND) for line in text.splitlines() if line.startswith(COMMAND)]
+    assert commands == ["v2.8.8", "2.9", "2.10", "3.0"]
+
+
+@pytest.mark.parametrize(
+    "done", [round_of(holding(Hold(HoldReason.UP_TO_DATE))), round_of(planned(approve=["2.9"]))]
+)
+def test_where_nothing_waits_nothing_is_to_be_approved(done: Round) -> None:
+    assert "approve" not in summary_of(done)
+
+
+@pytest.mark.parametrize(
+    ("hold", "shown"),
+    [
+        (Hold(HoldReason.UP_TO_DATE, "it is the newest"), "up to date"),
+        (
+            Hold(HoldReason.COOLING_DOWN, "2.9 cools down", since="2026-03-01T12:00:00Z", until="2026-03-08T12:00:00Z", target="v2.9.4"),
+            "held: v2.9.4 **cooling-down** since 2026-03-01 until 2026-03-08: 2.9 cools down",
+        ),
+        (Hold(HoldReason.ORPHAN, "nobody refers to it", "remove it"), "held: **orphan**: nobody refers to it<br>→ remove it"),
+        (
+            Hold(HoldReason.CLOSED_BY_HUMAN, "turned down", target="v2.9.4", since="2026-03-01T12:00:00Z"),
+            "held: v2.9.4 **closed-by-human** since 2026-03-01: turned down",
+        ),
+    ],
+)  # fmt: skip
+def test_a_hold_says_why_and_since_when(hold: Hold, shown: str) -> None:
+    assert cell(hold) == shown
+
+
+def test_what_went_wrong_with_a_pull_request_stands_in_its_row() -> None:
+    error = ForbiddenByForge("the token may not", hint="allow it")
+    edited = Hold(HoldReason.BRANCH_EDITED, "somebody has pushed", "merge it")
+    ((_, _, next_, links),) = rows(
+        summary_of(round_of(ONE, results=[result(ONE, Action.FAILED, error=error), result(ONE, Action.HELD, MINOR, number=2, hold=edited, is_draft=True)]))
+    )  # fmt: skip
+    assert next_.endswith(
+        "failed: **forbidden**: the token may not<br>→ allow it"
+        "<br>held: **branch-edited**: somebody has pushed<br>→ merge it"
+    )
+    assert links == f"[#2]({PULL}/2) held, draft"
+
+
+def test_an_issue_is_called_one() -> None:
+    ((*_, links),) = rows(
+        summary_of(
+            round_of(ONE, results=[result(ONE, Action.OPENED, MINOR, number=3, is_issue=True, is_draft=True)])
+        )
+    )
+    assert links == "issue [#3](https://github.com/acme/fleet/issues/3) opened"
+
+
+def test_an_unknown_version_is_said() -> None:
+    files = fleet({"clusters/staging": "v2.8.7"})
+    files[PATH] = b"<<<<<<< HEAD\n" + files[PATH]
+    ((_, runs, next_, _),) = rows(summary_of(round_of(*plan_update_groups(World(files).gathered()))))
+    assert runs == "unknown"
+    assert next_.startswith("held: **unreadable**: ")
+
+
+# Text of anybody's
+
+
+HOSTILE = (
+    "a|b",
+    "a\\|b",
+    "a\\\\|b",
+    "`a`",
+    "``|``",
+    "a\nb|c",
+    "<img src=x>",
+    "[x](https://evil.example)",
+    "@acme/owners",
+    "#1",
+    "clusters/\u202etxt.exe",
+    "<!-- x",
+    "a | b |",
+    "surrogate \udcff",
+    "`",
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_hostile_path_stays_in_its_cell(text: str) -> None:
+    row, other = rows(summary_of(round_of(holding(Hold(HoldReason.ORPHAN, "nobody"), path=text), ONE)))
+    assert len(row) == 4
+    assert row[1:] == ["v2.8.7", "held: **orphan**: nobody", ""]
+    assert other[1] == "v2.8.7"
+    assert "\n" not in row[0]
+    assert row[0].startswith("`")
+    assert row[0].endswith("`")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_hostile_detail_does_nothing(text: str) -> None:
+    shown = cell(Hold(HoldReason.ORPHAN, text))
+    assert not re.search(r"<(?!br>)[A-Za-z!/]|(?<!\\)\[x\]|@acme|#1|\u202e", shown)
+    done = round_of(ONE, warnings=[text])
+    assert summary_of(done).count("\n> ") == 1
+
+
+def test_warnings_are_said_once_each() -> None:
+    results = [result(ONE, Action.OPENED, number=1, warnings=["no label"]), result(ONE, Action.OPENED, MINOR, number=2, warnings=["no label"])]  # fmt: skip
+    text = summary_of(round_of(ONE, results=results, warnings=["commits must be signed"]))
+    assert text.count("> no label\n") == 1
+    assert text.count("> commits must be signed\n") == 1
+
+
+# Sizes
+
+
+def many(count: int) -> UpdateGroupPlan:
+    plan: Plan = ONE.plans[0]
+    return team_of("all", *(replace(plan, path=f"clusters/{at:04}") for at in range(count)))
+
+
+@pytest.mark.parametrize(
+    ("count", "more"), [(MOST_ROWS, ""), (MOST_ROWS + 1, "… and 1 more"), (2 * MOST_ROWS, "… and 500 more")]
+)
+def test_the_table_is_bounded(count: int, more: str) -> None:
+    team = many(count)
+    results: list[Result] = [result(team, Action.OPENED, number=1)]
+    text = summary_of(round_of(team, results=results))
+    assert len(rows(text)) == MOST_ROWS
+    assert ("more installation" in text) is bool(more)
+    assert more in text
+    assert len(text.encode()) < 1024 * 1024
+
+
+def test_where_everything_is_ignored_there_is_no_table() -> None:
+    text = summary_of(round_of())
+    assert "Nothing to do: the config file ignores every installation." in text
+    assert "| --- |" not in text
+
+
+def test_a_conflict_is_told_with_its_remedy() -> None:
+    hold = Hold(
+        HoldReason.RESIDUE_CONFLICT, "v2.9.4 changed a path", "take it out", ResidueConflict, MINOR, "v2.9.4"
+    )
+    assert cell(hold) == "held: v2.9.4 **residue-conflict**: v2.9.4 changed a path<br>→ take it out"
+
+
+def test_drift_comes_first_and_a_row_links_to_what_moves_it() -> None:
+    ahead = "clusters/staging/base/kustomization.yaml"
+    files = fleet({"clusters/staging": "v2.8.7"}) | {ahead: base("v2.9.3").encode()}
+    (team,) = plan_update_groups(World(files).gathered())
+    results = [
+        result(team, Action.OPENED, PATCH, number=1),
+        result(team, Action.OPENED, MINOR, number=2, is_draft=True),
+    ]
+    text = summary_of(round_of(team, results=results))
+    assert text.startswith(
+        f"## Flux\n\n> **Drift** in `clusters/staging`: v2.8.7 in {PATH}; v2.9.3 in {ahead}:3\n\n|"
+    )
+    assert [links for *_, links in rows(text)] == [
+        f"[#1]({PULL}/1) opened<br>[#2]({PULL}/2) opened, draft",
+        f"[#2]({PULL}/2) opened, draft",
+    ]

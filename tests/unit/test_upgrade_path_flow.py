@@ -1,0 +1,348 @@
+"""An upgrade in several steps proposes each step after the one before it was merged and migrated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import yaml
+
+from flows import PATH, World, listed
+from flux_upgrade.config.config import Config, Group, Migrate
+from flux_upgrade.impact.impact import Impact
+from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.model import markers
+from flux_upgrade.model.errors import ApiRemoved
+from flux_upgrade.model.files import FileRevision, FileRevisions
+from flux_upgrade.model.forge import PullRequest, PullState
+from flux_upgrade.planning.plan import Plan, UpgradeRequest
+from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
+from flux_upgrade.policy.policy import MaxBump, Policy
+from memory import MemoryHistory, NoFlux
+from memory_forge import MemoryForge
+from small_api_server import RefusedError, SmallApiServer
+from written_histories import TAGS, manifest, releases
+
+MIGRATION = "flux-upgrade/clusters.staging/migration"
+MINOR = "flux-upgrade/clusters.staging/minor"
+KUSTOMIZATION = "clusters/staging/flux-system/kustomization.yaml"
+APPS = "apps/sync.yaml"
+USING = Regenerator(releases(), NoFlux())
+RELEASES = listed(*TAGS)
+TOGETHER = {"migrate": Migrate.WITH_UPGRADE}
+GIT_REPOSITORY = ("source", "v1beta2", "GitRepository")
+"""Of which no version is served by the first release and by the last."""
+USES = (
+    GIT_REPOSITORY,
+    ("kustomize", "v1beta1", "Kustomization"),
+    ("kustomize", "v1beta2", "Kustomization"),
+    ("helm", "v2beta1", "HelmRelease"),
+    ("helm", "v2beta2", "HelmRelease"),
+    ("notification", "v1beta1", "Alert"),
+    ("notification", "v1beta2", "Alert"),
+)
+BRIDGED = USES[1:]
+NEWEST = {("source", "v1"), ("kustomize", "v1"), ("helm", "v2"), ("notification", "v1beta3")}
+
+
+def resources(*uses: tuple[str, str, str]) -> bytes:
+    """A document each."""
+    return b"---\n".join(
+        f"apiVersion: {group}.toolkit.fluxcd.io/{version}\nkind: {kind}\n"
+        f"metadata:\n  name: {kind.lower()}-{version}\nspec:\n  interval: 5m\n".encode()
+        for group, version, kind in uses
+    )
+
+
+@dataclass
+class Life:
+    """A repository, its cluster, and one run after the other on what is at its base."""
+
+    uses: tuple[tuple[str, str, str], ...] = USES
+    at: str = "v2.5.1"
+    settings: dict[str, Any] = field(default_factory=dict)
+    past: list[FileRevision] = field(default_factory=list)
+    plans: list[Plan] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        files = {
+            PATH: manifest(self.at),
+            KUSTOMIZATION: b"resources: [gotk-components.yaml]\n",
+            APPS: resources(*self.uses),
+        }
+        self.forge = MemoryForge(files)
+        self.cluster = SmallApiServer()
+        self.reconcile()
+
+    def reconcile(self) -> None:
+        """What Flux does in the cluster with what is at the base."""
+        content = self.forge.files[PATH]
+        if not self.past or self.past[-1].content != content:
+            self.past.append(
+                FileRevision(f"{len(self.past):040}", f"20{21 + len(self.past)}-03-01T09:00:00Z", content)
+            )
+        self.cluster.apply(content)
+        faults = [
+            fault
+            for each in yaml.safe_load_all(self.forge.files[APPS])
+            for fault in self.cluster.faults(each)
+        ]
+        assert not faults
+
+    def run(self, asked: UpgradeRequest | None = None) -> dict[str, str]:
+        """One run; branch → what was done."""
+        group = Group(policy=Policy(bump=MaxBump.MINOR))._replace(**self.settings)
+        world = World(
+            dict(self.forge.files), Config(default=group), RELEASES, USING, asked or UpgradeRequest()
+        )
+        world.history = MemoryHistory({PATH: FileRevisions(tuple(self.past))})
+        done = world.run(self.forge)
+        self.plans = [plan for team in done.plans for plan in (*team.plans, *team.migrations)]
+        return {each.branch: str(each.action) for each in done.results if each.action != "none"}
+
+    def pull(self, branch: str) -> PullRequest:
+        """The newest of a branch."""
+        return next(pull for name, pull in reversed(self.forge.pulls.values()) if name == branch)
+
+    def merge(self, branch: str) -> None:
+        pull = self.pull(branch)
+        assert pull.state is PullState.OPEN
+        self.forge.merge(pull.number)
+        self.reconcile()
+
+    def push(self, files: dict[str, bytes]) -> None:
+        """People's own commit."""
+        self.forge.push_to_base(files)
+        self.reconcile()
+
+    def migrate(self) -> None:
+        """`flux migrate` in the cluster, and the box."""
+        self.cluster.migrate()
+        self.tick()
+
+    def tick(self) -> None:
+        """The box in the newest pull request."""
+        self.forge.tick(self.pull(MINOR).number, markers.MIGRATED)
+        assert markers.is_ticked(self.pull(MINOR).body, markers.MIGRATED)
+
+    def untick(self) -> None:
+        """The same box."""
+        pull = self.pull(MINOR)
+        box = f"<!-- flux-upgrade:{markers.MIGRATED} -->"
+        self.forge.edit(pull.number, body=pull.body.replace(f"- [x] {box}", f"- [ ] {box}"))
+
+    @property
+    def upgrades(self) -> list[tuple[BumpKind, str]]:
+        return [(each.bump_kind, each.target) for plan in self.plans for each in plan.upgrades]
+
+    @property
+    def holds(self) -> dict[HoldReason, Hold]:
+        return {hold.reason: hold for plan in self.plans for hold in plan.holds}
+
+    @property
+    def versions(self) -> set[tuple[str, str]]:
+        """Those that the manifests name."""
+        named = (each["apiVersion"] for each in yaml.safe_load_all(self.forge.files[APPS]))
+        return {(each.partition(".")[0], each.partition("/")[2]) for each in named}
+
+    @property
+    def impact(self) -> Impact:
+        """Of the one upgrade to another minor, whether it is held or not."""
+        (found,) = {
+            id(each): each
+            for plan in self.plans
+            for each in (
+                *plan.impacts.values(),
+                *(one.impact for one in plan.upgrades if one.impact is not None),
+            )
+        }.values()
+        return found
+
+
+def test_what_is_proposed_one_after_the_other() -> None:
+    life = Life()
+    assert life.run() == {MIGRATION: "opened"}
+    assert life.impact.upgrade_path == ("v2.7.5", "v2.9.4")
+    life.merge(MIGRATION)
+    assert life.run() == {MINOR: "opened"}
+    assert life.upgrades == [(BumpKind.MINOR, "v2.7.5")]
+    assert "**In steps:** first of 2 hops: v2.7.5, then v2.9.4" in life.pull(MINOR).body
+    assert life.run() == {MINOR: "unchanged"}
+    life.merge(MINOR)
+    # GitRepositories were stored in a version that v2.9.4 lacks, and the manifests name it.
+    assert life.run() == {MIGRATION: "opened"}
+    life.merge(MIGRATION)
+    assert life.run() == {}
+    assert life.holds.keys() == {HoldReason.MIGRATION_PENDING}
+    assert life.pull(MINOR).url in life.holds[HoldReason.MIGRATION_PENDING].hint
+    life.migrate()
+    assert life.run() == {MINOR: "opened"}
+    assert life.upgrades == [(BumpKind.MINOR, "v2.9.4")]
+    assert life.run() == {MINOR: "unchanged"}
+    life.merge(MINOR)
+    assert life.run() == {}
+    assert life.versions == NEWEST
+
+
+def test_moved_with_the_hops() -> None:
+    life = Life(settings=TOGETHER)
+    for target in ("v2.7.5", "v2.9.4"):
+        assert life.run() == {MINOR: "opened"}
+        assert life.upgrades == [(BumpKind.MINOR, target)]
+        life.merge(MINOR)
+        if target != "v2.9.4":
+            assert life.run() == {}
+            life.migrate()
+    assert life.run() == {}
+    assert life.versions == NEWEST
+
+
+def test_a_box_that_is_ticked_before_the_merge_counts_after_it() -> None:
+    """Somebody ticks all that there is, and then merges."""
+    life = Life(BRIDGED, settings=TOGETHER)
+    life.run()
+    life.tick()
+    assert life.run() == {MINOR: "unchanged"}
+    life.merge(MINOR)
+    life.cluster.migrate()
+    assert life.run() == {MINOR: "opened"}
+    assert life.upgrades == [(BumpKind.MINOR, "v2.9.4")]
+    life.merge(MINOR)
+
+
+def moved_by_hand(**settings: Any) -> Life:
+    """From v2.5.1 to v2.7.5, without a pull request of ours."""
+    life = Life((GIT_REPOSITORY,), settings=settings)
+    life.push({PATH: manifest("v2.7.5"), APPS: resources(("source", "v1", "GitRepository"))})
+    return life
+
+
+def test_after_a_history_by_hand_there_is_nothing_to_wait_for_and_something_to_do() -> None:
+    life = moved_by_hand()
+    assert life.run() == {MINOR: "opened"}
+    assert life.upgrades == [(BumpKind.MINOR, "v2.9.4")]
+    body = life.pull(MINOR).body
+    assert "Run `flux migrate` in this cluster, with the Flux CLI 2.7" in body
+    assert "v2.5.1 ran here from 2021-03-01 and stored `GitRepository` as `v1beta2`" in body
+    # Whoever does not do it is told by the API server what the pull request said.
+    with pytest.raises(RefusedError):
+        life.merge(MINOR)
+
+
+def test_the_box_of_an_open_pull_request_stays_ticked() -> None:
+    life = moved_by_hand()
+    life.run()
+    life.migrate()
+    assert life.run() == {MINOR: "updated"}
+    body = life.pull(MINOR).body
+    assert "Run `flux migrate`" not in body
+    assert markers.is_ticked(body, markers.MIGRATED)
+    assert life.run() == {MINOR: "unchanged"}
+    life.merge(MINOR)
+    assert life.run() == {}
+
+
+def test_a_box_that_is_not_ticked_any_more_is_a_thing_to_do_again() -> None:
+    life = moved_by_hand()
+    life.run()
+    before = life.pull(MINOR).body
+    life.tick()
+    life.run()
+    life.untick()
+    assert life.run() == {MINOR: "updated"}
+    assert life.pull(MINOR).body == before
+
+
+def test_one_who_runs_the_program_may_say_so_as_well() -> None:
+    life = moved_by_hand()
+    life.run(UpgradeRequest(migrated=True))
+    assert life.impact.stored.refused == ()
+    assert life.impact.stored.resolved
+
+
+def test_no_steps_for_those_who_want_one_jump() -> None:
+    life = Life(BRIDGED, settings={**TOGETHER, "ladder": False})
+    assert life.run() == {MINOR: "opened"}
+    assert life.upgrades == [(BumpKind.MINOR, "v2.9.4")]
+    assert life.impact.stored.after_migrate
+    body = life.pull(MINOR).body
+    assert "Stop at a release in between" in body
+    assert "stored `GitRepository` as `v1beta2`" in body
+    assert "In steps" not in body
+    assert markers.MIGRATED not in body
+    with pytest.raises(RefusedError):
+        life.merge(MINOR)
+
+
+def test_no_jump_over_what_no_release_bridges() -> None:
+    life = Life((GIT_REPOSITORY,), settings={**TOGETHER, "ladder": False})
+    assert life.run() == {}
+    assert life.holds.keys() == {HoldReason.BLOCKED_BY_API_REMOVAL}
+    assert (
+        "upgrade to v2.7.5 first, which serves v1beta2 and v1"
+        in life.holds[HoldReason.BLOCKED_BY_API_REMOVAL].hint
+    )
+
+
+@pytest.mark.parametrize(("ladder", "expected"), [(True, []), (False, [(BumpKind.MINOR, "v2.9.4")])])
+def test_what_was_asked_for_by_name_is_not_gone_to_in_steps(
+    expected: list[tuple[BumpKind, str]], *, ladder: bool
+) -> None:
+    life = Life(BRIDGED, settings={**TOGETHER, "ladder": ladder})
+    life.run(UpgradeRequest(to="v2.9.4"))
+    assert life.upgrades == expected
+    for hold in life.holds.values():
+        assert (hold.reason, hold.error) == (HoldReason.BLOCKED_BY_API_REMOVAL, ApiRemoved)
+        assert "v2.7.5 → v2.9.4" in hold.detail
+    # The first step by its name is one step.
+    life.run(UpgradeRequest(to="v2.7.5"))
+    assert life.upgrades == [(BumpKind.MINOR, "v2.7.5")]
+
+
+@pytest.mark.parametrize("answer", ["close", "skip", "revert"])
+def test_a_step_that_a_person_refuses_is_not_proposed_again(answer: str) -> None:
+    life = Life(BRIDGED, settings=TOGETHER)
+    life.run()
+    number = life.pull(MINOR).number
+    if answer == "close":
+        life.forge.close_pull(number)
+    elif answer == "skip":
+        life.forge.tick(number, markers.SKIP)
+    else:
+        before = dict(life.forge.files)
+        life.merge(MINOR)
+        assert "the older CRDs lack. The API server refuses them" in life.pull(MINOR).body
+        with pytest.raises(RefusedError):
+            life.push(before)
+    life.run()
+    assert (life.run(), life.upgrades) == ({}, [])
+    expected = HoldReason.REVERTED if answer == "revert" else HoldReason.CLOSED_BY_HUMAN
+    assert life.holds.keys() == {expected}
+    assert life.run(UpgradeRequest(approve=("2.7",))) == {MINOR: "opened"}
+    assert life.upgrades == [(BumpKind.MINOR, "v2.7.5")]
+
+
+@pytest.mark.parametrize("by", ["ready", "2.7", "2.9"])
+def test_each_step_waits_for_its_approval(by: str) -> None:
+    """Whichever way it is given, the pull request goes on telling what comes next."""
+    life = Life(BRIDGED, settings={**TOGETHER, "policy": Policy(bump=MaxBump.PATCH)})
+    life.run()
+    pull = life.pull(MINOR)
+    assert pull.is_draft
+    if by == "ready":
+        life.forge.edit(pull.number, is_draft=False)
+        life.run()
+    else:
+        life.run(UpgradeRequest(approve=(by,)))
+    pull = life.pull(MINOR)
+    assert not pull.is_draft
+    assert "**In steps:** first of 2 hops: v2.7.5, then v2.9.4" in pull.body
+    assert life.run() == {MINOR: "unchanged"}
+    life.merge(MINOR)
+    assert life.run() == {}
+    assert life.holds.keys() == {HoldReason.MIGRATION_PENDING}
+    life.migrate()
+    life.run()
+    assert life.upgrades == [(BumpKind.MINOR, "v2.9.4")]
+    assert life.pull(MINOR).is_draft
