@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -254,7 +255,8 @@ class GitStore:
         found, top = self._packed_refs(), f"{self.path}/"
         for folder, _, names in os.walk(f"{top}refs"):
             for path in (f"{folder}/{name}" for name in names if not name.endswith(".lock")):
-                found[path.removeprefix(top)] = Path(path).read_text().rstrip()
+                with suppress(FileNotFoundError):  # a push deletes it at this moment
+                    found[path.removeprefix(top)] = Path(path).read_text().rstrip()
         return {name: found[name] for name in sorted(found) if name.startswith(prefix)}
 
     def _packed_refs(self) -> dict[str, str]:
