@@ -33,6 +33,10 @@ from flux_upgrade.model.markdown import code, plain
 from flux_upgrade.policy.decision import ChangeKind, HoldReason
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tests"))
+
+import txtar  # noqa: E402 the path is set above
+
 _REPORT = re.compile(r"(?<=<!-- report: )([a-z0-9-]+)( -->\n```\n)(?:.*?)(?=^```$)", re.DOTALL | re.MULTILINE)
 _EXAMPLE = re.compile(
     r"(?<=<!-- example: )([a-z.-]+)( -->\n```yaml\n)(?:.*?)(?=^```$)", re.DOTALL | re.MULTILINE
@@ -594,14 +598,15 @@ def _shown(shown: Callable[[str], str], match: re.Match[str]) -> str:
 
 def report(case: str) -> str:
     """What a case's command prints on stdout, below the command itself."""
-    text = (ROOT / "tests" / "cases" / case / "report.txt").read_text(encoding="utf-8")
+    text = (ROOT / "tests" / "cases" / f"{case}.txtar").read_text(encoding="utf-8")
+    text = text.partition("\n-- report --\n")[2]
     shown = text[text.index("\n$ flux-upgrade ") + 1 :]
     return re.split(r"^\[(?:stderr|exit code \d+)\]$", shown, maxsplit=1, flags=re.MULTILINE)[0]
 
 
 def pull_request(case: str) -> str:
     """A pull request as a reader sees it: a quotation, the title first, without our hidden comments."""
-    text = (ROOT / "tests" / "pull_requests" / case / "pull_request.md").read_text(encoding="utf-8")
+    text = txtar.read(ROOT / "tests" / "pull_requests" / f"{case}.txtar").text("pull_request.md")
     title, _, body = text.partition("\n")
     heading = title.removeprefix("<!-- ").removesuffix(" -->")
     seen = re.sub(r"<!-- .*? -->[ \n]?", "", body).strip()

@@ -1,176 +1,96 @@
-"""The folders of ``tests/cases``: each is a test."""
+"""The cases of ``tests/cases``, and the trees on disk that their commands run in."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import json
+import shlex
 import shutil
 import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from adapters.loopback import Answer, Loopback, Seen
+from adapters.loopback import Answer, Loopback
 from flux_upgrade import main
 from real_parts import require_program
+from txtar import Archive, read
 
-CASES = Path(__file__).resolve().parent / "cases"
+FOLDER = Path(__file__).resolve().parent / "cases"
+PATHS = sorted(FOLDER.glob("*.txtar"))
+PARTS = {"args", "settings.toml", "history", "before", "after", "report"}
 COMMAND = "flux-upgrade"
 REGISTRY = "registry.example.com"
-"""The host in the files of a case that states ``images``: it is one on loopback when the case is run."""
+"""The host in the files of a case that has ``images``: a registry on loopback takes its place."""
 TODAY = "2026-03-01"
 """When ``before/`` was committed, in a case with Git."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One folder: ``before/``, ``after/`` (absent: nothing changes), ``case.toml``, ``report.txt``.
+    """A tree before and after a command, and what the command prints."""
 
-    ``history/DATE/``, in a case with Git: what the tree was when it was committed then.
-    """
-
-    folder: Path
-    description: str
-    args: tuple[str, ...]
-    """Of the command that changes the tree; it runs in the tree's root."""
-    exit_code: int
-    released: Mapping[str, str]
+    archive: Archive
+    released: Mapping[str, str] = field(default_factory=dict)
     """Release → when it was published, where the case is about dates."""
-    runs: int
+    runs: int = 1
     """After so many nothing is left to do: more than one where the first makes way for the next."""
-    git: bool
-    """Whether the tree is a checkout, with ``git`` on PATH; else there is no program at all."""
-    images: tuple[str, ...] | None
-    """What the registry ``REGISTRY`` has, ``fluxcd/source-controller:v1.9.4``; None: nobody asks it."""
+    git: bool = False
+    """Whether the tree is a checkout, with ``git`` on PATH; else PATH is empty."""
+    images: Sequence[str] | None = None
+    """What ``REGISTRY`` has, ``fluxcd/source-controller:v1.9.4``; None: nothing asks it."""
 
     @property
-    def name(self) -> str:
-        return self.folder.name
+    def args(self) -> list[str]:
+        """Of the command, which runs in the root of the tree."""
+        return shlex.split(self.archive.text("args"))
 
     @property
-    def before(self) -> Path:
-        return self.folder / "before"
+    def before(self) -> dict[str, bytes]:
+        return self.archive.under("before")
 
     @property
-    def after(self) -> Path:
-        return self.folder / "after"
+    def after(self) -> dict[str, bytes]:
+        """All files, where ``after/`` has only those that the command writes."""
+        return self.before | self.archive.under("after")
 
     @property
-    def report(self) -> Path:
+    def report(self) -> str:
         """What a user sees: ``inspect`` first, then the command itself."""
-        return self.folder / "report.txt"
+        return self.archive.text("report")
 
-    def source(self, written: Path, folder: Path) -> Path:
-        """The release source of the case: the written one, or a copy in ``folder`` that tells dates."""
-        if not self.released:
-            return written
-        listed = json.loads((written / "releases.json").read_text())
-        dated = [{**each, "published_at": self.released.get(each["tag_name"], "")} for each in listed]
-        shutil.copytree(written, folder)
-        (folder / "releases.json").write_text(json.dumps(dated))
-        return folder
+    @property
+    def history(self) -> dict[str, dict[str, bytes]]:
+        """Date → the tree that was committed then, in a case with Git."""
+        dates = sorted({name.split("/")[0] for name in self.archive.under("history")})
+        return {date: self.archive.under(f"history/{date}") for date in dates}
 
-
-def all_cases() -> list[Case]:
-    return [_read(folder) for folder in sorted(CASES.iterdir()) if folder.is_dir()]
-
-
-def _read(folder: Path) -> Case:
-    stated = tomllib.loads((folder / "case.toml").read_text())
-    case = Case(
-        folder,
-        stated.pop("description"),
-        tuple(stated.pop("args")),
-        stated.pop("exit-code"),
-        stated.pop("released", {}),
-        stated.pop("runs", 1),
-        stated.pop("git", False),
-        tuple(stated.pop("images")) if "images" in stated else None,
-    )
-    assert not stated, f"{folder.name}/case.toml: unknown keys {', '.join(stated)}"
-    return case
+    def with_results(self, after: Mapping[str, bytes], report: str) -> Archive:
+        """The case with what the command gives now."""
+        before, files = self.before, self.archive.files
+        given = {name: files[name] for name in files if name != "report" and not name.startswith("after/")}
+        changed = {f"after/{path}": after[path] for path in after if after[path] != before.get(path)}
+        return Archive(self.archive.comment, {**given, **changed, "report": report.encode()})
 
 
-@dataclass(frozen=True)
-class Ground:
-    """Where a case is run: its tree, and the host that stands for ``REGISTRY`` in it."""
-
-    tree: Path
-    host: str = ""
-    """Empty: nothing does."""
-    asked: Sequence[Seen] = ()
-    """What the registry was asked for, in time."""
-    path: str = ""
-    """PATH of the environment."""
-
-    def run(self, source: Path, args: Sequence[str]) -> Run:
-        """See ``run_in``."""
-        ran = run_in(self.tree, source, args, path=self.path)
-        return replace(ran, out=self._told(ran.out), err=self._told(ran.err)) if self.host else ran
-
-    def contents(self) -> dict[str, bytes]:
-        """See ``contents``."""
-        found = contents(self.tree)
-        told = (self.host or REGISTRY).encode()
-        return {path: content.replace(told, REGISTRY.encode()) for path, content in found.items()}
-
-    def _told(self, text: str) -> str:
-        return text.replace(self.host, REGISTRY)
+def read_case(path: Path) -> Case:
+    archive = read(path)
+    unknown = {name.split("/")[0] for name in archive.files} - PARTS
+    assert not unknown, f"{path.name}: {', '.join(sorted(unknown))}: no part of a case"
+    return Case(archive, **tomllib.loads(archive.text("settings.toml", "")))
 
 
-@contextlib.contextmanager
-def ground_of(case: Case, folder: Path) -> Iterator[Ground]:
-    """The case in ``folder``, with a registry for as long as it lasts, where the case has one."""
-    tree = Path(shutil.copytree(case.before, folder / "tree"))
-    path = _checkout(case, tree, folder) if case.git else ""
-    if case.images is None:
-        yield Ground(tree, path=path)
-        return
-    routes = {}
-    for image in case.images:
-        path, _, tag = image.partition(":")
-        # Any manifest will do; its bytes make the digest.
-        routes[f"/v2/{path}/manifests/{tag}"] = Answer(json.dumps({"image": image}).encode())
-    with Loopback(routes) as registry:
-        for path in contents(tree):
-            content = (tree / path).read_bytes()
-            (tree / path).write_bytes(content.replace(REGISTRY.encode(), registry.host.encode()))
-        yield Ground(tree, registry.host, registry.seen, path)
-
-
-def _checkout(case: Case, tree: Path, folder: Path) -> str:
-    """Make the tree a checkout of all that was. Returns a PATH with Git alone."""
-    git = require_program("git")
-    (folder / "bin").mkdir()
-    for name in ("git", "env"):  # which Git is run by
-        (folder / "bin" / name).symlink_to(require_program(name))
-    past = sorted((case.folder / "history").glob("*"))
-    for work_tree, date in ((tree, ""), *((each, each.name) for each in past), (tree, TODAY)):
-        env = {
-            "GIT_CONFIG_GLOBAL": "/dev/null",
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_DIR": str(tree / ".git"),
-            "GIT_WORK_TREE": str(work_tree),
-            **{
-                f"GIT_{role}_{what}": "alice"
-                for role in ("AUTHOR", "COMMITTER")
-                for what in ("NAME", "EMAIL")
-            },
-            **{f"GIT_{role}_DATE": f"{date}T12:00:00Z" for role in ("AUTHOR", "COMMITTER")},
-        }
-        commands = ("add --all", "commit --quiet --message=Flux") if date else ("init --quiet",)
-        for command in commands:
-            subprocess.run([git, *command.split()], cwd=work_tree, env=env, check=True)  # noqa: S603
-    return str(folder / "bin")
+def case_named(name: str) -> Case:
+    return read_case(FOLDER / f"{name}.txtar")
 
 
 @dataclass(frozen=True)
 class Run:
     """What one run of the program gave."""
 
-    args: tuple[str, ...]
+    args: Sequence[str]
     exit_code: int
     out: str
     err: str
@@ -182,22 +102,121 @@ class Run:
         return f"{shown}[exit code {self.exit_code}]\n"
 
 
-def run_in(tree: Path, source: Path, args: Sequence[str], *, path: str = "") -> Run:
+@dataclass(frozen=True)
+class StagedTree:
+    """The tree of a case on disk, with the releases and the registry that a command there asks."""
+
+    root: Path
+    releases: Path
+    path: str = ""
+    """PATH of the environment."""
+    registry: str = REGISTRY
+    """The host that takes the place of ``REGISTRY`` in the tree."""
+
+    def run(self, args: Sequence[str]) -> Run:
+        """See ``run_in``."""
+        ran = run_in(self.root, self.releases, args, path=self.path)
+        out, err = (text.replace(self.registry, REGISTRY) for text in (ran.out, ran.err))
+        return Run(ran.args, ran.exit_code, out, err)
+
+    def files(self) -> dict[str, bytes]:
+        """See ``contents``."""
+        found = contents(self.root)
+        return {
+            path: content.replace(self.registry.encode(), REGISTRY.encode())
+            for path, content in found.items()
+        }
+
+
+@contextlib.contextmanager
+def staged(case: Case, folder: Path, releases: Path) -> Iterator[StagedTree]:
+    """The case in ``folder``, with a registry for as long as it lasts, where the case has one."""
+    root = folder / "tree"
+    if case.released:
+        releases = _dated(releases, folder / "releases", case.released)
+    with contextlib.ExitStack() as stack:
+        host = REGISTRY
+        if case.images is not None:
+            host = stack.enter_context(Loopback(_manifests(case.images))).host
+        before = case.before.items()
+        write_tree(root, {path: text.replace(REGISTRY.encode(), host.encode()) for path, text in before})
+        yield StagedTree(root, releases, _checkout(case, root, folder) if case.git else "", host)
+
+
+def _manifests(images: Sequence[str]) -> dict[str, Answer]:
+    """What a registry answers that has these images."""
+    routes = {}
+    for image in images:
+        name, _, tag = image.partition(":")
+        # Any manifest will do; its bytes make the digest.
+        routes[f"/v2/{name}/manifests/{tag}"] = Answer(json.dumps({"image": image}).encode())
+    return routes
+
+
+def _dated(releases: Path, folder: Path, released: Mapping[str, str]) -> Path:
+    """A copy of a release source that says when each was published."""
+    listed = json.loads((releases / "releases.json").read_text())
+    dated = [{**each, "published_at": released.get(each["tag_name"], "")} for each in listed]
+    shutil.copytree(releases, folder)
+    (folder / "releases.json").write_text(json.dumps(dated))
+    return folder
+
+
+def _checkout(case: Case, root: Path, folder: Path) -> str:
+    """Make the tree a checkout with its history. Returns a PATH with Git alone."""
+    git = require_program("git")
+    (folder / "bin").mkdir()
+    for name in ("git", "env"):  # which Git is run by
+        (folder / "bin" / name).symlink_to(require_program(name))
+
+    def run(command: str, work_tree: Path, date: str) -> None:
+        env = {
+            "GIT_CONFIG_GLOBAL": "/dev/null",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_DIR": str(root / ".git"),
+            "GIT_WORK_TREE": str(work_tree),
+            **{
+                f"GIT_{role}_{what}": "alice"
+                for role in ("AUTHOR", "COMMITTER")
+                for what in ("NAME", "EMAIL")
+            },
+            **{f"GIT_{role}_DATE": f"{date}T12:00:00Z" for role in ("AUTHOR", "COMMITTER")},
+        }
+        subprocess.run([git, *command.split()], cwd=work_tree, env=env, check=True)  # noqa: S603
+
+    run("init --quiet", root, TODAY)
+    past = {date: write_tree(folder / date, files) for date, files in case.history.items()}
+    for date, work_tree in {**past, TODAY: root}.items():
+        run("add --all", work_tree, date)
+        run("commit --quiet --message=Flux", work_tree, date)
+    return str(folder / "bin")
+
+
+def run_in(root: Path, releases: Path, args: Sequence[str], *, path: str = "") -> Run:
     """Run the program in the root of a tree, as a user does; paths in its output are replaced."""
     out, err = io.BytesIO(), io.StringIO()
     # `config` has nothing to do with releases.
-    argv = [*args, *(() if args[0] == "config" else ("--release-source", str(source)))]
-    with contextlib.chdir(tree):
+    argv = [*args, *(() if args[0] == "config" else ("--release-source", str(releases)))]
+    with contextlib.chdir(root):
         # No cache, no token, no flux on PATH.
         code = main.run(argv, {"PATH": path} if path else {}, out, err)
-    told = (text.replace(str(source), "<source>") for text in (out.getvalue().decode(), err.getvalue()))
-    return Run(tuple(args), code, *told)
+    texts = (text.replace(str(releases), "<source>") for text in (out.getvalue().decode(), err.getvalue()))
+    return Run(args, code, *texts)
 
 
-def contents(tree: Path) -> dict[str, bytes]:
+def write_tree(root: Path, files: Mapping[str, bytes]) -> Path:
+    """Write files below a folder. Returns the folder."""
+    root.mkdir()
+    for path, content in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(content)
+    return root
+
+
+def contents(root: Path) -> dict[str, bytes]:
     """Every file of a tree."""
     return {
-        path.relative_to(tree).as_posix(): path.read_bytes()
-        for path in sorted(tree.rglob("*"))
-        if path.is_file() and path.relative_to(tree).parts[0] != ".git"
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and path.relative_to(root).parts[0] != ".git"
     }

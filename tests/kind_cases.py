@@ -1,17 +1,24 @@
-"""The folders of ``tests/kinds/<kind>/``: each is a test of a kind's ``find`` and ``change``."""
+"""The cases of every kind of version reference, and an upgrade of a case's repository without a disk or a network.
+
+A case is a ``tests/kinds/KIND/NAME.txtar``: a repository in ``before/``, in ``after/`` the files that change,
+in ``report`` the references that are found and what becomes of each. ``settings.toml`` says what the registries
+hold, see `KindCase`.
+"""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import txtar
 from flux_upgrade.clusters.ownership.artifact_references import references
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
-from flux_upgrade.model.text_edit import edited
+from flux_upgrade.model.text_edit import TextEdit, edited
 from flux_upgrade.model.versions import Release, ReleaseManifests
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover_pins, kind_of
@@ -20,55 +27,48 @@ from flux_upgrade.pins.pin import Pin, PinChange
 from flux_upgrade.pins.registry import PIN_KINDS
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 from own_artifacts import of_case
+from spans import assert_kept_outside
 
-FOLDER = Path(__file__).resolve().parent / "kinds"
+PATHS = sorted((Path(__file__).resolve().parent / "kinds").glob("*/*.txtar"))
 _PATCHES = {0: 5, 1: 2, 2: 3, 3: 0, 4: 0, 5: 1, 6: 4, 7: 5, 8: 8, 9: 4}
 TAGS = tuple(f"v2.{minor}.{patch}" for minor, last in _PATCHES.items() for patch in range(last + 1))
-"""Flux's stable releases, for the cases that state none (in fact 2.2.1, 2.6.0 and the like differ little)."""
+"""Flux's stable releases, for the cases that list none."""
 
 
 @dataclass(frozen=True)
 class KindCase:
-    """``before/``, ``after/`` (absent: nothing changes), ``case.toml``, ``pins.txt``."""
+    """A repository, and the registries that its references point to."""
 
-    folder: Path
-    description: str
-    to: str
-    """The release that every movable pin is taken to."""
-    tags: tuple[str, ...]
+    path: Path
+    archive: txtar.Archive
+    to: str = "v2.9.4"
+    """The release that every movable pin is upgraded to."""
+    tags: Sequence[str] = TAGS
     """Flux's releases."""
-    published: Mapping[str, str]
+    published: Mapping[str, str] = field(default_factory=dict)
     """Release → the ``gotk-components.yaml`` that Flux published for it."""
-    artifacts: Mapping[str, Mapping[str, object]]
+    artifacts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """``ghcr.io/fluxcd/flux-manifests:v2.9.4`` → ``digest``, ``revision``, ``files``."""
-    charts: Mapping[str, Mapping[str, Mapping[str, str]]]
+    charts: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     """Repository → chart → version → ``appVersion``."""
-    unreachable: tuple[str, ...]
-    """How the names of what cannot be reached begin."""
-    moves_operator: bool
-    """Whether the flux-operator's own pins are to move."""
-    own: Mapping[str, Any]
-    """The artifact that the run is about, see ``own_artifacts.of_case``; empty: about none."""
+    unreachable: Sequence[str] = ()
+    """The first characters of the addresses that cannot be reached."""
+    moves_operator: bool = False
+    """Whether the flux-operator's own pins are upgraded."""
+    own: Mapping[str, Any] = field(default_factory=dict)
+    """The artifact that the run is about, see ``own_artifacts.of_case``; empty: none."""
 
     @property
     def kind(self) -> str:
-        return self.folder.parent.name
+        return self.path.parent.name
 
     @property
-    def name(self) -> str:
-        return f"{self.kind}/{self.folder.name}"
+    def before(self) -> dict[str, bytes]:
+        return self.archive.under("before")
 
     @property
     def is_change(self) -> bool:
-        return (self.folder / "after").exists()
-
-    def files(self, which: str) -> dict[str, bytes]:
-        root = self.folder / which
-        return {
-            path.relative_to(root).as_posix(): path.read_bytes()
-            for path in sorted(root.rglob("*"))
-            if path.is_file()
-        }
+        return bool(self.archive.under("after"))
 
     def context(self, files: Mapping[str, bytes]) -> PinContext:
         return PinContext(
@@ -81,10 +81,27 @@ class KindCase:
         )
 
 
-class ListedReleases:
-    """The port Releases, of which only the names count."""
+@cache
+def read(path: Path) -> KindCase:
+    """Parse a case, once for all tests that use it."""
+    archive = txtar.read(path)
+    assert archive.comment, f"{path} does not say what it shows"
+    settings = tomllib.loads(archive.text("settings.toml", ""))
+    return KindCase(path, archive, **{key.replace("-", "_"): value for key, value in settings.items()})
 
-    def __init__(self, tags: tuple[str, ...], published: Mapping[str, str]) -> None:
+
+def paths_of(kind: str) -> list[Path]:
+    return [path for path in PATHS if path.parent.name == kind]
+
+
+def cases_of(kind: str) -> list[KindCase]:
+    return list(map(read, paths_of(kind)))
+
+
+class ListedReleases:
+    """The port Releases: tags, and what was published for them."""
+
+    def __init__(self, tags: Sequence[str], published: Mapping[str, str]) -> None:
         self._tags, self._published = tags, published
 
     def list(self) -> tuple[Release, ...]:
@@ -105,52 +122,28 @@ class ListedReleases:
         return ""
 
 
-def all_cases() -> list[KindCase]:
-    return [_read(path.parent) for path in sorted(FOLDER.glob("*/*/case.toml"))]
-
-
-def _read(folder: Path) -> KindCase:
-    stated = tomllib.loads((folder / "case.toml").read_text())
-    case = KindCase(
-        folder,
-        stated.pop("description"),
-        stated.pop("to", "v2.9.4"),
-        tuple(stated.pop("tags", TAGS)),
-        stated.pop("published", {}),
-        stated.pop("artifacts", {}),
-        stated.pop("charts", {}),
-        tuple(stated.pop("unreachable", ())),
-        stated.pop("moves-operator", False),
-        stated.pop("own", {}),
-    )
-    assert not stated, f"{case.name}/case.toml: unknown keys {', '.join(stated)}"
-    return case
-
-
 @dataclass(frozen=True)
-class Carried:
-    """What became of a tree."""
+class Upgraded:
+    """A repository after every movable pin was upgraded."""
 
-    files: dict[str, bytes]
-    text: str
-    changes: tuple[tuple[Pin, PinChange], ...]
-
-
-def _of_own(context: PinContext) -> Iterator[Pin]:
-    """Where the run is about an artifact, what refers to it."""
-    if context.own is not None:
-        yield from artifact.pins_of(references(context.tree, context.own.address), context.own)
+    files: Mapping[str, bytes]
+    report: str
+    """Every pin with its change, or why it has none."""
+    changes: Sequence[tuple[Pin, PinChange]]
+    edits: Mapping[str, Sequence[TextEdit]]
+    """Path → the spans that change."""
 
 
-def carry_out(case: KindCase, files: Mapping[str, bytes]) -> Carried:
-    """Find every pin, take each movable one to the release, and say both."""
+def upgrade(case: KindCase, files: Mapping[str, bytes]) -> Upgraded:
+    """Find every pin in a repository, and take each movable one to the release of the case."""
     context = case.context(files)
     changes: list[tuple[Pin, PinChange]] = []
+    edits: dict[str, list[TextEdit]] = {path: [] for path in files}
     lines: list[str] = []
     order = [kind.name for kind in PIN_KINDS]
-    pins = (*_of_own(context), *discover_pins(context))
+    pins = (*_artifact_pins(context), *discover_pins(context))
     for pin in sorted(pins, key=lambda pin: order.index(pin.kind)):
-        lines += shown(pin)
+        lines += _described(pin)
         if not pin.is_movable or pin.version == case.to:
             continue
         try:
@@ -167,18 +160,28 @@ def carry_out(case: KindCase, files: Mapping[str, bytes]) -> Carried:
         lines += [f"  {case.to}: {change.raw}", *(f"    {remark}" for remark in change.remarks)]
         lines += [f"    to do: {each}" for each in change.todo]
         changes.append((pin, change))
-    after = {
-        path: edited(
-            content,
-            (each for pin, change in changes if pin.path == path for each in change.replacements),
-        )
-        for path, content in files.items()
-    }
-    return Carried(after, "".join(f"{line}\n" for line in lines) or "no pin\n", tuple(changes))
+        edits[pin.path] += change.replacements
+    after = {path: edited(content, edits[path]) for path, content in files.items()}
+    return Upgraded(after, "".join(f"{line}\n" for line in lines) or "no pin\n", changes, edits)
 
 
-def shown(pin: Pin) -> Iterator[str]:
-    """A pin, line by line."""
+def upgrade_checked(case: KindCase, before: Mapping[str, bytes]) -> Upgraded:
+    """Upgrade a repository; check that every byte outside the pins stays, and that a second upgrade changes none."""
+    upgraded = upgrade(case, before)
+    for path, content in before.items():
+        assert_kept_outside(content, upgraded.files[path], upgraded.edits[path])
+    again = upgrade(case, upgraded.files)
+    assert again.files == upgraded.files, f"a second upgrade changes the files again:\n{again.report}"
+    return upgraded
+
+
+def _artifact_pins(context: PinContext) -> Iterator[Pin]:
+    """The references to the artifact that the run is about."""
+    if context.own is not None:
+        yield from artifact.pins_of(references(context.tree, context.own.address), context.own)
+
+
+def _described(pin: Pin) -> Iterator[str]:
     yield f"{pin.path}:{pin.line} {pin.kind} {pin.role} {pin.state} {pin.raw!r} = {pin.version or 'no release'}"
     yield f"  {pin.where}"
     if pin.folder is not None:

@@ -1,12 +1,23 @@
-"""The folders of ``tests/migration``: each is a file, and what becomes of it."""
+"""The cases of ``tests/migration``: a file, what its migration makes of it, and the report.
+
+A document in braces.
+
+-- settings.toml --
+current = "v2.6.4"
+-- before/apps/podinfo.yaml --
+-- after/apps/podinfo.yaml --
+-- report --
+1: resource HelmRepository/podinfo v1beta2 → v1
+"""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import txtar
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile
 from flux_upgrade.impact.api_uses.scan import find
 from flux_upgrade.impact.migrate.apis import Apis
@@ -18,95 +29,72 @@ from written_apis import FOLDER
 
 SchemaOf = Callable[[str, str, str], Schema | None]
 
+CASES = sorted(FOLDER.glob("*.txtar"))
+
 
 @dataclass(frozen=True)
 class MigrationCase:
-    """``before.*``, ``after.*`` (absent: nothing changes), ``case.toml``, ``told.txt``."""
+    """One file of a repository, and the releases that it is migrated for."""
 
-    folder: Path
-    description: str
+    archive: txtar.Archive
     path: str
-    """Where the file stands in the repository."""
-    is_patch: bool
-    """Whether a kustomization takes it for a patch."""
-    current: str
-    """Release; empty: nobody said."""
-    target: str
-    others: tuple[str, ...]
-    between: tuple[str, ...]
-    knows_schemas: bool
-    """Whether anybody has those of versions that are gone."""
-
-    @property
-    def name(self) -> str:
-        return self.folder.name
-
-    @property
-    def before(self) -> Path:
-        (found,) = self.folder.glob("before.*")
-        return found
-
-    @property
-    def after(self) -> Path:
-        return self.before.with_name(self.before.name.replace("before", "after"))
-
-    @property
-    def told(self) -> Path:
-        return self.folder / "told.txt"
+    before: bytes
+    patch: bool = False
+    """Whether a kustomization lists it as a patch."""
+    current: str = ""
+    """The installed release; empty: unknown."""
+    target: str = "v2.9.4"
+    others: Sequence[str] = ()
+    """The releases of other clusters."""
+    between: Sequence[str] = ()
+    """Releases from the installed one to the target, newest first."""
+    schemas: bool = True
+    """Whether the schemas of removed versions are available."""
 
     def apis(self, served: Callable[[str], ReleaseApis], schema: SchemaOf) -> Apis:
         return Apis(
             served(self.current) if self.current else None,
             served(self.target),
             tuple(map(served, self.others)),
-            schema if self.knows_schemas else lambda *_: None,
+            schema if self.schemas else lambda *_: None,
             tuple(map(served, self.between)),
         )
 
     def find(self, content: bytes, apis: Apis) -> FluxFile | None:
-        return find(self.path, content, apis.target.groups, is_patch=self.is_patch)
+        return find(self.path, content, apis.target.groups, is_patch=self.patch)
+
+    def migrate(self, content: bytes, apis: Apis) -> Migrated | None:
+        file = self.find(content, apis)
+        return None if file is None else migrate(file, apis)
+
+    def with_result(self, found: Migrated | None) -> txtar.Archive:
+        """The case, with what its migration gave."""
+        given = ("settings.toml", f"before/{self.path}")
+        files = {name: self.archive.files[name] for name in given if name in self.archive.files}
+        if found is not None and found.new != self.before:
+            files[f"after/{self.path}"] = found.new
+        return replace(self.archive, files={**files, "report": report(found).encode()})
 
 
-def all_cases() -> list[MigrationCase]:
-    return [_read(path.parent) for path in sorted(FOLDER.glob("*/case.toml"))]
+def case_of(path: Path) -> MigrationCase:
+    archive = txtar.read(path)
+    ((name, before),) = archive.under("before").items()
+    return MigrationCase(archive, name, before, **tomllib.loads(archive.text("settings.toml", "")))
 
 
-def _read(folder: Path) -> MigrationCase:
-    stated = tomllib.loads((folder / "case.toml").read_text())
-    (before,) = folder.glob("before.*")
-    case = MigrationCase(
-        folder,
-        stated.pop("description"),
-        stated.pop("path", f"apps/podinfo{before.suffix}"),
-        stated.pop("patch", False),
-        stated.pop("current", ""),
-        stated.pop("target", "v2.9.4"),
-        tuple(stated.pop("others", ())),
-        tuple(stated.pop("between", ())),
-        stated.pop("schemas", True),
-    )
-    assert not stated, f"{case.name}/case.toml: unknown keys {', '.join(stated)}"
-    return case
-
-
-def migrated(case: MigrationCase, content: bytes, apis: Apis) -> Migrated | None:
-    file = case.find(content, apis)
-    return None if file is None else migrate(file, apis)
-
-
-def told(found: Migrated | None) -> str:
-    """What came of a file, use by use."""
+def report(found: Migrated | None) -> str:
+    """What a migration did about each use of a removed version."""
     if found is None:
         return "nothing to do\n"
     uses: list[tuple[ApiUse, list[str]]] = [
-        (move.use, [f"{_named(move.use)} → {move.to}", *(f"  {each}" for each in move.fields)])
+        (move.use, [f"{_described(move.use)} → {move.to}", *(f"  {each}" for each in move.fields)])
         for move in found.moves
     ]
     uses += [
         (
             left.use,
             [
-                f"{_named(left.use)} stays: {left.reason}",
+                f"{_described(left.use)} stays: {left.reason}",
                 f"  {left.detail}",
                 *(f"  {each}" for each in [left.hint] if each),
             ],
@@ -116,5 +104,5 @@ def told(found: Migrated | None) -> str:
     return "".join(f"{line}\n" for _, lines in sorted(uses) for line in lines)
 
 
-def _named(use: ApiUse) -> str:
+def _described(use: ApiUse) -> str:
     return f"{use.line}: {use.place} {'/'.join(filter(None, [use.kind, use.name]))} {use.version}"

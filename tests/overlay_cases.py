@@ -1,7 +1,16 @@
-"""The folders of ``tests/overlay/``: each is a kustomization, and what becomes of its entries.
+"""The cases of ``tests/overlay``: a kustomization around Flux's manifest, and what an upgrade does to its entries.
 
-What stands in a folder is the repository, but for ``verdict.toml`` and, where the manifests are no
-written releases, ``old.yaml`` and ``new.yaml``.
+    Patches in the folder above, where Flux begins.
+
+    -- settings.toml --
+    manifest = "prod/flux-system/gotk-components.yaml"
+    root = "prod"
+    -- before/prod/kustomization.yaml --
+    -- findings.toml --
+    [[finding]]
+    place = "prod/kustomization.yaml:7"
+
+The manifests are those of written releases, or stand in ``before/`` and ``after/``.
 """
 
 from __future__ import annotations
@@ -9,82 +18,82 @@ from __future__ import annotations
 import json
 import posixpath
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from flux_upgrade.impact.overlay.result import Finding, OverlayVerdict
+import txtar
+from flux_upgrade.impact.overlay.result import Finding
 from flux_upgrade.manifests.options import InstallOptions
 from memory import rendered
 
-FOLDER = Path(__file__).resolve().parent / "overlay"
-VERDICT = "verdict.toml"
-_BESIDES = {VERDICT, "old.yaml", "new.yaml"}
-_DEFAULTS = {"manifest": "gotk-components.yaml", "from": "v2.8.8", "to": "v2.9.4"}
+CASES = sorted(Path(__file__).resolve().parent.joinpath("overlay").glob("*.txtar"))
+_FINDINGS = "findings.toml"
 
 
 @dataclass(frozen=True)
 class OverlayCase:
-    """One folder."""
+    """One repository, and the manifest in it before and after the upgrade."""
 
-    folder: Path
-    stated: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        return self.folder.name
-
-    @property
-    def path(self) -> str:
-        """Of the manifest."""
-        return str(self._said("manifest"))
-
-    @property
-    def root(self) -> str:
-        """The folder of the outermost kustomization that takes in the manifest."""
-        return str(self.stated.get("root", posixpath.dirname(self.path)))
-
-    @property
-    def builds(self) -> tuple[bool, bool]:
-        """Whether kustomize builds it with the old manifest, and with the new one."""
-        return self.stated.get("built", True), not any(each.fails for each in self.findings)
-
-    @property
-    def compared(self) -> str:
-        """With the real kustomize: its ``objects``; only that it ``builds``; ``nothing``: it would go online."""
-        return str(self.stated.get("compared", "objects"))
+    archive: txtar.Archive
+    path: str
+    """Of the manifest."""
+    root: str
+    """The folder of the outermost kustomization that lists the manifest."""
+    old: bytes
+    new: bytes
+    built: bool
+    """Whether kustomize builds it before the upgrade."""
+    compared: str
+    """With kustomize's build: ``objects``; only that it ``builds``; ``nothing``: it would go online."""
 
     @property
     def files(self) -> dict[str, bytes]:
         """The repository, without the manifest."""
-        return {
-            path.relative_to(self.folder).as_posix(): path.read_bytes()
-            for path in sorted(self.folder.rglob("*"))
-            if path.is_file() and path.relative_to(self.folder).as_posix() not in _BESIDES
-        }
+        files = self.archive.under("before")
+        return {path: files[path] for path in files if path != self.path}
 
     @property
-    def old(self) -> bytes:
-        return self._manifest("old.yaml", "from")
+    def findings(self) -> Sequence[Mapping[str, Any]]:
+        found: list[Mapping[str, Any]] = tomllib.loads(self.archive.text(_FINDINGS, "")).get("finding", [])
+        return found
 
     @property
-    def new(self) -> bytes:
-        return self._manifest("new.yaml", "to")
+    def builds(self) -> tuple[bool, bool]:
+        """Whether kustomize builds it with the old manifest, and with the new one."""
+        return self.built, not any(each.get("fails") for each in self.findings)
 
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        return tuple(map(_finding, self.stated.get("finding", ())))
+    def with_result(self, findings: Sequence[Finding]) -> txtar.Archive:
+        """The case, with what was found."""
+        files = {name: self.archive.files[name] for name in self.archive.files if name != _FINDINGS}
+        if findings:
+            files[_FINDINGS] = "\n".join("".join(_lines(each)) for each in findings).encode()
+        return replace(self.archive, files=files)
 
-    def _said(self, key: str) -> Any:
-        return self.stated.get(key, _DEFAULTS[key])
 
-    def _manifest(self, name: str, key: str) -> bytes:
-        own = self.folder / name
-        if own.exists():
-            return own.read_bytes()
-        return manifest(self._said(key), tuple(self.stated.get(f"{key}-components", ())))
+def case_of(path: Path) -> OverlayCase:
+    archive = txtar.read(path)
+    settings = tomllib.loads(archive.text("settings.toml", ""))
+    where = settings.pop("manifest", "gotk-components.yaml")
+
+    def side(folder: str, release: str, default: str) -> bytes:
+        components = tuple(settings.pop(f"{release}-components", ()))
+        tag = settings.pop(release, default)
+        return archive.files.get(f"{folder}/{where}") or manifest(tag, components)
+
+    case = OverlayCase(
+        archive,
+        where,
+        settings.pop("root", posixpath.dirname(where)),
+        side("before", "from", "v2.8.8"),
+        side("after", "to", "v2.9.4"),
+        settings.pop("built", True),
+        settings.pop("compared", "objects"),
+    )
+    assert not settings, f"{path.name}: unknown settings {', '.join(settings)}"
+    return case
 
 
 @cache
@@ -94,27 +103,8 @@ def manifest(tag: str, components: tuple[str, ...] = ()) -> bytes:
     return rendered(options._replace(components=components) if components else options).encode()
 
 
-def all_cases() -> list[OverlayCase]:
-    folders = (folder for folder in sorted(FOLDER.iterdir()) if (folder / VERDICT).exists())
-    return [OverlayCase(folder, tomllib.loads((folder / VERDICT).read_text())) for folder in folders]
-
-
-def write(case: OverlayCase, findings: Iterable[Finding]) -> None:
-    """What it should give."""
-    lines = [f"{key} = {json.dumps(value)}" for key, value in case.stated.items() if key != "finding"]
-    for each in findings:
-        lines += ["", "[[finding]]", *_lines(each)]
-    (case.folder / VERDICT).write_text("\n".join(lines) + "\n")
-
-
 def _lines(finding: Finding) -> Iterator[str]:
-    yield f'place = "{finding.path}:{finding.line}"'
+    yield f'[[finding]]\nplace = "{finding.path}:{finding.line}"\n'
     for name, value in finding._asdict().items():
         if value and name not in ("path", "line"):
-            yield f"{name} = {json.dumps(value, ensure_ascii=False)}"
-
-
-def _finding(stated: Mapping[str, Any]) -> Finding:
-    rest = {**stated, "verdict": OverlayVerdict(stated["verdict"]), "drops": tuple(stated.get("drops", ()))}
-    path, _, line = rest.pop("place").rpartition(":")
-    return Finding(path, int(line), **rest)
+            yield f"{name} = {json.dumps(value, ensure_ascii=False)}\n"

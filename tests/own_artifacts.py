@@ -64,7 +64,7 @@ class MemoryOwnArtifacts:
 
 
 def of_case(stated: Mapping[str, Any], to: str) -> MemoryOwnArtifacts | None:
-    """What a ``case.toml`` says; everything in it is there at ``to``, too."""
+    """What ``[own]`` in a case's settings says; everything in it is there at ``to``, too."""
     if not stated:
         return None
     own = MemoryOwnArtifacts(

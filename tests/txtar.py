@@ -6,8 +6,11 @@
     upgrade --policy=minor
     -- before/flux-system/gotk-components.yaml (same as v2.8.8.yaml) --
     -- after/flux-system/gotk-components.yaml (patch of v2.9.4.yaml) --
-    @@ -57,3 +57,3 @@
-     ...
+    @@ -647,3 +647,3 @@ Deployment/notification-controller
+     spec:
+    -  replicas: 1
+    +  replicas: 2
+       selector:
 
 What txtar cannot hold is said in parentheses at the end of a file's header:
 
@@ -23,17 +26,21 @@ import difflib
 import functools
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 MANIFESTS = Path(__file__).resolve().parent / "manifests"
-"""What several cases refer to."""
+"""What several cases refer to: manifests of the releases in ``demo/written_release.py``.
+
+``v2.8.8.yaml`` has Flux's default components, ``v2.8.8-source-helm.yaml`` those two.
+"""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _REMARK = r"same as [^(),]+|patch of [^(),]+|byte order mark|CRLF|no final newline|escaped"
 _HEADER = re.compile(rf"-- (?P<name>\S|\S.*?\S)(?: \((?P<remarks>(?:{_REMARK})(?:, (?:{_REMARK}))*)\))? --")
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@(?: .+)?")
 _SHORT = 60
 """Lines that a file may have without being written as a patch."""
 
@@ -149,17 +156,23 @@ def _written(content: bytes, above: Mapping[str, bytes], before: str) -> tuple[l
 
 
 def _shortest(text: str, above: Mapping[str, bytes], before: str) -> tuple[list[str], str]:
-    """A long text as a patch of what is like it most; else as it is."""
+    """A long text as a patch of what has most of its lines; else as it is."""
     if text.count("\n") <= _SHORT:
         return [], text
-    bases = {name: _plain(_shared(name)) for name in sorted(each.name for each in MANIFESTS.glob("*"))}
+    bases = {each.name: _plain(_shared(each.name)) for each in sorted(MANIFESTS.iterdir())}
     if before in above:
         bases[before] = _plain(above[before])
     for name, base in bases.items():
         if base == text:
             return [f"same as {name}"], ""
-    patches = [(difference(base, text), name) for name, base in bases.items()]
-    patch, name = min(patches, key=lambda each: len(each[0]), default=(text, ""))
+    lines = _counted(text)
+
+    def unlike(name: str) -> int:
+        others = _counted(bases[name])
+        return (lines - others).total() + (others - lines).total()
+
+    name = min(bases, key=unlike)
+    patch = difference(bases[name], text)
     if len(patch) * 2 > len(text) or any(_HEADER.fullmatch(line) for line in patch.split("\n")):
         return [], text
     return [f"patch of {name}"], patch
@@ -183,7 +196,7 @@ def _escapes(text: str) -> Iterator[str]:
     lines = text.split("\n")
     if any(_HEADER.fullmatch(line) for line in lines):
         text = re.sub(r"(?m)^-- ", r"\\x2d- ", text.replace("\\", r"\\"))
-    elif all(char.isprintable() or char in "\n\t" for char in text):
+    elif re.sub(r"[\n\t]", "", text).isprintable():
         return
     else:
         text = text.replace("\\", r"\\")
@@ -201,9 +214,29 @@ def _unescaped(text: str) -> bytes:
     return re.sub(rb"\\(?:\\|x([0-9a-f]{2}))", one, text.encode())
 
 
+@functools.lru_cache
+def _counted(text: str) -> Counter[str]:
+    return Counter(_lines(text))
+
+
 def difference(old: str, new: str) -> str:
-    """The unified diff of two texts that end with a newline, without the lines that name files."""
-    return "".join(itertools.islice(difflib.unified_diff(_lines(old), _lines(new), n=1), 2, None))
+    """The unified diff of two texts that end with a newline, without the lines that name files.
+
+    A hunk's header ends with the Kubernetes object that changes, as ``git diff`` has a function's name there.
+    """
+    lines = _lines(old)
+    diff = itertools.islice(difflib.unified_diff(lines, _lines(new), n=1), 2, None)
+    return "".join(
+        f"{hunk[0]}{_object_at(lines, int(hunk[1]))}\n" if (hunk := _HUNK.fullmatch(line.rstrip())) else line
+        for line in diff
+    )
+
+
+def _object_at(lines: Sequence[str], at: int) -> str:
+    start = max((number for number, line in enumerate(lines[: at + 1]) if line == "---\n"), default=-1)
+    document = "".join(itertools.takewhile(lambda line: line != "---\n", lines[start + 1 :]))
+    kind, name = (re.search(rf"(?m)^{key}: (\S+)$", document) for key in ("kind", "  name"))
+    return f" {kind[1]}/{name[1]}" if kind and name else ""
 
 
 def patched(old: str, patch: str) -> str:

@@ -1,4 +1,4 @@
-"""What upgrades mean, stated in a few lines: what ``tests/pull_requests/*/case.toml`` says of an impact."""
+"""The impact of an upgrade, from the few lines that ``settings.toml`` in ``tests/pull_requests`` has on it."""
 
 from __future__ import annotations
 
@@ -129,13 +129,7 @@ def use(stated: Stated, files: Mapping[str, str]) -> ApiUse:
 
 
 def _hit(stated: Mapping[str, Any]) -> Hit:
-    return Hit(
-        **{
-            "namespace": "",
-            "keep": "",
-            **{"change" if key == "told" else key: each for key, each in stated.items()},
-        }
-    )
+    return Hit(**{"namespace": "", "keep": "", **stated})
 
 
 def _refused(stated: Stated) -> Refused:

@@ -10,6 +10,7 @@ from typing import Any
 
 import written_release
 
+import txtar
 import written_impacts
 from flux_upgrade.config.config import Group
 from flux_upgrade.config.install_flags import applied
@@ -32,7 +33,7 @@ CASES = Path(__file__).resolve().parent / "pull_requests"
 PATH = "clusters/staging/flux-system/gotk-components.yaml"
 
 
-class ToldReleases(WrittenReleases):
+class StatedReleases(WrittenReleases):
     """The written releases; some without a checksum, one newer than the rules."""
 
     def __init__(self, unverified: Sequence[str] = (), published: Sequence[str] = ()) -> None:
@@ -80,7 +81,7 @@ def proposal(
 
     ``files``: with resources of Flux's, by path.
     """
-    using = Regenerator(releases or ToldReleases(), NoFlux())
+    using = Regenerator(releases or StatedReleases(), NoFlux())
     upgrades, held = [], []
     for each in stated or (Stated(),):
         candidate = Bump(subject, each.target, approved, why=each.why)
@@ -182,35 +183,36 @@ def state(of: Proposal) -> MarkerState:
 
 def proposal_context(notes: Mapping[str, str] | None = None, **facts: Any) -> ProposalContext:
     """The written releases, and those that notes are given for."""
-    told = dict.fromkeys(written_release.TAGS, "") | dict(notes or {})
-    releases = tuple(Release(tag, prerelease="-" in tag, notes=text) for tag, text in told.items())
+    noted = dict.fromkeys(written_release.TAGS, "") | dict(notes or {})
+    releases = tuple(Release(tag, prerelease="-" in tag, notes=text) for tag, text in noted.items())
     return ProposalContext(releases, **facts)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A folder of ``tests/pull_requests``."""
+    """A file of ``tests/pull_requests``."""
 
-    folder: Path
+    archive: txtar.Archive
     proposal: Proposal
     context: ProposalContext
 
 
 def names() -> list[str]:
-    """Every folder."""
-    return sorted(path.name for path in CASES.iterdir() if path.is_dir())
+    """Every case."""
+    return sorted(path.stem for path in CASES.glob("*.txtar"))
 
 
 def case(name: str) -> Case:
-    """The case of a folder. Its ``case.toml``: a description, what ``proposal`` takes, ``[[installation]]``
-    as ``Stated``, ``[around]`` as ``ProposalContext``, ``[notes]`` by release (``repeat-notes`` times), and
-    the releases that are ``unverified``, or ``published`` and newer than the rules. ``[files]`` have resources
-    of Flux's. With a ``migration``, it is what moves them, and the installations wait for it. With a
-    ``team``, it has what ``written_sets.Repository`` takes instead.
+    """One case. Its ``settings.toml``: what ``proposal`` takes, ``[[installation]]`` as ``Stated``,
+    ``[around]`` as ``ProposalContext``, ``[notes]`` by release (``repeat-notes`` times), and the releases
+    that are ``unverified``, or ``published`` and newer than the rules. ``[files]`` have resources of Flux's.
+    With a ``migration``, it is what migrates them, and the installations wait for it. With a ``team``, it
+    has what ``written_sets.Repository`` takes instead.
     """
-    stated = tomllib.loads((CASES / name / "case.toml").read_text(encoding="utf-8"))
-    assert stated.pop("description")
-    releases = ToldReleases(stated.pop("unverified", ()), stated.pop("published", ()))
+    archive = txtar.read(CASES / f"{name}.txtar")
+    assert archive.comment, f"{name} has no description"
+    stated = tomllib.loads(archive.text("settings.toml"))
+    releases = StatedReleases(stated.pop("unverified", ()), stated.pop("published", ()))
     notes, times = stated.pop("notes", {}), stated.pop("repeat-notes", 1)
     context = proposal_context(
         {tag: text * times for tag, text in notes.items()},
@@ -222,12 +224,12 @@ def case(name: str) -> Case:
     ]
     if "migration" in stated:
         of = migration(stated.pop("migration"), stated.pop("files"), *installations, **stated)
-        return Case(CASES / name, of, context)
+        return Case(archive, of, context)
     stated["subject"] = BumpKind(stated.get("subject", "patch"))
     if "team" in stated:
         team, subject = stated.pop("team"), stated.pop("subject")
-        return Case(CASES / name, Repository(**stated).proposal(team, subject), context)
-    return Case(CASES / name, proposal(*installations, releases=releases, **stated), context)
+        return Case(archive, Repository(**stated).proposal(team, subject), context)
+    return Case(archive, proposal(*installations, releases=releases, **stated), context)
 
 
 def _frozen(value: Any) -> Any:

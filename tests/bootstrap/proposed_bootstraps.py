@@ -1,4 +1,4 @@
-"""Bootstraps that are proposed, made from a few lines: a folder of ``pull_requests`` each."""
+"""Proposed bootstraps, made from a few lines, as in ``pull_requests``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import txtar
 from flux_upgrade.bootstrap.changes import FileChange, FilesPlan, FlagChange
 from flux_upgrade.bootstrap.options import BootstrapOptions, Provider, Source
 from flux_upgrade.bootstrap.proposed import (
@@ -28,24 +29,23 @@ FILES = ("gotk-components.yaml", "gotk-sync.yaml", "kustomization.yaml")
 
 @dataclass(frozen=True)
 class Case:
-    """One folder."""
+    """A file of ``pull_requests``."""
 
-    folder: Path
+    archive: txtar.Archive
     proposal: Bootstrap
-    around: ProposalContext
+    context: ProposalContext
 
 
 def names() -> list[str]:
-    """Of all cases."""
-    return sorted(path.parent.name for path in CASES.glob("*/case.toml"))
+    """Every case."""
+    return sorted(path.stem for path in CASES.glob("*.txtar"))
 
 
 def case(name: str) -> Case:
-    """One of them."""
-    folder = CASES / name
-    stated = tomllib.loads((folder / "case.toml").read_text(encoding="utf-8"))
-    around = ProposalContext((), **stated.get("around", {}))
-    return Case(folder, _bootstrap(stated), around)
+    """One case."""
+    archive = txtar.read(CASES / f"{name}.txtar")
+    stated = tomllib.loads(archive.text("settings.toml"))
+    return Case(archive, _bootstrap(stated), ProposalContext((), **stated.get("around", {})))
 
 
 def bootstrap(*clusters: ProposedCluster, **more: Any) -> Bootstrap:
@@ -55,47 +55,47 @@ def bootstrap(*clusters: ProposedCluster, **more: Any) -> Bootstrap:
 
 def cluster(stated: Mapping[str, Any] | None = None, **flags: str | bool) -> ProposedCluster:
     """A new one; ``stated`` as in the files of the cases."""
-    told = dict(stated or {})
-    options = _options(told, {**told.get("flags", {}), **flags})
+    stated = stated or {}
+    options = _options(stated, {**stated.get("flags", {}), **flags})
     return cluster_of(
-        told.get("name", options.path),
+        stated.get("name", options.path),
         options,
-        _files(told, options),
-        _handover(told.get("handover", {})),
-        tuple(told.get("commands", ())),
+        _files(stated, options),
+        _handover(stated.get("handover", {})),
+        tuple(stated.get("commands", ())),
     )
 
 
 def _bootstrap(stated: Mapping[str, Any]) -> Bootstrap:
-    clusters = [each for told in stated["cluster"] for each in _repeated(told)]
+    clusters = [each for one in stated["cluster"] for each in _repeated(one)]
     workflow = to_be_added(()) if stated.get("workflow") else None
     return bootstrap(*clusters, workflow=workflow, repository=stated.get("repository", "acme/fleet"))
 
 
-def _repeated(told: Mapping[str, Any]) -> Iterator[ProposedCluster]:
+def _repeated(stated: Mapping[str, Any]) -> Iterator[ProposedCluster]:
     """``count`` of them, with ``{n}`` in their path."""
-    for number in range(told.get("count", 1)):
+    for number in range(stated.get("count", 1)):
         flags = {
             name: value.replace("{n}", f"{number:03}") if isinstance(value, str) else value
-            for name, value in told["flags"].items()
+            for name, value in stated["flags"].items()
         }
-        yield cluster({**told, "flags": flags})
+        yield cluster({**stated, "flags": flags})
 
 
-def _options(told: Mapping[str, Any], flags: Mapping[str, Any]) -> BootstrapOptions:
-    source = Source(told.get("source", "git"))
-    provider = Provider(told.get("provider", "github"))
+def _options(stated: Mapping[str, Any], flags: Mapping[str, Any]) -> BootstrapOptions:
+    source = Source(stated.get("source", "git"))
+    provider = Provider(stated.get("provider", "github"))
     if source is Source.GIT and provider is not Provider.GIT:
         flags = {"owner": "acme", "repository": "fleet", **flags}
-    return parse_flags(provider, source, flags, told.get("version", "v2.9.4"))
+    return parse_flags(provider, source, flags, stated.get("version", "v2.9.4"))
 
 
-def _files(told: Mapping[str, Any], options: BootstrapOptions) -> FilesPlan:
+def _files(stated: Mapping[str, Any], options: BootstrapOptions) -> FilesPlan:
     """``changed``: the names of the files that are there already, and change."""
-    version = options.install.version or told.get("version", "v2.9.4")
-    if told.get("commands"):
+    version = options.install.version or stated.get("version", "v2.9.4")
+    if stated.get("commands"):
         return FilesPlan(version, ())
-    changed = told.get("changed")
+    changed = stated.get("changed")
     changes = tuple(
         FileChange(f"{options.folder}/{name}", b"before\n" if changed else None, f"{version}\n".encode())
         for name in FILES
@@ -103,14 +103,14 @@ def _files(told: Mapping[str, Any], options: BootstrapOptions) -> FilesPlan:
     )
     return FilesPlan(
         version,
-        tuple(each for each in changes if not each.path.endswith(tuple(told.get("kept", ("/none",))))),
-        kept=tuple(f"{options.folder}/{name}" for name in told.get("kept", ())),
-        shown=tuple(FlagChange(*each) for each in told.get("shown", ())),
-        edits=tuple(told.get("edits", ())),
-        unlisted=tuple(told.get("unlisted", ())),
+        tuple(each for each in changes if not each.path.endswith(tuple(stated.get("kept", ("/none",))))),
+        kept=tuple(f"{options.folder}/{name}" for name in stated.get("kept", ())),
+        shown=tuple(FlagChange(*each) for each in stated.get("shown", ())),
+        edits=tuple(stated.get("edits", ())),
+        unlisted=tuple(stated.get("unlisted", ())),
     )
 
 
-def _handover(told: Mapping[str, Any]) -> Handover:
-    given = {**told, "place": PlaceKind(told.get("place", "nowhere"))}
+def _handover(stated: Mapping[str, Any]) -> Handover:
+    given = {**stated, "place": PlaceKind(stated.get("place", "nowhere"))}
     return Handover(**given)

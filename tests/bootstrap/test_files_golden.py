@@ -1,19 +1,23 @@
-"""The trees that Flux itself writes: each folder of ``files`` is a case.
+"""A bootstrap writes the very files that ``flux bootstrap`` of the same version writes, or refuses the options.
 
-``gotk-sync.yaml`` and ``kustomization.yaml`` are what Flux's own packages (``pkg/manifestgen``) of that
-version print for the options; so is the manifest, of which ``case.toml`` has the sha256.
+A case of ``files`` is a ``NAME.txtar``. ``gotk-sync.yaml`` and ``kustomization.yaml`` in ``after/`` are what
+Flux's own packages (``pkg/manifestgen``) of that version print for the ``options``; so is the manifest, of
+which ``settings.toml`` has the ``sha256``. Where the options are refused it has the ``error`` instead.
 """
 
 from __future__ import annotations
 
 import hashlib
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import txtar
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
+from flux_upgrade.bootstrap.changes import FilesPlan
 from flux_upgrade.bootstrap.files import MANIFEST, plan_files
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
 from flux_upgrade.bootstrap.rendered_components import RenderedComponents
@@ -23,76 +27,57 @@ from flux_upgrade.model.errors import UsageError
 from memory import MemoryTree, NoFlux, WrittenReleases, regenerator
 from real_parts import require_shared
 
-CASES = sorted((Path(__file__).parent / "files").iterdir())
-WITH_TREE = [each for each in CASES if (each / "after").is_dir()]
-REFUSED = [each for each in CASES if not (each / "after").is_dir()]
+FILES = Path(__file__).parent / "files"
+CASES = sorted(FILES.glob("*.txtar"))
 
 
-def case_of(folder: Path) -> dict[str, Any]:
-    return tomllib.loads((folder / "case.toml").read_text())
-
-
-def options_of(folder: Path) -> BootstrapOptions:
-    given = case_of(folder)["options"]
+def options_of(settings: Mapping[str, Any]) -> BootstrapOptions:
+    given = dict(settings["options"])
     install = InstallOptions(given.pop("version"))
     lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
     provider, auth = Provider(given.pop("provider")), Auth(given.pop("auth"))
     return BootstrapOptions(provider=provider, auth=auth, install=install, **{**given, **lists})
 
 
-def tree_of(folder: Path) -> dict[str, bytes]:
-    after = folder / "after"
-    return {str(path.relative_to(after)): path.read_bytes() for path in after.rglob("*") if path.is_file()}
+def planned(options: BootstrapOptions, over: Regenerator, tree: Mapping[str, bytes]) -> FilesPlan:
+    return plan_files(options, MemoryTree(tree), RenderedComponents(over))
 
 
-def written_by(options: BootstrapOptions, over: Regenerator) -> dict[str, bytes]:
-    plan = plan_files(options, MemoryTree({}), RenderedComponents(over))
+def written(plan: FilesPlan) -> dict[str, bytes]:
+    """The files of a plan for an empty repository."""
     assert all(each.before is None for each in plan.changes)
     assert not plan.kept and not plan.shown and not plan.edits and not plan.unlisted
     return {each.path: each.after for each in plan.changes}
 
 
-@pytest.mark.parametrize("folder", WITH_TREE, ids=lambda folder: folder.name)
-def test_the_tree_is_the_one_that_flux_writes(folder: Path) -> None:
-    options = options_of(folder)
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_a_case_gives_the_files_that_flux_writes(path: Path) -> None:
+    archive = txtar.read(path)
+    assert txtar.render(archive) == path.read_text()
+    settings = tomllib.loads(archive.text("settings.toml"))
+    options = options_of(settings)
     over = regenerator(WrittenReleases((options.install.version,)))
-    found = written_by(options, over)
-    manifest = found.pop(f"{options.folder}/{MANIFEST}")
-    assert found == tree_of(folder)
-    assert manifest.decode() == over.regenerate(options.install).text
+    if "error" in settings:
+        with pytest.raises(UsageError) as raised:
+            planned(options, over, {})
+        assert settings["error"] in raised.value.message
+        return
+
+    files = written(planned(options, over, {}))
+    manifest = f"{options.folder}/{MANIFEST}"
+    regenerated = over.regenerate(options.install).text.encode()
+    assert files == {**archive.under("after"), manifest: regenerated}
+
+    again = planned(options, over, files)
+    assert again.changes == () and again.shown == (), "a second bootstrap changes something"
+    assert sorted(again.kept) == sorted(files)
 
 
-@pytest.mark.parametrize("folder", WITH_TREE, ids=lambda folder: folder.name)
-def test_a_second_bootstrap_changes_nothing(folder: Path) -> None:
-    options = options_of(folder)
-    components = RenderedComponents(regenerator(WrittenReleases((options.install.version,))))
-    tree = MemoryTree(
-        {each.path: each.after for each in plan_files(options, MemoryTree({}), components).changes}
-    )
-    again = plan_files(options, tree, components)
-    assert again.changes == () and again.shown == ()
-    assert sorted(again.kept) == sorted(tree.files)
-
-
-@pytest.mark.parametrize("folder", REFUSED, ids=lambda folder: folder.name)
-def test_what_does_not_go_together_is_refused(folder: Path) -> None:
-    options = options_of(folder)
-    over = regenerator(WrittenReleases((options.install.version,)))
-    with pytest.raises(UsageError) as raised:
-        plan_files(options, MemoryTree({}), RenderedComponents(over))
-    assert case_of(folder)["error"] in raised.value.message
-
-
-@pytest.fixture(scope="module")
-def real_releases() -> Regenerator:
-    folder = require_shared("conformance", "releases")
-    return Regenerator(DirectoryReleases(str(folder)), NoFlux())
-
-
-@pytest.mark.parametrize("folder", WITH_TREE, ids=lambda folder: folder.name)
-def test_the_manifest_of_the_real_release_is_the_one_that_flux_writes(
-    folder: Path, real_releases: Regenerator
-) -> None:
-    options = options_of(folder)
-    manifest = written_by(options, real_releases)[f"{options.folder}/{MANIFEST}"]
-    assert hashlib.sha256(manifest).hexdigest() == case_of(folder)["sha256"]
+def test_the_manifest_of_a_real_release_is_the_one_that_flux_writes() -> None:
+    over = Regenerator(DirectoryReleases(str(require_shared("conformance", "releases"))), NoFlux())
+    for path in CASES:
+        settings = tomllib.loads(txtar.read(path).text("settings.toml"))
+        if "error" not in settings:
+            options = options_of(settings)
+            manifest = written(planned(options, over, {}))[f"{options.folder}/{MANIFEST}"]
+            assert hashlib.sha256(manifest).hexdigest() == settings["sha256"], path.stem

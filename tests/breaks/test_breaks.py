@@ -1,17 +1,19 @@
-"""Adding a folder here adds a test: ``pytest --update-golden`` writes what it should give.
+"""Every break rule finds the resources that it concerns, names the line that keeps them, and finds no others.
 
-A folder holds ``case.toml``, ``tree/`` and ``hits.txt``.
+A case is a ``NAME.txtar``: the two releases in ``settings.toml``, a repository in ``tree/``, the ``report``.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+import txtar
 from flux_upgrade.impact.api_uses import scan
 from flux_upgrade.impact.api_uses.flux_file import FluxFile
 from flux_upgrade.impact.behaviour.find import find_breaks
@@ -19,7 +21,7 @@ from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.impact.impact import Hit
 from flux_upgrade.model.versions import is_tag
 
-FOLDER = Path(__file__).resolve().parent
+CASES = sorted(Path(__file__).resolve().parent.glob("*.txtar"))
 GROUPS = tuple(
     f"{name}.fluxcd.io"
     for name in (
@@ -35,29 +37,26 @@ GROUPS = tuple(
 
 @dataclass(frozen=True)
 class Case:
-    folder: Path
-    description: str
+    """A repository before an upgrade."""
+
+    archive: txtar.Archive
+    files: Sequence[FluxFile]
+    """Those of the repository that mention Flux's API groups."""
     current: str
     target: str
     settled: tuple[str, ...] = ()
 
-    def files(self) -> Iterator[FluxFile]:
-        tree = self.folder / "tree"
-        for path in sorted(each for each in tree.rglob("*") if each.is_file()):
-            found = scan.find(path.relative_to(tree).as_posix(), path.read_bytes(), GROUPS)
-            if found is not None:
-                yield found
-
-    def hits(self, current: str = "", target: str = "") -> tuple[Hit, ...]:
-        return find_breaks(self.files(), current or self.current, target or self.target, self.settled)
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        return find_breaks(self.files, self.current, self.target, self.settled)
 
 
-def _read(folder: Path) -> Case:
-    return Case(folder, **tomllib.loads((folder / "case.toml").read_text()))
-
-
-CASES = [_read(path.parent) for path in sorted(FOLDER.glob("*/case.toml"))]
-PARAMETERS = [pytest.param(case, id=case.folder.name) for case in CASES]
+@cache
+def case_of(path: Path) -> Case:
+    archive = txtar.read(path)
+    found = (scan.find(name, content, GROUPS) for name, content in archive.under("tree").items())
+    files = [each for each in found if each is not None]
+    return Case(archive, files, **tomllib.loads(archive.text("settings.toml")))
 
 
 def shown(hit: Hit) -> str:
@@ -66,13 +65,33 @@ def shown(hit: Hit) -> str:
     return f"{hit.rule} ({hit.since}) {hit.path}:{hit.line} {hit.kind} {name}{keep}\n"
 
 
-@pytest.mark.parametrize("case", PARAMETERS)
-def test_a_case_gives_its_hits(case: Case, request: pytest.FixtureRequest) -> None:
-    told = "".join(map(shown, case.hits()))
-    golden = case.folder / "hits.txt"
-    if request.config.getoption("--update-golden"):
-        golden.write_text(told)
-    assert told == golden.read_text()
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_a_case_gives_its_report(path: Path, *, update_golden: bool) -> None:
+    case = case_of(path)
+    report = "".join(map(shown, case.hits))
+    found = replace(case.archive, files={**case.archive.files, "report": report.encode()})
+    if update_golden:
+        txtar.write(path, found)
+    assert txtar.render(found) == path.read_text()
+
+    backwards = replace(case, files=case.files[::-1])
+    assert sorted(backwards.hits) == sorted(case.hits), "in another order of the files"
+    each_rule_applies_from_its_release_on(case)
+    for hit in case.hits:
+        the_line_to_keep_keeps(hit, case)
+
+
+def each_rule_applies_from_its_release_on(case: Case) -> None:
+    for row in BREAK_RULES:
+        span = row.entered(case.current, case.target) if is_tag(case.current) else None
+        if span is None:
+            continue
+        assert row.slug not in rules(replace(case, target=_before(span.first)).hits), "before that release"
+        assert row.slug not in rules(replace(case, current=span.first).hits), "with that release installed"
+        latest = replace(case, current=_before(span.first))
+        assert {each for each in latest.hits if each.rule == row.slug} == {
+            each for each in case.hits if each.rule == row.slug
+        }, f"{row.slug} from the release before"
 
 
 def _before(tag: str) -> str:
@@ -81,68 +100,47 @@ def _before(tag: str) -> str:
     return f"v{major}.{minor}.{patch - 1}" if patch else f"v{major}.{minor - 1}.99"
 
 
-@pytest.mark.parametrize("case", PARAMETERS)
-def test_a_change_is_told_once_on_the_way_from_release_to_release(case: Case) -> None:
+def rules(hits: Iterable[Hit]) -> set[str]:
+    return {each.rule for each in hits}
+
+
+def the_line_to_keep_keeps(hit: Hit, case: Case) -> None:
+    """Where it can be put in by lines: block style, and a field that is there or is new."""
+    content = case.archive.text(f"tree/{hit.path}")
+    lines = content.split("\n")
+    line = lines[hit.line - 1]
+    key = hit.keep.partition(":")[0]
+    is_new = key not in content
+    if not hit.keep or line.lstrip().startswith(("{", '"')) or not (is_new or key in line):
+        return
+    at = hit.line - 1
+    # A field gives way to its successor; what is merged in somewhere else has no line here.
+    replaced = line.partition(":")[0].strip() in (key, "valuesFile")
+    lines[at : at + replaced] = [line[: len(line) - len(line.lstrip())] + hit.keep]
+    kept = scan.find(hit.path, "\n".join(lines).encode(), GROUPS)
+    before = scan.find(hit.path, content.encode(), GROUPS)
+    assert kept is not None
+    assert before is not None
+    assert len(kept.objects) == len(before.objects)
+    left = [(each.rule, each.name) for each in find_breaks([kept], case.current, case.target)]
+    assert (hit.rule, hit.name) not in left, hit
+
+
+def test_every_rule_has_a_case_that_it_matches() -> None:
+    assert {rule for path in CASES for rule in rules(case_of(path).hits)} == {row.slug for row in BREAK_RULES}
+
+
+def test_every_rule_has_a_case_with_a_resource_of_its_kinds_that_it_does_not_match() -> None:
     for row in BREAK_RULES:
-        span = row.entered(case.current, case.target) if is_tag(case.current) else None
-        if span is None:
-            continue
-        told = {hit for hit in case.hits() if hit.rule == row.slug}
-        rules = {hit.rule for hit in case.hits(target=_before(span.first))}
-        assert row.slug not in rules, "an older target"
-        rules = {hit.rule for hit in case.hits(current=span.first)}
-        assert row.slug not in rules, "who has it already"
-        just = {hit for hit in case.hits(current=_before(span.first)) if hit.rule == row.slug}
-        assert just == told
-
-
-@pytest.mark.parametrize("case", PARAMETERS)
-def test_the_line_to_keep_keeps_it(case: Case) -> None:
-    for hit in case.hits():
-        content = (case.folder / "tree" / hit.path).read_text(encoding="utf-8")
-        lines = content.split("\n")
-        line = lines[hit.line - 1]
-        key = hit.keep.partition(":")[0]
-        is_new = key not in content
-        if not hit.keep or line.lstrip().startswith(("{", '"')) or not (is_new or key in line):
-            continue
-        at = hit.line - 1
-        # A field gives way to its successor; what is merged in somewhere else cannot be told by lines.
-        replaced = line.partition(":")[0].strip() in (key, "valuesFile")
-        lines[at : at + replaced] = [line[: len(line) - len(line.lstrip())] + hit.keep]
-        kept = scan.find(hit.path, "\n".join(lines).encode(), GROUPS)
-        before = scan.find(hit.path, content.encode(), GROUPS)
-        assert kept is not None
-        assert before is not None
-        assert len(kept.objects) == len(before.objects)
-        left = [(each.rule, each.name) for each in find_breaks([kept], case.current, case.target)]
-        assert (hit.rule, hit.name) not in left, hit
-
-
-def test_every_row_has_a_case_that_it_matches() -> None:
-    assert {hit.rule for case in CASES for hit in case.hits()} == {row.slug for row in BREAK_RULES}
-
-
-def test_every_row_has_a_case_with_a_resource_of_its_kinds_that_it_does_not_match() -> None:
-    for row in BREAK_RULES:
-        alike = {
-            (case.folder.name, file.path, resource.line)
-            for case in CASES
-            if is_tag(case.current) and row.entered(case.current, case.target)
-            for file in case.files()
-            for resource in file.objects
-            if resource.kind in row.kinds
-        }
-        matched = {
-            (case.folder.name, hit.path, hit.name)
-            for case in CASES
-            for hit in case.hits()
-            if hit.rule == row.slug
-        }
+        alike, matched = set[tuple[str, str, int]](), set[tuple[str, str, str]]()
+        for path in CASES:
+            case = case_of(path)
+            matched |= {(path.stem, hit.path, hit.name) for hit in case.hits if hit.rule == row.slug}
+            if is_tag(case.current) and row.entered(case.current, case.target):
+                alike |= {
+                    (path.stem, file.path, resource.line)
+                    for file in case.files
+                    for resource in file.objects
+                    if resource.kind in row.kinds
+                }
         assert len(alike) > len(matched), row.slug
-
-
-def test_the_order_of_the_files_changes_nothing() -> None:
-    for case in CASES:
-        backwards = find_breaks(reversed(list(case.files())), case.current, case.target, case.settled)
-        assert sorted(backwards) == sorted(case.hits()), case.folder.name

@@ -1,4 +1,4 @@
-"""The last release of each minor, as far as its CRDs are concerned."""
+"""The CRDs of Flux's releases: those of each release, and of the last of each minor."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def minor_of(tag: str) -> Minor:
 
 
 class Real:
-    """The last release of each minor, read once."""
+    """The CRDs of each release, read once."""
 
     def __init__(self, folder: Path) -> None:
         self._releases = DirectoryReleases(str(folder))
@@ -42,8 +42,11 @@ class Real:
             each.tag for each in self._releases.list() if not each.prerelease and "-" not in each.tag
         ]
         self.last: dict[Minor, str] = {}
+        """The last release of each minor."""
         for tag in sorted(self.stable, key=precedence):
             self.last[minor_of(tag)] = tag
+        self._known: dict[str, Crd] = {}
+        """By their text."""
         self.manifests = cache(self._releases.manifests)
         self.content = cache(self._content)
         self.crds = cache(self._crds)
@@ -56,10 +59,15 @@ class Real:
         return "---\n".join([f"---\n# Flux Version: {tag}\n", *files]).encode()
 
     def _crds(self, tag: str, components: tuple[str, ...]) -> tuple[Crd, ...]:
-        return tuple(crds_of(parse(self.content(tag, components)).documents).values())
+        return tuple(map(self._shared, crds_of(parse(self.content(tag, components)).documents).values()))
 
     def _served(self, tag: str) -> ReleaseApis:
-        return served_by(self.manifests(tag))
+        found = served_by(self.manifests(tag))
+        return ReleaseApis(tag, {name: self._shared(crd) for name, crd in found.crds.items()})
+
+    def _shared(self, crd: Crd) -> Crd:
+        """Most releases have most of their CRDs in common with the one before."""
+        return self._known.setdefault(crd.document.text, crd)
 
     def stored(
         self, history: Sequence[str], target: str, components: tuple[str, ...], migrated: Sequence[str] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -47,7 +47,12 @@ NEW_KINDS = {
 LATER_THAN_2_0 = {("HelmRelease", "v2beta2"), ("ImageUpdateAutomation", "v1beta2")}
 """Versions that came and went since."""
 
-Versions = dict[str, str]
+_documents: dict[str, Document] = {}
+
+
+def shared(documents: Iterable[Document]) -> tuple[Document, ...]:
+    """One for each text, so that what many manifests have in common is composed once."""
+    return tuple(_documents.setdefault(each.text, each) for each in documents)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +63,7 @@ def manifests(releases: Path) -> dict[str, tuple[Document, ...]]:
     for tag in reversed(regenerator.stable_tags()):
         shipped = regenerator.manifests(tag).components
         options = InstallOptions(tag, components=tuple(each for each in COMPONENTS if each in shipped))
-        found[tag] = regenerator.regenerate(options).manifest.documents
+        found[tag] = shared(regenerator.regenerate(options).manifest.documents)
     return found
 
 
@@ -106,7 +111,7 @@ def test_from_the_first_to_the_last(manifests: dict[str, tuple[Document, ...]]) 
 
 
 def test_a_patch_is_told_in_a_few_lines(manifests: dict[str, tuple[Document, ...]], releases: Path) -> None:
-    target = parse((releases / "v2.9.4" / "gotk-components.yaml").read_bytes()).documents
+    target = shared(parse((releases / "v2.9.4" / "gotk-components.yaml").read_bytes()).documents)
     found = manifest_changes(manifests["v2.9.3"], target)
     told = lines(found)
     assert len(told) <= 25
@@ -177,7 +182,7 @@ def test_what_people_committed_is_told(conformance: Path) -> None:
     longest = 0
     for name, *contents in committed(conformance):
         try:
-            before, after = ({each.key: each for each in parse(side).documents} for side in contents)
+            before, after = ({each.key: each for each in shared(parse(side).documents)} for side in contents)
             found = manifest_changes(before.values(), after.values())
         except Unreadable:
             continue

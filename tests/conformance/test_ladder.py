@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+import txtar
 from conformance.real_files import regenerator_of, tell
 from conformance.real_releases import Real
 from convergence.fleet import Fleet, fleet_at
@@ -23,7 +24,7 @@ from small_api_server import RefusedError, SmallApiServer
 pytestmark = pytest.mark.real_part("shared data")
 
 FIRST, STOP, LAST = "v2.5.1", "v2.7.5", "v2.9.4"
-WRITTEN = Path(__file__).parent / "every_removed_api"
+CASE = Path(__file__).parent / "every_removed_api.txtar"
 FOLDER = "clusters/production"
 MANIFEST = f"{FOLDER}/flux-system/gotk-components.yaml"
 BUILT = (f"{FOLDER}/flux-system", "infrastructure")
@@ -157,11 +158,7 @@ def written_in(files: Mapping[str, bytes]) -> Iterator[Resource]:
 
 
 def written() -> dict[str, bytes]:
-    return {
-        path.relative_to(WRITTEN).as_posix(): path.read_bytes()
-        for path in WRITTEN.rglob("*")
-        if path.is_file()
-    }
+    return txtar.read(CASE).under("before")
 
 
 @pytest.fixture(params=["before", "with-upgrade"])
@@ -177,6 +174,10 @@ def manifest(releases: Path, tag: str) -> bytes:
     """As ``flux install --export`` prints it."""
     options = InstallOptions(tag)._replace(components=COMPONENTS)
     return regenerator_of(releases).regenerate(options).text.encode()
+
+
+def test_the_case_is_laid_out_as_update_golden_would() -> None:
+    assert txtar.render(txtar.read(CASE)) == CASE.read_text()
 
 
 def test_every_version_that_went_is_in_use(releases: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import txtar
 from conformance.real_files import regenerator_of
 from convergence.fleet import Fleet, fleet_at
 from e2e.fleet import plain
@@ -16,7 +18,9 @@ from real_parts import require_program
 
 pytestmark = pytest.mark.real_part("shared data")
 
-GOLDEN = Path(__file__).parent / "minor_upgrade"
+CASE = Path(__file__).parent / "minor_upgrade.txtar"
+PULL_REQUEST = Path(__file__).parent / "minor_upgrade" / "pull_request.md"
+"""A file of its own: ``docs/picture.py`` draws it."""
 MANIFEST = "clusters/production/flux-system/gotk-components.yaml"
 COMPONENTS = (
     "source-controller",
@@ -27,23 +31,16 @@ COMPONENTS = (
     "image-automation-controller",
 )
 RAN = (("v2.6.1", "2025-06-03"), ("v2.7.5", "2025-12-01"), ("v2.8.8", "2026-05-26"))
-"""What the cluster was at, and from when on."""
+"""The releases of the cluster, and since when."""
 HIDDEN = re.compile(r"::[0-9a-f]+::")
 CONFIG = "migrate: with-upgrade\nkubernetes-version: 1.34\n"
-
-
-def written() -> dict[str, bytes]:
-    root = GOLDEN / "repository"
-    return {
-        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
-    }
 
 
 @pytest.fixture
 def fleet(releases: Path, tmp_path: Path) -> Iterator[Fleet]:
     require_program("kustomize")
     regenerator = regenerator_of(releases)
-    with fleet_at(tmp_path, written(), CONFIG) as fleet:
+    with fleet_at(tmp_path, txtar.read(CASE).under("before"), CONFIG) as fleet:
         fleet.source, fleet.token = releases, fleet.hub.token("app")
         for tag, day in RAN:
             fleet.hub.clock.set(f"{day}T09:00:00Z")
@@ -54,20 +51,27 @@ def fleet(releases: Path, tmp_path: Path) -> Iterator[Fleet]:
         yield fleet
 
 
-def test_a_broken_patch_holds_it(fleet: Fleet, request: pytest.FixtureRequest) -> None:
+def test_a_broken_patch_holds_it(fleet: Fleet, *, update_golden: bool) -> None:
     ran = fleet.run()
     assert (ran.code, ran.outcome) == (0, "held"), ran.log + ran.err
     assert not fleet.repository.pulls
-    check(request, "held.md", ran.summary)
-    shown = (line for line in ran.log.splitlines(keepends=True) if not is_hidden(line))
-    check(request, "held.txt", "".join(shown))
+    shown = "".join(line for line in ran.log.splitlines(keepends=True) if not is_hidden(line))
+    texts = {"held.md": plain(ran.summary).encode(), "held.txt": plain(shown).encode()}
+    case = txtar.read(CASE)
+    found = replace(case, files={**case.files, **texts})
+    if update_golden:
+        txtar.write(CASE, found)
+    assert txtar.render(found) == CASE.read_text()
 
 
-def test_approved_it_is_a_thing_to_do(fleet: Fleet, request: pytest.FixtureRequest) -> None:
+def test_approved_it_is_a_thing_to_do(fleet: Fleet, *, update_golden: bool) -> None:
     ran = fleet.run(approve="2.9")
     assert (ran.code, ran.outcome) == (0, "opened"), ran.log + ran.err
     (pull,) = fleet.repository.pulls.values()
-    check(request, "pull_request.md", f"<!-- {pull.title} -->\n{pull.body}")
+    text = plain(f"<!-- {pull.title} -->\n{pull.body}")
+    if update_golden:
+        PULL_REQUEST.write_text(text, encoding="utf-8")
+    assert text == PULL_REQUEST.read_text(encoding="utf-8")
 
 
 def is_hidden(line: str) -> bool:
@@ -75,10 +79,3 @@ def is_hidden(line: str) -> bool:
     return (
         line.startswith(("::add-mask::", "::stop-commands::")) or HIDDEN.fullmatch(line.rstrip()) is not None
     )
-
-
-def check(request: pytest.FixtureRequest, name: str, text: str) -> None:
-    golden, told = GOLDEN / name, plain(text)
-    if request.config.getoption("--update-golden"):
-        golden.write_text(told, encoding="utf-8")
-    assert told == golden.read_text(encoding="utf-8")

@@ -51,8 +51,8 @@ def test_each_gets_its_verdicts(overlays: list[tuple[RealOverlay, Overlay]]) -> 
         for finding in overlay.findings:
             tell(f"    {finding.verdict:8} {finding.path}:{finding.line} {finding.what}{detail(finding)}")
     patched = [overlay for _, overlay in overlays if overlay.findings]
-    told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counted.items()))
-    tell(f"overlays: {len(patched)} of {len(overlays)} patch something; findings: {told}")
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counted.items()))
+    tell(f"overlays: {len(patched)} of {len(overlays)} patch something; findings: {counts}")
 
     assert len(overlays) >= 100
     assert len(patched) >= 30
@@ -62,8 +62,8 @@ def test_each_gets_its_verdicts(overlays: list[tuple[RealOverlay, Overlay]]) -> 
 
 
 def detail(finding: Finding) -> str:
-    told = f": {finding.detail}" if finding.detail else ""
-    return told + (f" {list(finding.drops)}" if finding.drops else "")
+    sentence = f": {finding.detail}" if finding.detail else ""
+    return sentence + (f" {list(finding.drops)}" if finding.drops else "")
 
 
 def is_fine(finding: Finding) -> bool:

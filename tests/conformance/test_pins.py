@@ -1,4 +1,4 @@
-"""Real files that pin Flux, or seem to, in their places in a tree: what is found is what a person found."""
+"""In real repositories that pin Flux, or seem to, the pins that are found are those that were judged by hand."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_every_file_is_judged(index: dict[tuple[str, str], str]) -> None:
 def test_pins_of_whole_repositories(
     trees: dict[str, dict[str, bytes]], index: dict[tuple[str, str], str], regenerator: Regenerator
 ) -> None:
-    """The table at the end of the run is read by people: each row of it was right when it was judged."""
+    """The run ends with a table of them, for reading; each of its rows was right when it was judged."""
     found: dict[str, list[str]] = defaultdict(list)
     sets: dict[str, dict[str, tuple[str, ...]]] = {}
     for repository, files in sorted(trees.items()):
@@ -118,10 +118,10 @@ def test_pins_of_whole_repositories(
         for pin in pins:
             file = index[repository, pin.path]
             found[file].append(brief(pin))
-            said = pin.reason or f"says {pin.raw}"
+            reason = pin.reason or f"says {pin.raw}"
             cluster = names.get(pin.path, "no cluster")
             tell(
-                f"pins: {file} {repository} {pin.path}:{brief(pin)} · {said} · {cluster} · {JUDGED[file][1]}"
+                f"pins: {file} {repository} {pin.path}:{brief(pin)} · {reason} · {cluster} · {JUDGED[file][1]}"
             )
         if clusters:
             sets[repository] = {
@@ -135,7 +135,7 @@ def test_pins_of_whole_repositories(
     siblings = sum(map(len, trees.values())) - len(JUDGED)
     tell(f"pins: {len(found)} of {len(JUDGED)} files hold one; none of {siblings} siblings does")
 
-    assert found == {file: [told] for file, (told, _) in JUDGED.items() if told}
+    assert found == {file: [judged] for file, (judged, _) in JUDGED.items() if judged}
     assert sets == CLUSTERS
     assert siblings == 316
 
@@ -146,9 +146,9 @@ def test_each_file_alone(
     for repository, files in trees.items():
         for path, content in files.items():
             found = [brief(pin) for pin in discover_pins(context_of({path: content}, regenerator))]
-            told, _ = JUDGED.get(index.get((repository, path), ""), ("", ""))
+            judged, _ = JUDGED.get(index.get((repository, path), ""), ("", ""))
 
-            assert found == ([told] if told else [])
+            assert found == ([judged] if judged else [])
 
 
 @pytest.mark.parametrize("target", ["v2.9.4", NEXT])
@@ -171,7 +171,7 @@ def test_movable_pins_move_and_nothing_else_does(
             moved += 1
     tell(f"pins: {moved} taken to {target}, and no byte beside them; none moves a second time")
     assert moved == sum(
-        "exact" in told and "named" not in told and target not in told for told, _ in JUDGED.values()
+        "exact" in judged and "named" not in judged and target not in judged for judged, _ in JUDGED.values()
     )
 
 
@@ -214,7 +214,7 @@ def test_resources_hold_no_other_pins(conformance: Path, regenerator: Regenerato
     seconds = time.monotonic() - start
     tell(f"pins: {len(found)} in {len(places)} files with resources, in {seconds:.1f} s: {sorted(found)}")
 
-    assert found == {file: told for file, (told, _) in JUDGED.items() if told and file in places}
+    assert found == {file: judged for file, (judged, _) in JUDGED.items() if judged and file in places}
     assert len(found) == 2
     assert len(places) == 564
 

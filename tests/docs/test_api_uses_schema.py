@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from api_use_runs import left, plant, resource, run
-from cases_on_disk import Case, all_cases, ground_of
+from cases_on_disk import PATHS, read_case, staged
 from flux_upgrade.impact.api_uses.flux_file import UsePlace
 from flux_upgrade.impact.migrate.result import Reason
 
@@ -20,7 +20,7 @@ REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 SCHEMA = json.loads((REFERENCE / "api-uses.schema.json").read_text())
 DEFINITIONS = SCHEMA["$defs"]
 VALIDATOR = Draft202012Validator(SCHEMA)
-CASES = [case for case in all_cases() if case.name.startswith("api-versions-")]
+CASES = [path for path in PATHS if path.stem.startswith("api-versions-")]
 
 
 def test_the_schema_is_one() -> None:
@@ -28,10 +28,10 @@ def test_the_schema_is_one() -> None:
 
 
 @pytest.mark.parametrize("command", ["check", "migrate"])
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
-def test_every_case_is_valid(case: Case, command: str, written_source: Path, tmp_path: Path) -> None:
-    with ground_of(case, tmp_path) as ground:
-        report = json.loads(ground.run(written_source, [command, "--json"]).out)
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in CASES])
+def test_every_case_is_valid(path: Path, command: str, written_source: Path, tmp_path: Path) -> None:
+    with staged(read_case(path), tmp_path, written_source) as tree:
+        report = json.loads(tree.run([command, "--json"]).out)
     assert list(VALIDATOR.iter_errors(report)) == []
     assert report["uses"]
 

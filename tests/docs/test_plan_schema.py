@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from cases_on_disk import Case, Run, all_cases, ground_of, run_in
+from cases_on_disk import PATHS, case_named, read_case, run_in, staged, write_tree
 from flux_upgrade.artifacts.report_text import artifact_plan_json
 from flux_upgrade.impact.api_uses.flux_file import UsePlace
 from flux_upgrade.impact.overlay.result import OverlayVerdict
@@ -55,31 +54,22 @@ OURS = (
 )
 
 
-def plan(before: Path, source: Path, folder: Path, *flags: str) -> Run:
-    """``plan --json`` of a tree outside of any checkout."""
-    tree = Path(shutil.copytree(before, folder / "tree"))
-    return run_in(tree, source, ["plan", "--json", *flags])
-
-
-def planned(before: Path, source: Path, folder: Path, *flags: str) -> Any:
-    """What it prints."""
-    ran = plan(before, source, folder, *flags)
+def planned(source: Path, folder: Path, *flags: str) -> Any:
+    """What ``plan --json`` prints in a tree outside of any checkout."""
+    tree = write_tree(folder / "tree", case_named("exact-default").before)
+    ran = run_in(tree, source, ["plan", "--json", *flags])
     assert ran.exit_code == 0, ran.err
     return json.loads(ran.out)
-
-
-def case_of(name: str) -> Case:
-    return next(case for case in all_cases() if case.name == name)
 
 
 def test_the_schema_is_one() -> None:
     Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in all_cases()])
-def test_every_case_is_valid(case: Case, written_source: Path, tmp_path: Path) -> None:
-    with ground_of(case, tmp_path) as ground:
-        ran = ground.run(written_source, ["plan", "--json"])
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in PATHS])
+def test_every_case_is_valid(path: Path, written_source: Path, tmp_path: Path) -> None:
+    with staged(read_case(path), tmp_path, written_source) as tree:
+        ran = tree.run(["plan", "--json"])
     if ran.exit_code:
         assert not ran.out, "what cannot be planned has no plan"
     else:
@@ -98,7 +88,7 @@ def test_every_case_is_valid(case: Case, written_source: Path, tmp_path: Path) -
 def test_a_plan_says_what_the_policy_says(
     flags: tuple[str, ...], expected: list[tuple[Any, ...]], written_source: Path, tmp_path: Path
 ) -> None:
-    report = planned(case_of("exact-default").before, written_source, tmp_path, *flags)
+    report = planned(written_source, tmp_path, *flags)
     assert list(VALIDATOR.iter_errors(report)) == []
     (installation,) = report["installations"]
     fields = ("subject", "action", "approved", "reason")
@@ -132,7 +122,7 @@ def test_the_plan_of_an_artifact_is_valid(approve: tuple[str, ...]) -> None:
 
 
 def test_only_an_artifact_is_told_of_as_one(written_source: Path, tmp_path: Path) -> None:
-    assert "artifact" not in planned(case_of("exact-default").before, written_source, tmp_path)
+    assert "artifact" not in planned(written_source, tmp_path)
     assert "artifact" not in SCHEMA["required"]
 
 
@@ -196,7 +186,7 @@ def _with(**fields: Any) -> Callable[[Any], Any]:
 def test_a_mutated_plan_is_refused(
     mutate: Callable[[Any], Any], written_source: Path, tmp_path: Path
 ) -> None:
-    report = planned(case_of("exact-default").before, written_source, tmp_path)
+    report = planned(written_source, tmp_path)
     assert VALIDATOR.is_valid(report)
     mutated = copy.deepcopy(report)
     mutate(mutated["installations"][0])

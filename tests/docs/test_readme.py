@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import txtar
 from config_files import load
 from flux_upgrade.clusters.ownership import bots
 from flux_upgrade.manifests.options import InstallOptions
@@ -80,7 +81,7 @@ def test_the_readmes_first_screen_has_what_it_needs_in_this_order() -> None:
 def test_the_readmes_pull_request_is_a_golden_and_short() -> None:
     shown = below("README.md", "pull-request: ").partition("<!-- /pull-request -->")[0]
     case, _, quotation = shown.partition(" -->\n")
-    golden = (ROOT / "tests" / "pull_requests" / case / "pull_request.md").read_text()
+    golden = txtar.read(ROOT / "tests" / "pull_requests" / f"{case}.txtar").text("pull_request.md")
     lines = quotation.splitlines()
     assert all(line.startswith(">") for line in lines)
     assert len(lines) <= 25

@@ -16,7 +16,7 @@ import pytest
 from github_stand_in import Repository, StandIn
 from jsonschema import Draft202012Validator
 
-from cases_on_disk import all_cases, contents
+from cases_on_disk import case_named
 from flux_upgrade import main
 from flux_upgrade.action.action_yml import REPORT_FILE, Outcome
 from flux_upgrade.action.artifact_report import artifact_run_value
@@ -80,12 +80,10 @@ class Fleet:
 def fleet(request: pytest.FixtureRequest, written_source: Path, tmp_path: Path) -> Iterator[Fleet]:
     """``request.param``: the case whose tree it holds."""
     name = getattr(request, "param", "exact-default")
-    before = next(case.before for case in all_cases() if case.name == name)
     (tmp_path / "runs").mkdir()
     with StandIn(tmp_path / "hub") as hub:
-        yield Fleet(
-            hub, hub.create_repository("acme/fleet", contents(before)), written_source, tmp_path / "runs"
-        )
+        hosted = hub.create_repository("acme/fleet", case_named(name).before)
+        yield Fleet(hub, hosted, written_source, tmp_path / "runs")
 
 
 def valid(report: Any) -> Any:
@@ -251,8 +249,7 @@ def report(written_source: Path, tmp_path_factory: pytest.TempPathFactory) -> An
     """Of a run that opened a pull request."""
     folder = tmp_path_factory.mktemp("fleet")
     (folder / "runs").mkdir()
-    before = next(case.before for case in all_cases() if case.name == "exact-default")
     with StandIn(folder / "hub") as hub:
-        hosted = hub.create_repository("acme/fleet", contents(before))
+        hosted = hub.create_repository("acme/fleet", case_named("exact-default").before)
         _, report = Fleet(hub, hosted, written_source, folder / "runs").run()
     return valid(report)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from cases_on_disk import Case, all_cases, run_in
+from cases_on_disk import PATHS, Case, case_named, read_case, run_in, write_tree
 from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Verdict
@@ -24,20 +24,20 @@ SCHEMA = json.loads(
 )
 DEFINITIONS = SCHEMA["$defs"]
 VALIDATOR = Draft202012Validator(SCHEMA)
-EDITED = next(case for case in all_cases() if case.name == "edits-carried")
 
 
-def inspected(case: Case, source: Path) -> Any:
-    return json.loads(run_in(case.before, source, ["inspect", "--json"]).out)
+def inspected(case: Case, source: Path, folder: Path) -> Any:
+    tree = write_tree(folder / "tree", case.before)
+    return json.loads(run_in(tree, source, ["inspect", "--json"]).out)
 
 
 def test_the_schema_is_one() -> None:
     Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in all_cases()])
-def test_every_case_is_valid(case: Case, written_source: Path) -> None:
-    report = inspected(case, written_source)
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in PATHS])
+def test_every_case_is_valid(path: Path, written_source: Path, tmp_path: Path) -> None:
+    report = inspected(read_case(path), written_source, tmp_path)
     assert list(VALIDATOR.iter_errors(report)) == []
 
 
@@ -87,8 +87,10 @@ def _with(**fields: Any) -> Callable[[Any], Any]:
         pytest.param(lambda each: each["residue"][0]["object"].pop("group"), id="object-field-missing"),
     ],
 )
-def test_a_mutated_report_is_refused(mutate: Callable[[Any], Any], written_source: Path) -> None:
-    report = inspected(EDITED, written_source)
+def test_a_mutated_report_is_refused(
+    mutate: Callable[[Any], Any], written_source: Path, tmp_path: Path
+) -> None:
+    report = inspected(case_named("edits-carried"), written_source, tmp_path)
     assert VALIDATOR.is_valid(report)
     mutated = copy.deepcopy(report)
     mutate(mutated["installations"][0])

@@ -1,13 +1,17 @@
-"""Adding a folder to ``tests/kinds/<kind>`` adds a test: ``pytest --update-golden`` writes what it should give."""
+"""Every kind of version reference is found and changed as its cases say, and nothing else in a repository is.
+
+A new ``tests/kinds/KIND/NAME.txtar`` is a new test, see ``tests/kind_cases.py``; ``--update-golden`` writes its
+``after/`` and ``report``.
+"""
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import txtar
 from flux_upgrade.pins.cli import cli_image, devbox, tool_versions, workflow
 from flux_upgrade.pins.eksctl import pin as eksctl
 from flux_upgrade.pins.flux_instance import pin as flux_instance
@@ -20,65 +24,44 @@ from flux_upgrade.pins.registry import PIN_KINDS, KindModule
 from flux_upgrade.pins.remote_base import pin as remote_base
 from flux_upgrade.pins.reported import commands, flux_v1, other_installers, single_controllers
 from flux_upgrade.pins.terraform import pin as terraform
-from kind_cases import KindCase, all_cases, carry_out
-from spans import assert_kept_outside
+from kind_cases import PATHS, KindCase, Upgraded, cases_of, read, upgrade_checked
 
-CASES = all_cases()
-PARAMETERS = [pytest.param(case, id=case.name) for case in CASES]
-NAMED_ONLY = ("commands", "flux-v1", "other-installers", "single-controllers")
-"""Kinds whose pins are recognised and never changed."""
+REPORTED_ONLY = ("commands", "flux-v1", "other-installers", "single-controllers")
+"""Kinds whose pins are found and never changed."""
 
 
-@pytest.mark.parametrize("case", PARAMETERS)
-def test_a_case_gives_its_tree_and_its_pins(case: KindCase, request: pytest.FixtureRequest) -> None:
-    before = case.files("before")
-    carried = carry_out(case, before)
-    if request.config.getoption("--update-golden"):
-        _write(case, before, carried.files, carried.text)
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_a_case_gives_its_tree_and_its_pins(path: Path, *, update_golden: bool) -> None:
+    case = read(path)
+    upgraded = upgrade_checked(case, case.before)
+    found = _as_found(case, upgraded)
+    if update_golden:
+        txtar.write(path, found)
 
-    assert carried.text == (case.folder / "pins.txt").read_text()
-    assert carried.files == (case.files("after") if case.is_change else before)
-
-
-@pytest.mark.parametrize("case", PARAMETERS)
-def test_applied_twice_equals_applied_once(case: KindCase) -> None:
-    once = carry_out(case, case.files("before")).files
-
-    assert carry_out(case, once).files == once
+    assert txtar.render(found) == path.read_text(), (
+        "the case has another tree or other pins, or is not laid out as --update-golden does it"
+    )
 
 
-@pytest.mark.parametrize("case", PARAMETERS)
-def test_every_byte_outside_the_spans_stays(case: KindCase) -> None:
-    before = case.files("before")
-    carried = carry_out(case, before)
-
-    for path, content in before.items():
-        spans = [each for pin, change in carried.changes if pin.path == path for each in change.replacements]
-        assert_kept_outside(content, carried.files[path], spans)
-
-
-@pytest.mark.parametrize("case", PARAMETERS)
-def test_a_case_lies_in_the_folder_of_its_kind(case: KindCase) -> None:
-    assert case.kind in {kind.name for kind in PIN_KINDS}
+def test_every_case_lies_in_the_directory_of_a_kind() -> None:
+    assert {path.parent.name for path in PATHS} == {kind.name for kind in PIN_KINDS}
 
 
 @pytest.mark.parametrize("name", [kind.name for kind in PIN_KINDS])
-def test_each_kind_has_its_changes_and_no_ops(name: str) -> None:
-    own = [case for case in CASES if case.kind == name]
+def test_each_kind_has_cases_with_changes_and_without(name: str) -> None:
+    changes = [case.is_change for case in cases_of(name)]
 
-    assert name in NAMED_ONLY or sum(case.is_change for case in own) >= 12
-    assert sum(not case.is_change for case in own) >= 8
+    assert name in REPORTED_ONLY or changes.count(True) >= 12
+    assert changes.count(False) >= 8
 
 
-def _write(case: KindCase, before: Mapping[str, bytes], after: Mapping[str, bytes], text: str) -> None:
-    (case.folder / "pins.txt").write_text(text)
-    root = case.folder / "after"
-    shutil.rmtree(root, ignore_errors=True)
-    if after != before:
-        for path, content in after.items():
-            target = Path(root, path)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
+def _as_found(case: KindCase, upgraded: Upgraded) -> txtar.Archive:
+    """The case with the result of its upgrade, laid out as all cases are."""
+    settings = case.archive.files.get("settings.toml")
+    files = {"settings.toml": settings} if settings else {}
+    files |= {f"before/{path}": content for path, content in case.before.items()}
+    files |= {f"after/{path}": new for path, new in upgraded.files.items() if new != case.before[path]}
+    return replace(case.archive, files={**files, "report": upgraded.report.encode()})
 
 
 MODULES: tuple[KindModule, ...] = (

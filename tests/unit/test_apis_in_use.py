@@ -1,7 +1,8 @@
-"""Whatever would be migrated is found among many files, by this process or by several."""
+"""The files that use removed API versions are found among many, by one process as by two."""
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
@@ -12,17 +13,14 @@ from flux_upgrade.adapters.local.spread import spread
 from flux_upgrade.config.config import Config, Group
 from flux_upgrade.impact.api_scan import Searched, in_use, searched, suspects
 from flux_upgrade.impact.migrate.apis import Apis
-from flux_upgrade.impact.migrate.migrate import migrate
 from flux_upgrade.impact.migrate.schema import Schema
 from flux_upgrade.manifests.crds import ReleaseApis
-from flux_upgrade.model.ports import Spread
 from memory import MemoryTree
-from migration_cases import MigrationCase, all_cases
+from migration_cases import CASES, MigrationCase, case_of
 from written_apis import schema, served
 
 T = TypeVar("T")
 R = TypeVar("R")
-CASES = [pytest.param(case, id=case.name) for case in all_cases()]
 TARGET = served("v2.9.4")
 HERE = os.getpid()
 
@@ -41,20 +39,22 @@ def suspected(tree: MemoryTree, target: str = "v2.9.4") -> tuple[str, ...]:
     return suspects(tree, everything, (), served(target), alone).uses
 
 
-@pytest.mark.parametrize("spread", [alone, by_two])
-@pytest.mark.parametrize("case", CASES)
-def test_a_file_becomes_what_it_becomes_by_itself(case: MigrationCase, spread: Spread) -> None:
-    apis, content = case.apis(served, schema), case.before.read_bytes()
-    file = case.find(content, apis)
-    expected = migrate(file, apis) if file is not None else None
-    # Of two processes the second has the file itself; the others have nothing of Flux's.
-    others = {f"a/{number}.yaml": b"kind: ConfigMap\n" for number in range(4)}
-    tree = MemoryTree(others | {case.path: content})
-    patches = {case.path} if case.is_patch else set()
-    given = suspects(tree, searched(tree, "", Config()), (), apis.target, alone).uses
-    assert set(given) <= {case.path}
-    found = in_use(tree, [*others, *given], patches, apis, spread)
-    assert found == ((expected,) if expected is not None else ())
+def releases(case: MigrationCase) -> tuple[object, ...]:
+    return case.target, case.current, tuple(case.others), tuple(case.between), case.schemas
+
+
+def test_two_processes_find_what_one_does() -> None:
+    """In one tree: all migration cases that are of the same releases."""
+    cases = sorted(map(case_of, CASES), key=releases)
+    for _, some in itertools.groupby(cases, releases):
+        files = {f"{number}/{case.path}": case for number, case in enumerate(some)}
+        tree = MemoryTree({path: case.before for path, case in files.items()})
+        patches = {path for path, case in files.items() if case.patch}
+        apis = next(iter(files.values())).apis(served, schema)
+        expected = in_use(tree, list(files), patches, apis, alone)
+        # Each file is the other process's once.
+        for before in ([], ["gone.yaml"] * 4):
+            assert in_use(tree, [*before, *files], patches, apis, by_two) == expected, before
 
 
 def test_what_has_to_be_fetched_is_fetched_here_and_once() -> None:
@@ -164,7 +164,7 @@ def test_what_is_searched_is_what_the_config_file_says() -> None:
     assert below.paths == {"deploy/a/x.yaml", "deploy/a/y.json"}
 
 
-def test_files_that_may_pin_flux_are_told_along() -> None:
+def test_files_that_may_pin_flux_are_returned_as_well() -> None:
     tree = MemoryTree(
         {
             "a.yaml": b"image: ghcr.io/fluxcd/flux-cli:v2.8.8\n",

@@ -1,12 +1,17 @@
-"""Adding a folder to ``tests/changes`` adds a test: ``pytest --update-golden`` writes what it gives."""
+"""What changes in a cluster between two manifests is reported in full, in a line each, and nothing else is.
+
+A case of ``tests/changes`` is a ``NAME.txtar``: ``before.yaml``, ``after.yaml``, the ``report``.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import written_release
+from written_release import components
 
+import txtar
 from flux_upgrade.impact.diff.changes import Changes
 from flux_upgrade.impact.diff.compare import manifest_changes
 from flux_upgrade.impact.diff.sentences import lines
@@ -17,74 +22,53 @@ from flux_upgrade.model.markdown import bullets, code
 from flux_upgrade.policy.decision import ChangeKind
 from memory import rendered
 
-CASES = sorted(Path(__file__).resolve().parent.parent.joinpath("changes").iterdir())
-BOTH = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+CASES = sorted(Path(__file__).resolve().parent.parent.joinpath("changes").glob("*.txtar"))
 
 
 def documents(content: bytes) -> tuple[Document, ...]:
     return parse(content).documents if content else ()
 
 
-def compared(case: Path, before: str = "before", after: str = "after") -> Changes:
-    return manifest_changes(*(documents((case / f"{side}.yaml").read_bytes()) for side in (before, after)))
+def compared(before: bytes, after: bytes) -> Changes:
+    return manifest_changes(documents(before), documents(after))
 
 
 def released(before: str, after: str) -> Changes:
     """Of all components, written for the tests."""
-    return manifest_changes(
-        *(
-            parse(
-                rendered(InstallOptions(tag, components=written_release.components(tag))).encode()
-            ).documents
-            for tag in (before, after)
-        )
+    manifests = (
+        rendered(InstallOptions(tag, components=components(tag))).encode() for tag in (before, after)
     )
+    return compared(*manifests)
 
 
-@BOTH
-def test_a_case_gives_its_lines(case: Path, request: pytest.FixtureRequest) -> None:
-    found = compared(case)
-    text = (
-        f"<!-- {', '.join(sorted(found.contents)) or 'nothing to hold'} -->\n{bullets(lines(found, code))}\n"
-    )
-    golden = case / "changes.md"
-    if request.config.getoption("--update-golden"):
-        golden.write_text(text, encoding="utf-8")
-    assert text == golden.read_text(encoding="utf-8")
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_a_case_gives_its_report(path: Path, *, update_golden: bool) -> None:
+    archive = txtar.read(path)
+    before, after = archive.files["before.yaml"], archive.files["after.yaml"]
+    forth = compared(before, after)
+    content = ", ".join(sorted(forth.contents)) or "nothing to hold"
+    report = f"<!-- {content} -->\n{bullets(lines(forth, code))}\n"
+    found = replace(archive, files={**archive.files, "report": report.encode()})
+    if update_golden:
+        txtar.write(path, found)
+    assert txtar.render(found) == path.read_text()
 
-
-@BOTH
-def test_no_line_is_empty_or_two(case: Path) -> None:
-    for line in lines(compared(case)):
-        assert line.strip() == line
+    for line in lines(forth):
+        assert line.strip() == line, "blanks around the line"
         assert line.isprintable()
 
-
-@BOTH
-def test_the_way_back_is_as_long(case: Path) -> None:
-    """What changed one way changed the other way, too."""
-    forth, back = compared(case), compared(case, "after", "before")
-    assert (forth == Changes()) == (back == Changes())
+    back = compared(after, before)
+    assert (forth == Changes()) == (back == Changes()), "one way nothing changes, the other way something"
     assert sorted(forth.crds_added) == sorted(back.crds_removed)
     assert len(forth.controllers) == len(back.controllers)
     assert [(each.widened, each.narrowed) for each in sorted(forth.rules)] == [
         (each.narrowed, each.widened) for each in sorted(back.rules)
-    ]
+    ], "a role widened one way is narrowed the other way"
 
-
-@BOTH
-def test_nothing_changes_from_a_manifest_to_itself(case: Path) -> None:
-    for side in ("before", "after"):
-        assert compared(case, side, side) == Changes()
-
-
-@BOTH
-def test_line_ends_and_marks_are_no_change(case: Path) -> None:
-    content = (case / "after.yaml").read_bytes()
-    windows = b"\xef\xbb\xbf" + content.replace(b"\n", b"\r\n") if content else b""
-    assert manifest_changes(documents((case / "before.yaml").read_bytes()), documents(windows)) == compared(
-        case
-    )
+    assert compared(before, before) == Changes(), "before.yaml differs from itself"
+    assert compared(after, after) == Changes(), "after.yaml differs from itself"
+    windows = b"\xef\xbb\xbf" + after.replace(b"\n", b"\r\n") if after else b""
+    assert compared(before, windows) == forth, "a byte order mark and CRLF are no change"
 
 
 @pytest.mark.parametrize(
@@ -96,16 +80,16 @@ def test_line_ends_and_marks_are_no_change(case: Path) -> None:
         ("v2.6.4", "v2.7.1", {ChangeKind.COMPONENT, ChangeKind.RBAC, ChangeKind.ARGUMENTS}),
     ],
 )
-def test_what_a_policy_may_hold(before: str, after: str, contents: set[ChangeKind]) -> None:
+def test_the_contents_that_a_policy_may_hold(before: str, after: str, contents: set[ChangeKind]) -> None:
     assert released(before, after).contents == contents
 
 
-def test_a_narrowed_policy_is_said_first() -> None:
-    told = lines(released("v2.9.3", "v2.9.4"))
-    assert told[0] == (
+def test_a_narrowed_policy_comes_first() -> None:
+    shown = lines(released("v2.9.3", "v2.9.4"))
+    assert shown[0] == (
         "NetworkPolicy/allow-webhooks: lets in TCP 9292 only from every namespace, any port before"
     )
-    assert len(told) == 3, "the policy, the images, what was counted"
+    assert len(shown) == 3, "the policy, the images, what was counted"
 
 
 def test_a_bumped_header_is_no_change() -> None:

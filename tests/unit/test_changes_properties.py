@@ -1,4 +1,4 @@
-"""What the comparison says, against whoever decides: an API server's rules, evaluated by brute force."""
+"""The reported changes agree with an API server's rules for roles, policies and schemas, evaluated by brute force."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from itertools import product
 from typing import Any
 
 import jsonschema
-import pytest
 import written_release
 import yaml
 from hypothesis import HealthCheck, given, settings
@@ -256,21 +255,16 @@ def test_a_schema_is_as_it_was(schema: dict[str, Any]) -> None:
 
 # Whole manifests --------------------------------------------------------------------------------
 
-MANIFESTS = {
-    tag: rendered(InstallOptions(tag, components=written_release.components(tag)))
-    for tag in ("v2.8.8", "v2.9.4")
-}
 
-
-@pytest.mark.parametrize("seed", range(150))
-def test_whatever_an_editor_leaves_behind_is_told_or_counted(seed: int) -> None:
-    dice = random.Random(seed)  # noqa: S311 no secret
-    text = MANIFESTS["v2.8.8"]
+def test_whatever_an_editor_leaves_behind_is_reported_or_counted() -> None:
+    text = rendered(InstallOptions("v2.8.8", components=written_release.components("v2.8.8")))
     whole = parse(text.encode()).documents
-    with suppress(Unreadable):
-        mutated = parse(mutate(text, dice).encode("utf-8", "surrogatepass")).documents
-        same = {each.key: each.text for each in whole} == {each.key: each.text for each in mutated}
-        found = manifest_changes(whole, mutated)
-        assert (found == Changes()) == same
-        for line in lines(found):
-            assert line.isprintable()
+    for seed in range(150):
+        dice = random.Random(seed)  # noqa: S311 no secret
+        with suppress(Unreadable):
+            mutated = parse(mutate(text, dice).encode("utf-8", "surrogatepass")).documents
+            same = {each.key: each.text for each in whole} == {each.key: each.text for each in mutated}
+            found = manifest_changes(whole, mutated)
+            assert (found == Changes()) == same, f"seed {seed}"
+            for line in lines(found):
+                assert line.isprintable(), f"seed {seed}"

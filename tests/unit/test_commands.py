@@ -1,3 +1,5 @@
+"""Flux commands are found in scripts and CI files, in no time, and are never changed."""
+
 from __future__ import annotations
 
 import time
@@ -47,7 +49,7 @@ def test_the_script_of_a_workflow_is_left_to_the_kind_of_workflows(path: str) ->
         "Jenkinsfile",
     ],
 )
-def test_where_commands_stand(path: str) -> None:
+def test_files_that_hold_commands(path: str) -> None:
     assert [pin.version for pin in found(path, "a: flux install --version v2.8.8\n")] == ["v2.8.8"]
 
 
@@ -65,7 +67,7 @@ def test_long_lines_take_no_long_time(piece: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [commands, flux_v1, other_installers, single_controllers])
-def test_what_is_only_named_never_changes(kind: KindModule) -> None:
+def test_what_is_only_reported_never_changes(kind: KindModule) -> None:
     (pin,) = found("a.sh", "flux install --version v2.8.8\n")
 
     with pytest.raises(UnsupportedPin):

@@ -1,3 +1,5 @@
+"""A range of flux2's own Git tags says nothing while the list of releases cannot be reached."""
+
 from __future__ import annotations
 
 from flux_upgrade.manifests.regenerate import Regenerator

@@ -1,3 +1,5 @@
+"""A reference to Flux's OCI artifact asks the registry or the releases only where the file does not decide."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -21,8 +23,8 @@ STATED = {
 }
 
 
-class Silent(ListedReleases):
-    """A release source that cannot be asked for a list, or for what was published."""
+class UnreachableReleases(ListedReleases):
+    """Releases of which neither the list nor, with few exceptions, the published manifests can be reached."""
 
     def __init__(self, error: Exception, published: Mapping[str, str] = {}) -> None:
         super().__init__(TAGS, published)
@@ -64,7 +66,7 @@ def found(ref: str, context: PinContext) -> Pin:
         "tag: latest",
     ],
 )
-def test_nothing_is_asked_where_the_file_tells_it(ref: str) -> None:
+def test_nothing_is_asked_where_the_file_decides(ref: str) -> None:
     artifacts = MemoryArtifacts(STATED)
     assert found(ref, context_of(artifacts)).state is not PinState.UNKNOWN
     assert artifacts.asked == []
@@ -81,7 +83,7 @@ def test_a_digest_alone_is_asked_for() -> None:
     "error", [SourceUnavailable("it is away", hint="wait"), UntrustedArchive("it is away", hint="wait")]
 )
 def test_a_range_whose_releases_cannot_be_listed(error: Exception) -> None:
-    pin = found("semver: 2.x", context_of(MemoryArtifacts(STATED), Silent(error)))
+    pin = found("semver: 2.x", context_of(MemoryArtifacts(STATED), UnreachableReleases(error)))
     assert (pin.state, pin.version) == (PinState.UNKNOWN, "")
     assert "it is away" in pin.reason
     assert pin.hint == "wait"
@@ -89,7 +91,7 @@ def test_a_range_whose_releases_cannot_be_listed(error: Exception) -> None:
 
 @pytest.mark.parametrize("error", [SourceUnavailable("it is away"), UntrustedArchive("it is away")])
 def test_components_that_cannot_be_compared_do_not_stop_a_change(error: Exception) -> None:
-    context = context_of(MemoryArtifacts(STATED), Silent(error))
+    context = context_of(MemoryArtifacts(STATED), UnreachableReleases(error))
     change = flux_manifests.change(found("tag: v2.8.0", context), "v2.9.4", context)
     (remark,) = change.remarks
     assert remark.startswith("From v2.9.3 on the artifact holds source-watcher, too")
@@ -99,7 +101,7 @@ def test_components_that_cannot_be_compared_do_not_stop_a_change(error: Exceptio
 
 def test_what_was_published_is_asked_for_once() -> None:
     header = "# Flux Version: x\n# Components: source-controller,kustomize-controller\n"
-    releases = Silent(SourceUnavailable("it is away"), {"v2.9.3": header, "v2.9.4": header})
+    releases = UnreachableReleases(SourceUnavailable("it is away"), {"v2.9.3": header, "v2.9.4": header})
     context = context_of(MemoryArtifacts(STATED), releases)
     for _ in range(2):
         assert flux_manifests.change(found("tag: v2.9.3", context), "v2.9.4", context).remarks == ()

@@ -1,3 +1,5 @@
+"""A chart's version is read from the file and from the chart repository, which is asked no more than it takes."""
+
 from __future__ import annotations
 
 import random
@@ -14,7 +16,7 @@ from flux_upgrade.pins.helm_chart import index
 from flux_upgrade.pins.helm_chart import pin as helm_chart
 from flux_upgrade.pins.objects.chart_place import joined
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
-from kind_cases import KindCase, ListedReleases, all_cases
+from kind_cases import KindCase, ListedReleases, cases_of
 from memory import MemoryArtifacts, MemoryTree, NoFlux
 from mutation import mutate
 
@@ -34,8 +36,8 @@ spec: {{url: "{COMMUNITY}"}}
 APPS = {"2.19.1": "2.9.4", "2.19.0": "2.9.2", "2.18.3": "2.8.8", "2.18.0": "2.8.3", "1.0.0": "0.30.0"}
 
 
-class Asked(Mapping[str, str]):
-    """Versions in a registry: what each installs is asked for when it is looked at."""
+class LazyVersions(Mapping[str, str]):
+    """Chart versions in a registry that gives an ``appVersion`` only when it is read."""
 
     def __init__(self, broken: frozenset[str] = frozenset()) -> None:
         self.looked_at: list[str] = []
@@ -55,7 +57,7 @@ class Asked(Mapping[str, str]):
 
 
 class CountingCharts:
-    """The port Charts over one index for all."""
+    """The port Charts, with one index for all repositories."""
 
     def __init__(self, versions: Mapping[str, str]) -> None:
         self._versions = versions
@@ -98,7 +100,7 @@ def test_nothing_is_asked_that_no_version_depends_on(files: dict[str, str]) -> N
 
 
 def test_no_more_of_a_registry_is_looked_at_than_it_takes() -> None:
-    versions = Asked()
+    versions = LazyVersions()
     (pin,), context = found({"flux.yaml": RELEASE, "charts.yaml": REPOSITORY}, CountingCharts(versions))
     assert versions.looked_at == ["2.18.3"]
     assert helm_chart.change(pin, "v2.9.4", context).raw == "2.19.1"
@@ -109,11 +111,11 @@ def test_no_more_of_a_registry_is_looked_at_than_it_takes() -> None:
 
 
 def test_a_registry_that_fails_at_the_last_moment() -> None:
-    charts = CountingCharts(Asked(frozenset({"2.18.3"})))
+    charts = CountingCharts(LazyVersions(frozenset({"2.18.3"})))
     (pin,), _ = found({"flux.yaml": RELEASE, "charts.yaml": REPOSITORY}, charts)
     assert (pin.state, pin.hint) == (PinState.UNKNOWN, "try again later")
     assert "the registry is gone" in pin.reason
-    charts = CountingCharts(Asked(frozenset({"2.19.1"})))
+    charts = CountingCharts(LazyVersions(frozenset({"2.19.1"})))
     (pin,), context = found({"flux.yaml": RELEASE, "charts.yaml": REPOSITORY}, charts)
     with pytest.raises(SourceUnavailable):
         helm_chart.change(pin, "v2.9.4", context)
@@ -163,13 +165,13 @@ def test_paths_that_files_name(folder: str, path: str, whole: str) -> None:
     assert joined(folder, path) == whole
 
 
-def test_mutated_files_are_read_or_named_and_never_torn() -> None:
+def test_a_mutated_file_is_read_or_reported_and_never_corrupted() -> None:
     dice = random.Random(5)  # noqa: S311  (the same every time)
-    cases = [case for case in all_cases() if case.kind == helm_chart.NAME]
+    cases = cases_of(helm_chart.NAME)
     changed = 0
     for _ in range(400):
         case = dice.choice(cases)
-        files = case.files("before")
+        files = case.before
         path = dice.choice(sorted(files))
         text = decoded(files[path])
         for _ in range(dice.randrange(1, 3)):

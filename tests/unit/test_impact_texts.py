@@ -307,7 +307,7 @@ def test_a_patch_says_nothing_about_kubernetes() -> None:
     assert "nothing to do before merging" in text
 
 
-HIT = {"rule": "r", "since": "2.9", "told": "It differs", "source": "https://fluxcd.io/x", "path": "a.yaml", "line": 1, "kind": "HelmRelease", "name": "a"}  # fmt: skip
+HIT = {"rule": "r", "since": "2.9", "change": "It differs", "source": "https://fluxcd.io/x", "path": "a.yaml", "line": 1, "kind": "HelmRelease", "name": "a"}  # fmt: skip
 
 
 @pytest.mark.parametrize(

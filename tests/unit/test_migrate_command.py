@@ -1,3 +1,5 @@
+"""``migrate`` writes what it can migrate, reports the rest, and leaves every other byte as it is."""
+
 from __future__ import annotations
 
 import os
@@ -24,7 +26,7 @@ def source(written_source: Path) -> Path:
 
 @contextmanager
 def files_of_at_most(count: int) -> Iterator[None]:
-    """No file can be made longer, as on a disk that is full."""
+    """Writes fail beyond so many bytes, as on a full disk."""
     before = limits.getrlimit(limits.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     limits.setrlimit(limits.RLIMIT_FSIZE, (count, before[1]))
@@ -35,7 +37,7 @@ def files_of_at_most(count: int) -> Iterator[None]:
         signal.signal(signal.SIGXFSZ, ignored)
 
 
-def test_what_can_be_moved_is_and_the_rest_is_named(tmp_path: Path, source: Path) -> None:
+def test_what_can_be_migrated_is_and_the_rest_is_reported(tmp_path: Path, source: Path) -> None:
     files = {CLUSTER: cluster(), "a.yaml": resource(), "b.yaml": left(), "c.md": resource()}
     ran = run(plant(tmp_path, files), source, "migrate")
     assert ran.code == 27

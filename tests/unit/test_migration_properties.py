@@ -1,4 +1,4 @@
-"""Whatever an editor, a merge or another tool made of a manifest: moved or not, and nothing else touched."""
+"""Whatever an editor, a merge or another tool made of a manifest: it is migrated or not, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from flux_upgrade.impact.api_uses.scan import find
 from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.migrate.migrate import migrate
 from flux_upgrade.impact.migrate.result import Migrated
-from migration_cases import MigrationCase, all_cases, migrated
+from migration_cases import CASES, case_of
 from spans import assert_kept_outside
 from unit.test_pin_properties import mutated, mutations
 from written_apis import schema, served
 
-CASES = all_cases()
 FAST = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 TARGET = Apis(None, served("v2.9.4"), (), schema)
 
@@ -27,15 +26,15 @@ TARGET = Apis(None, served("v2.9.4"), (), schema)
 @given(data=st.data())
 @FAST
 def test_whatever_became_of_a_file(data: st.DataObject) -> None:
-    case: MigrationCase = data.draw(st.sampled_from(CASES))
-    before = mutated(case.before.read_bytes(), data.draw(mutations))
+    case = case_of(data.draw(st.sampled_from(CASES)))
+    before = mutated(case.before, data.draw(mutations))
     apis = case.apis(served, schema)
 
-    found = migrated(case, before, apis)
+    found = case.migrate(before, apis)
 
     if found is not None:
         assert_kept_outside(before, found.new, [each for move in found.moves for each in move.edits])
-        again = migrated(case, found.new, apis)
+        again = case.migrate(found.new, apis)
         assert again is None or not again.moves
 
 

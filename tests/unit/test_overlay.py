@@ -1,8 +1,9 @@
-"""Which kustomization is looked at, and what becomes of the odd ones."""
+"""The kustomization that lists the manifest is evaluated, and whatever is wrong in it gets a verdict."""
 
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,7 @@ from flux_upgrade.impact.overlay.check import check_overlay
 from flux_upgrade.impact.overlay.result import Finding, Overlay, OverlayVerdict
 from memory import MemoryTree
 from mutation import mutate
-from overlay_cases import OverlayCase, all_cases, manifest
+from overlay_cases import CASES, case_of, manifest
 
 OLD, NEW = manifest("v2.8.8"), manifest("v2.9.4")
 LISTS = b"resources: [gotk-components.yaml]\n"
@@ -63,7 +64,7 @@ def test_each_name_that_kustomize_knows(name: str) -> None:
         {"b/kustomization.yaml": b"resources: [../a/gotk-components.yaml]\n"},
     ],
 )
-def test_none_that_takes_in_the_manifest(files: dict[str, bytes]) -> None:
+def test_none_that_lists_the_manifest(files: dict[str, bytes]) -> None:
     assert overlay(files, "a/gotk-components.yaml") is None
 
 
@@ -75,7 +76,7 @@ def test_a_folder_that_is_listed_and_does_not_list_the_manifest() -> None:
 @pytest.mark.parametrize(
     "entry", ["./gotk-components.yaml", "../a/gotk-components.yaml", ".//gotk-components.yaml"]
 )
-def test_a_path_may_be_spelled_otherwise(entry: str) -> None:
+def test_a_path_may_be_written_differently(entry: str) -> None:
     found = overlay({"a/kustomization.yaml": f"resources: [{entry}]\n".encode()}, "a/gotk-components.yaml")
     assert found is not None
 
@@ -94,7 +95,7 @@ def test_a_manifest_that_cannot_be_read() -> None:
     assert check_overlay(tree, "gotk-components.yaml", conflict, NEW, None) is None
 
 
-def test_kustomizations_that_take_each_other_in() -> None:
+def test_kustomizations_that_list_each_other() -> None:
     files = {
         "kustomization.yaml": LISTS[:-2] + b", b]\n",
         "b/kustomization.yaml": b"resources: [../b, ../]\n",
@@ -282,14 +283,15 @@ def test_odd_entries_get_a_verdict_and_hold_nothing(entry: str) -> None:
     assert all(each.detail for each in found if each.verdict is not OverlayVerdict.APPLIES)
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in all_cases()])
-def test_damage_is_no_traceback(case: OverlayCase) -> None:
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_damaged_files_cause_no_traceback(path: Path) -> None:
     """Files as editors, merges and other tools leave them: a verdict, or none."""
-    dice = random.Random(case.name)  # noqa: S311  (no secret)
+    case = case_of(path)
+    dice = random.Random(path.stem)  # noqa: S311  (no secret)
     for _ in range(15):
         files = dict(case.files)
-        path = dice.choice([each for each in sorted(files) if files[each]])
-        text = mutate(files[path].decode("utf-8", "surrogateescape"), dice)
-        files[path] = text.encode("utf-8", "surrogatepass")
+        damaged = dice.choice([each for each in sorted(files) if files[each]])
+        text = mutate(files[damaged].decode("utf-8", "surrogateescape"), dice)
+        files[damaged] = text.encode("utf-8", "surrogatepass")
         found = check_overlay(MemoryTree({**files, case.path: case.old}), case.path, case.old, case.new, None)
-        assert found is None or all(each.line > 0 and each.what for each in found.findings)
+        assert found is None or all(each.line > 0 and each.what for each in found.findings), text

@@ -1,4 +1,4 @@
-"""The real build before and after: which files it gets, and what is made of how it ends."""
+"""A kustomization is built before and after the upgrade, from the files that it names, and its result is compared."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def overlay(program: kustomize.Kustomize | Program, content: bytes, **others: by
     return found
 
 
-def test_what_changes_in_the_result_is_told() -> None:
+def test_what_changes_in_the_result_is_reported() -> None:
     found = overlay(program := Program(), HEAD + APPENDS)
 
     assert (found.builder, found.failed, found.unbuilt) == ("kustomize", "", "")
@@ -117,7 +117,7 @@ def test_only_the_new_build_fails() -> None:
     assert [(each.verdict, each.fails) for each in found.findings] == [(OverlayVerdict.BREAKS, True)]
 
 
-def test_what_does_not_build_today_tells_nothing() -> None:
+def test_nothing_is_compared_where_the_build_fails_today() -> None:
     found = overlay(Program(OLD, NEW), HEAD + APPENDS)
 
     assert (found.failed, found.builder) == ("", "")
@@ -162,7 +162,7 @@ def test_what_is_built_may_be_no_yaml() -> None:
     assert "cannot be read" in overlay(Program(result=b"a: [\n<<<<<<< x\n"), HEAD + APPENDS).unbuilt
 
 
-def test_more_files_than_anybody_has() -> None:
+def test_too_many_files_are_not_built() -> None:
     names = ", ".join(f"{index}.yaml" for index in range(2100))
     others = {f"clusters__a__flux-system__{index}_yaml": b"" for index in range(2100)}
     found = overlay(Program(), HEAD[:-2] + f", {names}]\n".encode() + APPENDS, **others)

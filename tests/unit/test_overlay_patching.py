@@ -1,4 +1,4 @@
-"""Patches give what kustomize makes of them, and fail where it fails: each row is tried with the real one."""
+"""Patches give what kustomize gives, and fail where it fails: the real kustomize builds each row as well."""
 
 from __future__ import annotations
 

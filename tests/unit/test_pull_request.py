@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -24,16 +26,23 @@ from written_proposals import Stated, proposal, proposal_context, state
 EDIT = ("replicas: 1", "replicas: 2", "helm-controller")
 MANY = "clusters/{n}/flux-system/gotk-components.yaml"
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
-GROUP = proposal(
-    Stated(path=MANY, count=4),
-    Stated(path="b/gotk-components.yaml", version="v2.8.7", edits=[EDIT], options={"log-level": "debug"}),
-    Stated(path="c/gotk-components.yaml", edits=[EDIT], held={"reason": "residue-conflict", "detail": "no"}),
-    Stated(
-        path="d/gotk-components.yaml",
-        held={"reason": "unreadable", "detail": "broken", "until": "2026-08-09"},
-    ),
-    name="all",
-)
+
+
+@cache
+def group() -> Proposal:
+    """Of seven installations, two of them held."""
+    return proposal(
+        Stated(path=MANY, count=4),
+        Stated(path="b/gotk-components.yaml", version="v2.8.7", edits=[EDIT], options={"log-level": "debug"}),
+        Stated(
+            path="c/gotk-components.yaml", edits=[EDIT], held={"reason": "residue-conflict", "detail": "no"}
+        ),
+        Stated(
+            path="d/gotk-components.yaml",
+            held={"reason": "unreadable", "detail": "broken", "until": "2026-08-09"},
+        ),
+        name="all",
+    )
 
 
 def body(of: Proposal, **facts: Any) -> str:
@@ -47,9 +56,9 @@ def test_the_order_in_which_things_were_found_changes_nothing() -> None:
         told = proposal_context({"v2.9.0": "notes"})
         told = replace(told, releases=tuple(shuffled.sample(told.releases, len(told.releases))))
         other = replace(
-            GROUP,
-            upgrades=tuple(shuffled.sample(GROUP.upgrades, len(GROUP.upgrades))),
-            held=tuple(shuffled.sample(GROUP.held, len(GROUP.held))),
+            group(),
+            upgrades=tuple(shuffled.sample(group().upgrades, len(group().upgrades))),
+            held=tuple(shuffled.sample(group().held, len(group().held))),
         )
         texts.add(pull_request.body(other, told, state(other)))
         digests.add(pull_request.plan_digest(other))
@@ -58,7 +67,7 @@ def test_the_order_in_which_things_were_found_changes_nothing() -> None:
 
 
 def test_who_is_held_is_named_with_the_reason() -> None:
-    text = body(GROUP)
+    text = body(group())
     assert "5 of 7 installations" in text
     assert "`c` stays as it is: no (`residue-conflict`)." in text
     assert "`d` stays as it is: broken, until 2026-08-09 (`unreadable`)." in text
@@ -67,7 +76,7 @@ def test_who_is_held_is_named_with_the_reason() -> None:
 @pytest.mark.parametrize("limit", [6_000, 20_000, 65_536])
 def test_two_hundred_installations_with_edits_of_their_own_fit(limit: int) -> None:
     one = proposal(Stated(edits=[("memory: 1Gi", "memory: 2Gi")])).upgrades[0]
-    many = replace(GROUP, upgrades=tuple(map(_moved, [one] * 200, range(200))))
+    many = replace(group(), upgrades=tuple(map(_moved, [one] * 200, range(200))))
     text = body(many, limit=limit)
     assert len(text) <= limit
     assert "200 of 202 installations" in text
@@ -84,21 +93,22 @@ def _moved(one: tuple[Plan, Upgrade], number: int) -> tuple[Plan, Upgrade]:
 
 
 def test_what_is_too_long_even_so_is_said_in_one_line() -> None:
-    text = body(GROUP, remarks=("x" * 5_000,), limit=4_000)
+    text = body(group(), remarks=("x" * 5_000,), limit=4_000)
     assert len(text) <= 4_000
     assert "4 things to do before merging\n\nWhat they are has no room here." in text
-    assert markers.state_of(text) == state(GROUP)
+    assert markers.state_of(text) == state(group())
 
 
 @pytest.mark.parametrize(
-    ("of", "conventional", "title"),
+    ("proposed", "conventional", "title"),
     [
-        (proposal(), "", "Upgrade Flux to v2.9.4 in clusters/staging"),
-        (proposal(), "build(deps)", "build(deps): upgrade flux to v2.9.4 in clusters/staging"),
-        (proposal(Stated(version="v2.9.4", edits=[("# Flux Version: v2.9.4", "# Flux Version: v2.9.3")])), "", "Align Flux with v2.9.4 in clusters/staging"),
-        (proposal(Stated(version="v2.9.4", flags={"log-level": "debug"})), "chore", "chore: change flux's install flags in clusters/staging"),
+        (proposal, "", "Upgrade Flux to v2.9.4 in clusters/staging"),
+        (proposal, "build(deps)", "build(deps): upgrade flux to v2.9.4 in clusters/staging"),
+        (partial(proposal, Stated(version="v2.9.4", edits=[("# Flux Version: v2.9.4", "# Flux Version: v2.9.3")])), "", "Align Flux with v2.9.4 in clusters/staging"),
+        (partial(proposal, Stated(version="v2.9.4", flags={"log-level": "debug"})), "chore", "chore: change flux's install flags in clusters/staging"),
         (
-            proposal(
+            partial(
+                proposal,
                 *(Stated(path=f"{a}/gotk-components.yaml", version=a, target=b) for a, b in (("v2.6.3", "v2.6.4"), ("v2.8.7", "v2.8.8"), ("v2.9.3", "v2.9.4"))),
                 subject=BumpKind.PATCH,
                 name="labs",
@@ -106,11 +116,11 @@ def test_what_is_too_long_even_so_is_said_in_one_line() -> None:
             "",
             "Upgrade Flux in labs",
         ),
-        (proposal(name="a @octocat\n#1"), "", "Upgrade Flux to v2.9.4 in a @\u200boctocat #\u200b1"),
+        (partial(proposal, name="a @octocat\n#1"), "", "Upgrade Flux to v2.9.4 in a @\u200boctocat #\u200b1"),
     ],
 )  # fmt: skip
-def test_titles(of: Proposal, conventional: str, title: str) -> None:
-    assert pull_request.title(of, proposal_context(conventional=conventional)) == title
+def test_titles(proposed: Callable[[], Proposal], conventional: str, title: str) -> None:
+    assert pull_request.title(proposed(), proposal_context(conventional=conventional)) == title
 
 
 def test_a_title_is_no_longer_than_github_takes() -> None:
@@ -120,13 +130,13 @@ def test_a_title_is_no_longer_than_github_takes() -> None:
 
 
 def test_the_commit_is_known_again() -> None:
-    message = pull_request.commit_message(GROUP, proposal_context())
+    message = pull_request.commit_message(group(), proposal_context())
     told = markers.trailers(message)
     assert told == {
         "Flux-Upgrade-Group": "all",
         "Flux-Upgrade-Subject": "minor",
         "Flux-Upgrade-Target": "v2.9.4",
-        "Flux-Upgrade-Plan": pull_request.plan_digest(GROUP),
+        "Flux-Upgrade-Plan": pull_request.plan_digest(group()),
     }
     assert markers.is_ours(Commit("1", "tree", ("0",), markers.sealed(message, "tree")))
 
@@ -140,16 +150,16 @@ def test_a_name_forges_no_trailer() -> None:
 
 
 def test_the_plan_is_another_only_where_a_file_is() -> None:
-    plan, upgrade = GROUP.upgrades[0]
+    plan, upgrade = group().upgrades[0]
     same = replace(upgrade, bump=replace(upgrade.bump, why="another", approved=False))
     read = replace(plan, installation=replace(plan.installation, content=b"other"))
     written = replace(upgrade, change=replace(upgrade.change, new=b"other"))
     moved = replace(plan, path="elsewhere.yaml")
 
     def digest(plan: Plan, upgrade: Upgrade) -> str:
-        return pull_request.plan_digest(replace(GROUP, upgrades=((plan, upgrade), *GROUP.upgrades[1:])))
+        return pull_request.plan_digest(replace(group(), upgrades=((plan, upgrade), *group().upgrades[1:])))
 
-    assert digest(plan, same) == pull_request.plan_digest(GROUP)
+    assert digest(plan, same) == pull_request.plan_digest(group())
     others = {digest(plan, upgrade), digest(read, upgrade), digest(plan, written), digest(moved, upgrade)}
     assert len(others) == 4
 
@@ -160,7 +170,7 @@ def test_the_status_says_what_was_proved_in_what_github_takes() -> None:
     assert status.description == (
         "v2.8.8 regenerated = your file, byte for byte. The manifests of v2.9.4 match their checksum."
     )
-    assert len(pull_request.status(GROUP).description) <= 140
+    assert len(pull_request.status(group()).description) <= 140
 
 
 def test_an_issue_says_how_to_approve_where_there_are_no_drafts() -> None:

@@ -1,40 +1,32 @@
-"""Adding a folder to ``tests/pull_requests`` adds a test: ``pytest --update-golden`` writes what it gives."""
+"""Every proposal gives its commit message and its pull request, whose marker the next run can read.
+
+A case of ``tests/pull_requests`` is a ``NAME.txtar``: the proposal in ``settings.toml``, then the texts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+import txtar
 from flux_upgrade.model import markers
 from flux_upgrade.pullrequests import text as pull_request
-from written_proposals import Case, case, names, state
-
-GOLDEN: dict[str, Callable[[Case], str]] = {
-    "pull_request.md": lambda case: (
-        f"<!-- {pull_request.title(case.proposal, case.context)} -->\n{body(case)}"
-    ),
-    "commit_message.txt": lambda case: pull_request.commit_message(case.proposal, case.context),
-}
+from written_proposals import CASES, case, names, state
 
 
-def body(case: Case) -> str:
-    return pull_request.body(case.proposal, case.context, state(case.proposal))
-
-
-@pytest.fixture(scope="module", params=names())
-def written(request: pytest.FixtureRequest) -> Case:
-    return case(request.param)
-
-
-@pytest.mark.parametrize("file", GOLDEN)
-def test_a_case_gives_its_text(written: Case, file: str, request: pytest.FixtureRequest) -> None:
-    text = GOLDEN[file](written)
-    golden = written.folder / file
-    if request.config.getoption("--update-golden"):
-        golden.write_text(text, encoding="utf-8")
-    assert text == golden.read_text(encoding="utf-8")
-
-
-def test_the_marker_is_read_again(written: Case) -> None:
-    assert markers.state_of(body(written)) == state(written.proposal)
+@pytest.mark.parametrize("name", names())
+def test_a_case_gives_its_texts(name: str, *, update_golden: bool) -> None:
+    one = case(name)
+    body = pull_request.body(one.proposal, one.context, state(one.proposal))
+    texts = {
+        "commit_message": pull_request.commit_message(one.proposal, one.context),
+        "pull_request.md": f"<!-- {pull_request.title(one.proposal, one.context)} -->\n{body}",
+    }
+    given = {each: text.encode() for each, text in texts.items()}
+    found = replace(one.archive, files={**one.archive.files, **given})
+    path = CASES / f"{name}.txtar"
+    if update_golden:
+        txtar.write(path, found)
+    assert txtar.render(found) == path.read_text()
+    assert markers.state_of(body) == state(one.proposal), "the marker is not read back"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -27,12 +28,13 @@ from flux_upgrade.report.plans import plans_json, plans_text
 from flux_upgrade.report.wording import Annotation, Level
 from replacing import replace
 from rounds import round_of, team_of
-from written_proposals import CASES, Stated, case, proposal
+from written_proposals import CASES, Stated, case, names, proposal
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 SCHEMA = Draft202012Validator(json.loads((REFERENCE / "plan.schema.json").read_text()))
 REPORT = Draft202012Validator(json.loads((REFERENCE / "report.schema.json").read_text()))
-IMPACTS = sorted(path.parent.name for path in CASES.glob("*/case.toml") if "impact" in path.read_text())
+STATED = re.compile(r"^\[installation\.impact\]|^impact = ", re.MULTILINE)
+IMPACTS = [name for name in names() if STATED.search((CASES / f"{name}.txtar").read_text())]
 FILES = {"apps/a.yaml": "apiVersion: image.toolkit.fluxcd.io/v1beta2\nkind: ImagePolicy\n"}
 MOVE = {"path": "apps/a.yaml", "line": 1, "to": "v1", "name": "app"}
 LEFT = {"path": "apps/a.yaml", "line": 1, "name": "app", "reason": "needs-hand", "detail": "spec.x is gone"}
@@ -310,7 +312,7 @@ def test_annotations_are_bounded() -> None:
     assert found[-1] == Annotation(Level.WARNING, "76 more lines are concerned: see the report")
 
 
-HIT = {"rule": "r", "since": "2.9", "told": "It differs", "source": "https://fluxcd.io/x", "path": "a.yaml", "kind": "HelmRelease", "name": "a"}  # fmt: skip
+HIT = {"rule": "r", "since": "2.9", "change": "It differs", "source": "https://fluxcd.io/x", "path": "a.yaml", "kind": "HelmRelease", "name": "a"}  # fmt: skip
 
 
 def test_what_was_not_looked_at_has_no_impact() -> None:

@@ -1,4 +1,4 @@
-"""Adding a folder to ``tests/resources`` adds a test: ``pytest --update-golden`` writes what it should give."""
+"""Each file of ``tests/resources`` has a tree, and each use of Flux's API versions that is found in it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import txtar
 from flux_upgrade.impact.api_uses.flux_file import FluxFile, UsePlace
 from flux_upgrade.impact.api_uses.scan import files, find
 from flux_upgrade.model.errors import Unreadable
@@ -18,21 +19,24 @@ GROUPS = (
     *(f"{name}.toolkit.fluxcd.io" for name in ("source", "kustomize", "helm", "notification", "image")),
     "source.extensions.fluxcd.io",
 )
-CASES = [pytest.param(path, id=path.name) for path in sorted(FOLDER.iterdir())]
+CASES = [pytest.param(path, id=path.stem) for path in sorted(FOLDER.glob("*.txtar"))]
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_each_mention_is_told_once(case: Path, request: pytest.FixtureRequest) -> None:
-    told = "".join(f"{line}\n" for file in _found(_tree(case)) for line in _told(file))
-    if request.config.getoption("--update-golden"):
-        (case / "uses.txt").write_text(told)
+@pytest.mark.parametrize("path", CASES)
+def test_each_use_is_reported_once(path: Path, *, update_golden: bool) -> None:
+    case = txtar.read(path)
+    report = "".join(f"{line}\n" for file in _found(case.under("tree")) for line in _report(file))
+    found = txtar.Archive(case.comment, {**case.files, "report": report.encode()})
+    if update_golden:
+        txtar.write(path, found)
 
-    assert told == (case / "uses.txt").read_text()
+    assert report == txtar.read(path).text("report")
+    assert path.read_text() == txtar.render(found), "is not laid out as --update-golden does"
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_each_use_can_be_changed_by_itself_unless_it_says_why_not(case: Path) -> None:
-    tree = _tree(case)
+@pytest.mark.parametrize("path", CASES)
+def test_each_use_can_be_changed_by_itself_unless_it_says_why_not(path: Path) -> None:
+    tree = txtar.read(path).under("tree")
     for file in _found(tree):
         for number, use in enumerate(file.uses):
             assert decoded(file.content)[use.start : use.end] == use.version
@@ -104,7 +108,7 @@ def test_without_groups_there_is_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "why"),
     [
         ("spec: &a {b: *a}\n", "line 5: an alias to itself"),
         ("spec: " + "[" * 5000 + "]" * 5000 + "\n", "line 1: nested too deeply"),
@@ -112,12 +116,12 @@ def test_without_groups_there_is_nothing() -> None:
         ("spec: \udcff\n", "line 5 is not valid YAML: bytes that are no UTF-8"),
     ],
 )  # fmt: skip
-def test_what_yaml_cannot_hold_is_said(text: str, told: str) -> None:
+def test_what_yaml_cannot_hold_is_said(text: str, why: str) -> None:
     found = find("a.yaml", RESOURCE + text.encode("utf-8", "surrogateescape"), GROUPS)
     assert found is not None
     (use,) = found.uses
     assert (use.place, use.line, use.kind, use.name) == (UsePlace.TEMPLATE, 1, "HelmRelease", "x")
-    assert told in use.why
+    assert why in use.why
 
 
 @pytest.mark.parametrize("path", ["a.yaml", "a.md"])
@@ -155,18 +159,11 @@ def test_an_object_tells_its_values_and_whether_they_may_be_replaced() -> None:
     assert "anchor" in shared.reason
 
 
-def _tree(case: Path) -> dict[str, bytes]:
-    root = case / "tree"
-    return {
-        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
-    }
-
-
 def _found(tree: dict[str, bytes]) -> list[FluxFile]:
     return list(files(MemoryTree(tree), GROUPS, lambda _: True))
 
 
-def _told(file: FluxFile) -> Iterator[str]:
+def _report(file: FluxFile) -> Iterator[str]:
     yield file.path
     for use in file.uses:
         name = f"{use.namespace}/{use.name}" if use.namespace else use.name

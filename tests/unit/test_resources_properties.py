@@ -1,4 +1,4 @@
-"""Whatever an editor, a merge or a template made of a file: no mention is missed, none is told twice."""
+"""Whatever an editor, a merge or a template made of a file: no mention is missed, none is reported twice."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import txtar
 from flux_upgrade.impact.api_uses.flux_file import FluxFile, UsePlace
 from flux_upgrade.impact.api_uses.scan import find
 from flux_upgrade.model.text_edit import TextEdit, decoded, edited
 from spans import assert_kept_outside
 
 FOLDER = Path(__file__).resolve().parents[1] / "resources"
-FILES = {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in FOLDER.glob("*/tree/**/*") if path.is_file()}  # fmt: skip
+FILES = {
+    f"{case.stem}/{path}": content
+    for case in FOLDER.glob("*.txtar")
+    for path, content in txtar.read(case).under("tree").items()
+}
 NAMES = ("source", "kustomize", "helm", "notification", "image")
 GROUPS = tuple(f"{name}.toolkit.fluxcd.io" for name in NAMES)
 MENTION = re.compile(

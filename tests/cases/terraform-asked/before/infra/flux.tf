@@ -1,5 +1,0 @@
-resource "flux_bootstrap_git" "this" {
-  embedded_manifests = false
-  path               = "clusters/production"
-  version            = "v2.8.7"
-}

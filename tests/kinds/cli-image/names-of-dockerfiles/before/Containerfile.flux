@@ -1,1 +1,0 @@
-FROM ghcr.io/fluxcd/flux-cli:v2.8.8

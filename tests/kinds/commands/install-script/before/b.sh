@@ -1,1 +1,0 @@
-curl -s https://fluxcd.io/install.sh | sudo bash

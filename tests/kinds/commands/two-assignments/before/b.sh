@@ -1,3 +1,0 @@
-FLUX=$(cat .flux-version)
-flux install --version ${FLUX}
-flux install --version ${OTHER:-v2.0.0}

@@ -1,3 +1,0 @@
-variable "offline" {
-  default = true
-}

@@ -1,4 +1,0 @@
-locals {
-  name         = "a"
-  flux_version = "v2.8.7"
-}

@@ -1,3 +1,0 @@
-module "flux" {
-  source = "./modules/flux"
-}

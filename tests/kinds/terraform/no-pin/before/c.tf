@@ -1,1 +1,0 @@
-resource "flux_bootstrap_git

@@ -1,4 +1,0 @@
-resource "flux_bootstrap_git" "this" {
-  path     = "clusters/ci"
-  interval = "5m"
-}

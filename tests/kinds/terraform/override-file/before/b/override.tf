@@ -1,4 +1,0 @@
-resource "flux_bootstrap_git" "gone" {
-  path    = "clusters/b"
-  version = "v2.9.1"
-}

@@ -1,4 +1,0 @@
-resource "flux_bootstrap_git" "this" {
-  namespace = "gitops"
-  version   = "v2.8.7"
-}

@@ -1,3 +1,0 @@
-provider "flux" {
-  version = ">=1.9"
-}

@@ -1,4 +1,0 @@
-resource "flux_bootstrap_git" "bare" {
-  path    = "clusters/a"
-  version = {{ flux_version }}
-}

@@ -1,3 +1,0 @@
-variable "flux_version" {
-  type = string
-}

@@ -1,5 +1,0 @@
-variable "flux_version" {
-  description = "Release of Flux."
-  type        = string
-  default     = "v2.8.7"
-}

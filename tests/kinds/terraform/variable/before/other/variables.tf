@@ -1,3 +1,0 @@
-variable "flux_version" {
-  default = "v2.0.0"
-}

@@ -1,3 +1,0 @@
-{{- define "api" -}}
-source.toolkit.fluxcd.io/v1beta2
-{{- end -}}
