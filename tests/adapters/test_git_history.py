@@ -52,10 +52,17 @@ class Repository:
     def history(self) -> GitHistory:
         return GitHistory(Checkout(str(self.folder), PERSON))
 
-    def told(self, path: str = PATH) -> list[str]:
-        """Contents, oldest first; those of merged branches in brackets."""
+    def contents(self, path: str = PATH) -> list[str]:
+        """What the file was, oldest first; in brackets what only merged branches had.
+
+        It is the same, whether the commits are walked for this file alone or for all files together.
+        """
         found = self.history.of(path)
         assert found.missing == ""
+        files = [each for each in self.folder.rglob("*") if ".git" not in each.parts]
+        paths = (each.relative_to(self.folder).as_posix() for each in files)
+        together = GitHistory(Checkout(str(self.folder), PERSON), paths)
+        assert together.of(path) == found
         texts = [(past.content.decode().strip(), past.is_aside) for past in found.versions]
         return [f"({text})" if is_aside else text for text, is_aside in texts]
 
@@ -80,7 +87,7 @@ def test_what_a_file_was(repository: Repository) -> None:
 def test_a_content_that_came_back_is_there_again(repository: Repository) -> None:
     for text in ("one", "two", "one", "two"):
         repository.commit(text)
-    assert repository.told() == ["one", "two", "one", "two"]
+    assert repository.contents() == ["one", "two", "one", "two"]
 
 
 def test_what_was_removed_and_made_again(repository: Repository) -> None:
@@ -89,13 +96,13 @@ def test_what_was_removed_and_made_again(repository: Repository) -> None:
     repository.done()
     repository.commit("")
     repository.commit("two")
-    assert repository.told() == ["one", "", "two"]
+    assert repository.contents() == ["one", "", "two"]
 
 
 def test_only_what_was_committed_counts(repository: Repository) -> None:
     repository.commit("one")
     (repository.folder / PATH).write_text("two")
-    assert repository.told() == ["one"]
+    assert repository.contents() == ["one"]
     assert repository.history.of("new.yaml") == FileRevisions(missing="it was not committed yet")
 
 
@@ -110,7 +117,7 @@ def test_a_pull_request_that_was_merged(repository: Repository) -> None:
     repository.git("checkout", "--quiet", "main")
     repository.commit("beside", "other.yaml")
     repository.merge("renovate")
-    assert repository.told() == ["one", "(two)", "(three)", "three"]
+    assert repository.contents() == ["one", "(two)", "(three)", "three"]
 
 
 def test_a_pull_that_merges_turns_the_lines_around(repository: Repository) -> None:
@@ -123,7 +130,7 @@ def test_a_pull_that_merges_turns_the_lines_around(repository: Repository) -> No
     repository.commit("three")
     repository.git("checkout", "--quiet", "main")
     repository.merge("origin")
-    assert repository.told() == ["one", "(two)", "(three)", "three"]
+    assert repository.contents() == ["one", "(two)", "(three)", "three"]
 
 
 def test_an_upgrade_that_a_merge_took_back(repository: Repository) -> None:
@@ -137,7 +144,7 @@ def test_an_upgrade_that_a_merge_took_back(repository: Repository) -> None:
     repository.merge("old", "--no-commit", "-s", "ours")
     (repository.folder / PATH).write_text("one")
     repository.done()
-    assert repository.told() == ["one", "two", "one"]
+    assert repository.contents() == ["one", "two", "one"]
 
 
 def test_a_branch_that_was_never_merged_does_not_count(repository: Repository) -> None:
@@ -145,7 +152,7 @@ def test_a_branch_that_was_never_merged_does_not_count(repository: Repository) -
     repository.git("checkout", "--quiet", "-b", "tried")
     repository.commit("two")
     repository.git("checkout", "--quiet", "main")
-    assert repository.told() == ["one"]
+    assert repository.contents() == ["one"]
 
 
 # -- renames
@@ -160,13 +167,18 @@ def test_a_file_that_was_moved(repository: Repository) -> None:
     repository.commit(f"three\n{long}")
     repository.git("mv", PATH, "gotk.yaml")
     repository.done()
-    assert [told.split("\n")[0] for told in repository.told("gotk.yaml")] == ["one", "two", "three", "three"]
+    assert [told.split("\n")[0] for told in repository.contents("gotk.yaml")] == [
+        "one",
+        "two",
+        "three",
+        "three",
+    ]
 
 
 def test_a_copy_is_no_rename(repository: Repository) -> None:
     repository.commit("one", OLD)
     repository.commit("one")
-    assert repository.told() == ["one"]
+    assert repository.contents() == ["one"]
 
 
 def test_a_rename_by_a_merged_branch(repository: Repository) -> None:
@@ -178,7 +190,7 @@ def test_a_rename_by_a_merged_branch(repository: Repository) -> None:
     repository.git("checkout", "--quiet", "main")
     repository.commit("two\n" + "one\n" * 50, OLD)
     repository.merge("tidy")
-    found = [told.partition("\n")[0] for told in repository.told()]
+    found = [told.partition("\n")[0] for told in repository.contents()]
     assert found[0] == "one"
     assert found[-1] == "two"
 
@@ -189,7 +201,7 @@ def test_two_files_that_changed_places(repository: Repository) -> None:
     for old, new in (("a.yaml", "c.yaml"), ("b.yaml", "a.yaml"), ("c.yaml", "b.yaml")):
         repository.git("mv", old, new)
     repository.done()
-    assert {told.partition("\n")[0] for told in repository.told("a.yaml")} == {"one", "two"}
+    assert {told.partition("\n")[0] for told in repository.contents("a.yaml")} == {"one", "two"}
 
 
 # -- what is odd
@@ -203,13 +215,13 @@ def test_a_path_is_a_path(repository: Repository, path: str) -> None:
     repository.commit("other", "z.yaml")
     repository.commit("one", path)
     repository.commit("two", path)
-    assert repository.told(path) == ["one", "two"]
+    assert repository.contents(path) == ["one", "two"]
 
 
 def test_a_path_that_is_no_text(repository: Repository) -> None:
     name = os.fsdecode(b"\xff.yaml")
     repository.commit("one", name)
-    assert repository.told(name) == ["one"]
+    assert repository.contents(name) == ["one"]
 
 
 def test_links_and_folders_are_no_contents(repository: Repository) -> None:
@@ -217,7 +229,7 @@ def test_links_and_folders_are_no_contents(repository: Repository) -> None:
     (repository.folder / PATH).unlink()
     (repository.folder / PATH).symlink_to("elsewhere.yaml")
     repository.done()
-    assert repository.told() == ["one"]
+    assert repository.contents() == ["one"]
     assert repository.history.of("missing/folder").versions == ()
 
 
@@ -235,7 +247,7 @@ def test_the_user_s_settings_change_nothing(repository: Repository) -> None:
         "core.quotePath": "true",
     }.items():
         repository.git("config", name, value)
-    assert repository.told() == ["one", "two"]
+    assert repository.contents() == ["one", "two"]
 
 
 def test_what_files_share_is_read_once(repository: Repository) -> None:
@@ -291,7 +303,7 @@ def test_a_sparse_checkout_is_whole(repository: Repository) -> None:
     repository.commit("two")
     repository.git("sparse-checkout", "set", "elsewhere")
     assert not (repository.folder / PATH).exists()
-    assert repository.told() == ["one", "two"]
+    assert repository.contents() == ["one", "two"]
 
 
 def test_without_a_repository(tmp_path: Path) -> None:
