@@ -30,7 +30,8 @@ from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model import errors
 from flux_upgrade.model.markdown import code, plain
-from flux_upgrade.policy.decision import ChangeKind, HoldReason
+from flux_upgrade.policy.decision import ChangeKind
+from flux_upgrade.policy.hold_reasons import HoldReason
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "tests"))
@@ -157,218 +158,6 @@ AFTER = {
     Verdict.UNREADABLE: "Left alone.",
 }
 
-# Reason → what it means, what to do, the exit code. A reason without a line here fails the generation.
-HOLDS = {
-    HoldReason.UP_TO_DATE: (
-        "The body is at the newest stable release or newer, or at the version that `--to` asks for.",
-        "Nothing. A controller newer than the release is named; an older image or another header is no hold.",
-        "0",
-    ),
-    HoldReason.NEEDS_APPROVAL: (
-        (
-            "The policy does not cover this bump, and `pending: summary` shows it nowhere else; or what was "
-            "approved has to be merged first."
-        ),
-        "[Approve](../how-to/approve-minors.md) it, or merge what is open.",
-        "0",
-    ),
-    HoldReason.COOLING_DOWN: (
-        "The patch, or the `.0` of the minor, is younger than the cool-down.",
-        "Wait until the day that is named, or approve it.",
-        "0",
-    ),
-    HoldReason.OUT_OF_RANGE: (
-        "The newest release is not in the `range`.",
-        "Widen the range, or approve it.",
-        "0",
-    ),
-    HoldReason.CLOSED_BY_HUMAN: (
-        (
-            "A person closed the pull request, deleted its branch, or ticked **skip**. Of a patch, that version "
-            "is not proposed again; of a minor, none of its versions is."
-        ),
-        "Open the pull request again, or approve the version.",
-        "0",
-    ),
-    HoldReason.ROLLED_BACK: (
-        "`flux-upgrade rollback` took the artifact's tag back from this version.",
-        "Wait for a newer one, or approve this one once what spoke against it is gone.",
-        "0",
-    ),
-    HoldReason.IMAGES_MISSING: (
-        (
-            "The registry does not have all images of the release: a mirror that lags behind, or a tag whose "
-            "digest is to be pinned."
-        ),
-        "[Mirror](../how-to/mirror-and-air-gap.md#images-on-a-mirror) those that are named, and run again.",
-        "0",
-    ),
-    HoldReason.NEEDS_SIGNATURE: (
-        (
-            "The cluster verifies signatures of the artifact, and the new one has none: it is pushed, and the tag "
-            "stays where it is."
-        ),
-        "Sign the digest that is named, and run again.",
-        "0",
-    ),
-    HoldReason.REVERTED: (
-        "The pull request was merged, and the base branch is older again. As if it had been closed.",
-        "Approve the version, once what spoke against it is gone.",
-        "0",
-    ),
-    HoldReason.BRANCH_EDITED: (
-        "Somebody pushed to the branch of a pull request: it is theirs now.",
-        (
-            "Merge or close it; or have it made anew: tick **rebase** in it, or add the label "
-            "`flux-upgrade/rebase`."
-        ),
-        "0",
-    ),
-    HoldReason.OWNED_BY_TERRAFORM: (
-        "Terraform's `flux_bootstrap_git` writes this file, and would undo the upgrade.",
-        "Change the version in the line that is named: see [Other bots](../how-to/other-bots.md#terraform).",
-        "0",
-    ),
-    HoldReason.FOLLOWS: (
-        "The pin moves with its cluster, and that waits.",
-        "What is said of the cluster.",
-        "0",
-    ),
-    HoldReason.CLUSTER_HELD: (
-        "Another pin of the same cluster cannot move, and half a set is never moved.",
-        "See to that pin first, or list its file under `ignore`.",
-        "0",
-    ),
-    HoldReason.DRIFT: (
-        "The pin is newer than its cluster.",
-        "Wait until the cluster is there, or put the pin back; nothing is downgraded.",
-        "0",
-    ),
-    HoldReason.CLI_SKEW: (
-        "No version of the Flux CLI is within one minor of all clusters that it serves.",
-        "Upgrade the cluster that lags behind, or give its tools a pin of their own.",
-        "0",
-    ),
-    HoldReason.FLOATING: (
-        "No version is pinned: a branch, `latest`, or nothing.",
-        "Pin a version, should it be upgraded by pull request.",
-        "0",
-    ),
-    HoldReason.UNSUPPORTED_PIN: (
-        (
-            "What the pin says cannot be told, or cannot be changed safely: a variable, a template, an anchor, a "
-            "patch of another pin, an odd spelling, a digest that does not belong to its tag."
-        ),
-        "Write a plain version there, or list the file under `ignore`. The pins of its cluster wait for it.",
-        "0, 19 where it is seen only when the pin is changed",
-    ),
-    HoldReason.SOURCE_UNAVAILABLE: (
-        (
-            "The registry or chart repository of a pin or of the release's images cannot be reached, or "
-            "refuses to answer."
-        ),
-        (
-            "Run again later, or see to the access that is named; for images, see "
-            "[Mirrors](../how-to/mirror-and-air-gap.md#images-on-a-mirror)."
-        ),
-        f"{errors.SourceUnavailable.exit_code}, {errors.ForbiddenByRegistry.exit_code} where it refuses",
-    ),
-    HoldReason.UNTRUSTED_ARTIFACT: (
-        "A registry or chart repository serves what it should not: other bytes than their digest says.",
-        "Find out why, before anything is taken from there.",
-        "5",
-    ),
-    HoldReason.WORKFLOW_PERMISSION: (
-        "The pin stands in a workflow, which `GITHUB_TOKEN` cannot change.",
-        "Give the action a token with the permission `workflows`, or list the file under `ignore`.",
-        "0",
-    ),
-    HoldReason.BLOCKED_BY_API_REMOVAL: (
-        (
-            "Manifests use a version of an API that the target does not serve, and somebody has to move them: "
-            "a field has no successor, a template, or `migrate: off`. Or one step is not enough, and `--to` asks "
-            "for it."
-        ),
-        "Change the lines that the report names; `flux-upgrade check --to VERSION` says when nothing is left.",
-        f"{errors.ApiRemoved.exit_code} with `--to`, else 0",
-    ),
-    HoldReason.MIGRATION_PENDING: (
-        (
-            "Manifests have to be moved to other API versions first, which a pull request of its own does. Or "
-            "nobody has said that `flux migrate` ran after the last hop."
-        ),
-        "Merge that pull request; or run `flux migrate`, and tick the box that is named.",
-        "0",
-    ),
-    HoldReason.COMPONENT_IN_USE: (
-        "A controller would be gone, and there are resources of its kinds.",
-        "Remove these resources, or keep the component.",
-        "0",
-    ),
-    HoldReason.OVERLAY_BREAKS: (
-        "A patch, a replacement or an image of the kustomization beside the manifest does not fit the target.",
-        "Change the lines that the report names.",
-        "0",
-    ),
-    HoldReason.KUBERNETES_TOO_OLD: (
-        "The target refuses the version of Kubernetes that `kubernetes-version` states.",
-        "Upgrade the clusters first, or correct what the config file says.",
-        "0",
-    ),
-    HoldReason.ORPHAN: (
-        "No kustomization in the repository refers to the file: no cluster has it.",
-        "Remove the file, refer to it, or list it under `ignore`. Named as PATH, or with `--to`, it is upgraded.",
-        "0",
-    ),
-    HoldReason.CHECKOUT_DIFFERS: (
-        "The file in the checkout is not the one on the base branch.",
-        "What the detail says: pull, commit and push, or check out the base branch.",
-        f"{errors.CheckoutDiffers.exit_code}",
-    ),
-    HoldReason.RESIDUE_CONFLICT: (
-        "The target changed or removed the same path that was edited by hand.",
-        "Decide for each path: see [Conflicts](../how-to/conflicts.md).",
-        f"{errors.ResidueConflict.exit_code}",
-    ),
-    HoldReason.CONTROLLER_NEWER: (
-        "A controller in the file is newer than the one that the target ships; it never goes backwards.",
-        "Upgrade to the release that the report names; where none is named, wait for the next one.",
-        f"{errors.Downgrade.exit_code} with `--to`, else 0",
-    ),
-    HoldReason.DOWNGRADE: (
-        "The version that was asked for is older than the body.",
-        "Restore an older manifest from the history, if you must, and mind the stored API versions.",
-        f"{errors.Downgrade.exit_code}",
-    ),
-    HoldReason.UNREADABLE: (
-        "The file is broken, or is not one Flux manifest.",
-        "Repair the lines that the report names.",
-        f"{errors.Unreadable.exit_code}",
-    ),
-    HoldReason.UNPROVED: (
-        (
-            "There is no release to compare the file with: Flux v0, a development build, an install.yaml, "
-            "or a release that the source does not have."
-        ),
-        "What the report says for the case.",
-        f"{errors.Unproved.exit_code}",
-    ),
-    HoldReason.UNSUPPORTED_RELEASE: (
-        (
-            "The target is newer than the known rules, and they could not be proved for it; or it does not "
-            "ship a component that `flags` asks for."
-        ),
-        (
-            "Use a newer flux-upgrade, or put the `flux` binary of that version on PATH. Where Flux has not "
-            "published all of the release yet: run again later."
-        ),
-        (
-            f"{errors.UnsupportedRelease.exit_code}, {errors.UsageError.exit_code} for a component; "
-            "0 where it is only not published yet, and without `--to`"
-        ),
-    ),
-}
-
 
 def cli_page() -> str:
     """Every command with every flag."""
@@ -478,7 +267,7 @@ def hold_reasons_page() -> str:
             ),
             _table(
                 ("Reason", "Meaning", "What to do", "Exit code"),
-                [(f"`{each}`", *HOLDS[each]) for each in HoldReason],
+                [(f"`{each}`", each.meaning, each.remedy, each.exit_codes) for each in HoldReason],
             ),
         ]
     )

@@ -10,7 +10,8 @@ from typing import Any
 from flux_upgrade.model.errors import FluxUpgradeError, RegistryUnavailable
 from flux_upgrade.model.oci.reference import Address, immutable, parse_address
 from flux_upgrade.pins.context import ArtifactRelease, RebasedArtifact
-from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 
 ADDRESS = "oci://ghcr.io/acme/flux:production"
 
@@ -47,7 +48,9 @@ class MemoryOwnArtifacts:
     def rebased(self, reference: str, target: str, path: str) -> RebasedArtifact | Hold:
         del path
         if target in self.held:
-            return Hold(HoldReason(self.held[target]), f"{target} is held", "see to it")
+            return Hold(
+                HoldReason[self.held[target].upper().replace("-", "_")], f"{target} is held", "see to it"
+            )
         tag = immutable(target, sha256(reference.encode()).hexdigest())
         digest = f"sha256:{sha256(tag.encode()).hexdigest()}"
         return RebasedArtifact(tag, digest, is_signed=target in self.signed)

@@ -24,7 +24,8 @@ from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.planning.target_images import settled
-from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 from memory import EveryImage, MemoryTree, NoFlux, WrittenReleases
 from replacing import replace
 from written_sets import Repository
@@ -148,7 +149,9 @@ def _plans(stated: Stated, candidate: Bump, using: Regenerator, files: Mapping[s
             )
         if stated.held is not None:
             hold = Hold(
-                HoldReason(stated.held["reason"]), bump_kind=candidate.bump_kind, target=candidate.target
+                HoldReason[stated.held["reason"].upper().replace("-", "_")],
+                bump_kind=candidate.bump_kind,
+                target=candidate.target,
             )
             hold = replace(hold, **{key: value for key, value in stated.held.items() if key != "reason"})
             tried = {hold.bump_kind: change} if change.carried.conflicts else {}

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -146,10 +147,10 @@ class GitStore:
 
     def tree(self, base: str, entries: Iterable[Entry]) -> str:
         """Write the tree ``base`` (empty: none) with ``entries`` put over it. Returns its id."""
-        made_of = (base, *entries)
-        if made_of not in self._written:
-            self._written[made_of] = self._tree(base, made_of[1:])
-        return self._written[made_of]
+        over = tuple(entries)
+        if (base, *over) not in self._written:
+            self._written[base, *over] = self._tree(base, over)
+        return self._written[base, *over]
 
     def _tree(self, base: str, entries: Iterable[Entry]) -> str:
         index = {"GIT_INDEX_FILE": str(self._index)}
@@ -254,8 +255,8 @@ class GitStore:
         found, top = self._packed_refs(), f"{self.path}/"
         for folder, _, names in os.walk(f"{top}refs"):
             for path in (f"{folder}/{name}" for name in names if not name.endswith(".lock")):
-                with open(path) as file:
-                    found[path.removeprefix(top)] = file.read().rstrip()
+                with suppress(FileNotFoundError):  # a push deletes it at this moment
+                    found[path.removeprefix(top)] = Path(path).read_text().rstrip()
         return {name: found[name] for name in sorted(found) if name.startswith(prefix)}
 
     def _packed_refs(self) -> dict[str, str]:

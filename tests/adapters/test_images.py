@@ -25,7 +25,8 @@ from flux_upgrade.model.oci.manifest import MANIFEST_TYPE
 from flux_upgrade.model.ports import Artifacts
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.planning.plan import Plan, Upgrade
-from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 from memory import MemoryArtifacts, MemoryTree, digest_of, regenerator, rendered
 from planned import change_of, plans_of
 from real_parts import require_program

@@ -22,8 +22,8 @@ from flux_upgrade.model.forge import (
     UpdatePull,
 )
 from flux_upgrade.planning.proposal import Action, ProposalContext
-from flux_upgrade.policy.decision import HoldReason
 from flux_upgrade.policy.feedback import REBASE
+from flux_upgrade.policy.hold_reasons import HoldReason
 from memory_forge import MemoryForge
 
 AROUND = ProposalContext(())

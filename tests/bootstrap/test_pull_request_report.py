@@ -23,7 +23,8 @@ from flux_upgrade.bootstrap.report_text import bootstrap_text
 from flux_upgrade.bootstrap.workflow_file import to_be_added
 from flux_upgrade.model.errors import NotReady, Overtaken
 from flux_upgrade.planning.proposal import Action
-from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 VALIDATOR = Draft202012Validator(json.loads((REFERENCE / "bootstrap.schema.json").read_text()))

@@ -12,8 +12,9 @@ import pytest
 from conformance.real_files import tell
 from flux_upgrade.adapters.releases.listing import parse_releases
 from flux_upgrade.model.versions import Release
-from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.feedback import Feedback
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy, decide
 from flux_upgrade.policy.semver_range import Constraint
 from real_parts import require_shared

@@ -40,10 +40,10 @@ class Ran:
 
 
 def name_of(call: Call) -> str:
-    """``POST /git/trees``, ``POST /statuses/…``, ``GRAPHQL updateRefs``."""
+    """``POST /git/trees``, ``POST /statuses/{sha}``, ``GRAPHQL updateRefs``."""
     if call.path == "/graphql":
         return f"GRAPHQL {call.operation}"
-    return f"{call.method} {_OBJECT.sub('/…', call.path.removeprefix(f'/repos/{NAME}'))}"
+    return f"{call.method} {_OBJECT.sub('/{sha}', call.path.removeprefix(f'/repos/{NAME}'))}"
 
 
 class Validation:

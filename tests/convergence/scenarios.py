@@ -21,11 +21,11 @@ auto-merge: patch
 """
 _NO_DRAFTS = {"drafts": False}
 _LOOK = "GRAPHQL query"
-_HISTORY = (_LOOK, "GET /git/blobs/…")
+_HISTORY = (_LOOK, "GET /git/blobs/{sha}")
 """Asked for where a minor is new to the run."""
 _COMMIT = ("POST /git/trees", "POST /git/commits")
 _OPEN = ("POST /git/refs", "POST /pulls")
-_UPDATE = (*_COMMIT, "GRAPHQL updateRefs", "POST /statuses/…")
+_UPDATE = (*_COMMIT, "GRAPHQL updateRefs", "POST /statuses/{sha}")
 _READY = "GRAPHQL markPullRequestReadyForReview"
 _EDIT = ("GET /pulls/1", "PATCH /pulls/1")
 
@@ -110,7 +110,7 @@ SCENARIOS = (
         _nothing,
         (
             *(_LOOK, *_COMMIT, *_OPEN, "PATCH /issues/1", "POST /pulls/1/requested_reviewers"),
-            *("GRAPHQL enablePullRequestAutoMerge", "POST /statuses/…"),
+            *("GRAPHQL enablePullRequestAutoMerge", "POST /statuses/{sha}"),
         ),
         PATCH,
         "v2.8.8",
@@ -128,7 +128,7 @@ SCENARIOS = (
         "opening what was approved",
         "v2.8.8",
         _nothing,
-        (_LOOK, *_HISTORY, *_COMMIT, *_OPEN, "POST /statuses/…"),
+        (_LOOK, *_HISTORY, *_COMMIT, *_OPEN, "POST /statuses/{sha}"),
         inputs={"approve": "2.9"},
     ),
     Scenario(
@@ -160,7 +160,7 @@ SCENARIOS = (
         "opening in place of the issue",
         "v2.8.8",
         _labelled,
-        (_LOOK, "POST /pulls", "POST /statuses/…", "PATCH /issues/1"),
+        (_LOOK, "POST /pulls", "POST /statuses/{sha}", "PATCH /issues/1"),
         settings=_NO_DRAFTS,
     ),
 )

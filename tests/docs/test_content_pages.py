@@ -9,7 +9,8 @@ import pytest
 
 from flux_upgrade.config.config import Migrate
 from flux_upgrade.impact.migrate.result import Reason
-from flux_upgrade.policy.decision import ChangeKind, HoldReason
+from flux_upgrade.policy.decision import ChangeKind
+from flux_upgrade.policy.hold_reasons import HoldReason
 
 ROOT = Path(__file__).resolve().parents[2]
 HOW_TO = ROOT / "docs" / "how-to"

@@ -14,7 +14,7 @@ import pytest
 from flux_upgrade.cli.flags import build_parser
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model import errors
-from flux_upgrade.policy.decision import HoldReason
+from flux_upgrade.policy.hold_reasons import HoldReason
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"

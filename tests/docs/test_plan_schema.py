@@ -20,7 +20,8 @@ from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.registry import PIN_KINDS
 from flux_upgrade.planning.plan import Plan
-from flux_upgrade.policy.decision import BumpKind, ChangeKind, Hold, HoldReason
+from flux_upgrade.policy.decision import BumpKind, ChangeKind, Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.plans import plan_value
 from memory import MemoryTree, regenerator, rendered
 from promotion.promoting import VERIFYING, registry, run

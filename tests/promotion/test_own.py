@@ -12,7 +12,8 @@ from flux_upgrade.model.errors import Overtaken, RegistryUnavailable, UntrustedA
 from flux_upgrade.pins.context import RebasedArtifact
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Terms
-from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 from memory import MemoryArtifacts
 from memory_registry import FILE, MemoryRegistry
 from promotion.promoting import ADDRESS, NOW, TAGS, files, ports, registry

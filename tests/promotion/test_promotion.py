@@ -28,7 +28,7 @@ from flux_upgrade.model.errors import (
 from flux_upgrade.model.oci import reference as names
 from flux_upgrade.model.oci.manifest import CONTENT_TYPE
 from flux_upgrade.model.oci.reference import parse_address
-from flux_upgrade.policy.decision import HoldReason
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump
 from memory_registry import FILE, MemoryRegistry
 from promotion.promoting import ADDRESS, NOW, VERIFYING, files, ports, registry, run

@@ -7,7 +7,7 @@ import pytest
 from flows import manifest
 from flux_upgrade.artifacts.rollback import Rollback, plan_rollback, roll_back
 from flux_upgrade.model.errors import NothingFound, NoWayBack, Overtaken, UsageError
-from flux_upgrade.policy.decision import HoldReason
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump
 from memory_registry import FILE, MemoryRegistry
 from promotion.promoting import ADDRESS, files, registry, run

@@ -20,7 +20,8 @@ from flux_upgrade.model.errors import (
 )
 from flux_upgrade.planning.proposal import Action, Round
 from flux_upgrade.planning.write_tree import exit_code
-from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
+from flux_upgrade.policy.decision import BumpKind, Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.pull_requests import round_errors
 from rounds import holding, planned, result, round_of, team_of
 

@@ -23,8 +23,9 @@ from flux_upgrade.model.errors import (
 from flux_upgrade.model.forge import Done, OpenPull, PullState, Question, Repository, Step, UpdatePull
 from flux_upgrade.planning.plan import UpgradeRequest
 from flux_upgrade.planning.proposal import Action, Round
-from flux_upgrade.policy.decision import BumpKind, HoldReason
+from flux_upgrade.policy.decision import BumpKind
 from flux_upgrade.policy.feedback import APPROVED, REBASE, state_of
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.pullrequests.apply import question_of
 from memory_forge import MemoryForge

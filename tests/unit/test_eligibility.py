@@ -9,7 +9,7 @@ from flux_upgrade.model.errors import Downgrade, Unproved, Unreadable
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.pin import Installation
 from flux_upgrade.planning import eligibility
-from flux_upgrade.policy.decision import HoldReason
+from flux_upgrade.policy.hold_reasons import HoldReason
 from memory import MemoryTree, regenerator
 
 IMAGE = b"ghcr.io/fluxcd/source-controller:v1.8.7"

@@ -9,8 +9,9 @@ import pytest
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, Issue, PullRequest, PullState
-from flux_upgrade.policy.decision import BumpKind, HoldReason
+from flux_upgrade.policy.decision import BumpKind
 from flux_upgrade.policy.feedback import APPROVED, REBASE, Feedback, Rejection, feedback_of, state_of
+from flux_upgrade.policy.hold_reasons import HoldReason
 from pulls import CLOSED, branch, issue, marker, our_commit, pull, their_commit
 
 PATH = "clusters/staging/flux-system/gotk-components.yaml"

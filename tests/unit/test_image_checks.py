@@ -11,7 +11,8 @@ from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from flux_upgrade.pins.reported import single_controllers
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.planning.planner import plan_update_groups
-from flux_upgrade.policy.decision import BumpKind, HoldReason
+from flux_upgrade.policy.decision import BumpKind
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Pending, Policy
 from memory import EveryImage, MemoryArtifacts, rendered
 from memory_forge import MemoryForge

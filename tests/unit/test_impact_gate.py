@@ -10,7 +10,7 @@ from flows import PATH, World, fleet
 from flux_upgrade.config.config import Config, Group, Migrate
 from flux_upgrade.model import markers
 from flux_upgrade.model.files import Mentions
-from flux_upgrade.policy.decision import HoldReason
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy
 from memory import MemoryHistory
 from memory_forge import MemoryForge

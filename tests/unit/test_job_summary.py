@@ -12,7 +12,8 @@ from flux_upgrade.model.errors import ForbiddenByForge, ResidueConflict
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan
 from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.planning.proposal import Action, Result, Round
-from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
+from flux_upgrade.policy.decision import BumpKind, Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 from pinned import base
 from replacing import replace
 from rounds import holding, planned, result, round_of, team_of

@@ -25,7 +25,8 @@ from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.planning.manifest_planner import newest_stable
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.write_tree import WriteResult, exit_code, publish
-from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 from memory import MemoryTree, NoFlux, WrittenReleases, regenerator, rendered
 from planned import change_of, decision_of, plans_of
 

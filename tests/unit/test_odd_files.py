@@ -23,7 +23,8 @@ from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import WriteFailed
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.planning.plan import Plan, Upgrade
-from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 from memory import EveryImage, MemoryTree, digest_of, regenerator, rendered
 from planned import change_of, decision_of, plans_of
 

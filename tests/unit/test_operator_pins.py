@@ -14,7 +14,8 @@ from flux_upgrade.pins.objects.operator_releases import lowest_with
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, UpgradeRequest, files_after
 from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.planning.proposal import ProposalContext
-from flux_upgrade.policy.decision import BumpKind, HoldReason
+from flux_upgrade.policy.decision import BumpKind
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.pullrequests.propose import proposals_of
 from flux_upgrade.pullrequests.text.view import View

@@ -13,8 +13,9 @@ from flux_upgrade.model.errors import CheckoutDiffers, FluxUpgradeError, Release
 from flux_upgrade.model.forge import BaseFile, Repository
 from flux_upgrade.planning.plan import Plan, UpgradeRequest
 from flux_upgrade.planning.planner import plan_update_groups
-from flux_upgrade.policy.decision import BumpKind, HoldReason
+from flux_upgrade.policy.decision import BumpKind
 from flux_upgrade.policy.feedback import APPROVED
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.pullrequests.apply import question_of
 from memory_forge import MemoryForge

@@ -13,7 +13,8 @@ from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade, UpgradeRequest
 from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.planning.proposal import Proposal
-from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.policy.semver_range import Constraint
 from flux_upgrade.pullrequests.propose import is_held, no_longer_needed, proposals_of

@@ -19,7 +19,8 @@ from flux_upgrade.model import markers
 from flux_upgrade.model.markdown import prose
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.proposal import Proposal
-from flux_upgrade.policy.decision import BumpKind, ChangeKind, HoldReason
+from flux_upgrade.policy.decision import BumpKind, ChangeKind
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.pullrequests import text as pull_request
 from replacing import replace
 from written_proposals import Stated, case, migration, proposal, proposal_context, state

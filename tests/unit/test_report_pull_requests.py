@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from flux_upgrade.model.errors import CheckoutDiffers, ForbiddenByForge, ResidueConflict
 from flux_upgrade.planning.proposal import Action
-from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
+from flux_upgrade.policy.decision import BumpKind, Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.pull_requests import round_failures, round_text
 from rounds import holding, planned, result, round_of
 

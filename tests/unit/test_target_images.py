@@ -11,7 +11,8 @@ from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.write_tree import WriteResult
-from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.outcomes import upgrade_text
 from memory import EveryImage, MemoryArtifacts, MemoryTree, digest_of, regenerator, rendered
 from planned import change_of, plans_of

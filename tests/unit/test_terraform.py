@@ -11,7 +11,7 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.hcl import blocks
 from flux_upgrade.pins.pin import SourceFile
 from flux_upgrade.pins.terraform import pin as terraform
-from flux_upgrade.policy.decision import HoldReason
+from flux_upgrade.policy.hold_reasons import HoldReason
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, regenerator
 
 FILE = "clusters/a/flux-system/gotk-components.yaml"

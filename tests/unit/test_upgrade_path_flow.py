@@ -17,7 +17,8 @@ from flux_upgrade.model.errors import ApiRemoved
 from flux_upgrade.model.files import FileRevision, FileRevisions
 from flux_upgrade.model.forge import PullRequest, PullState
 from flux_upgrade.planning.plan import Plan, UpgradeRequest
-from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
+from flux_upgrade.policy.decision import BumpKind, Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy
 from memory import MemoryHistory, NoFlux
 from memory_forge import MemoryForge

@@ -11,7 +11,7 @@ from flux_upgrade.artifacts.promote import ArtifactOutcome, Pushed
 from flux_upgrade.artifacts.report_text import artifact_failures, artifact_value
 from flux_upgrade.artifacts.rollback import Rollback
 from flux_upgrade.model.markdown import code, plain, table
-from flux_upgrade.policy.decision import HoldReason
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.plans import plan_value
 
 

@@ -8,8 +8,9 @@ from flux_upgrade.model.markdown import code, counted, plain, table
 from flux_upgrade.model.versions import precedence
 from flux_upgrade.planning.plan import Migration, Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.planning.proposal import Action, Result, Round
-from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.feedback import APPROVED
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.clusters import drift_sentences
 from flux_upgrade.report.outcomes import step
 from flux_upgrade.report.pull_requests import all_plans, would_be

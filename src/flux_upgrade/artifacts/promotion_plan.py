@@ -11,8 +11,9 @@ from flux_upgrade.model.oci import reference
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms
-from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
+from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import Feedback, Rejection
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.timeline import size
 
 

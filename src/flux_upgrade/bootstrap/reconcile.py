@@ -11,8 +11,9 @@ from flux_upgrade.bootstrap.proposed import SUBJECT, Bootstrap
 from flux_upgrade.bootstrap.pull_request_body import body
 from flux_upgrade.model.forge import Branch, Extras, NewCommit, PullState, Question, Repository
 from flux_upgrade.planning.proposal import ProposalContext
-from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.feedback import state_of
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.pullrequests.desired import (
     DesiredPull,
     Reconciliation,

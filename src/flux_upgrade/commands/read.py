@@ -78,7 +78,9 @@ def read_inventory(settings: Settings) -> Inventory:
         head=head_of(place.root),
         all_paths=frozenset(each.path for each in found) if scope.is_whole else None,
         explain=lambda path, base: build_checkout(settings, place).explain(path, base),
-        analyzer=build_impact_analyzer(settings, scope.whole, context.regenerator, config),
+        analyzer=build_impact_analyzer(
+            settings, scope.whole, context.regenerator, config, [below + each.path for each in found]
+        ),
         elsewhere=lambda: _elsewhere(settings, scope, found, config),
         void=void_here(
             settings,
@@ -117,9 +119,9 @@ def _runs(member: Member) -> bool:
 
 
 def build_impact_analyzer(
-    settings: Settings, tree: Tree, regenerator: Regenerator, config: Config
+    settings: Settings, tree: Tree, regenerator: Regenerator, config: Config, paths: Sequence[str] = ()
 ) -> ImpactAnalyzer:
-    """What upgrades mean for a repository. ``tree``: all of it."""
+    """What upgrades mean for a repository. ``tree``: all of it. ``paths``: of what may be upgraded in it."""
     from flux_upgrade.commands.wiring import build_kustomize
     from flux_upgrade.commands.wiring_repository import build_history
     from flux_upgrade.planning.api_uses import Sources
@@ -129,7 +131,7 @@ def build_impact_analyzer(
         Sources(
             tree,
             regenerator,
-            lambda: build_history(settings, config),
+            lambda: build_history(settings, config, paths),
             lambda: build_kustomize(settings),
             config.is_ignored,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 
 from flux_upgrade.adapters.git.checkout import find
@@ -54,8 +55,11 @@ def github_forge(settings: Settings, repository: str) -> Forge:
     )
 
 
-def build_history(settings: Settings, config: Config) -> FileHistory:
-    """What files were: as Git has it, or GitHub, where the checkout is shallow. Raises nothing."""
+def build_history(settings: Settings, config: Config, paths: Iterable[str] = ()) -> FileHistory:
+    """What files were: as Git has it, or GitHub, where the checkout is shallow. Raises nothing.
+
+    ``paths``: those that it may be asked about.
+    """
     from flux_upgrade.adapters.git.git_history import GitHistory
 
     place = find(settings.path)
@@ -65,7 +69,7 @@ def build_history(settings: Settings, config: Config) -> FileHistory:
             repository = _repository_on_github(settings, config, checkout)
             if repository and settings.tokens.repository:
                 return _github_history(settings, repository, checkout.head())
-    return GitHistory(checkout)
+    return GitHistory(checkout, paths)
 
 
 def _github_history(settings: Settings, repository: str, head: str) -> FileHistory:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from flux_upgrade.manifests.nodes import Node, compose, construct
@@ -118,6 +118,7 @@ class Manifest:
         return text.encode("utf-8-sig" if self.bom else "utf-8")
 
 
+@lru_cache(maxsize=8)
 def parse(content: bytes) -> Manifest:
     """Cut a file into documents. Raises Unreadable, with line numbers, where that cannot be done."""
     text, bom = _decode(content)

@@ -11,7 +11,8 @@ from flux_upgrade.model.errors import Downgrade, Unproved, Unreadable, Unsupport
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.pin import Installation, Pin, PinState
-from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 
 
 def ineligible(installation: Installation) -> Hold | None:

@@ -13,7 +13,8 @@ from flux_upgrade.planning.api_uses import Transition
 from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.impact_holds import closed_migration, held_by, is_back, moved_elsewhere
 from flux_upgrade.planning.plan import Migration, Plan, PlannedTarget, Terms, Upgrade
-from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import refused
 
 TYPE_CHECKING = False

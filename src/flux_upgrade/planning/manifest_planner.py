@@ -26,7 +26,8 @@ from flux_upgrade.pins.pin import Installation, ManifestChange
 from flux_upgrade.planning import eligibility
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Upgrade
 from flux_upgrade.planning.target_images import settled
-from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import decide
 from flux_upgrade.policy.timeline import size
 

@@ -25,7 +25,8 @@ from flux_upgrade.pins.formats.ranges import allows
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role
 from flux_upgrade.planning.eligibility import compare, skew, unled, unmovable, within_reach
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Upgrade
-from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy, decide
 from flux_upgrade.policy.timeline import size
 

@@ -11,8 +11,9 @@ from flux_upgrade.config.config import Group, Migrate
 from flux_upgrade.model.text_edit import TextEdit, edited
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.pin import AnyPin, ManifestChange, Pin, PinChange, Resources, Role
-from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.feedback import Feedback
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import Policy
 
 TYPE_CHECKING = False

@@ -30,8 +30,9 @@ from flux_upgrade.planning.plan import (
     terms_of,
 )
 from flux_upgrade.planning.preflight import PreflightChecks, hold_cluster_set
-from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.feedback import Feedback, feedback_of
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump
 
 TYPE_CHECKING = False

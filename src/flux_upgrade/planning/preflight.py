@@ -15,34 +15,12 @@ from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.pin import Installation, Pin
 from flux_upgrade.planning.plan import Plan, Upgrade
-from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 
 JOBS_OWN = "github-actions[bot]"
 """Who the token is that every job gets: pull requests of its own run no workflows at once."""
 _TERRAFORM = "terraform"
-_BLOCKING = frozenset(
-    {
-        HoldReason.BLOCKED_BY_API_REMOVAL,
-        HoldReason.CHECKOUT_DIFFERS,
-        HoldReason.COMPONENT_IN_USE,
-        HoldReason.CONTROLLER_NEWER,
-        HoldReason.IMAGES_MISSING,
-        HoldReason.KUBERNETES_TOO_OLD,
-        HoldReason.MIGRATION_PENDING,
-        HoldReason.OVERLAY_BREAKS,
-        HoldReason.OWNED_BY_TERRAFORM,
-        HoldReason.RESIDUE_CONFLICT,
-        HoldReason.SOURCE_UNAVAILABLE,
-        HoldReason.UNPROVED,
-        HoldReason.UNREADABLE,
-        HoldReason.UNSUPPORTED_PIN,
-        HoldReason.UNSUPPORTED_RELEASE,
-        HoldReason.UNTRUSTED_ARTIFACT,
-    }
-)
-"""Reasons that hold the whole cluster; with any other, a pin is where it should be."""
-_OF_THE_FILE = frozenset({HoldReason.OWNED_BY_TERRAFORM})
-"""Those that hold for every release, and name one as an example."""
 
 
 class PreflightChecks(NamedTuple):
@@ -164,7 +142,7 @@ def _held_by_others(plan: Plan, blocks: Sequence[tuple[Plan, Hold]]) -> Plan:
 
 def _unless_blocked(upgrade: Upgrade, others: Sequence[tuple[Plan, Hold]]) -> Upgrade | Hold:
     for plan, hold in others:
-        is_about_it = not hold.target or hold.bump_kind is upgrade.bump_kind or hold.reason in _OF_THE_FILE
+        is_about_it = not hold.target or hold.bump_kind is upgrade.bump_kind or hold.reason.effect.is_of_file
         if not is_about_it:
             continue
         place = f"{plan.path}:{plan.line}" if plan.line else plan.path
@@ -182,5 +160,5 @@ def _blocks(plans: Sequence[Plan]) -> Iterator[tuple[Plan, Hold]]:
     for plan in plans:
         if role_of(plan.installation) in OF_CLUSTERS:
             for hold in plan.holds:
-                if hold.reason in _BLOCKING:
+                if hold.reason.effect.holds_cluster:
                     yield plan, hold

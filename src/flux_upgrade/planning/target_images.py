@@ -15,7 +15,8 @@ from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.ports import Artifacts
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.pin import Installation, ManifestChange
-from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 
 _PUBLISHED = "ghcr.io/fluxcd/"
 """Where Flux's releases are published; what they name is there."""

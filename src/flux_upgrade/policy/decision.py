@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.policy.hold_reasons import HoldReason
 
 
 class ChangeKind(StrEnum):
@@ -38,44 +39,6 @@ class BumpKind(StrEnum):
     """A later major."""
     MIGRATION = "migration"
     """Manifests are moved to API versions that a release serves, before a cluster goes there."""
-
-
-class HoldReason(StrEnum):
-    """Why an installation is left as it is."""
-
-    UP_TO_DATE = "up-to-date"
-    NEEDS_APPROVAL = "needs-approval"
-    COOLING_DOWN = "cooling-down"
-    OUT_OF_RANGE = "out-of-range"
-    CLOSED_BY_HUMAN = "closed-by-human"
-    REVERTED = "reverted"
-    ROLLED_BACK = "rolled-back"
-    NEEDS_SIGNATURE = "needs-signature"
-    IMAGES_MISSING = "images-missing"
-    BLOCKED_BY_API_REMOVAL = "blocked-by-api-removal"
-    MIGRATION_PENDING = "migration-pending"
-    COMPONENT_IN_USE = "component-in-use"
-    OVERLAY_BREAKS = "overlay-breaks"
-    KUBERNETES_TOO_OLD = "kubernetes-too-old"
-    BRANCH_EDITED = "branch-edited"
-    OWNED_BY_TERRAFORM = "owned-by-terraform"
-    FOLLOWS = "follows"
-    CLUSTER_HELD = "cluster-held"
-    DRIFT = "drift"
-    CLI_SKEW = "cli-skew"
-    FLOATING = "floating"
-    UNSUPPORTED_PIN = "unsupported-pin"
-    SOURCE_UNAVAILABLE = "source-unavailable"
-    UNTRUSTED_ARTIFACT = "untrusted-artifact"
-    WORKFLOW_PERMISSION = "workflow-permission"
-    ORPHAN = "orphan"
-    CHECKOUT_DIFFERS = "checkout-differs"
-    RESIDUE_CONFLICT = "residue-conflict"
-    CONTROLLER_NEWER = "controller-newer"
-    DOWNGRADE = "downgrade"
-    UNREADABLE = "unreadable"
-    UNPROVED = "unproved"
-    UNSUPPORTED_RELEASE = "unsupported-release"
 
 
 class Hold(NamedTuple):

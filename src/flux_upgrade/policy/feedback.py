@@ -12,7 +12,8 @@ from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, Issue, PullRequest, PullState, Repository
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, minor_of
-from flux_upgrade.policy.decision import BumpKind, HoldReason
+from flux_upgrade.policy.decision import BumpKind
+from flux_upgrade.policy.hold_reasons import HoldReason
 
 APPROVED = "flux-upgrade/approved"
 """The label that approves a bump; a reviewer sets it."""

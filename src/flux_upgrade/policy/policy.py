@@ -16,8 +16,9 @@ from functools import cached_property
 
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Release, Version
-from flux_upgrade.policy.decision import Bump, BumpKind, Hold, HoldReason
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.feedback import Feedback, Rejection
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.semver_range import Constraint
 from flux_upgrade.policy.timeline import StableRelease, end_of, first_of_line, line_of, rfc3339, stable, why
 

@@ -27,8 +27,9 @@ from flux_upgrade.model.versions import minor_of
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory, plan_update_groups, unused_approvals
 from flux_upgrade.planning.proposal import Action, Proposal, ProposalContext, Result, Round
-from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
+from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import issue_of, state_of
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.pullrequests.desired import Reconciliation
 from flux_upgrade.pullrequests.propose import (
     in_the_way,

@@ -24,8 +24,9 @@ from flux_upgrade.model.forge import (
     UpdatePull,
 )
 from flux_upgrade.model.markers import MarkerState
-from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.feedback import REBASE, state_of
+from flux_upgrade.policy.hold_reasons import HoldReason
 
 _PLAN = "Flux-Upgrade-Plan"
 

@@ -16,35 +16,11 @@ from flux_upgrade.pins.pin import AnyPin, Pin, PinState, Resources
 from flux_upgrade.planning.plan import Migration, Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.planning.proposal import Proposal
-from flux_upgrade.policy.decision import BumpKind, Hold, HoldReason
+from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import state_of
+from flux_upgrade.policy.hold_reasons import HoldReason, OpenPullRequest
 
-_AS_IT_SHOULD_BE = {
-    HoldReason.UP_TO_DATE,
-    HoldReason.NEEDS_APPROVAL,
-    HoldReason.COOLING_DOWN,
-    HoldReason.OUT_OF_RANGE,
-    HoldReason.FLOATING,
-    HoldReason.FOLLOWS,
-    HoldReason.DRIFT,
-}
 _ORDER = tuple(BumpKind)
-_ENDS_A_PROPOSAL = {
-    HoldReason.UP_TO_DATE,
-    HoldReason.NEEDS_APPROVAL,
-    HoldReason.OUT_OF_RANGE,
-    HoldReason.FLOATING,
-    HoldReason.FOLLOWS,
-    HoldReason.DRIFT,
-}
-
-_BREAKS = {
-    HoldReason.BLOCKED_BY_API_REMOVAL,
-    HoldReason.COMPONENT_IN_USE,
-    HoldReason.KUBERNETES_TOO_OLD,
-    HoldReason.MIGRATION_PENDING,
-    HoldReason.OVERLAY_BREAKS,
-}
 
 _SETTINGS = {
     HoldReason.OUT_OF_RANGE: ("out-of-range", "The range in the settings does not allow it any more."),
@@ -99,14 +75,14 @@ def _left(planned: UpdateGroupPlan, upgrades: Sequence[tuple[Plan, Upgrade]]) ->
 
 def is_held(plan: Plan) -> bool:
     """Whether something is in the way that a person should know of."""
-    return any(hold.reason not in _AS_IT_SHOULD_BE for hold in plan.holds)
+    return any(not hold.reason.effect.is_expected for hold in plan.holds)
 
 
 def in_the_way(planned: UpdateGroupPlan, bump_kind: BumpKind, target: str) -> Hold | None:
     """What an open pull request about ``bump_kind``, to the minor of ``target``, would break now."""
     holds = (hold for plan in planned.plans for hold in plan.holds if hold.bump_kind is bump_kind)
     ours = (hold for hold in holds if minor_of(hold.target) == minor_of(target))
-    return next((hold for hold in ours if hold.reason in _BREAKS), None)
+    return next((hold for hold in ours if hold.reason.effect.pull_request is OpenPullRequest.DRAFT), None)
 
 
 def no_longer_needed(
@@ -124,7 +100,7 @@ def no_longer_needed(
     if bump_kind is BumpKind.MIGRATION:
         return _moved(plans, target)
     ours = [hold for hold in holds if _is_about(hold, bump_kind) and not _refuses_another(hold, target)]
-    if any(hold.reason not in _ENDS_A_PROPOSAL for hold in ours):
+    if any(hold.reason.effect.pull_request is not OpenPullRequest.CLOSED for hold in ours):
         return None
     larger = [
         upgrade.target
@@ -149,7 +125,7 @@ def _moved(plans: Sequence[Plan], target: str) -> tuple[str, str] | None:
         is_ours = not (hold.target and target) or minor_of(hold.target) == minor_of(target)
         is_answer = hold.reason in (HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED)
         # What could not be looked at because of something else may still have to be moved.
-        if is_ours and not is_answer and hold.reason not in _ENDS_A_PROPOSAL:
+        if is_ours and not is_answer and hold.reason.effect.pull_request is not OpenPullRequest.CLOSED:
             return None
     return "done", f"There is nothing left to move for {target}, or it is not proposed any more."
 

@@ -27,8 +27,9 @@ from flux_upgrade.model.forge import (
 )
 from flux_upgrade.planning.plan import files_after
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
-from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.feedback import APPROVED, REBASE, issues_of, state_of
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.pullrequests import text
 from flux_upgrade.pullrequests.desired import (
     DesiredPull,

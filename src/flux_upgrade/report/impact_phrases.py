@@ -12,7 +12,7 @@ from flux_upgrade.impact.overlay.result import Finding
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.policy.decision import HoldReason
+from flux_upgrade.policy.hold_reasons import HoldReason
 
 _MANIFESTS = {UsePlace.RESOURCE, UsePlace.EMBEDDED, UsePlace.PATCH}
 

@@ -8,7 +8,8 @@ from flux_upgrade.impact.impact import Impact
 from flux_upgrade.impact.overlay.result import OverlayVerdict
 from flux_upgrade.model.text import capped, enumeration
 from flux_upgrade.planning.plan import Migration, Plan, Upgrade
-from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.cluster_phrases import (
     idle_line,
     in_cluster,

@@ -14,7 +14,8 @@ from flux_upgrade.model.text_edit import decoded
 from flux_upgrade.pins.pin import Installation, ManifestChange, Pin, PinChange, Resources
 from flux_upgrade.planning.plan import Migration, Plan, Upgrade
 from flux_upgrade.planning.write_tree import WriteResult
-from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.wording import (
     ALL_IGNORED,
     MOST_LINES,

@@ -13,7 +13,8 @@ from flux_upgrade.clusters.ownership.remarks import Remark, code
 from flux_upgrade.model import markers
 from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.pin import Pin
-from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 
 _MOST = 5
 """Commits: what is older tells little of who writes today."""

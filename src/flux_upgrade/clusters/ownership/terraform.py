@@ -18,7 +18,8 @@ from flux_upgrade.pins.formats.hcl import Attribute, Block
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.pins.terraform import pin as terraform
 from flux_upgrade.pins.terraform.module import INTERPOLATION, RESOURCE, SUFFIXES, blocks_of
-from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 
 _WRITTEN = "gotk-components.yaml"
 _ANYTHING = Attribute(0, "", None)

@@ -14,7 +14,8 @@ from flux_upgrade.pins.context import OwnArtifacts, PinContext, RebasedArtifact
 from flux_upgrade.pins.objects.flux_manifests_reference import not_served
 from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
-from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 
 NAME = "artifact"
 _SUSPENDED = "spec.suspend is set, so that Flux takes nothing new before it is resumed"

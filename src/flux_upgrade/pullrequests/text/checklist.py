@@ -10,7 +10,8 @@ from flux_upgrade.model.markdown import bullets, code, plain
 from flux_upgrade.model.text import capped
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
-from flux_upgrade.policy.decision import Hold, HoldReason
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.pullrequests.text import flux_migrate
 from flux_upgrade.pullrequests.text.breaking_changes import MARKDOWN, dangers
 from flux_upgrade.pullrequests.text.notes import link, passed
