@@ -1,4 +1,4 @@
-"""The config file, read as every command reads it."""
+"""Reads a config file as every command does."""
 
 from __future__ import annotations
 

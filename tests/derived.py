@@ -1,4 +1,4 @@
-"""What Flux publishes of a release, and the flags with which derived manifests are tried."""
+"""Manifests as Flux publishes them, and the flags to compare their renderings with."""
 
 from __future__ import annotations
 

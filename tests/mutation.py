@@ -1,4 +1,4 @@
-"""Files as editors, merges and other tools leave them, and what the tool must do with any of them."""
+"""Mutations of files as editors, merges and other tools make them, and what must survive them."""
 
 from __future__ import annotations
 

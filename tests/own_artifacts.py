@@ -1,4 +1,4 @@
-"""The port-like OwnArtifacts without a registry: what each tag and digest of one repository holds."""
+"""The OwnArtifacts of a run in memory: the release in each tag and digest of one repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options that flags come to, for tests that give them one by one."""
+"""The bootstrap options that single flags lead to."""
 
 from __future__ import annotations
 

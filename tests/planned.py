@@ -1,4 +1,4 @@
-"""Plans for tests: one installation, one decision, and minors that need nobody."""
+"""Plans for single installations, under a policy that approves minors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments of the processes of this machine, as anybody on it may read them."""
+"""The arguments of the processes of this machine, as any user of it may read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pull requests, branches and issues of a forge, for tests: a few words each."""
+"""Pull requests, branches and issues of a forge, from a few words each."""
 
 from __future__ import annotations
 

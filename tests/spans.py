@@ -1,4 +1,4 @@
-"""What must stay when spans of a file are replaced, checked without ``edited``."""
+"""Checks that everything outside of some spans of a file is unchanged, without ``edited``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Structural schemas for a validator that others wrote: what the API server reads into them is spelled out."""
+"""Structural schemas, checked by a validator that others wrote."""
 
 from __future__ import annotations
 

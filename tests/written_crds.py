@@ -1,4 +1,4 @@
-"""Manifests of CRDs and no more, in the form in which Flux writes them."""
+"""Manifests that hold CRDs and nothing else, in Flux's form."""
 
 from __future__ import annotations
 

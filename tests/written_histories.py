@@ -1,4 +1,4 @@
-"""Releases whose APIs came and went, as those of Flux did."""
+"""Releases whose API versions came and went as those of Flux did."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proposals for clusters with pins, planned from a few files as a run would plan them."""
+"""Proposals for clusters with version references, planned from a few files as a run plans them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Manifests of Flux that no release speaks for: the shape of what people have, none of its text."""
+"""Manifests in Flux's form that no release can verify."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real files of pins.tar.xz, each read by a person: the pins that are in it, and why."""
+"""The version references in the real files of pins.tar.xz, judged by hand, each with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The CRDs of Flux's releases: those of each release, and of the last of each minor."""
+"""The CRDs of Flux's releases, each read once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search of real files that passes over nearly all of them without parsing misses none that matters."""
+"""The search passes over most real files without parsing them, and misses none that a migration would change."""
 
 from __future__ import annotations
 

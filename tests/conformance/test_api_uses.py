@@ -1,4 +1,4 @@
-"""Real files: every version of Flux's APIs in them is found once, and judged as a person would."""
+"""Each mention of Flux's API versions in real files is found once, and judged as by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resources of public repositories, and what Flux 2.1 to 2.9 changed for them without a schema that says so."""
+"""Changes of behavior from Flux 2.1 to 2.9 are found in the resources of public repositories, in the right lines."""
 
 from __future__ import annotations
 

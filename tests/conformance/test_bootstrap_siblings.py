@@ -1,4 +1,4 @@
-"""Real ``gotk-sync.yaml`` and ``kustomization.yaml`` files: each is reproduced, or told why not."""
+"""Real ``gotk-sync.yaml`` and ``kustomization.yaml`` files come out again to the byte, or are explained."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flux's own releases, one beside the next, and what people committed: what changes for a cluster."""
+"""Changes between Flux's own releases, and between manifests that people committed, are listed completely."""
 
 from __future__ import annotations
 

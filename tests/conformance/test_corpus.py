@@ -1,4 +1,4 @@
-"""How many files we wrote ourselves, from the documentation of each way to install Flux."""
+"""Enough files of our own test each kind of version reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Flux's own generator wrote, byte for byte."""
+"""What Flux's own generator wrote is rendered again, byte for byte."""
 
 from __future__ import annotations
 

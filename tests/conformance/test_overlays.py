@@ -1,4 +1,4 @@
-"""Real kustomizations and patches against the target: each gets its verdicts, and the real kustomize agrees."""
+"""Real kustomizations and patches get a verdict each, and the real kustomize agrees."""
 
 from __future__ import annotations
 

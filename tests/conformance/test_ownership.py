@@ -1,4 +1,4 @@
-"""Kustomizations, syncs and patches of public repositories, with their manifests put back beside them."""
+"""Owners of real manifests are found in their repositories, and any real file is read under any name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A repository from v2.0.0 on, day by day over Flux's real releases: what each policy makes of them."""
+"""Each policy merges the right releases on the right days, from v2.0.0 on over Flux's real releases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real releases of Flux 2, derived from what Flux publishes of them."""
+"""Manifests derived from what Flux published render as the real releases do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What real releases stored, what later ones refuse, and the hops around it."""
+"""Stored versions that later CRDs drop are found for each pair of real releases, and for real histories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real manifests of Flux v0 beside a cluster at a release: what they may read goes where their CRDs allow."""
+"""Resources that a cluster at Flux v0 may read are migrated only as far as its CRDs allow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real files of public repositories: proved, and upgraded without a loss."""
+"""Real manifests of public repositories get the right verdict, and are upgraded without a loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages about content name is what the program knows by that name."""
+"""Pages about resources name what the program knows by that name."""
 
 from __future__ import annotations
 

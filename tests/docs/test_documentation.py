@@ -1,4 +1,4 @@
-"""What the documentation says is so."""
+"""Commands, flags, errors and variables in the documentation are those of the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The picture of a pull request in the documentation."""
+"""The picture of a pull request in the documentation is drawn from the current text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of pins has a row for each style, and one for each standing."""
+"""The page of version references has a row for each kind and each state."""
 
 from __future__ import annotations
 

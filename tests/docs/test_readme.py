@@ -1,4 +1,4 @@
-"""What the README and the how-to pages quote is what the program and the examples say."""
+"""The README and the how-to pages quote what the program and the examples say."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ EDITED = Hold(HoldReason.BRANCH_EDITED, "somebody pushed", "merge it")
 NEWEST = Hold(HoldReason.UP_TO_DATE)
 
 
-def of_actions(*actions: Action) -> Round:
+def round_with(*actions: Action) -> Round:
     subjects = [PATCH, MINOR, MAJOR]
     return round_of(
         ONE,
@@ -57,7 +57,7 @@ def of_actions(*actions: Action) -> Round:
     ],
 )  # fmt: skip
 def test_the_outcome_is_the_greatest_that_was_done(actions: Sequence[Action], outcome: str) -> None:
-    assert outcome_of(of_actions(*actions), written=True) == outcome
+    assert outcome_of(round_with(*actions), written=True) == outcome
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_failure_is_the_outcome_whatever_else_was_done() -> None:
     ],
 )
 def test_what_was_only_told_was_not_done(actions: Sequence[Action], outcome: str) -> None:
-    done = of_actions(*actions)
+    done = round_with(*actions)
     assert outcome_of(done, written=False) == outcome
     assert outputs(done, "{}", written=False)["outcome"] == outcome
     value = run_value(done, calls=1, written=False)

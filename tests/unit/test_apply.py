@@ -1,4 +1,4 @@
-"""Run after run, the pull requests converge, whatever people and failures do between two runs."""
+"""Run after run, the pull requests converge, whatever users and failures do between two runs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def actions(done: Round) -> dict[str, str]:
     return {each.branch: str(each.action) for each in done.results if each.action is not Action.NONE}
 
 
-def one(version: str = "v2.8.7") -> tuple[World, MemoryForge]:
+def one_cluster(version: str = "v2.8.7") -> tuple[World, MemoryForge]:
     files = fleet({"clusters/staging": version})
     return World(files), MemoryForge(dict(files))
 
@@ -48,7 +48,7 @@ def one(version: str = "v2.8.7") -> tuple[World, MemoryForge]:
 
 
 def test_a_patch_and_a_draft_are_opened_once() -> None:
-    world, forge = one()
+    world, forge = one_cluster()
     assert actions(world.run(forge)) == {PATCH: "opened", MINOR: "opened"}
     assert actions(world.run(forge)) == {PATCH: "unchanged", MINOR: "unchanged"}
     patch, minor = forge.open_pull(PATCH), forge.open_pull(MINOR)
@@ -60,7 +60,7 @@ def test_a_patch_and_a_draft_are_opened_once() -> None:
 
 
 def test_what_was_approved_once_stays_approved() -> None:
-    world, forge = one()
+    world, forge = one_cluster()
     world.run(forge)
     world.asked = UpgradeRequest(approve=("2.9",))
     assert actions(world.run(forge)) == {PATCH: "unchanged", MINOR: "updated"}
@@ -71,7 +71,7 @@ def test_what_was_approved_once_stays_approved() -> None:
 
 
 def test_a_minor_that_needs_nobody_takes_the_place_of_the_patch() -> None:
-    world, forge = one()
+    world, forge = one_cluster()
     world.run(forge)
     world.config = Config(Group(policy=Policy(MaxBump.MINOR)))
     assert actions(world.run(forge)) == {PATCH: "closed", MINOR: "updated"}
@@ -80,7 +80,7 @@ def test_a_minor_that_needs_nobody_takes_the_place_of_the_patch() -> None:
 
 
 def test_what_is_merged_elsewhere_is_closed() -> None:
-    world, forge = one()
+    world, forge = one_cluster()
     world.run(forge)
     for files in (forge, world):
         files.files = {**files.files, PATH: manifest("v2.9.4")}
@@ -122,7 +122,7 @@ def test_a_member_that_is_gone_leaves_the_pull_request_of_its_group() -> None:
 
 
 def test_a_dry_run_touches_nothing() -> None:
-    world, forge = one()
+    world, forge = one_cluster()
     recording = RecordingForge(forge)
     assert actions(world.run(recording)) == {PATCH: "opened", MINOR: "opened"}
     assert [type(step) for step in recording.steps] == [OpenPull, OpenPull]
@@ -130,7 +130,7 @@ def test_a_dry_run_touches_nothing() -> None:
 
 
 def test_where_there_are_no_drafts_an_issue_says_what_one_would() -> None:
-    world, forge = one("v2.8.8")
+    world, forge = one_cluster("v2.8.8")
     forge.has_drafts = False
     done = world.run(forge)
     assert actions(done) == {MINOR: "opened"}
@@ -146,7 +146,7 @@ def test_where_there_are_no_drafts_an_issue_says_what_one_would() -> None:
 
 
 def test_a_checkout_that_is_not_the_base_is_held() -> None:
-    world, forge = one()
+    world, forge = one_cluster()
     forge.push_to_base({PATH: manifest("v2.8.8")})
     done = world.run(forge)
     assert actions(done) == {}
@@ -155,7 +155,7 @@ def test_a_checkout_that_is_not_the_base_is_held() -> None:
 
 
 def test_who_ticks_skip_has_it_closed_and_not_proposed_again() -> None:
-    world, forge = one("v2.8.8")
+    world, forge = one_cluster("v2.8.8")
     world.run(forge)
     forge.tick(1, markers.SKIP)
     # A person's own push is thrown away with it: that is what was asked for.
@@ -243,11 +243,11 @@ def test_a_question_has_each_branch_and_file_once() -> None:
     )
 
 
-# Whatever people do
+# Whatever users do
 
 
 @dataclass
-class Watched(MemoryForge):
+class StrictForge(MemoryForge):
     """Refuses, as a defect, what must never be asked of a forge."""
 
     refused: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -293,23 +293,23 @@ class Watched(MemoryForge):
     def _is_not_refused(self, step: OpenPull) -> None:
         state = markers.state_of(step.body)
         assert state is not None
-        mute = self.refused.get((step.branch, line(state.target)))
-        if mute is None or {state.target, line(state.target)} & set(self.approved):
+        mute = self.refused.get((step.branch, minor_of(state.target)))
+        if mute is None or {state.target, minor_of(state.target)} & set(self.approved):
             return
         newer = state.subject == "patch" and int(state.target.split(".")[2]) > int(mute.split(".")[2])
         assert newer, f"{state.target} is proposed again, and {mute} was refused"
 
 
-def line(tag: str) -> str:
+def minor_of(tag: str) -> str:
     return ".".join(tag.removeprefix("v").split(".")[:2])
 
 
-class People:
-    """A repository, its people, and runs between what they do."""
+class Users:
+    """A repository, its users, and runs between what they do."""
 
     def __init__(self) -> None:
         files = fleet({"clusters/staging": "v2.8.7"})
-        self.forge = Watched(dict(files))
+        self.forge = StrictForge(dict(files))
         self.world = World(files, releases=listed("v2.8.7", "v2.9.3"))
 
     def run(self, *approve: str) -> None:
@@ -339,7 +339,7 @@ class People:
         branch, pull = self.forge.pulls[number]
         state = state_of(pull)
         if state is not None and not state.closed:
-            self.forge.refused[branch, line(state.target)] = state.target
+            self.forge.refused[branch, minor_of(state.target)] = state.target
 
     # Deeds about one open pull request
 
@@ -425,12 +425,12 @@ class People:
 
 
 ABOUT_ONE = (
-    People.merge, People.close, People.delete_branch, People.mark_ready, People.to_draft, People.approve_by_label,
-    People.rebase_by_label, People.rebase_by_box, People.skip, People.push, People.push_to_the_manifest,
-    People.rename, People.write_above, People.write_within, People.save_in_the_browser, People.write_all_anew,
+    Users.merge, Users.close, Users.delete_branch, Users.mark_ready, Users.to_draft, Users.approve_by_label,
+    Users.rebase_by_label, Users.rebase_by_box, Users.skip, Users.push, Users.push_to_the_manifest,
+    Users.rename, Users.write_above, Users.write_within, Users.save_in_the_browser, Users.write_all_anew,
 )  # fmt: skip
 OTHERS = (
-    People.reopen, People.revert_all, People.push_to_the_base, People.push_to_a_branch, People.release_a_patch,
+    Users.reopen, Users.revert_all, Users.push_to_the_base, Users.push_to_a_branch, Users.release_a_patch,
 )  # fmt: skip
 APPROVALS = st.sampled_from(["", "", "", "", "2.9", "v2.9.3", "v2.8.8"])
 
@@ -443,21 +443,21 @@ APPROVALS = st.sampled_from(["", "", "", "", "2.9", "v2.9.3", "v2.8.8"])
     )
 )
 def test_whatever_people_do_runs_converge_and_lose_nothing_of_theirs(
-    deeds: list[tuple[Callable[[People, int], None], int, str | None]],
+    deeds: list[tuple[Callable[[Users, int], None], int, str | None]],
 ) -> None:
-    people = People()
-    people.run()
+    users = Users()
+    users.run()
     for deed, at, approve in deeds:
-        opened = people.forge.open_pulls()
+        opened = users.forge.open_pulls()
         if opened or deed in OTHERS:
-            deed(people, opened[at % len(opened)].number if opened else 0)
+            deed(users, opened[at % len(opened)].number if opened else 0)
         if approve is not None:
-            people.run(*filter(None, [approve]))
-    people.run()
+            users.run(*filter(None, [approve]))
+    users.run()
 
 
 def test_subjects_have_branches_of_their_own() -> None:
-    world, forge = one()
+    world, forge = one_cluster()
     done = world.run(forge)
     assert {each.branch: each.bump_kind for each in done.results} == {
         PATCH: BumpKind.PATCH,
@@ -471,7 +471,7 @@ def test_subjects_have_branches_of_their_own() -> None:
 
 
 def test_what_a_range_makes_wait_is_a_draft_again() -> None:
-    world, forge = one("v2.8.8")
+    world, forge = one_cluster("v2.8.8")
     world.config = Config(Group(policy=Policy(MaxBump.MINOR)))
     assert actions(world.run(forge)) == {MINOR: "opened"}
     world.config = Config()
@@ -514,7 +514,7 @@ def test_flags_come_along_with_a_patch_that_waits() -> None:
 
 
 def test_a_refused_minor_stays_refused_when_the_next_one_goes_away() -> None:
-    world, forge = one("v2.6.4")
+    world, forge = one_cluster("v2.6.4")
     world.releases = listed("v2.6.4", "v2.7.1")
     world.run(forge)
     refused = forge.open_pull(MINOR)
@@ -531,14 +531,14 @@ def test_a_refused_minor_stays_refused_when_the_next_one_goes_away() -> None:
     ("approve", "warns"), [("2.9", False), ("v2.9.3", False), ("2.10", True), ("2.8", True)]
 )
 def test_an_approval_that_nothing_waits_for_is_said(approve: str, *, warns: bool) -> None:
-    world, forge = one("v2.8.8")
+    world, forge = one_cluster("v2.8.8")
     world.asked = UpgradeRequest(approve=(approve,))
     world.run(forge)
     assert [approve in warning for warning in world.warned] == [True] * warns
 
 
 def test_a_checkout_of_another_history_writes_nothing() -> None:
-    world, forge = one()
+    world, forge = one_cluster()
     forge.ancestry = ("a" * 40,)
     world.head = "b" * 40
     with pytest.raises(CheckoutDiffers, match="none of the last 1 commits"):

@@ -45,7 +45,9 @@ def pinned(ref: str = f"{{tag: {TAG}, digest: '{OLD}'}}", more: str = "") -> byt
     ).encode()
 
 
-def one(content: bytes = pinned(), *, path: str = PATH) -> tuple[World, MemoryForge, MemoryOwnArtifacts]:
+def one_cluster(
+    content: bytes = pinned(), *, path: str = PATH
+) -> tuple[World, MemoryForge, MemoryOwnArtifacts]:
     own = MemoryOwnArtifacts(stated={TAG: {"digest": OLD, "version": "v2.8.7"}})
     files = {path: content}
     return World(files, own=own), MemoryForge(dict(files)), own
@@ -70,7 +72,7 @@ def content(forge: MemoryForge, branch: str, path: str = PATH) -> bytes:
 
 
 def test_a_patch_and_a_draft_are_opened_with_tag_and_digest_of_the_new_artifact() -> None:
-    world, forge, own = one()
+    world, forge, own = one_cluster()
     assert actions(world.run(forge)) == {PATCH: "opened", MINOR: "opened"}
     for branch, target in ((PATCH, "v2.8.8"), (MINOR, "v2.9.4")):
         new = successor(own, target)
@@ -87,13 +89,13 @@ def test_a_patch_and_a_draft_are_opened_with_tag_and_digest_of_the_new_artifact(
     ],
 )
 def test_the_form_stays(ref: str, reference: str, form: str) -> None:
-    world, forge, own = one(pinned(ref))
+    world, forge, own = one_cluster(pinned(ref))
     world.run(forge)
     assert content(forge, PATCH) == pinned(form.format(successor(own, "v2.8.8", reference)))
 
 
 @dataclass
-class Looking(MemoryForge):
+class NotingForge(MemoryForge):
     """Notes what had been pushed when a pull request was opened."""
 
     own: MemoryOwnArtifacts = field(default_factory=MemoryOwnArtifacts)
@@ -106,15 +108,15 @@ class Looking(MemoryForge):
 
 
 def test_each_artifact_is_pushed_before_it_is_proposed() -> None:
-    world, _, own = one()
-    forge = Looking(dict(world.files), own=own)
+    world, _, own = one_cluster()
+    forge = NotingForge(dict(world.files), own=own)
     world.run(forge)
     patch, minor = (successor(own, target).tag for target in ("v2.8.8", "v2.9.4"))
     assert forge.seen == [(patch,), (patch, minor)]
 
 
 def test_a_second_run_pushes_and_changes_nothing() -> None:
-    world, forge, own = one()
+    world, forge, own = one_cluster()
     world.run(forge)
     own.pushed.clear()
     before = len(forge.steps)
@@ -123,7 +125,7 @@ def test_a_second_run_pushes_and_changes_nothing() -> None:
 
 
 def test_once_merged_there_is_nothing_left_to_do() -> None:
-    world, forge, own = one()
+    world, forge, own = one_cluster()
     world.releases = listed("v2.8.7", "v2.8.8")
     world.run(forge)
     (pull,) = forge.open_pulls()
@@ -135,7 +137,7 @@ def test_once_merged_there_is_nothing_left_to_do() -> None:
 
 
 def test_a_newer_patch_updates_the_pull_request_that_is_open() -> None:
-    world, forge, own = one()
+    world, forge, own = one_cluster()
     world.releases = listed("v2.8.7", "v2.8.8")
     world.run(forge)
     world.releases = listed("v2.8.7", "v2.8.8", "v2.8.9")
@@ -146,7 +148,7 @@ def test_a_newer_patch_updates_the_pull_request_that_is_open() -> None:
 
 @pytest.mark.parametrize("ref", ["{tag: production}", "{semver: '>= 2.8.0-0'}", "{tag: '${tag}'}", "{}"])
 def test_what_pins_no_artifact_is_not_proposed(ref: str) -> None:
-    world, forge, own = one(pinned(ref))
+    world, forge, own = one_cluster(pinned(ref))
     assert actions(world.run(forge)) == {}
     assert (own.asked, own.pushed) == ([], [])
 
@@ -155,7 +157,7 @@ def test_what_pins_no_artifact_is_not_proposed(ref: str) -> None:
 
 
 def test_a_push_that_fails_fails_its_proposal_and_no_step_is_taken() -> None:
-    world, forge, own = one()
+    world, forge, own = one_cluster()
     own.failure = ForbiddenByRegistry("ghcr.io does not let you push", hint="use a token that may")
     done = world.run(forge)
     assert actions(done) == {PATCH: "failed", MINOR: "failed"}
@@ -166,7 +168,7 @@ def test_a_push_that_fails_fails_its_proposal_and_no_step_is_taken() -> None:
 
 
 @dataclass
-class Refusing(MemoryOwnArtifacts):
+class RefusingRegistry(MemoryOwnArtifacts):
     """Some releases cannot be pushed, so many times."""
 
     refused: dict[str, int] = field(default_factory=dict)
@@ -180,8 +182,8 @@ class Refusing(MemoryOwnArtifacts):
 
 
 def refusing(error: FluxUpgradeError, times: int) -> tuple[World, MemoryForge]:
-    world, forge, own = one()
-    world.own = Refusing(stated=own.stated, refused={"v2.8.8": times}, error=error)
+    world, forge, own = one_cluster()
+    world.own = RefusingRegistry(stated=own.stated, refused={"v2.8.8": times}, error=error)
     return world, forge
 
 
@@ -196,7 +198,7 @@ def test_who_is_overtaken_looks_again() -> None:
 
 
 @dataclass
-class Unable(MemoryOwnArtifacts):
+class UnsupportedArtifacts(MemoryOwnArtifacts):
     """Nothing can be rebased."""
 
     error: FluxUpgradeError = field(default_factory=lambda: UnsupportedPin("no"))
@@ -221,9 +223,9 @@ class Unable(MemoryOwnArtifacts):
     ids=lambda each: each.slug if isinstance(each, FluxUpgradeError) else "",
 )
 def test_what_cannot_be_rebased_is_held_for_its_reason(error: FluxUpgradeError, reason: str) -> None:
-    world, forge, own = one()
+    world, forge, own = one_cluster()
 
-    world.own = Unable(stated=own.stated, error=error)
+    world.own = UnsupportedArtifacts(stated=own.stated, error=error)
     assert actions(world.run(forge)) == {}
     ((plan,),) = (team.plans for team in plan_update_groups(world.gathered()))
     assert {(str(hold.reason), hold.target) for hold in plan.holds} == {
@@ -233,7 +235,7 @@ def test_what_cannot_be_rebased_is_held_for_its_reason(error: FluxUpgradeError, 
 
 
 def test_a_hold_keeps_its_reason_and_tells_its_target() -> None:
-    world, forge, own = one()
+    world, forge, own = one_cluster()
     own.held = {"v2.8.8": "images-missing"}
     assert actions(world.run(forge)) == {MINOR: "opened"}
     ((plan,),) = (team.plans for team in plan_update_groups(world.gathered()))
@@ -246,7 +248,7 @@ def test_a_hold_keeps_its_reason_and_tells_its_target() -> None:
 
 
 def test_title_and_text_say_what_moves_and_what_the_new_artifact_is() -> None:
-    world, forge, own = one()
+    world, forge, own = one_cluster()
     world.run(forge)
     pull, new = forge.open_pull(PATCH), successor(own, "v2.8.8")
     assert pull is not None
@@ -262,7 +264,7 @@ def test_title_and_text_say_what_moves_and_what_the_new_artifact_is() -> None:
 
 
 def test_a_cluster_that_verifies_has_a_signature_to_wait_for() -> None:
-    world, forge, own = one(pinned(more="  verify: {provider: cosign}\n"))
+    world, forge, own = one_cluster(pinned(more="  verify: {provider: cosign}\n"))
     world.run(forge)
     pull, new = forge.open_pull(PATCH), successor(own, "v2.8.8")
     assert pull is not None
@@ -276,7 +278,7 @@ def test_a_cluster_that_verifies_has_a_signature_to_wait_for() -> None:
 
 def test_what_waits_for_a_signature_does_not_merge_by_itself() -> None:
     for more, merges in (("", True), ("  verify: {provider: cosign}\n", False)):
-        world, forge, _ = one(pinned(more=more))
+        world, forge, _ = one_cluster(pinned(more=more))
         world.config = Config(default=Group(auto_merge=True))
         world.run(forge)
         assert [step.extras.auto_merge for step in forge.steps if isinstance(step, OpenPull)] == [
@@ -289,7 +291,7 @@ def test_what_waits_for_a_signature_does_not_merge_by_itself() -> None:
 
 
 def test_another_artifact_has_branches_of_its_own() -> None:
-    world, _, _ = one()
+    world, _, _ = one_cluster()
     other = World(
         {PATH: pinned().replace(b"acme/flux", b"acme/other")},
         own=MemoryOwnArtifacts(parse_address("oci://ghcr.io/acme/other")),

@@ -46,24 +46,24 @@ def patching(target: str, patch: str, *, resource: str = "flux.yaml") -> str:
     return f"resources: [{resource}]\npatches:\n- target: {{{target}}}\n  patch: |\n    {patch}\n"
 
 
-def found(files: dict[str, str], address: Address = PRODUCTION) -> tuple[ArtifactReference, ...]:
+def references_in(files: dict[str, str], address: Address = PRODUCTION) -> tuple[ArtifactReference, ...]:
     return references(MemoryTree({path: text.encode() for path, text in files.items()}), address)
 
 
-def one(*documents: str) -> ArtifactReference:
-    (only,) = found({"clusters/a/flux.yaml": "---\n".join(documents)})
+def only_reference(*documents: str) -> ArtifactReference:
+    (only,) = references_in({"clusters/a/flux.yaml": "---\n".join(documents)})
     return only
 
 
-def verified(files: dict[str, str]) -> list[str]:
-    return [each.path for each in found(files) if each.is_verified]
+def verified_paths(files: dict[str, str]) -> list[str]:
+    return [each.path for each in references_in(files) if each.is_verified]
 
 
 # Who refers to it
 
 
 def test_file_line_and_place_are_told() -> None:
-    only = one("kind: Other\n", repository(f"{PINNED}, digest: '{DIGEST}'"))
+    only = only_reference("kind: Other\n", repository(f"{PINNED}, digest: '{DIGEST}'"))
     assert (only.path, only.line) == ("clusters/a/flux.yaml", 9)
     assert only.where == "OCIRepository flux-system/flux, spec.ref.digest"
     assert only.tag is not None
@@ -74,15 +74,15 @@ def test_file_line_and_place_are_told() -> None:
 
 @pytest.mark.parametrize("api", ["v1", "v1beta2"])
 def test_every_version_of_the_api_counts(api: str) -> None:
-    assert one(repository(MOVING, api=api)).follows == "production"
+    assert only_reference(repository(MOVING, api=api)).follows == "production"
 
 
 def test_who_names_no_tag_follows_latest() -> None:
-    assert one(repository()).follows == "latest"
+    assert only_reference(repository()).follows == "latest"
 
 
 def test_a_flux_instance_follows_by_its_ref() -> None:
-    only = one(instance())
+    only = only_reference(instance())
     assert (only.follows, only.where) == ("production", "FluxInstance flux-system/flux, spec.sync.ref")
 
 
@@ -98,26 +98,26 @@ def test_a_flux_instance_follows_by_its_ref() -> None:
     ],
 )
 def test_what_is_another_repository_is_not_told(url: str) -> None:
-    assert found({"flux.yaml": repository(PINNED, url=url)}) == ()
+    assert references_in({"flux.yaml": repository(PINNED, url=url)}) == ()
 
 
 @pytest.mark.parametrize(
     "url", [f"{URL}/", "oci://GHCR.io/acme/flux", "oci://${registry}/acme/flux", "oci://ghcr.io/acme/${name}"]
 )
 def test_other_spellings_and_variables_may_be_the_artifact(url: str) -> None:
-    (only,) = found({"flux.yaml": repository(PINNED, url=url)})
+    (only,) = references_in({"flux.yaml": repository(PINNED, url=url)})
     assert only.is_known is ("$" not in url)
 
 
 def test_a_port_is_of_the_host() -> None:
     address = parse_address("oci://127.0.0.1:5000/flux:production")
-    assert found({"flux.yaml": repository(MOVING, url="oci://127.0.0.1:5000/flux")}, address)
-    assert not found({"flux.yaml": repository(MOVING, url="oci://127.0.0.1:5001/flux")}, address)
+    assert references_in({"flux.yaml": repository(MOVING, url="oci://127.0.0.1:5000/flux")}, address)
+    assert not references_in({"flux.yaml": repository(MOVING, url="oci://127.0.0.1:5001/flux")}, address)
 
 
 @pytest.mark.parametrize("ref", ["tag: '${tag}'", "digest: sha256:abc", "tag: [a]", "semver: '{{ range }}'"])
 def test_what_cannot_be_told_has_a_reason_and_a_remedy(ref: str) -> None:
-    only = one(repository(ref))
+    only = only_reference(repository(ref))
     assert not only.is_known
     assert only.reason
     assert only.hint
@@ -125,7 +125,7 @@ def test_what_cannot_be_told_has_a_reason_and_a_remedy(ref: str) -> None:
 
 def test_comments_and_other_kinds_are_no_references() -> None:
     other = repository(PINNED).replace("OCIRepository", "HelmRepository")
-    assert found({"flux.yaml": f"# {URL}:production\n{other}"}) == ()
+    assert references_in({"flux.yaml": f"# {URL}:production\n{other}"}) == ()
 
 
 @pytest.mark.parametrize(
@@ -146,14 +146,14 @@ def test_any_other_tag_may_be_moved(tag: str) -> None:
 
 
 def test_a_provider_or_the_default_one_verifies() -> None:
-    assert one(repository(MOVING, SIGNED)).is_verified
-    assert one(repository(MOVING, "verify: {provider: notation}")).is_verified
-    assert one(repository(MOVING, "verify: {secretRef: {name: keys}}")).is_verified
+    assert only_reference(repository(MOVING, SIGNED)).is_verified
+    assert only_reference(repository(MOVING, "verify: {provider: notation}")).is_verified
+    assert only_reference(repository(MOVING, "verify: {secretRef: {name: keys}}")).is_verified
 
 
 @pytest.mark.parametrize("line", ["verify: null", "verify:", "verify: {}", "suspend: true"])
 def test_without_it_nothing_is_verified(line: str) -> None:
-    assert not one(repository(MOVING, line)).is_verified
+    assert not only_reference(repository(MOVING, line)).is_verified
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_without_it_nothing_is_verified(line: str) -> None:
 )
 def test_a_patch_may_verify(target: str, patch: str) -> None:
     files = {"a/flux.yaml": repository(MOVING), "a/kustomization.yaml": patching(target, patch)}
-    assert verified(files) == ["a/flux.yaml"]
+    assert verified_paths(files) == ["a/flux.yaml"]
 
 
 @pytest.mark.parametrize(
@@ -182,8 +182,8 @@ def test_a_patch_may_verify(target: str, patch: str) -> None:
 )
 def test_a_patch_of_something_else_does_not(target: str, patch: str) -> None:
     files = {"a/flux.yaml": repository(MOVING), "a/kustomization.yaml": patching(target, patch)}
-    assert verified(files) == []
-    assert promotion_of(found(files), PRODUCTION) is Promotion.TAG
+    assert verified_paths(files) == []
+    assert promotion_of(references_in(files), PRODUCTION) is Promotion.TAG
 
 
 def test_a_patch_in_a_file_of_its_own_may_verify() -> None:
@@ -192,19 +192,19 @@ def test_a_patch_in_a_file_of_its_own_may_verify() -> None:
         "a/kustomization.yaml": "resources: [flux.yaml]\npatches:\n- path: patches/verify.yaml\n",
         "a/patches/verify.yaml": "kind: OCIRepository\nmetadata: {name: flux}\nspec: {verify: {provider: cosign}}\n",
     }
-    assert verified(files) == ["a/flux.yaml"]
+    assert verified_paths(files) == ["a/flux.yaml"]
 
 
 def test_a_patch_is_for_the_object_near_it() -> None:
     patch = patching("kind: OCIRepository", "[{op: add, path: /spec/verify, value: {provider: cosign}}]")
     files = {f"clusters/{name}/flux.yaml": repository(MOVING) for name in "ab"}
-    assert verified({**files, "clusters/b/kustomization.yaml": patch}) == ["clusters/b/flux.yaml"]
+    assert verified_paths({**files, "clusters/b/kustomization.yaml": patch}) == ["clusters/b/flux.yaml"]
 
 
 def test_a_patch_of_what_stands_elsewhere_is_for_all_of_that_name() -> None:
     patch = patching("kind: OCIRepository", "[{op: add, path: /spec/verify, value: {provider: cosign}}]")
     files = {f"clusters/{name}/flux.yaml": repository(MOVING) for name in "ab"}
-    assert len(verified({**files, "overlays/kustomization.yaml": patch})) == 2
+    assert len(verified_paths({**files, "overlays/kustomization.yaml": patch})) == 2
 
 
 def test_the_repository_of_a_flux_instance_is_verified_by_its_own_patches() -> None:
@@ -215,21 +215,21 @@ def test_the_repository_of_a_flux_instance_is_verified_by_its_own_patches() -> N
         "    patch: |",
         "      [{op: add, path: /spec/verify, value: {provider: cosign}}]",
     )
-    assert one(instance(*lines)).is_verified
-    assert not one(instance()).is_verified
+    assert only_reference(instance(*lines)).is_verified
+    assert not only_reference(instance()).is_verified
 
 
 def test_only_who_follows_the_tag_waits_for_a_signature() -> None:
     staging = repository("tag: staging", SIGNED)
-    assert is_verified(found({"a.yaml": repository(MOVING, SIGNED)}), PRODUCTION)
-    assert not is_verified(found({"a.yaml": repository(MOVING), "b.yaml": staging}), PRODUCTION)
-    assert is_verified(found({"a.yaml": repository("tag: '${tag}'", SIGNED)}), PRODUCTION)
-    assert is_verified(found({"a.yaml": repository("semver: '>= 2-0'", SIGNED)}), PRODUCTION)
+    assert is_verified(references_in({"a.yaml": repository(MOVING, SIGNED)}), PRODUCTION)
+    assert not is_verified(references_in({"a.yaml": repository(MOVING), "b.yaml": staging}), PRODUCTION)
+    assert is_verified(references_in({"a.yaml": repository("tag: '${tag}'", SIGNED)}), PRODUCTION)
+    assert is_verified(references_in({"a.yaml": repository("semver: '>= 2-0'", SIGNED)}), PRODUCTION)
 
 
 def test_suspended_is_told() -> None:
-    assert one(repository(MOVING, "suspend: true")).is_suspended
-    assert not one(repository(MOVING, "suspend: false")).is_suspended
+    assert only_reference(repository(MOVING, "suspend: true")).is_suspended
+    assert not only_reference(repository(MOVING, "suspend: false")).is_suspended
 
 
 # Promotion
@@ -240,12 +240,12 @@ def test_suspended_is_told() -> None:
     [PINNED, f"digest: '{DIGEST}'", f"tag: production, digest: '{DIGEST}'", "tag: v2.8.8", "tag: 3f2a91c"],
 )
 def test_who_pins_it_has_pull_requests(ref: str) -> None:
-    assert promotion_of(found({"flux.yaml": repository(ref)}), PRODUCTION) is Promotion.PULL_REQUEST
+    assert promotion_of(references_in({"flux.yaml": repository(ref)}), PRODUCTION) is Promotion.PULL_REQUEST
 
 
 @pytest.mark.parametrize("ref", [MOVING, "semver: '>= 2.8.0-0'", "tag: staging", ""])
 def test_who_follows_has_the_tag_moved(ref: str) -> None:
-    assert promotion_of(found({"flux.yaml": repository(ref)}), PRODUCTION) is Promotion.TAG
+    assert promotion_of(references_in({"flux.yaml": repository(ref)}), PRODUCTION) is Promotion.TAG
 
 
 def test_where_nothing_refers_to_it_the_tag_is_moved() -> None:
@@ -254,7 +254,7 @@ def test_where_nothing_refers_to_it_the_tag_is_moved() -> None:
 
 def test_another_tag_that_moves_says_nothing() -> None:
     files = {"a.yaml": repository(PINNED), "b.yaml": repository("tag: staging")}
-    assert promotion_of(found(files), PRODUCTION) is Promotion.PULL_REQUEST
+    assert promotion_of(references_in(files), PRODUCTION) is Promotion.PULL_REQUEST
 
 
 @pytest.mark.parametrize(
@@ -267,28 +267,30 @@ def test_another_tag_that_moves_says_nothing() -> None:
 )
 def test_where_they_disagree_a_person_has_to_say(ref: str, address: Address, reason: str) -> None:
     with pytest.raises(UsageError) as raised:
-        promotion_of(found({"a.yaml": repository(PINNED), "b.yaml": repository(ref)}), address)
+        promotion_of(references_in({"a.yaml": repository(PINNED), "b.yaml": repository(ref)}), address)
     assert raised.value.message.endswith(f"a.yaml:7 pins the artifact, and {reason}")
     assert "--promote" in raised.value.hint
 
 
 def test_where_one_cannot_be_told_a_person_has_to_say() -> None:
     with pytest.raises(UsageError) as raised:
-        promotion_of(found({"a.yaml": repository("tag: '${tag}'")}), PRODUCTION)
+        promotion_of(references_in({"a.yaml": repository("tag: '${tag}'")}), PRODUCTION)
     assert raised.value.message.endswith("a.yaml:7 takes the artifact, and a variable stands for it")
 
 
 def test_a_ref_that_a_patch_sets_is_not_decisive() -> None:
     patch = patching("kind: OCIRepository", "[{op: replace, path: /spec/ref/tag, value: v2.9.4}]")
     with pytest.raises(UsageError) as raised:
-        promotion_of(found({"a/flux.yaml": repository(MOVING), "a/kustomization.yaml": patch}), PRODUCTION)
+        promotion_of(
+            references_in({"a/flux.yaml": repository(MOVING), "a/kustomization.yaml": patch}), PRODUCTION
+        )
     assert "another one is put in by a patch: a/kustomization.yaml:5" in raised.value.message
 
 
 def test_what_a_resource_set_makes_tells_how_it_is_promoted() -> None:
     inner = repository(MOVING).replace("\n", "\n    ").rstrip(" ")
     text = f"kind: ResourceSet\nmetadata: {{name: sources}}\nspec:\n  resources:\n  - {inner}"
-    (only,) = found({"set.yaml": text})
+    (only,) = references_in({"set.yaml": text})
     assert (only.is_made, only.follows) == (True, "production")
     assert promotion_of((only,), PRODUCTION) is Promotion.TAG
 
@@ -310,14 +312,16 @@ def test_what_a_resource_set_makes_tells_how_it_is_promoted() -> None:
     ],
 )
 def test_a_range_that_admits_prereleases_takes_what_waits(ref: str, *, takes: bool) -> None:
-    assert takes_what_waits([one(repository(ref))]) is takes
+    assert takes_what_waits([only_reference(repository(ref))]) is takes
 
 
 def test_who_takes_a_range_is_told_that_the_move_of_the_tag_changes_nothing() -> None:
-    only = one(repository("semver: 2.x"))
+    only = only_reference(repository("semver: 2.x"))
     (remark,) = remarks_of([only], PRODUCTION)
     assert remark == (
         f"clusters/a/flux.yaml:{only.line} takes what the range 2.x admits: "
         "moving production changes nothing there"
     )
-    assert remarks_of([one(repository(MOVING)), one(repository(PINNED))], PRODUCTION) == ()
+    assert (
+        remarks_of([only_reference(repository(MOVING)), only_reference(repository(PINNED))], PRODUCTION) == ()
+    )

@@ -47,7 +47,7 @@ def problems(
     return caught.value.message.split("; ")
 
 
-def fitting(flag: Flag) -> tuple[Provider, Source]:
+def where_usable(flag: Flag) -> tuple[Provider, Source]:
     return flag.providers[0], flag.sources[0]
 
 
@@ -56,7 +56,7 @@ USABLE = [flag for flag in FLAGS.values() if flag.use is not FlagUse.REFUSED]
 
 @pytest.mark.parametrize("flag", USABLE, ids=lambda flag: flag.name)
 def test_every_flag_takes_its_own_default(flag: Flag) -> None:
-    provider, source = fitting(flag)
+    provider, source = where_usable(flag)
     base = WHOLE[provider] if source is Source.GIT else ARTIFACT
     without = parse_flags(provider, source, base)
     assert (
@@ -66,7 +66,7 @@ def test_every_flag_takes_its_own_default(flag: Flag) -> None:
 
 @pytest.mark.parametrize("flag", USABLE, ids=lambda flag: flag.name)
 def test_every_flag_refuses_what_is_not_of_its_kind(flag: Flag) -> None:
-    provider, source = fitting(flag)
+    provider, source = where_usable(flag)
     base = WHOLE[provider] if source is Source.GIT else ARTIFACT
     wrong: dict[FlagKind, list[Any]] = {
         FlagKind.BOOLEAN: ["maybe", "", 2, ["true"]],
@@ -85,7 +85,7 @@ def test_every_flag_refuses_what_is_not_of_its_kind(flag: Flag) -> None:
     "flag", [each for each in FLAGS.values() if each.use is FlagUse.REFUSED], ids=lambda flag: flag.name
 )
 def test_what_is_refused_says_why(flag: Flag) -> None:
-    provider, _ = fitting(flag)
+    provider, _ = where_usable(flag)
     assert problems({flag.name: "hush-hush"}, provider) == [f"--{flag.name} {flag.meaning}"]
 
 

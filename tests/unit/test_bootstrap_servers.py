@@ -22,11 +22,11 @@ AT_AN_ENTERPRISE = {
 CLONE = "https://github.com/o/r.git"
 
 
-def known(url: str, **env: str) -> dict[str, str]:
+def remote_facts(url: str, **env: str) -> dict[str, str]:
     return dict(known_of_url(parse_settings(["bootstrap"], env), url))
 
 
-def there(*words: str, env: dict[str, str] | None = None, clone: str = CLONE) -> Settings:
+def settings_in_clone(*words: str, env: dict[str, str] | None = None, clone: str = CLONE) -> Settings:
     """The settings of a run in a clone."""
     settings = parse_settings(["bootstrap", *words], ON_A_LAPTOP if env is None else env)
     assert settings.bootstrap is not None
@@ -56,7 +56,7 @@ def given_to_the_cluster(settings: Settings) -> str:
 def test_the_token_of_the_environment_goes_to_its_server(
     words: tuple[str, ...], env: dict[str, str], clone: str
 ) -> None:
-    found = there(*words, env=env, clone=clone)
+    found = settings_in_clone(*words, env=env, clone=clone)
     assert found.tokens.repository == given_to_the_cluster(found) == "hush"
 
 
@@ -71,15 +71,18 @@ def test_the_token_of_the_environment_goes_to_its_server(
     ],
 )
 def test_it_goes_to_no_other_by_itself(words: tuple[str, ...], env: dict[str, str], clone: str) -> None:
-    found = there(*words, env=env, clone=clone)
+    found = settings_in_clone(*words, env=env, clone=clone)
     assert found.tokens.repository == given_to_the_cluster(found) == ""
 
 
 def test_a_token_for_another_server_is_not_sent_to_githubs_releases() -> None:
     words = ("--provider=github", "--hostname=ghes.example.com", "--repository=o/r")
-    assert there(*words).tokens.releases == ""
-    assert there("--hostname=github.example.com", "--repository=o/r").tokens.releases == "hush"
-    assert there(*words, env={**ON_A_LAPTOP, "FLUX_UPGRADE_RELEASE_TOKEN": "own"}).tokens.releases == "own"
+    assert settings_in_clone(*words).tokens.releases == ""
+    assert settings_in_clone("--hostname=github.example.com", "--repository=o/r").tokens.releases == "hush"
+    assert (
+        settings_in_clone(*words, env={**ON_A_LAPTOP, "FLUX_UPGRADE_RELEASE_TOKEN": "own"}).tokens.releases
+        == "own"
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +95,7 @@ def test_a_token_for_another_server_is_not_sent_to_githubs_releases() -> None:
     ],
 )  # fmt: skip
 def test_a_github_has_its_apis_where_its_kind_has_them(host: str, github: GitHub) -> None:
-    assert there("--provider=github", f"--hostname={host}", "--repository=o/r").github == github
+    assert settings_in_clone("--provider=github", f"--hostname={host}", "--repository=o/r").github == github
 
 
 @pytest.mark.parametrize(
@@ -116,7 +119,7 @@ def test_a_github_has_its_apis_where_its_kind_has_them(host: str, github: GitHub
     ],
 )
 def test_what_a_remote_tells(remote: str, expected: dict[str, str]) -> None:
-    found = known(remote, GITHUB_SERVER_URL="https://ghes.corp")
+    found = remote_facts(remote, GITHUB_SERVER_URL="https://ghes.corp")
     assert (found["owner"], found["repository"]) == ("g", "fleet")
     assert found.items() >= expected.items()
     assert "hush" not in str(found)

@@ -34,7 +34,7 @@ def settings(*words: str, env: dict[str, str] | None = None) -> Settings:
     return parse_settings(["bootstrap", *words], {**ENV, **(env or {})})
 
 
-def asked(*words: str, env: dict[str, str] | None = None) -> BootstrapRequest:
+def request_of(*words: str, env: dict[str, str] | None = None) -> BootstrapRequest:
     found = settings(*words, env=env).bootstrap
     assert found is not None
     return found
@@ -47,7 +47,7 @@ def clusters(
     known: dict[str, str] | None = None,
     servers: dict[str, str] | None = None,
 ) -> tuple[BootstrapCluster, ...]:
-    return clusters_of(asked(*words, env=env), found, known or {}, servers or {})
+    return clusters_of(request_of(*words, env=env), found, known or {}, servers or {})
 
 
 def problems(
@@ -94,7 +94,7 @@ def test_everything_that_is_ours_is_taken() -> None:
 
 
 def test_what_is_given_by_itself_and_in_flags_has_to_be_the_same() -> None:
-    found = asked(
+    found = request_of(
         "--flags=path: a\ncomponents-extra: [x, y]\nprivate: 'false'",
         "--path=a",
         "--private=0",
@@ -102,15 +102,15 @@ def test_what_is_given_by_itself_and_in_flags_has_to_be_the_same() -> None:
     )
     assert (found.flags["path"], found.flags["components-extra"]) == ("a", ["x", "y"])
     with pytest.raises(UsageError) as caught:
-        asked("--flags=path=b registry-creds=u:hush", "--path=a", "--registry-creds=u:hush2")
+        request_of("--flags=path=b registry-creds=u:hush", "--path=a", "--registry-creds=u:hush2")
     assert caught.value.message == (
         "--registry-creds is one thing by itself, and another in --flags; "
         "--path is one thing by itself, and another in --flags"
     )
     # What cannot be read at all is told later, with all else.
-    assert asked("--flags=path=a", "--path=..").flags == {"path": ".."}
+    assert request_of("--flags=path=a", "--path=..").flags == {"path": ".."}
     with pytest.raises(UsageError, match="--flags: unknown flag 'pth'"):
-        asked("--flags=pth: a")
+        request_of("--flags=pth: a")
 
 
 @pytest.mark.parametrize(
@@ -125,29 +125,29 @@ def test_what_is_given_by_itself_and_in_flags_has_to_be_the_same() -> None:
 def test_no_cluster_is_touched_unless_one_is_named(
     words: tuple[str, ...], env: dict[str, str], kubeconfig: str
 ) -> None:
-    assert asked(*words, env=env).kubeconfig == kubeconfig
+    assert request_of(*words, env=env).kubeconfig == kubeconfig
 
 
 @pytest.mark.parametrize("text", ["60", "0s", "x", ""])
 def test_a_timeout_has_units(text: str) -> None:
     with pytest.raises(UsageError, match=r"--timeout: .* is not a duration with units"):
-        asked(f"--timeout={text}")
+        request_of(f"--timeout={text}")
 
 
 def test_a_timeout_is_no_less_than_a_second() -> None:
-    assert asked("--timeout=1500ms").timeout == 1
+    assert request_of("--timeout=1500ms").timeout == 1
     with pytest.raises(UsageError, match="--timeout: '500ms' is less than a second"):
-        asked("--timeout=500ms")
+        request_of("--timeout=500ms")
 
 
 def test_no_value_is_shown_of_a_flag_that_is_misspelt() -> None:
     with pytest.raises(UsageError) as caught:
-        asked("--registry-cred=u:hush")
+        request_of("--registry-cred=u:hush")
     assert caught.value.message == "unknown argument '--registry-cred', did you mean '--registry-creds'?"
 
 
 def test_what_is_in_many_a_word_is_not_masked() -> None:
-    assert asked("--registry-creds=a:b").secret_values() == ("a:b",)
+    assert request_of("--registry-creds=a:b").secret_values() == ("a:b",)
 
 
 def test_secrets_are_read_and_shown_nowhere() -> None:

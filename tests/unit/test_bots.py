@@ -35,7 +35,7 @@ spec:
 """
 
 
-def found(files: dict[str, str], *paths: str, content: bytes = MANIFEST) -> list[str]:
+def remarks_on(files: dict[str, str], *paths: str, content: bytes = MANIFEST) -> list[str]:
     """The texts of the remarks about the manifests at ``paths``."""
     manifests = dict.fromkeys(paths or (PATH,), content)
     tree = MemoryTree(manifests | {name: text.encode() for name, text in files.items()})
@@ -43,11 +43,11 @@ def found(files: dict[str, str], *paths: str, content: bytes = MANIFEST) -> list
 
 
 def renovate(config: Any, *paths: str, content: bytes = MANIFEST) -> list[str]:
-    return found({"renovate.json": json.dumps(config)}, *paths, content=content)
+    return remarks_on({"renovate.json": json.dumps(config)}, *paths, content=content)
 
 
 def dependabot(*entries: dict[str, Any], content: bytes = MANIFEST) -> list[str]:
-    return found(
+    return remarks_on(
         {".github/dependabot.yml": yaml.safe_dump({"version": 2, "updates": entries})}, content=content
     )
 
@@ -172,7 +172,7 @@ def test_the_rule_goes_behind_those_that_are_there() -> None:
 
 
 def test_the_rule_names_paths_where_others_are_left_to_renovate() -> None:
-    (text,) = found({"renovate.json": "{}", OTHER: MANIFEST.decode()})
+    (text,) = remarks_on({"renovate.json": "{}", OTHER: MANIFEST.decode()})
     assert json.loads(pasted("```json\n{" + pasted(text) + "}```"))["packageRules"][0]["matchFileNames"] == [
         PATH
     ]
@@ -183,29 +183,29 @@ def test_the_rule_names_paths_where_others_are_left_to_renovate() -> None:
 
 def test_renovate_reads_its_first_file_only() -> None:
     off, on = '{"enabled": false}', "{}"
-    assert found({"renovate.json": off, ".github/renovate.json5": on}) == []
-    assert found({"renovate.json": on, ".renovaterc": off})
-    assert found({"docs/renovate.json": on}) == []
+    assert remarks_on({"renovate.json": off, ".github/renovate.json5": on}) == []
+    assert remarks_on({"renovate.json": on, ".renovaterc": off})
+    assert remarks_on({"docs/renovate.json": on}) == []
 
 
 @pytest.mark.parametrize(
     "name", ["renovate.json5", ".renovaterc", ".github/renovate.json", ".gitlab/renovate.json5"]
 )
 def test_every_place_of_renovates_configuration(name: str) -> None:
-    (text,) = found({name: "// why\n{extends: ['config:recommended',],}\n"})
+    (text,) = remarks_on({name: "// why\n{extends: ['config:recommended',],}\n"})
     assert f"As `{name}` tells" in text
 
 
 def test_renovate_in_package_json() -> None:
-    assert found({"package.json": '{"name": "x"}'}) == []
-    assert found({"package.json": "{"}) == []
-    (text,) = found({"package.json": '{"renovate": "config:recommended"}'})
+    assert remarks_on({"package.json": '{"name": "x"}'}) == []
+    assert remarks_on({"package.json": "{"}) == []
+    (text,) = remarks_on({"package.json": '{"renovate": "config:recommended"}'})
     assert "to `package.json` in its object `renovate`" in text
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "null", "", "[" * 99_999])
 def test_a_configuration_that_cannot_be_read_gets_the_rule_all_the_same(text: str) -> None:
-    (advice,) = found({"renovate.json": text})
+    (advice,) = remarks_on({"renovate.json": text})
     assert "If Renovate runs here" in advice
     assert json.loads(pasted(advice))["enabled"] is False
 
@@ -297,7 +297,7 @@ def test_the_rule_names_the_mirror_of_the_images() -> None:
     "text", ["updates: {{ x }}", "version: 2", "[]", "", "updates: 1", "a: 1\n---\nb: 1"]
 )
 def test_dependabots_file_that_cannot_be_read(text: str) -> None:
-    (advice,) = found({".github/dependabot.yaml": text})
+    (advice,) = remarks_on({".github/dependabot.yaml": text})
     assert "could not be read. If it has a `docker` entry" in advice
     assert yaml.safe_load(pasted(advice)) == {"ignore": [{"dependency-name": "fluxcd/*"}]}
 
@@ -307,7 +307,7 @@ def test_both_bots_are_told_of_and_none_without_a_manifest() -> None:
         "renovate.json": "{}",
         ".github/dependabot.yml": yaml.safe_dump({"updates": [DOCKER | {"directory": HERE}]}),
     }
-    assert [text.split()[0] for text in found(files)] == ["**Renovate", "**Dependabot"]
+    assert [text.split()[0] for text in remarks_on(files)] == ["**Renovate", "**Dependabot"]
     assert remarks(MemoryTree({name: text.encode() for name, text in files.items()}), {}) == ()
 
 

@@ -19,7 +19,7 @@ TAG = "v2.10.0"
 OPTIONS = InstallOptions(TAG, network_policy=False)
 
 
-class Flux(NoFlux):
+class FluxBinary(NoFlux):
     """A flux binary that tells what it was asked."""
 
     def version(self) -> str:
@@ -102,7 +102,7 @@ def test_not_there_yet(releases: WrittenReleases) -> None:
 
 
 def test_the_flux_cli(releases: WrittenReleases) -> None:
-    rules = rules_for(manifests(releases), releases, Flux())
+    rules = rules_for(manifests(releases), releases, FluxBinary())
     assert rules.generator is None
     assert rules.evidence == f"rendered by flux {TAG}"
     assert rules.render(OPTIONS).splitlines() == [f"--version={TAG}", "--network-policy=false"]
@@ -112,4 +112,4 @@ def test_a_flux_cli_of_another_version(releases: WrittenReleases) -> None:
     tag = "v2.10.1"
     releases.files[tag] = written_release.files(tag)
     with pytest.raises(UnsupportedRelease):
-        rules_for(manifests(releases)._replace(tag=tag), releases, Flux())
+        rules_for(manifests(releases)._replace(tag=tag), releases, FluxBinary())

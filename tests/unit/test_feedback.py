@@ -19,7 +19,7 @@ URL = "https://github.com/acme/fleet/pull/1"
 MERGED, SHUT = PullState.MERGED, PullState.CLOSED
 
 
-def asked(
+def feedback_on(
     *pulls: PullRequest,
     issues: Sequence[Issue] = (),
     approve: Sequence[str] = (),
@@ -31,7 +31,7 @@ def asked(
     )
 
 
-def muted(
+def rejected(
     reason: HoldReason, *, since: str = CLOSED, target: str = "v2.9.4", subject: str = "minor"
 ) -> Feedback:
     return Feedback(rejections=(Rejection(BumpKind(subject), target, reason, since, URL),))
@@ -42,9 +42,9 @@ def approved(*versions: str) -> Feedback:
 
 
 NOTHING = Feedback()
-REFUSED = muted(HoldReason.CLOSED_BY_HUMAN)
+REFUSED = rejected(HoldReason.CLOSED_BY_HUMAN)
 # When it was reverted is not known: it was merged before.
-REVERTED = muted(HoldReason.REVERTED, since="")
+REVERTED = rejected(HoldReason.REVERTED, since="")
 PENDING, GIVEN, PLAIN = marker(pending=True), marker(approval="2.9"), marker()
 TRAILERS = {"Group": "staging", "Subject": "minor", "Target": "v2.9.4"}
 
@@ -87,17 +87,17 @@ TABLE = (
     Row(
         "skipped by its box",
         pull(PENDING, is_draft=True, ticked=markers.SKIP),
-        muted(HoldReason.CLOSED_BY_HUMAN, since=""),
+        rejected(HoldReason.CLOSED_BY_HUMAN, since=""),
     ),
     Row(
         "skipped after it was approved",
         pull(GIVEN, ticked=markers.SKIP),
-        muted(HoldReason.CLOSED_BY_HUMAN, since=""),
+        rejected(HoldReason.CLOSED_BY_HUMAN, since=""),
     ),
     Row(
         "skipped and labelled: the refusal wins",
         pull(PENDING, labels=(APPROVED,), ticked=markers.SKIP),
-        muted(HoldReason.CLOSED_BY_HUMAN, since=""),
+        rejected(HoldReason.CLOSED_BY_HUMAN, since=""),
     ),
     Row("to be rebased", pull(PENDING, is_draft=True, ticked=markers.REBASE), NOTHING),
     # Closed
@@ -122,7 +122,7 @@ TABLE = (
     Row("somebody else's, closed", pull(None, at=SHUT), NOTHING),
     Row("about other installations", pull(marker(paths=(markers.digest_of("other"),)), at=SHUT), NOTHING),
     Row("about this installation", pull(marker(paths=(markers.digest_of("other"), markers.digest_of(PATH))), at=SHUT),
-        muted(HoldReason.CLOSED_BY_HUMAN)),
+        rejected(HoldReason.CLOSED_BY_HUMAN)),
     Row("about a subject that there is not", pull(marker(subject="everything"), at=SHUT), NOTHING),
     # With the run's own approval
     Row("approved by the run", pull(PENDING, is_draft=True), approved("2.9"), approve=("2.9",)),
@@ -138,18 +138,18 @@ TABLE = (
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
 def test_a_pull_request_is_an_answer(row: Row) -> None:
-    assert asked(row.pull, current=row.current, approve=row.approve) == row.answer
+    assert feedback_on(row.pull, current=row.current, approve=row.approve) == row.answer
 
 
 def test_an_open_pull_request_comes_after_all_that_was_closed() -> None:
     open_, older = pull(PLAIN, number=2), pull(PLAIN, at=SHUT)
-    assert asked(open_, older) == NOTHING
-    assert asked(pull(PLAIN, number=2, at=SHUT), older).rejections[0].where.endswith("/2")
+    assert feedback_on(open_, older) == NOTHING
+    assert feedback_on(pull(PLAIN, number=2, at=SHUT), older).rejections[0].where.endswith("/2")
 
 
 def test_of_several_refusals_each_is_told_once() -> None:
     first, second = pull(PLAIN, at=SHUT), pull(marker(target="v2.9.3"), number=2, at=MERGED)
-    assert [(each.target, each.reason) for each in asked(second, first, first).rejections] == [
+    assert [(each.target, each.reason) for each in feedback_on(second, first, first).rejections] == [
         ("v2.9.3", HoldReason.REVERTED),
         ("v2.9.4", HoldReason.CLOSED_BY_HUMAN),
     ]
@@ -157,7 +157,7 @@ def test_of_several_refusals_each_is_told_once() -> None:
 
 def test_answers_of_all_branches_of_a_team_count() -> None:
     patch = branch(pull(marker("patch", "v2.8.9"), at=SHUT), name="flux-upgrade/staging/patch")
-    answers = asked(pull(PENDING), others=[patch])
+    answers = feedback_on(pull(PENDING), others=[patch])
     assert answers.approved == ("2.9",)
     assert [each.bump_kind for each in answers.rejections] == [BumpKind.PATCH]
 
@@ -168,22 +168,24 @@ def test_answers_of_all_branches_of_a_team_count() -> None:
 def test_an_approval_is_not_lost_with_the_run_that_was_cut_off() -> None:
     head = our_commit(**TRAILERS, Opening="2.9")
     cut_off = branch(name="flux-upgrade/staging/minor", head=head)
-    assert asked(others=[cut_off]) == approved("2.9")
+    assert feedback_on(others=[cut_off]) == approved("2.9")
     opened = branch(pull(PENDING, is_draft=True, head=head), head=head)
-    assert asked(others=[opened]) == NOTHING
-    assert asked(others=[branch(head=our_commit(**TRAILERS))]) == NOTHING
+    assert feedback_on(others=[opened]) == NOTHING
+    assert feedback_on(others=[branch(head=our_commit(**TRAILERS))]) == NOTHING
 
 
 def test_an_approved_pull_request_that_is_closed_while_its_commit_is_replaced_stays_closed() -> None:
     refused = pull(marker(approval="2.9"), at=PullState.CLOSED, head=our_commit("old", **TRAILERS))
     replaced = our_commit("new", **TRAILERS, Approval="2.9")
-    assert asked(others=[branch(refused, head=replaced)]).approved == ()
+    assert feedback_on(others=[branch(refused, head=replaced)]).approved == ()
 
 
 def test_what_somebody_else_says_in_a_commit_approves_nothing() -> None:
     forged = our_commit(**TRAILERS, Opening="2.9")
     message = forged.message.replace("Opening: 2.9", "Opening: 9.9")
-    assert asked(others=[branch(head=type(forged)("x", forged.tree, forged.parents, message))]) == NOTHING
+    assert (
+        feedback_on(others=[branch(head=type(forged)("x", forged.tree, forged.parents, message))]) == NOTHING
+    )
 
 
 # Issues in the place of drafts
@@ -201,7 +203,7 @@ def test_what_somebody_else_says_in_a_commit_approves_nothing() -> None:
     ids=["it waits", "labelled", "of a major", "somebody else's", "of another team"],
 )
 def test_an_issue_is_answered_by_its_label(found: Issue, answer: Feedback) -> None:
-    assert asked(issues=[found]) == answer
+    assert feedback_on(issues=[found]) == answer
 
 
 # What is known of a pull request

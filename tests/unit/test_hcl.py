@@ -49,15 +49,15 @@ resource "helm_release" "a" {
 
 def literals(blocks: Iterable[Block]) -> Iterator[Attribute]:
     for block in blocks:
-        yield from of(block.attributes.values())
+        yield from nested(block.attributes.values())
         yield from literals(block.blocks)
 
 
-def of(attributes: Iterable[Attribute]) -> Iterator[Attribute]:
+def nested(attributes: Iterable[Attribute]) -> Iterator[Attribute]:
     for each in attributes:
         yield each
-        yield from of(each.members.values())
-        yield from of(each.items)
+        yield from nested(each.members.values())
+        yield from nested(each.items)
 
 
 @pytest.mark.parametrize("text", [TEXT, TEXT.replace("\n", "\r\n"), TEXT.removeprefix("\ufeff")])

@@ -31,7 +31,7 @@ NEW = OLD.replace(b"v1beta2", b"v1")
 APPS = "apps/sync.yaml"
 
 
-class Life:
+class ClusterRepository:
     """A repository at v2.8.8, and one run after the other on what is at its base."""
 
     def __init__(self, files: dict[str, bytes] | None = None, **settings: Any) -> None:
@@ -63,60 +63,60 @@ class Life:
 
 
 def test_manifests_are_moved_before_and_the_upgrade_waits() -> None:
-    life = Life()
-    assert life.run() == {MIGRATION: "opened"}
-    assert life.reasons == {HoldReason.MIGRATION_PENDING}
-    assert life.run() == {MIGRATION: "unchanged"}
-    life.merge(MIGRATION)
-    assert life.forge.files[APPS] == NEW
-    assert life.run() == {MINOR: "opened"}
-    life.merge(MINOR)
-    assert life.run() == {}
+    repository = ClusterRepository()
+    assert repository.run() == {MIGRATION: "opened"}
+    assert repository.reasons == {HoldReason.MIGRATION_PENDING}
+    assert repository.run() == {MIGRATION: "unchanged"}
+    repository.merge(MIGRATION)
+    assert repository.forge.files[APPS] == NEW
+    assert repository.run() == {MINOR: "opened"}
+    repository.merge(MINOR)
+    assert repository.run() == {}
 
 
-def first_step(life: Life) -> str:
+def first_step(repository: ClusterRepository) -> str:
     """The first numbered item of the upgrade's pull request."""
-    pull = life.forge.open_pull(MINOR)
+    pull = repository.forge.open_pull(MINOR)
     assert pull is not None
     return next((line for line in pull.body.splitlines() if line.startswith("1. ")), "")
 
 
 def test_after_a_migration_flux_migrate_is_the_first_thing_to_do_before_merging() -> None:
-    life = Life()
-    life.run()
-    life.merge(MIGRATION)
-    life.run()
-    step = first_step(life)
+    repository = ClusterRepository()
+    repository.run()
+    repository.merge(MIGRATION)
+    repository.run()
+    step = first_step(repository)
     assert step.startswith("1. Run `flux migrate` in this cluster (Flux CLI 2.8) before merging.")
-    assert life.run() == {MINOR: "unchanged"}
-    pull = life.forge.open_pull(MINOR)
+    assert repository.run() == {MINOR: "unchanged"}
+    pull = repository.forge.open_pull(MINOR)
     assert pull is not None
-    life.forge.tick(pull.number, markers.MIGRATED)
-    assert life.run() == {MINOR: "updated"}
-    assert not first_step(life)
-    life.merge(MINOR)
-    assert life.run() == {}
+    repository.forge.tick(pull.number, markers.MIGRATED)
+    assert repository.run() == {MINOR: "updated"}
+    assert not first_step(repository)
+    repository.merge(MINOR)
+    assert repository.run() == {}
 
 
 def test_moved_with_the_upgrade_flux_migrate_runs_right_after_the_merge() -> None:
-    life = Life(migrate=Migrate.WITH_UPGRADE)
-    assert life.run() == {MINOR: "opened"}
-    step = first_step(life)
+    repository = ClusterRepository(migrate=Migrate.WITH_UPGRADE)
+    assert repository.run() == {MINOR: "opened"}
+    step = first_step(repository)
     assert step.startswith(
         "1. Run `flux migrate` in this cluster (Flux CLI 2.9) as soon as v2.9.4 runs there."
     )
-    pull = life.forge.open_pull(MINOR)
+    pull = repository.forge.open_pull(MINOR)
     assert pull is not None
     assert "nothing to do before merging · 1 thing to do right after merging" in pull.body
 
 
 @pytest.mark.parametrize("migrate", [Migrate.BEFORE, Migrate.WITH_UPGRADE, Migrate.OFF])
 def test_what_the_repository_never_used_needs_no_flux_migrate(migrate: Migrate) -> None:
-    life = Life({APPS: NEW}, migrate=migrate)
-    assert life.run() == {MINOR: "opened"}
-    assert not first_step(life)
+    repository = ClusterRepository({APPS: NEW}, migrate=migrate)
+    assert repository.run() == {MINOR: "opened"}
+    assert not first_step(repository)
     # The versions that v2.9.4 drops were searched for, once.
-    (searched,) = life.history.searched
+    (searched,) = repository.history.searched
     assert "kustomize.toolkit.fluxcd.io/v1beta2" in searched
 
 
@@ -131,73 +131,73 @@ def test_what_the_repository_never_used_needs_no_flux_migrate(migrate: Migrate) 
 )
 def test_what_the_repository_used_once_is_in_its_history(mentions: Mentions, first: str) -> None:
     other = fleet({"clusters/production": "v2.9.4"})
-    life = Life({APPS: NEW, **other}, scan=("**", "!examples/**"))
-    life.history = life.world.history = MemoryHistory(mentions=mentions)
-    life.run()
-    assert first_step(life)[:21] == first
+    repository = ClusterRepository({APPS: NEW, **other}, scan=("**", "!examples/**"))
+    repository.history = repository.world.history = MemoryHistory(mentions=mentions)
+    repository.run()
+    assert first_step(repository)[:21] == first
 
 
 def test_a_migration_waits_for_the_approval_of_its_upgrade() -> None:
-    life = Life(policy=Policy(bump=MaxBump.PATCH))
-    assert life.run() == {MIGRATION: "opened"}
-    pull = life.forge.open_pull(MIGRATION)
+    repository = ClusterRepository(policy=Policy(bump=MaxBump.PATCH))
+    assert repository.run() == {MIGRATION: "opened"}
+    pull = repository.forge.open_pull(MIGRATION)
     assert pull is not None
     assert pull.is_draft
-    life.forge.edit(pull.number, is_draft=False)
-    assert life.run() == {MIGRATION: "updated"}
-    life.merge(MIGRATION)
+    repository.forge.edit(pull.number, is_draft=False)
+    assert repository.run() == {MIGRATION: "updated"}
+    repository.merge(MIGRATION)
     # What was approved is the minor, by whichever of its pull requests.
-    assert life.run() == {MINOR: "opened"}
-    pull = life.forge.open_pull(MINOR)
+    assert repository.run() == {MINOR: "opened"}
+    pull = repository.forge.open_pull(MINOR)
     assert pull is not None
     assert not pull.is_draft
-    assert life.run() == {MINOR: "unchanged"}
+    assert repository.run() == {MINOR: "unchanged"}
     # What is said of the upgrade itself counts from now on.
-    life.forge.close_pull(pull.number)
-    assert life.run() == {}
+    repository.forge.close_pull(pull.number)
+    assert repository.run() == {}
 
 
 def test_a_hold_that_comes_later_makes_a_draft_of_what_is_open() -> None:
-    life = Life({APPS: NEW})
-    life.run()
-    life.config = Config(default=life.config.default._replace(kubernetes="1.30"))
-    assert life.run() == {MINOR: "updated"}
-    pull = life.forge.open_pull(MINOR)
+    repository = ClusterRepository({APPS: NEW})
+    repository.run()
+    repository.config = Config(default=repository.config.default._replace(kubernetes="1.30"))
+    assert repository.run() == {MINOR: "updated"}
+    pull = repository.forge.open_pull(MINOR)
     assert pull is not None
     assert pull.is_draft
     assert "kubernetes-too-old" in pull.body.partition("</")[0][:600]
-    assert life.run() == {MINOR: "unchanged"}
-    life.config = Config(default=life.config.default._replace(kubernetes="1.34"))
-    assert life.run() == {MINOR: "updated"}
-    pull = life.forge.open_pull(MINOR)
+    assert repository.run() == {MINOR: "unchanged"}
+    repository.config = Config(default=repository.config.default._replace(kubernetes="1.34"))
+    assert repository.run() == {MINOR: "updated"}
+    pull = repository.forge.open_pull(MINOR)
     assert pull is not None
     assert not pull.is_draft
     assert "kubernetes-too-old" not in pull.body
 
 
 def test_whoever_closes_a_migration_moves_by_hand() -> None:
-    life = Life()
-    life.run()
-    pull = life.forge.open_pull(MIGRATION)
+    repository = ClusterRepository()
+    repository.run()
+    pull = repository.forge.open_pull(MIGRATION)
     assert pull is not None
-    life.forge.close_pull(pull.number)
-    assert life.run() == {}
-    assert life.reasons == {HoldReason.MIGRATION_PENDING}
-    assert pull.url in next(hold.hint for plan in life.plans for hold in plan.holds)
-    life.forge.push_to_base({APPS: NEW})
-    assert life.run() == {MINOR: "opened"}
+    repository.forge.close_pull(pull.number)
+    assert repository.run() == {}
+    assert repository.reasons == {HoldReason.MIGRATION_PENDING}
+    assert pull.url in next(hold.hint for plan in repository.plans for hold in plan.holds)
+    repository.forge.push_to_base({APPS: NEW})
+    assert repository.run() == {MINOR: "opened"}
 
 
 def test_a_migration_that_was_reverted_is_not_proposed_again() -> None:
-    life = Life()
-    life.run()
-    life.merge(MIGRATION)
-    life.forge.push_to_base({APPS: OLD})
-    assert life.run() == {}
-    assert life.reasons == {HoldReason.MIGRATION_PENDING}
+    repository = ClusterRepository()
+    repository.run()
+    repository.merge(MIGRATION)
+    repository.forge.push_to_base({APPS: OLD})
+    assert repository.run() == {}
+    assert repository.reasons == {HoldReason.MIGRATION_PENDING}
     # Something else that has to be moved is another matter.
-    life.forge.push_to_base({APPS: OLD + b"# new\n"})
-    assert life.run() == {MIGRATION: "opened"}
+    repository.forge.push_to_base({APPS: OLD + b"# new\n"})
+    assert repository.run() == {MIGRATION: "opened"}
 
 
 def test_a_team_that_moves_nothing_leaves_its_files_to_others() -> None:
@@ -208,24 +208,24 @@ def test_a_team_that_moves_nothing_leaves_its_files_to_others() -> None:
         migrate=Migrate.OFF,
         kubernetes="1.30",
     )
-    life = Life(fleet({"clusters/production": "v2.8.8"}), migrate=Migrate.WITH_UPGRADE)
-    life.config = replace(life.config, groups=(off,))
-    assert life.run() == {"flux-upgrade/clusters.production/minor": "opened"}
-    life.merge("flux-upgrade/clusters.production/minor")
-    assert life.forge.files[APPS] == NEW
+    repository = ClusterRepository(fleet({"clusters/production": "v2.8.8"}), migrate=Migrate.WITH_UPGRADE)
+    repository.config = replace(repository.config, groups=(off,))
+    assert repository.run() == {"flux-upgrade/clusters.production/minor": "opened"}
+    repository.merge("flux-upgrade/clusters.production/minor")
+    assert repository.forge.files[APPS] == NEW
 
 
 def test_who_is_approved_moves_before_who_waits() -> None:
     waits = Group("a", ("clusters/a/**",), policy=Policy(bump=MaxBump.PATCH))
-    life = Life(fleet({"clusters/a": "v2.8.8"}))
-    life.config = replace(life.config, groups=(waits,))
-    assert life.run() == {MIGRATION: "opened"}
+    repository = ClusterRepository(fleet({"clusters/a": "v2.8.8"}))
+    repository.config = replace(repository.config, groups=(waits,))
+    assert repository.run() == {MIGRATION: "opened"}
 
 
 def test_files_of_another_cluster_are_its_own_affair() -> None:
     theirs = "clusters/production/apps.yaml"
-    life = Life({APPS: NEW, theirs: OLD, **fleet({"clusters/production": "v2.8.8"})})
-    assert life.run() == {MINOR: "opened", "flux-upgrade/clusters.production/migration": "opened"}
+    repository = ClusterRepository({APPS: NEW, theirs: OLD, **fleet({"clusters/production": "v2.8.8"})})
+    assert repository.run() == {MINOR: "opened", "flux-upgrade/clusters.production/migration": "opened"}
 
 
 OLD_CLUSTER = "clusters/old/flux-system/gotk-components.yaml"
@@ -244,99 +244,103 @@ SERVES_BOTH = {**CRDS, "kustomizations.kustomize.toolkit.fluxcd.io": "v1beta2 v1
 )
 def test_what_an_unverified_cluster_may_read_stays(manifest: bytes, migrate: Migrate) -> None:
     own = "clusters/staging/own.yaml"
-    life = Life({OLD_CLUSTER: manifest, own: OLD, "clusters/old/own.yaml": OLD}, migrate=migrate)
+    repository = ClusterRepository(
+        {OLD_CLUSTER: manifest, own: OLD, "clusters/old/own.yaml": OLD}, migrate=migrate
+    )
     expected = {MIGRATION: "opened"} if migrate is Migrate.BEFORE else {}
-    assert life.run() == expected
-    assert HoldReason.BLOCKED_BY_API_REMOVAL in life.reasons
-    details = {left.detail for plan in life.plans for each in plan.impacts.values() for left in each.lefts}
+    assert repository.run() == expected
+    assert HoldReason.BLOCKED_BY_API_REMOVAL in repository.reasons
+    details = {
+        left.detail for plan in repository.plans for each in plan.impacts.values() for left in each.lefts
+    }
     assert any(OLD_CLUSTER in detail for detail in details)
     if expected:
-        life.merge(MIGRATION)
-        assert life.forge.files[own] == NEW
-    assert life.forge.files[APPS] == life.forge.files["clusters/old/own.yaml"] == OLD
+        repository.merge(MIGRATION)
+        assert repository.forge.files[own] == NEW
+    assert repository.forge.files[APPS] == repository.forge.files["clusters/old/own.yaml"] == OLD
 
 
 def test_what_an_unverified_cluster_serves_as_well_is_moved() -> None:
-    life = Life({OLD_CLUSTER: unverified(crds=SERVES_BOTH)})
-    assert life.run() == {MIGRATION: "opened"}
-    life.merge(MIGRATION)
-    assert life.forge.files[APPS] == NEW
+    repository = ClusterRepository({OLD_CLUSTER: unverified(crds=SERVES_BOTH)})
+    assert repository.run() == {MIGRATION: "opened"}
+    repository.merge(MIGRATION)
+    assert repository.forge.files[APPS] == NEW
 
 
 def test_edited_crds_hold_the_manifests_of_their_own_cluster() -> None:
     """The release serves v1, and the cluster does not."""
-    life = Life()
+    repository = ClusterRepository()
     served = b"  - name: v1\n"
-    at = life.forge.files[PATH].index(b"  name: kustomizations.kustomize.toolkit.fluxcd.io\n")
-    begin = life.forge.files[PATH].index(served, at)
-    text = life.forge.files[PATH][begin:].replace(b"    served: true\n", b"    served: false\n", 1)
-    life.forge.push_to_base({PATH: life.forge.files[PATH][:begin] + text})
-    life.run()
-    assert life.forge.open_pull(MIGRATION) is None
-    assert HoldReason.BLOCKED_BY_API_REMOVAL in life.reasons
+    at = repository.forge.files[PATH].index(b"  name: kustomizations.kustomize.toolkit.fluxcd.io\n")
+    begin = repository.forge.files[PATH].index(served, at)
+    text = repository.forge.files[PATH][begin:].replace(b"    served: true\n", b"    served: false\n", 1)
+    repository.forge.push_to_base({PATH: repository.forge.files[PATH][:begin] + text})
+    repository.run()
+    assert repository.forge.open_pull(MIGRATION) is None
+    assert HoldReason.BLOCKED_BY_API_REMOVAL in repository.reasons
 
 
 def test_what_nobody_needs_any_more_is_closed() -> None:
-    life = Life()
-    life.run()
-    life.forge.push_to_base({APPS: NEW})
-    assert life.run() == {MIGRATION: "closed", MINOR: "opened"}
+    repository = ClusterRepository()
+    repository.run()
+    repository.forge.push_to_base({APPS: NEW})
+    assert repository.run() == {MIGRATION: "closed", MINOR: "opened"}
 
 
 def test_moved_with_the_upgrade() -> None:
-    life = Life(migrate=Migrate.WITH_UPGRADE)
-    assert life.run() == {MINOR: "opened"}
-    life.merge(MINOR)
-    assert life.forge.files[APPS] == NEW
-    assert b"v2.9.4" in life.forge.files[PATH]
-    assert life.run() == {}
+    repository = ClusterRepository(migrate=Migrate.WITH_UPGRADE)
+    assert repository.run() == {MINOR: "opened"}
+    repository.merge(MINOR)
+    assert repository.forge.files[APPS] == NEW
+    assert b"v2.9.4" in repository.forge.files[PATH]
+    assert repository.run() == {}
 
 
 def test_moved_by_people() -> None:
-    life = Life(migrate=Migrate.OFF)
-    assert life.run() == {}
-    assert life.reasons == {HoldReason.BLOCKED_BY_API_REMOVAL}
-    life.forge.push_to_base({APPS: NEW})
-    assert life.run() == {MINOR: "opened"}
+    repository = ClusterRepository(migrate=Migrate.OFF)
+    assert repository.run() == {}
+    assert repository.reasons == {HoldReason.BLOCKED_BY_API_REMOVAL}
+    repository.forge.push_to_base({APPS: NEW})
+    assert repository.run() == {MINOR: "opened"}
 
 
 def test_what_cannot_be_moved_blocks_and_the_rest_is_moved() -> None:
     broken = OLD.replace(b"spec: {}", b"spec: {{ .Values.spec }}")
-    life = Life({"charts/sync.yaml": broken})
-    assert life.run() == {MIGRATION: "opened"}
-    assert life.reasons == {HoldReason.BLOCKED_BY_API_REMOVAL}
-    life.merge(MIGRATION)
-    assert life.forge.files["charts/sync.yaml"] == broken
-    assert life.run() == {}
+    repository = ClusterRepository({"charts/sync.yaml": broken})
+    assert repository.run() == {MIGRATION: "opened"}
+    assert repository.reasons == {HoldReason.BLOCKED_BY_API_REMOVAL}
+    repository.merge(MIGRATION)
+    assert repository.forge.files["charts/sync.yaml"] == broken
+    assert repository.run() == {}
 
 
 @pytest.mark.parametrize("settings", [{"scan": ("clusters/**",)}, {"scan": ("/**", "!apps/")}])
 def test_only_what_is_searched_is_moved(settings: dict[str, Any]) -> None:
-    assert Life(**settings).run() == {MINOR: "opened"}
+    assert ClusterRepository(**settings).run() == {MINOR: "opened"}
 
 
 def test_ignored_files_are_left_alone() -> None:
-    life = Life()
-    life.config = replace(life.config, ignore=("apps/**",))
-    assert life.run() == {MINOR: "opened"}
+    repository = ClusterRepository()
+    repository.config = replace(repository.config, ignore=("apps/**",))
+    assert repository.run() == {MINOR: "opened"}
 
 
 def test_a_checkout_that_differs_moves_nothing() -> None:
-    life = Life()
-    life.forge.push_to_base({APPS: OLD + b"# newer\n"})
-    done = life.world
-    done.config = life.config
-    found = done.run(life.forge)
+    repository = ClusterRepository()
+    repository.forge.push_to_base({APPS: OLD + b"# newer\n"})
+    done = repository.world
+    done.config = repository.config
+    found = done.run(repository.forge)
     assert not [each for each in found.results if each.action == "opened"]
     held = {hold.reason for team in found.plans for plan in team.migrations for hold in plan.holds}
     assert held == {HoldReason.CHECKOUT_DIFFERS}
 
 
 def test_a_file_is_moved_once_for_several_clusters() -> None:
-    life = Life(fleet({"clusters/production": "v2.8.8"}))
-    assert life.run() == {"flux-upgrade/clusters.production/migration": "opened"}
-    life.merge("flux-upgrade/clusters.production/migration")
-    assert life.run() == {MINOR: "opened", "flux-upgrade/clusters.production/minor": "opened"}
+    repository = ClusterRepository(fleet({"clusters/production": "v2.8.8"}))
+    assert repository.run() == {"flux-upgrade/clusters.production/migration": "opened"}
+    repository.merge("flux-upgrade/clusters.production/migration")
+    assert repository.run() == {MINOR: "opened", "flux-upgrade/clusters.production/minor": "opened"}
 
 
 @pytest.mark.parametrize(
@@ -344,114 +348,116 @@ def test_a_file_is_moved_once_for_several_clusters() -> None:
     [("1.32", {HoldReason.KUBERNETES_TOO_OLD}), ("1.33", set[HoldReason]()), ("", set[HoldReason]())],
 )
 def test_kubernetes_too_old(declared: str, expected: set[HoldReason]) -> None:
-    life = Life({APPS: NEW}, kubernetes=declared)
-    life.run()
-    assert life.reasons == expected
+    repository = ClusterRepository({APPS: NEW}, kubernetes=declared)
+    repository.run()
+    assert repository.reasons == expected
 
 
 def test_a_component_in_use_is_not_taken_away() -> None:
     policy = OLD.replace(b"kustomize.", b"notification.").replace(b"Kustomization", b"Alert")
     components = "source-controller,kustomize-controller,helm-controller"
-    life = Life({APPS: policy.replace(b"v1beta2", b"v1")}, flags={"components": components})
-    assert life.run() == {}
-    assert life.reasons == {HoldReason.COMPONENT_IN_USE}
-    life.forge.push_to_base({APPS: NEW})
-    assert MINOR in life.run()
+    repository = ClusterRepository(
+        {APPS: policy.replace(b"v1beta2", b"v1")}, flags={"components": components}
+    )
+    assert repository.run() == {}
+    assert repository.reasons == {HoldReason.COMPONENT_IN_USE}
+    repository.forge.push_to_base({APPS: NEW})
+    assert MINOR in repository.run()
 
 
 def test_content_that_needs_approval_makes_a_patch_wait() -> None:
-    life = Life(fleet({"clusters/staging": "v2.9.3"}), gates=frozenset({"network-policy"}))
-    life.run()
-    (pull,) = life.forge.open_pulls()
-    changes = [each.impact.changes for plan in life.plans for each in plan.upgrades if each.impact]
+    repository = ClusterRepository(fleet({"clusters/staging": "v2.9.3"}), gates=frozenset({"network-policy"}))
+    repository.run()
+    (pull,) = repository.forge.open_pulls()
+    changes = [each.impact.changes for plan in repository.plans for each in plan.upgrades if each.impact]
     assert changes
     is_narrowed = any(each is not None and "network-policy" in each.contents for each in changes)
     assert pull.is_draft is is_narrowed
 
 
 def test_patches_come_while_a_larger_bump_is_held() -> None:
-    life = Life(fleet({"clusters/staging": "v2.8.7"}), kubernetes="1.32")
-    life.run()
-    assert life.reasons == {HoldReason.KUBERNETES_TOO_OLD}
-    assert life.forge.open_pull("flux-upgrade/clusters.staging/patch") is not None
+    repository = ClusterRepository(fleet({"clusters/staging": "v2.8.7"}), kubernetes="1.32")
+    repository.run()
+    assert repository.reasons == {HoldReason.KUBERNETES_TOO_OLD}
+    assert repository.forge.open_pull("flux-upgrade/clusters.staging/patch") is not None
 
 
 def test_moved_with_the_upgrade_after_it_was_reverted() -> None:
-    life = Life()
-    life.run()
-    life.merge(MIGRATION)
-    life.forge.push_to_base({APPS: OLD})
-    life.config = Config(default=life.config.default._replace(migrate=Migrate.WITH_UPGRADE))
-    assert life.run() == {MINOR: "opened"}
-    life.merge(MINOR)
-    assert life.forge.files[APPS] == NEW
+    repository = ClusterRepository()
+    repository.run()
+    repository.merge(MIGRATION)
+    repository.forge.push_to_base({APPS: OLD})
+    repository.config = Config(default=repository.config.default._replace(migrate=Migrate.WITH_UPGRADE))
+    assert repository.run() == {MINOR: "opened"}
+    repository.merge(MINOR)
+    assert repository.forge.files[APPS] == NEW
 
 
-def held_life(*, has_drafts: bool = True) -> Life:
+def held_repository(*, has_drafts: bool = True) -> ClusterRepository:
     """An upgrade that was open when Kubernetes was found to be too old."""
-    life = Life({APPS: NEW})
-    life.forge.has_drafts = has_drafts
-    life.run()
-    life.config = Config(default=life.config.default._replace(kubernetes="1.30"))
-    return life
+    repository = ClusterRepository({APPS: NEW})
+    repository.forge.has_drafts = has_drafts
+    repository.run()
+    repository.config = Config(default=repository.config.default._replace(kubernetes="1.30"))
+    return repository
 
 
 def test_where_there_are_no_drafts_a_hold_is_no_approval() -> None:
-    life = held_life(has_drafts=False)
-    assert life.run() == {MINOR: "updated"}
-    assert life.run() == {MINOR: "unchanged"}
-    life.config = Config(default=Group(policy=Policy(bump=MaxBump.PATCH)))
-    life.run()
-    pull = life.forge.open_pull(MINOR)
+    repository = held_repository(has_drafts=False)
+    assert repository.run() == {MINOR: "updated"}
+    assert repository.run() == {MINOR: "unchanged"}
+    repository.config = Config(default=Group(policy=Policy(bump=MaxBump.PATCH)))
+    repository.run()
+    pull = repository.forge.open_pull(MINOR)
     assert pull is None or '"approval"' not in pull.body
 
 
 def test_a_draft_of_a_persons_stays_one() -> None:
-    life = held_life()
-    pull = life.forge.open_pull(MINOR)
+    repository = held_repository()
+    pull = repository.forge.open_pull(MINOR)
     assert pull is not None
-    life.forge.edit(pull.number, is_draft=True)
-    assert life.run() == {MINOR: "updated"}
-    life.config = Config(default=life.config.default._replace(kubernetes="1.34"))
-    assert life.run() == {MINOR: "updated"}
-    pull = life.forge.open_pull(MINOR)
+    repository.forge.edit(pull.number, is_draft=True)
+    assert repository.run() == {MINOR: "updated"}
+    repository.config = Config(default=repository.config.default._replace(kubernetes="1.34"))
+    assert repository.run() == {MINOR: "updated"}
+    pull = repository.forge.open_pull(MINOR)
     assert pull is not None
     assert pull.is_draft
 
 
 def test_who_marks_it_ready_all_the_same_is_not_argued_with() -> None:
-    life = held_life()
-    life.run()
-    pull = life.forge.open_pull(MINOR)
+    repository = held_repository()
+    repository.run()
+    pull = repository.forge.open_pull(MINOR)
     assert pull is not None
-    life.forge.edit(pull.number, is_draft=False)
-    assert life.run() == {MINOR: "unchanged"}
+    repository.forge.edit(pull.number, is_draft=False)
+    assert repository.run() == {MINOR: "unchanged"}
 
 
 def test_a_hold_keeps_the_text_that_a_browser_sent_back() -> None:
-    life = held_life()
-    pull = life.forge.open_pull(MINOR)
+    repository = held_repository()
+    pull = repository.forge.open_pull(MINOR)
     assert pull is not None
-    life.forge.edit(pull.number, body=pull.body.replace("\n", "\r\n"))
-    life.run()
-    again = life.forge.open_pull(MINOR)
+    repository.forge.edit(pull.number, body=pull.body.replace("\n", "\r\n"))
+    repository.run()
+    again = repository.forge.open_pull(MINOR)
     assert again is not None
     assert "To refuse" in again.body
     assert "Do not merge this now" in again.body
-    assert life.run() == {MINOR: "unchanged"}
+    assert repository.run() == {MINOR: "unchanged"}
 
 
 def test_a_migration_that_is_closed_later_takes_the_approval_back() -> None:
-    life = Life(policy=Policy(bump=MaxBump.PATCH))
-    life.run()
-    pull = life.forge.open_pull(MIGRATION)
+    repository = ClusterRepository(policy=Policy(bump=MaxBump.PATCH))
+    repository.run()
+    pull = repository.forge.open_pull(MIGRATION)
     assert pull is not None
-    life.forge.edit(pull.number, is_draft=False)
-    life.run()
-    life.merge(MIGRATION)
-    life.forge.push_to_base({"more.yaml": OLD})
-    assert life.run() == {MIGRATION: "opened"}
-    pull = life.forge.open_pull(MIGRATION)
+    repository.forge.edit(pull.number, is_draft=False)
+    repository.run()
+    repository.merge(MIGRATION)
+    repository.forge.push_to_base({"more.yaml": OLD})
+    assert repository.run() == {MIGRATION: "opened"}
+    pull = repository.forge.open_pull(MIGRATION)
     assert pull is not None
-    life.forge.close_pull(pull.number)
-    assert life.run() == {}
+    repository.forge.close_pull(pull.number)
+    assert repository.run() == {}

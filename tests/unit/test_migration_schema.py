@@ -51,7 +51,7 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def of(spec: Any) -> list[tuple[str, str]]:
+def faults_of(spec: Any) -> list[tuple[str, str]]:
     return [(dotted(each.path), str(each.what)) for each in faults({"spec": spec}, SCHEMA)]
 
 
@@ -103,7 +103,7 @@ def of(spec: Any) -> list[tuple[str, str]]:
     ],
 )
 def test_faults(spec: Any, expected: list[tuple[str, str]]) -> None:
-    assert of(spec) == expected
+    assert faults_of(spec) == expected
 
 
 def test_what_every_object_has_is_the_api_servers() -> None:

@@ -60,7 +60,7 @@ patches:
 """
 
 
-def moved(**texts: str) -> list[str]:
+def migrated_files(**texts: str) -> list[str]:
     """The files whose uses move, of some in one folder."""
     return [f"{file.path}:{len(file.moves)}" for file in settled(**texts) if file.moves]
 
@@ -75,7 +75,7 @@ def settled(**texts: str) -> tuple[Migrated, ...]:
 def test_all_of_them_move() -> None:
     texts = {"patch": PATCH.format(name="podinfo"), "kustomization": KUSTOMIZATION.format(target="podinfo")}
 
-    assert moved(podinfo=FINE, **texts) == [
+    assert migrated_files(podinfo=FINE, **texts) == [
         "apps/kustomization.yaml:1",
         "apps/patch.yaml:1",
         "apps/podinfo.yaml:1",
@@ -102,13 +102,13 @@ def test_patches_stay_with_their_resource() -> None:
 def test_a_resource_stays_with_its_patch_and_so_does_what_else_patches_it() -> None:
     texts = {"patch": PATCH_BY_HAND, "kustomization": KUSTOMIZATION.format(target="podinfo")}
 
-    assert moved(podinfo=FINE, **texts) == []
+    assert migrated_files(podinfo=FINE, **texts) == []
 
 
 @pytest.mark.parametrize("target", ["other", "podinf", '"[a"'])
 def test_what_belongs_to_others_moves(target: str) -> None:
     patch, other = PATCH.format(name="other"), FINE.replace("podinfo\n", "other\n")
-    found = moved(
+    found = migrated_files(
         podinfo=BY_HAND, other=other, patch=patch, kustomization=KUSTOMIZATION.format(target=target)
     )
 
@@ -120,7 +120,7 @@ def test_what_belongs_to_others_moves(target: str) -> None:
 def test_a_text_holds_nothing_back() -> None:
     note = f"kind: ConfigMap\napiVersion: v1\nmetadata: {{name: a}}\ndata:\n  a: |\n    {PATCH.replace(chr(10), chr(10) + '    ')}"
 
-    assert moved(podinfo=FINE, note=note) == ["apps/podinfo.yaml:1"]
+    assert migrated_files(podinfo=FINE, note=note) == ["apps/podinfo.yaml:1"]
 
 
 PROVIDER = """apiVersion: notification.toolkit.fluxcd.io/{version}
@@ -143,7 +143,7 @@ patches:
 """
 
 
-def in_tree(texts: dict[str, str]) -> dict[str, list[str]]:
+def reasons_in(texts: dict[str, str]) -> dict[str, list[str]]:
     """For each file with something left, why."""
     tree = MemoryTree({path: text.encode() for path, text in texts.items()})
     apis = Apis(None, served("v2.9.4"), (), schema)
@@ -185,7 +185,7 @@ def test_a_patch_is_held_back_by_what_its_kustomization_takes_up(
 ) -> None:
     texts = {"apps/one/podinfo.yaml": BY_HAND, "apps/two/podinfo.yaml": FINE, **other}
     texts["apps/two/patch.yaml"] = PATCH.format(name="podinfo")
-    found = in_tree(texts)
+    found = reasons_in(texts)
 
     assert ("apps/two/kustomization.yaml" in found) == bool(stays)
     assert ("apps/two/podinfo.yaml" in found) == bool(stays)
@@ -219,7 +219,7 @@ def test_a_patch_of_a_flux_kustomization_is_held_back_by_what_is_in_its_path(
 ) -> None:
     texts = {"apps/one/a.yaml": BY_HAND, "apps/two/a.yaml": FINE, "clusters/a.yaml": FLUX.format(path=path)}
 
-    assert ("clusters/a.yaml" in in_tree(texts)) == stays
+    assert ("clusters/a.yaml" in reasons_in(texts)) == stays
 
 
 @pytest.mark.parametrize(("namespace", "stays"), [("other", False), ("apps", True), ("a.*", True)])
@@ -227,11 +227,11 @@ def test_namespaces_that_both_name_are_told_apart(namespace: str, *, stays: bool
     target = kustomization("podinfo.yaml").replace("      name: podinfo\n", f"      namespace: {namespace}\n")
     resource = BY_HAND.replace("metadata:\n", "metadata:\n  namespace: apps\n")
 
-    assert ("apps/kustomization.yaml" in in_tree({"apps/podinfo.yaml": resource, "apps/kustomization.yaml": target})) == stays  # fmt: skip
+    assert ("apps/kustomization.yaml" in reasons_in({"apps/podinfo.yaml": resource, "apps/kustomization.yaml": target})) == stays  # fmt: skip
 
 
 def test_the_root_of_it_all_is_told_along_a_chain() -> None:
-    found = in_tree(
+    found = reasons_in(
         {
             "apps/a.yaml": BY_HAND,
             "apps/b.yaml": RELEASE.format(name="other", file="version: 1.x"),
@@ -248,7 +248,7 @@ def test_the_root_of_it_all_is_told_along_a_chain() -> None:
 def test_what_cannot_be_moved_and_belongs_to_nothing_holds_back_nothing() -> None:
     texts = {f"apps/{name}.yaml": RELEASE.format(name=name, file="version: 1.x") for name in "abc"}
 
-    assert list(in_tree({"apps/podinfo.yaml": BY_HAND, **texts})) == ["apps/podinfo.yaml"]
+    assert list(reasons_in({"apps/podinfo.yaml": BY_HAND, **texts})) == ["apps/podinfo.yaml"]
 
 
 @pytest.mark.parametrize("version", ["v1beta2", "v1beta3"])
@@ -259,7 +259,7 @@ def test_a_target_that_only_its_version_narrows_stays_where_two_versions_become_
         "apps/kustomization.yaml": TARGETING.format(resources="one.yaml, two.yaml"),
         "elsewhere/one.yaml": PROVIDER.format(version="v1beta1", name="one"),
     }
-    found = in_tree(texts)
+    found = reasons_in(texts)
 
     assert sorted(found) == ["apps/kustomization.yaml", "apps/one.yaml"]
     assert found["apps/kustomization.yaml"] == [
@@ -280,5 +280,5 @@ def test_a_target_with_a_name_moves_and_so_does_one_that_selects_nothing_else() 
     }
     apart = {"apps/one.yaml": resources["apps/one.yaml"], "two/two.yaml": resources["apps/two.yaml"]}
 
-    assert in_tree({**resources, "apps/kustomization.yaml": named}) == {}
-    assert in_tree({**apart, "apps/kustomization.yaml": TARGETING.format(resources="one.yaml")}) == {}
+    assert reasons_in({**resources, "apps/kustomization.yaml": named}) == {}
+    assert reasons_in({**apart, "apps/kustomization.yaml": TARGETING.format(resources="one.yaml")}) == {}

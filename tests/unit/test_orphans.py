@@ -16,7 +16,7 @@ LISTS_OTHERS = "resources: [gotk-sync.yaml]\n"
 KUSTOMIZE = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
 
 
-def flux(path: str, *, indent: str = "") -> str:
+def flux_kustomization(path: str, *, indent: str = "") -> str:
     lines = (
         "apiVersion: kustomize.toolkit.fluxcd.io/v1",
         "kind: Kustomization",
@@ -40,28 +40,28 @@ REFERRED = {
     "a link that leads nowhere here": {"clusters/b/kustomization.yaml": "resources: [flux-system]\n"},
     "no kustomization of either kind": {"README.yaml": "a: 1\n"},
     "none but a chart": {"charts/x/Chart.yaml": "name: x\n"},
-    "Flux generates it": {"sync.yaml": flux("./clusters/a")},
-    "Flux generates it, no dot": {"sync.yaml": flux("clusters/a/")},
-    "Flux generates it, absolute": {"sync.yaml": flux("/clusters/a")},
-    "Flux generates it from the root": {"sync.yaml": flux("./")},
-    "Flux generates it, no path": {"sync.yaml": flux("null")},
-    "Flux generates it from its own folder": {"sync.yaml": flux("./clusters/a/flux-system")},
-    "in a List": {"sync.yaml": f"apiVersion: v1\nkind: List\nitems:\n-\n{flux('./clusters/a', indent='  ')}"},
-    "in a second document": {"sync.yaml": f"a: 1\n---\n{flux('./clusters/a')}"},
+    "Flux generates it": {"sync.yaml": flux_kustomization("./clusters/a")},
+    "Flux generates it, no dot": {"sync.yaml": flux_kustomization("clusters/a/")},
+    "Flux generates it, absolute": {"sync.yaml": flux_kustomization("/clusters/a")},
+    "Flux generates it from the root": {"sync.yaml": flux_kustomization("./")},
+    "Flux generates it, no path": {"sync.yaml": flux_kustomization("null")},
+    "Flux generates it from its own folder": {"sync.yaml": flux_kustomization("./clusters/a/flux-system")},
+    "in a List": {"sync.yaml": f"apiVersion: v1\nkind: List\nitems:\n-\n{flux_kustomization('./clusters/a', indent='  ')}"},
+    "in a second document": {"sync.yaml": f"a: 1\n---\n{flux_kustomization('./clusters/a')}"},
     "as JSON in YAML": {"sync.yaml": '{"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "spec": {"path": "clusters/a"}}'},
     "a FluxInstance": {"sync.yaml": "apiVersion: fluxcd.controlplane.io/v1\nkind: FluxInstance\nspec: {sync: {path: clusters/a}}\n"},
-    "a variable in the path": {"sync.yaml": flux("./clusters/${name}")},
-    "a template in the path": {"sync.yaml": flux("'./<< inputs.name >>'")},
-    "a path outside": {"sync.yaml": flux("../other")},
-    "a template as text": {"sync.yaml": f"apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSet\nspec:\n  resourcesTemplate: |\n{flux('x', indent='    ')}    path: x\n"},
-    "a sync that cannot be parsed": {"sync.yaml": flux("./elsewhere") + "{{ end }}\n"},
+    "a variable in the path": {"sync.yaml": flux_kustomization("./clusters/${name}")},
+    "a template in the path": {"sync.yaml": flux_kustomization("'./<< inputs.name >>'")},
+    "a path outside": {"sync.yaml": flux_kustomization("../other")},
+    "a template as text": {"sync.yaml": f"apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSet\nspec:\n  resourcesTemplate: |\n{flux_kustomization('x', indent='    ')}    path: x\n"},
+    "a sync that cannot be parsed": {"sync.yaml": flux_kustomization("./elsewhere") + "{{ end }}\n"},
     "a patch of paths": {"k/kustomization.yaml": "resources: []\npatches:\n- patch: '[{op: replace, path: /spec/path, value: clusters/a}]'\n"},
     "a kustomization beside it that cannot be parsed": {BESIDE: "resources: [{{ x }}]\n"},
     "one above it that cannot be parsed": {"clusters/kustomization.yaml": "<<<<<<< HEAD\nresources: []\n"},
     "an empty one": {BESIDE: ""},
     "one that is a list": {BESIDE: "- a\n"},
     "one whose resources are none": {BESIDE: "resources: x\n"},
-    "one of Flux's under that name": {BESIDE: flux("./elsewhere")},
+    "one of Flux's under that name": {BESIDE: flux_kustomization("./elsewhere")},
     "one of two documents": {BESIDE: "resources: []\n---\nresources: [gotk-components.yaml]\n"},
     "a template of a kustomization": {"clusters/a/kustomization.yaml.j2": "x", "k/kustomization.yaml": "resources: []\n"},
     "a chart": {"clusters/a/Chart.yaml": "name: x\n", "k/kustomization.yaml": "resources: []\n"},
@@ -70,15 +70,15 @@ REFERRED = {
 
 ORPHANS = {
     "its kustomization lists others": {BESIDE: LISTS_OTHERS},
-    "and Flux takes that one": {BESIDE: LISTS_OTHERS, "sync.yaml": flux("./clusters/a")},
+    "and Flux takes that one": {BESIDE: LISTS_OTHERS, "sync.yaml": flux_kustomization("./clusters/a")},
     "a patch is no reference": {BESIDE: "resources: []\npatches: [{path: gotk-components.yaml}]\n"},
     "lists that are null": {BESIDE: "resources:\nbases:\ncomponents:\n"},
     "a comment is no reference": {BESIDE: "resources:\n# - gotk-components.yaml\n- gotk-sync.yaml\n"},
     "another cluster's": {"clusters/b/flux-system/kustomization.yaml": "resources: [gotk-components.yaml]\n", "clusters/b/flux-system/gotk-components.yaml": "b"},
-    "Flux looks elsewhere": {"sync.yaml": flux("./clusters/b")},
-    "a folder whose name begins alike": {"sync.yaml": flux("./clusters/a/flux")},
-    "a kustomization between": {"sync.yaml": flux("./"), "clusters/kustomization.yaml": "resources: [x.yaml]\n", "clusters/x.yaml": "x"},
-    "a kustomization at the path itself": {"sync.yaml": flux("./clusters/a"), "clusters/a/kustomization.yaml": "resources: []\n"},
+    "Flux looks elsewhere": {"sync.yaml": flux_kustomization("./clusters/b")},
+    "a folder whose name begins alike": {"sync.yaml": flux_kustomization("./clusters/a/flux")},
+    "a kustomization between": {"sync.yaml": flux_kustomization("./"), "clusters/kustomization.yaml": "resources: [x.yaml]\n", "clusters/x.yaml": "x"},
+    "a kustomization at the path itself": {"sync.yaml": flux_kustomization("./clusters/a"), "clusters/a/kustomization.yaml": "resources: []\n"},
     "a folder with a kustomization of its own": {"clusters/kustomization.yaml": "resources: [a/flux-system]\n", BESIDE: LISTS_OTHERS},
     "a remote base": {"k/kustomization.yaml": "resources: ['https://example.org/fleet//flux-system?ref=v1']\n"},
     "a patch for Flux's Kustomizations": {"k/kustomization.yaml": f"resources: []\npatches:\n- patch: |\n{''.join(f'    {line}' for line in PATCH.splitlines(keepends=True))}"},
@@ -92,18 +92,18 @@ def tree(files: dict[str, str]) -> MemoryTree:
     return MemoryTree({FILE: b"x: 1\n"} | {path: text.encode() for path, text in files.items()})
 
 
-def referred(files: MemoryTree, path: str) -> bool:
+def is_referenced(files: MemoryTree, path: str) -> bool:
     return References(files).refers_to(path)
 
 
 @pytest.mark.parametrize("name", REFERRED)
 def test_is_referred_to(name: str) -> None:
-    assert referred(tree(REFERRED[name]), FILE)
+    assert is_referenced(tree(REFERRED[name]), FILE)
 
 
 @pytest.mark.parametrize("name", ORPHANS)
 def test_is_an_orphan(name: str) -> None:
-    assert not referred(tree(ORPHANS[name]), FILE)
+    assert not is_referenced(tree(ORPHANS[name]), FILE)
 
 
 @pytest.mark.parametrize("name", ORPHANS)
@@ -116,12 +116,12 @@ def test_a_file_at_the_root() -> None:
     files = MemoryTree(
         {"gotk-components.yaml": b"x", "kustomization.yaml": b"resources: [gotk-components.yaml]"}
     )
-    assert referred(files, "gotk-components.yaml")
+    assert is_referenced(files, "gotk-components.yaml")
     files.files["kustomization.yaml"] = b"resources: [other.yaml]"
-    assert not referred(files, "gotk-components.yaml")
+    assert not is_referenced(files, "gotk-components.yaml")
     del files.files["kustomization.yaml"]
-    files.files["sync.yaml"] = flux("./").encode()
-    assert referred(files, "gotk-components.yaml")
+    files.files["sync.yaml"] = flux_kustomization("./").encode()
+    assert is_referenced(files, "gotk-components.yaml")
 
 
 class CountingTree(MemoryTree):
@@ -159,5 +159,5 @@ def test_what_cannot_be_read_may_refer_to_anything() -> None:
             return super().read(path)
 
     assert Locked(tree({BESIDE: LISTS_OTHERS}).files | {"locked.yaml": b""}).read(FILE)
-    assert not referred(Locked(tree({BESIDE: LISTS_OTHERS}).files), FILE)
-    assert referred(Locked(tree({BESIDE: LISTS_OTHERS}).files | {"locked.yaml": b""}), FILE)
+    assert not is_referenced(Locked(tree({BESIDE: LISTS_OTHERS}).files), FILE)
+    assert is_referenced(Locked(tree({BESIDE: LISTS_OTHERS}).files | {"locked.yaml": b""}), FILE)

@@ -32,7 +32,7 @@ CLOSED = Rejection(BumpKind.MINOR, "v2.9.3", HoldReason.CLOSED_BY_HUMAN, "2026-0
 PINNED = f"v2.8.7@sha256:{'1' * 64}"
 
 
-def applied(files: Mapping[str, str]) -> dict[str, bytes]:
+def with_kustomizations(files: Mapping[str, str]) -> dict[str, bytes]:
     """With the kustomizations that lead to the manifests."""
     beside = {
         path.replace("gotk-components", "kustomization"): "resources: [gotk-components.yaml]\n"
@@ -44,7 +44,7 @@ def applied(files: Mapping[str, str]) -> dict[str, bytes]:
 
 def world(files: Mapping[str, str], policy: Policy = MINOR, **given: object) -> World:
     config = Config(default=Group(policy=policy))
-    encoded = applied(files)
+    encoded = with_kustomizations(files)
     found = World(encoded, config)
     for name, value in given.items():
         setattr(found, name, value)
@@ -249,7 +249,7 @@ def test_a_digest_of_another_tag_holds_the_set() -> None:
     assert decisions_of(found[A]) == [("cluster-held", "v2.9.4")]
 
 
-class Stubborn(MemoryTree):
+class TreeWithReadOnlyFile(MemoryTree):
     """A tree in which one file cannot be written."""
 
     def write(self, path: str, content: bytes, old: bytes | None = None) -> None:
@@ -259,8 +259,8 @@ class Stubborn(MemoryTree):
 
 
 def test_half_a_set_is_not_written() -> None:
-    files = applied({A: vendored(), BASE: base(), B: vendored()})
-    tree = Stubborn(files)
+    files = with_kustomizations({A: vendored(), BASE: base(), B: vendored()})
+    tree = TreeWithReadOnlyFile(files)
     teams = plan_update_groups(World(files, Config(default=Group(policy=MINOR))).gathered())
     done = list(publish((each for team in teams for each in team.sets), tree))
     assert {path for path, content in tree.files.items() if content != files[path]} == {B}

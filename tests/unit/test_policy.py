@@ -41,7 +41,7 @@ def day(number: float) -> datetime:
     return START + timedelta(days=number, seconds=1)
 
 
-def refused(tag: str, subject: BumpKind, reason: HoldReason = HoldReason.CLOSED_BY_HUMAN) -> Rejection:
+def rejection(tag: str, subject: BumpKind, reason: HoldReason = HoldReason.CLOSED_BY_HUMAN) -> Rejection:
     return Rejection(subject, tag, reason, "2026-02-01T00:00:00Z", FAR)
 
 
@@ -185,7 +185,7 @@ def test_what_a_person_approved(bump: MaxBump, approved: str, tags: Sequence[str
 @pytest.mark.parametrize("approved", ["2.9", "v2.9.0"])
 def test_an_approval_overrides_range_cool_down_and_refusal(approved: str) -> None:
     policy = Policy(PATCH, Constraint("~2.8"))
-    answers = Feedback((refused("v2.9.0", BumpKind.MINOR),), (approved,))
+    answers = Feedback((rejection("v2.9.0", BumpKind.MINOR),), (approved,))
     tags = (*PATCHES, "v2.9.0")
     assert decided("v2.8.8", tags, policy, answers, day(5)) == f"minor v2.9.0!{approved}"
     assert decided("v2.8.8", tags, policy, now=day(5)) == "(out-of-range v2.9.0)"
@@ -202,7 +202,7 @@ def test_what_comes_after_an_approved_minor_is_told() -> None:
         target="v2.10.1",
         since="2026-01-16T12:00:00Z",
     )
-    refusing = Feedback((refused("v2.10.0", BumpKind.MINOR),), ("2.9",))
+    refusing = Feedback((rejection("v2.10.0", BumpKind.MINOR),), ("2.9",))
     assert decided("v2.8.8", TWO_TEN, Policy(), refusing) == "minor v2.9.4!2.9"
     narrow = Policy(range=Constraint("<2.10"))
     assert decided("v2.8.8", TWO_TEN, narrow, answers) == "minor v2.9.4!2.9, (out-of-range v2.10.1)"
@@ -298,29 +298,29 @@ def test_a_clock_that_is_behind_holds_nothing_where_there_is_no_cool_down() -> N
     ("current", "mute", "tags", "bump", "expected"),
     [
         # a patch: that version, and the older ones that nobody asked for
-        ("v2.8.3", refused("v2.8.8", BumpKind.PATCH), PATCHES, PATCH, "(REASON v2.8.8)"),
-        ("v2.8.3", refused("v2.8.7", BumpKind.PATCH), PATCHES, PATCH, "patch v2.8.8"),
-        ("v2.8.3", refused("v2.8.8", BumpKind.PATCH), (*PATCHES, "v2.8.9"), PATCH, "patch v2.8.9"),
-        ("v2.8.3", refused("v2.8.8", BumpKind.PATCH), TWO_NINE, PATCH, "(REASON v2.8.8), minor v2.9.4?"),
-        ("v2.8.3", refused("v2.8.8", BumpKind.PATCH), TWO_NINE, MINOR, "minor v2.9.4"),
-        ("v2.8.3", refused("v2.8.8", BumpKind.PATCH), PATCHES[:-1], PATCH, "(REASON v2.8.8)"),
-        ("v2.8.8", refused("v2.8.8", BumpKind.PATCH), TWO_NINE, PATCH, "minor v2.9.4?"),
-        ("v2.9.0", refused("v2.8.8", BumpKind.PATCH), TWO_NINE, PATCH, "patch v2.9.4"),
+        ("v2.8.3", rejection("v2.8.8", BumpKind.PATCH), PATCHES, PATCH, "(REASON v2.8.8)"),
+        ("v2.8.3", rejection("v2.8.7", BumpKind.PATCH), PATCHES, PATCH, "patch v2.8.8"),
+        ("v2.8.3", rejection("v2.8.8", BumpKind.PATCH), (*PATCHES, "v2.8.9"), PATCH, "patch v2.8.9"),
+        ("v2.8.3", rejection("v2.8.8", BumpKind.PATCH), TWO_NINE, PATCH, "(REASON v2.8.8), minor v2.9.4?"),
+        ("v2.8.3", rejection("v2.8.8", BumpKind.PATCH), TWO_NINE, MINOR, "minor v2.9.4"),
+        ("v2.8.3", rejection("v2.8.8", BumpKind.PATCH), PATCHES[:-1], PATCH, "(REASON v2.8.8)"),
+        ("v2.8.8", rejection("v2.8.8", BumpKind.PATCH), TWO_NINE, PATCH, "minor v2.9.4?"),
+        ("v2.9.0", rejection("v2.8.8", BumpKind.PATCH), TWO_NINE, PATCH, "patch v2.9.4"),
         # a minor: all of its patches, but no other minor
-        ("v2.8.8", refused("v2.9.0", BumpKind.MINOR), TWO_NINE, PATCH, "(REASON v2.9.0)"),
-        ("v2.8.8", refused("v2.9.4", BumpKind.MINOR), TWO_TEN, PATCH, "minor v2.10.1?"),
-        ("v2.8.8", refused("v2.10.0", BumpKind.MINOR), TWO_TEN, PATCH, "minor v2.9.4?, (REASON v2.10.0)"),
-        ("v2.8.3", refused("v2.9.4", BumpKind.MINOR), TWO_NINE, MINOR, "patch v2.8.8, (REASON v2.9.4)"),
-        ("v2.9.0", refused("v2.9.0", BumpKind.MINOR), TWO_NINE, PATCH, "patch v2.9.4"),
-        ("v2.10.1", refused("v3.0.0", BumpKind.MAJOR), THREE, MAJOR, "(REASON v3.0.0)"),
-        ("v2.10.1", refused("v3.0.0", BumpKind.MAJOR), (*THREE, "v3.1.0"), MAJOR, "major v3.1.0"),
-        ("v2.10.1", refused("v3.0.0", BumpKind.MINOR), THREE, MAJOR, "(REASON v3.0.0)"),
+        ("v2.8.8", rejection("v2.9.0", BumpKind.MINOR), TWO_NINE, PATCH, "(REASON v2.9.0)"),
+        ("v2.8.8", rejection("v2.9.4", BumpKind.MINOR), TWO_TEN, PATCH, "minor v2.10.1?"),
+        ("v2.8.8", rejection("v2.10.0", BumpKind.MINOR), TWO_TEN, PATCH, "minor v2.9.4?, (REASON v2.10.0)"),
+        ("v2.8.3", rejection("v2.9.4", BumpKind.MINOR), TWO_NINE, MINOR, "patch v2.8.8, (REASON v2.9.4)"),
+        ("v2.9.0", rejection("v2.9.0", BumpKind.MINOR), TWO_NINE, PATCH, "patch v2.9.4"),
+        ("v2.10.1", rejection("v3.0.0", BumpKind.MAJOR), THREE, MAJOR, "(REASON v3.0.0)"),
+        ("v2.10.1", rejection("v3.0.0", BumpKind.MAJOR), (*THREE, "v3.1.0"), MAJOR, "major v3.1.0"),
+        ("v2.10.1", rejection("v3.0.0", BumpKind.MINOR), THREE, MAJOR, "(REASON v3.0.0)"),
         # an answer to a minor says nothing of its patches, once a person went there; and the other way round
-        ("v2.8.3", refused("v2.8.8", BumpKind.MINOR), PATCHES, PATCH, "patch v2.8.8"),
-        ("v2.7.5", refused("v2.8.8", BumpKind.PATCH), PATCHES, MINOR, "minor v2.8.8"),
+        ("v2.8.3", rejection("v2.8.8", BumpKind.MINOR), PATCHES, PATCH, "patch v2.8.8"),
+        ("v2.7.5", rejection("v2.8.8", BumpKind.PATCH), PATCHES, MINOR, "minor v2.8.8"),
         # no release
-        ("v2.8.3", refused("x", BumpKind.PATCH), PATCHES, PATCH, "patch v2.8.8"),
-        ("v2.8.3", refused("", BumpKind.MINOR), TWO_NINE, MINOR, "minor v2.9.4"),
+        ("v2.8.3", rejection("x", BumpKind.PATCH), PATCHES, PATCH, "patch v2.8.8"),
+        ("v2.8.3", rejection("", BumpKind.MINOR), TWO_NINE, MINOR, "minor v2.9.4"),
     ],
 )
 def test_what_a_person_refused(
@@ -332,7 +332,7 @@ def test_what_a_person_refused(
 
 
 def test_a_refusal_is_told_before_a_cool_down() -> None:
-    answers = Feedback((refused("v2.9.0", BumpKind.MINOR),))
+    answers = Feedback((rejection("v2.9.0", BumpKind.MINOR),))
     assert decided("v2.8.8", (*PATCHES, "v2.9.0"), Policy(), answers, day(6)) == "(closed-by-human v2.9.0)"
 
 
@@ -347,7 +347,7 @@ def test_of_two_answers_to_one_release_the_later_is_told() -> None:
 
 def test_a_refusal_says_where_and_since_when_and_how_to_override_it() -> None:
     first = Rejection(BumpKind.PATCH, "v2.8.7", HoldReason.CLOSED_BY_HUMAN, "2026-03-01T00:00:00Z", "other")
-    answers = Feedback((first, refused("v2.8.8", BumpKind.PATCH, HoldReason.REVERTED)))
+    answers = Feedback((first, rejection("v2.8.8", BumpKind.PATCH, HoldReason.REVERTED)))
     for order in (answers.rejections, answers.rejections[::-1]):
         (hold,) = decide("v2.8.3", listed(*PATCHES), Policy(), Feedback(order), LATER)
         assert hold == Hold(
@@ -357,7 +357,7 @@ def test_a_refusal_says_where_and_since_when_and_how_to_override_it() -> None:
             target="v2.8.8",
             since="2026-02-01T00:00:00Z",
         )
-    closed = Feedback((refused("v2.9.0", BumpKind.MINOR),))
+    closed = Feedback((rejection("v2.9.0", BumpKind.MINOR),))
     (hold,) = decide("v2.8.8", listed(*TWO_NINE), Policy(), closed, LATER)
     assert isinstance(hold, Hold)
     assert (hold.detail, hold.hint) == (
@@ -455,7 +455,7 @@ _policies = st.builds(
     Policy, st.sampled_from(MaxBump), st.none() | _ranges, st.sampled_from(Pending), _waits, _waits
 )
 _mutes = st.builds(
-    refused,
+    rejection,
     _tags,
     st.sampled_from(BumpKind),
     st.sampled_from([HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED]),

@@ -129,7 +129,7 @@ def upgrade(subject: BumpKind, target: str, *, approved: bool = True) -> Upgrade
     return Upgrade(Bump(subject, target, approved), CHANGE)
 
 
-def ended(subject: BumpKind, *decisions: Upgrade | Hold) -> str:
+def why_closed(subject: BumpKind, *decisions: Upgrade | Hold) -> str:
     """Why a pull request about ``subject`` would be closed; empty: it stays."""
     plan = _plan(*decisions)
     found = no_longer_needed(UpdateGroupPlan(UpdateGroup("a", "a", Group(), ()), (plan,)), subject)
@@ -149,7 +149,7 @@ PASSES = tuple(
 
 @pytest.mark.parametrize("reason", [HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED])
 def test_manifests_are_not_moved_for_what_was_turned_down(reason: HoldReason) -> None:
-    assert ended(BumpKind.MIGRATION, hold(reason, MINOR, "v2.9.4")) == "done"
+    assert why_closed(BumpKind.MIGRATION, hold(reason, MINOR, "v2.9.4")) == "done"
 
 
 @pytest.mark.parametrize(
@@ -163,15 +163,15 @@ def test_manifests_are_not_moved_for_what_was_turned_down(reason: HoldReason) ->
     ],
 )
 def test_what_is_held_for_a_while_is_kept(reason: HoldReason, subject: BumpKind) -> None:
-    assert ended(subject, hold(reason, subject, "v2.9.4")) == ""
+    assert why_closed(subject, hold(reason, subject, "v2.9.4")) == ""
     # A hold that names no release is about everything.
-    assert ended(subject, hold(reason)) == ""
+    assert why_closed(subject, hold(reason)) == ""
 
 
 @pytest.mark.parametrize("reason", PASSES)
 def test_a_hold_of_another_subject_keeps_nothing(reason: HoldReason) -> None:
-    assert ended(PATCH, hold(reason, MINOR, "v2.9.4")) == "done"
-    assert ended(MINOR, hold(reason, PATCH, "v2.8.8")) == "done"
+    assert why_closed(PATCH, hold(reason, MINOR, "v2.9.4")) == "done"
+    assert why_closed(MINOR, hold(reason, PATCH, "v2.8.8")) == "done"
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_hold_of_another_subject_keeps_nothing(reason: HoldReason) -> None:
     ],
 )
 def test_why_one_is_closed(subject: BumpKind, decisions: list[Upgrade | Hold], why: str) -> None:
-    assert ended(subject, *decisions) == why
+    assert why_closed(subject, *decisions) == why
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_why_one_is_closed(subject: BumpKind, decisions: list[Upgrade | Hold], w
 def test_the_reason_is_the_one_of_the_subject(
     subject: BumpKind, decisions: list[Upgrade | Hold], why: str
 ) -> None:
-    assert ended(subject, *decisions) == why
+    assert why_closed(subject, *decisions) == why
 
 
 def test_a_group_is_kept_for_one_member() -> None:

@@ -37,12 +37,12 @@ MANY = "clusters/{n}/flux-system/gotk-components.yaml"
 CRD = CrdChange("alerts.notification.toolkit.fluxcd.io", "Alert", "notification.toolkit.fluxcd.io")
 
 
-def of(impact: Mapping[str, Any] | None = None, **stated: Any) -> Proposal:
+def proposal_stating(impact: Mapping[str, Any] | None = None, **stated: Any) -> Proposal:
     """The upgrade of one cluster, with what it means."""
     return proposal(Stated(impact=impact or {}, **stated), files=FILES)
 
 
-def meaning(impact: Impact, **stated: Any) -> Proposal:
+def proposal_with(impact: Impact, **stated: Any) -> Proposal:
     """The same, the value given as a whole."""
     found = proposal(Stated(**stated))
     ((plan, upgrade),) = found.upgrades
@@ -64,20 +64,20 @@ NOT_CHECKED = "was not checked"
 def test_what_was_looked_at_is_not_told_to_be_read_about() -> None:
     assert NOT_CHECKED in body(proposal())
     assert "Not checked:" in body(proposal())
-    assert NOT_CHECKED not in body(of())
-    assert "Not checked:" not in body(of())
+    assert NOT_CHECKED not in body(proposal_stating())
+    assert "Not checked:" not in body(proposal_stating())
 
 
 def test_of_a_pin_nobody_knows_what_its_cluster_stored() -> None:
-    text = body(of({"pin": True}))
+    text = body(proposal_stating({"pin": True}))
     assert "Whether the cluster has stored objects in them was not checked; your manifests were." in text
     assert "Not checked: whether the cluster will have stored objects" in text
     assert "What changes in the cluster" not in text
 
 
 def test_the_first_line_counts_what_is_to_be_done() -> None:
-    assert "nothing to do before merging" in body(of())
-    proposed = of(
+    assert "nothing to do before merging" in body(proposal_stating())
+    proposed = proposal_stating(
         {"cli": "2.8", "refused": [{"kind": "Alert", "group": "g", "version": "v1beta2"}], "lefts": [LEFT]}
     )
     assert "· 2 things to do before merging" in body(proposed)
@@ -102,7 +102,9 @@ def test_the_first_line_counts_what_is_to_be_done() -> None:
     ],
 )  # fmt: skip
 def test_rolling_back_says_whether_the_older_crds_are_taken(crd: CrdChange, sentence: str) -> None:
-    assert f"Flux 2.9 is not proposed again then. {sentence}" in body(meaning(Impact(Changes(crds=(crd,)))))
+    assert f"Flux 2.9 is not proposed again then. {sentence}" in body(
+        proposal_with(Impact(Changes(crds=(crd,))))
+    )
 
 
 def test_rolling_back_a_patch_is_no_question_of_versions() -> None:
@@ -124,21 +126,21 @@ def test_rolling_back_a_patch_is_no_question_of_versions() -> None:
     ],
 )
 def test_who_still_uses_what_is_not_served_is_counted(impact: Mapping[str, Any], uses: str) -> None:
-    assert f"· {uses} here\n" in body(of(impact))
+    assert f"· {uses} here\n" in body(proposal_stating(impact))
 
 
 def test_nothing_is_said_of_versions_that_are_all_served() -> None:
-    assert "No longer served" not in body(meaning(Impact(Changes())))
+    assert "No longer served" not in body(proposal_with(Impact(Changes())))
 
 
 def test_what_another_pull_request_moves_is_merged_first() -> None:
-    text = body(of({"moves": MOVES}))
+    text = body(proposal_stating({"moves": MOVES}))
     assert "1. Merge first what moves these to API versions that v2.9.4 serves:\n   - `apps/a.yaml:1`" in text
     assert "Moved along" not in text
 
 
 def test_what_is_moved_along_is_in_the_plan_and_in_the_message() -> None:
-    alone, along = of(), of({"moves": MOVES, "moved": True})
+    alone, along = proposal_stating(), proposal_stating({"moves": MOVES, "moved": True})
     assert pull_request.plan_digest(alone) != pull_request.plan_digest(along)
     assert "2 places edited in 2 files" in pull_request.commit_message(along, proposal_context()).replace(
         "\n", " "
@@ -147,15 +149,15 @@ def test_what_is_moved_along_is_in_the_plan_and_in_the_message() -> None:
 
 
 def test_what_did_not_change_is_said_where_it_is_so() -> None:
-    same = meaning(Impact(Changes()))
+    same = proposal_with(Impact(Changes()))
     sentence = (
         "- Unchanged: RBAC, NetworkPolicies and the controllers' arguments, environment, resources and ports"
     )
     assert sentence in body(same)
     rules = Changes(rules=(RuleChange("ClusterRole/x", ("get secrets",)),))
-    assert "- Unchanged: NetworkPolicies and the controllers' arguments" in body(meaning(Impact(rules)))
+    assert "- Unchanged: NetworkPolicies and the controllers' arguments" in body(proposal_with(Impact(rules)))
     others = (ObjectChange(ChangeKind.ARGUMENTS, "Deployment/x", "spec", "`--x` added"),)
-    assert "- Unchanged: RBAC and NetworkPolicies\n" in body(meaning(Impact(Changes(others=others))))
+    assert "- Unchanged: RBAC and NetworkPolicies\n" in body(proposal_with(Impact(Changes(others=others))))
 
 
 def test_what_a_patch_switches_off_is_said_besides() -> None:
@@ -163,7 +165,7 @@ def test_what_a_patch_switches_off_is_said_besides() -> None:
     of_flux = Changes(crds=(CRD._replace(removed=("v1beta2",)),))
     built = Changes(crds=(CRD._replace(removed=("v1beta2",), unserved=("v1beta3",)),))
     overlay = Overlay("clusters/a/kustomization.yaml", (), "kustomize", built=built)
-    text = body(meaning(Impact(of_flux, overlay=overlay)))
+    text = body(proposal_with(Impact(of_flux, overlay=overlay)))
     assert "- No longer served: `v1beta2` of Alert" in text
     assert "- API version no longer served: `notification.toolkit.fluxcd.io/v1beta3` of `Alert`" in text
     assert "API version removed" not in text
@@ -171,7 +173,7 @@ def test_what_a_patch_switches_off_is_said_besides() -> None:
 
 def test_a_long_list_of_changes_is_folded() -> None:
     others = tuple(ObjectChange(None, f"Service/{n}", "spec", f"`x{n}` added") for n in range(30))
-    text = body(meaning(Impact(Changes(others=others))))
+    text = body(proposal_with(Impact(Changes(others=others))))
     above, _, folded = text.partition("<details>")
     assert len(re.findall(r"^- `Service/", above, re.MULTILINE)) == 8
     assert len(re.findall(r"^- `Service/", folded, re.MULTILINE)) == 22
@@ -182,7 +184,7 @@ def test_what_a_build_makes_of_it_is_what_changes_in_the_cluster() -> None:
     built = Changes(others=(ObjectChange(None, "Service/built", "spec", "`x` added"),))
     overlay = Overlay("kustomization.yaml", (), "kustomize", built=built)
     manifest = Changes(others=(ObjectChange(None, "Service/manifest", "spec", "`x` added"),))
-    text = body(meaning(Impact(manifest, overlay=overlay)))
+    text = body(proposal_with(Impact(manifest, overlay=overlay)))
     assert "`Service/built`" in text
     assert "Service/manifest" not in text
     assert "Nothing is patched (`kustomization.yaml`, kustomize builds it before and after)" in text
@@ -190,8 +192,8 @@ def test_what_a_build_makes_of_it_is_what_changes_in_the_cluster() -> None:
 
 def test_what_nobody_could_look_at_is_said() -> None:
     sentence = "**Not looked at:** what changes in the cluster, and patches over it."
-    assert sentence in body(of({"pin": True}))
-    assert "Not looked at" not in body(of())
+    assert sentence in body(proposal_stating({"pin": True}))
+    assert "Not looked at" not in body(proposal_stating())
     both = proposal(
         Stated(impact={}), Stated(path="clusters/b/flux-system/gotk-components.yaml", impact={"pin": True})
     )
@@ -202,26 +204,26 @@ def test_what_nobody_could_look_at_is_said() -> None:
 
 def test_a_kustomization_that_was_not_built_is_told_though_nothing_is_found() -> None:
     overlay = Overlay("k.yaml", (), unbuilt="a resource is remote")
-    text = body(meaning(Impact(Changes(), overlay=overlay)))
+    text = body(proposal_with(Impact(Changes(), overlay=overlay)))
     assert "**Patches:** Nothing is patched (`k.yaml`, not built: a resource is remote)." in text
-    assert "**Patches" not in body(meaning(Impact(Changes(), overlay=Overlay("k.yaml", ()))))
+    assert "**Patches" not in body(proposal_with(Impact(Changes(), overlay=Overlay("k.yaml", ()))))
 
 
 def test_patches_that_did_nothing_before_either_are_one_line() -> None:
     idle = [replace(FINDING, line=line, verdict=OverlayVerdict.IDLE, already=True) for line in (3, 9)]
-    text = body(meaning(Impact(Changes(), overlay=Overlay("k.yaml", tuple(idle)))))
+    text = body(proposal_with(Impact(Changes(), overlay=Overlay("k.yaml", tuple(idle)))))
     assert "- As before, nothing is done by `k.yaml:3` and `k.yaml:9`\n" in text
     assert "It lands elsewhere" not in text
 
 
-def moving(*broken: int) -> Proposal:
+def migration_first(*broken: int) -> Proposal:
     """``broken``: which of the moves are from a version that is not served today either."""
     moves = [{**move, "was_served": at not in broken} for at, move in enumerate(MOVES)]
     return migration({"version": "v2.8.8", "target": "v2.9.4", "waiting": ["a"], "moves": moves}, FILES)
 
 
 def test_no_release_is_said_to_serve_what_it_does_not() -> None:
-    broken, some, none = moving(0, 1), moving(1), moving()
+    broken, some, none = migration_first(0, 1), migration_first(1), migration_first()
     cannot = "v2.8.8 does not serve the old version"
     assert f"{cannot}s either: Flux cannot apply these manifests today.\n" in body(broken)
     assert "serves both" not in body(broken) + pull_request.commit_message(broken, proposal_context())
@@ -244,7 +246,7 @@ def test_no_release_is_said_to_serve_what_it_does_not() -> None:
 def test_before_merging_stands_once() -> None:
     hit = Hit("r", "2.9", "It differs", "https://fluxcd.io/x", "a.yaml", 1, "HelmRelease", "a", "", "", "")
     impact = Impact(Changes(), stored=Stored(resolved=(REFUSED,)), migrated=("v2.8.8",), breaks=(hit,))
-    text = body(meaning(impact))
+    text = body(proposal_with(impact))
     assert text.count("**Before merging**") == 1
     assert "**Ticked already**\n- [x]" in text
 
@@ -266,7 +268,7 @@ FINDING = Finding("k.yaml", 3, "patch of Deployment/x", OverlayVerdict.BREAKS, "
 def test_a_patch_is_a_thing_to_do_only_where_the_upgrade_breaks_it(
     finding: Finding, sentence: str, *, is_todo: bool
 ) -> None:
-    text = body(meaning(Impact(Changes(), overlay=Overlay("k.yaml", (finding,)))))
+    text = body(proposal_with(Impact(Changes(), overlay=Overlay("k.yaml", (finding,)))))
     assert sentence in text
     assert ("1 thing to do before merging" in text) is is_todo
 
@@ -299,7 +301,7 @@ KUBERNETES = "Look at the clusters' Kubernetes: v2.9.4 "
     ],
 )  # fmt: skip
 def test_kubernetes_is_looked_at_where_it_was_not_tested(version: str, sentence: str) -> None:
-    text = body(of({"kubernetes": version}))
+    text = body(proposal_stating({"kubernetes": version}))
     assert sentence in text
     assert (KUBERNETES in text) is bool(sentence)
     assert "- Kubernetes ≥ 1.33, tested with 1.34 to 1.36\n" in text
@@ -328,7 +330,7 @@ def test_a_break_is_said_once_with_the_line_that_keeps_the_old_behaviour(
     keeps: list[str], sentence: str
 ) -> None:
     hits = [{**HIT, "line": line, "keep": keep} for line, keep in enumerate(keeps, 1)]
-    text = body(of({"breaks": [*hits, *hits]}))
+    text = body(proposal_stating({"breaks": [*hits, *hits]}))
     assert "1 thing to do before merging" in text
     assert sentence in text
 
@@ -337,32 +339,32 @@ def test_what_the_history_does_not_tell_is_said_only_where_a_version_goes() -> N
     unknown = Stored(unknown="the checkout is shallow")
     item = "Make sure that `flux migrate` has run in this cluster"
     gone = Changes(crds=(replace(CRD, removed=("v1beta2",)),))
-    assert item in body(meaning(Impact(gone, stored=unknown)))
-    assert item not in body(meaning(Impact(Changes(), stored=unknown)))
+    assert item in body(proposal_with(Impact(gone, stored=unknown)))
+    assert item not in body(proposal_with(Impact(Changes(), stored=unknown)))
 
 
 def test_migrating_is_not_asked_for_where_it_does_not_help() -> None:
-    text = body(meaning(Impact(Changes(), stored=Stored((REFUSED,), (REFUSED,), "2.8"))))
+    text = body(proposal_with(Impact(Changes(), stored=Stored((REFUSED,), (REFUSED,), "2.8"))))
     assert "1. Stop at a release in between, and run `flux migrate` there" in text
     assert "migrated -->" not in text
 
 
-def ticked(text: str) -> list[str]:
+def boxes(text: str) -> list[str]:
     return re.findall(r"^ *- \[(.)\] <!-- flux-upgrade:migrated -->", text, re.MULTILINE)
 
 
 def test_a_box_that_was_ticked_stays_ticked() -> None:
-    before = meaning(Impact(Changes(), stored=Stored((REFUSED,), cli="2.8")))
-    assert ticked(body(before)) == [" "]
+    before = proposal_with(Impact(Changes(), stored=Stored((REFUSED,), cli="2.8")))
+    assert boxes(body(before)) == [" "]
     assert not markers.is_ticked(body(before), markers.MIGRATED)
-    after = meaning(Impact(Changes(), stored=Stored(resolved=(REFUSED,)), migrated=("v2.8.8",)))
+    after = proposal_with(Impact(Changes(), stored=Stored(resolved=(REFUSED,)), migrated=("v2.8.8",)))
     assert markers.is_ticked(body(after), markers.MIGRATED)
     assert "nothing to do before merging" in body(after)
 
 
 def test_whoever_ticked_at_another_release_is_asked_again() -> None:
     impact = Impact(Changes(), stored=Stored((REFUSED,), cli="2.8"), migrated=("v2.7.5",))
-    assert ticked(body(meaning(impact))) == [" "]
+    assert boxes(body(proposal_with(impact))) == [" "]
 
 
 def test_an_issue_has_no_boxes() -> None:
@@ -371,18 +373,18 @@ def test_an_issue_has_no_boxes() -> None:
         Impact(Changes(), upgrade_path=("v2.9.4", "v2.10.0")),
         Impact(Changes(), stored=Stored(resolved=(REFUSED,)), migrated=("v2.8.8",)),
     ):
-        proposed = meaning(impact)
+        proposed = proposal_with(impact)
         _, text = pull_request.issue(proposed, proposal_context(), state(proposed))
         assert "- [" not in text
         assert "the box" not in text
 
 
 def test_the_next_step_waits_for_the_box() -> None:
-    text = body(meaning(Impact(Changes(), upgrade_path=("v2.9.4", "v2.10.0", "v2.11.0"))))
+    text = body(proposal_with(Impact(Changes(), upgrade_path=("v2.9.4", "v2.10.0", "v2.11.0"))))
     assert "**In steps:** first of 3 hops: v2.9.4, then v2.10.0, then v2.11.0, once this is merged" in text
     assert "1. Once v2.9.4 runs in this cluster, run `flux migrate` there with the Flux CLI 2.9.\n" in text
     assert "nothing to do before merging" in text
-    assert ticked(text) == [" "]
+    assert boxes(text) == [" "]
 
 
 @pytest.mark.parametrize(
@@ -407,7 +409,7 @@ def test_whoever_is_held_is_told_the_lines(
     assert lines == ([item] if item is not None else [])
 
 
-def migrated(count: int = 1, **changes: Any) -> Proposal:
+def migration_of(count: int = 1, **changes: Any) -> Proposal:
     stated = {
         "version": "v2.8.8",
         "target": "v2.9.4",
@@ -421,7 +423,7 @@ def migrated(count: int = 1, **changes: Any) -> Proposal:
 @pytest.mark.parametrize("limit", [4_000, 12_000, 65_536])
 @pytest.mark.parametrize("count", [2, 1_000])
 def test_a_migration_of_any_size_fits(count: int, limit: int) -> None:
-    proposed = migrated(count)
+    proposed = migration_of(count)
     text = body(proposed, limit=limit)
     assert len(text) <= limit
     assert f"**Migration** · `clusters/staging` · {count} manifests in {count} files · before v2.9.4" in text
@@ -430,14 +432,14 @@ def test_a_migration_of_any_size_fits(count: int, limit: int) -> None:
 
 
 def test_the_message_of_a_migration_is_known_again_and_no_name_forges_it() -> None:
-    proposed = migrated(3)
+    proposed = migration_of(3)
     message = pull_request.commit_message(proposed, proposal_context())
     assert markers.trailers(message)["Flux-Upgrade-Subject"] == "migration"
     assert markers.trailers(message)["Flux-Upgrade-Plan"] == pull_request.plan_digest(proposed)
     assert pull_request.status(proposed).description.startswith(
         "ImagePolicy v1beta2 → v1: v2.8.8 serves both"
     )
-    assert len(pull_request.status(migrated(500)).description) <= 140
+    assert len(pull_request.status(migration_of(500)).description) <= 140
 
 
 def test_the_order_in_which_things_were_found_changes_nothing() -> None:
@@ -458,7 +460,7 @@ def test_the_order_in_which_things_were_found_changes_nothing() -> None:
 @pytest.mark.parametrize("limit", [9_000, 65_536])
 def test_two_hundred_clusters_that_break_everything_fit(limit: int) -> None:
     one = case("impact-everything").proposal.upgrades[0]
-    many = tuple(_moved(one, number) for number in range(200))
+    many = tuple(_at_another_path(one, number) for number in range(200))
     proposed = replace(case("impact-everything").proposal, upgrades=many)
     text = body(proposed, limit=limit)
     assert len(text) <= limit
@@ -466,7 +468,7 @@ def test_two_hundred_clusters_that_break_everything_fit(limit: int) -> None:
     assert text.count("<details>") == text.count("</details>")
 
 
-def _moved(one: tuple[Plan, Upgrade], number: int) -> tuple[Plan, Upgrade]:
+def _at_another_path(one: tuple[Plan, Upgrade], number: int) -> tuple[Plan, Upgrade]:
     """The same elsewhere, with breaks and a history of its own."""
     plan, upgrade = one
     assert upgrade.impact is not None

@@ -296,7 +296,7 @@ REPOSITORY = (
 )
 
 
-def void(tree: Tree, path: str = "", *words: str) -> list[str]:
+def void_groups(tree: Tree, path: str = "", *words: str) -> list[str]:
     return [each.name for each in tree.gathered(path, *words).void]
 
 
@@ -305,7 +305,7 @@ def test_a_group_is_compared_with_the_whole_repository(tree: Tree) -> None:
     for written, expected in ((b"clusters/b/", []), (b"clusters/bb/", ["b"])):
         tree.write({**files, CONFIG: TWO % written})
         for path in ("", "clusters", "clusters/a", "clusters/b", A):
-            assert void(tree, path) == expected, path
+            assert void_groups(tree, path) == expected, path
     (found,) = tree.gathered("clusters/a").void
     assert found.why == "nearest directory: clusters/b"
 
@@ -313,24 +313,24 @@ def test_a_group_is_compared_with_the_whole_repository(tree: Tree) -> None:
 def test_a_part_of_a_repository_does_not_tell_what_pins_are_elsewhere(tree: Tree) -> None:
     pins = {"tools/flux.yaml": b"# flux2\n"}
     tree.write({**fleet({"clusters/a": "v2.8.8"}), **pins, CONFIG: TWO % b"tools/"})
-    assert void(tree) == ["b"]
-    assert void(tree, "clusters") == []
+    assert void_groups(tree) == ["b"]
+    assert void_groups(tree, "clusters") == []
 
 
 def test_what_only_a_run_about_an_artifact_knows_is_no_reason_to_warn(tree: Tree) -> None:
     files = {**fleet({"clusters/a": "v2.8.8"}), "infra/flux.yaml": REPOSITORY}
     tree.write({**files, CONFIG: TWO % b"infra/"})
-    assert void(tree) == []
+    assert void_groups(tree) == []
     tree.write({CONFIG: b"ignore: [infra/]\n" + TWO % b"infra/"})
-    assert void(tree) == ["b"]
+    assert void_groups(tree) == ["b"]
 
 
 def test_a_sparse_checkout_tells_nothing(tree: Tree) -> None:
     tree.write({**fleet({"clusters/a": "v2.8.8"}), CONFIG: TWO % b"clusters/b/"})
-    assert void(tree) == ["b"]
+    assert void_groups(tree) == ["b"]
     (tree.root / ".git" / "info").mkdir()
     (tree.root / ".git" / "info" / "sparse-checkout").write_text("clusters/a\n")
-    assert void(tree) == []
+    assert void_groups(tree) == []
 
 
 def test_the_config_file_that_was_given_is_named(tree: Tree, tmp_path: Path) -> None:

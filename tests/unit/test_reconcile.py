@@ -47,24 +47,24 @@ def forge_for(proposed: Proposal = DRAFT, *, has_drafts: bool = True) -> MemoryF
     return MemoryForge({"README.md": b"Fleet\n", **files}, has_drafts=has_drafts)
 
 
-def look(forge: MemoryForge, proposed: Proposal = DRAFT) -> Repository:
+def fetched(forge: MemoryForge, proposed: Proposal = DRAFT) -> Repository:
     return forge.fetch(Question((proposed.branch,), tuple(plan.path for plan, _ in proposed.upgrades)))
 
 
-def to(
+def reconciled(
     forge: MemoryForge, proposed: Proposal = DRAFT, surroundings: ProposalContext = CONTEXT
 ) -> Reconciliation:
-    return reconcile(proposed, surroundings, look(forge, proposed))
+    return reconcile(proposed, surroundings, fetched(forge, proposed))
 
 
-def take(forge: MemoryForge, found: Reconciliation) -> None:
+def apply_steps(forge: MemoryForge, found: Reconciliation) -> None:
     for step in found.steps:
         forge.apply(step)
 
 
-def opened(proposed: Proposal = DRAFT) -> MemoryForge:
+def with_pull_request(proposed: Proposal = DRAFT) -> MemoryForge:
     forge = forge_for(proposed)
-    take(forge, to(forge, proposed))
+    apply_steps(forge, reconciled(forge, proposed))
     forge.steps.clear()
     return forge
 
@@ -77,10 +77,10 @@ def number_of(forge: MemoryForge) -> int:
 def steps_of(found: Reconciliation) -> str:
     """A convergence in a few words."""
     hold = [f"hold {found.hold.reason}"] if found.hold is not None else []
-    return "; ".join([*hold, *map(_told, found.steps)])
+    return "; ".join([*hold, *map(_in_words, found.steps)])
 
 
-def _told(step: Step) -> str:
+def _in_words(step: Step) -> str:
     match step:
         case OpenPull():
             parts = [
@@ -115,48 +115,48 @@ def _nothing(_: MemoryForge) -> None:
 
 def _cut_off(forge: MemoryForge) -> None:
     """A run that ended once it had made the branch."""
-    take(forge, to(forge))
+    apply_steps(forge, reconciled(forge))
     del forge.pulls[number_of(forge)]
 
 
 def _cut_off_long_ago(forge: MemoryForge) -> None:
-    take(forge, to(forge, OLDER))
+    apply_steps(forge, reconciled(forge, OLDER))
     del forge.pulls[number_of(forge)]
 
 
-def _branch_of_a_person(forge: MemoryForge) -> None:
+def _branch_of_another_user(forge: MemoryForge) -> None:
     forge.push(BRANCH, {"a.txt": b"mine\n"})
 
 
-def _person_on_top(forge: MemoryForge) -> None:
+def _commit_of_another_user_on_top(forge: MemoryForge) -> None:
     _cut_off(forge)
     forge.push(BRANCH, {"a.txt": b"mine\n"})
 
 
 def _closed(forge: MemoryForge) -> None:
-    take(forge, to(forge))
+    apply_steps(forge, reconciled(forge))
     forge.close_pull(number_of(forge))
 
 
-def _closed_with_a_push(forge: MemoryForge) -> None:
+def _closed_after_a_push(forge: MemoryForge) -> None:
     _closed(forge)
     forge.push(BRANCH, {"a.txt": b"mine\n"})
 
 
 def _branch_deleted(forge: MemoryForge) -> None:
-    take(forge, to(forge))
+    apply_steps(forge, reconciled(forge))
     forge.delete(BRANCH)
 
 
 def _merged_and_reverted(forge: MemoryForge) -> None:
-    take(forge, to(forge))
+    apply_steps(forge, reconciled(forge))
     before = dict(forge.files)
     forge.merge(number_of(forge))
     forge.push_to_base(before)
 
 
 def _merged_with_a_push_and_reverted(forge: MemoryForge) -> None:
-    take(forge, to(forge))
+    apply_steps(forge, reconciled(forge))
     before = dict(forge.files)
     forge.push(BRANCH, {"a.txt": b"mine\n"})
     forge.merge(number_of(forge))
@@ -171,7 +171,7 @@ def _issue_out_of_date(forge: MemoryForge) -> None:
     forge.apply(instead_of_draft(OLDER, CONTEXT))
 
 
-def _issue_of_a_person(forge: MemoryForge) -> None:
+def _unrelated_issue(forge: MemoryForge) -> None:
     forge.apply(OpenIssue("Flux?", "When do we upgrade?", ()))
 
 
@@ -181,16 +181,16 @@ def _issue_of_a_person(forge: MemoryForge) -> None:
         (_nothing, "open draft commit", "open commit"),
         (_cut_off, "open draft over", "open over"),
         (_cut_off_long_ago, "open draft commit over", "open commit over"),
-        (_branch_of_a_person, "hold branch-edited", "hold branch-edited"),
-        (_person_on_top, "hold branch-edited", "hold branch-edited"),
+        (_branch_of_another_user, "hold branch-edited", "hold branch-edited"),
+        (_commit_of_another_user_on_top, "hold branch-edited", "hold branch-edited"),
         (_closed, "open draft over", "open over"),
-        (_closed_with_a_push, "hold branch-edited", "hold branch-edited"),
+        (_closed_after_a_push, "hold branch-edited", "hold branch-edited"),
         (_branch_deleted, "open draft commit", "open commit"),
         (_merged_and_reverted, "open draft commit over", "open commit over"),
         (_merged_with_a_push_and_reverted, "open draft commit over", "open commit over"),
         (_issue, "", "open commit; close issue"),
         (_issue_out_of_date, "update issue", "open commit; close issue"),
-        (_issue_of_a_person, "open draft commit", "open commit"),
+        (_unrelated_issue, "open draft commit", "open commit"),
     ],
     ids=lambda each: each.__name__.strip("_") if callable(each) else "",
 )
@@ -199,14 +199,14 @@ def test_where_no_pull_request_is_open(
 ) -> None:
     forge = forge_for()
     prepare(forge)
-    assert steps_of(to(forge)) == steps
-    assert steps_of(to(forge, READY)) == steps_when_approved
+    assert steps_of(reconciled(forge)) == steps
+    assert steps_of(reconciled(forge, READY)) == steps_when_approved
 
 
 # With one
 
 
-def _title_of_a_person(forge: MemoryForge) -> None:
+def _title_edited(forge: MemoryForge) -> None:
     forge.edit(number_of(forge), title="Flux, finally")
 
 
@@ -287,7 +287,7 @@ def _branch_gone(forge: MemoryForge) -> None:
     ("prepare", "steps", "steps_when_approved"),
     [
         (_nothing, "", "update body ready"),
-        (_title_of_a_person, "", "update body ready"),
+        (_title_edited, "", "update body ready"),
         (_text_around, "", "update body ready"),
         (_line_ends, "", "update body ready"),
         (_text_within, "update body", "update body ready"),
@@ -314,52 +314,52 @@ def _branch_gone(forge: MemoryForge) -> None:
 def test_where_a_draft_is_open(
     prepare: Callable[[MemoryForge], None], steps: str, steps_when_approved: str
 ) -> None:
-    forge = opened()
+    forge = with_pull_request()
     prepare(forge)
-    assert steps_of(to(forge)) == steps
-    assert steps_of(to(forge, READY)) == steps_when_approved
+    assert steps_of(reconciled(forge)) == steps
+    assert steps_of(reconciled(forge, READY)) == steps_when_approved
 
 
 def test_what_was_approved_is_not_made_a_draft_again() -> None:
-    forge = opened()
-    take(forge, to(forge, READY))
+    forge = with_pull_request()
+    apply_steps(forge, reconciled(forge, READY))
     assert not forge.pulls[1][1].is_draft
-    assert steps_of(to(forge, READY)) == ""
+    assert steps_of(reconciled(forge, READY)) == ""
 
 
 def test_who_converts_to_draft_holds_it() -> None:
-    forge = opened(PATCH)
+    forge = with_pull_request(PATCH)
     forge.edit(number_of(forge), is_draft=True)
-    assert steps_of(to(forge, PATCH)) == ""
+    assert steps_of(reconciled(forge, PATCH)) == ""
 
 
 def test_who_approves_again_lets_go_what_a_person_holds() -> None:
-    forge = opened(PATCH)
+    forge = with_pull_request(PATCH)
     forge.edit(number_of(forge), is_draft=True)
-    assert steps_of(to(forge, replace(PATCH, is_asked=True))) == "update ready"
+    assert steps_of(reconciled(forge, replace(PATCH, is_asked=True))) == "update ready"
 
 
 def test_another_target_makes_the_commit_anew() -> None:
-    forge = opened(OLDER)
-    found = to(forge, NEXT)
+    forge = with_pull_request(OLDER)
+    found = reconciled(forge, NEXT)
     assert steps_of(found) == "update commit title body status"
-    take(forge, found)
+    apply_steps(forge, found)
     assert forge.pulls[1][1].title == text.title(NEXT, CONTEXT)
     assert forge.trees[forge.heads[BRANCH]][PATH] == change_of(NEXT.upgrades[0][1]).new
 
 
 def test_a_title_of_a_person_stays_when_the_target_changes() -> None:
-    forge = opened(OLDER)
-    _title_of_a_person(forge)
-    take(forge, to(forge, NEXT))
+    forge = with_pull_request(OLDER)
+    _title_edited(forge)
+    apply_steps(forge, reconciled(forge, NEXT))
     assert forge.pulls[1][1].title == "Flux, finally"
     # And that stays so: the digest in the body is still that of the title that we gave.
-    assert steps_of(to(forge, NEXT)) == ""
+    assert steps_of(reconciled(forge, NEXT)) == ""
 
 
 def test_a_commit_has_the_base_as_its_parent_and_its_modes() -> None:
     forge = forge_for()
-    repository = look(forge)
+    repository = fetched(forge)
     files = {PATH: replace(repository.files[PATH], mode="100755")}
     (step,) = reconcile(DRAFT, CONTEXT, replace(repository, files=files)).steps
     assert isinstance(step, OpenPull)
@@ -384,14 +384,14 @@ def test_a_commit_has_the_base_as_its_parent_and_its_modes() -> None:
     ids=["none", "people", "a patch merges by itself", "a draft does not", "a minor does not"],
 )
 def test_extras(group: Group, proposed: Proposal, extras: Extras) -> None:
-    (step,) = to(forge_for(proposed), replace(proposed, group=group)).steps
+    (step,) = reconciled(forge_for(proposed), replace(proposed, group=group)).steps
     assert isinstance(step, OpenPull)
     assert step.extras == extras
 
 
 def test_a_patch_that_waits_for_approval_does_not_merge_by_itself() -> None:
     waiting = proposal(Stated(version="v2.8.7", target="v2.8.8"), subject=BumpKind.PATCH, approved=False)
-    (step,) = to(forge_for(waiting), replace(waiting, group=Group(auto_merge=True))).steps
+    (step,) = reconciled(forge_for(waiting), replace(waiting, group=Group(auto_merge=True))).steps
     assert isinstance(step, OpenPull)
     assert not step.extras.auto_merge
 
@@ -403,7 +403,7 @@ def test_a_patch_that_waits_for_approval_does_not_merge_by_itself() -> None:
     "prepare",
     [
         _nothing, _cut_off, _cut_off_long_ago, _closed, _branch_deleted, _merged_and_reverted,
-        _merged_with_a_push_and_reverted, _issue, _issue_out_of_date, _issue_of_a_person,
+        _merged_with_a_push_and_reverted, _issue, _issue_out_of_date, _unrelated_issue,
     ],
     ids=lambda each: each.__name__.strip("_"),
 )  # fmt: skip
@@ -411,15 +411,15 @@ def test_a_patch_that_waits_for_approval_does_not_merge_by_itself() -> None:
 def test_what_was_done_is_not_done_again(prepare: Callable[[MemoryForge], None], proposed: Proposal) -> None:
     forge = forge_for()
     prepare(forge)
-    take(forge, to(forge, proposed))
-    assert steps_of(to(forge, proposed)) == ""
+    apply_steps(forge, reconciled(forge, proposed))
+    assert steps_of(reconciled(forge, proposed)) == ""
     assert len(forge.open_pulls(BRANCH)) <= 1
 
 
 @pytest.mark.parametrize(
     "prepare",
     [
-        _title_of_a_person, _text_around, _line_ends, _text_within, _body_rewritten, _marked_ready, _labelled,
+        _title_edited, _text_around, _line_ends, _text_within, _body_rewritten, _marked_ready, _labelled,
         _pushed_and_rebase_asked_by_box, _pushed_and_rebase_asked_by_label, _base_moved_elsewhere, _status_lost,
     ],
     ids=lambda each: each.__name__.strip("_"),
@@ -428,17 +428,17 @@ def test_what_was_done_is_not_done_again(prepare: Callable[[MemoryForge], None],
 def test_what_was_updated_is_not_updated_again(
     prepare: Callable[[MemoryForge], None], proposed: Proposal
 ) -> None:
-    forge = opened()
+    forge = with_pull_request()
     prepare(forge)
-    take(forge, to(forge, proposed))
-    assert steps_of(to(forge, proposed)) == ""
+    apply_steps(forge, reconciled(forge, proposed))
+    assert steps_of(reconciled(forge, proposed)) == ""
 
 
 # What is no longer needed
 
 
-def without(forge: MemoryForge, closed: str = "done") -> Reconciliation:
-    repository = look(forge)
+def no_longer_needed(forge: MemoryForge, closed: str = "done") -> Reconciliation:
+    repository = fetched(forge)
     issue = issue_of(repository, DRAFT.slug, DRAFT.bump_kind)
     return reconcile_without(repository.branches[BRANCH], issue, closed, "It is not needed any more.")
 
@@ -447,7 +447,7 @@ def without(forge: MemoryForge, closed: str = "done") -> Reconciliation:
     ("prepare", "steps", "steps_when_skipped"),
     [
         (_nothing, "close", "close"),
-        (_title_of_a_person, "close", "close"),
+        (_title_edited, "close", "close"),
         (_text_around, "close", "close"),
         (_body_rewritten, "close", "close"),
         (_pushed, "hold branch-edited", "close"),
@@ -458,20 +458,20 @@ def without(forge: MemoryForge, closed: str = "done") -> Reconciliation:
 def test_what_is_no_longer_needed_is_closed(
     prepare: Callable[[MemoryForge], None], steps: str, steps_when_skipped: str
 ) -> None:
-    forge = opened()
+    forge = with_pull_request()
     prepare(forge)
-    assert steps_of(without(forge)) == steps
-    assert steps_of(without(forge, markers.SKIP)) == steps_when_skipped
-    found = without(forge)
-    take(forge, found)
+    assert steps_of(no_longer_needed(forge)) == steps
+    assert steps_of(no_longer_needed(forge, markers.SKIP)) == steps_when_skipped
+    found = no_longer_needed(forge)
+    apply_steps(forge, found)
     if found.hold is None:
-        assert steps_of(without(forge)) == ""
+        assert steps_of(no_longer_needed(forge)) == ""
 
 
 def test_closing_says_why_and_that_it_was_us() -> None:
-    forge = opened()
+    forge = with_pull_request()
     _text_around(forge)
-    take(forge, without(forge, "superseded"))
+    apply_steps(forge, no_longer_needed(forge, "superseded"))
     body = forge.pulls[1][1].body
     state = markers.state_of(body)
     assert state is not None
@@ -487,15 +487,15 @@ def test_a_pull_request_that_is_not_ours_is_not_closed() -> None:
     forge.apply(
         OpenPull(BRANCH, "main", head, None, "Mine", "By hand.", is_draft=False, status=text.status(DRAFT))
     )
-    found = without(forge)
+    found = no_longer_needed(forge)
     assert (found.steps, found.pull is not None) == ((), True)
 
 
 def test_nothing_is_closed_where_nothing_is_open() -> None:
-    assert without(forge_for()).steps == ()
-    forge = opened()
+    assert no_longer_needed(forge_for()).steps == ()
+    forge = with_pull_request()
     forge.close_pull(number_of(forge))
-    assert without(forge).steps == ()
+    assert no_longer_needed(forge).steps == ()
 
 
 # The issue in the place of a draft
@@ -504,8 +504,8 @@ def test_nothing_is_closed_where_nothing_is_open() -> None:
 def test_an_issue_is_found_by_its_state() -> None:
     forge = forge_for()
     _issue(forge)
-    _issue_of_a_person(forge)
-    repository = look(forge)
+    _unrelated_issue(forge)
+    repository = fetched(forge)
     assert issue_of(repository, DRAFT.slug, BumpKind.MINOR) == forge.issues[1]
     assert issue_of(repository, DRAFT.slug, BumpKind.MAJOR) is None
     assert issue_of(repository, "other", BumpKind.MINOR) is None
@@ -515,7 +515,7 @@ def test_text_around_an_issue_stays() -> None:
     forge = forge_for()
     forge.apply(instead_of_draft(OLDER, CONTEXT))
     forge.issues[1] = replace(forge.issues[1], body=f"On Monday.\n\n{forge.issues[1].body}")
-    take(forge, to(forge))
+    apply_steps(forge, reconciled(forge))
     assert forge.issues[1].body.startswith("On Monday.\n\n<!--")
     assert "v2.9.4" in forge.issues[1].body
-    assert steps_of(to(forge)) == ""
+    assert steps_of(reconciled(forge)) == ""

@@ -65,7 +65,7 @@ changes = st.lists(
 
 @given(st.sampled_from(sorted(FILES)), changes, st.booleans())
 def test_each_mention_once(name: str, made: list[tuple[Change, int, bytes]], is_patch: bool) -> None:  # noqa: FBT001
-    content = _made(FILES[name], made)
+    content = _changed(FILES[name], made)
     found = find(name, content, GROUPS, is_patch=is_patch)
     text = decoded(content)
     spans = [(use.start, use.end) for use in found.uses] if found else []
@@ -73,10 +73,10 @@ def test_each_mention_once(name: str, made: list[tuple[Change, int, bytes]], is_
     for match in MENTION.finditer(text):
         assert sum(start <= match.start(1) < end for start, end in spans) == 1
     if found is not None:
-        _look_at(found, text)
+        _assert_consistent(found, text)
 
 
-def _look_at(found: FluxFile, text: str) -> None:
+def _assert_consistent(found: FluxFile, text: str) -> None:
     for use in found.uses:
         assert use.line == text.count("\n", 0, use.start) + 1
         assert text[use.start : use.end] == use.version or use.why
@@ -93,7 +93,7 @@ def _look_at(found: FluxFile, text: str) -> None:
 def test_a_version_is_changed_and_nothing_else(
     name: str, made: list[tuple[Change, int, bytes]], data: st.DataObject
 ) -> None:
-    content = _made(FILES[name], made)
+    content = _changed(FILES[name], made)
     found = find(name, content, GROUPS)
     movable = [use for use in found.uses if not use.why] if found else []
     if found is None or not movable:
@@ -110,7 +110,7 @@ def test_a_version_is_changed_and_nothing_else(
     assert [each.version for each in again.uses if each.start == use.start] == ["v987"]
 
 
-def _made(content: bytes, made: list[tuple[Change, int, bytes]]) -> bytes:
+def _changed(content: bytes, made: list[tuple[Change, int, bytes]]) -> bytes:
     lines = content.splitlines(keepends=True)
     for change, at, noise in made:
         lines = change(lines, at % len(lines), noise)

@@ -21,13 +21,15 @@ SERVED = b"    served: true\n"
 USING = regenerator()
 
 
-def found(files: dict[str, bytes]) -> Running:
+def running_in(files: dict[str, bytes]) -> Running:
     return running(Member(each, each.path) for each in pin.find(MemoryTree(files), USING))
 
 
 def unverified_in(content: bytes, path: str = PATH) -> list[tuple[str, bool]]:
     """Name and whether the CRDs can be read, of those that no release speaks for."""
-    return [(each.name, ManifestApis().of(each) is not None) for each in found({path: content}).unverified]
+    return [
+        (each.name, ManifestApis().of(each) is not None) for each in running_in({path: content}).unverified
+    ]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +66,7 @@ def test_what_no_release_speaks_for(content: bytes, expected: list[tuple[str, bo
 
 def test_edited_crds_and_their_release_both_speak() -> None:
     edited = manifest("v2.8.8").replace(SERVED, b"    served: false\n", 1)
-    assert found({PATH: edited}).releases == ("v2.8.8",)
+    assert running_in({PATH: edited}).releases == ("v2.8.8",)
 
 
 def test_a_file_that_cannot_be_read_counts_by_its_name() -> None:
@@ -88,11 +90,11 @@ def test_a_file_that_cannot_be_read_counts_by_its_name() -> None:
 def test_the_own_folder_of_another_cluster_is_not_read(
     old: str, new: str, path: str, *, is_read: bool
 ) -> None:
-    assert bool(found({old: unverified(), new: manifest("v2.8.8")}).readers(path)) == is_read
+    assert bool(running_in({old: unverified(), new: manifest("v2.8.8")}).readers(path)) == is_read
 
 
 def test_the_folder_of_a_file_that_installs_nothing_is_shared() -> None:
-    assert found({PATH: unverified(), "apps/gotk-components.yaml": b""}).readers("apps/x.yaml")
+    assert running_in({PATH: unverified(), "apps/gotk-components.yaml": b""}).readers("apps/x.yaml")
 
 
 def test_files_suit_those_that_may_read_them() -> None:

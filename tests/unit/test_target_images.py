@@ -53,7 +53,7 @@ def held(plan: Plan) -> Hold:
     return decision
 
 
-def there(*images: str) -> MemoryArtifacts:
+def registry_with(*images: str) -> MemoryArtifacts:
     """A registry with these images alone."""
     return MemoryArtifacts({image: {"digest": digest_of(image)} for image in images})
 
@@ -63,7 +63,7 @@ def there(*images: str) -> MemoryArtifacts:
 
 def test_a_pin_becomes_the_digest_of_the_new_tag() -> None:
     tag, new = f"{PUBLISHED}/source-controller:v1.8.8", f"{PUBLISHED}/source-controller:v1.9.4"
-    artifacts = there(new)
+    artifacts = registry_with(new)
     done = upgraded(planned(manifest(source_controller=f"{tag}@{ONE}"), artifacts))
     assert done == manifest(version="v2.9.4", source_controller=f"{new}@{digest_of(new)}")
     assert artifacts.asked == [new], "of what Flux publishes itself, the pinned image alone is asked for"
@@ -113,14 +113,14 @@ def test_an_image_that_stays_is_not_asked_for() -> None:
 def test_a_digest_in_a_registry_of_its_own_follows_where_it_is_that_of_the_release() -> None:
     repository = "registry.example.com/own/helm-controller"
     old, new = f"{repository}:v1.8.8", f"{repository}:v1.9.4"
-    artifacts = there(old, new)
+    artifacts = registry_with(old, new)
     done = upgraded(planned(manifest(helm_controller=f"{repository}@{digest_of(old)}"), artifacts))
     assert done == manifest(version="v2.9.4", helm_controller=f"{repository}@{digest_of(new)}")
     assert sorted(artifacts.asked) == [old, new]
 
-    kept = upgraded(planned(manifest(helm_controller=f"{repository}@{ONE}"), there(old)))
+    kept = upgraded(planned(manifest(helm_controller=f"{repository}@{ONE}"), registry_with(old)))
     assert f"image: {repository}@{ONE}\n" in kept
-    missing = held(planned(manifest(helm_controller=f"{repository}@{digest_of(old)}"), there(old)))
+    missing = held(planned(manifest(helm_controller=f"{repository}@{digest_of(old)}"), registry_with(old)))
     assert (missing.reason, missing.target) == (HoldReason.IMAGES_MISSING, "v2.9.4")
 
 
@@ -174,7 +174,7 @@ def test_the_images_of_a_change_are_the_pinned_ones() -> None:
 def test_a_tag_that_is_not_there_is_never_pinned() -> None:
     pinned = manifest(source_controller=f"{PUBLISHED}/source-controller:v1.8.8@{ONE}")
     for check_images in (True, False):
-        hold = held(planned(pinned, there(), check_images=check_images))
+        hold = held(planned(pinned, registry_with(), check_images=check_images))
         assert (hold.reason, hold.error) == (HoldReason.IMAGES_MISSING, None)
         assert f"{PUBLISHED}/source-controller:v1.9.4" in hold.detail
 
@@ -182,11 +182,11 @@ def test_a_tag_that_is_not_there_is_never_pinned() -> None:
 @pytest.mark.parametrize("registry", [MIRROR, "docker.io/fluxcd", "fluxcd", "ghcr.io/fluxcd-mirror"])
 def test_the_images_on_a_mirror_have_to_be_there(registry: str) -> None:
     images = [f"{registry}/{name}:v1.9.4" for name in DEFAULT_COMPONENTS]
-    artifacts = there(*images)
+    artifacts = registry_with(*images)
     assert upgraded(planned(manifest(registry), artifacts)) == manifest(registry, "v2.9.4")
     assert artifacts.asked == images
 
-    hold = held(planned(manifest(registry), there(*images[:2])))
+    hold = held(planned(manifest(registry), registry_with(*images[:2])))
     assert (hold.reason, hold.error, hold.target) == (HoldReason.IMAGES_MISSING, None, "v2.9.4")
     assert hold.detail == f"2 images of v2.9.4 are not in the registry: {images[2]}, {images[3]}"
     assert "mirror them" in hold.hint
@@ -194,7 +194,7 @@ def test_the_images_on_a_mirror_have_to_be_there(registry: str) -> None:
 
 def test_one_image_in_a_registry_of_its_own_has_to_be_there() -> None:
     text = manifest(helm_controller=f"{MIRROR}/helm-controller:v1.8.8")
-    artifacts = there()
+    artifacts = registry_with()
     hold = held(planned(text, artifacts))
     assert hold.detail == f"1 image of v2.9.4 is not in the registry: {MIRROR}/helm-controller:v1.9.4"
     assert artifacts.asked == [f"{MIRROR}/helm-controller:v1.9.4"]
@@ -202,19 +202,19 @@ def test_one_image_in_a_registry_of_its_own_has_to_be_there() -> None:
 
 @pytest.mark.parametrize("tag", ["with-plugins", "v1.7.0-own"])
 def test_an_image_with_a_tag_of_its_own_is_not_asked_for(tag: str) -> None:
-    artifacts = there()
+    artifacts = registry_with()
     upgraded(planned(manifest(helm_controller=f"{MIRROR}/helm-controller:{tag}"), artifacts))
     assert artifacts.asked == []
 
 
 def test_what_flux_publishes_is_not_asked_for() -> None:
-    artifacts = there()
+    artifacts = registry_with()
     upgraded(planned(manifest(), artifacts))
     assert artifacts.asked == []
 
 
 def test_where_a_template_leads_is_not_asked() -> None:
-    artifacts = there()
+    artifacts = registry_with()
     plan = planned(manifest("${REGISTRY}/flux"), artifacts)
     assert upgraded(plan) == manifest("${REGISTRY}/flux", "v2.9.4")
     assert artifacts.asked == []
@@ -228,7 +228,7 @@ def test_where_a_template_leads_is_not_asked() -> None:
 
 def test_a_controller_that_is_added_has_to_be_there() -> None:
     components = ",".join((*DEFAULT_COMPONENTS, "image-reflector-controller"))
-    artifacts = there()
+    artifacts = registry_with()
     flags = {"components": components}
     hold = held(planned(manifest(MIRROR), artifacts, to="v2.8.8", flags=flags))
     assert artifacts.asked == [f"{MIRROR}/image-reflector-controller:v1.8.8"]
@@ -244,7 +244,7 @@ def test_the_check_can_be_turned_off() -> None:
 
 
 def test_what_is_held_for_a_conflict_asks_nothing() -> None:
-    artifacts = there()
+    artifacts = registry_with()
     text = manifest(MIRROR).replace("cpu: 1000m", "cpu: 5")
     assert held(planned(text, artifacts)).reason is HoldReason.RESIDUE_CONFLICT
     assert artifacts.asked == []
@@ -252,7 +252,7 @@ def test_what_is_held_for_a_conflict_asks_nothing() -> None:
 
 
 def test_what_is_up_to_date_asks_nothing() -> None:
-    artifacts = there()
+    artifacts = registry_with()
     assert held(planned(manifest(MIRROR, "v2.9.4"), artifacts)).reason is HoldReason.UP_TO_DATE
     assert artifacts.asked == []
 

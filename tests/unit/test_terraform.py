@@ -47,15 +47,15 @@ def resource(*lines: str) -> str:
     return "".join(f"{line}\n" for line in ('resource "flux_bootstrap_git" "this" {', *lines, "}"))
 
 
-def found(text: str, path: str = "infra/flux.tf") -> tuple[TerraformOwner, ...]:
+def owners_in(text: str, path: str = "infra/flux.tf") -> tuple[TerraformOwner, ...]:
     return owners(MemoryTree({path: text.encode()}))
 
 
 def test_the_resource_is_found_and_nothing_else() -> None:
-    assert found(PLAIN) == (ONLY,)
-    assert found(PLAIN.replace("\n", "\r\n")) == (ONLY,)
-    assert found(PLAIN, "infra/flux.tofu")[0].line == 12
-    assert found(PLAIN, "infra/flux.tfvars") == ()
+    assert owners_in(PLAIN) == (ONLY,)
+    assert owners_in(PLAIN.replace("\n", "\r\n")) == (ONLY,)
+    assert owners_in(PLAIN, "infra/flux.tofu")[0].line == 12
+    assert owners_in(PLAIN, "infra/flux.tfvars") == ()
 
 
 @pytest.mark.parametrize(
@@ -75,12 +75,16 @@ def test_the_resource_is_found_and_nothing_else() -> None:
     ],
 )  # fmt: skip
 def test_attributes(lines: list[str], expected: TerraformOwner) -> None:
-    assert found(resource(*lines)) == (expected,)
+    assert owners_in(resource(*lines)) == (expected,)
 
 
 def test_a_resource_on_one_line() -> None:
-    assert found('resource "flux_bootstrap_git" "x" { path = "clusters/a" }')[0].cluster_path == "clusters/a"
-    assert found('resource flux_bootstrap_git x {\npath = "clusters/a"\n}')[0].cluster_path == "clusters/a"
+    assert (
+        owners_in('resource "flux_bootstrap_git" "x" { path = "clusters/a" }')[0].cluster_path == "clusters/a"
+    )
+    assert (
+        owners_in('resource flux_bootstrap_git x {\npath = "clusters/a"\n}')[0].cluster_path == "clusters/a"
+    )
 
 
 JSON = """{
@@ -97,12 +101,12 @@ JSON = """{
 
 
 def test_the_json_syntax() -> None:
-    assert found(JSON, "flux.tf.json") == (
+    assert owners_in(JSON, "flux.tf.json") == (
         TerraformOwner("flux.tf.json", 4, version_line=6, version='"v2.8.7"', cluster_path="clusters/a"),
     )
-    assert found(JSON.replace("clusters/a", "${var.path}"), "flux.tf.json")[0].cluster_path is None
+    assert owners_in(JSON.replace("clusters/a", "${var.path}"), "flux.tf.json")[0].cluster_path is None
     as_list = JSON.replace('"this": {', '"this": [{').replace("      }\n    }\n", "      }]\n    }\n")
-    assert found(as_list, "flux.tofu.json")[0].version_line == 6
+    assert owners_in(as_list, "flux.tofu.json")[0].version_line == 6
 
 
 @pytest.mark.parametrize(
@@ -121,7 +125,7 @@ def test_the_json_syntax() -> None:
     ],
 )
 def test_odd_files_have_no_owner(path: str, text: str) -> None:
-    assert found(text, path) == ()
+    assert owners_in(text, path) == ()
 
 
 def test_a_block_that_is_not_closed_is_read_as_far_as_it_goes() -> None:
@@ -199,7 +203,7 @@ def test_the_one_that_says_so_comes_first() -> None:
     ],
 )
 def test_the_hold_names_the_line_to_change(text: str, detail: str, hint: str) -> None:
-    ownership = owner_of(FILE, found(text))
+    ownership = owner_of(FILE, owners_in(text))
     assert ownership is not None
     held = hold(ownership, "v2.9.4")
     assert (held.reason, held.detail, held.hint) == (HoldReason.OWNED_BY_TERRAFORM, detail, hint)
@@ -208,7 +212,7 @@ def test_the_hold_names_the_line_to_change(text: str, detail: str, hint: str) ->
 
 
 def test_the_hold_in_the_json_syntax() -> None:
-    ownership = owner_of(FILE, found(JSON, "flux.tf.json"))
+    ownership = owner_of(FILE, owners_in(JSON, "flux.tf.json"))
     assert ownership is not None
     assert hold(ownership, "v2.9.4").hint == 'flux.tf.json:6: "version": "v2.9.4"'
 

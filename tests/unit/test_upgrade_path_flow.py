@@ -57,7 +57,7 @@ def resources(*uses: tuple[str, str, str]) -> bytes:
 
 
 @dataclass
-class Life:
+class ClusterRepository:
     """A repository, its cluster, and one run after the other on what is at its base."""
 
     uses: tuple[tuple[str, str, str], ...] = USES
@@ -162,127 +162,127 @@ class Life:
 
 
 def test_what_is_proposed_one_after_the_other() -> None:
-    life = Life()
-    assert life.run() == {MIGRATION: "opened"}
-    assert life.impact.upgrade_path == ("v2.7.5", "v2.9.4")
-    life.merge(MIGRATION)
-    assert life.run() == {MINOR: "opened"}
-    assert life.upgrades == [(BumpKind.MINOR, "v2.7.5")]
-    assert "**In steps:** first of 2 hops: v2.7.5, then v2.9.4" in life.pull(MINOR).body
-    assert life.run() == {MINOR: "unchanged"}
-    life.merge(MINOR)
+    repository = ClusterRepository()
+    assert repository.run() == {MIGRATION: "opened"}
+    assert repository.impact.upgrade_path == ("v2.7.5", "v2.9.4")
+    repository.merge(MIGRATION)
+    assert repository.run() == {MINOR: "opened"}
+    assert repository.upgrades == [(BumpKind.MINOR, "v2.7.5")]
+    assert "**In steps:** first of 2 hops: v2.7.5, then v2.9.4" in repository.pull(MINOR).body
+    assert repository.run() == {MINOR: "unchanged"}
+    repository.merge(MINOR)
     # GitRepositories were stored in a version that v2.9.4 lacks, and the manifests name it.
-    assert life.run() == {MIGRATION: "opened"}
-    life.merge(MIGRATION)
-    assert life.run() == {}
-    assert life.holds.keys() == {HoldReason.MIGRATION_PENDING}
-    assert life.pull(MINOR).url in life.holds[HoldReason.MIGRATION_PENDING].hint
-    life.migrate()
-    assert life.run() == {MINOR: "opened"}
-    assert life.upgrades == [(BumpKind.MINOR, "v2.9.4")]
-    assert life.run() == {MINOR: "unchanged"}
-    life.merge(MINOR)
-    assert life.run() == {}
-    assert life.versions == NEWEST
+    assert repository.run() == {MIGRATION: "opened"}
+    repository.merge(MIGRATION)
+    assert repository.run() == {}
+    assert repository.holds.keys() == {HoldReason.MIGRATION_PENDING}
+    assert repository.pull(MINOR).url in repository.holds[HoldReason.MIGRATION_PENDING].hint
+    repository.migrate()
+    assert repository.run() == {MINOR: "opened"}
+    assert repository.upgrades == [(BumpKind.MINOR, "v2.9.4")]
+    assert repository.run() == {MINOR: "unchanged"}
+    repository.merge(MINOR)
+    assert repository.run() == {}
+    assert repository.versions == NEWEST
 
 
 def test_moved_with_the_hops() -> None:
-    life = Life(settings=TOGETHER)
+    repository = ClusterRepository(settings=TOGETHER)
     for target in ("v2.7.5", "v2.9.4"):
-        assert life.run() == {MINOR: "opened"}
-        assert life.upgrades == [(BumpKind.MINOR, target)]
-        life.merge(MINOR)
+        assert repository.run() == {MINOR: "opened"}
+        assert repository.upgrades == [(BumpKind.MINOR, target)]
+        repository.merge(MINOR)
         if target != "v2.9.4":
-            assert life.run() == {}
-            life.migrate()
-    assert life.run() == {}
-    assert life.versions == NEWEST
+            assert repository.run() == {}
+            repository.migrate()
+    assert repository.run() == {}
+    assert repository.versions == NEWEST
 
 
 def test_a_box_that_is_ticked_before_the_merge_counts_after_it() -> None:
     """Somebody ticks all that there is, and then merges."""
-    life = Life(BRIDGED, settings=TOGETHER)
-    life.run()
-    life.tick()
-    assert life.run() == {MINOR: "unchanged"}
-    life.merge(MINOR)
-    life.cluster.migrate()
-    assert life.run() == {MINOR: "opened"}
-    assert life.upgrades == [(BumpKind.MINOR, "v2.9.4")]
-    life.merge(MINOR)
+    repository = ClusterRepository(BRIDGED, settings=TOGETHER)
+    repository.run()
+    repository.tick()
+    assert repository.run() == {MINOR: "unchanged"}
+    repository.merge(MINOR)
+    repository.cluster.migrate()
+    assert repository.run() == {MINOR: "opened"}
+    assert repository.upgrades == [(BumpKind.MINOR, "v2.9.4")]
+    repository.merge(MINOR)
 
 
-def moved_by_hand(**settings: Any) -> Life:
+def moved_by_hand(**settings: Any) -> ClusterRepository:
     """From v2.5.1 to v2.7.5, without a pull request of ours."""
-    life = Life((GIT_REPOSITORY,), settings=settings)
-    life.push({PATH: manifest("v2.7.5"), APPS: resources(("source", "v1", "GitRepository"))})
-    return life
+    repository = ClusterRepository((GIT_REPOSITORY,), settings=settings)
+    repository.push({PATH: manifest("v2.7.5"), APPS: resources(("source", "v1", "GitRepository"))})
+    return repository
 
 
 def test_after_a_history_by_hand_there_is_nothing_to_wait_for_and_something_to_do() -> None:
-    life = moved_by_hand()
-    assert life.run() == {MINOR: "opened"}
-    assert life.upgrades == [(BumpKind.MINOR, "v2.9.4")]
-    body = life.pull(MINOR).body
+    repository = moved_by_hand()
+    assert repository.run() == {MINOR: "opened"}
+    assert repository.upgrades == [(BumpKind.MINOR, "v2.9.4")]
+    body = repository.pull(MINOR).body
     assert "Run `flux migrate` in this cluster, with the Flux CLI 2.7" in body
     assert "v2.5.1 ran here from 2021-03-01 and stored `GitRepository` as `v1beta2`" in body
     # Whoever does not do it is told by the API server what the pull request said.
     with pytest.raises(RefusedError):
-        life.merge(MINOR)
+        repository.merge(MINOR)
 
 
 def test_the_box_of_an_open_pull_request_stays_ticked() -> None:
-    life = moved_by_hand()
-    life.run()
-    life.migrate()
-    assert life.run() == {MINOR: "updated"}
-    body = life.pull(MINOR).body
+    repository = moved_by_hand()
+    repository.run()
+    repository.migrate()
+    assert repository.run() == {MINOR: "updated"}
+    body = repository.pull(MINOR).body
     assert "Run `flux migrate`" not in body
     assert markers.is_ticked(body, markers.MIGRATED)
-    assert life.run() == {MINOR: "unchanged"}
-    life.merge(MINOR)
-    assert life.run() == {}
+    assert repository.run() == {MINOR: "unchanged"}
+    repository.merge(MINOR)
+    assert repository.run() == {}
 
 
 def test_a_box_that_is_not_ticked_any_more_is_a_thing_to_do_again() -> None:
-    life = moved_by_hand()
-    life.run()
-    before = life.pull(MINOR).body
-    life.tick()
-    life.run()
-    life.untick()
-    assert life.run() == {MINOR: "updated"}
-    assert life.pull(MINOR).body == before
+    repository = moved_by_hand()
+    repository.run()
+    before = repository.pull(MINOR).body
+    repository.tick()
+    repository.run()
+    repository.untick()
+    assert repository.run() == {MINOR: "updated"}
+    assert repository.pull(MINOR).body == before
 
 
 def test_one_who_runs_the_program_may_say_so_as_well() -> None:
-    life = moved_by_hand()
-    life.run(UpgradeRequest(migrated=True))
-    assert life.impact.stored.refused == ()
-    assert life.impact.stored.resolved
+    repository = moved_by_hand()
+    repository.run(UpgradeRequest(migrated=True))
+    assert repository.impact.stored.refused == ()
+    assert repository.impact.stored.resolved
 
 
 def test_no_steps_for_those_who_want_one_jump() -> None:
-    life = Life(BRIDGED, settings={**TOGETHER, "ladder": False})
-    assert life.run() == {MINOR: "opened"}
-    assert life.upgrades == [(BumpKind.MINOR, "v2.9.4")]
-    assert life.impact.stored.after_migrate
-    body = life.pull(MINOR).body
+    repository = ClusterRepository(BRIDGED, settings={**TOGETHER, "ladder": False})
+    assert repository.run() == {MINOR: "opened"}
+    assert repository.upgrades == [(BumpKind.MINOR, "v2.9.4")]
+    assert repository.impact.stored.after_migrate
+    body = repository.pull(MINOR).body
     assert "Stop at a release in between" in body
     assert "stored `GitRepository` as `v1beta2`" in body
     assert "In steps" not in body
     assert markers.MIGRATED not in body
     with pytest.raises(RefusedError):
-        life.merge(MINOR)
+        repository.merge(MINOR)
 
 
 def test_no_jump_over_what_no_release_bridges() -> None:
-    life = Life((GIT_REPOSITORY,), settings={**TOGETHER, "ladder": False})
-    assert life.run() == {}
-    assert life.holds.keys() == {HoldReason.BLOCKED_BY_API_REMOVAL}
+    repository = ClusterRepository((GIT_REPOSITORY,), settings={**TOGETHER, "ladder": False})
+    assert repository.run() == {}
+    assert repository.holds.keys() == {HoldReason.BLOCKED_BY_API_REMOVAL}
     assert (
         "upgrade to v2.7.5 first, which serves v1beta2 and v1"
-        in life.holds[HoldReason.BLOCKED_BY_API_REMOVAL].hint
+        in repository.holds[HoldReason.BLOCKED_BY_API_REMOVAL].hint
     )
 
 
@@ -290,60 +290,60 @@ def test_no_jump_over_what_no_release_bridges() -> None:
 def test_what_was_asked_for_by_name_is_not_gone_to_in_steps(
     expected: list[tuple[BumpKind, str]], *, ladder: bool
 ) -> None:
-    life = Life(BRIDGED, settings={**TOGETHER, "ladder": ladder})
-    life.run(UpgradeRequest(to="v2.9.4"))
-    assert life.upgrades == expected
-    for hold in life.holds.values():
+    repository = ClusterRepository(BRIDGED, settings={**TOGETHER, "ladder": ladder})
+    repository.run(UpgradeRequest(to="v2.9.4"))
+    assert repository.upgrades == expected
+    for hold in repository.holds.values():
         assert (hold.reason, hold.error) == (HoldReason.BLOCKED_BY_API_REMOVAL, ApiRemoved)
         assert "v2.7.5 → v2.9.4" in hold.detail
     # The first step by its name is one step.
-    life.run(UpgradeRequest(to="v2.7.5"))
-    assert life.upgrades == [(BumpKind.MINOR, "v2.7.5")]
+    repository.run(UpgradeRequest(to="v2.7.5"))
+    assert repository.upgrades == [(BumpKind.MINOR, "v2.7.5")]
 
 
 @pytest.mark.parametrize("answer", ["close", "skip", "revert"])
 def test_a_step_that_a_person_refuses_is_not_proposed_again(answer: str) -> None:
-    life = Life(BRIDGED, settings=TOGETHER)
-    life.run()
-    number = life.pull(MINOR).number
+    repository = ClusterRepository(BRIDGED, settings=TOGETHER)
+    repository.run()
+    number = repository.pull(MINOR).number
     if answer == "close":
-        life.forge.close_pull(number)
+        repository.forge.close_pull(number)
     elif answer == "skip":
-        life.forge.tick(number, markers.SKIP)
+        repository.forge.tick(number, markers.SKIP)
     else:
-        before = dict(life.forge.files)
-        life.merge(MINOR)
-        assert "the older CRDs lack. The API server refuses them" in life.pull(MINOR).body
+        before = dict(repository.forge.files)
+        repository.merge(MINOR)
+        assert "the older CRDs lack. The API server refuses them" in repository.pull(MINOR).body
         with pytest.raises(RefusedError):
-            life.push(before)
-    life.run()
-    assert (life.run(), life.upgrades) == ({}, [])
+            repository.push(before)
+    repository.run()
+    assert (repository.run(), repository.upgrades) == ({}, [])
     expected = HoldReason.REVERTED if answer == "revert" else HoldReason.CLOSED_BY_HUMAN
-    assert life.holds.keys() == {expected}
-    assert life.run(UpgradeRequest(approve=("2.7",))) == {MINOR: "opened"}
-    assert life.upgrades == [(BumpKind.MINOR, "v2.7.5")]
+    assert repository.holds.keys() == {expected}
+    assert repository.run(UpgradeRequest(approve=("2.7",))) == {MINOR: "opened"}
+    assert repository.upgrades == [(BumpKind.MINOR, "v2.7.5")]
 
 
 @pytest.mark.parametrize("by", ["ready", "2.7", "2.9"])
 def test_each_step_waits_for_its_approval(by: str) -> None:
     """Whichever way it is given, the pull request goes on telling what comes next."""
-    life = Life(BRIDGED, settings={**TOGETHER, "policy": Policy(bump=MaxBump.PATCH)})
-    life.run()
-    pull = life.pull(MINOR)
+    repository = ClusterRepository(BRIDGED, settings={**TOGETHER, "policy": Policy(bump=MaxBump.PATCH)})
+    repository.run()
+    pull = repository.pull(MINOR)
     assert pull.is_draft
     if by == "ready":
-        life.forge.edit(pull.number, is_draft=False)
-        life.run()
+        repository.forge.edit(pull.number, is_draft=False)
+        repository.run()
     else:
-        life.run(UpgradeRequest(approve=(by,)))
-    pull = life.pull(MINOR)
+        repository.run(UpgradeRequest(approve=(by,)))
+    pull = repository.pull(MINOR)
     assert not pull.is_draft
     assert "**In steps:** first of 2 hops: v2.7.5, then v2.9.4" in pull.body
-    assert life.run() == {MINOR: "unchanged"}
-    life.merge(MINOR)
-    assert life.run() == {}
-    assert life.holds.keys() == {HoldReason.MIGRATION_PENDING}
-    life.migrate()
-    life.run()
-    assert life.upgrades == [(BumpKind.MINOR, "v2.9.4")]
-    assert life.pull(MINOR).is_draft
+    assert repository.run() == {MINOR: "unchanged"}
+    repository.merge(MINOR)
+    assert repository.run() == {}
+    assert repository.holds.keys() == {HoldReason.MIGRATION_PENDING}
+    repository.migrate()
+    repository.run()
+    assert repository.upgrades == [(BumpKind.MINOR, "v2.9.4")]
+    assert repository.pull(MINOR).is_draft

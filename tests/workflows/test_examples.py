@@ -1,4 +1,4 @@
-"""The examples are consistent: one pin per action, inputs that exist, a config file that is valid."""
+"""Examples use one pin per action, inputs that exist and a valid config file."""
 
 from __future__ import annotations
 

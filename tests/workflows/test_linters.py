@@ -1,4 +1,4 @@
-"""Workflows, examples, the action and the scripts have no finding; and the linters do find things."""
+"""Workflows, examples, the action and the scripts have no finding, and the linters do find problems."""
 
 from __future__ import annotations
 

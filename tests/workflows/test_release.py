@@ -1,4 +1,4 @@
-"""The scripts of the release workflow, against a program that answers as ``gh`` does."""
+"""The scripts of the release workflow refuse what must not be released; ``gh`` is a program of the test."""
 
 from __future__ import annotations
 

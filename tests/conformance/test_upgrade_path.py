@@ -1,4 +1,4 @@
-"""From v2.5.1, with every API version that went since, to v2.9.4: each pull request merged in its turn."""
+"""A repository with every removed API version gets from v2.5.1 to v2.9.4, one pull request after the other."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ Resource = Mapping[str, Any]
 
 
 @dataclass
-class Life:
+class ClusterRepository:
     """A repository on the stand-in, its cluster, and the person who merges."""
 
     fleet: Fleet
@@ -162,12 +162,12 @@ def written() -> dict[str, bytes]:
 
 
 @pytest.fixture(params=["before", "with-upgrade"])
-def life(request: pytest.FixtureRequest, releases: Path, tmp_path: Path) -> Iterator[Life]:
+def repository(request: pytest.FixtureRequest, releases: Path, tmp_path: Path) -> Iterator[ClusterRepository]:
     config = f"policy: minor\nmigrate: {request.param}\nflags:\n  components-extra: [source-watcher]\n"
     with fleet_at(tmp_path, {**written(), MANIFEST: manifest(releases, FIRST)}, config) as fleet:
         fleet.hub.clock.set("2026-08-20T06:00:00Z")
         fleet.source = releases
-        yield Life(fleet, tmp_path / "built", request.param)
+        yield ClusterRepository(fleet, tmp_path / "built", request.param)
 
 
 def manifest(releases: Path, tag: str) -> bytes:
@@ -203,30 +203,30 @@ def test_one_jump_is_refused(releases: Path) -> None:
         cluster.apply(manifest(releases, LAST))
 
 
-def test_merged_one_by_one(life: Life) -> None:
-    life.reconcile()
+def test_merged_one_by_one(repository: ClusterRepository) -> None:
+    repository.reconcile()
     careless = SmallApiServer()
-    careless.apply(life.manifest)
+    careless.apply(repository.manifest)
     for _ in range(10):
-        life.run()
-        if not life.open:
+        repository.run()
+        if not repository.open:
             break
-        number = life.merge()
-        life.reconcile()
-        if life.at != LAST:
-            careless.apply(life.manifest)
-        if life.is_open_box(number):
+        number = repository.merge()
+        repository.reconcile()
+        if repository.at != LAST:
+            careless.apply(repository.manifest)
+        if repository.is_open_box(number):
             # Nothing goes on before somebody has said that the cluster is ready.
-            life.run()
-            assert all(is_move(life.title(each)) for each in life.open)
-            life.cluster.migrate()
-            life.fleet.people.tick(number, BOX)
-    assert (life.at, life.merged) == (LAST, EXPECTED[life.migrate])
-    for number, title in enumerate(life.merged, start=1):
-        tell(f"ladder, migrate {life.migrate}: {number}. {title}")
-    assert "artifactgenerators.source.extensions.fluxcd.io" in life.cluster.crds
-    texts = {path: content for path, content in life.files.items() if path != MANIFEST}
+            repository.run()
+            assert all(is_move(repository.title(each)) for each in repository.open)
+            repository.cluster.migrate()
+            repository.fleet.people.tick(number, BOX)
+    assert (repository.at, repository.merged) == (LAST, EXPECTED[repository.migrate])
+    for number, title in enumerate(repository.merged, start=1):
+        tell(f"ladder, migrate {repository.migrate}: {number}. {title}")
+    assert "artifactgenerators.source.extensions.fluxcd.io" in repository.cluster.crds
+    texts = {path: content for path, content in repository.files.items() if path != MANIFEST}
     assert not [path for path, content in texts.items() if OLD.search(content)]
     # Whoever only ticks the box hears it from the API server.
     with pytest.raises(RefusedError):
-        careless.apply(life.manifest)
+        careless.apply(repository.manifest)
