@@ -23,6 +23,8 @@ _HEADER = re.compile(
     rf"^{re.escape(_GENERATED)}\n(?:\s*^{_VERSION_LINE})?{_COMPONENTS_LINE}|^{_VERSION_LINE}{_COMPONENTS_LINE}",
     re.MULTILINE,
 )
+_HAS_CONTENT = re.compile(r"^\s*[^\s#]", re.MULTILINE)
+"""A line that is neither blank nor a comment."""
 _CONFLICT = re.compile(r"^(<{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 # Flux's own form; whatever does not match is composed instead.
 _PLAIN_KEY = re.compile(
@@ -136,9 +138,10 @@ def parse(content: bytes) -> Manifest:
             f"two Flux manifests in one file: their headers stand in lines {lines}",
             hint="keep the one that the cluster runs, or give each a file of its own",
         )
-    header = headers[0] if headers else None
-    # Blank lines in its place keep the count of lines.
-    body = _HEADER.sub(lambda match: "\n" * match[0].count("\n"), text)
+    header, body = (headers[0] if headers else None), text
+    if header is not None:
+        # Blank lines in its place keep the count of lines.
+        body = text[: header.start()] + "\n" * header[0].count("\n") + text[header.end() :]
     begin, above, below = _preamble(body, header.start() if header else 0)
     return Manifest(
         text=text,
@@ -172,6 +175,8 @@ def _decode(content: bytes) -> tuple[str, bool]:
 
 
 def _refuse_conflict_markers(text: str) -> None:
+    if "<<<<<<<" not in text and ">>>>>>>" not in text:
+        return
     markers = list(_CONFLICT.finditer(text))
     if any(match[1][0] in "<>" for match in markers):
         lines = ", ".join(str(_line_of(text, match.start())) for match in markers)
@@ -214,7 +219,7 @@ def _cut(text: str, begin: int) -> tuple[Document, ...]:
     line, position = _line_of(text, begin), begin
     for match in [*_SEPARATOR.finditer(text, begin), None]:
         part = text[position : match.start() if match else len(text)]
-        if any(row.strip() and not row.lstrip().startswith("#") for row in _lines(part)):
+        if _HAS_CONTENT.search(part):
             documents.append(Document(part, line))
         elif "#" in part and documents:
             last = documents.pop()

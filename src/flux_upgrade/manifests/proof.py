@@ -16,7 +16,7 @@ from flux_upgrade.manifests.documents import Manifest, ObjectKey
 from flux_upgrade.manifests.images import Controller
 from flux_upgrade.manifests.infer import Inferred, infer
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.regenerate import IMAGE_LINE, Regenerated, Regenerator
+from flux_upgrade.manifests.regenerate import Regenerated, Regenerator, without_images
 from flux_upgrade.manifests.residue import Edit
 from flux_upgrade.model.errors import FluxUpgradeError, Unreadable
 
@@ -111,9 +111,7 @@ def _quick(candidates: Candidates, tags: list[str]) -> Proof | None:
     for base in candidates.regenerations(tags):
         if base.text == manifest.text:
             verdict = Verdict.EXACT if manifest.pristine else Verdict.FORMATTING
-        elif IMAGE_LINE.sub(r"\1", base.text) == (
-            image_free := image_free or IMAGE_LINE.sub(r"\1", manifest.text)
-        ):
+        elif base.without_images == (image_free := image_free or without_images(manifest.text)):
             verdict = Verdict.IMAGES if manifest.pristine else Verdict.FORMATTING
         else:
             continue
