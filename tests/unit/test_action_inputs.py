@@ -300,6 +300,15 @@ def test_a_missing_checkout_is_answered_with_the_lines_to_add() -> None:
     assert "persist-credentials: false" in caught.value.hint
 
 
+@pytest.mark.parametrize(
+    "env",
+    [{"INPUT_MODE": "bootstrap"}, {"INPUT_PATH": "oci://registry.test/flux:staging"}],
+    ids=["bootstrap", "oci"],
+)
+def test_a_bootstrap_and_an_artifact_need_no_checkout(env: dict[str, str]) -> None:
+    inputs.check({**GIVEN, **env}, RUNNER, has_checkout=False)
+
+
 def test_the_workspace_may_be_the_root() -> None:
     assert inputs.inside("/", "clusters") == "/clusters"
 

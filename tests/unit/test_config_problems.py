@@ -136,6 +136,7 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "cool-down: {minor: -1d}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not '-1d'")],
     "cool-down: {minor: 99999d}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not '99999d'")],
     "cool-down: {minor: [1d]}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not a list")],
+    "cool-down: {minor: ''}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not text")],
     "cool-down: {minor: !mine 0}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not '0'")],
     "range: ' '": [(1, "range ' ' is not a range of versions in quotes, such as '>=2.6'")],
     "labels: ['a,b']": [(1, "labels 'a,b' is not a label (at most 50 characters, no comma)")],
