@@ -1,4 +1,4 @@
-"""Everything that goes wrong with a registry: retried to success, or one clear error."""
+"""A registry that fails for a moment is retried, and any other failure is one clear error that moves no tag."""
 
 from __future__ import annotations
 

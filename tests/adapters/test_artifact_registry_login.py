@@ -1,4 +1,4 @@
-"""Who may do what: a real registry with passwords, and one with a service that gives tokens."""
+"""A registry gets the credentials that are for it, from a password, Docker's config file or a token service."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""A cached download is used only if it still has its digest, and a cached response only for its token."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""A checkout is found and read as Git reads it, and it is known why a file differs from the base branch."""
+
 from __future__ import annotations
 
 import subprocess

@@ -1,4 +1,4 @@
-"""Docker's config.json, with helpers that are real programs."""
+"""Credentials are found in Docker's config.json and its helpers as Docker finds them, and no error shows one."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""A tree reads and writes files inside its root only, and a failed write leaves the old file."""
+
 from __future__ import annotations
 
 import os

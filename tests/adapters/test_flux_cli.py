@@ -1,3 +1,5 @@
+"""The Flux CLI on PATH reports its version and renders manifests, and its failure is one line."""
+
 from __future__ import annotations
 
 from pathlib import Path

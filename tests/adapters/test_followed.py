@@ -1,4 +1,4 @@
-"""Whatever address a server names, a credential goes to nobody but those that it is for."""
+"""A credential is sent to its own origin only, whatever URL a server answers with."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Over plain Git, branches are pushed and pull requests opened, and no commit of another user is overwritten."""
+
 from __future__ import annotations
 
 import ast

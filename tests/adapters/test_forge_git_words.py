@@ -1,4 +1,4 @@
-"""What is pure of the Git forge: addresses, push options, the server's words, the memory in a commit."""
+"""URLs, push options, server messages and commit trailers of the Git forge are parsed and written correctly."""
 
 from __future__ import annotations
 

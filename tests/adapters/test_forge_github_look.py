@@ -1,3 +1,5 @@
+"""One GraphQL query reads what a run needs from GitHub, and a missing permission is an error or a warning."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""Each step on GitHub takes the calls that it needs and no more, and loses no commit or answer of a user."""
+
 from __future__ import annotations
 
 import base64

@@ -1,4 +1,4 @@
-"""What Git has of a file's past: on real repositories, as people leave them."""
+"""Earlier contents of a file are found in Git history, across merges, renames and deletions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What GitHub tells of a file's past, to a checkout that is shallow: on the stand-in, over a real repository."""
+"""A shallow checkout gets the earlier contents of a file from GitHub's API."""
 
 from __future__ import annotations
 

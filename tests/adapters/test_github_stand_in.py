@@ -1,4 +1,4 @@
-"""The stand-in for GitHub, held against GitHub's published descriptions; and a test for each known rule."""
+"""The stand-in for GitHub follows GitHub's published API descriptions, with a test for each known rule."""
 
 from __future__ import annotations
 

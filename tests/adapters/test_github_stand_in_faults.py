@@ -1,4 +1,4 @@
-"""What the stand-in does on demand: faults, hooks, the log; people; downloads; Git's own protocol."""
+"""The stand-in for GitHub injects faults, logs calls, and acts as its users do in the browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the stand-in creates and opens, held against GitHub's description; and a test for each known rule."""
+"""The stand-in creates repositories and keys by GitHub's API description, with a test for each known rule."""
 
 from __future__ import annotations
 

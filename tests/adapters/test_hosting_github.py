@@ -1,4 +1,4 @@
-"""What GitHub's API is asked for besides pull requests, on the stand-in."""
+"""Repositories, deploy keys, teams and secrets are read and created through GitHub's API."""
 
 from __future__ import annotations
 

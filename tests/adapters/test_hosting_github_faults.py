@@ -1,4 +1,4 @@
-"""Whatever goes wrong on the way: one of our errors, and the same calls afterwards converge."""
+"""After a fault in any call to GitHub's API there is one clear error, and the same calls again converge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens that may not: one clear error, which names what each kind of token would need."""
+"""A token without a permission gives one clear error that names what each kind of token needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A dry run: it reads what is there, tells what would be done, and writes nothing."""
+"""A dry run reads the real repository, lists what it would do, and writes nothing."""
 
 from __future__ import annotations
 

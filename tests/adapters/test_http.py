@@ -1,3 +1,5 @@
+"""The HTTP client retries what may pass, bounds what it reads, and sends the token to its own origin only."""
+
 from __future__ import annotations
 
 import gzip

@@ -1,4 +1,4 @@
-"""Images of a release in real registries: asked for together, pinned, missing, refused."""
+"""Images of a release are looked up in real registries at once, and each is pinned, missing or refused."""
 
 from __future__ import annotations
 

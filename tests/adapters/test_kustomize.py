@@ -1,4 +1,4 @@
-"""Kustomizations are built by what is on PATH: the real programs, and what is made of their failures."""
+"""kustomize or kubectl on PATH builds a kustomization, and its failure is one line."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Manifests, blobs and tags of an OCI repository are read, and bytes that do not match their digest are refused."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""The origin of a URL is the one that requests connects to, and a URL that can be read in two ways is refused."""
+
 from __future__ import annotations
 
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""Challenges, and where credentials go: with a server that says what no real one would."""
+"""A registry's challenge is answered with the credential that is for it, and an unsafe realm is never asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Releases from a real registry that holds nothing but copies of what Flux publishes."""
+"""Releases are listed, dated and read from a registry that has only copies of Flux's artifacts."""
 
 from __future__ import annotations
 

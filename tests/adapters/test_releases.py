@@ -1,4 +1,4 @@
-"""One contract for every release source: the same cases, the same answers."""
+"""Every release source gives the same answers to the same questions."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""A remote branch is read and committed to without a checkout, and a push by another user is not overwritten."""
+
 from __future__ import annotations
 
 import base64

@@ -1,3 +1,5 @@
+"""A failed request is retried after the time that the server asks for, or with exponential backoff."""
+
 from __future__ import annotations
 
 from email.utils import formatdate

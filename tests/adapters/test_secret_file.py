@@ -1,3 +1,5 @@
+"""Secrets are written to a file that only its owner can read, and never into a repository."""
+
 from __future__ import annotations
 
 import os

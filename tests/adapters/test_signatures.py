@@ -1,4 +1,4 @@
-"""Whether a registry has a signature: by tag, by its list of referrers, by the tag in place of that."""
+"""A signature is found by its tag, in the list of referrers, or by the tag that replaces that list."""
 
 from __future__ import annotations
 

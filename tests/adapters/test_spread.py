@@ -1,3 +1,5 @@
+"""Work is spread over processes, each item is done once and in order, and no helper process is left behind."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""SSH keys are generated as OpenSSH reads them, and keys in every format of OpenSSH and OpenSSL are read."""
+
 from __future__ import annotations
 
 import base64

@@ -1,4 +1,4 @@
-"""A bootstrap of a cluster, on the stand-in and on a real API server."""
+"""A bootstrap of a cluster ends with Flux ready, on the stand-in and on a real API server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a kubeconfig to a cluster, and what is wrong with either."""
+"""A kubeconfig leads to a cluster as with kubectl, and what is wrong with either is one clear error."""
 
 from __future__ import annotations
 

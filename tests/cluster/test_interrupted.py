@@ -1,4 +1,4 @@
-"""Killed at any write, and run again: the same cluster, nothing twice."""
+"""After a bootstrap was killed at any write, the next run makes the same cluster, and nothing twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a real API server refuses, and what we say that it does: for the CRDs of real releases."""
+"""flux-upgrade predicts which CRDs of real releases a real API server refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cluster in which something is wrong."""
+"""A cluster that does not become ready is reported with its cause, and without credentials."""
 
 from __future__ import annotations
 

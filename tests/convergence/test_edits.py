@@ -1,4 +1,4 @@
-"""What people write and push stays theirs, and what changes on the base is followed."""
+"""What users write and push is kept, and changes on the base branch are followed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people answer, and what becomes of it: approvals, refusals, merges, reverts."""
+"""Approvals, refusals, merges and reverts by users have the effect that the documentation describes."""
 
 from __future__ import annotations
 

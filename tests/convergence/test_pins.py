@@ -1,4 +1,4 @@
-"""A repository that pins Flux in many ways: each cluster has its pull request, and the tools have theirs."""
+"""In a repository with many version references, each cluster has its pull request, and the tools have theirs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repositories, checkouts and tokens of all kinds; and what cannot be."""
+"""Repositories, checkouts and tokens of all kinds converge, or are held with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples with ``mode: bootstrap``, as GitHub would run their jobs, on the stand-in for GitHub."""
+"""The examples with ``mode: bootstrap`` work as GitHub runs their jobs, on the stand-in for GitHub."""
 
 from __future__ import annotations
 

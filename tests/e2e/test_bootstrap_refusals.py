@@ -1,4 +1,4 @@
-"""What cannot go well is said once, and nothing is done: not in the repository, not beside it."""
+"""A bootstrap that cannot succeed is refused with one error, and writes nothing."""
 
 from __future__ import annotations
 
