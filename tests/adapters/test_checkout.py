@@ -117,8 +117,8 @@ def test_finding_runs_no_git(origin: Path) -> None:
 def test_a_blob_has_git_s_own_id(tmp_path: Path, content: bytes, kind: str) -> None:
     git("init", "--quiet", f"--object-format={kind}", tmp_path)
     (tmp_path / "file").write_bytes(content)
-    told = git("hash-object", "--no-filters", "file", at=tmp_path)
-    assert blob_id(content, told) == told
+    oid = git("hash-object", "--no-filters", "file", at=tmp_path)
+    assert blob_id(content, oid) == oid
 
 
 def test_tells_head_history_remote_and_identity(origin: Path) -> None:
@@ -133,7 +133,7 @@ def test_tells_head_history_remote_and_identity(origin: Path) -> None:
         mine.remote_url("upstream")
 
 
-def test_an_address_is_told_as_git_rewrites_it(origin: Path) -> None:
+def test_the_remote_url_is_reported_as_git_rewrites_it(origin: Path) -> None:
     git("config", "url.https://mirror.example/.insteadOf", f"file://{origin.parent}/", at=clone(origin))
     assert checkout(origin.parent / "clone").remote_url() == "https://mirror.example/origin"
 
@@ -190,8 +190,8 @@ def test_a_caller_s_git_variables_do_not_mislead(
 
 
 def test_settings_of_the_caller_s_environment_stay(origin: Path) -> None:
-    told = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "user.name", "GIT_CONFIG_VALUE_0": "Ann"}
-    assert checkout(origin, **told).identity()[0] == "Ann"
+    variables = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "user.name", "GIT_CONFIG_VALUE_0": "Ann"}
+    assert checkout(origin, **variables).identity()[0] == "Ann"
 
 
 def test_monitors_and_hooks_of_the_checkout_are_not_run(origin: Path) -> None:

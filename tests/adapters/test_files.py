@@ -314,7 +314,7 @@ def test_makes_a_file_with_its_folders_and_takes_it_back(tree: Path) -> None:
         "again.yaml",
     ],
 )
-def test_what_is_in_the_way_is_told_beforehand(tree: Path, path: str) -> None:
+def test_what_is_in_the_way_is_reported_before_a_write(tree: Path, path: str) -> None:
     (tree / "broken").symlink_to("nowhere")
     (tree / "linked").symlink_to("modules")
     (tree / "again.yaml").symlink_to("README.md")

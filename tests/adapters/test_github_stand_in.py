@@ -64,8 +64,8 @@ def test_an_empty_repository_has_no_git_endpoints(hub: StandIn) -> None:
         assert api.post("/git/trees", {"tree": []}).status_code == 409
         assert api.get("/git/ref/heads/main").status_code == 409
         query = '{ repository(owner: "acme", name: "fleet") { isEmpty defaultBranchRef { name } } }'
-        told = {"isEmpty": True, "defaultBranchRef": None}
-        assert api.query(query) == {"data": {"repository": told}}
+        repository = {"isEmpty": True, "defaultBranchRef": None}
+        assert api.query(query) == {"data": {"repository": repository}}
 
 
 @shows("existing-ref")
@@ -194,18 +194,18 @@ WRITES = (
 
 
 @shows("permission-missing")
-@pytest.mark.parametrize(("method", "path", "told"), WRITES, ids=[path for _, path, _ in WRITES])
+@pytest.mark.parametrize(("method", "path", "body"), WRITES, ids=[path for _, path, _ in WRITES])
 def test_what_a_token_may_not_is_refused(
-    hub: StandIn, api: Api, method: str, path: str, told: object
+    hub: StandIn, api: Api, method: str, path: str, body: object
 ) -> None:
     api.branch("up")
     api.open_pull("up")
     words = {"actions": "integration", "app": "integration", "fine-grained": "personal access token"}
     for kind, who in words.items():
-        answer = api.holding(hub.token(kind, READ_ONLY)).ask(method, path, told)
+        answer = api.holding(hub.token(kind, READ_ONLY)).ask(method, path, body)
         assert said(answer) == (403, f"Resource not accessible by {who}")
-    assert api.holding(hub.token("classic", scopes=())).ask(method, path, told).status_code == 404
-    assert said(Api(hub, None, api.session).ask(method, path, told))[0] == 401
+    assert api.holding(hub.token("classic", scopes=())).ask(method, path, body).status_code == 404
+    assert said(Api(hub, None, api.session).ask(method, path, body))[0] == 401
 
 
 def test_graphql_tells_a_missing_permission_with_status_200(hub: StandIn, api: Api) -> None:
@@ -329,15 +329,15 @@ RULED = (
 def test_a_push_against_the_rules_is_refused(hub: StandIn, api: Api, kind: str, words: str) -> None:
     hub.repositories["acme/fleet"].settings.rules = (Rule(kind, "up*"),)
     personal = api.holding(hub.token("classic"))
-    told = {"ref": "refs/heads/up", "sha": personal.commit({"a.yaml": "a\n"})}
-    status, message = said(personal.post("/git/refs", told))
+    ref = {"ref": "refs/heads/up", "sha": personal.commit({"a.yaml": "a\n"})}
+    status, message = said(personal.post("/git/refs", ref))
     assert (status, message.split("\n\n")) == (422, ["Repository rule violations found", words, ""])
-    assert personal.post("/git/refs", {**told, "ref": "refs/heads/other"}).status_code == 201
+    assert personal.post("/git/refs", {**ref, "ref": "refs/heads/other"}).status_code == 201
     query = '{ repository(owner: "acme", name: "fleet") { ref(qualifiedName: "other") { rules(first: 5) { nodes { type } } } } }'
     assert api.query(query)["data"]["repository"]["ref"]["rules"] == {"nodes": []}
 
 
-def test_rules_of_both_kinds_are_told(hub: StandIn, api: Api) -> None:
+def test_rules_of_both_kinds_are_reported(hub: StandIn, api: Api) -> None:
     signed = "REQUIRED_SIGNATURES"
     hub.repositories["acme/fleet"].settings.rules = (Rule(signed, "main", is_classic=True), Rule("UPDATE"))
     query = """{ repository(owner: "acme", name: "fleet") { defaultBranchRef {
@@ -368,9 +368,9 @@ def test_github_signs_what_bots_commit_in_their_own_name(
     kind, person, author, committer = case
     head = api.get("/git/ref/heads/main").json()["object"]["sha"]
     tree = api.get(f"/git/commits/{head}").json()["tree"]["sha"]
-    told = {"message": "x", "tree": tree, "parents": [head]}
-    told |= {} if person is None else {"author": person}
-    made = api.holding(hub.token(kind)).post("/git/commits", told).json()
+    commit = {"message": "x", "tree": tree, "parents": [head]}
+    commit |= {} if person is None else {"author": person}
+    made = api.holding(hub.token(kind)).post("/git/commits", commit).json()
     assert (made["author"]["name"], made["committer"]["name"]) == (author, committer)
     assert made["verification"]["verified"] is (committer == "GitHub")
     assert api.get(f"/git/commits/{made['sha']}").json()["verification"] == made["verification"]
@@ -514,8 +514,8 @@ def test_what_the_api_makes_are_git_objects(hub: StandIn, api: Api) -> None:
     base = api.get(f"/git/commits/{head}").json()["tree"]["sha"]
     tree = api.post("/git/trees", {"base_tree": base, "tree": entries}).json()
     assert {entry["path"]: entry["type"] for entry in tree["tree"]} == {"a.yaml": "blob", "bin": "tree"}
-    told = {"message": "No line end", "tree": tree["sha"], "parents": [head]}
-    made = api.post("/git/commits", told).json()
+    commit = {"message": "No line end", "tree": tree["sha"], "parents": [head]}
+    made = api.post("/git/commits", commit).json()
     api.post("/git/refs", {"ref": "refs/heads/up/date", "sha": made["sha"]})
     assert repository.files("up/date") == {"a.yaml": "ü\r\n".encode(), "bin/tool": b"\0\1"}
     assert repository.store.git("log", "-1", "--format=%B", "up/date") == b"No line end\n"
@@ -529,8 +529,8 @@ def test_bad_objects_are_refused(api: Api) -> None:
     assert api.post("/git/trees", {"tree": [entry]}).status_code == 422
     assert api.post("/git/trees", {"base_tree": NONE, "tree": [entry]}).status_code == 404
     assert api.post("/git/commits", {"message": "x", "tree": NONE}).status_code == 422
-    told = {"ref": "refs/heads/x", "sha": NONE}
-    assert said(api.post("/git/refs", told)) == (422, "Object does not exist")
+    ref = {"ref": "refs/heads/x", "sha": NONE}
+    assert said(api.post("/git/refs", ref)) == (422, "Object does not exist")
     assert api.get(f"/git/commits/{NONE}").status_code == 404
     assert api.post(f"/statuses/{NONE}", {"state": "success"}).status_code == 422
 
@@ -548,9 +548,9 @@ def test_one_query_looks_at_everything(hub: StandIn, api: Api) -> None:
     sha = api.branch("up")
     api.open_pull("up", draft=True, body="text")
     api.patch("/issues/1", {"labels": ["flux", "minor"], "assignees": ["alice"]})
-    told = {"state": "failure", "context": "proof", "description": "d", "target_url": "https://example.com"}
-    api.post(f"/statuses/{sha}", told)
-    api.post(f"/statuses/{sha}", {**told, "state": "success"})
+    status = {"state": "failure", "context": "proof", "description": "d", "target_url": "https://example.com"}
+    api.post(f"/statuses/{sha}", status)
+    api.post(f"/statuses/{sha}", {**status, "state": "success"})
     api.post("/issues", {"title": "An issue", "body": "b", "labels": ["pending"]})
     answer = api.query(
         """query($owner: String!, $name: String!, $head: String!) {

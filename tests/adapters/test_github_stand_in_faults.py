@@ -44,9 +44,9 @@ def api(hub: StandIn) -> Iterator[Api]:
 
 def outcome(api: Api) -> str:
     """What became of a call that makes a branch."""
-    told = {"ref": "refs/heads/up", "sha": api.hub.repositories["acme/fleet"].head()}
+    ref = {"ref": "refs/heads/up", "sha": api.hub.repositories["acme/fleet"].head()}
     try:
-        response = api.post("/git/refs", told)
+        response = api.post("/git/refs", ref)
         response.json()
     except requests.exceptions.JSONDecodeError:
         return str(response.status_code)
@@ -221,7 +221,7 @@ def test_a_branch_that_is_put_back_on_its_base_closes_the_pull_request(hub: Stan
     assert [api.get("/pulls/1").json()[name] for name in ("state", "merged")] == ["closed", False]
 
 
-def test_a_pull_request_from_a_fork_is_told_apart(hub: StandIn, api: Api) -> None:
+def test_a_pull_request_from_a_fork_is_distinguished(hub: StandIn, api: Api) -> None:
     repository = hub.repositories["acme/fleet"]
     repository.people.open_from_fork("up", {"a.yaml": b"evil\n"}, "Mine")
     assert repository.pulls[1].state == "open"

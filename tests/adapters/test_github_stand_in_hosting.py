@@ -55,8 +55,8 @@ def test_every_rule_has_a_test() -> None:
 
 @shows("creating-needs-administration")
 def test_who_may_create(hub: StandIn, api: Api) -> None:
-    def answer(token: Token | None, **told: object) -> tuple[int, str]:
-        response = api.holding(token).ask("POST", "//orgs/acme/repos", {"name": "new", **told})
+    def answer(token: Token | None, **fields: object) -> tuple[int, str]:
+        response = api.holding(token).ask("POST", "//orgs/acme/repos", {"name": "new", **fields})
         return (201, "") if response.status_code == 201 else said(response)
 
     admin = {"administration": "write"}
@@ -265,8 +265,8 @@ def test_a_secret_makes_no_environment(api: Api) -> None:
 @shows("team-access")
 def test_a_team_is_given_access(hub: StandIn, api: Api) -> None:
     def give(team: str, permission: str) -> int:
-        told = {"permission": permission}
-        return api.ask("PUT", f"//orgs/acme/teams/{team}/repos/acme/fleet", told).status_code
+        body = {"permission": permission}
+        return api.ask("PUT", f"//orgs/acme/teams/{team}/repos/acme/fleet", body).status_code
 
     given = [
         give("platform", "push"),
@@ -279,7 +279,7 @@ def test_a_team_is_given_access(hub: StandIn, api: Api) -> None:
 
 
 @shows("scopes-are-told")
-def test_only_a_classic_token_is_told_its_scopes(hub: StandIn, api: Api) -> None:
+def test_only_a_classic_token_gets_its_scopes_in_a_header(hub: StandIn, api: Api) -> None:
     api = api.holding(hub.token("classic", scopes=("repo", "workflow")))
     assert api.get("").headers["X-OAuth-Scopes"] == "repo, workflow"
     for kind in ("actions", "app", "fine-grained"):
@@ -287,7 +287,7 @@ def test_only_a_classic_token_is_told_its_scopes(hub: StandIn, api: Api) -> None
 
 
 @shows("host-keys")
-def test_host_keys_are_told_to_everybody(hub: StandIn, api: Api) -> None:
+def test_host_keys_are_sent_to_everyone(hub: StandIn, api: Api) -> None:
     anybody = api.holding(None)
     assert anybody.get("//meta").json()["ssh_keys"] == list(hub.host_keys)
     hub.host_keys = ()

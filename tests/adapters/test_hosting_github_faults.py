@@ -51,7 +51,7 @@ CALLS = [
 PASSING = ("500", "502", "503", "504", "reset", "truncated", "slow", "429", "403 secondary limit")
 """Faults that a read gets over by itself."""
 LATE = ("slow", "429", "403 secondary limit")
-"""Faults that a write gets over: it was answered in the end, or told to come back."""
+"""Faults that a write gets over: it was answered in the end, or asked to try again later."""
 
 
 def gets_over(call: str, name: str) -> bool:
@@ -102,7 +102,7 @@ def test_a_fault_at_each_call(on: World, name: str, call: int) -> None:
     assert is_whole(on)
 
 
-def test_limits_are_told_as_limits(on: World) -> None:
+def test_rate_limits_are_reported_as_rate_limits(on: World) -> None:
     on.hub.fail(FAULTS["403 primary limit"])
     with pytest.raises(ForgeUnavailable, match="rate limit"):
         on.hosting().repository()
@@ -153,15 +153,15 @@ def test_what_stands_in_between_and_answers_for_github(on: World, action: str) -
 
 
 class Odd(Vault):
-    """A vault that tells another key than its own."""
+    """A vault that publishes another key than its own."""
 
-    def __init__(self, told: str) -> None:
+    def __init__(self, key: str) -> None:
         super().__init__("odd")
-        self.told = told
+        self.key = key
 
     @property
     def public_key(self) -> str:
-        return self.told
+        return self.key
 
 
 @pytest.mark.parametrize("key", ["", "short", "c2hvcnQ=", "###"])

@@ -285,7 +285,7 @@ def test_a_ca_file_is_trusted_besides_the_usual_ones(
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "reason"),
     [
         (None, "No such file"),
         (b"", "no certificate"),
@@ -293,14 +293,14 @@ def test_a_ca_file_is_trusted_besides_the_usual_ones(
     ],
 )
 def test_a_ca_file_that_holds_no_certificate(
-    clients: Clients, tmp_path: Path, content: bytes | None, told: str
+    clients: Clients, tmp_path: Path, content: bytes | None, reason: str
 ) -> None:
     file = tmp_path / "odd\nca.pem"
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(UsageError, match=r"ca\.pem") as caught:
         clients(ca_file=str(file))
-    assert told in caught.value.message
+    assert reason in caught.value.message
     assert "\n" not in caught.value.message
 
 
@@ -317,9 +317,9 @@ def test_a_query_is_tried_again(server: Loopback, clients: Clients, clock: Clock
 def test_a_write_is_sent_once_whatever_comes(server: Loopback, clients: Clients, clock: Clock) -> None:
     client = clients()
     for status in (201, 404, 429, 502):
-        server.route("/x", Answer(b"told", status, headers={"Retry-After": "1"}))
+        server.route("/x", Answer(b"answer", status, headers={"Retry-After": "1"}))
         response = client.send("PATCH", f"{server.url}/x", b"{}")
-        assert (response.status, response.body) == (status, b"told")
+        assert (response.status, response.body) == (status, b"answer")
     server.route("/x", Answer(BODY, fault="truncated"))
     with pytest.raises(SourceUnavailable, match="cannot be reached"):
         client.send("PATCH", f"{server.url}/x", b"{}")

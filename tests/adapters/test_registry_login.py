@@ -92,7 +92,7 @@ def test_a_challenge_that_nobody_can_answer(server: Loopback, clients: Clients, 
     assert [seen.headers.get("authorization") for seen in server.seen] == [None]
 
 
-def test_the_realm_is_told_the_password_and_the_registry_the_token(
+def test_the_realm_gets_the_password_and_the_registry_the_token(
     server: Loopback, clients: Clients, stack: ExitStack
 ) -> None:
     realm = stack.enter_context(Loopback({"/token": token()}))
@@ -104,7 +104,9 @@ def test_the_realm_is_told_the_password_and_the_registry_the_token(
     assert realm.paths() == ["/token?service=s&scope=repository%3Aorg%2Fapp%3Apull"]
 
 
-def test_where_a_realm_leads_to_is_told_nothing(server: Loopback, clients: Clients, stack: ExitStack) -> None:
+def test_a_redirect_of_a_realm_gets_no_credential(
+    server: Loopback, clients: Clients, stack: ExitStack
+) -> None:
     realm, other = stack.enter_context(Loopback()), stack.enter_context(Loopback({"/token": token()}))
     realm.route("/token", Answer(status=307, headers={"Location": f"{other.url}/token"}))
     server.route("/x", challenge(f'Bearer realm="{realm.url}/token"'), Answer())

@@ -66,8 +66,8 @@ class World:
 
     def listed(self, what: str = "main") -> dict[str, str]:
         """Path → mode."""
-        told = git("ls-tree", "-r", what, at=self.bare.folder).splitlines()
-        return {line.partition("\t")[2]: line.split(" ")[0] for line in told}
+        entries = git("ls-tree", "-r", what, at=self.bare.folder).splitlines()
+        return {line.partition("\t")[2]: line.split(" ")[0] for line in entries}
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def test_two_at_the_same_time(driven: Driven) -> None:
         cluster = driven.connect()
         try:
             bootstrap_cluster(cluster, desired(), driven.run())
-        except BaseException as error:  # noqa: BLE001  (told by the test's own thread)
+        except BaseException as error:  # noqa: BLE001  (the thread of the test reports it)
             failed.append(error)
         cluster.close()
 

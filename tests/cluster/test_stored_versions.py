@@ -158,8 +158,8 @@ def test_controllers_that_were_removed_and_came_back(api: Api, real: Real) -> No
         cluster.apply(tag, components)
         past.append(FileRevision("", "", real.content(tag, components)))
     for target in ("v2.8.8", "v2.9.4"):
-        told = stored(FileRevisions(tuple(past)), past[-1].content, real.crds(target, ALL))
-        assert pairs(told.refused) == cluster.refused(target)
+        predicted = stored(FileRevisions(tuple(past)), past[-1].content, real.crds(target, ALL))
+        assert pairs(predicted.refused) == cluster.refused(target)
     assert not {kind for kind, _ in cluster.refused("v2.9.4") if kind.startswith("Image")}
     assert ("OCIRepository", "v1beta2") in cluster.refused("v2.8.8")
 
