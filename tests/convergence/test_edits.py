@@ -45,11 +45,11 @@ def test_text_outside_the_markers_stays_as_the_browser_sends_it(patch: Fleet) ->
     require_rest(patch)
     newer(patch)
     patch.run()
-    told = patch.repository.pulls[1].body
-    assert told.startswith("Before.\r\n\r\n<!-- flux-upgrade")
-    assert told.endswith("\r\n\r\nAfter, wait for Bob.\r\n")
+    updated = patch.repository.pulls[1].body
+    assert updated.startswith("Before.\r\n\r\n<!-- flux-upgrade")
+    assert updated.endswith("\r\n\r\nAfter, wait for Bob.\r\n")
     assert state_of(patch).target == "v2.8.8"
-    assert told.count("<!-- flux-upgrade {") == 1
+    assert updated.count("<!-- flux-upgrade {") == 1
     require_rest(patch)
 
 

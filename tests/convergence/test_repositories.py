@@ -16,8 +16,8 @@ from pinned import terraform
 
 def test_terraform_with_a_variable_holds(opens: Opens) -> None:
     fleet = opens(config=SUMMARY)
-    told = terraform("clusters/production", "var.flux_version").encode()
-    fleet.people.push("main", {"terraform/main.tf": told}, "Terraform\n")
+    configuration = terraform("clusters/production", "var.flux_version").encode()
+    fleet.people.push("main", {"terraform/main.tf": configuration}, "Terraform\n")
     ran = fleet.run()
     assert (ran.code, ran.writes) == (0, ())
     assert "owned-by-terraform" in ran.log

@@ -228,7 +228,7 @@ def test_nothing_secret_is_left_anywhere(site: Site) -> None:
 
 
 @pytest.mark.parametrize("auth", HANDED_OVER)
-def test_what_is_handed_over_is_told_nowhere_else(site: Site, auth: str) -> None:
+def test_what_is_handed_over_is_shown_nowhere_else(site: Site, auth: str) -> None:
     flags, env, expected = HANDED_OVER[auth]
     repository = site.hub.create_repository(NAME, {"README.md": b"Fleet\n"})
     repository.add_environment("production")
