@@ -80,6 +80,6 @@ def world(folder: Path) -> Iterator[World]:
         yield World(hub, stack, Clock(now=float(hub.clock.epoch)))
 
 
-def said(error: FluxUpgradeError) -> str:
+def message_and_hint(error: FluxUpgradeError) -> str:
     """Message and hint."""
     return f"{error.message} -- {error.hint}"

@@ -121,7 +121,7 @@ def test_a_blob_has_git_s_own_id(tmp_path: Path, content: bytes, kind: str) -> N
     assert blob_id(content, oid) == oid
 
 
-def test_tells_head_history_remote_and_identity(origin: Path) -> None:
+def test_reads_head_history_remote_and_identity(origin: Path) -> None:
     mine = checkout(clone(origin))
     assert mine.head() == head_of(origin)
     assert mine.history(PATH) == ("First\n\nWith a reason",)
@@ -151,7 +151,7 @@ def test_lends_its_objects_where_it_has_them_all(origin: Path, option: str, *, l
     assert bool(checkout(clone(origin, option)).objects()) == lends
 
 
-def test_tells_what_its_own_configuration_says_on_connections(origin: Path) -> None:
+def test_reads_connection_settings_of_the_repositorys_configuration(origin: Path) -> None:
     folder = clone(origin)
     git("config", "http.https://example.com/.extraheader", "AUTHORIZATION: basic x", at=folder)
     git("config", "core.sshCommand", "ssh -i deploy", at=folder)
@@ -165,7 +165,7 @@ def test_tells_what_its_own_configuration_says_on_connections(origin: Path) -> N
 # -- a container, and other odd surroundings
 
 
-def test_a_checkout_that_belongs_to_somebody_else(origin: Path) -> None:
+def test_a_checkout_that_belongs_to_another_user(origin: Path) -> None:
     give_away(origin)
     with pytest.raises(AssertionError, match="dubious ownership"):
         git("status", at=origin)

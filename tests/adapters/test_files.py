@@ -216,7 +216,7 @@ def open_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def test_what_is_locked_is_said(open_folder: Path) -> None:
+def test_an_unreadable_file_is_reported(open_folder: Path) -> None:
     (open_folder / "locked").mkdir()
     (open_folder / "a.yaml").write_text("a")
     for name in ("locked", "locked.yaml"):

@@ -38,7 +38,7 @@ def program(folder: Path, script: str) -> str:
         ("", ""),
     ],
 )
-def test_tells_its_version(tmp_path: Path, script: str, version: str) -> None:
+def test_reports_its_version(tmp_path: Path, script: str, version: str) -> None:
     assert LocalFluxCli(program(tmp_path, script), {}).version() == version
 
 

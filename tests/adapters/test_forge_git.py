@@ -468,7 +468,7 @@ def test_a_hook_that_declines_is_quoted_on_one_line(world: World) -> None:
     assert "GL-HOOK-ERR: only signed / commits\\x1b[31m here" in caught.value.message
 
 
-def test_a_server_without_push_options_is_said(world: World) -> None:
+def test_a_server_without_push_options_is_reported(world: World) -> None:
     git("config", "receive.advertisePushOptions", "false", at=world.bare.folder)
     forge = world.forge("gitlab")
     with pytest.raises(ForbiddenByForge, match="push options") as caught:
@@ -536,7 +536,7 @@ def test_the_token_is_in_the_environment_alone(world: World, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("status", [0, 500])
-def test_no_error_tells_a_secret(world: World, status: int) -> None:
+def test_no_error_shows_a_secret(world: World, status: int) -> None:
     world.host.status = status
     url = world.url.replace("http://", "http://bot:hunter2@")
     for question in (QUESTION, replace(QUESTION, base="nowhere")):

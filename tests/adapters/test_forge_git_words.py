@@ -326,8 +326,8 @@ def test_puts_what_git_says_into_our_words(
     ],
 )
 def test_finds_the_merge_request_in_what_the_server_says(lines: list[str], number: int, link: str) -> None:
-    said = push_answer.parsed_answer("", "".join(f"remote: {line}        \n" for line in lines), URL)
-    assert (said.number, said.url) == (number, link)
+    answer = push_answer.parsed_answer("", "".join(f"remote: {line}        \n" for line in lines), URL)
+    assert (answer.number, answer.url) == (number, link)
 
 
 def test_a_commit_remembers_what_a_server_does_not_tell() -> None:
@@ -352,7 +352,7 @@ def test_a_commit_remembers_what_a_server_does_not_tell() -> None:
     "trailer",
     ["", "x", "[]", "7", '{"title": 7}', '{"statuses": [1]}', '{"statuses": {"a": 1}}', '{"draft": "yes"}'],
 )
-def test_a_memory_that_somebody_spoiled_is_no_trouble(trailer: str) -> None:
+def test_a_malformed_trailer_is_ignored(trailer: str) -> None:
     assert pull_requests_by_push.read(f"Title\n\nFlux-Upgrade-Pull: {trailer}\n") in (None, Memory())
 
 

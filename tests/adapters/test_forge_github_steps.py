@@ -363,7 +363,7 @@ def test_a_person_deletes_the_branch_while_it_is_replaced(on: World) -> None:
     ],
     ids=["branch", "pull request", "branch deleted", "merged"],
 )
-def test_somebody_is_faster_at_opening(on: World, at: str, deed: Callable[[World], Any]) -> None:
+def test_another_user_opens_a_pull_request_first(on: World, at: str, deed: Callable[[World], Any]) -> None:
     step = on.opening()
     on.before(at, lambda: deed(on))
     with pytest.raises(Overtaken) as caught:
@@ -372,7 +372,7 @@ def test_somebody_is_faster_at_opening(on: World, at: str, deed: Callable[[World
     assert len([pull for pull in on.fleet.pulls.values() if pull.state == "open"]) <= 1
 
 
-def test_what_somebody_pushed_is_not_merged_automatically(on: World) -> None:
+def test_commits_of_another_user_are_not_merged_automatically(on: World) -> None:
     on.fleet.settings.auto_merge = True
     on.fleet.settings.required_contexts = ("ci",)
     step = on.opening(extras=Extras(auto_merge=True))

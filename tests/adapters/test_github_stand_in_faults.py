@@ -91,7 +91,7 @@ def test_limits_say_when_to_come_back(hub: StandIn, api: Api) -> None:
     assert api.query("{ viewer { login } }")["errors"][0]["type"] == "RATE_LIMITED"
 
 
-def test_somebody_may_act_before_any_call(hub: StandIn, api: Api) -> None:
+def test_a_user_may_act_before_any_call(hub: StandIn, api: Api) -> None:
     repository = hub.repositories["acme/fleet"]
     seen: list[tuple[int, str]] = []
 
@@ -113,7 +113,7 @@ def test_somebody_may_act_before_any_call(hub: StandIn, api: Api) -> None:
     ]
 
 
-def test_the_log_tells_reads_writes_and_downloads(hub: StandIn, api: Api) -> None:
+def test_the_log_distinguishes_reads_writes_and_downloads(hub: StandIn, api: Api) -> None:
     api.branch("up")
     node = api.open_pull("up").json()["node_id"]
     hub.forget()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from github_stand_in import FAULTS, StandIn, to
 
-from adapters.on_hosting import ADMIN, KEY, NAME, NEW, OTHER, SECRET, World, said, world
+from adapters.on_hosting import ADMIN, KEY, NAME, NEW, OTHER, SECRET, World, message_and_hint, world
 from flux_upgrade.adapters.github.forge import GitHubForge
 from flux_upgrade.adapters.http.client import Client, Credential
 from flux_upgrade.model.errors import ForbiddenByForge, ForgeUnavailable, RepositoryUnfit, UsageError
@@ -329,9 +329,7 @@ def test_the_value_of_a_secret_is_shown_nowhere(on: World, caplog: pytest.LogCap
     with pytest.raises(ForbiddenByForge) as caught:
         hosting.put_secret("FLUX_SYSTEM", SECRET)
     on.hosting().put_secret("FLUX_SYSTEM", SECRET)
-    shown = (
-        f"{said(caught.value)} {caught.value!r} {sent} {on.hub.log} {caplog.text} {hosting!r} {vars(hosting)}"
-    )
+    shown = f"{message_and_hint(caught.value)} {caught.value!r} {sent} {on.hub.log} {caplog.text} {hosting!r} {vars(hosting)}"
     assert "hush-hush" not in shown
 
 

@@ -9,7 +9,7 @@ import pytest
 from github_stand_in import FAULTS, Fault
 from github_stand_in.hosting import Vault
 
-from adapters.on_hosting import KEY, NAME, NEW, OTHER, SECRET, World, said, world
+from adapters.on_hosting import KEY, NAME, NEW, OTHER, SECRET, World, message_and_hint, world
 from flux_upgrade.adapters.github.hosting import GitHubHosting
 from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, UsageError
 
@@ -96,7 +96,7 @@ def test_a_fault_at_each_call(on: World, name: str, call: int) -> None:
         with pytest.raises(FluxUpgradeError) as caught:
             everything(on.hosting())
         assert caught.value.hint
-        assert "hush-hush" not in said(caught.value)
+        assert "hush-hush" not in message_and_hint(caught.value)
     on.hub.heal()
     everything(on.hosting())
     assert is_whole(on)
@@ -169,7 +169,7 @@ def test_a_key_to_seal_with_that_is_none(on: World, key: str) -> None:
     on.hub.create_repository(NAME).actions = Odd(key)
     with pytest.raises(ForgeUnavailable, match="none of GitHub's answers") as caught:
         on.hosting().put_secret("FLUX_SYSTEM", SECRET)
-    assert "hush-hush" not in said(caught.value)
+    assert "hush-hush" not in message_and_hint(caught.value)
     assert on.writes == []
 
 

@@ -388,7 +388,7 @@ def test_a_head_has_no_body_and_is_redirected(server: Loopback, clients: Clients
     assert (client.sent, client.asked, clock.slept) == (3, 2, [0.5])
 
 
-def test_a_write_that_is_tried_again_begins_anew(
+def test_a_write_that_is_retried_starts_from_its_first_byte(
     server: Loopback, clients: Clients, clock: Clock, tmp_path: Path
 ) -> None:
     (tmp_path / "body").write_bytes(BODY)

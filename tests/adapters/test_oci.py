@@ -111,9 +111,7 @@ def test_access_denied(server: Loopback, repository: RegistryRepository, status:
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_realm_that_gives_nobody_a_token(
-    server: Loopback, repository: RegistryRepository, status: int
-) -> None:
+def test_a_realm_that_refuses_a_token(server: Loopback, repository: RegistryRepository, status: int) -> None:
     server.route("/token", Answer(b"{}", status))
     server.route(
         MANIFEST, Answer(status=401, headers={"WWW-Authenticate": f'Bearer realm="{server.url}/token"'})

@@ -85,7 +85,7 @@ def test_basic(server: Loopback, clients: Clients, header: str) -> None:
 
 
 @pytest.mark.parametrize("header", ["", "Negotiate", 'Digest realm="basic"'])
-def test_a_challenge_that_nobody_can_answer(server: Loopback, clients: Clients, header: str) -> None:
+def test_a_challenge_of_an_unsupported_scheme(server: Loopback, clients: Clients, header: str) -> None:
     server.route("/x", challenge(header))
     client = clients()
     assert isinstance(refusal(client, server.url, login(client, server.url)), ForbiddenByRegistry)
@@ -176,14 +176,14 @@ def test_a_realm_that_gives_no_token(server: Loopback, clients: Clients, answer:
 
 
 def test_what_a_registry_says_is_shown_but_not_a_secret(server: Loopback, clients: Clients) -> None:
-    said = {"errors": [{"code": "DENIED", "message": "no\nentry"}, {"code": "X"}, 7]}
-    server.route("/x", challenge("Basic"), Answer(json.dumps(said).encode(), 403))
+    body = {"errors": [{"code": "DENIED", "message": "no\nentry"}, {"code": "X"}, 7]}
+    server.route("/x", challenge("Basic"), Answer(json.dumps(body).encode(), 403))
     client = clients()
     message = refusal(client, server.url, login(client, server.url)).message
     assert message.endswith(r"may not pull from org/app: DENIED: no\nentry; X")
     for echoed in (SECRET, BASIC):
-        said = {"errors": [{"code": "DENIED", "message": f"not {echoed}"}]}
-        server.route("/x", challenge("Basic"), Answer(json.dumps(said).encode(), 403))
+        body = {"errors": [{"code": "DENIED", "message": f"not {echoed}"}]}
+        server.route("/x", challenge("Basic"), Answer(json.dumps(body).encode(), 403))
         assert refusal(client, server.url, login(client, server.url)).message.endswith(
             "may not pull from org/app"
         )

@@ -172,7 +172,7 @@ def test_a_copy_that_names_a_mirror_is_read_as_flux_s_own(registry: str, connect
     assert source.manifests("v2.9.4") == derive("v2.9.4", text_of("v2.9.4"))
 
 
-def test_a_layer_is_kept_by_its_digest_and_fetched_anew_if_damaged(
+def test_a_layer_is_cached_by_its_digest_and_fetched_again_if_damaged(
     registry: str, connect: Connect, tmp_path: Path
 ) -> None:
     publish(registry, "v2.9.4")

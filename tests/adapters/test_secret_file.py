@@ -137,7 +137,7 @@ def test_no_place_that_others_have_a_hand_in(own: Path) -> None:
         SecretFile(str(path))
 
 
-def test_no_file_of_somebody_else(own: Path) -> None:
+def test_no_file_of_another_user(own: Path) -> None:
     path = own / "secret.yaml"
     path.touch(mode=0o600)
     give_away(path)

@@ -61,7 +61,7 @@ def test_a_source_that_cannot_be_read_is_reported_without_credentials(driven: Dr
     assert "p4ss" not in "".join(driven.progress)
 
 
-def test_what_is_mended_in_between_is_ready_at_the_next_run(driven: Driven) -> None:
+def test_what_is_fixed_in_between_is_ready_at_the_next_run(driven: Driven) -> None:
     driven.revision = "main@sha1:2222222222222222222222222222222222222222"
     message = failure(driven, f"Kustomization flux-system/flux-system is at {driven.revision}").message
     assert f"is at {driven.revision}, not at {REVISION}" in message

@@ -165,7 +165,7 @@ def test_an_edit_on_the_base_is_carried_into_a_new_commit(patch: Fleet) -> None:
     require_rest(patch)
 
 
-def test_a_conflict_is_made_anew(patch: Fleet) -> None:
+def test_a_branch_with_a_conflict_is_recreated(patch: Fleet) -> None:
     clash = manifest("v2.8.6").replace(b"v2.8.6", b"v2.8.6 ", 1)
     patch.people.push("main", {PATH: clash}, "A blank in the header\n")
     assert patch.repository.mergeable(patch.repository.pulls[1]) == "CONFLICTING"

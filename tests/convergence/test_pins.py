@@ -75,7 +75,7 @@ def test_the_tools_go_on_when_a_cluster_does(mixed: Fleet) -> None:
     assert not last.report["drift"]
 
 
-def test_drift_is_said_first_in_pull_request_summary_and_report(mixed: Fleet) -> None:
+def test_drift_is_reported_first_in_pull_request_summary_and_report(mixed: Fleet) -> None:
     ran = mixed.run()
     sentence = f"v2.9.3 in `{RECOVERY}:3`. Once this is merged, they agree."
     assert sentence in mixed.repository.pulls[heads(mixed)[PRODUCTION_MINOR]].body.partition("**Proof")[0]

@@ -201,7 +201,7 @@ def test_the_new_repository_keeps_itself_current(site: Site) -> None:
     assert done.outputs["current-version"] == "v2.9.4"
 
 
-def test_a_server_that_tells_no_host_keys_has_them_in_a_file(site: Site) -> None:
+def test_host_keys_that_a_server_does_not_publish_come_from_a_file(site: Site) -> None:
     site.hub.host_keys = ()
     repository = site.hub.create_repository(NAME, {"README.md": b"Fleet\n"})
     token = of_the_app(site)
