@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Sequence
 
 from flux_upgrade.action import runner
@@ -115,7 +115,7 @@ def show_report(settings: Settings, found: ApiUsesReport, text: str, out: IO[byt
     if settings.json:
         text = api_uses_json(found)
     elif settings.annotates:
-        text = runner.stopped(text, secrets.token_hex(16))
+        text = runner.stopped(text, os.urandom(16).hex())
     show(out, text)
 
 
