@@ -14,8 +14,7 @@ from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.proposal import Action, ProposalContext
 from flux_upgrade.policy.decision import Hold
-from flux_upgrade.pullrequests.desired import Reconciliation
-from flux_upgrade.pullrequests.rounds import ACTIONS, may_change, rounds
+from flux_upgrade.pullrequests.rounds import after, carry_out, may_change, rounds, with_lost_answer
 
 
 class Published(NamedTuple):
@@ -30,6 +29,8 @@ class Published(NamedTuple):
     hold: Hold | None = None
     error: FluxUpgradeError | None = None
     """What a step failed with."""
+    attempted: Action = Action.NONE
+    """That step."""
     warnings: tuple[str, ...] = ()
 
 
@@ -51,17 +52,14 @@ def run_bootstrap(
         proposal = propose()
         return proposal, forge.fetch(question_of(proposal, base))
 
-    result: Published | None = None
-    attempted = Action.NONE
+    lost: Published | None = None
     for number, (proposal, repository) in rounds(fetch):
         result = _round(forge, proposal, context, repository, extras)
-        if attempted is not Action.NONE and result.action is Action.UNCHANGED:
-            # The answer to a write was lost, and it was this run's all the same.
-            result = result._replace(action=attempted)
+        result = with_lost_answer(lost, result, Action.UNCHANGED)
         if not may_change(result.error, number):
             break
-        attempted = _attempted(result, attempted)
-    assert result is not None  # noqa: S101 there is at least one round
+        if isinstance(result.error, ForgeUnavailable):
+            lost = result
     return result
 
 
@@ -78,34 +76,10 @@ def _round(
             f"{repository.base} has changed while the bootstrap was planned", hint="run flux-upgrade again"
         )
         return idle._replace(action=Action.FAILED, error=moved)
-    return _taken(forge, reconcile_bootstrap(proposal, context(repository), repository, extras), idle)
-
-
-def _taken(forge: Forge, reconciliation: Reconciliation, idle: Published) -> Published:
-    result, pull = idle, reconciliation.pull
-    if pull is not None:
-        result = result._replace(action=Action.UNCHANGED, number=pull.number, url=pull.url)
-    if reconciliation.hold is not None:
-        return result._replace(action=Action.HELD, hold=reconciliation.hold)
-    for step in reconciliation.steps:
-        try:
-            done = forge.apply(step)
-        except FluxUpgradeError as error:
-            return result._replace(action=Action.FAILED, error=error)
-        result = result._replace(
-            action=ACTIONS[type(step)],
-            number=done.number or result.number,
-            url=done.url or result.url,
-            warnings=(*result.warnings, *done.warnings),
-        )
-    return result
-
-
-def _attempted(result: Published, before: Action) -> Action:
-    """What the write was whose answer is missing."""
-    if not isinstance(result.error, ForgeUnavailable):
-        return before
-    return Action.UPDATED if result.number else Action.OPENED
+    reconciliation = reconcile_bootstrap(proposal, context(repository), repository, extras)
+    if (pull := reconciliation.pull) is not None:
+        idle = idle._replace(action=Action.UNCHANGED, number=pull.number, url=pull.url)
+    return carry_out(reconciliation, idle, lambda step, result: after(step, forge.apply(step), result))
 
 
 class BootstrapResult(NamedTuple):
