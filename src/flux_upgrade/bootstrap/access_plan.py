@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Iterator
 
 from flux_upgrade.bootstrap import access_notes, secrets
 from flux_upgrade.bootstrap import options as names
@@ -12,6 +11,7 @@ from flux_upgrade.bootstrap.access import AccessInputs, AccessPlan, AccessPorts
 from flux_upgrade.bootstrap.known_hosts import fingerprint, host_of, known_hosts
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Source
 from flux_upgrade.bootstrap.secret_places import SecretPlace
+from flux_upgrade.manifests.options import refuse
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import AppCredentials, DeployKey, KeyPair, Secret
 from flux_upgrade.model.values import NamedTuple
@@ -24,37 +24,25 @@ _PEM = re.compile(
 
 def require_sound(given: AccessInputs) -> None:
     """Raises UsageError with all that cannot be used."""
-    problems = tuple(_problems(given))
-    if problems:
-        said, hints = zip(*problems, strict=True)
-        raise UsageError("; ".join(said), hint="; ".join(hints))
-
-
-def _problems(given: AccessInputs) -> Iterator[tuple[str, str]]:
-    """What is wrong, and what to do about it."""
-    if not _is_a_word(given.token):
-        yield (
-            "the token for Flux has a blank, a line break or another character in it that no token has",
-            "set FLUX_UPGRADE_SYNC_TOKEN to the token alone",
+    problems, hints = [], []
+    if not given.token.isprintable() or " " in given.token:
+        problems.append(
+            "the token for Flux has a blank, a line break or another character in it that no token has"
         )
+        hints.append("set FLUX_UPGRADE_SYNC_TOKEN to the token alone")
     key = given.app.private_key if given.app is not None else ""
     if key and not _is_pem(key):
-        yield (
-            "the private key of the GitHub App is not one in PEM, or is encrypted",
-            "give what GitHub made, with its lines: --app-private-key or FLUX_UPGRADE_APP_PRIVATE_KEY",
+        problems.append("the private key of the GitHub App is not one in PEM, or is encrypted")
+        hints.append(
+            "give what GitHub made, with its lines: --app-private-key or FLUX_UPGRADE_APP_PRIVATE_KEY"
         )
-
-
-def _is_a_word(token: str) -> bool:
-    return token.isprintable() and " " not in token
+    refuse(problems, "; ".join(hints))
 
 
 def _is_pem(text: str) -> bool:
     found = _PEM.fullmatch(text.strip())
-    if found is None:
-        return False
     try:
-        return bool(b64decode("".join(found["body"].split()), validate=True))
+        return found is not None and bool(b64decode("".join(found["body"].split()), validate=True))
     except ValueError:
         return False
 
@@ -89,7 +77,11 @@ def plan_access(
     state = _AccessState(place, has_secret, has_api=ports.hosting is not None, rotate=given.rotate)
     if has_key:
         keys = () if ports.hosting is None or is_new_repository else ports.hosting.deploy_keys()
-        plan = AccessPlan(options, title, known_hosts=_known_hosts(options, given, ports), secrets=more)
+        published: tuple[str, ...] = ()
+        if given.known_hosts is None and ports.hosting is not None:
+            published = ports.hosting.host_keys()
+        hosts = known_hosts(host_of(options.url), given.known_hosts, published)
+        plan = AccessPlan(options, title, known_hosts=hosts, secrets=more)
         return _with_key(plan, given.key, state._replace(keys=keys))
     every = more if options.source is Source.OCI else (_credentials(options, given), *more)
     return _without_key(AccessPlan(options, secrets=every, at_place=_names(every)), state)
@@ -125,7 +117,11 @@ def _with_key(plan: AccessPlan, own: KeyPair | None, state: _AccessState) -> Acc
     if key is not None and place.is_readable:
         hands_over = _differs(place, every)
     same = tuple(each for each in state.keys if public and each.public == public)
-    is_fit = any(_fits(each, plan) for each in same)
+    is_read_only = not options.read_write_key
+    # One of another title may have more rights than are wanted.
+    is_fit = any(
+        each.is_read_only == is_read_only or (is_read_only and each.title != plan.title) for each in same
+    )
     outdated = tuple(each for each in ours if each not in same)
     planned = plan._replace(
         key=key,
@@ -193,14 +189,6 @@ def _notes(plan: AccessPlan, state: _AccessState) -> tuple[str, ...]:
     return (access_notes.stays(where, _names(plan.secrets)),) if plan.secrets else ()
 
 
-def _fits(key: DeployKey, plan: AccessPlan) -> bool:
-    """Whether a key has the rights that are wanted; one of another title may have more of them."""
-    is_read_only = not plan.options.read_write_key
-    if key.title != plan.title and is_read_only:
-        return True
-    return key.is_read_only == is_read_only
-
-
 def _key_at(place: SecretPlace, options: BootstrapOptions) -> KeyPair | None:
     """The key that was handed over before, where it can be read."""
     there = place.present(options.secret_name, options.namespace)
@@ -216,13 +204,6 @@ def _key_at(place: SecretPlace, options: BootstrapOptions) -> KeyPair | None:
             hint="put it there as identity.pub (`ssh-keygen -y` prints it), or take another by --rotate-key",
         ) from None
     return KeyPair(private, public, data.get(secrets.PASSWORD, ""))
-
-
-def _known_hosts(options: BootstrapOptions, given: AccessInputs, ports: AccessPorts) -> str:
-    published: tuple[str, ...] = ()
-    if given.known_hosts is None and ports.hosting is not None:
-        published = ports.hosting.host_keys()
-    return known_hosts(host_of(options.url), given.known_hosts, published)
 
 
 def _credentials(options: BootstrapOptions, given: AccessInputs) -> Secret:

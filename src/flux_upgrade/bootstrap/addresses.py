@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
-from flux_upgrade.model.errors import UsageError
+from flux_upgrade.manifests.options import refuse
 
 DEFAULT_HOSTS = {Provider.GITHUB: "github.com", Provider.GITLAB: "gitlab.com", Provider.GITEA: "gitea.com"}
 """``--hostname`` where it is not given; Bitbucket Server has none."""
@@ -32,11 +32,10 @@ _HOST = re.compile(r"(https?://)?[A-Za-z0-9._\[\]:-]+(/[^\s?#]*)?")
 def url_of(options: BootstrapOptions) -> str:
     """The address from which Flux will clone. Raises UsageError, which lists all problems."""
     is_git = options.provider is Provider.GIT
-    problems = list(_git_problems(options) if is_git else _provider_problems(options))
-    if problems:
-        raise UsageError(
-            "; ".join(problems), hint="see `flux-upgrade bootstrap --help` for what each flag takes"
-        )
+    refuse(
+        _git_problems(options) if is_git else _provider_problems(options),
+        "see `flux-upgrade bootstrap --help` for what each flag takes",
+    )
     return _of_git(options) if is_git else _of_provider(options)
 
 

@@ -126,13 +126,9 @@ def _of(clusters: Sequence[ProposedCluster], cluster: ProposedCluster) -> str:
 
 
 def _shown(change: FlagChange) -> str:
-    is_flag = change.flag in FLAGS
-    name = code(f"--{change.flag}") if is_flag else plain(change.flag)
-    return f"{name}: {_value(change.old)} → {_value(change.new)}"
-
-
-def _value(text: str) -> str:
-    return code(text, _PATH) if text else "none"
+    name = code(f"--{change.flag}") if change.flag in FLAGS else plain(change.flag)
+    old, new = (code(text, _PATH) if text else "none" for text in (change.old, change.new))
+    return f"{name}: {old} → {new}"
 
 
 def _files(proposal: Bootstrap, most: int) -> str:
@@ -148,41 +144,30 @@ def _files(proposal: Bootstrap, most: int) -> str:
 
 def _left(proposal: Bootstrap, context: ProposalContext, most: int) -> Iterator[str]:
     changed = proposal.changed
-    shared = [*_of_workflow(proposal), *_checks(context)]
+    shared = [workflow_file.to_do()] if proposal.workflow is not None else []
+    if context.waits_for_checks:
+        # https://docs.github.com/en/actions/concepts/security/github_token
+        shared.append(
+            "Select **Approve workflows to run** in the merge box, should workflows check your pull "
+            "requests: GitHub lets them wait for somebody with write access where a pull request was opened "
+            "with `GITHUB_TOKEN`."
+        )
     if len(changed) == 1:
         shared += todo.left_to_do(changed[0], proposal.repository)
     if shared:
         yield f"**What is left to do**\n{numbered(shared)}"
     if len(changed) == 1:
-        yield from _at_once(changed[0])
+        if changed[0].is_new:
+            yield todo.at_once(changed[0])
         return
     for cluster in changed[:most]:
-        parts = [numbered(todo.left_to_do(cluster, proposal.repository)), *_at_once(cluster)]
+        parts = [numbered(todo.left_to_do(cluster, proposal.repository))]
+        parts += [todo.at_once(cluster)] if cluster.is_new else []
         yield fold(todo.heading(cluster), "\n\n".join(parts))
     if len(changed) > most:
         yield (
             f"For the other {len(changed) - most} clusters it is the same with their own values: "
             f"`flux-upgrade bootstrap --dry-run` prints it."
-        )
-
-
-def _at_once(cluster: ProposedCluster) -> Iterator[str]:
-    if cluster.is_new:
-        yield todo.at_once(cluster)
-
-
-def _of_workflow(proposal: Bootstrap) -> Iterator[str]:
-    if proposal.workflow is not None:
-        yield workflow_file.to_do()
-
-
-def _checks(context: ProposalContext) -> Iterator[str]:
-    # https://docs.github.com/en/actions/concepts/security/github_token
-    if context.waits_for_checks:
-        yield (
-            "Select **Approve workflows to run** in the merge box, should workflows check your pull "
-            "requests: GitHub lets them wait for somebody with write access where a pull request was opened "
-            "with `GITHUB_TOKEN`."
         )
 
 

@@ -79,7 +79,12 @@ def state(proposal: Bootstrap, context: ProposalContext) -> MarkerState:
 
 
 def _headline(proposal: Bootstrap, context: ProposalContext, *, where: bool) -> str:
-    headline = _what(proposal)
+    if not proposal.changed:
+        headline = "Add a workflow that upgrades Flux"
+    elif any(cluster.is_new for cluster in proposal.changed):
+        headline = f"Bootstrap Flux {proposal.target}"
+    else:
+        headline = "Change the bootstrap of Flux"
     if where and len(proposal.changed) == 1 and proposal.changed[0].name:
         headline += f" in {proposal.changed[0].name}"
     elif where and len(proposal.changed) > 1:
@@ -87,14 +92,6 @@ def _headline(proposal: Bootstrap, context: ProposalContext, *, where: bool) -> 
     if context.conventional:
         headline = f"{context.conventional}: {headline[0].lower()}{headline[1:].replace('Flux', 'flux', 1)}"
     return inert(headline)
-
-
-def _what(proposal: Bootstrap) -> str:
-    if not proposal.changed:
-        return "Add a workflow that upgrades Flux"
-    if any(cluster.is_new for cluster in proposal.changed):
-        return f"Bootstrap Flux {proposal.target}"
-    return "Change the bootstrap of Flux"
 
 
 def _appendix(proposal: Bootstrap) -> str:

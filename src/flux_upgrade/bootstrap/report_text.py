@@ -20,13 +20,16 @@ def bootstrap_text(result: BootstrapResult) -> str:
     """What was done, where it is, and what is left; the commands too, where no pull request tells them."""
     lines = [
         *(line for cluster in result.proposal.clusters for line in _cluster(result, cluster)),
-        *_workflow(result),
         *_deeds(result),
         *(f"warning: {each}" for each in warnings_of(result)),
         *_left(result),
-        *_new_secrets(result),
-        *_setting(result),
     ]
+    for cluster in result.proposal.clusters:
+        if tasks := with_new_secret(cluster, result.proposal.repository):
+            lines += ["", f"To do with the new Secret of {cluster.name or 'the root'}:", *_numbered(tasks)]
+    if result.proposal.workflow is not None and result.published is None:
+        # A pull request says itself what the added workflow needs.
+        lines += ["", *in_terminal(workflow_file.to_do())]
     if result.calls:
         lines.append(f"{counted(result.calls, 'call')} to {result.repository}")
     return printable_lines(lines)
@@ -70,12 +73,9 @@ def _cluster(result: BootstrapResult, cluster: ProposedCluster) -> Iterator[str]
     yield from (f"  {line}" for line in access_lines(cluster.handover.access, is_dry=result.is_dry))
 
 
-def _workflow(result: BootstrapResult) -> Iterator[str]:
+def _deeds(result: BootstrapResult) -> Iterator[str]:
     if result.proposal.workflow is not None:
         yield f"workflow: {result.proposal.workflow.path}"
-
-
-def _deeds(result: BootstrapResult) -> Iterator[str]:
     would = "would be " if result.is_dry else ""
     if result.is_created:
         yield f"repository {result.repository}: {would}created"
@@ -126,21 +126,6 @@ def _left(result: BootstrapResult) -> Iterator[str]:
             yield from in_terminal(
                 at_once(cluster, on_branch=result.is_pushed, is_local=bool(result.checkout))
             )
-
-
-def _new_secrets(result: BootstrapResult) -> Iterator[str]:
-    for cluster in result.proposal.clusters:
-        if tasks := with_new_secret(cluster, result.proposal.repository):
-            yield ""
-            yield f"To do with the new Secret of {cluster.name or 'the root'}:"
-            yield from _numbered(tasks)
-
-
-def _setting(result: BootstrapResult) -> Iterator[str]:
-    """What the added workflow needs; a pull request says it itself."""
-    if result.proposal.workflow is not None and result.published is None:
-        yield ""
-        yield from in_terminal(workflow_file.to_do())
 
 
 def _numbered(tasks: Iterable[str]) -> Iterator[str]:

@@ -117,6 +117,13 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f", did you mean '{close[0]}'?" if close else ""
 
 
+def refuse(problems: Iterable[str], hint: str, before: str = "") -> None:
+    """Raises UsageError with all of them, behind the words ``before``; nothing where there are none."""
+    found = "; ".join(problems)
+    if found:
+        raise UsageError(before + found, hint=hint)
+
+
 def validate(options: InstallOptions, known_components: Iterable[str] = COMPONENTS) -> None:
     """Refuse what Flux or Kubernetes would refuse, all problems in one error.
 
@@ -139,10 +146,7 @@ def validate(options: InstallOptions, known_components: Iterable[str] = COMPONEN
         for key in options.toleration_keys
         if not _TOLERATION_KEY.fullmatch(key)
     ]
-    if problems:
-        raise UsageError(
-            "; ".join(problems), hint="see `flux-upgrade render --help` for what each flag takes"
-        )
+    refuse(problems, "see `flux-upgrade render --help` for what each flag takes")
 
 
 def validate_recovered(options: InstallOptions, known_components: Iterable[str]) -> None:
@@ -164,15 +168,12 @@ def validate_recovered(options: InstallOptions, known_components: Iterable[str])
         f"YAML reads '{value}' as something else than a string" for value in unquoted if ambiguous(value)
     ]
     problems += _component_problems(options.components, tuple(known_components))
-    if problems:
-        raise UsageError("; ".join(problems), hint="compare the flags with the file")
+    refuse(problems, "compare the flags with the file")
 
 
 def validate_components(components: tuple[str, ...], known: Iterable[str]) -> None:
     """Refuse components that a release does not ship. Raises UsageError."""
-    problems = list(_component_problems(components, tuple(known)))
-    if problems:
-        raise UsageError("; ".join(problems), hint="change --components or --components-extra")
+    refuse(_component_problems(components, tuple(known)), "change --components or --components-extra")
 
 
 def _name_problems(options: InstallOptions) -> Iterable[str]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import posixpath
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 
+from flux_upgrade.bootstrap.files import errors_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import ClusterUnfit, Unreadable
 from flux_upgrade.model.hosting import Secret
@@ -81,7 +81,7 @@ def _built(files: Mapping[str, bytes], folder: str, name: str, build: Builder | 
 
 
 def _kustomization(content: bytes, path: str) -> Mapping[str, object]:
-    with _with_path(path):
+    with errors_of(path):
         documents = parse(content).documents
         data = documents[0].data if documents else None
     return data if isinstance(data, Mapping) else {}
@@ -103,21 +103,12 @@ def _objects(files: Mapping[str, bytes], paths: Iterable[str]) -> Iterator[Objec
 
 
 def _documents(content: bytes, path: str) -> Iterator[Object]:
-    with _with_path(path):
+    with errors_of(path):
         documents = parse(content).documents
         for document in documents:
             _ = document.key  # raises for what is no object
         objects = [document.data for document in documents]
     yield from objects
-
-
-@contextmanager
-def _with_path(path: str) -> Iterator[None]:
-    """Put the file before the message of what cannot be read."""
-    try:
-        yield
-    except Unreadable as error:
-        raise Unreadable(f"{path}: {error.message}", hint=error.hint) from error
 
 
 class ClusterSecretPlace:
@@ -144,18 +135,16 @@ class ClusterSecretPlace:
 
     def present(self, name: str, namespace: str) -> Secret | None:
         there = self._cluster.get(ObjectReference(SECRET, namespace, name))
-        return None if there is None else _secret(there, name, namespace)
+        if there is None:
+            return None
+        data = {key: _text(value) for key, value in part(there, "data").items()}
+        return Secret(name, namespace, data, str(there.get("type", "Opaque")))
 
     def has(self, name: str, namespace: str) -> bool:
         return self.present(name, namespace) is not None
 
     def put(self, handed_over: tuple[Secret, ...]) -> None:
         self._put = handed_over
-
-
-def _secret(there: Object, name: str, namespace: str) -> Secret:
-    data = {key: _text(value) for key, value in part(there, "data").items()}
-    return Secret(name, namespace, data, str(there.get("type", "Opaque")))
 
 
 def _text(value: object) -> str:
