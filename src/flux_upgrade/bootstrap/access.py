@@ -150,12 +150,14 @@ def carry_out(plan: AccessPlan, ports: AccessPorts) -> Access:
     every = plan.secrets
     if key is not None:
         every = (secrets.ssh_secret(plan.options, key, plan.known_hosts), *every)
-    if plan.registers_first:
-        _register(plan, wanted, ports.hosting)
-    if plan.hands_over:
+    if plan.hands_over and not plan.registers_first:
         ports.place.put(every)
-    if not plan.registers_first:
-        _register(plan, wanted, ports.hosting)
+    if ports.hosting is not None and plan.registers:
+        for same in plan.in_the_way:
+            ports.hosting.remove_deploy_key(same)
+        ports.hosting.add_deploy_key(wanted)
+    if plan.hands_over and plan.registers_first:
+        ports.place.put(every)
     if not ports.place.is_cluster:
         retire(plan, ports)
     names = tuple(each.name for each in every) if plan.hands_over else ()
@@ -204,14 +206,6 @@ def _facts(plan: AccessPlan, ports: AccessPorts, place: SecretPlace, handed_over
         is_elsewhere=plan.is_elsewhere,
         notes=plan.notes,
     )
-
-
-def _register(plan: AccessPlan, key: DeployKey, hosting: Hosting | None) -> None:
-    if hosting is None or not plan.registers:
-        return
-    for same in plan.in_the_way:
-        hosting.remove_deploy_key(same)
-    hosting.add_deploy_key(key)
 
 
 def _to_do(plan: AccessPlan, ports: AccessPorts, public: str) -> tuple[ToDo, ...]:

@@ -172,7 +172,12 @@ def provider_of(
     host = name_of(str(flags.get("hostname") or ""))
     if not host:
         return Provider(known.get("provider") or Provider.GITHUB)
-    return _by_host(host, known, servers)
+    provider = servers.get(host, "") or (known.get("provider", "") if host == _host(known) else "")
+    if provider and provider != Provider.GIT:
+        return Provider(provider)
+    if host.endswith(_GITHUBS):
+        return Provider.GITHUB
+    return next((its for part, its in _BY_HOST.items() if part in host), None)
 
 
 def of_remote(known: Mapping[str, str], provider: Provider, flags: Mapping[str, object]) -> Mapping[str, str]:
@@ -202,15 +207,6 @@ def is_other_github(options: BootstrapOptions) -> bool:
     """Whether it is a GitHub, and not github.com."""
     host = name_of(options.hostname)
     return options.provider is Provider.GITHUB and host not in ("", DEFAULT_HOSTS[Provider.GITHUB])
-
-
-def _by_host(host: str, known: Mapping[str, str], servers: Mapping[str, str]) -> Provider | None:
-    provider = servers.get(host, "") or (known.get("provider", "") if host == _host(known) else "")
-    if provider and provider != Provider.GIT:
-        return Provider(provider)
-    if host.endswith(_GITHUBS):
-        return Provider.GITHUB
-    return next((provider for part, provider in _BY_HOST.items() if part in host), None)
 
 
 def _host(known: Mapping[str, str]) -> str:

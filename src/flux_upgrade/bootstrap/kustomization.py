@@ -46,7 +46,8 @@ def render_kustomization(tree: Tree, folder: str, ours: Iterable[str]) -> bytes:
     ``ours``: names of the files that will be there besides. Raises UsageError where kustomize
     would find two, Unreadable.
     """
-    below = _below(tree, folder)
+    inside = f"{folder}/"
+    below = frozenset(path.removeprefix(inside) for path in tree.named(("",)) if path.startswith(inside))
     if NAME in below:
         return tree.read(f"{folder}/{NAME}")
     twins = [name for name in _NAMES if name in below]
@@ -76,29 +77,16 @@ def unlisted(content: bytes, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name not in listed)
 
 
-def _below(tree: Tree, folder: str) -> frozenset[str]:
-    """Names of all files below ``folder``, relative to it."""
-    prefix = f"{folder}/"
-    return frozenset(path.removeprefix(prefix) for path in tree.named(("",)) if path.startswith(prefix))
-
-
 def _resources(tree: Tree, folder: str, below: frozenset[str]) -> Iterator[str]:
     for name in below:
-        built = _built_above(name, below)
+        parts = name.split("/")
+        above = ("/".join(parts[:depth]) for depth in range(1, len(parts)))
+        # The highest folder above it that has a kustomization of its own.
+        built = next((each for each in above if any(f"{each}/{own}" in below for own in _NAMES)), "")
         if built:
             yield built
         elif _is_kubernetes(tree.read(f"{folder}/{name}")):
             yield name
-
-
-def _built_above(name: str, below: frozenset[str]) -> str:
-    """The highest folder above ``name`` that has a kustomization of its own; empty where none has."""
-    parts = name.split("/")[:-1]
-    for depth in range(1, len(parts) + 1):
-        folder = "/".join(parts[:depth])
-        if any(f"{folder}/{each}" in below for each in _NAMES):
-            return folder
-    return ""
 
 
 def _is_kubernetes(content: bytes) -> bool:

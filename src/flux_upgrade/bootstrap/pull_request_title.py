@@ -29,21 +29,16 @@ def title(proposal: Bootstrap, context: ProposalContext) -> str:
 def commit_message(proposal: Bootstrap, context: ProposalContext) -> str:
     """Subject, the user's own appendix, and trailers, which ``markers.sealed`` completes with the digest."""
     whole = _headline(proposal, context, where=True)
-    subject = (
-        whole if len(whole) <= _SUBJECT else shortened(_headline(proposal, context, where=False), _SUBJECT)
-    )
+    subject = whole
+    if len(whole) > _SUBJECT:
+        subject = shortened(_headline(proposal, context, where=False), _SUBJECT)
     names = ", ".join(cluster.name for cluster in proposal.changed if cluster.name)
-    trailers = (
-        ("Group", proposal.slug),
-        ("Subject", SUBJECT),
-        ("Target", proposal.target),
-        ("Plan", plan_digest(proposal)),
-    )
+    where = f"In {inert(shortened(names, _NAMES))}." if subject != whole and names else ""
+    values = (proposal.slug, SUBJECT, proposal.target, plan_digest(proposal))
+    trailers = zip(("Group", "Subject", "Target", "Plan"), values, strict=True)
     parts = (
         subject,
-        textwrap.fill(f"In {inert(shortened(names, _NAMES))}.", _SUBJECT)
-        if subject != whole and names
-        else "",
+        textwrap.fill(where, _SUBJECT),
         _appendix(proposal),
         "".join(f"Flux-Upgrade-{name}: {visible(value)}\n" for name, value in trailers),
     )

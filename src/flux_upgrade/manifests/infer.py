@@ -65,7 +65,12 @@ def infer(manifest: Manifest) -> Inferred:
         )
     lines: dict[str, int] = {"components": found[0][1].line}
     specs = [(name, document, _get(document.data, "spec", "template", "spec")) for name, document in found]
-    args = [(document, arg) for name, document, spec in specs for arg in _args(spec, name)]
+    args = [
+        (document, arg)
+        for name, document, spec in specs
+        for arg in _list(_container(spec, name), "args")
+        if isinstance(arg, str)
+    ]
 
     def vote(flag: str, default: str, votes: Iterable[tuple[str, int]]) -> str:
         ballots = list(votes)
@@ -90,9 +95,7 @@ def infer(manifest: Manifest) -> Inferred:
         network_policy=any(True for _ in _policies(manifest, lines)),
         log_level=vote("log-level", plain.log_level, _flag(args, "--log-level")),
         cluster_domain=vote("cluster-domain", plain.cluster_domain, _domains(args)),
-        toleration_keys=tuple(
-            filter(None, vote("toleration-keys", "", _tolerations(specs)).split("\n")),
-        ),
+        toleration_keys=tuple(filter(None, vote("toleration-keys", "", _tolerations(specs)).split("\n"))),
     )
     return Inferred(options, lines, _versions(manifest, options.namespace))
 
@@ -114,10 +117,6 @@ def _container(spec: Any, controller: str) -> Any:
     named = [(str(each.get("name", "")), str(each.get("image", ""))) for each in containers]
     index = controller_index(named, controller)
     return containers[index] if index is not None else None
-
-
-def _args(spec: Any, controller: str) -> Iterator[str]:
-    yield from (arg for arg in _list(_container(spec, controller), "args") if isinstance(arg, str))
 
 
 def _line(document: Document, needle: str) -> int:
@@ -160,10 +159,8 @@ def _registries(specs: list[tuple[str, Document, Any]]) -> Iterator[tuple[str, i
 def _pull_secrets(specs: list[tuple[str, Document, Any]]) -> Iterator[tuple[str, int]]:
     for _, document, spec in specs:
         names = [_get(secret, "name") for secret in _list(spec, "imagePullSecrets")]
-        yield (
-            names[0] if names and isinstance(names[0], str) else "",
-            _line(document, " imagePullSecrets:"),
-        )
+        name = names[0] if names and isinstance(names[0], str) else ""
+        yield name, _line(document, " imagePullSecrets:")
 
 
 def _tolerations(specs: list[tuple[str, Document, Any]]) -> Iterator[tuple[str, int]]:

@@ -73,15 +73,9 @@ class InstallOptions(NamedTuple):
     def flags(self) -> dict[str, str | bool | list[str]]:
         """Flux's flag name → value, ``version`` aside, in the order of Flux's help."""
         return {
-            "namespace": self.namespace,
-            "components": list(self.components),
-            "registry": self.registry,
-            "image-pull-secret": self.image_pull_secret,
-            "watch-all-namespaces": self.watch_all_namespaces,
-            "network-policy": self.network_policy,
-            "log-level": self.log_level,
-            "cluster-domain": self.cluster_domain,
-            "toleration-keys": list(self.toleration_keys),
+            name.replace("_", "-"): list(value) if isinstance(value, tuple) else value
+            for name, value in self._asdict().items()
+            if name != "version"
         }
 
     def changed(self) -> dict[str, str | bool | list[str]]:
