@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from flux_upgrade.bootstrap import pull_request_title
+from flux_upgrade.bootstrap import pull_request_text as text
 from flux_upgrade.bootstrap.changes import FileChange
 from flux_upgrade.bootstrap.proposed import SUBJECT, Bootstrap
-from flux_upgrade.bootstrap.pull_request_body import body
 from flux_upgrade.model.errors import FluxUpgradeError, ForgeUnavailable, Overtaken, WriteFailed
 from flux_upgrade.model.files import Worktree
 from flux_upgrade.model.forge import Branch, Extras, NewCommit, PullState, Question, Repository
@@ -131,17 +130,17 @@ def _desired(
 ) -> DesiredPull:
     def commit() -> NewCommit:
         files = {each.path: each.after for each in proposal.changes}
-        return new_commit(pull_request_title.commit_message(proposal, context), files, repository)
+        return new_commit(text.commit_message(proposal, context), files, repository)
 
     return DesiredPull(
         branch=proposal.branch,
-        digest=pull_request_title.plan_digest(proposal),
-        title=pull_request_title.title(proposal, context),
-        state=pull_request_title.state(proposal, context),
-        body=lambda state: body(proposal, context, state),
+        digest=text.plan_digest(proposal),
+        title=text.title(proposal, context),
+        state=text.state(proposal, context),
+        body=lambda state: text.body(proposal, context, state),
         commit=commit,
         opening_commit=commit,
-        status=pull_request_title.status(proposal, context),
+        status=text.status(proposal, context),
         extras=extras,
     )
 
@@ -160,7 +159,7 @@ def _answer(proposal: Bootstrap, branch: Branch) -> Hold | None:
             target=state.target,
             since=last.closed_at,
         )
-    digest = pull_request_title.plan_digest(proposal)
+    digest = text.plan_digest(proposal)
     if last.state is PullState.MERGED and last.head is not None and is_planned(last.head.message, digest):
         reason = f"{last.url} was merged, and the branch is as it was before"
         return Hold(HoldReason.REVERTED, reason, _BY_HAND, target=state.target)

@@ -46,7 +46,7 @@ def deployments(manifest: Manifest) -> Iterator[tuple[str, Document]]:
 
 def flux_labels(document: Document) -> dict[str, str]:
     """Flux's labels on an object: those that tell it from a namesake of somebody else's."""
-    labels = _get(document.data, "metadata", "labels")
+    labels = value_at(document.data, "metadata", "labels")
     return (
         {key: str(value) for key, value in labels.items() if key in (INSTANCE, PART_OF, VERSION_LABEL)}
         if isinstance(labels, dict)
@@ -64,7 +64,9 @@ def infer(manifest: Manifest) -> Inferred:
             "or make it anew with `flux-upgrade render`",
         )
     lines: dict[str, int] = {"components": found[0][1].line}
-    specs = [(name, document, _get(document.data, "spec", "template", "spec")) for name, document in found]
+    specs = [
+        (name, document, value_at(document.data, "spec", "template", "spec")) for name, document in found
+    ]
     args = [
         (document, arg)
         for name, document, spec in specs
@@ -100,14 +102,15 @@ def infer(manifest: Manifest) -> Inferred:
     return Inferred(options, lines, _versions(manifest, options.namespace))
 
 
-def _get(data: Any, *path: str) -> Any:
+def value_at(data: Any, *path: str) -> Any:
+    """What stands at a path of keys in plain values; None where nothing does."""
     for key in path:
         data = data.get(key) if isinstance(data, dict) else None
     return data
 
 
 def _list(data: Any, key: str) -> list[Any]:
-    value = _get(data, key)
+    value = value_at(data, key)
     return value if isinstance(value, list) else []
 
 
@@ -150,7 +153,7 @@ def _policies(manifest: Manifest, lines: dict[str, int]) -> Iterator[Document]:
 
 def _registries(specs: list[tuple[str, Document, Any]]) -> Iterator[tuple[str, int]]:
     for name, document, spec in specs:
-        image = _get(_container(spec, name), "image")
+        image = value_at(_container(spec, name), "image")
         repository = Image.parse(image).repository if isinstance(image, str) else ""
         if repository.endswith(f"/{name}"):
             yield repository.removesuffix(f"/{name}"), _line(document, f" image: {image}")
@@ -158,14 +161,14 @@ def _registries(specs: list[tuple[str, Document, Any]]) -> Iterator[tuple[str, i
 
 def _pull_secrets(specs: list[tuple[str, Document, Any]]) -> Iterator[tuple[str, int]]:
     for _, document, spec in specs:
-        names = [_get(secret, "name") for secret in _list(spec, "imagePullSecrets")]
+        names = [value_at(secret, "name") for secret in _list(spec, "imagePullSecrets")]
         name = names[0] if names and isinstance(names[0], str) else ""
         yield name, _line(document, " imagePullSecrets:")
 
 
 def _tolerations(specs: list[tuple[str, Document, Any]]) -> Iterator[tuple[str, int]]:
     for _, document, spec in specs:
-        keys = [_get(toleration, "key") for toleration in _list(spec, "tolerations")]
+        keys = [value_at(toleration, "key") for toleration in _list(spec, "tolerations")]
         yield "\n".join(key for key in keys if isinstance(key, str)), _line(document, " tolerations:")
 
 
