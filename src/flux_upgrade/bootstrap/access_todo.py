@@ -71,21 +71,21 @@ def _registry(options: BootstrapOptions) -> Iterator[str]:
 def _ssh(cluster: ProposedCluster, repository: str) -> Iterator[str]:
     options = cluster.options
     title = deploy_key_title(options)
-    folder = 'cd "$(mktemp -d)"'
+    commands: tuple[str, ...]
     if options.private_key_file:
         task = "Take a copy of the key that was named with `--private-key-file`"
-        commands = (folder, "cp PRIVATE_KEY_FILE identity", "ssh-keygen -y -f identity > identity.pub")
+        commands = ("cp PRIVATE_KEY_FILE identity", "ssh-keygen -y -f identity > identity.pub")
     else:
         task = "Make a key"
-        commands = (folder, broken("ssh-keygen -t ed25519 -N ''", words("-C", title), "-f identity"))
+        commands = (broken("ssh-keygen -t ed25519 -N ''", words("-C", title), "-f identity"),)
     if options.provider is Provider.GITHUB and repository:
         unless = " unless it can already" if options.private_key_file else ""
         yield (
             f"{task}, and let it read the repository{unless}. It never comes near a work tree.\n\n"
-            + block(*commands, _gh_add(cluster, repository))
+            + block('cd "$(mktemp -d)"', *commands, _gh_add(cluster, repository))
         )
     else:
-        yield f"{task}. It never comes near a work tree.\n\n" + block(*commands)
+        yield f"{task}. It never comes near a work tree.\n\n" + block('cd "$(mktemp -d)"', *commands)
         yield f"{_register_at(cluster)} Its content is what `cat identity.pub` shows."
     yield _known_hosts(cluster)
     # Where there is a Secret of that name, kubectl makes none.

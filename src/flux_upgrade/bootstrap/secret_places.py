@@ -61,12 +61,9 @@ class ActionsSecret:
             raise UsageError(
                 f"--actions-secret {problem}", hint="take a name like FLUX_SYSTEM, and mind the letters"
             )
-        self._hosting, self._name, self._environment = hosting, name, environment
-
-    @property
-    def where(self) -> str:
-        """Its name, as a workflow has it."""
-        return self._name
+        self._hosting, self._environment = hosting, environment
+        # A workflow knows it by this name.
+        self.where = name
 
     def present(self, name: str, namespace: str) -> Secret | None:
         """Nobody reads it but a workflow."""
@@ -76,36 +73,19 @@ class ActionsSecret:
     def has(self, name: str, namespace: str) -> bool:
         """Whether there is a secret of that name. Raises what ``Hosting`` raises."""
         del name, namespace
-        return self._hosting.has_secret(self._name, self._environment)
+        return self._hosting.has_secret(self.where, self._environment)
 
     def put(self, wanted: tuple[Secret, ...]) -> None:
         """Raises what ``Hosting`` raises."""
-        self._hosting.put_secret(self._name, kubernetes_objects.manifest(wanted), self._environment)
+        self._hosting.put_secret(self.where, kubernetes_objects.manifest(wanted), self._environment)
 
 
 class ReadOnlyPlace:
     """A place for dry runs: nothing is put there."""
 
     def __init__(self, place: SecretPlace) -> None:
-        self._place = place
-
-    @property
-    def where(self) -> str:
-        return self._place.where
-
-    @property
-    def is_readable(self) -> bool:
-        return self._place.is_readable
-
-    @property
-    def is_cluster(self) -> bool:
-        return self._place.is_cluster
-
-    def present(self, name: str, namespace: str) -> Secret | None:
-        return self._place.present(name, namespace)
-
-    def has(self, name: str, namespace: str) -> bool:
-        return self._place.has(name, namespace)
+        self.where, self.is_readable, self.is_cluster = place.where, place.is_readable, place.is_cluster
+        self.present, self.has = place.present, place.has
 
     def put(self, handed_over: tuple[Secret, ...]) -> None:
         """Nothing."""

@@ -69,7 +69,10 @@ def _built(files: Mapping[str, bytes], folder: str, name: str, build: Builder | 
     if not file:
         return _objects(files, (posixpath.join(folder, each) for each in (COMPONENTS, SYNC)))
     path = posixpath.join(folder, file)
-    resources = _plain_resources(_kustomization(files[path], path))
+    with errors_of(path):
+        documents = parse(files[path]).documents
+        data = documents[0].data if documents else None
+    resources = _plain_resources(data if isinstance(data, Mapping) else {})
     if resources is not None and all(posixpath.join(folder, each) in files for each in resources):
         return _objects(files, (posixpath.join(folder, each) for each in resources))
     if build is None:
@@ -78,13 +81,6 @@ def _built(files: Mapping[str, bytes], folder: str, name: str, build: Builder | 
             hint="install kustomize, kubectl or flux, so that it is on PATH",
         )
     return _documents(build(files, folder, name), f"what {path} builds to")
-
-
-def _kustomization(content: bytes, path: str) -> Mapping[str, object]:
-    with errors_of(path):
-        documents = parse(content).documents
-        data = documents[0].data if documents else None
-    return data if isinstance(data, Mapping) else {}
 
 
 def _plain_resources(kustomization: Mapping[str, object]) -> tuple[str, ...] | None:
@@ -122,11 +118,8 @@ class ClusterSecretPlace:
 
     def __init__(self, cluster: KubernetesApi) -> None:
         self._cluster = cluster
+        self.where = f"the cluster '{cluster.name}'"
         self._put: tuple[Secret, ...] = ()
-
-    @property
-    def where(self) -> str:
-        return f"the cluster '{self._cluster.name}'"
 
     @property
     def handed_over(self) -> tuple[Secret, ...]:
