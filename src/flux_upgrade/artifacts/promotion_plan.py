@@ -39,7 +39,6 @@ class ConsumingClusters(NamedTuple):
     takes_what_waits: bool = False
     """They take what is pushed, wherever the tag is: what waits is not pushed."""
     remarks: tuple[str, ...] = ()
-    """What to know of those that take it, as sentences."""
 
 
 def plan_artifact(

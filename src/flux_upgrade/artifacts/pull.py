@@ -43,11 +43,9 @@ class Pulled(NamedTuple):
     layer: Layer
     """The first one, which is what Flux takes unless an OCIRepository has a layerSelector."""
     entry: TarEntry
-    """The file with Flux's manifest."""
     installation: Installation
     """The same; its path is that in the layer."""
     tags: tuple[str, ...]
-    """All tags of the repository."""
 
     @property
     def immutable_tag(self) -> str:

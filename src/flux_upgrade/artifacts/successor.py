@@ -31,7 +31,6 @@ class Successor(NamedTuple):
 
     upgrade: Upgrade
     tag: str
-    """Its immutable tag."""
     spliced: Spliced
     is_there: bool
     """Whether something has that tag: the same content was pushed before."""

@@ -114,7 +114,6 @@ class Access(NamedTuple):
     """The deploy key; empty: there is none, or a person makes it."""
     is_read_only: bool = True
     is_new_key: bool = False
-    """It was made now."""
     is_registered: bool = False
     """It is known to be."""
     registered: bool = False
@@ -131,7 +130,6 @@ class Access(NamedTuple):
     is_elsewhere: bool = False
     """As in ``AccessPlan``: the key is ``public``, if it is one."""
     notes: tuple[str, ...] = ()
-    """As in ``AccessPlan``."""
     to_do: tuple[ToDo, ...] = ()
 
     @property

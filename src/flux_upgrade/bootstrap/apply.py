@@ -40,12 +40,10 @@ class Published(NamedTuple):
     proposal: Bootstrap
     action: Action
     repository: str = ""
-    """As the forge names it."""
     number: int = 0
     url: str = ""
     hold: Hold | None = None
     error: FluxUpgradeError | None = None
-    """What a step failed with."""
     warnings: tuple[str, ...] = ()
     attempted: Action = Action.NONE
     """The step that failed."""
@@ -177,7 +175,6 @@ class BootstrapResult(NamedTuple):
     url: str = ""
     """Of the repository, for a browser."""
     is_created: bool = False
-    """The run created the repository."""
     checkout: str = ""
     """The folder that was written, where it is the local checkout."""
     is_pushed: bool = False
@@ -193,7 +190,6 @@ class BootstrapResult(NamedTuple):
     """``HOST/REPOSITORY:TAG`` with its immutable tag."""
     digest: str = ""
     is_promoted: bool = False
-    """The tag of the artifact was moved."""
     warnings: tuple[str, ...] = ()
     error: FluxUpgradeError | None = None
     """What ended the run after it had done some of it."""

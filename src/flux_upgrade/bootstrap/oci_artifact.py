@@ -53,7 +53,6 @@ class PackedArtifact(NamedTuple):
     """One, with all that is pushed for it."""
 
     tag: str
-    """Its immutable tag."""
     stored: StoredManifest
     config: Blob
     layer: Blob

@@ -54,7 +54,6 @@ class OciPlan(NamedTuple):
     overlay: PackedArtifact | None = None
     """For the cluster's own tag; None: there is something, or no such tag was named."""
     existing: ExistingArtifact | None = None
-    """What the tag stands for so far."""
 
 
 class PushedArtifact(NamedTuple):

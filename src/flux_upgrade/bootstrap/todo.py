@@ -110,7 +110,6 @@ def _remarks(options: BootstrapOptions) -> Iterator[str]:
 
 
 def _is_by_ssh(options: BootstrapOptions) -> bool:
-    """Whether Flux gets at a Git repository with a key."""
     return options.oci is None and options.auth is Auth.SSH
 
 

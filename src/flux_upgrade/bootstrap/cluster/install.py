@@ -113,7 +113,6 @@ class Desired(NamedTuple):
     secrets: tuple[Secret, ...] = ()
     """Those that were made in this run; what is in the cluster otherwise is left untouched."""
     secret_name: str = ""
-    """Of the Secret that Flux gets at its source with."""
     force: bool = False
 
     @property
