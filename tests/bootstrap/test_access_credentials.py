@@ -9,7 +9,7 @@ from bootstrap.registered_keys import RegisteredKeys
 from flux_upgrade.bootstrap.access import AccessInputs
 from flux_upgrade.bootstrap.access_plan import require_sound
 from flux_upgrade.bootstrap.options import Auth
-from flux_upgrade.bootstrap.secret_places import ActionsSecret
+from flux_upgrade.bootstrap.secrets import ActionsSecret
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import AppCredentials
 

@@ -20,7 +20,7 @@ from enum import StrEnum
 from flux_upgrade.bootstrap import secrets
 from flux_upgrade.bootstrap.known_hosts import fingerprint
 from flux_upgrade.bootstrap.options import BootstrapOptions
-from flux_upgrade.bootstrap.secret_places import SecretPlace
+from flux_upgrade.bootstrap.secrets import SecretPlace
 from flux_upgrade.model.hosting import AppCredentials, DeployKey, Hosting, KeyPair, Secret
 from flux_upgrade.model.values import NamedTuple
 

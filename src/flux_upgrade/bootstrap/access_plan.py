@@ -10,7 +10,7 @@ from flux_upgrade.bootstrap import options as names
 from flux_upgrade.bootstrap.access import AccessInputs, AccessPlan, AccessPorts
 from flux_upgrade.bootstrap.known_hosts import fingerprint, host_of, known_hosts
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Source
-from flux_upgrade.bootstrap.secret_places import SecretPlace
+from flux_upgrade.bootstrap.secrets import SecretPlace
 from flux_upgrade.manifests.options import refuse
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import AppCredentials, DeployKey, KeyPair, Secret
