@@ -14,6 +14,8 @@ an interruption leaves behind:
 
 from __future__ import annotations
 
+import re
+from base64 import b64decode
 from collections.abc import Callable
 from enum import StrEnum
 
@@ -21,8 +23,14 @@ from flux_upgrade.bootstrap import secrets
 from flux_upgrade.bootstrap.known_hosts import fingerprint
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.bootstrap.secrets import SecretPlace
+from flux_upgrade.manifests.options import refuse
 from flux_upgrade.model.hosting import AppCredentials, DeployKey, Hosting, KeyPair, Secret
 from flux_upgrade.model.values import NamedTuple
+
+_PEM = re.compile(
+    r"-----BEGIN (?P<kind>(?:RSA )?PRIVATE KEY)-----\s+(?P<body>[A-Za-z0-9+/=\s]+)-----END (?P=kind)-----"
+)
+"""What source-controller reads: PKCS #1 or #8, not encrypted. Source: golang-jwt, ``rsa_utils.go``."""
 
 
 class AccessInputs(NamedTuple):
@@ -45,6 +53,31 @@ class AccessInputs(NamedTuple):
     def __repr__(self) -> str:
         """Without what is secret."""
         return "Given()"
+
+
+def require_sound(given: AccessInputs) -> None:
+    """Raises UsageError with all that cannot be used."""
+    problems, hints = [], []
+    if not given.token.isprintable() or " " in given.token:
+        problems.append(
+            "the token for Flux has a blank, a line break or another character in it that no token has"
+        )
+        hints.append("set FLUX_UPGRADE_SYNC_TOKEN to the token alone")
+    key = given.app.private_key if given.app is not None else ""
+    if key and not _is_pem(key):
+        problems.append("the private key of the GitHub App is not one in PEM, or is encrypted")
+        hints.append(
+            "give what GitHub made, with its lines: --app-private-key or FLUX_UPGRADE_APP_PRIVATE_KEY"
+        )
+    refuse(problems, "; ".join(hints))
+
+
+def _is_pem(text: str) -> bool:
+    found = _PEM.fullmatch(text.strip())
+    try:
+        return found is not None and bool(b64decode("".join(found["body"].split()), validate=True))
+    except ValueError:
+        return False
 
 
 class AccessPorts(NamedTuple):

@@ -2,49 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from base64 import b64decode
+from collections.abc import Sequence
 
-from flux_upgrade.bootstrap import access_notes, secrets
 from flux_upgrade.bootstrap import options as names
-from flux_upgrade.bootstrap.access import AccessInputs, AccessPlan, AccessPorts
-from flux_upgrade.bootstrap.known_hosts import fingerprint, host_of, known_hosts
+from flux_upgrade.bootstrap import secrets
+from flux_upgrade.bootstrap.access import AccessInputs, AccessPlan, AccessPorts, require_sound
+from flux_upgrade.bootstrap.known_hosts import fingerprint, host_of, known_hosts, shown_key
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Source
 from flux_upgrade.bootstrap.secrets import SecretPlace
-from flux_upgrade.manifests.options import refuse
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import AppCredentials, DeployKey, KeyPair, Secret
 from flux_upgrade.model.values import NamedTuple
-
-_PEM = re.compile(
-    r"-----BEGIN (?P<kind>(?:RSA )?PRIVATE KEY)-----\s+(?P<body>[A-Za-z0-9+/=\s]+)-----END (?P=kind)-----"
-)
-"""What source-controller reads: PKCS #1 or #8, not encrypted. Source: golang-jwt, ``rsa_utils.go``."""
-
-
-def require_sound(given: AccessInputs) -> None:
-    """Raises UsageError with all that cannot be used."""
-    problems, hints = [], []
-    if not given.token.isprintable() or " " in given.token:
-        problems.append(
-            "the token for Flux has a blank, a line break or another character in it that no token has"
-        )
-        hints.append("set FLUX_UPGRADE_SYNC_TOKEN to the token alone")
-    key = given.app.private_key if given.app is not None else ""
-    if key and not _is_pem(key):
-        problems.append("the private key of the GitHub App is not one in PEM, or is encrypted")
-        hints.append(
-            "give what GitHub made, with its lines: --app-private-key or FLUX_UPGRADE_APP_PRIVATE_KEY"
-        )
-    refuse(problems, "; ".join(hints))
-
-
-def _is_pem(text: str) -> bool:
-    found = _PEM.fullmatch(text.strip())
-    try:
-        return found is not None and bool(b64decode("".join(found["body"].split()), validate=True))
-    except ValueError:
-        return False
 
 
 class _AccessState(NamedTuple):
@@ -93,7 +61,7 @@ def _without_key(plan: AccessPlan, state: _AccessState) -> AccessPlan:
         at_place = tuple(dict.fromkeys((*before, *plan.at_place)))
         return plan._replace(hands_over=_differs(state.place, plan.secrets), at_place=at_place)
     if state.has_secret and plan.secrets and not state.rotate:
-        return plan._replace(notes=(access_notes.stays(state.place.where, plan.at_place),))
+        return plan._replace(notes=(_stays(state.place.where, plan.at_place),))
     return plan._replace(hands_over=bool(plan.secrets))
 
 
@@ -168,25 +136,37 @@ def _left_alone(plan: AccessPlan, ours: tuple[DeployKey, ...], place: SecretPlac
     """All stays as it is, but for Secrets that are not of the key, where they can stand alone."""
     every = plan.secrets if place.is_readable else ()
     dropped = () if place.is_readable else _names(plan.secrets)
+    besides = f", and without it {_listed(dropped)} cannot be sealed either" if dropped else ""
+    note = (
+        f"{_keys(plan.title, ours)} registered already, and the private part is not here{besides}: a cluster "
+        "may be using it, so it stays; --rotate-key makes another key in its place"
+    )
     return plan._replace(
         public=ours[0].public if len(ours) == 1 else "",
         secrets=every,
         hands_over=_differs(place, every),
         at_place=_names(every),
         is_elsewhere=True,
-        notes=(access_notes.elsewhere(plan.title, ours, dropped),),
+        notes=(note,),
     )
 
 
 def _notes(plan: AccessPlan, state: _AccessState) -> tuple[str, ...]:
     where, asked = state.place.where, state.rotate or plan.key is not None
     if state.place.is_cluster and plan.makes_key and plan.outdated and not asked:
-        return (access_notes.gives_way(where, plan.options.secret_name, plan.outdated),)
+        keys = _keys(plan.title, plan.outdated)
+        note = (
+            f"{where} has no key in a Secret {plan.options.secret_name}: {keys} registered, and gives way to "
+            "a new one, as with flux bootstrap; who else uses it has to have the new one"
+        )
+        return (note,)
     if state.place.is_readable or not state.has_secret:
         return ()
     if plan.hands_over:
-        return () if asked else (access_notes.replaced(where),)
-    return (access_notes.stays(where, _names(plan.secrets)),) if plan.secrets else ()
+        # Of a run that was broken off, or somebody else's.
+        replaced = f"the secret {where} of GitHub Actions was there already, and what it had is replaced"
+        return () if asked else (replaced,)
+    return (_stays(where, _names(plan.secrets)),) if plan.secrets else ()
 
 
 def _key_at(place: SecretPlace, options: BootstrapOptions) -> KeyPair | None:
@@ -226,3 +206,22 @@ def _differs(place: SecretPlace, wanted: tuple[Secret, ...]) -> bool:
 
 def _names(every: tuple[Secret, ...]) -> tuple[str, ...]:
     return tuple(each.name for each in every)
+
+
+def _stays(where: str, names: Sequence[str]) -> str:
+    """Nobody can tell whether what is sealed is what would be sealed now."""
+    return (
+        f"the secret {where} of GitHub Actions is there already, and stays as it is: nobody can tell "
+        f"whether it has {_listed(names)} as given now; --rotate-key puts all there anew"
+    )
+
+
+def _keys(title: str, keys: Sequence[DeployKey]) -> str:
+    shown = ", ".join(shown_key(each.public) for each in keys)
+    noun, verb = ("the deploy key", "is") if len(keys) == 1 else (f"{len(keys)} deploy keys", "are")
+    return f"{noun} {title} ({shown}) {verb}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    noun = "the Secret" if len(names) == 1 else "the Secrets"
+    return f"{noun} {', '.join(names)}"

@@ -107,3 +107,11 @@ def _matches(names: str, entry: str) -> bool:
 def _fits(pattern: str, entry: str) -> bool:
     expression = "".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in pattern)
     return re.fullmatch(expression, entry) is not None
+
+
+def shown_key(public: str) -> str:
+    """A fingerprint; of what is no key, its kind."""
+    try:
+        return fingerprint(public)
+    except ValueError:
+        return public.partition(" ")[0]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from flux_upgrade.bootstrap import workflow_file
-from flux_upgrade.bootstrap.access_notes import access_lines
+from flux_upgrade.bootstrap.access import Access, ToDo
 from flux_upgrade.bootstrap.apply import BootstrapResult, Published
+from flux_upgrade.bootstrap.known_hosts import shown_key
 from flux_upgrade.bootstrap.proposed import ProposedCluster
 from flux_upgrade.bootstrap.todo import at_once, left_to_do, with_new_secret
 from flux_upgrade.model.markdown import BREAK, counted
@@ -140,3 +141,24 @@ def warnings_of(result: BootstrapResult) -> list[str]:
     own = result.published.warnings if result.published is not None else ()
     notes = (note for cluster in result.proposal.clusters for note in cluster.handover.access.notes)
     return list(dict.fromkeys((*result.warnings, *notes, *own)))
+
+
+def access_lines(access: Access, *, is_dry: bool = False) -> Iterator[str]:
+    """``deploy key: TITLE (SHA256:…) registered``; none without a key. ``is_dry``: of ``foresee``."""
+    if not access.title or ToDo.CREATE_SECRET in access.to_do:
+        return
+    shown = f" ({shown_key(access.public)})" if access.public else ""
+    may = "" if access.is_read_only or access.is_elsewhere else ", may write"
+    yield f"deploy key: {access.title}{shown} {_deed(access, is_dry=is_dry)}{may}"
+
+
+def _deed(access: Access, *, is_dry: bool) -> str:
+    would = "would be " if is_dry else ""
+    if access.registered:
+        return would + ("replaced" if access.removed else "registered")
+    if access.is_registered:
+        others = f", {len(access.removed)} of its title {would}removed" if access.removed else ""
+        return f"kept{others}"
+    if access.is_elsewhere:
+        return "kept"
+    return f"{would}made: register it" if access.is_new_key else "kept: register it, unless it is already"
