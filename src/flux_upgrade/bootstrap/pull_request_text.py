@@ -49,7 +49,7 @@ def commit_message(proposal: Bootstrap, context: ProposalContext) -> str:
     names = ", ".join(cluster.name for cluster in proposal.changed if cluster.name)
     where = f"In {inert(shortened(names, _NAMES))}." if names else ""
     trailers = (proposal.slug, SUBJECT, proposal.target, plan_digest(proposal))
-    return commit.message(*headlines, where, filter(None, (_appendix(proposal),)), trailers)
+    return commit.message(headlines, where, filter(None, (_appendix(proposal),)), trailers)
 
 
 def direct_message(proposal: Bootstrap) -> str:

@@ -72,23 +72,18 @@ def _built(files: Mapping[str, bytes], folder: str, name: str, build: Builder | 
     with errors_of(path):
         documents = parse(files[path]).documents
         data = documents[0].data if documents else None
-    resources = _plain_resources(data if isinstance(data, Mapping) else {})
-    if resources is not None and all(posixpath.join(folder, each) in files for each in resources):
-        return _objects(files, (posixpath.join(folder, each) for each in resources))
+    resources = data.get("resources") if isinstance(data, Mapping) and data.keys() <= _PLAIN else None
+    if isinstance(resources, list):
+        # Nothing is done with them: they are what is built.
+        plain = [posixpath.join(folder, posixpath.normpath(str(each))) for each in resources]
+        if all(each in files for each in plain):
+            return _objects(files, plain)
     if build is None:
         raise ClusterUnfit(
             f"{path} has more than plain resources, and nothing here can build it",
             hint="install kustomize, kubectl or flux, so that it is on PATH",
         )
     return _documents(build(files, folder, name), f"what {path} builds to")
-
-
-def _plain_resources(kustomization: Mapping[str, object]) -> tuple[str, ...] | None:
-    """The resources of a kustomization that does nothing with them; None: it does more."""
-    resources = kustomization.get("resources")
-    if not isinstance(resources, list) or not kustomization.keys() <= _PLAIN:
-        return None
-    return tuple(posixpath.normpath(str(each)) for each in resources)
 
 
 def _objects(files: Mapping[str, bytes], paths: Iterable[str]) -> Iterator[Object]:
@@ -119,12 +114,7 @@ class ClusterSecretPlace:
     def __init__(self, cluster: KubernetesApi) -> None:
         self._cluster = cluster
         self.where = f"the cluster '{cluster.name}'"
-        self._put: tuple[Secret, ...] = ()
-
-    @property
-    def handed_over(self) -> tuple[Secret, ...]:
-        """What is to be applied."""
-        return self._put
+        self.handed_over: tuple[Secret, ...] = ()
 
     def present(self, name: str, namespace: str) -> Secret | None:
         there = self._cluster.get(ObjectReference(SECRET, namespace, name))
@@ -137,7 +127,7 @@ class ClusterSecretPlace:
         return self.present(name, namespace) is not None
 
     def put(self, handed_over: tuple[Secret, ...]) -> None:
-        self._put = handed_over
+        self.handed_over = handed_over
 
 
 def _text(value: object) -> str:

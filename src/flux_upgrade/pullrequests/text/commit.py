@@ -100,16 +100,18 @@ def commit_message(proposal: Proposal, context: ProposalContext) -> str:
     headlines = (headline(proposal, context, where=where) for where in (True, False))
     verification = textwrap.fill(_verification(view), _SUBJECT)
     trailers = (proposal.slug, proposal.bump_kind, proposal.target, plan_digest(proposal))
-    return message(*headlines, f"In {inert(view.name)}.", (verification,), trailers)
+    return message(headlines, f"In {inert(view.name)}.", (verification,), trailers)
 
 
 def message(
-    whole: str, short: str, where: str, paragraphs: Iterable[str], trailers: tuple[str, str, str, str]
+    headlines: Iterable[str], where: str, paragraphs: Iterable[str], trailers: tuple[str, str, str, str]
 ) -> str:
-    """``short`` and the sentence ``where`` take the place of ``whole`` where that is too long a subject.
+    """``headlines``: one with the place, and one without it for where the first is too long.
 
-    ``trailers``: group, subject, target and digest of the plan.
+    ``where``: a sentence with the place, for the second. ``trailers``: group, subject, target, digest of
+    the plan.
     """
+    whole, short = headlines
     subject = whole if len(whole) <= _SUBJECT else shortened(short, _SUBJECT)
     named = zip(("Group", "Subject", "Target", "Plan"), trailers, strict=True)
     return "\n\n".join(
