@@ -2,64 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-from flux_upgrade.impact.api_uses.flux_file import ApiUse
 from flux_upgrade.impact.diff.changes import Changes, CrdChange, ObjectChange
-from flux_upgrade.impact.impact import Hit, Impact, Managed, Refused, Stored
+from flux_upgrade.impact.impact import Impact, Managed, Refused, Stored
 from flux_upgrade.impact.kubernetes_versions import Fit
-from flux_upgrade.impact.migrate.result import Left, Migrated, Move
-from flux_upgrade.impact.overlay.result import Finding, Overlay
-from flux_upgrade.report.impact_phrases import in_order, is_broken_already
+from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding
+from flux_upgrade.report.finding_kinds import FINDING_KINDS
+from flux_upgrade.report.findings import FindingKind
+from flux_upgrade.report.impact_phrases import TEXT
 
 
-def impact_value(impact: Impact) -> dict[str, Any]:
-    """All of it."""
+def impact_value(impact: Impact, target: str = "") -> dict[str, Any]:
+    """All of it. ``target``: the release that it leads to."""
+    found = {kind.key: _values(kind, impact, target) for kind in FINDING_KINDS if kind.key}
+    # What the table lists takes the place that it has here, or the last.
     return {
-        "uses": uses_value(impact.files),
+        "uses": [],
         "stored": _stored(impact.stored),
         "managed-fields": _managed(impact.managed) if impact.managed is not None else None,
-        "breaks": [_hit(each) for each in impact.breaks],
+        "breaks": [],
         "overlay": _overlay(impact.overlay) if impact.overlay is not None else None,
         "kubernetes": _fit(impact.kubernetes) if impact.kubernetes is not None else None,
-        "orphaned": [_use(each) for each in impact.orphaned],
+        "orphaned": [],
         "hops": list(impact.upgrade_path),
         "changes": _changes(impact.changes) if impact.changes is not None else None,
-    }
+    } | found
 
 
-def uses_value(files: Iterable[Migrated]) -> list[dict[str, Any]]:
-    """Each use of a version that is no longer served, and what becomes of it."""
-    return [use_value(each) for file in files for each in in_order(file)]
-
-
-def use_value(each: Move | Left) -> dict[str, Any]:
-    """One of them."""
-    left = each if isinstance(each, Left) else None
-    return _use(each.use) | {
-        "action": "move" if left is None else "leave",
-        "to": each.to if isinstance(each, Move) else None,
-        "fields": list(each.fields) if isinstance(each, Move) else [],
-        "reason": str(left.reason) if left is not None else None,
-        "detail": left.detail or None if left is not None else None,
-        "remedy": left.hint or None if left is not None else None,
-        "breaks": left is not None and left.blocks,
-        "broken-already": is_broken_already(each),
-    }
-
-
-def _use(use: ApiUse) -> dict[str, Any]:
-    return {
-        "path": use.path,
-        "line": use.line,
-        "group": use.group,
-        "version": use.version,
-        "kind": use.kind or None,
-        "name": use.name or None,
-        "namespace": use.namespace or None,
-        "place": str(use.place),
-    }
+def _values(kind: FindingKind, impact: Impact, target: str) -> list[dict[str, Any]]:
+    if kind.values is not None:
+        return kind.values(impact)
+    return [
+        {
+            "severity": each.severity.name.lower(),
+            "path": each.path or None,
+            "line": each.line or None,
+            "names": list(each.names),
+            "detail": each.what,
+            "remedy": each.remedy or None,
+            "holds": bool(each.holds),
+        }
+        for each in kind.find(impact, target, TEXT)
+    ]
 
 
 def _stored(stored: Stored) -> dict[str, Any]:
@@ -93,22 +78,6 @@ def _refused(refused: Refused) -> dict[str, Any]:
     }
 
 
-def _hit(hit: Hit) -> dict[str, Any]:
-    return {
-        "rule": hit.rule,
-        "since": hit.since,
-        "detail": hit.change,
-        "source": hit.source,
-        "path": hit.path,
-        "line": hit.line,
-        "kind": hit.kind or None,
-        "name": hit.name or None,
-        "namespace": hit.namespace or None,
-        "keep": hit.keep or None,
-        "remedy": hit.hint or None,
-    }
-
-
 def _overlay(overlay: Overlay) -> dict[str, Any]:
     return {
         "path": overlay.path,
@@ -120,7 +89,7 @@ def _overlay(overlay: Overlay) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: OverlayFinding) -> dict[str, Any]:
     return {
         "path": finding.path,
         "line": finding.line,
