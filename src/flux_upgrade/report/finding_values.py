@@ -10,6 +10,9 @@ from flux_upgrade.impact.impact import Hit
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move
 from flux_upgrade.report.impact_phrases import in_order, is_broken_already
 
+_KEYS = {"change": "detail", "content": "kind", "drops": "kept-out", "hint": "remedy", "phrase": "told"}
+"""Fields that have other names in JSON."""
+
 
 def uses_value(files: Iterable[Migrated]) -> list[dict[str, Any]]:
     """Each use of a version that is no longer served, and what becomes of it."""
@@ -33,30 +36,20 @@ def use_value(each: Move | Left) -> dict[str, Any]:
 
 def place_value(use: ApiUse) -> dict[str, Any]:
     """Where a version is used, and by whom."""
-    return {
-        "path": use.path,
-        "line": use.line,
-        "group": use.group,
-        "version": use.version,
-        "kind": use.kind or None,
-        "name": use.name or None,
-        "namespace": use.namespace or None,
-        "place": str(use.place),
-    }
+    return fields(use, "path", "line", "group", "version", "kind", "name", "namespace", "place")
 
 
 def hit_value(hit: Hit) -> dict[str, Any]:
     """A place that a known change concerns."""
-    return {
-        "rule": hit.rule,
-        "since": hit.since,
-        "detail": hit.change,
-        "source": hit.source,
-        "path": hit.path,
-        "line": hit.line,
-        "kind": hit.kind or None,
-        "name": hit.name or None,
-        "namespace": hit.namespace or None,
-        "keep": hit.keep or None,
-        "remedy": hit.hint or None,
-    }
+    place = ("path", "line", "kind", "name", "namespace")
+    return fields(hit, "rule", "since", "change", "source", *place, "keep", "hint")
+
+
+def fields(value: object, *names: str) -> dict[str, Any]:
+    """Some fields of a value: lists are lists, and an empty text is null."""
+    found = ((name, getattr(value, name)) for name in names)
+    return {_KEYS.get(name, name): _plain(each) for name, each in found}
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else None if value == "" else value

@@ -127,27 +127,28 @@ def hops_line(hops: Sequence[str]) -> str:
 
 def support_line(support: Support) -> str:
     """``Kubernetes ≥ 1.33, tested with 1.34 to 1.36``."""
-    needed = f"Kubernetes ≥ {_minor(support.least)}"
+    needed = f"Kubernetes ≥ {minor_text(support.least)}"
     return f"{needed}, tested with {_tested(support)}" if support.tested is not None else needed
 
 
 def fit_sentence(fit: Fit, target: str, style: Style) -> str:
     """What the target says of a Kubernetes that is too old for it, or that it was not tested with."""
     requirement = (
-        f"{target} needs Kubernetes {_minor(fit.support.least)}"
+        f"{target} needs Kubernetes {minor_text(fit.support.least)}"
         if fit.is_too_old
         else f"{target} was tested with Kubernetes {_tested(fit.support)}"
     )
     return f"{requirement}, and {style.code('kubernetes-version')} says {style.code(fit.version)}."
 
 
-def _minor(minor: tuple[int, int]) -> str:
+def minor_text(minor: tuple[int, int]) -> str:
+    """``1.33``."""
     return ".".join(map(str, minor))
 
 
 def _tested(support: Support) -> str:
     assert support.tested is not None  # noqa: S101 both callers have seen to it
-    return " to ".join(map(_minor, support.tested))
+    return " to ".join(map(minor_text, support.tested))
 
 
 def sentences(style: Style, *texts: str) -> str:

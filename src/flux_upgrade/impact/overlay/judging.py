@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from flux_upgrade.impact.overlay.images_and_replicas import Images
-from flux_upgrade.impact.overlay.items import Item
 from flux_upgrade.impact.overlay.json_patch import Landing
 from flux_upgrade.impact.overlay.overridden import (
     UNNAMED,
@@ -150,14 +149,10 @@ def _overridden_fields(step: Step, was: Sequence[Touch], touch: Touch) -> list[O
         return []
     name = touch.before.current.unversioned
     old = next((each.before for each in was if each.before.current.unversioned == name), None)
-    kept = overridden_fields(_data(old), touch.before.data, touch.after.data)
+    kept = overridden_fields(None if old is None else old.data, touch.before.data, touch.after.data)
     # What an operation removes was meant to go, whatever its value is now.
     is_meant = isinstance(step, JsonPatch) and any(each.op == "remove" for each in step.operations)
     return [each for each in kept if not (is_meant and each.is_dropped and each.old is not None)]
-
-
-def _data(item: Item | None) -> Any:
-    return None if item is None else item.data
 
 
 def _image_sentences(images: Sequence[OverriddenImage]) -> Iterator[str]:
