@@ -61,7 +61,7 @@ def todo(proposed: Proposal) -> list[str]:
 NOT_CHECKED = "was not checked"
 
 
-def test_what_was_looked_at_is_not_told_to_be_read_about() -> None:
+def test_what_was_checked_is_not_listed_as_not_checked() -> None:
     assert NOT_CHECKED in body(proposal())
     assert "Not checked:" in body(proposal())
     assert NOT_CHECKED not in body(proposal_stating())
@@ -202,7 +202,7 @@ def test_what_nobody_could_look_at_is_said() -> None:
     )
 
 
-def test_a_kustomization_that_was_not_built_is_told_though_nothing_is_found() -> None:
+def test_a_kustomization_that_was_not_built_is_reported_though_nothing_is_found() -> None:
     overlay = Overlay("k.yaml", (), unbuilt="a resource is remote")
     text = body(proposal_with(Impact(Changes(), overlay=overlay)))
     assert "**Patches:** Nothing is patched (`k.yaml`, not built: a resource is remote)." in text
@@ -399,7 +399,7 @@ def test_the_next_step_waits_for_the_box() -> None:
         (HoldReason.RESIDUE_CONFLICT, {"moves": MOVES}, None),
     ],
 )  # fmt: skip
-def test_whoever_is_held_is_told_the_lines(
+def test_a_held_cluster_is_reported_with_the_lines_to_fix(
     reason: HoldReason, impact: Mapping[str, Any], item: str | None
 ) -> None:
     held = Stated(path="b/gotk-components.yaml", held={"reason": reason, "detail": "why"}, impact=impact)
