@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from flows import fleet, manifest, path_in
-from flux_upgrade.cli.options import parse_settings
 from flux_upgrade.commands.read import read_inventory
 from flux_upgrade.config.config import PATH as CONFIG
 from flux_upgrade.config.config import Migrate
+from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import (
     FluxUpgradeError,
     InvalidConfig,
@@ -22,6 +22,7 @@ from flux_upgrade.model.errors import (
 )
 from flux_upgrade.planning.planner import Inventory, plan_update_groups
 from flux_upgrade.policy.policy import MaxBump
+from parsed_options import upgrade_options
 
 TERRAFORM = b'resource "flux_bootstrap_git" "x" {\n  path    = "clusters/a"\n  version = var.flux\n}\n'
 
@@ -44,7 +45,8 @@ class Tree:
 
     def gathered(self, path: str = "", *words: str) -> Inventory:
         where = str(self.root / path) if path else str(self.root)
-        return read_inventory(parse_settings(["plan", where, f"--release-source={self.source}", *words], {}))
+        options = upgrade_options("plan", where, f"--release-source={self.source}", *words)
+        return read_inventory(options, Environment())
 
     def decisions(self, path: str = "", *words: str) -> dict[str, list[str]]:
         plans = [plan for team in plan_update_groups(self.gathered(path, *words)) for plan in team.plans]

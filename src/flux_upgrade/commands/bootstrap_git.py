@@ -67,7 +67,7 @@ class _Run:
             if not self._inventory.publishes:
                 write_all(
                     self.ran.proposal.changes,
-                    build_worktree(self._inventory.settings._replace(path=self.ran.checkout)),
+                    build_worktree(self.ran.checkout, writes=not self.ran.is_dry),
                 )
             elif self._goes_to_branch():
                 self._push()
@@ -139,9 +139,7 @@ class _Run:
         self.ran = self.ran._replace(is_pushed=True, commit="" if self.ran.is_dry else head)
 
     def _propose(self) -> None:
-        forge = build_pulls(
-            self._inventory.settings, self._options, self._inventory.config, self._inventory.checkout
-        )
+        forge = build_pulls(self._inventory.target, self._inventory.config.forge)
         group = self._inventory.config.default
         with closing(forge):
             published = run_bootstrap(
