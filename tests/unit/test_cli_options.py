@@ -54,7 +54,8 @@ def test_defaults_are_those_of_flux() -> None:
 def test_upgrade() -> None:
     options = upgrade_options("upgrade", "x", "--to", "2.9.4", "--dry-run", "--on-conflict=take-release")
     request = options.request
-    assert (options.path, request.to, request.writes, request.take_release) == ("x", "v2.9.4", False, True)
+    assert (options.path, request.to, request.writes) == ("x", "v2.9.4", False)
+    assert options.governing == {"on-conflict": "take-release"}
     plain = upgrade_options("upgrade")
     assert (plain.path, plain.request) == (".", UpgradeRequest(writes=True))
     assert plain.release_source == "github"

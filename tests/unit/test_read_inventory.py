@@ -96,7 +96,7 @@ def test_outside_of_a_checkout_paths_begin_where_one_looks(tree: Tree) -> None:
 def test_the_config_file_is_the_repositorys(tree: Tree, path: str) -> None:
     tree.write({**fleet({"clusters/a": "v2.8.7"}), CONFIG: b"policy: minor\ncool-down: {minor: 0}\n"})
     assert tree.decisions(path) == {A: ["v2.9.4"]}
-    assert tree.gathered(path, "--policy=none").config.default.policy.bump is MaxBump.NONE
+    assert tree.gathered(path, "--policy=none").config.default.governance.policy.bump is MaxBump.NONE
 
 
 @pytest.mark.parametrize("asked", ["", "flux-operator: report\n", "flux-operator: change\n"])
@@ -108,7 +108,10 @@ def test_the_config_file_says_what_becomes_of_the_operators_pins(tree: Tree, ask
 def test_another_config_file_may_be_named(tree: Tree, tmp_path: Path) -> None:
     tree.write({**fleet({"clusters/a": "v2.8.7"}), CONFIG: b"policy: minor\n"})
     (tmp_path / "other.yaml").write_bytes(b"policy: none\n")
-    assert tree.gathered("", f"--config={tmp_path}/other.yaml").config.default.policy.bump is MaxBump.NONE
+    assert (
+        tree.gathered("", f"--config={tmp_path}/other.yaml").config.default.governance.policy.bump
+        is MaxBump.NONE
+    )
 
 
 def test_what_an_upgrade_means_is_asked_for_above_the_config_file(tree: Tree) -> None:
@@ -116,15 +119,15 @@ def test_what_an_upgrade_means_is_asked_for_above_the_config_file(tree: Tree) ->
     tree.write({**fleet({"clusters/a": "v2.8.7"}), CONFIG: config + b"groups: {a: {paths: [clusters]}}\n"})
     asked = ["--migrate=with-upgrade", "--ladder", "--scan=infra", "--scan=!infra/old"]
     merged = tree.gathered("", *asked, "--kubernetes-version=v1.35.2").config
-    for each in (merged.default, *merged.groups):
-        assert (each.migrate, each.ladder, each.scan, each.kubernetes) == (
+    for each in (group.governance for group in (merged.default, *merged.groups)):
+        assert (each.migrate, each.ladder, each.scan, each.kubernetes_version) == (
             Migrate.WITH_UPGRADE,
             True,
             ("infra", "!infra/old"),
             "v1.35.2",
         )
-    plain = tree.gathered().config.groups[0]
-    assert (plain.migrate, plain.ladder, plain.scan, plain.kubernetes) == (
+    plain = tree.gathered().config.groups[0].governance
+    assert (plain.migrate, plain.ladder, plain.scan, plain.kubernetes_version) == (
         Migrate.OFF,
         False,
         ("apps",),

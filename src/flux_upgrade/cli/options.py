@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from flux_upgrade.model.ports import Timing
     from flux_upgrade.planning.plan import UpgradeRequest
 
-_GOVERNING = ("policy", "range", "flags", "check_images", "migrate", "ladder", "scan", "kubernetes_version")
-
 
 class RenderOptions(NamedTuple):
     """Of ``render``."""
@@ -201,7 +199,6 @@ def _upgrade(args: Namespace, *, writes: bool) -> UpgradeOptions:
     request = UpgradeRequest(
         to=tag(given.get("to", "")),
         approve=tuple(map(_approval, args.approve)),
-        take_release=given.get("on_conflict") == "take-release",
         base=args.base,
         writes=writes,
         migrated=args.migrated,
@@ -221,8 +218,10 @@ def _upgrade(args: Namespace, *, writes: bool) -> UpgradeOptions:
 
 
 def _governing(args: Namespace) -> Mapping[str, object]:
-    given = {name: getattr(args, name, None) for name in _GOVERNING}
-    return {name.replace("_", "-"): value for name, value in given.items() if value not in (None, "", [])}
+    from flux_upgrade.config.keys import GOVERNING
+
+    given = {key.name: getattr(args, key.flag_name, None) for key in GOVERNING}
+    return {name: value for name, value in given.items() if value not in (None, "", [])}
 
 
 def _approval(text: str) -> str:

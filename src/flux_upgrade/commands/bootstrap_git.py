@@ -140,14 +140,14 @@ class _Run:
 
     def _propose(self) -> None:
         forge = build_pulls(self._inventory.target, self._inventory.config.forge)
-        group = self._inventory.config.default
+        governance = self._inventory.config.default.governance
         with closing(forge):
             published = run_bootstrap(
                 forge,
                 self._planned_anew(),
                 self._proposal_context,
                 base=self._options.branch,
-                extras=Extras(group.labels, group.assignees, group.reviewers),
+                extras=Extras(governance.labels, governance.assignees, governance.reviewers),
             )
         self.ran = self.ran._replace(proposal=published.proposal, published=published, calls=forge.calls)
 

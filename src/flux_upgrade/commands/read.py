@@ -28,22 +28,16 @@ from flux_upgrade.commands.wiring import (
     read_text,
 )
 from flux_upgrade.commands.wiring_repository import build_history, source_of
-from flux_upgrade.config.config import PATH, Config, Migrate, Overrides, overridden
+from flux_upgrade.config.config import PATH, Config
 from flux_upgrade.config.environment import Environment
-from flux_upgrade.manifests.options import nearest
-from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.files import FileHistory, Tree
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.discover import discover
 from flux_upgrade.pins.pin import AnyPin, Role
 from flux_upgrade.planning.planner import Inventory
-from flux_upgrade.policy.policy import MaxBump
-from flux_upgrade.policy.semver_range import Constraint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from flux_upgrade.manifests.regenerate import Regenerator
     from flux_upgrade.pins.context import PinContext
     from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
@@ -182,51 +176,18 @@ def scope_of(path: str) -> Scope:
 
 
 def build_config(
-    place: CheckoutLocation, named: str = "", governing: Mapping[str, Any] | None = None
+    place: CheckoutLocation, named: str = "", governing: Mapping[str, object] | None = None
 ) -> Config:
     """The config file, under what was asked for explicitly. Raises UsageError, InvalidConfig.
 
     ``named``: as ``--config``. ``governing``: as ``UpgradeOptions`` has it.
     """
     path = named or os.path.join(place.root, PATH)
-    config = Config()
-    if named or os.path.lexists(path):
-        # Late: most repositories have no config file.
-        from flux_upgrade.config.reader import load
+    is_there = bool(named) or os.path.lexists(path)
+    if not is_there and not governing:
+        return Config()
+    # Late: most repositories have no config file.
+    from flux_upgrade.config.reader import load
 
-        config = load(read_text(path, "check --config, or leave it out"), named or PATH, KEY_READERS)
-    return _asked_for(governing, config) if governing else config
-
-
-def _asked_for(given: Mapping[str, Any], config: Config) -> Config:
-    """``config`` under what was given explicitly."""
-    asked = Overrides(
-        policy=_bump(given["policy"]) if "policy" in given else None,
-        check_images=given.get("check-images"),
-        migrate=Migrate(given["migrate"]) if "migrate" in given else None,
-        ladder=given.get("ladder"),
-    )
-    if "range" in given:
-        asked = asked._replace(range=Constraint(given["range"]))
-    if "flags" in given:
-        from flux_upgrade.config.reader import parse_flags
-
-        asked = asked._replace(flags=parse_flags(given["flags"], "--flags"))
-    if "scan" in given:
-        from flux_upgrade.config.reader import parse_key
-
-        asked = asked._replace(scan=parse_key("scan", given["scan"]))
-    if "kubernetes-version" in given:
-        from flux_upgrade.config.reader import parse_key
-
-        asked = asked._replace(kubernetes=parse_key("kubernetes-version", given["kubernetes-version"]))
-    return overridden(config, asked)
-
-
-def _bump(text: str) -> MaxBump:
-    if text not in set(MaxBump):
-        raise UsageError(
-            f"--policy '{text}' is not one of {', '.join(MaxBump)}{nearest(text, MaxBump)}",
-            hint="it is the largest bump that needs no approval",
-        )
-    return MaxBump(text)
+    text = read_text(path, "check --config, or leave it out") if is_there else ""
+    return load(text, named or PATH, KEY_READERS, governing)

@@ -33,7 +33,6 @@ from flux_upgrade.commands.wiring import (
     build_tree,
 )
 from flux_upgrade.commands.wiring_repository import build_history, source_of
-from flux_upgrade.config.config import Config, Group
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import NothingFound, UsageError
 from flux_upgrade.model.oci import reference
@@ -44,7 +43,7 @@ from flux_upgrade.pins.own_artifact import pin
 from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
-from flux_upgrade.planning.plan import Terms, terms_of
+from flux_upgrade.planning.plan import Terms
 from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.planning.proposal import Proposal
 from flux_upgrade.policy.feedback import Feedback
@@ -75,14 +74,14 @@ def read_artifact(
             hint="give the tag that the cluster's OCIRepository follows, like :production",
         )
     reference.require_short(address.tag)
-    request = options.request
-    group = build_config(find(options.path), options.config, options.governing).default
+    governance = build_config(find(options.path), options.config, options.governing).default.governance
     source = build_releases(environment, options.release_source)
     # Listed first: what the list says of a release has not to be asked for again.
     releases = source.list()
     means = build_means(environment, address, spool, source, writes=options.request.writes)
     planner = ManifestPlanner(means.regenerator, build_artifacts(environment), releases, means.now)
-    pulled, terms = pull(address, means), terms_of(group, Feedback(approved=request.approve), request)
+    feedback = Feedback(approved=options.request.approve)
+    pulled, terms = pull(address, means), Terms(governance, feedback, options.request.to)
     clusters = ConsumingClusters(
         is_verified(found, address), takes_what_waits(found), remarks_of(found, address)
     )
@@ -122,15 +121,6 @@ class ArtifactPins(NamedTuple):
                 self.own.push(reference, upgrade.target, plan.installation.path)
 
 
-def _without_drafts(config: Config) -> Config:
-    """The same, but for what waits for approval: it is shown in the summary."""
-
-    def quiet(group: Group) -> Group:
-        return group._replace(policy=group.policy._replace(pending=Pending.SUMMARY))
-
-    return config._replace(default=quiet(config.default), groups=tuple(map(quiet, config.groups)))
-
-
 def read_artifact_pins(
     options: UpgradeOptions,
     address: Address,
@@ -143,17 +133,16 @@ def read_artifact_pins(
     Raises UsageError, InvalidConfig, NothingFound, SourceUnavailable.
     """
     request, place = options.request, find(options.path)
-    config = build_config(place, options.config, options.governing)
+    # A draft would be of what is pushed, and what is pushed may run: it is named in the summary alone then.
+    quiet = {"pending": str(Pending.SUMMARY)} if takes_what_waits(references) else {}
+    config = build_config(place, options.config, {**options.governing, **quiet})
     source = build_releases(environment, options.release_source)
-    if takes_what_waits(references):
-        # A draft would be of what is pushed, and what is pushed would run: it is named in the summary alone.
-        config = _without_drafts(config)
     releases = source.list()
     means = build_means(environment, address, spool, source, writes=options.request.writes)
     planner = ManifestPlanner(means.regenerator, build_artifacts(environment), releases, means.now)
 
     def terms(path: str) -> Terms:
-        return terms_of(config.group_of(path) or config.default, Feedback(), request)
+        return Terms((config.group_of(path) or config.default).governance, to=request.to)
 
     own = PinnedArtifacts(address, planner, terms, means)
     tree = build_tree(place.root)
