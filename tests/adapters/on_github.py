@@ -58,8 +58,8 @@ class World:
         credential = Credential(self.hub.url, value) if value else None
         client = Client(self.clock.timing, credential=credential, timeout=5.0)
         self.stack.callback(client.close)
-        told = {"timing": self.clock.timing, "pause": 0.0, **addresses, **options}
-        return GitHubForge(client, name, value, **told)
+        arguments = {"timing": self.clock.timing, "pause": 0.0, **addresses, **options}
+        return GitHubForge(client, name, value, **arguments)
 
     def use(self, kind: str, permissions: Mapping[str, str] | None = None, **more: Any) -> None:
         """Go on with another token."""

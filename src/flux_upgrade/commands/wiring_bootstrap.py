@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from flux_upgrade.adapters.git.remotes import RemoteAccess
     from flux_upgrade.bootstrap.request import BootstrapRequest
-    from flux_upgrade.bootstrap.secret_places import SecretPlace
+    from flux_upgrade.bootstrap.secrets import SecretPlace
     from flux_upgrade.model.files import Remote
     from flux_upgrade.model.hosting import Hosting
     from flux_upgrade.model.kubernetes_objects import KubernetesApi
@@ -177,7 +177,7 @@ def build_place(path: str, checkout: CheckoutLocation, *, writes: bool) -> Secre
     found = SecretFile(path, (checkout.root,))
     if writes:
         return found
-    from flux_upgrade.bootstrap.secret_places import ReadOnlyPlace
+    from flux_upgrade.bootstrap.secrets import ReadOnlyPlace
 
     return ReadOnlyPlace(found)
 
