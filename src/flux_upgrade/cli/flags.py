@@ -14,6 +14,7 @@ from flux_upgrade.cli.flags_shared import (
     boolean_text,
     declare_access,
     declare_check,
+    declare_keys,
     declare_migrate,
     declare_path,
     declare_policy,
@@ -155,12 +156,7 @@ def _upgrade(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="open, update and close pull requests; the tree stays as it is",
     )
-    parser.add_argument(
-        "--on-conflict",
-        choices=("hold", "take-release"),
-        default="hold",
-        help="what to do where the release changed what was edited by hand (default: hold)",
-    )
+    declare_keys(parser, "on-conflict")
 
 
 def _rollback(parser: argparse.ArgumentParser) -> None:

@@ -6,10 +6,18 @@ import argparse
 
 from flux_upgrade.manifests.options import parse_bool
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from flux_upgrade.config.shapes import Shape
+
 DEFAULT_SOURCE = "github"
 CONFIG = ".github/flux-upgrade.yaml"
 BOOL = "BOOL"
 """What a boolean flag takes, or does not: see ``flags.parse``."""
+_PLACED = ("policy", "range", "flags", "on-conflict")
+"""Keys whose flags stand between others in the help; those of all others follow each other."""
 
 
 def boolean(text: str) -> bool:
@@ -67,49 +75,29 @@ def declare_registry(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def declare_impact(parser: argparse.ArgumentParser) -> None:
-    """What is known of the clusters, and what is done about what an upgrade breaks in the repository."""
-    config = "(default: what the config file says, else"
-    parser.add_argument(
-        "--migrate",
-        choices=("before", "with-upgrade", "off"),
-        default="",
-        help="when manifests with API versions that the target does not serve are moved: by a pull request "
-        f"before the upgrade, with it, or by people {config} before)",
-    )
-    parser.add_argument(
-        "--ladder",
-        type=boolean,
-        default=None,
-        metavar=BOOL,
-        help=f"false: propose one jump, even where it takes several releases to get there {config} true)",
-    )
-    declare_scan(parser)
-    parser.add_argument(
-        "--kubernetes-version",
-        default="",
-        metavar="VERSION",
-        help=f"what the clusters run, like 1.33 {config} not known)",
-    )
-    parser.add_argument(
-        "--migrated",
-        type=boolean,
-        default=False,
-        metavar=BOOL,
-        help="true: `flux migrate` ran in the clusters, with the release that they are at (default: false)",
-    )
+def declare_keys(parser: argparse.ArgumentParser, *names: str) -> None:
+    """The flags of keys of the config file, by their rows; without names, of all that are not ``_PLACED``."""
+    # Late: `render` has none of them.
+    from flux_upgrade.config.keys import GOVERNING
+
+    for key in GOVERNING:
+        is_meant = key.name in names if names else key.name not in _PLACED
+        if key.flag is not None and is_meant:
+            parser.add_argument(f"--{key.name}", help=key.flag.help, **_argument(key.shape, key.flag.metavar))
 
 
-def declare_scan(parser: argparse.ArgumentParser) -> None:
-    """Where to look for what an upgrade breaks."""
-    parser.add_argument(
-        "--scan",
-        action="append",
-        default=[],
-        metavar="PATTERN",
-        help="files to search for what an upgrade breaks, as in .gitignore; repeatable (default: what the "
-        "config file says, else all)",
-    )
+def _argument(shape: Shape, metavar: str) -> dict[str, Any]:
+    """What argparse is told of values of that shape. What was not given is None or empty."""
+    from flux_upgrade.config.scalar_shapes import OffChoiceShape, SwitchShape
+    from flux_upgrade.config.shapes import BooleanShape, ChoiceShape, PatternsShape
+
+    if isinstance(shape, (BooleanShape, SwitchShape)):
+        return {"type": boolean, "default": None, "metavar": BOOL}
+    if isinstance(shape, PatternsShape):
+        return {"action": "append", "default": [], "metavar": metavar}
+    if isinstance(shape, (ChoiceShape, OffChoiceShape)) and not metavar:
+        return {"choices": tuple(map(str, shape.words)), "default": ""}
+    return {"default": "", "metavar": metavar}
 
 
 def declare_source(parser: argparse.ArgumentParser) -> None:
@@ -145,19 +133,10 @@ def declare_policy(parser: argparse.ArgumentParser) -> None:
     declare_path(parser)
     declare_source(parser)
     declare_registry(parser)
+    declare_keys(parser, "policy", "range")
+    _text(parser, "--config", "FILE", f"the config file (default: {CONFIG}, should it be there)")
+    declare_keys(parser, "flags")
     for name, metavar, text in (
-        (
-            "--policy",
-            "BUMP",
-            "the largest bump that needs no approval: none, patch (the default), minor, major",
-        ),
-        (
-            "--range",
-            "RANGE",
-            "versions that may be proposed, like '>=2.6 <2.9' or 2.x; alone, it is the policy",
-        ),
-        ("--config", "FILE", f"the config file (default: {CONFIG}, should it be there)"),
-        ("--flags", "FLAGS", "install flags that are to change, like 'network-policy: false'; Flux's names"),
         ("--repository", "NAME", "owner/name or the address of the remote (default: that of the checkout)"),
         (
             "--base",
@@ -165,7 +144,7 @@ def declare_policy(parser: argparse.ArgumentParser) -> None:
             "the branch that pull requests go into (default: the repository's default branch)",
         ),
     ):
-        parser.add_argument(name, default="", metavar=metavar, help=text)
+        _text(parser, name, metavar, text)
     parser.add_argument(
         "--approve",
         action="append",
@@ -173,15 +152,14 @@ def declare_policy(parser: argparse.ArgumentParser) -> None:
         metavar="VERSION",
         help="approve a minor with its later patches (2.9) or one version alone (v2.9.4); repeatable",
     )
+    declare_keys(parser)
     parser.add_argument(
-        "--check-images",
+        "--migrated",
         type=boolean,
-        default=None,
+        default=False,
         metavar=BOOL,
-        help="false: propose a release without asking the registry, where it is not ghcr.io/fluxcd, for its "
-        "images (default: what the config file says, else true)",
+        help="true: `flux migrate` ran in the clusters, with the release that they are at (default: false)",
     )
-    declare_impact(parser)
     parser.add_argument(
         "--promote",
         choices=("tag", "pull-request"),
@@ -189,6 +167,10 @@ def declare_policy(parser: argparse.ArgumentParser) -> None:
         help="how an artifact is promoted: its tag is moved, or what pins it in the checkout is changed by "
         "pull request (default: what the checkout says, else tag)",
     )
+
+
+def _text(parser: argparse.ArgumentParser, name: str, metavar: str, text: str) -> None:
+    parser.add_argument(name, default="", metavar=metavar, help=text)
 
 
 def declare_check(parser: argparse.ArgumentParser) -> None:
@@ -227,7 +209,7 @@ def _declare_api_uses(parser: argparse.ArgumentParser, target: str) -> None:
         help="a Flux version that a cluster runs today: manifests are moved to what it serves as well; "
         "repeatable (default: those that are found in the repository)",
     )
-    declare_scan(parser)
+    declare_keys(parser, "scan")
     parser.add_argument(
         "--json", action="store_true", help="as JSON, see docs/reference/api-uses.schema.json"
     )

@@ -12,7 +12,13 @@ from flux_upgrade.action.action_yml import REPORT_FILE, Outcome
 from flux_upgrade.action.runner import Runner
 from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.adapters.local.worktree import append, write
-from flux_upgrade.cli.options import Settings, parse_settings
+from flux_upgrade.cli.options import (
+    BootstrapCommand,
+    Invocation,
+    RollbackOptions,
+    UpgradeOptions,
+    parse_command,
+)
 from flux_upgrade.commands.action_result import ActionResult, by_pull_request
 from flux_upgrade.commands.output import show
 from flux_upgrade.config.environment import masked, secrets_of
@@ -43,10 +49,9 @@ def run(env: Mapping[str, str], out: IO[bytes], err: IO[str], timing: Timing | N
     for warning in inputs.unknown(env):
         log.annotate(Annotation(Level.WARNING, warning))
     try:
-        settings = _settings(env, where, tokens)._replace(timing=timing)
-        if settings.bootstrap is not None:
-            log.hide(settings.bootstrap.secret_values())
-        result = _act(settings, where, log.warn)
+        invocation = _invocation(env, where, tokens, timing)
+        log.hide(invocation.secrets)
+        result = _act(invocation, where, log.warn)
     except FluxUpgradeError as error:
         log.failed(error.slug, error.message, error.hint)
         log.finish({"outcome": str(Outcome.FAILED)}, "")
@@ -61,7 +66,9 @@ def run(env: Mapping[str, str], out: IO[bytes], err: IO[str], timing: Timing | N
     return exit_code(result.errors)
 
 
-def _settings(env: Mapping[str, str], where: Runner, tokens: inputs.Secrets) -> Settings:
+def _invocation(
+    env: Mapping[str, str], where: Runner, tokens: inputs.Secrets, timing: Timing | None
+) -> Invocation:
     argv = inputs.arguments(env)
     inputs.check(env, where, has_checkout=_has_checkout(where, argv[1]))
     given = {
@@ -69,8 +76,11 @@ def _settings(env: Mapping[str, str], where: Runner, tokens: inputs.Secrets) -> 
         "FLUX_UPGRADE_RELEASE_TOKEN": tokens.release_token,
         "FLUX_UPGRADE_REGISTRY_PASSWORD": tokens.registry_password,
     }
-    settings = parse_settings(argv, {**env, **given})
-    return settings._replace(repository=settings.repository or where.repository)
+    found = parse_command(argv, {**env, **given}, timing)
+    options = found.options
+    if isinstance(options, (UpgradeOptions, BootstrapCommand)) and not options.repository:
+        return found._replace(options=options._replace(repository=where.repository))
+    return found
 
 
 def _has_checkout(where: Runner, path: str) -> bool:
@@ -83,18 +93,23 @@ def _has_checkout(where: Runner, path: str) -> bool:
     return place.is_checkout
 
 
-def _act(settings: Settings, where: Runner, warn: Callable[[str], None]) -> ActionResult:
+def _act(invocation: Invocation, where: Runner, warn: Callable[[str], None]) -> ActionResult:
     """Do what the inputs ask for. Raises FluxUpgradeError where nothing could be done."""
-    if settings.bootstrap is not None:
-        # Late, as all that most runs are not about.
+    options, environment = invocation.options, invocation.environment
+    # Late, as all that most runs are not about.
+    if isinstance(options, BootstrapCommand):
         from flux_upgrade.commands import action_bootstrap
 
-        return action_bootstrap.act(settings, where, warn)
-    if settings.artifact is None:
-        return by_pull_request(settings, where, warn)
+        return action_bootstrap.act(options, environment, where)
+    if isinstance(options, UpgradeOptions) and options.artifact is None:
+        return by_pull_request(options, environment, where, warn)
     from flux_upgrade.commands import action_artifact
 
-    return action_artifact.act(settings, settings.artifact, where, warn)
+    if isinstance(options, RollbackOptions):
+        return action_artifact.rolled_back(options, environment)
+    assert isinstance(options, UpgradeOptions)  # noqa: S101 no input asks for another command
+    assert options.artifact is not None  # noqa: S101 see above
+    return action_artifact.promote(options, options.artifact, environment, where, warn)
 
 
 def _report(result: ActionResult, log: _Log, where: Runner) -> None:

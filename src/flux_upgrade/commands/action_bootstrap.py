@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from flux_upgrade.action.bootstrap_report import bootstrap_outputs, bootstrap_summary, bootstrap_value
 from flux_upgrade.action.runner import Runner
 from flux_upgrade.bootstrap.report_text import bootstrap_text, warnings_of
 from flux_upgrade.bootstrap.workflow_file import action_of
-from flux_upgrade.cli.options import Settings
+from flux_upgrade.cli.options import BootstrapCommand
 from flux_upgrade.commands.action_result import ActionResult
 from flux_upgrade.commands.bootstrap import perform
 from flux_upgrade.commands.bootstrap_preflight import BootstrapCaller
+from flux_upgrade.config.environment import Environment
 
 _BY_ITSELF = ("push", "schedule")
 """Events that no person asks for a bootstrap with: what was answered to the last pull request stands."""
 
 
-def act(settings: Settings, where: Runner, warn: Callable[[str], None]) -> ActionResult:
-    """As ``action``. ``warn`` is not needed: all warnings come at the end."""
-    del warn
+def act(command: BootstrapCommand, environment: Environment, where: Runner) -> ActionResult:
+    """As ``action``."""
     caller = BootstrapCaller(
         _unheard,
         where.run_url,
         action_of(where.action_repository, where.action_ref),
         is_asked=where.event not in _BY_ITSELF,
     )
-    ran = perform(settings, caller)
+    ran = perform(command, environment, caller)
     return ActionResult(
         bootstrap_text(ran),
         bootstrap_summary(ran),
