@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from flux_upgrade.cli.options import UpgradeOptions
-from flux_upgrade.commands.output import Console
+from flux_upgrade.commands.output import Console, show_plans
 from flux_upgrade.commands.read import read_inventory
 from flux_upgrade.config.environment import Environment
-from flux_upgrade.planning.plan import UpdateGroupPlan
-from flux_upgrade.planning.planner import Inventory, plan_update_groups
-from flux_upgrade.report.plans import plans_json, plans_text
+from flux_upgrade.planning.planner import plan_update_groups
 
 
 def run(options: UpgradeOptions, environment: Environment, console: Console) -> int:
@@ -26,15 +22,3 @@ def run(options: UpgradeOptions, environment: Environment, console: Console) -> 
     inventory = read_inventory(options, environment)
     show_plans(options, inventory, plan_update_groups(inventory), console)
     return 0
-
-
-def show_plans(
-    options: UpgradeOptions, inventory: Inventory, plans: Sequence[UpdateGroupPlan], console: Console
-) -> None:
-    """Print them, after what is wrong with the groups of the config file."""
-    for each in inventory.void:
-        console.warn(each.text)
-    if options.json:
-        console.show(plans_json(plans, inventory.reported_only, inventory.void))
-    else:
-        console.show(plans_text(plans, inventory.reported_only))

@@ -8,8 +8,7 @@ from contextlib import closing, contextmanager
 from flux_upgrade.adapters.recording import RecordingForge
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.clusters.ownership.remarks import remarks
-from flux_upgrade.commands.output import Console
-from flux_upgrade.commands.plan import show_plans
+from flux_upgrade.commands.output import Console, show_plans
 from flux_upgrade.commands.read import read_inventory
 from flux_upgrade.commands.wiring import build_spool
 from flux_upgrade.commands.wiring_repository import build_forge, source_of
