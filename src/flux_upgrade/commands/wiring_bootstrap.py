@@ -10,7 +10,8 @@ from dataclasses import replace
 from flux_upgrade.adapters.git.checkout import CheckoutLocation
 from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS, url_of
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
-from flux_upgrade.commands.wiring import build_checkout, build_client, build_timing
+from flux_upgrade.commands.wiring import build_checkout, build_timing
+from flux_upgrade.commands.wiring_repository import build_github
 from flux_upgrade.commands.wiring_servers import servers_of, where
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import UsageError
@@ -41,24 +42,17 @@ _GIT_USER = "git"
 
 def build_hosting(environment: Environment, options: BootstrapOptions, *, writes: bool) -> Hosting | None:
     """GitHub's API; None for a provider whose API is not spoken, and without a token."""
-    github, token = environment.github, environment.tokens.repository
+    token = environment.tokens.repository
     if options.provider is not Provider.GITHUB or not token or options.oci is not None:
         return None
     from flux_upgrade.adapters.github.hosting import GitHubHosting
 
-    hosting = GitHubHosting(
-        build_client(environment, github.api_url, token),
-        repository_of(options),
-        token,
-        timing=build_timing(environment),
-        api_url=github.api_url,
-        graphql_url=github.graphql_url,
-    )
+    hosting = GitHubHosting(build_github(environment), repository_of(options), token)
     if writes:
         return hosting
     from flux_upgrade.adapters.recording import RecordingHosting
 
-    return RecordingHosting(hosting, github.server_url)
+    return RecordingHosting(hosting, environment.github.server_url)
 
 
 def repository_of(options: BootstrapOptions) -> str:

@@ -18,6 +18,7 @@ from flux_upgrade.model.values import NamedTuple
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.adapters.git.checkout import Checkout
+    from flux_upgrade.adapters.github.api import GitHubApi
 
 _GITHUB = "github"
 
@@ -74,15 +75,17 @@ def github_forge(environment: Environment, repository: str) -> Forge:
     """The GitHub that the environment names."""
     from flux_upgrade.adapters.github.forge import GitHubForge
 
-    token, github = environment.tokens.repository, environment.github
-    return GitHubForge(
-        build_client(environment, github.api_url, token),
-        repository,
-        token,
-        timing=build_timing(environment),
-        api_url=github.api_url,
-        graphql_url=github.graphql_url,
-    )
+    return GitHubForge(build_github(environment), repository, environment.tokens.repository)
+
+
+def build_github(environment: Environment) -> GitHubApi:
+    """The API of the GitHub that the environment names, with the repository's token."""
+    from flux_upgrade.adapters.github.api import GitHubApi
+
+    github = environment.github
+    client = build_client(environment, github.api_url, environment.tokens.repository)
+    timing = build_timing(environment)
+    return GitHubApi(client, timing, api_url=github.api_url, graphql_url=github.graphql_url)
 
 
 def build_history(
@@ -105,14 +108,9 @@ def build_history(
 
 
 def _github_history(environment: Environment, repository: str, head: str) -> FileHistory:
-    from flux_upgrade.adapters.github.forge import owner_and_name
     from flux_upgrade.adapters.github.history import GitHubHistory
-    from flux_upgrade.adapters.github.hosting_reads import GitHubReads
 
-    github = environment.github
-    client = build_client(environment, github.api_url, environment.tokens.repository)
-    reads = GitHubReads(client, build_timing(environment), github.api_url, github.graphql_url)
-    return GitHubHistory(reads, owner_and_name(repository), head)
+    return GitHubHistory(build_github(environment), repository, head)
 
 
 def _repository_on_github(environment: Environment, source: RepositorySource, checkout: Checkout) -> str:
