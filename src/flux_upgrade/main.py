@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 from flux_upgrade.cli.options import parse_command
+from flux_upgrade.commands.output import Console
 from flux_upgrade.config.environment import masked, secrets_of
 from flux_upgrade.model.errors import FluxUpgradeError, UsageError
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from flux_upgrade.model.ports import Timing
 
     # Each takes the options of its own.
-    Command = Callable[[Any, Environment, IO[bytes], IO[str]], int]
+    Command = Callable[[Any, Environment, Console], int]
 
 INTERRUPTED = 130
 _UNEXPECTED = 1
@@ -60,7 +61,7 @@ def run(  # noqa: PLR0913 whatever a process has
 
     ``timing``: the clock to go by; None: the machine's. ``stdin``: where a password comes from.
     """
-    secrets = secrets_of(env)
+    secrets, console = secrets_of(env), Console(out, err)
     try:
         invocation = parse_command(argv, env, timing)
         environment, secrets = invocation.environment, (*secrets, *invocation.secrets)
@@ -71,8 +72,8 @@ def run(  # noqa: PLR0913 whatever a process has
         if invocation.command == "action":
             from flux_upgrade.commands import action
 
-            return action.run(env, out, err, timing)
-        return _command(invocation.command)(invocation.options, environment, out, err)
+            return action.run(env, console, timing)
+        return _command(invocation.command)(invocation.options, environment, console)
     except FluxUpgradeError as error:
         err.write(masked(explain(error), secrets))
         return error.exit_code

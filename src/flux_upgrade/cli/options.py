@@ -61,6 +61,12 @@ class UpgradeOptions(NamedTuple):
     """``tag`` or ``pull-request``; empty: what the tree says."""
     json: bool = False
 
+    @property
+    def address(self) -> Address:
+        """``artifact``, in a run about one."""
+        assert self.artifact is not None  # noqa: S101 the caller has seen to it
+        return self.artifact
+
 
 class ApiUsesOptions(NamedTuple):
     """Of ``check``, and of ``migrate``."""

@@ -20,34 +20,31 @@ from flux_upgrade.commands.artifacts import is_by_pull_request
 from flux_upgrade.commands.read_artifact import read_artifact, references_here
 from flux_upgrade.commands.wiring import build_registry, build_spool
 from flux_upgrade.config.environment import Environment
-from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
 
 
 def promote(
     options: UpgradeOptions,
-    address: Address,
     environment: Environment,
     where: Runner,
     warn: Callable[[str], None],
 ) -> ActionResult:
     """An upgrade of an artifact. Raises as ``action``."""
-    found = references_here(options.path, address)
-    if is_by_pull_request(options.promote, address, found):
+    found = references_here(options.path, options.address)
+    if is_by_pull_request(options, found):
         return by_pull_request(options, environment, where, warn, found)
-    return _promoted(options, address, environment, found, where)
+    return _promoted(options, environment, found, where)
 
 
 def _promoted(
     options: UpgradeOptions,
-    address: Address,
     environment: Environment,
     found: Sequence[ArtifactReference],
     where: Runner,
 ) -> ActionResult:
     written = options.request.writes
     with build_spool() as spool:
-        inventory = read_artifact(options, address, environment, found, spool)
+        inventory = read_artifact(options, environment, found, spool)
         outcome = carry_out(inventory.planned, inventory.means)
     command, page = where.approve_command(), where.workflow_url
     return ActionResult(

@@ -10,7 +10,7 @@ from flux_upgrade.action.runner import annotation_command
 from flux_upgrade.adapters.local.spread import spread
 from flux_upgrade.cli.options import ApiUsesOptions
 from flux_upgrade.clusters.clusters import Member
-from flux_upgrade.commands.output import fail, show
+from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.read import Scope, build_config, scope_of
 from flux_upgrade.commands.wiring import build_pin_context, build_regenerator, build_releases
 from flux_upgrade.config.config import Config
@@ -41,8 +41,6 @@ from flux_upgrade.report.api_uses import (
 from flux_upgrade.report.wording import Annotation, Level
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import IO
 
 
 def read_api_uses(options: ApiUsesOptions, environment: Environment) -> ApiUsesReport:
@@ -111,30 +109,29 @@ def _apis(running: Sequence[ReleaseApis], target: ReleaseApis, served: ServedApi
     return Apis(oldest, target, others, served.schema, served.between(oldest.tag, target.tag))
 
 
-def show_report(options: ApiUsesOptions, found: ApiUsesReport, text: str, out: IO[bytes]) -> None:
+def show_report(options: ApiUsesOptions, found: ApiUsesReport, text: str, console: Console) -> None:
     """Print the report. Text that may be anybody's commands nothing in a step of GitHub Actions."""
     if options.json:
         text = api_uses_json(found)
     elif options.annotates:
         text = runner.stopped(text, secrets.token_hex(16))
-    show(out, text)
+    console.show(text)
 
 
-def finish(options: ApiUsesOptions, found: ApiUsesReport, err: IO[str]) -> int:
+def finish(options: ApiUsesOptions, found: ApiUsesReport, console: Console) -> int:
     """Say on stderr what is wrong: annotations, and a line for each failure. The exit code."""
     if options.annotates:
         lines, others = runner.annotate(line_annotations(found))
         if others:
             more = Annotation(Level.WARNING, f"{counted(len(others), 'more use')}: see the log of this step")
             lines = (*lines, annotation_command(more))
-        err.writelines(f"{line}\n" for line in lines)
+        console.err.writelines(f"{line}\n" for line in lines)
     for error in found.failures.values():
-        fail(err, error.slug, error.message, error.hint)
+        console.fail(error.slug, error.message, error.hint)
     errors = [type(error) for error in found.failures.values()]
     if found.breaking:
         target = found.between.target
-        fail(
-            err,
+        console.fail(
             ApiRemoved.slug,
             f"{counted(len(found.breaking), 'use')} of API versions that {target} does not serve",
             remedy(found),

@@ -9,7 +9,7 @@ from flux_upgrade.clusters.clusters import Member, is_reported_only, role_of
 from flux_upgrade.clusters.flux_kustomizations import flux_kustomizations
 from flux_upgrade.clusters.groups import assign
 from flux_upgrade.clusters.void_groups import Void, group_paths, groups_without_match
-from flux_upgrade.commands.output import show, warn
+from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.wiring import KEY_READERS, build_flux, build_tree, read_text
 from flux_upgrade.config.config import Config
 from flux_upgrade.config.environment import Environment
@@ -27,7 +27,6 @@ from flux_upgrade.report.clusters import matches
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import IO
 
     from flux_upgrade.model.files import Tree
 
@@ -43,16 +42,16 @@ class _Compared(NamedTuple):
     warning: str = ""
 
 
-def run(options: ConfigOptions, environment: Environment, out: IO[bytes], err: IO[str]) -> int:
+def run(options: ConfigOptions, environment: Environment, console: Console) -> int:
     """Say what the config file means, or everything that is wrong with it."""
     text = read_text(options.path, "name the file: flux-upgrade config check FILE")
     config = load(text, options.path, KEY_READERS)
     compared = _compared(options.path, environment, config)
     void = compared.void
     verdict = f"{counted(len(void), 'group')} without a match" if void else "no problem"
-    show(out, check_report(config, options.path, compared.matches, verdict=verdict))
+    console.show(check_report(config, options.path, compared.matches, verdict=verdict))
     if compared.warning:
-        warn(err, compared.warning)
+        console.warn(compared.warning)
     if void:
         lines = lines_of_groups(text)
         problems = [f"{options.path}:{lines[each.name]}: {each.message}" for each in void]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from flux_upgrade.cli.options import ApiUsesOptions
 from flux_upgrade.commands.api_uses import finish, read_api_uses, show_report
+from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.wiring import build_worktree
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.impact.migrate.result import Migrated
@@ -13,18 +14,14 @@ from flux_upgrade.model.errors import FluxUpgradeError, WriteFailed
 from flux_upgrade.report.api_uses import ApiUsesReport, migrate_text
 from flux_upgrade.report.outcomes import diff, diff_hunks
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import IO
 
-
-def run(options: ApiUsesOptions, environment: Environment, out: IO[bytes], err: IO[str]) -> int:
+def run(options: ApiUsesOptions, environment: Environment, console: Console) -> int:
     """Move what can be moved, and say what cannot."""
     # All is known before the first byte is written.
     found = _written(options, read_api_uses(options, environment))
     diffs = _diffs(found) if options.is_dry else ()
-    show_report(options, found, "".join((*diffs, migrate_text(found))), out)
-    return finish(options, found, err)
+    show_report(options, found, "".join((*diffs, migrate_text(found))), console)
+    return finish(options, found, console)
 
 
 def _written(options: ApiUsesOptions, found: ApiUsesReport) -> ApiUsesReport:

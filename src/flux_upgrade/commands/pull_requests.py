@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from flux_upgrade.adapters.recording import RecordingForge
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.clusters.ownership.remarks import remarks
-from flux_upgrade.commands.output import fail, show, warn
+from flux_upgrade.commands.output import Console, show_plans
 from flux_upgrade.commands.read import read_inventory
 from flux_upgrade.commands.wiring import build_spool
 from flux_upgrade.commands.wiring_repository import build_forge, source_of
@@ -23,13 +23,10 @@ from flux_upgrade.planning.preflight import JOBS_OWN
 from flux_upgrade.planning.proposal import Proposal, ProposalContext, Round
 from flux_upgrade.planning.write_tree import exit_code
 from flux_upgrade.pullrequests.apply import fetch_plans, nothing, reconcile_pull_requests
-from flux_upgrade.report.plans import plans_json, plans_text
 from flux_upgrade.report.pull_requests import round_errors, round_failures, round_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import IO
-
     from flux_upgrade.model.oci.reference import Address
     from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
 
@@ -45,20 +42,17 @@ class RunDetails(NamedTuple):
 def propose(
     options: UpgradeOptions,
     environment: Environment,
-    out: IO[bytes],
-    err: IO[str],
+    console: Console,
     references: Sequence[ArtifactReference] = (),
 ) -> int:
     """Open, update and close pull requests; ``--dry-run`` shows what would be done.
 
     ``references``: to the artifact, where the run is about one.
     """
-    done, calls = perform(
-        options, environment, _details(options.artifact), lambda text: warn(err, text), references
-    )
-    show(out, round_text(done, calls=calls, written=options.request.writes))
+    done, calls = perform(options, environment, _details(options.artifact), console.warn, references)
+    console.show(round_text(done, calls=calls, written=options.request.writes))
     for slug, message, hint in round_failures(done):
-        fail(err, slug, message, hint)
+        console.fail(slug, message, hint)
     return exit_code(round_errors(done))
 
 
@@ -72,40 +66,21 @@ def _details(artifact: Address | None) -> RunDetails:
 def preview(
     options: UpgradeOptions,
     environment: Environment,
-    out: IO[bytes],
-    err: IO[str],
+    console: Console,
     references: Sequence[ArtifactReference] = (),
 ) -> int:
-    """The plan under the answers that people gave in pull requests. ``references``: as for ``propose``."""
+    """The plan, under the answers that people gave in pull requests if these are asked for.
+
+    ``references``: as for ``propose``.
+    """
     with _inventory(options, environment, references) as (inventory, _):
-        with closing(_forge(options, environment, inventory)) as forge:
-            _, plans = fetch_plans(inventory, forge)
-        _show_plans(inventory, plans, out, err, as_json=options.json)
+        if options.pull_request:
+            with closing(_forge(options, environment, inventory)) as forge:
+                _, plans = fetch_plans(inventory, forge)
+        else:
+            plans = plan_update_groups(inventory)
+        show_plans(options, inventory, plans, console)
     return 0
-
-
-def show_pins(
-    options: UpgradeOptions,
-    environment: Environment,
-    out: IO[bytes],
-    err: IO[str],
-    references: Sequence[ArtifactReference],
-) -> int:
-    """The plan for what pins an artifact, without anybody's answers. ``references``: as for ``propose``."""
-    with _inventory(options, environment, references) as (inventory, _):
-        _show_plans(inventory, plan_update_groups(inventory), out, err, as_json=options.json)
-    return 0
-
-
-def _show_plans(
-    inventory: Inventory, plans: Sequence[UpdateGroupPlan], out: IO[bytes], err: IO[str], *, as_json: bool
-) -> None:
-    for each in inventory.void:
-        warn(err, each.text)
-    if as_json:
-        show(out, plans_json(plans, inventory.reported_only, inventory.void))
-    else:
-        show(out, plans_text(plans, inventory.reported_only))
 
 
 def perform(
@@ -140,7 +115,7 @@ def _inventory(
     from flux_upgrade.commands.read_artifact import read_artifact_pins
 
     with build_spool() as spool:
-        found = read_artifact_pins(options, options.artifact, environment, references, spool)
+        found = read_artifact_pins(options, environment, references, spool)
         yield found.inventory, found.prepare
 
 

@@ -59,7 +59,6 @@ class ArtifactToMove(NamedTuple):
 
 def read_artifact(
     options: UpgradeOptions,
-    address: Address,
     environment: Environment,
     found: Sequence[ArtifactReference],
     spool: Spool,
@@ -68,6 +67,7 @@ def read_artifact(
 
     Raises UsageError, InvalidConfig, SourceUnavailable, and what ``pull`` and ``plan_artifact`` raise.
     """
+    address = options.address
     if not address.tag or reference.is_ours(address.tag):
         raise UsageError(
             f"{address} names no tag that could be moved",
@@ -123,7 +123,6 @@ class ArtifactPins(NamedTuple):
 
 def read_artifact_pins(
     options: UpgradeOptions,
-    address: Address,
     environment: Environment,
     references: Sequence[ArtifactReference],
     spool: Spool,
@@ -132,7 +131,7 @@ def read_artifact_pins(
 
     Raises UsageError, InvalidConfig, NothingFound, SourceUnavailable.
     """
-    request, place = options.request, find(options.path)
+    request, address, place = options.request, options.address, find(options.path)
     # A draft would be of what is pushed, and what is pushed may run: it is named in the summary alone then.
     quiet = {"pending": str(Pending.SUMMARY)} if takes_what_waits(references) else {}
     config = build_config(place, options.config, {**options.governing, **quiet})

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from flux_upgrade.cli.options import RenderOptions
+from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.wiring import build_flux, build_regenerator, build_releases
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.evidence import rules_for
 from flux_upgrade.manifests.options import validate
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import IO
 
-
-def run(options: RenderOptions, environment: Environment, out: IO[bytes], err: IO[str]) -> int:
+def run(options: RenderOptions, environment: Environment, console: Console) -> int:
     """Print what ``flux install --export`` prints."""
     releases, install = build_releases(environment, options.release_source), options.install
     if not install.version:
@@ -27,10 +24,11 @@ def run(options: RenderOptions, environment: Environment, out: IO[bytes], err: I
     rules = rules_for(manifests, releases, build_flux(environment))
     text = rules.render(install)
     if rules.evidence:
-        err.write(f"flux-upgrade: {install.version} is newer than the rules, but {rules.evidence}\n")
+        console.err.write(f"flux-upgrade: {install.version} is newer than the rules, but {rules.evidence}\n")
     if rules.not_covered and install.changed():
-        err.write(f"  it speaks for default flags only; not covered: {', '.join(install.changed())}\n")
+        changed = ", ".join(install.changed())
+        console.err.write(f"  it speaks for default flags only; not covered: {changed}\n")
     if not manifests.verified:
-        err.write(f"flux-upgrade: unverified: there is no checksum for the manifests of {install.version}\n")
-    out.write(text.encode("utf-8", "backslashreplace"))
+        console.fail("unverified", f"there is no checksum for the manifests of {install.version}", "")
+    console.show(text)
     return 0
