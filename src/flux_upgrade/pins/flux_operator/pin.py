@@ -25,10 +25,9 @@ from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace, inline, operations
 from flux_upgrade.pins.formats.readings import unknown_pin
 from flux_upgrade.pins.formats.yaml_places import Value, is_variable, readable
-from flux_upgrade.pins.objects import chart_patches
+from flux_upgrade.pins.objects import chart_patches, flux_distribution
 from flux_upgrade.pins.objects.chart_place import ChartSource, Files
 from flux_upgrade.pins.objects.chart_place import ChartVersionPlace as Chart
-from flux_upgrade.pins.objects import flux_distribution
 from flux_upgrade.pins.objects.operator_releases import last
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
 

@@ -9,8 +9,7 @@ from flux_upgrade.model.errors import SourceUnavailable, UnsupportedPin, Untrust
 from flux_upgrade.model.text_edit import line_of
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.formats import ranges
-from flux_upgrade.pins.formats import flux2_repository
+from flux_upgrade.pins.formats import flux2_repository, ranges
 from flux_upgrade.pins.formats.readings import TEMPLATE, Reading, floating, unknown, unknown_pin
 from flux_upgrade.pins.formats.yaml_places import (
     BrokenDocument,

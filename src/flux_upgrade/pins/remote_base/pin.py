@@ -62,8 +62,8 @@ def _is_kustomization(found: Object, name: str) -> bool:
 
 def _in_object(file: SourceFile, found: Object) -> Iterator[Pin]:
     for field in (*_BUILT, *_BESIDE):
-        for value in found.scalars(field):
-            yield from _pin(file, field, value)
+        for built in found.scalars(field):
+            yield from _pin(file, field, built)
     for entry in found.entries("patches"):
         value = found.at(*entry, "path")
         if value is not None:
