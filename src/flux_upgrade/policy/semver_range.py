@@ -50,7 +50,7 @@ class _Comparison(NamedTuple):
         return order in _ORDERS[self.operator]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Constraint:
     """A parsed range: comparisons joined by "and", and such groups by "or".
 
@@ -83,6 +83,9 @@ class Constraint:
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        return f"Constraint({self.text!r})"
 
 
 def _numbers(version: Version) -> tuple[int, int, int]:
