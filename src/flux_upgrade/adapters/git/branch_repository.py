@@ -1,7 +1,5 @@
 """One branch of a server: a bare repository that holds it whole, without history, and its files as a Tree."""
 
-# ruff: noqa: PTH118, PTH123
-
 from __future__ import annotations
 
 import os

@@ -1,6 +1,4 @@
 """The user's checkout: where it begins, what it is compared with, and why it differs. Read only."""
-# Paths are strings: os calls, and no pathlib to import.
-# ruff: noqa: PTH112, PTH113, PTH118, PTH120
 
 from __future__ import annotations
 

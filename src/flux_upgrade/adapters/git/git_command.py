@@ -1,6 +1,4 @@
 """Git, run by GitPython: nobody is asked for a password, and no hook of anybody's is run."""
-# PATH is a string, and so is what is found on it.
-# ruff: noqa: PTH113, PTH118
 
 from __future__ import annotations
 

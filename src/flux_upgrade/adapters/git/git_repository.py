@@ -3,8 +3,6 @@
 The user's checkout lends its objects, where it has them all; its refs, index and
 files are never touched.
 """
-# Paths are strings, and so is what Git prints.
-# ruff: noqa: PTH113, PTH118, PTH123
 
 from __future__ import annotations
 

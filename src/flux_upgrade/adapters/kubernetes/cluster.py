@@ -21,8 +21,6 @@ from flux_upgrade.model.kubernetes_objects import (
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.values import NamedTuple
 
-_CORE = "v1"
-
 
 class Resource(NamedTuple):
     """A kind as one version of its API has it."""
@@ -44,7 +42,7 @@ class Discovery:
 
     def __init__(self, server: ApiServer) -> None:
         self._server = server
-        self._versions: dict[str, tuple[str, ...]] = {"": (_CORE,)}
+        self._versions: dict[str, tuple[str, ...]] = {"": ("v1",)}
         """Group → its versions, the one that the cluster prefers first."""
         self._resources: dict[str, dict[str, Resource]] = {}
         """Version → name of a kind → the kind."""
@@ -105,10 +103,7 @@ class KubernetesCluster:
         answer = self._server.ask(ApiRequest("/version", "tell its version"))
         version = answer.get("gitVersion") if isinstance(answer, dict) else None
         if not isinstance(version, str):
-            raise ClusterUnavailable(
-                f"what answers at the address of '{one_line(self.name)}' is no Kubernetes API",
-                hint="check the server's address in the kubeconfig, and what stands between",
-            )
+            raise self._server.nonsense()
         return version
 
     def get(self, what: ObjectReference) -> Object | None:

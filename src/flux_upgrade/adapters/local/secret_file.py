@@ -1,6 +1,4 @@
 """Secrets handed over in a file that only its owner reads, and that no Git will ever see."""
-# Descriptors, modes and links: os calls throughout.
-# ruff: noqa: PTH105, PTH107, PTH112, PTH116, PTH118, PTH120
 
 from __future__ import annotations
 
