@@ -60,11 +60,10 @@ def repository_of(options: BootstrapOptions) -> str:
 
 def build_remote(settings: Settings, options: BootstrapOptions, place: CheckoutLocation) -> Remote:
     """The branch as it is on the server now. For a dry run, it is only read."""
-    from flux_upgrade.adapters.git.remote import Author, open_remote
+    from flux_upgrade.adapters.git.remote import GitRemote
 
-    author = Author(options.author_name, options.author_email, build_timing(settings).now)
     server = _reached(settings, options, place)
-    remote = open_remote(server, options.branch, _environment(settings), author)
+    remote = GitRemote(server, options.branch, _environment(settings), build_timing(settings).now)
     if not settings.dry_run:
         return remote
     from flux_upgrade.adapters.recording import RecordingRemote
