@@ -89,7 +89,6 @@ class CommitTree:
         return self._entries.get(path)
 
     def has_folder(self, path: str) -> bool:
-        """Whether there is anything below ``path``."""
         return any(each.startswith(f"{path}/") for each in self._entries)
 
     def candidates(self) -> Iterator[str]:

@@ -47,7 +47,6 @@ class Signature:
     when: int
 
     def environment(self) -> dict[str, str]:
-        """As Git takes it, for author and committer."""
         return {
             f"GIT_{role}_{part}": text
             for role in ("AUTHOR", "COMMITTER")

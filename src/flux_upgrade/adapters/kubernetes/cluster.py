@@ -31,7 +31,6 @@ class Resource(NamedTuple):
     is_namespaced: bool
 
     def path(self, namespace: str = "", name: str = "") -> str:
-        """The address of one object, or of all."""
         inside = ("namespaces", namespace) if self.is_namespaced and namespace else ()
         words = ("api" if "/" not in self.version else "apis", self.version, *inside, self.plural, name)
         return "".join(f"/{quote(word)}" for word in words if word)

@@ -48,7 +48,6 @@ class SecretFile:
         return next((each for each in self._all() if (each.name, each.namespace) == (name, namespace)), None)
 
     def has(self, name: str, namespace: str) -> bool:
-        """Whether a Secret of that name stands there. Raises as ``present``."""
         return self.present(name, namespace) is not None
 
     def put(self, wanted: tuple[Secret, ...]) -> None:

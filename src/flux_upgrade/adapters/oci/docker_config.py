@@ -94,7 +94,6 @@ class DockerConfig:
         return RegistryCredential(self._source(key), username, password, token)
 
     def _helped(self, key: str, name: object, host: str) -> RegistryCredential | None:
-        """What a credential helper says."""
         if not isinstance(name, str) or _HELPER.fullmatch(name) is None:
             raise self._broken(key, "names no credential helper")
         asked = _DOCKER_HUB_KEY if same_host(host) == DOCKER_HUB else host

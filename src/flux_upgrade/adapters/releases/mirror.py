@@ -32,7 +32,6 @@ class HttpReleases(LaidOutReleases):
         self._where_index = f"{self._name}'s {INDEX}"
 
     def list(self) -> tuple[Release, ...]:
-        """What ``releases.json`` lists."""
         body = self._read(INDEX)
         if body is None:
             raise SourceUnavailable(
