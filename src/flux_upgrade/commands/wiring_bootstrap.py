@@ -75,11 +75,11 @@ class BootstrapTarget(NamedTuple):
 
 def build_remote(target: BootstrapTarget) -> Remote:
     """The branch as it is on the server now. For a dry run, it is only read."""
-    from flux_upgrade.adapters.git.remote import Author, open_remote
+    from flux_upgrade.adapters.git.remote import GitRemote
 
-    options, environment = target.options, target.environment
-    author = Author(options.author_name, options.author_email, build_timing(environment).now)
-    remote = open_remote(_reached(target), options.branch, _variables(environment), author)
+    environment = target.environment
+    now = build_timing(environment).now
+    remote = GitRemote(_reached(target), target.options.branch, _variables(environment), now)
     if not target.asked.dry_run:
         return remote
     from flux_upgrade.adapters.recording import RecordingRemote

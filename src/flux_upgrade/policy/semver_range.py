@@ -35,7 +35,7 @@ class _Comparison(NamedTuple):
     """How many numbers were given: 2 for ``2.8`` and ``2.8.x``."""
 
     def holds(self, version: Version) -> bool:
-        given, numbers = _numbers(self.base)[: self.depth], _numbers(version)[: self.depth]
+        given, numbers = self.base.numbers[: self.depth], version.numbers[: self.depth]
         is_whole = self.depth == len(("major", "minor", "patch"))
         if self.operator in ("~", "^") or (self.operator == "=" and not is_whole):
             # ^ keeps the numbers up to the first that is not 0, ~ major and minor.
@@ -86,10 +86,6 @@ class Constraint:
 
     def __repr__(self) -> str:
         return f"Constraint({self.text!r})"
-
-
-def _numbers(version: Version) -> tuple[int, int, int]:
-    return version.major, version.minor, version.patch
 
 
 def _group(part: str, text: str) -> tuple[_Comparison, ...]:

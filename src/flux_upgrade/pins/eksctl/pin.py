@@ -57,7 +57,7 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
         raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} names no release")
     new = Version(target.removeprefix("v"))
     remark = (
-        f"whoever runs eksctl next needs the flux CLI {new.major}.{new.minor}:"
+        f"whoever runs eksctl next needs the flux CLI {new.minor}:"
         " flux bootstrap installs releases of its own minor only"
     )
     return PinChange((pin.details.replaced(target),), target, (remark,))
