@@ -13,8 +13,8 @@ from github_stand_in.faults import FAULTS, to
 
 from adapters.conftest import Clock
 from flux_upgrade.adapters.git.git_history import GitHistory
+from flux_upgrade.adapters.github.api import GitHubApi
 from flux_upgrade.adapters.github.history import MOST, GitHubHistory
-from flux_upgrade.adapters.github.hosting_reads import GitHubReads
 from flux_upgrade.adapters.http.client import Client, Credential
 from flux_upgrade.cli.options import Settings
 from flux_upgrade.commands.wiring_repository import build_history
@@ -54,8 +54,9 @@ class World:
         given = (token or self.token).value
         client = Client(self.clock.timing, credential=Credential(self.hub.url, given), timeout=5.0)
         self.stack.callback(client.close)
-        reads = GitHubReads(client, self.clock.timing, self.hub.api_url, self.hub.graphql_url)
-        return GitHubHistory(reads, ("acme", "fleet"), head or self.fleet.head())
+        api, graphql = self.hub.api_url, self.hub.graphql_url
+        github = GitHubApi(client, self.clock.timing, api_url=api, graphql_url=graphql)
+        return GitHubHistory(github, WHERE, head or self.fleet.head())
 
     def contents(self, path: str = PATH) -> list[bytes]:
         found = self.history().of(path)
