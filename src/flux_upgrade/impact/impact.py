@@ -156,12 +156,10 @@ class Impact(NamedTuple):
 
     @property
     def moves(self) -> tuple[Move, ...]:
-        """Uses that go to another version by themselves."""
         return tuple(move for file in self.files for move in file.moves)
 
     @property
     def lefts(self) -> tuple[Left, ...]:
-        """Uses that stay as they are."""
         return tuple(left for file in self.files for left in file.lefts)
 
     @property

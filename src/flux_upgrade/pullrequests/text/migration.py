@@ -20,7 +20,6 @@ from flux_upgrade.report.impact_phrases import (
 )
 
 _FEW = 3
-_CANNOT = "Flux cannot apply"
 
 
 def what(view: View, name: str) -> str:

@@ -72,7 +72,6 @@ class View:
 
     @cached_property
     def manifests(self) -> tuple[ManifestUpgrade, ...]:
-        """Those that are about vendored manifests."""
         return tuple(
             ManifestUpgrade(plan, upgrade, plan.installation.proof, upgrade.change)
             for plan, upgrade in self.upgrades
@@ -81,7 +80,6 @@ class View:
 
     @cached_property
     def pins(self) -> tuple[PinUpgrade, ...]:
-        """Those that are about pins."""
         return tuple(
             PinUpgrade(plan, upgrade, plan.installation, upgrade.change)
             for plan, upgrade in self.upgrades
@@ -170,7 +168,6 @@ class View:
 
     @property
     def crosses_minor(self) -> bool:
-        """Whether more than a patch is proposed."""
         return self.proposal.bump_kind is not BumpKind.PATCH
 
     @property
