@@ -131,7 +131,7 @@ def _repository(each: Object) -> Iterator[OperatorPlace]:
     if last(repository) not in (OPERATOR, MANIFESTS):
         return
     fields = {name: _field(each, ("spec", "ref", name)) for name in ("digest", "semver", "tag")}
-    stated = [name for name, found in fields.items() if found.raw or _odd(found)]
+    stated = [name for name, found in fields.items() if _stated(found) is not None]
     found = fields[stated[0] if stated else "tag"]._replace(repository=repository)
     tag = _stated(fields["tag"])
     if "digest" in stated:
@@ -177,11 +177,8 @@ def _field(each: Object, path: tuple[Step, ...]) -> OperatorPlace:
 
 
 def _stated(found: OperatorPlace) -> Value | None:
-    return found.value if found.raw or _odd(found) else None
-
-
-def _odd(found: OperatorPlace) -> bool:
-    return found.value is not None and bool(found.value.reason)
+    is_odd = found.value is not None and found.value.reason
+    return found.value if found.raw or is_odd else None
 
 
 def _joined(tag: Value | None, digest: Value | None) -> str:

@@ -80,9 +80,19 @@ def _pins(file: SourceFile, each: Object) -> Iterator[Pin]:
     elif (group, kind) == ("seedmanagement.gardener.cloud", "ManagedSeedSet"):
         yield from _shoot(file, each, ("spec", "shootTemplate"))
     elif (group, kind) == ("extensions.gardener.cloud", "Extension"):
-        yield from _extension(file, each)
+        if each.text_at("spec", "type") == _TYPE:
+            yield _configured(file, each, ("spec",))._replace(
+                role=Role.REPORTED,
+                reason="Gardener writes this object from the Shoot",
+                hint="change the version in the Shoot",
+                details=None,
+            )
     elif (group, kind) == (_CONFIG, "FluxConfig"):
-        yield _loose(file, each)
+        yield _unknown(
+            _at(_pin(file, each, ("kind",), _VERSION), each.at(*_VERSION)),
+            "Gardener reads a FluxConfig in a Shoot only: something else puts it there",
+            "change the version by hand, and see how it gets into the Shoot",
+        )
     elif kind == "ConfigMap" and each.text_at("metadata", "name") == "flux-config":
         yield from _config_map(file, each)
     elif (group, kind) in flux_config.CONTROLLERS:
@@ -150,24 +160,6 @@ def _config_map(file: SourceFile, each: Object) -> Iterator[Pin]:
     elif whole and each.has("data", "repositoryBranch"):
         reason = "no version is given: it is the latest release on the day of the installation"
         yield pin._replace(reason=reason, hint="add fluxVersion, for the same Flux in each new cluster")
-
-
-def _extension(file: SourceFile, each: Object) -> Iterator[Pin]:
-    if each.text_at("spec", "type") == _TYPE:
-        yield _configured(file, each, ("spec",))._replace(
-            role=Role.REPORTED,
-            reason="Gardener writes this object from the Shoot",
-            hint="change the version in the Shoot",
-            details=None,
-        )
-
-
-def _loose(file: SourceFile, each: Object) -> Pin:
-    return _unknown(
-        _at(_pin(file, each, ("kind",), _VERSION), each.at(*_VERSION)),
-        "Gardener reads a FluxConfig in a Shoot only: something else puts it there",
-        "change the version by hand, and see how it gets into the Shoot",
-    )
 
 
 def _own_pin(file: SourceFile, each: Object) -> Iterator[Pin]:

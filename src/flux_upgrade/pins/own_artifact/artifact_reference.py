@@ -174,16 +174,14 @@ def _of_sync(file: SourceFile, each: Object, address: Address, *above: Step) -> 
 
 def _judged(reference: ArtifactReference) -> ArtifactReference:
     """With the reason why what stands there does not tell what is taken, or is not to be changed."""
-    reason, hint = next(_doubts(reference), ("", ""))
+    stated = reference.stated
+    reason, hint = next(parts.doubts(stated), ("", ""))
+    if not stated.problem and is_variable(stated.repository):
+        reason = "a variable stands for the address, which may be that of the artifact"
+        hint = "write the address out"
     if not reason and reference.path.endswith(ENDS):
         return reference._replace(is_made=True, reason=MADE[0], hint=MADE[1])
     return reference._replace(reason=reason, hint=hint)
-
-
-def _doubts(reference: ArtifactReference) -> Iterator[tuple[str, str]]:
-    if not reference.stated.problem and is_variable(reference.stated.repository):
-        yield "a variable stands for the address, which may be that of the artifact", "write the address out"
-    yield from parts.doubts(reference.stated)
 
 
 def _bare(file: SourceFile, place: str, line: int, address: Address) -> ArtifactReference:
