@@ -11,6 +11,7 @@ from typing import Any
 from github_stand_in import Request, StandIn, Token
 
 from adapters.conftest import Clock
+from flux_upgrade.adapters.github.api import GitHubApi
 from flux_upgrade.adapters.github.hosting import GitHubHosting
 from flux_upgrade.adapters.http.client import Client, Credential
 from flux_upgrade.model.errors import FluxUpgradeError
@@ -48,7 +49,7 @@ class World:
         self.stack.callback(client.close)
         addresses = {"api_url": self.hub.api_url, "graphql_url": self.hub.graphql_url}
         arguments = {"timing": self.clock.timing, "pause": 0.0, **addresses, **options}
-        return GitHubHosting(client, name, value, **arguments)
+        return GitHubHosting(GitHubApi(client, **arguments), name, value)
 
     @property
     def calls(self) -> list[str]:

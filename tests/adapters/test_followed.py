@@ -12,6 +12,7 @@ import pytest
 from adapters.conftest import Clients, Clock
 from adapters.loopback import Answer, Loopback, Seen
 from adapters.odd_addresses import API, ELSEWHERE, REFUSED, ROWS, Row
+from flux_upgrade.adapters.github.api import GitHubApi
 from flux_upgrade.adapters.github.transport import Transport
 from flux_upgrade.adapters.http.client import Credential, RequestOptions
 from flux_upgrade.adapters.oci.registry_credentials import GivenCredentials
@@ -163,7 +164,7 @@ def test_an_object_that_the_api_names(
     address = row.at(server.host, evil.host)
     api = f"{server.url}/api"
     client = clients(Credential(server.url, SECRET), timeout=1.0)
-    transport = Transport(client, clock.timing, api_url=api, graphql_url=f"{api}/graphql", pause=0)
+    transport = Transport(GitHubApi(client, clock.timing, api_url=api, graphql_url=f"{api}/graphql", pause=0))
     with suppress(SourceUnavailable):
         transport.requestJson("PATCH", address, input=json.loads("{}"))
     assert evil.overheard == []

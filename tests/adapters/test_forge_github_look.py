@@ -383,6 +383,7 @@ def test_every_query_is_one_that_github_takes() -> None:
 def test_looking_does_not_import_pygithub(on: World) -> None:
     program = f"""
 import sys, time
+from flux_upgrade.adapters.github.api import GitHubApi
 from flux_upgrade.adapters.github.forge import GitHubForge
 from flux_upgrade.adapters.recording import RecordingForge
 from flux_upgrade.adapters.http.client import Client, Credential
@@ -391,7 +392,7 @@ from flux_upgrade.model.forge import Question
 timing = Timing(time.time, time.sleep, lambda: 0.5)
 client = Client(timing, credential=Credential({on.hub.url!r}, {on.token.value!r}))
 urls = {{"api_url": {on.hub.api_url!r}, "graphql_url": {on.hub.graphql_url!r}}}
-forge = RecordingForge(GitHubForge(client, "acme/fleet", "", timing=timing, **urls))
+forge = RecordingForge(GitHubForge(GitHubApi(client, timing, **urls), "acme/fleet", ""))
 print(forge.fetch(Question((), ())).base, "github" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603  (ours)

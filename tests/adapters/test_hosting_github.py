@@ -11,6 +11,7 @@ import pytest
 from github_stand_in import FAULTS, StandIn, to
 
 from adapters.on_hosting import ADMIN, KEY, NAME, NEW, OTHER, SECRET, World, message_and_hint, world
+from flux_upgrade.adapters.github.api import GitHubApi
 from flux_upgrade.adapters.github.forge import GitHubForge
 from flux_upgrade.adapters.http.client import Client, Credential
 from flux_upgrade.model.errors import ForbiddenByForge, ForgeUnavailable, RepositoryUnfit, UsageError
@@ -372,10 +373,10 @@ def test_writing_needs_no_cryptography() -> None:
     """The image has PyGithub without it: it signs with an App's key, of which there is none here."""
     code = (
         "import sys; sys.modules['cryptography'] = None;"
-        "from flux_upgrade.adapters.github import hosting_writes as writes;"
+        "from github.PublicKey import encrypt;"
         "from nacl.public import PrivateKey, SealedBox; from base64 import b64decode, b64encode;"
         "key = PrivateKey.generate(); public = b64encode(bytes(key.public_key)).decode();"
-        "assert SealedBox(key).decrypt(b64decode(writes.encrypt(public, 'a'))) == b'a'"
+        "assert SealedBox(key).decrypt(b64decode(encrypt(public, 'a'))) == b'a'"
     )
     subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603  (ours)
 
@@ -385,7 +386,8 @@ def test_looking_at_an_empty_repository_leads_to_a_bootstrap(on: World) -> None:
     client = Client(on.clock.timing, credential=Credential(on.hub.url, on.hub.token().value))
     on.stack.callback(client.close)
     api, graphql = on.hub.api_url, on.hub.graphql_url
-    forge = GitHubForge(client, NAME, "", timing=on.clock.timing, api_url=api, graphql_url=graphql)
+    github = GitHubApi(client, on.clock.timing, api_url=api, graphql_url=graphql)
+    forge = GitHubForge(github, NAME, "")
     with pytest.raises(RepositoryUnfit, match="acme/fleet is empty") as caught:
         forge.fetch(Question((), ()))
     assert "`flux-upgrade bootstrap`" in caught.value.hint

@@ -13,7 +13,7 @@ from flux_upgrade.adapters.local.ssh_keys import generate
 from flux_upgrade.bootstrap.access import Access, AccessInputs, AccessPorts, ToDo
 from flux_upgrade.bootstrap.access_plan import plan_access
 from flux_upgrade.bootstrap.options import Auth, OciOptions, Provider
-from flux_upgrade.bootstrap.secret_places import ActionsSecret, SecretPlace
+from flux_upgrade.bootstrap.secrets import ActionsSecret, SecretPlace
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import AppCredentials, DeployKey, Secret
 

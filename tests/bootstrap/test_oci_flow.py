@@ -14,7 +14,7 @@ from flux_upgrade.adapters.recording import RecordingRegistry
 from flux_upgrade.artifacts.rollback import plan_rollback, roll_back
 from flux_upgrade.bootstrap.changes import FlagChange
 from flux_upgrade.bootstrap.cluster.objects import manifests_of
-from flux_upgrade.bootstrap.oci_kustomization import DEFAULT, EMPTY
+from flux_upgrade.bootstrap.kustomization import DEFAULT, EMPTY
 from flux_upgrade.bootstrap.oci_plan import commands, handover, plan_oci, push_oci
 from flux_upgrade.bootstrap.options import BootstrapOptions, OciOptions
 from flux_upgrade.manifests.options import InstallOptions

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 
 from flux_upgrade.impact.diff.changes import Changes, CrdChange, ObjectChange, RuleChange
 from flux_upgrade.impact.impact import Hit, Impact, PastRelease, Refused, Stored
-from flux_upgrade.impact.overlay.result import Finding, Overlay, OverlayVerdict
+from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
 from flux_upgrade.model import markers
 from flux_upgrade.model.markdown import prose
 from flux_upgrade.planning.plan import Plan, Upgrade
@@ -251,7 +251,7 @@ def test_before_merging_stands_once() -> None:
     assert "**Ticked already**\n- [x]" in text
 
 
-FINDING = Finding("k.yaml", 3, "patch of Deployment/x", OverlayVerdict.BREAKS, "it lands elsewhere")
+FINDING = OverlayFinding("k.yaml", 3, "patch of Deployment/x", OverlayVerdict.BREAKS, "it lands elsewhere")
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ FINDING = Finding("k.yaml", 3, "patch of Deployment/x", OverlayVerdict.BREAKS, "
     ],
 )  # fmt: skip
 def test_a_patch_is_a_thing_to_do_only_where_the_upgrade_breaks_it(
-    finding: Finding, sentence: str, *, is_todo: bool
+    finding: OverlayFinding, sentence: str, *, is_todo: bool
 ) -> None:
     text = body(proposal_with(Impact(Changes(), overlay=Overlay("k.yaml", (finding,)))))
     assert sentence in text

@@ -6,18 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from flux_upgrade.clusters.clusters import COPIES
-from flux_upgrade.model.errors import (
-    Downgrade,
-    FluxUpgradeError,
-    ReleaseNotFound,
-    ResidueConflict,
-    SourceUnavailable,
-    Unproved,
-    Unreadable,
-    UnsupportedPin,
-    UnsupportedRelease,
-    UntrustedArchive,
-)
+from flux_upgrade.model.errors import Downgrade, ReleaseNotFound
 from flux_upgrade.model.versions import Release, is_tag, minor_of, precedence
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import kind_of
@@ -30,18 +19,7 @@ from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy, decide
 from flux_upgrade.policy.timeline import size
 
-_REASONS: dict[type[FluxUpgradeError], HoldReason] = {
-    UnsupportedPin: HoldReason.UNSUPPORTED_PIN,
-    SourceUnavailable: HoldReason.SOURCE_UNAVAILABLE,
-    UntrustedArchive: HoldReason.UNTRUSTED_ARTIFACT,
-    ReleaseNotFound: HoldReason.UNSUPPORTED_RELEASE,
-    # Of the manifest in an artifact that a pin names.
-    UnsupportedRelease: HoldReason.UNSUPPORTED_RELEASE,
-    ResidueConflict: HoldReason.RESIDUE_CONFLICT,
-    Unreadable: HoldReason.UNREADABLE,
-    Unproved: HoldReason.UNPROVED,
-    Downgrade: HoldReason.CONTROLLER_NEWER,
-}
+_REASONS = {error: reason for reason in HoldReason for error in reason.effect.raised}
 _PASSES = (ReleaseNotFound,)
 """What is published a little later than the release is no failure."""
 _VERBS = {Role.OPERATOR: "knows"}
@@ -63,7 +41,7 @@ class PinPlanner:
         if target.terms.to:
             return self._carried_out(target, pin, [_asked(pin, target.terms.to)])
         terms = target.terms
-        decided = decide(pin.version, self._releases, terms.policy, terms.feedback, self._now)
+        decided = decide(pin.version, self._releases, terms.governance.policy, terms.feedback, self._now)
         return self._carried_out(target, pin, decided)
 
     def follow(self, target: PlannedTarget, pin: Pin, lead: Plan) -> Plan:
@@ -85,7 +63,7 @@ class PinPlanner:
             for each in self._releases
             if is_tag(each.tag) and precedence(each.tag) <= precedence(farthest)
         ]
-        return decide(pin.version, within, target.terms.policy, target.terms.feedback, self._now)
+        return decide(pin.version, within, target.terms.governance.policy, target.terms.feedback, self._now)
 
     def _know(self, target: PlannedTarget, pin: Pin, lead: Plan) -> Plan:
         """The plan of a pin of the flux-operator, which has to know what its cluster goes to.
@@ -108,7 +86,7 @@ class PinPlanner:
         elif _range_of(lead) and (order >= 0 or allows(_range_of(lead), pin.version)):
             # Such a range takes by itself what the operator knows: the policy decides about that.
             at = min(pin.version, found.version, key=precedence)
-            for each in decide(at, self._releases, terms.policy, terms.feedback, self._now):
+            for each in decide(at, self._releases, terms.governance.policy, terms.feedback, self._now):
                 if order < 0 or isinstance(each, Bump):  # else the lead's plan says it
                     yield each
         else:

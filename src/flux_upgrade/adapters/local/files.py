@@ -1,7 +1,5 @@
 """The user's files: read below one folder."""
 
-# ruff: noqa: PTH112, PTH113, PTH118, PTH119, PTH120
-
 from __future__ import annotations
 
 import errno

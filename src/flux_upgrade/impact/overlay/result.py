@@ -22,13 +22,8 @@ class OverlayVerdict(StrEnum):
     UNKNOWN = "unknown"
     """It is unknown: it depends on something that is not in the repository, a generator, a plugin."""
 
-    @property
-    def holds(self) -> bool:
-        """Whether an upgrade must not be made as it is."""
-        return self is OverlayVerdict.BREAKS
 
-
-class Finding(NamedTuple):
+class OverlayFinding(NamedTuple):
     """What becomes of one patch, image override or replacement, and where it is."""
 
     path: str
@@ -58,7 +53,7 @@ class Overlay(NamedTuple):
 
     path: str
     """Of ``kustomization.yaml``, relative to the repository's root."""
-    findings: tuple[Finding, ...]
+    findings: tuple[OverlayFinding, ...]
     builder: str = ""
     """The program that built it before and after: ``kustomize``; empty where there is none."""
     failed: str = ""

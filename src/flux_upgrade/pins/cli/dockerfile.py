@@ -45,16 +45,12 @@ class Dockerfile:
         """Instruction and image, in the order of the file: of stages, copies and mounts."""
         found = [("FROM", each) for each in _FROM.finditer(self._text)]
         found += [("COPY --from", each) for each in _COPY.finditer(self._text)]
-        found += [("RUN --mount", each) for each in self._mounted()]
-        for where, match in sorted(found, key=lambda each: each[1].start(1)):
-            yield where, self._value(match, 1)
-
-    def _mounted(self) -> Iterator[re.Match[str]]:
         for options in _OPTIONS.finditer(self._text):
             for mount in _MOUNT.finditer(self._text, *options.span(1)):
-                found = _MOUNTED.search(self._text, *mount.span())
-                if found is not None:
-                    yield found
+                mounted = _MOUNTED.search(self._text, *mount.span())
+                found += [("RUN --mount", mounted)] if mounted is not None else []
+        for where, match in sorted(found, key=lambda each: each[1].start(1)):
+            yield where, self._value(match, 1)
 
     def arguments(self) -> Iterator[Argument]:
         """The build arguments that have a default."""
@@ -84,7 +80,7 @@ def _unfolded(text: str) -> str:
     """The text with blanks for comments, for line ends within an instruction and for here-documents."""
     escape = "`" if _ESCAPE.match(text) else "\\"
     done: list[str] = []
-    ends = _Ends(text)
+    last = {match[0].strip("\t\r\n"): match.start() for match in _ROW.finditer(text)}
     waiting: list[re.Pattern[str]] = []
     instruction = ""
     for match in _ROW.finditer(text):
@@ -101,19 +97,11 @@ def _unfolded(text: str) -> str:
             instruction += kept
         else:
             done.append(row)
-            waiting += ends.of(instruction + row, match.end())
+            # Only here-documents whose ends are there.
+            waiting += [
+                re.compile((r"\t*" if dash else "") + word)
+                for dash, _, word in _HEREDOC.findall(instruction + row)
+                if last.get(word, -1) >= match.end()
+            ]
             instruction = ""
     return "".join(done)
-
-
-class _Ends:
-    """The lines of a file that may end here-documents."""
-
-    def __init__(self, text: str) -> None:
-        self._last = {match[0].strip("\t\r\n"): match.start() for match in _ROW.finditer(text)}
-
-    def of(self, instruction: str, start: int) -> Iterator[re.Pattern[str]]:
-        """What ends the here-documents of an instruction that ends at ``start``, if it is there."""
-        for dash, _, word in _HEREDOC.findall(instruction):
-            if self._last.get(word, -1) >= start:
-                yield re.compile((r"\t*" if dash else "") + word)

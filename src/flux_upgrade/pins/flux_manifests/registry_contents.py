@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
+from flux_upgrade.model.errors import SourceUnavailable, UnsupportedPin, UntrustedArchive
 from flux_upgrade.model.oci.manifest import REVISION
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.model.versions import is_tag, precedence
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.readings import Reading, floating, published, unknown
 from flux_upgrade.pins.formats.yaml_places import Value, as_number, is_variable
-from flux_upgrade.pins.objects.flux_manifests_reference import FluxManifestsReference
-from flux_upgrade.pins.pin import Pin, PinState
+from flux_upgrade.pins.objects.flux_manifests_reference import NO_SEMVER, FluxManifestsReference, doubts
+from flux_upgrade.pins.pin import PinState
 
 TROUBLE = (SourceUnavailable, UntrustedArchive)
 """What the registry, or the source of releases, may raise."""
@@ -23,7 +24,6 @@ _GAINED = (("v2.9.3", "source-watcher"),)
 _KNOWN = "v2.9.4"
 """The last release of which that is known."""
 _LATEST = "latest"
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _LONGEST_FILTER = 100  # characters
 
 
@@ -46,12 +46,8 @@ def new_digest(repository: str, tag: str, target: str, context: PinContext) -> s
     Raises ReleaseNotFound where there is no such tag (yet), UntrustedArchive where it is
     another release; SourceUnavailable.
     """
-    digest = context.artifacts.digest(repository, tag)
-    if digest is None:
-        raise ReleaseNotFound(
-            f"there is no {repository}:{tag}",
-            hint="Flux pushes it some minutes after the release, and a mirror later: try again then",
-        )
+    hint = "Flux pushes it some minutes after the release, and a mirror later: try again then"
+    digest = published(context.artifacts, repository, tag, hint)
     release = release_of(repository, tag, context)
     if release and release != target:
         raise UntrustedArchive(
@@ -119,22 +115,24 @@ def _components(tag: str, context: PinContext) -> frozenset[str] | None:
     return None
 
 
-def judged(pin: Pin, reference: FluxManifestsReference, context: PinContext) -> Pin:
-    """The pin with its state, its version, and why."""
-    if reference.problem:
-        return _unknown(pin, reference.problem, reference.remedy)
-    for value in reference.deciding:
-        if value.reason:
-            return _unknown(pin, value.reason, "write the version out where it stands")
-        if is_variable(value.text):
-            return _unknown(
-                pin, "a variable stands for it", "change the version where the variable gets its value"
-            )
+def reading_of(reference: FluxManifestsReference, content: bytes, context: PinContext) -> Reading:
+    """What a reference in a file with this content comes to."""
+    for reason, hint in doubts(reference):
+        return unknown(reason, hint)
     if reference.digest is not None:
-        return _by_digest(pin, reference, reference.digest, context)
+        reading = _by_digest(reference, reference.digest.text, context)
+        return reading if reference.semver is None else reading._replace(remarks=(NO_SEMVER,))
     if reference.semver is not None:
-        return _by_range(pin, reference, reference.semver, context)
-    return _by_tag(pin, reference)
+        reading = _by_range(reference, reference.semver, content, context)
+        remarks = () if reference.tag is None else ("spec.ref.tag has no effect beside spec.ref.semver",)
+        return reading._replace(remarks=(*remarks, *reading.remarks))
+    text = "" if reference.tag is None else reference.tag.text
+    if text in ("", _LATEST):
+        return floating(
+            "it follows the tag latest" if text else "it names no tag, and so follows the tag latest",
+            "write the tag of a release, to have upgrades by pull request",
+        )
+    return _located(reference, ranges.tag_of(text), f"the tag {text} is no release of Flux")
 
 
 def lets_through(pattern: str, tag: str) -> bool:
@@ -147,90 +145,57 @@ def lets_through(pattern: str, tag: str) -> bool:
         return False
 
 
-def _by_tag(pin: Pin, reference: FluxManifestsReference) -> Pin:
-    text = "" if reference.tag is None else reference.tag.text
-    if text in ("", _LATEST):
-        reason = "it follows the tag latest" if text else "it names no tag, and so follows the tag latest"
-        hint = "write the tag of a release, to have upgrades by pull request"
-        return pin._replace(state=PinState.FLOATING, reason=reason, hint=hint)
-    return _located(pin, reference, _release(text), f"the tag {text} is no release of Flux")
-
-
-def _by_digest(pin: Pin, reference: FluxManifestsReference, digest: Value, context: PinContext) -> Pin:
-    if _DIGEST.fullmatch(digest.text) is None:
-        return _unknown(pin, f"{digest.text} is no digest", "write it as sha256: and 64 hexadecimal digits")
-    if reference.semver is not None:
-        pin = pin._replace(remarks=(*pin.remarks, "spec.ref.semver has no effect beside spec.ref.digest"))
-    release = "" if reference.tag is None else _release(reference.tag.text)
+def _by_digest(reference: FluxManifestsReference, digest: str, context: PinContext) -> Reading:
+    release: str | None = "" if reference.tag is None else ranges.tag_of(reference.tag.text)
     if release or is_variable(reference.repository):
-        return _located(pin, reference, release, "the digest is of a registry that cannot be told")
-    return _asked(pin, reference, digest.text, context)
-
-
-def _asked(pin: Pin, reference: FluxManifestsReference, digest: str, context: PinContext) -> Pin:
-    """Of a digest that is said to be no release: the artifact's own word."""
+        return _located(reference, release or "", "the digest is of a registry that cannot be told")
+    # The artifact's own word.
     try:
         release = release_of(reference.repository, digest, context)
     except TROUBLE as error:
-        return _unknown(pin, f"which release the digest is could not be asked: {error.message}", error.hint)
+        return unknown(f"which release the digest is could not be asked: {error.message}", error.hint)
     if not release:
         why = "the artifact with that digest does not say which release of Flux it is"
         if release is None:
             why = f"{reference.repository} holds no artifact with that digest"
-        return _unknown(pin, why, "write the tag of the release beside the digest it has")
+        return unknown(why, "write the tag of the release beside the digest it has")
     if reference.tag is not None:
         why = f"the tag {reference.tag.text} beside the digest is no release of Flux"
-        return _unknown(pin, why, f"write {release} there, of which the digest is")._replace(version=release)
-    return pin._replace(state=PinState.EXACT, version=release)
+        return unknown(why, f"write {release} there, of which the digest is", release)
+    return Reading(PinState.EXACT, release)
 
 
-def _by_range(pin: Pin, reference: FluxManifestsReference, value: Value, context: PinContext) -> Pin:
-    if reference.tag is not None:
-        pin = pin._replace(remarks=(*pin.remarks, "spec.ref.tag has no effect beside spec.ref.semver"))
-    if ranges.is_exact(value.text):
-        return _located(
-            pin, reference, _release(value.text.lstrip("=v")), f"{value.text} is no release of Flux"
-        )
-    number = as_number(value, pin.content)
-    if number or ranges.parsed(value.text) is None:
-        return _unknown(
-            pin, number or f"{value.text} is neither a version nor a range", "write it like 2.9.x"
-        )
+def _by_range(
+    reference: FluxManifestsReference, value: Value, content: bytes, context: PinContext
+) -> Reading:
+    text = value.text
+    if ranges.is_exact(text):
+        return _located(reference, ranges.tag_of(text.lstrip("=v")), f"{text} is no release of Flux")
+    number = as_number(value, content)
+    if number or ranges.parsed(text) is None:
+        return unknown(number or f"{text} is neither a version nor a range", "write it like 2.9.x")
     try:
         tags = [tag for tag in context.regenerator.stable_tags() if lets_through(reference.filter, tag)]
     except TROUBLE as error:
-        return _unknown(pin, f"what the range comes to could not be asked: {error.message}", error.hint)
-    version = ranges.newest(value.text, tags)
+        return unknown(f"what the range comes to could not be asked: {error.message}", error.hint)
+    version = ranges.newest(text, tags)
     if not version:
         through = " that spec.ref.semverFilter lets through" if reference.filter else ""
-        why = f"the range {value.text} admits no release of Flux{through}"
-        return _unknown(pin, why, "write a range that admits one")
-    admits = f"{value.text} {'and spec.ref.semverFilter admit' if reference.filter else 'admits'}"
+        why = f"the range {text} admits no release of Flux{through}"
+        return unknown(why, "write a range that admits one")
+    admits = f"{text} {'and spec.ref.semverFilter admit' if reference.filter else 'admits'}"
     by_itself = f"Flux takes each new release that {admits} by itself, without a pull request"
-    pin = _located(pin, reference, version, "")
-    if pin.state is PinState.UNKNOWN:
-        return pin
-    return pin._replace(state=PinState.RANGE, remarks=(*pin.remarks, by_itself))
+    reading = _located(reference, version, "")
+    if reading.state is PinState.UNKNOWN:
+        return reading
+    return reading._replace(state=PinState.RANGE, remarks=(by_itself,))
 
 
-def _located(pin: Pin, reference: FluxManifestsReference, version: str, otherwise: str) -> Pin:
+def _located(reference: FluxManifestsReference, version: str, otherwise: str) -> Reading:
     """EXACT, where there is a version and a registry to ask; ``otherwise``: why there is no version."""
     if not version:
-        return _unknown(pin, otherwise, "write the tag of a release, like v2.9.4")
+        return unknown(otherwise, "write the tag of a release, like v2.9.4")
     if is_variable(reference.repository):
         why = "a variable stands for the registry, so that nothing can be looked up there"
-        return _unknown(pin, why, "write the registry out, or change the version by hand")._replace(
-            version=version
-        )
-    return pin._replace(state=PinState.EXACT, version=version)
-
-
-def _release(text: str) -> str:
-    """The release that a tag names, with or without its ``v``; empty where it names none."""
-    tag = text if text.startswith("v") else f"v{text}"
-    # No tag in a registry has a plus sign.
-    return tag if is_tag(tag) and "+" not in tag else ""
-
-
-def _unknown(pin: Pin, reason: str, hint: str) -> Pin:
-    return pin._replace(state=PinState.UNKNOWN, reason=reason, hint=hint)
+        return unknown(why, "write the registry out, or change the version by hand", version)
+    return Reading(PinState.EXACT, version)

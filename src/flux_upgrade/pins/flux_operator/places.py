@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.kustomize_files import is_kustomization
 from flux_upgrade.pins.formats.ranges import is_nothing
-from flux_upgrade.pins.formats.yaml_places import Object, Step, Value
+from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, dotted
 from flux_upgrade.pins.objects.flux_distribution import Distribution
 from flux_upgrade.pins.objects.operator_releases import MANIFESTS, PUBLISHED, last
 from flux_upgrade.pins.pin import SourceFile
@@ -54,7 +54,6 @@ class OperatorPlace(NamedTuple):
 
     @property
     def start(self) -> int:
-        """Offset of the value in its file."""
         return self.value.start if self.value else 0
 
     @property
@@ -80,9 +79,8 @@ def places(file: SourceFile, each: Object) -> Iterator[OperatorPlace]:
 
 def images(each: Object) -> Iterator[OperatorPlace]:
     """The images of the operator in a workload, or in a patch of one."""
-    for index in range(each.count("spec", "template", "spec", "containers")):
-        path: tuple[Step, ...] = ("spec", "template", "spec", "containers", index, "image")
-        found = image(each.at(*path), where_of(each, path))
+    for entry in each.entries("spec", "template", "spec", "containers"):
+        found = image(each.at(*entry, "image"), where_of(each, (*entry, "image")))
         if found is not None and last(found.repository) == OPERATOR:
             yield found
 
@@ -95,7 +93,7 @@ def image(value: Value | None, where: str) -> OperatorPlace | None:
         return None
     before = len(value.text) - len(address)
     tag, digest = (
-        _part(value, before + match.start(name), before + match.end(name)) if match[name] else None
+        value.part(before + match.start(name), before + match.end(name)) if match[name] else None
         for name in ("tag", "digest")
     )
     return OperatorPlace(where, value.line, _joined(tag, digest), value, tag, digest, match["repository"])
@@ -124,10 +122,7 @@ def artifact(found: Distribution) -> tuple[SourceFile, OperatorPlace] | None:
 
 def where_of(each: Object, path: Sequence[Step]) -> str:
     """``HelmRelease flux-system/flux-operator, spec.chart.spec.version``."""
-    name, namespace = each.text_at("metadata", "name"), each.text_at("metadata", "namespace")
-    owner = f"{each.text_at('kind')} {f'{namespace}/' if namespace else ''}{name}".strip()
-    field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
-    return f"{owner}, {field}" if owner else field
+    return ", ".join(filter(None, (each.called(), dotted(path))))
 
 
 def _repository(each: Object) -> Iterator[OperatorPlace]:
@@ -136,7 +131,7 @@ def _repository(each: Object) -> Iterator[OperatorPlace]:
     if last(repository) not in (OPERATOR, MANIFESTS):
         return
     fields = {name: _field(each, ("spec", "ref", name)) for name in ("digest", "semver", "tag")}
-    stated = [name for name, found in fields.items() if found.raw or _odd(found)]
+    stated = [name for name, found in fields.items() if _stated(found) is not None]
     found = fields[stated[0] if stated else "tag"]._replace(repository=repository)
     tag = _stated(fields["tag"])
     if "digest" in stated:
@@ -149,16 +144,14 @@ def _repository(each: Object) -> Iterator[OperatorPlace]:
 
 
 def _kustomization(each: Object) -> Iterator[OperatorPlace]:
-    for index in range(each.count("resources")):
-        value = each.at("resources", index)
+    for entry in each.entries("resources"):
+        value = each.at(*entry)
         match = _URL.fullmatch(value.text) if value else None
         if value and match:
             group = "tag" if match["tag"] else "ref"
-            version = _part(value, *match.span(group)) if match[group] else None
-            where = where_of(each, ("resources", index))
-            yield OperatorPlace(where, value.line, match[group] or "", value, version)
-    for index in range(each.count("images")):
-        entry: tuple[Step, ...] = ("images", index)
+            version = value.part(*match.span(group)) if match[group] else None
+            yield OperatorPlace(where_of(each, entry), value.line, match[group] or "", value, version)
+    for entry in each.entries("images"):
         name = each.text_at(*entry, "name")
         if last(name) == OPERATOR:
             found = _field(each, (*entry, "digest" if each.has(*entry, "digest") else "newTag"))
@@ -172,8 +165,8 @@ def _with_parts(found: OperatorPlace, tag: Value | None, digest: Value | None) -
     match = _PARTS.fullmatch(tag.text) if tag else None
     if tag is None or match is None or not match["digest"] or digest is not None:
         return found._replace(version=tag, digest=digest)
-    own = _part(tag, *match.span("tag")) if match["tag"] else None
-    return found._replace(version=own, digest=_part(tag, *match.span("digest")))
+    own = tag.part(*match.span("tag")) if match["tag"] else None
+    return found._replace(version=own, digest=tag.part(*match.span("digest")))
 
 
 def _field(each: Object, path: tuple[Step, ...]) -> OperatorPlace:
@@ -184,16 +177,8 @@ def _field(each: Object, path: tuple[Step, ...]) -> OperatorPlace:
 
 
 def _stated(found: OperatorPlace) -> Value | None:
-    return found.value if found.raw or _odd(found) else None
-
-
-def _odd(found: OperatorPlace) -> bool:
-    return found.value is not None and bool(found.value.reason)
-
-
-def _part(value: Value, start: int, end: int) -> Value:
-    """Some of a value's characters; all of them stand in the file as they are, unless it has a reason."""
-    return value._replace(text=value.text[start:end], start=value.start + start, end=value.start + end)
+    is_odd = found.value is not None and found.value.reason
+    return found.value if found.raw or is_odd else None
 
 
 def _joined(tag: Value | None, digest: Value | None) -> str:

@@ -7,7 +7,7 @@ template, spoils no other.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -48,6 +48,10 @@ class Value(NamedTuple):
     def replaced(self, new: str) -> TextEdit:
         """Its text gives way to ``new``, which needs no other quotes than ``text`` did."""
         return TextEdit(self.start, self.end, self.text, new)
+
+    def part(self, start: int, end: int) -> Value:
+        """Some of its characters. All of them stand in the file as they are, unless it has a reason."""
+        return self._replace(text=self.text[start:end], start=self.start + start, end=self.start + end)
 
 
 def as_number(value: Value, content: bytes) -> str:
@@ -155,10 +159,23 @@ class Object:
         node, _ = self._walk(path)
         return node.value if isinstance(node, ScalarNode) else ""
 
+    def called(self, *above: Step) -> str:
+        """``HelmRelease flux-system/flux``, by what stands below ``above``; as much of it as there is."""
+        name, namespace = (self.text_at(*above, "metadata", key) for key in ("name", "namespace"))
+        return f"{self.text_at(*above, 'kind')} {f'{namespace}/' if namespace else ''}{name}".strip()
+
     def count(self, *path: Step) -> int:
         """Items of the list at the path; 0 where there is none."""
         node, _ = self._walk(path)
         return len(node.value) if isinstance(node, SequenceNode) else 0
+
+    def entries(self, *path: Step) -> Iterator[tuple[Step, ...]]:
+        """The path of each item of the list at the path."""
+        return ((*path, index) for index in range(self.count(*path)))
+
+    def scalars(self, *path: Step) -> Iterator[Value]:
+        """The items of the list at the path that are scalars."""
+        return (value for entry in self.entries(*path) if (value := self.at(*entry)) is not None)
 
     def keys(self, *path: Step) -> tuple[str, ...]:
         """Keys of the mapping at the path; none where there is none."""
@@ -173,6 +190,11 @@ class Object:
             node = _child(node, step)
             is_shared = is_shared or id(node) in shared
         return node, is_shared
+
+
+def dotted(path: Sequence[Step]) -> str:
+    """``spec.containers[0].image``."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
 
 
 class BrokenDocument(NamedTuple):

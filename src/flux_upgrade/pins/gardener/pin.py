@@ -14,16 +14,17 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
 from flux_upgrade.pins.formats.passages import stated
 from flux_upgrade.pins.formats.ranges import is_nothing, read
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, objects, readable
-from flux_upgrade.pins.gardener.flux_config import (
-    CONTROLLERS,
-    OF_FIRST_GENERATION,
-    Dropped,
-    dropped,
-    folder,
-    refused,
-    version_place,
+from flux_upgrade.pins.formats.readings import PATCH, in_template, judged, unknown_pin
+from flux_upgrade.pins.formats.yaml_places import (
+    BrokenDocument,
+    Object,
+    Step,
+    Value,
+    dotted,
+    objects,
+    readable,
 )
+from flux_upgrade.pins.gardener import flux_config
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
 
 NAME = "gardener-shoot-flux"
@@ -43,7 +44,7 @@ class _ShootDetails(NamedTuple):
     """What ``change`` needs."""
 
     value: Value
-    apis: tuple[Dropped, ...] = ()
+    apis: tuple[flux_config.Dropped, ...] = ()
 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
@@ -68,7 +69,7 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     del context
     if not isinstance(pin.details, _ShootDetails):
         raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} names no release")
-    remarks = (_FOR_OLD, *refused(pin.details.apis, target))
+    remarks = (_FOR_OLD, *flux_config.refused(pin.details.apis, target))
     return PinChange((pin.details.value.replaced(target),), target, remarks)
 
 
@@ -79,19 +80,28 @@ def _pins(file: SourceFile, each: Object) -> Iterator[Pin]:
     elif (group, kind) == ("seedmanagement.gardener.cloud", "ManagedSeedSet"):
         yield from _shoot(file, each, ("spec", "shootTemplate"))
     elif (group, kind) == ("extensions.gardener.cloud", "Extension"):
-        yield from _extension(file, each)
+        if each.text_at("spec", "type") == _TYPE:
+            yield _configured(file, each, ("spec",))._replace(
+                role=Role.REPORTED,
+                reason="Gardener writes this object from the Shoot",
+                hint="change the version in the Shoot",
+                details=None,
+            )
     elif (group, kind) == (_CONFIG, "FluxConfig"):
-        yield _loose(file, each)
+        yield _unknown(
+            _at(_pin(file, each, ("kind",), _VERSION), each.at(*_VERSION)),
+            "Gardener reads a FluxConfig in a Shoot only: something else puts it there",
+            "change the version by hand, and see how it gets into the Shoot",
+        )
     elif kind == "ConfigMap" and each.text_at("metadata", "name") == "flux-config":
         yield from _config_map(file, each)
-    elif (group, kind) in CONTROLLERS:
+    elif (group, kind) in flux_config.CONTROLLERS:
         yield from _own_pin(file, each)
 
 
 def _shoot(file: SourceFile, each: Object, root: tuple[Step, ...]) -> Iterator[Pin]:
     """``root``: where the Shoot stands in the object."""
-    for index in range(each.count(*root, "spec", "extensions")):
-        extension = (*root, "spec", "extensions", index)
+    for extension in each.entries(*root, "spec", "extensions"):
         if each.text_at(*extension, "type") != _TYPE:
             continue
         pin = _configured(file, each, extension)
@@ -112,7 +122,6 @@ def _shoot(file: SourceFile, each: Object, root: tuple[Step, ...]) -> Iterator[P
 
 
 def _configured(file: SourceFile, each: Object, extension: tuple[Step, ...]) -> Pin:
-    """The pin of an extension of type shoot-flux."""
     config = (*extension, "providerConfig")
     pin = _pin(file, each, config if each.has(*config) else (*extension, "type"), (*config, *_VERSION))
     value = each.at(*config, *_VERSION)
@@ -120,8 +129,10 @@ def _configured(file: SourceFile, each: Object, extension: tuple[Step, ...]) -> 
         return _unknown(pin, "providerConfig is a text, and Gardener takes a mapping", "write it as one")
     if value is None and each.has(*config, *_VERSION):
         return _unknown(pin, "it is no text", "write the tag of a release")
-    apis = dropped(each, config)
-    pin = pin._replace(folder=folder(each, config), remarks=(_ONCE, *(api.remark for api in apis)))
+    apis = flux_config.dropped(each, config)
+    pin = pin._replace(
+        folder=flux_config.folder(each, config), remarks=(_ONCE, *(api.remark for api in apis))
+    )
     if value is None or is_nothing(value):
         return pin._replace(
             reason="no version is given: the extension installs the one that its own release names"
@@ -138,7 +149,7 @@ def _config_map(file: SourceFile, each: Object) -> Iterator[Pin]:
     remark = "it is for every Shoot of the project that has the extension, whose first generation reads it"
     pin = _pin(file, each, ("data",), _OF_CONFIG_MAP)._replace(remarks=(remark, _ONCE))
     if value is not None:
-        pin = _read(pin, value, _BARE_IN_CONFIG_MAP, OF_FIRST_GENERATION)
+        pin = _read(pin, value, _BARE_IN_CONFIG_MAP, flux_config.OF_FIRST_GENERATION)
         if not whole:
             pin = _unknown(
                 pin,
@@ -151,26 +162,8 @@ def _config_map(file: SourceFile, each: Object) -> Iterator[Pin]:
         yield pin._replace(reason=reason, hint="add fluxVersion, for the same Flux in each new cluster")
 
 
-def _extension(file: SourceFile, each: Object) -> Iterator[Pin]:
-    if each.text_at("spec", "type") == _TYPE:
-        yield _configured(file, each, ("spec",))._replace(
-            role=Role.REPORTED,
-            reason="Gardener writes this object from the Shoot",
-            hint="change the version in the Shoot",
-            details=None,
-        )
-
-
-def _loose(file: SourceFile, each: Object) -> Pin:
-    return _unknown(
-        _at(_pin(file, each, ("kind",), _VERSION), each.at(*_VERSION)),
-        "Gardener reads a FluxConfig in a Shoot only: something else puts it there",
-        "change the version by hand, and see how it gets into the Shoot",
-    )
-
-
 def _own_pin(file: SourceFile, each: Object) -> Iterator[Pin]:
-    place = version_place(each)
+    place = flux_config.version_place(each)
     if place:
         yield _unknown(
             _at(_pin(file, each, place, place), each.at(*place)),
@@ -192,25 +185,20 @@ def _operations(file: SourceFile, content: bytes, before: int) -> Iterator[Pin]:
         for operation in operations(content):
             if touches(operation, _OF_SHOOT) or touches(operation, _OF_CONFIG_MAP):
                 line, where = before + operation.line, "/".join(("", *operation.path))
-                yield _patched(
-                    Pin(file.path, NAME, file.content, line, where, operation.text, PinState.UNKNOWN)
-                )
+                yield _patched(unknown_pin(file, NAME, (line, where, operation.text)))
 
 
 def _patched(pin: Pin) -> Pin:
     pin = pin._replace(where=f"patch: {pin.where}", folder=None, owner="", remarks=())
-    return _unknown(pin, "it is a patch of another pin", "change both by hand, or drop the patch")
+    return _unknown(pin, *PATCH)
 
 
 def _template(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
     keys = _VERSION if _CONFIG in broken.text else _OF_CONFIG_MAP if "flux-config" in broken.text else ()
     found = stated(broken.text, *keys) if keys else None
     if found:
-        line, written = broken.line + found[0] - 1, found[1]
         where = f"{'FluxConfig' if keys == _VERSION else 'ConfigMap flux-config'}, {'.'.join(keys)}"
-        pin = Pin(file.path, NAME, file.content, line, where, written, PinState.UNKNOWN)
-        reason = f"the file is no YAML as it stands, a template perhaps: {broken.message}"
-        yield _unknown(pin, reason, "change the version by hand, or where the template gets it from")
+        yield in_template(file, NAME, (found[0], where, found[1]), broken)
 
 
 def _pin(file: SourceFile, each: Object, line: tuple[Step, ...], place: tuple[Step, ...]) -> Pin:
@@ -219,24 +207,18 @@ def _pin(file: SourceFile, each: Object, line: tuple[Step, ...], place: tuple[St
     begins = each.text_at("metadata", "generateName")
     name = each.text_at("metadata", "name") or (f"{begins}*" if begins else "")
     owner = f"{kind} {namespace}/{name}" if namespace and name else f"{kind} {name}" if name else ""
-    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
-    where = f"{owner or kind}, {''.join(steps).removeprefix('.')}"
-    return Pin(file.path, NAME, file.content, each.line_at(*line), where, "", PinState.FLOATING, owner=owner)
+    spot = each.line_at(*line), f"{owner or kind}, {dotted(place)}", ""
+    return unknown_pin(file, NAME, spot)._replace(state=PinState.FLOATING, owner=owner)
 
 
 def _at(pin: Pin, value: Value | None) -> Pin:
     return pin if value is None else pin._replace(line=value.line, raw=value.text)
 
 
-def _read(pin: Pin, value: Value, bare: str, apis: tuple[Dropped, ...]) -> Pin:
-    said = read(value, bare)
-    return _at(pin, value)._replace(
-        state=said.state,
-        version=said.version,
-        reason=said.reason,
-        hint=said.hint,
-        details=_ShootDetails(value, apis) if said.state is PinState.EXACT else None,
-    )
+def _read(pin: Pin, value: Value, bare: str, apis: tuple[flux_config.Dropped, ...]) -> Pin:
+    reading = read(value, bare)
+    details = _ShootDetails(value, apis) if reading.version else None
+    return judged(_at(pin, value), reading)._replace(details=details)
 
 
 def _unknown(pin: Pin, reason: str, hint: str) -> Pin:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.kustomize_files import read
 from flux_upgrade.pins.formats.yaml_places import (
     BrokenDocument,
     Object,
@@ -101,7 +101,6 @@ class Files:
         return self._parsed[file.path]
 
     def readable(self, file: SourceFile) -> Iterator[Object]:
-        """What is in it and can be read."""
         return (each for each in self.objects(file) if isinstance(each, Object))
 
 
@@ -114,12 +113,6 @@ def identity(each: Object) -> tuple[str, str, str, str]:
         each.text_at("metadata", "namespace"),
         each.text_at("metadata", "name"),
     )
-
-
-def named(each: Object) -> str:
-    """``HelmRelease flux-system/flux``."""
-    _, kind, namespace, name = identity(each)
-    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
 
 
 def source_at(address: str) -> ChartSource:
@@ -142,37 +135,16 @@ def folder_of(path: str) -> str:
     return path.rpartition("/")[0] + "/" if "/" in path else ""
 
 
-def joined(folder: str, path: str) -> str:
-    """A path relative to ``folder``, as one relative to the root; empty where it leaves the tree."""
-    parts: list[str] = []
-    for part in f"{folder}{path}".split("/"):
-        if part == ".." and not parts:
-            return ""
-        if part == "..":
-            parts.pop()
-        elif part not in ("", "."):
-            parts.append(part)
-    return "/".join(parts)
-
-
-def read(tree: Tree, path: str) -> bytes | None:
-    """None where there is no such file."""
-    try:
-        return tree.read(path) if path else None
-    except Unreadable:
-        return None
-
-
 def lock_at(tree: Tree, path: str, command: str) -> Lock | None:
     """The lock file at ``path``, as Helm and helmfile write it; None where there is none."""
     content = read(tree, path)
     if content is None:
         return None
     versions = (
-        each.text_at("dependencies", at, "version")
+        each.text_at(*entry, "version")
         for each in readable(content)
-        for at in range(each.count("dependencies"))
-        if each.text_at("dependencies", at, "name").rpartition("/")[2] == CHART
+        for entry in each.entries("dependencies")
+        if each.text_at(*entry, "name").rpartition("/")[2] == CHART
     )
     return Lock(path, command, tuple(versions))
 
@@ -187,8 +159,8 @@ def overridden(each: Object, *values: Step) -> Iterator[str]:
 
 def overridden_by_set(each: Object, *flags: Step) -> Iterator[str]:
     """The same, of values as ``helm --set`` takes them: a list of names and values."""
-    for at in range(each.count(*flags)):
-        name, value = each.text_at(*flags, at, "name"), each.text_at(*flags, at, "value")
+    for entry in each.entries(*flags):
+        name, value = each.text_at(*entry, "name"), each.text_at(*entry, "value")
         if re.fullmatch(rf".*({'|'.join(_CONTROLLER)})\.tag", name, re.IGNORECASE):
             yield _overridden(name, value)
 

@@ -14,7 +14,8 @@ from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.oci.reference import Address, is_immutable
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.passages import ENDS
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, is_variable
+from flux_upgrade.pins.formats.readings import MADE, RESOURCE_SET, TEMPLATE
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, is_variable
 from flux_upgrade.pins.objects import flux_manifests_reference as parts
 from flux_upgrade.pins.objects.flux_distribution import INLINE, INSTANCE, is_instance
 from flux_upgrade.pins.pin import SourceFile
@@ -30,8 +31,6 @@ _ONE = re.compile(
     r"|(?=[a-f]*\d)[0-9a-f]{7,64}"  # a commit, a checksum, a date
     r")"
 )
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_BY_HAND = "change it by hand, and what is made of it"
 
 
 class ArtifactReference(NamedTuple):
@@ -56,7 +55,6 @@ class ArtifactReference(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether it is known what it takes."""
         return self.is_made or not self.reason
 
     @property
@@ -75,31 +73,16 @@ class ArtifactReference(NamedTuple):
         return f"{self.stated.place}, {self.stated.field}"
 
     @property
-    def tag(self) -> Value | None:
-        """The tag as it stands there, with its place; None if there is none."""
-        return self.stated.tag
-
-    @property
-    def digest(self) -> Value | None:
-        """The digest, likewise."""
-        return self.stated.digest
-
-    @property
-    def semver(self) -> Value | None:
-        """The semver range, likewise."""
-        return self.stated.semver
-
-    @property
     def follows(self) -> str:
         """The tag that it goes with, wherever that is moved; empty: it has a digest, or a range."""
-        if self.digest is not None or self.semver is not None:
+        if self.stated.digest is not None or self.stated.semver is not None:
             return ""
-        return LATEST if self.tag is None else self.tag.text
+        return LATEST if self.stated.tag is None else self.stated.tag.text
 
     @property
     def is_pinned(self) -> bool:
         """Whether it takes one artifact, until somebody changes it here."""
-        return self.digest is not None or names_one(self.follows)
+        return self.stated.digest is not None or names_one(self.follows)
 
 
 def names_one(tag: str) -> bool:
@@ -113,10 +96,12 @@ def in_object(file: SourceFile, each: Object, address: Address) -> Iterator[Arti
     if each.text_at("kind") != "ResourceSet":
         return
     name = f"ResourceSet {each.text_at('metadata', 'name')}"
-    for index in range(each.count("spec", "resources")):
-        for found in _of(file, each, address, "spec", "resources", index):
-            stated = found.stated._replace(place=f"{name}, {found.stated.place}")
-            yield _made(found._replace(stated=stated))
+    for entry in each.entries("spec", "resources"):
+        for found in _of(file, each, address, *entry):
+            made = found._replace(stated=found.stated._replace(place=f"{name}, {found.stated.place}"))
+            if not made.reason:
+                made = made._replace(is_made=True, reason=RESOURCE_SET[0], hint=RESOURCE_SET[1])
+            yield made
     template = each.at("spec", "resourcesTemplate")
     if template is not None:
         # A block scalar's text begins in the line after its indicator.
@@ -131,16 +116,13 @@ def in_text(file: SourceFile, broken: BrokenDocument, address: Address) -> Itera
     """From a document that is no YAML, no more than that there is a reference, and where."""
     for line in _lines(broken.text, address):
         yield _bare(file, "OCIRepository", broken.line + line - 1, address)._replace(
-            reason="the file is a template, or broken, and cannot be read as YAML", hint=_BY_HAND
+            reason=TEMPLATE[0], hint=TEMPLATE[1]
         )
 
 
 def _of(file: SourceFile, each: Object, address: Address, *above: Step) -> Iterator[ArtifactReference]:
-    found = None
-    if parts.is_repository(each, *above):
-        found = _of_repository(file, each, address, *above)
-    else:
-        found = _of_sync(file, each, address, *above)
+    of = _of_repository if parts.is_repository(each, *above) else _of_sync
+    found = of(file, each, address, *above)
     if found is not None:
         yield _judged(found)
 
@@ -176,7 +158,7 @@ def _of_sync(file: SourceFile, each: Object, address: Address, *above: Step) -> 
     field = ".".join(map(str, (*values, "sync")))
     found = parts.FluxManifestsReference(
         address.repository if _is(url, address) else url,
-        parts.named(each, *above),
+        each.called(*above),
         each.line_at(*sync, "url"),
         f"{field}.ref",
     )
@@ -192,32 +174,14 @@ def _of_sync(file: SourceFile, each: Object, address: Address, *above: Step) -> 
 
 def _judged(reference: ArtifactReference) -> ArtifactReference:
     """With the reason why what stands there does not tell what is taken, or is not to be changed."""
-    reason, hint = next(_doubts(reference), ("", ""))
-    if not reason and reference.path.endswith(ENDS):
-        return reference._replace(is_made=True, reason="something else is made of this file", hint=_BY_HAND)
-    return reference._replace(reason=reason, hint=hint)
-
-
-def _doubts(reference: ArtifactReference) -> Iterator[tuple[str, str]]:
     stated = reference.stated
-    if stated.problem:
-        yield stated.problem, stated.remedy
-    if is_variable(stated.repository):
-        yield "a variable stands for the address, which may be that of the artifact", "write the address out"
-    for value in stated.deciding:
-        if value.reason:
-            yield value.reason, "write the version out where it stands"
-        if is_variable(value.text):
-            yield "a variable stands for it", "change the version where the variable gets its value"
-    if reference.digest is not None and _DIGEST.fullmatch(reference.digest.text) is None:
-        yield f"{reference.digest.text} is no digest", "write it as sha256: and 64 hexadecimal digits"
-
-
-def _made(reference: ArtifactReference) -> ArtifactReference:
-    if reference.reason:
-        return reference
-    why = "the flux-operator makes the object from a ResourceSet"
-    return reference._replace(is_made=True, reason=why, hint="change it by hand")
+    reason, hint = next(parts.doubts(stated), ("", ""))
+    if not stated.problem and is_variable(stated.repository):
+        reason = "a variable stands for the address, which may be that of the artifact"
+        hint = "write the address out"
+    if not reason and reference.path.endswith(ENDS):
+        return reference._replace(is_made=True, reason=MADE[0], hint=MADE[1])
+    return reference._replace(reason=reason, hint=hint)
 
 
 def _bare(file: SourceFile, place: str, line: int, address: Address) -> ArtifactReference:
@@ -226,11 +190,7 @@ def _bare(file: SourceFile, place: str, line: int, address: Address) -> Artifact
 
 def _is_something(each: Object, *path: Step) -> bool:
     # A mapping without a provider verifies, too: the CRD's default is cosign.
-    return each.has(*path) and each.text_at(*path) not in ("~", "null") and not _is_empty(each, *path)
-
-
-def _is_empty(each: Object, *path: Step) -> bool:
-    return not each.keys(*path) and not each.text_at(*path)
+    return bool(each.keys(*path)) or each.text_at(*path) not in ("", "~", "null")
 
 
 def _is(url: str, address: Address) -> bool:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import GITHUB, parse
 from flux_upgrade.pins.formats.kustomize_files import NAMES
+from flux_upgrade.pins.formats.readings import never_changed
 from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
-from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, reported_pin
+from flux_upgrade.pins.pin import Pin, SourceFile, reported_pin
 
 NAME = "single-controllers"
+change = never_changed
 
 _CONTROLLERS = (
     r"((?:source|kustomize|helm|notification|image-reflector|image-automation)-controller|source-watcher)"
@@ -35,29 +36,19 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
         # A vendored manifest has all those marks, and is large.
         if _KUSTOMIZATION.search(b"\n" + file.content) is None:
             continue
+        base_name = file.path.rpartition("/")[2]
         for each in readable(file.content):
             pins: list[Pin] = []
-            if _is_kustomize(each, file.path):
+            group = each.text_at("apiVersion").partition("/")[0]
+            if group == "kustomize.config.k8s.io" or (not group and base_name in NAMES):
                 pins += [*_images(file, each, ()), *_patches(file, each, ()), *_remotes(file, each)]
-            elif each.text_at("apiVersion").startswith("kustomize.toolkit.fluxcd.io/"):
+            elif group == "kustomize.toolkit.fluxcd.io":
                 pins += [*_images(file, each, ("spec",)), *_patches(file, each, ("spec",))]
             yield from sorted(pins, key=lambda pin: pin.line)
 
 
-def change(pin: Pin, target: str, context: PinContext) -> PinChange:
-    """Never. Raises UnsupportedPin."""
-    del target, context
-    raise UnsupportedPin(f"{pin.path}:{pin.line}: {_REASON}", hint=_HINT)
-
-
-def _is_kustomize(found: Object, path: str) -> bool:
-    group = found.text_at("apiVersion").partition("/")[0]
-    return group == "kustomize.config.k8s.io" or (not group and path.rpartition("/")[2] in NAMES)
-
-
 def _images(file: SourceFile, found: Object, above: tuple[Step, ...]) -> Iterator[Pin]:
-    for index in range(found.count(*above, "images")):
-        at = (*above, "images", index)
+    for at in found.entries(*above, "images"):
         match = _NAME.fullmatch(found.text_at(*at, "name"))
         for field in ("digest", "newTag"):
             value = found.at(*at, field)
@@ -67,24 +58,19 @@ def _images(file: SourceFile, found: Object, above: tuple[Step, ...]) -> Iterato
 
 
 def _patches(file: SourceFile, found: Object, above: tuple[Step, ...]) -> Iterator[Pin]:
-    for index in range(found.count(*above, "patches")):
-        at = (*above, "patches", index, "patch")
-        for match in _IN_PATCH.finditer(re.sub(r"(?m)^\s*#.*$", "", found.text_at(*at))):
-            yield _pin(file, found.line_at(*at), f"patch of the image of {match[1]}", match[2])
+    for at in found.entries(*above, "patches"):
+        for match in _IN_PATCH.finditer(re.sub(r"(?m)^\s*#.*$", "", found.text_at(*at, "patch"))):
+            yield _pin(file, found.line_at(*at, "patch"), f"patch of the image of {match[1]}", match[2])
 
 
 def _remotes(file: SourceFile, found: Object) -> Iterator[Pin]:
     for field in ("resources", "bases", "components"):
-        for index in range(found.count(field)):
-            value = found.at(field, index)
-            reference = parse(value.text) if value is not None else None
-            if value is None or reference is None or reference.host not in GITHUB:
-                continue
-            match = _NAME.fullmatch(reference.repository)
-            if match is not None:
-                yield _pin(
-                    file, value.line, f"{field}, {match[0]} {reference.path}".rstrip(), reference.ref or ""
-                )
+        for value in found.scalars(field):
+            reference = parse(value.text)
+            match = _NAME.fullmatch(reference.repository) if reference is not None else None
+            if reference is not None and match is not None and reference.host in GITHUB:
+                where = f"{field}, {match[0]} {reference.path}".rstrip()
+                yield _pin(file, value.line, where, reference.ref or "")
 
 
 def _pin(file: SourceFile, line: int, where: str, written: str) -> Pin:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from operator import eq, ge, gt, le, lt, ne
 
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.values import NamedTuple
@@ -23,6 +24,7 @@ _COMPARISON = re.compile(
 )
 
 _Numbers = tuple[int, ...]
+_OPERATORS = {"=": eq, "!=": ne, ">": gt, "<": lt, ">=": ge, "<=": le}
 
 
 class ProviderConstraint(NamedTuple):
@@ -100,8 +102,8 @@ def mismatches(module: Module, tag: str) -> Iterator[str]:
     for each in constraints(module):
         if each.admits(minor) is False:
             yield _mismatch(f'{each.place} says "{each.text}"', tag, minor)
-    if lock is not None and (lock[1].major, lock[1].minor) != (1, minor):
-        is_older = (lock[1].major, lock[1].minor) < (1, minor)
+    if lock is not None and lock[1].numbers[:2] != (1, minor):
+        is_older = lock[1].numbers[:2] < (1, minor)
         todo = ": run terraform init -upgrade before the next apply" if is_older else ""
         yield _mismatch(chosen(lock), tag, minor) + todo
 
@@ -127,7 +129,7 @@ def _mismatch(said: str, tag: str, minor: int) -> str:
 
 def _minor(tag: str) -> int | None:
     version = Version.parse(tag)
-    return version.minor if version is not None and version.major == _FLUX_MAJOR else None
+    return version.numbers[1] if version is not None and version.major == _FLUX_MAJOR else None
 
 
 def _is_flux(name: str, provider: Attribute) -> bool:
@@ -154,11 +156,4 @@ def _holds(operator: str, given: _Numbers, version: _Numbers) -> bool:
     if operator == "~>":
         # The last number that is given may grow.
         return version >= base and version[: len(given) - 1] == given[:-1]
-    return {
-        "=": version == base,
-        "!=": version != base,
-        ">": version > base,
-        "<": version < base,
-        ">=": version >= base,
-        "<=": version <= base,
-    }[operator]
+    return bool(_OPERATORS[operator](version, base))
