@@ -26,6 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "demo"), str(ROOT / "tests")]
 
 import written_release  # noqa: E402 the path is set above
+from clusters import clusters  # noqa: E402
+from history import history  # noqa: E402
 from idle import idle  # noqa: E402
 from overlaid import overlay  # noqa: E402
 from promote import promote  # noqa: E402
@@ -58,7 +60,7 @@ def main() -> int:
     compileall.compile_dir(str(ROOT / "src"), quiet=1)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        for name in ("idle", "artifact", "scan"):
+        for name in ("idle", "artifact", "scan", "clusters", "history"):
             (work / name).mkdir()
         source = REAL if REAL.is_dir() else written_release.write_source(work / "releases")
         releases = DirectoryReleases(str(source))
@@ -69,6 +71,8 @@ def main() -> int:
             idle(work / "idle", source, TAG, ROOT / "src"),
             _inside(releases, options),
             _trees(work, source),
+            clusters(work / "clusters", source, TAG, ROOT / "src"),
+            history(work / "history", source, TAG, ROOT / "src"),
             scan(work / "scan", source, TAG, ROOT / "src"),
             _artifact(work / "artifact", source, releases),
         ]
