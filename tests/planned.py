@@ -8,7 +8,7 @@ from typing import Any
 
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.ports import Artifacts, Releases
-from flux_upgrade.pins.pin import Installation, ManifestChange
+from flux_upgrade.pins.pin import ManifestChange, Pin
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, Upgrade
 from flux_upgrade.policy.decision import Hold
@@ -20,7 +20,7 @@ NEWEST = Terms(policy=Policy(bump=MaxBump.MINOR, minor_cool_down=timedelta(0)))
 
 
 def plans_of(
-    installations: Iterable[Installation],
+    installations: Iterable[Pin],
     using: Regenerator,
     releases: Releases | None = None,
     *,
@@ -30,7 +30,7 @@ def plans_of(
     """To the newest stable release, or to ``to``. ``asked``: as ``Terms`` has it."""
     terms = Terms(policy=NEWEST.policy, **asked)
     planner = ManifestPlanner(using, artifacts or MemoryArtifacts(), releases.list() if releases else (), NOW)
-    return (planner.plan(PlannedTarget(each, each.path, terms), each) for each in installations)
+    return (planner.plan(PlannedTarget(each, each.path, terms)) for each in installations)
 
 
 def decision_of(plan: Plan) -> Upgrade | Hold:
@@ -40,8 +40,8 @@ def decision_of(plan: Plan) -> Upgrade | Hold:
 
 def change_of(upgrade: Upgrade) -> ManifestChange:
     """What becomes of a vendored manifest."""
-    assert isinstance(upgrade.change, ManifestChange)
-    return upgrade.change
+    assert upgrade.change.manifest is not None
+    return upgrade.change.manifest
 
 
 def decisions_of(plan: Plan) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ import pytest
 
 from conformance.judged_pins import CLUSTERS, JUDGED, brief
 from conformance.real_files import members, regenerator_of, rows, tell
-from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of, is_reported_only
+from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.clusters.flux_kustomizations import flux_kustomizations
 from flux_upgrade.clusters.groups import drift_of
 from flux_upgrade.clusters.ownership.artifact_references import references
@@ -95,7 +95,7 @@ def with_next(regenerator: Regenerator) -> Regenerator:
 
 def clusters_in(pins: Sequence[Pin], context: PinContext) -> tuple[Cluster, ...]:
     return clusters_of(
-        (Member(pin, pin.path) for pin in pins if not is_reported_only(pin)),
+        (Member(pin, pin.path) for pin in pins if not pin.is_reported_only),
         lambda: flux_kustomizations(context.tree),
     )
 

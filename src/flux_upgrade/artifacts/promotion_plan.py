@@ -52,7 +52,7 @@ def plan_artifact(
     target = PlannedTarget(
         pulled.installation, pulled.installation.path, _with_rejections(terms, pulled, ports)
     )
-    plan = planner.plan(target, pulled.installation)
+    plan = planner.plan(target)
     successors, holds = [], []
     for upgrade in plan.upgrades:
         if clusters.takes_what_waits and not upgrade.approved:

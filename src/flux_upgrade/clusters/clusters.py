@@ -16,7 +16,7 @@ from functools import cached_property
 from flux_upgrade.clusters.flux_kustomizations import FluxKustomization
 from flux_upgrade.model.text import is_below
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.pin import AnyPin, Installation, Pin, Resources, Role
+from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.pins.registry import PIN_KINDS
 
 COPIES = frozenset({"kustomize-remote-base", "terraform", "eksctl"})
@@ -37,9 +37,14 @@ OF_CLUSTERS = (Role.INSTALLS, Role.OPERATOR)
 class Member(NamedTuple):
     """A vendored manifest or a pin, and where it stands in the repository."""
 
-    installation: AnyPin
+    installation: Pin
     path: str
     """Relative to the repository's root."""
+
+    @property
+    def place(self) -> str:
+        """Path, and line where there is one."""
+        return self.installation.place(self.path)
 
 
 class Cluster(NamedTuple):
@@ -57,17 +62,7 @@ class Cluster(NamedTuple):
     @property
     def is_tools(self) -> bool:
         """Whether it is CLI pins alone, which stand behind all others."""
-        return role_of(self.members[0].installation) is Role.CLI
-
-
-def role_of(found: AnyPin | Resources) -> Role:
-    """What depends on it."""
-    return Role.INSTALLS if isinstance(found, Installation) else found.role
-
-
-def is_reported_only(found: AnyPin) -> bool:
-    """Whether it is recognized and reported, and never changed."""
-    return role_of(found) is Role.REPORTED
+        return self.members[0].installation.role is Role.CLI
 
 
 def clusters_of(
@@ -85,7 +80,7 @@ class _ClusterAssignment:
         self, members: tuple[Member, ...], kustomizations: Callable[[], Sequence[FluxKustomization]]
     ) -> None:
         self._members, self._read_kustomizations = members, kustomizations
-        self._is_plain = all(isinstance(member.installation, Installation) for member in members)
+        self._is_plain = all(member.installation.is_manifest for member in members)
         self._roots: dict[str, None] = {}
         self._sets: dict[str, list[Member]] = {}
 
@@ -98,12 +93,12 @@ class _ClusterAssignment:
         self._roots = dict.fromkeys(self._stated_roots())
         for member in sorted(self._of_clusters(), key=_rank):
             key = self._key(member)
-            if isinstance(member.installation, Installation) and key in self._sets:
+            if member.installation.is_manifest and key in self._sets:
                 # Two manifests beside each other are two installations, with two namespaces.
                 key = f"{key}{_OF}{member.path}"
             self._sets.setdefault(key, []).append(member)
         for member in self._members:
-            if role_of(member.installation) is Role.CLI:
+            if member.installation.role is Role.CLI:
                 served = self._served(member)
                 # Not every token may change a workflow, and the cluster does not wait for one that may.
                 if len(served) == 1 and not member.path.startswith(WORKFLOWS):
@@ -131,11 +126,11 @@ class _ClusterAssignment:
         return filter(_installs, self._members)
 
     def _of_clusters(self) -> Iterator[Member]:
-        return (member for member in self._members if role_of(member.installation) in OF_CLUSTERS)
+        return (member for member in self._members if member.installation.role in OF_CLUSTERS)
 
     def _stated_roots(self) -> Iterator[str]:
         for member in self._installing():
-            if isinstance(member.installation, Installation):
+            if member.installation.is_manifest:
                 yield self._home(member.path)
             elif (folder := self._stated(member, member.installation)) is not None:
                 yield folder
@@ -156,7 +151,7 @@ class _ClusterAssignment:
 
     def _key(self, member: Member) -> str:
         found = member.installation
-        if isinstance(found, Installation):
+        if found.is_manifest:
             return self._home(member.path) or "."
         folder = posixpath.dirname(member.path)
         stated = self._stated(member, found)
@@ -183,7 +178,7 @@ class _ClusterAssignment:
         """Kind and stated folder → who states it."""
         claims: dict[tuple[str, str | None], set[tuple[str, str]]] = {}
         for path, found in ((each.path, each.installation) for each in self._installing()):
-            if isinstance(found, Pin):
+            if not found.is_manifest:
                 who = posixpath.dirname(path), found.owner
                 claims.setdefault((found.kind, found.folder), set()).add(who)
         return claims
@@ -235,14 +230,14 @@ class _ClusterAssignment:
 def _rank(member: Member) -> tuple[bool, bool, int]:
     """Who speaks for a cluster: its manifest, then what runs it, then what began it; see ``PIN_KINDS``."""
     found = member.installation
-    if isinstance(found, Installation):
+    if found.is_manifest:
         return False, False, 0
     is_late = found.kind in COPIES or found.role is Role.OPERATOR
     return True, is_late, [style.name for style in PIN_KINDS].index(found.kind)
 
 
 def _installs(member: Member) -> bool:
-    return role_of(member.installation) is Role.INSTALLS
+    return member.installation.role is Role.INSTALLS
 
 
 def _scope(path: str) -> str:
@@ -261,7 +256,7 @@ def _name(key: str) -> str:
 
 def _named_after(key: str, members: Sequence[Member]) -> str:
     first = members[0]
-    if isinstance(first.installation, Installation):
+    if first.installation.is_manifest:
         return first.path
     folder, _, owner = key.partition(_OF)
     return posixpath.join("" if folder == "." else folder, owner, _NAMESPACE, _FILE)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from flux_upgrade.cli.options import Settings
-from flux_upgrade.clusters.clusters import Member, clusters_of, is_reported_only
+from flux_upgrade.clusters.clusters import Member, clusters_of
 from flux_upgrade.commands.output import fail, require_any, show
 from flux_upgrade.commands.read import scope_of
 from flux_upgrade.commands.wiring import build_pin_context
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.pins.discover import discover
-from flux_upgrade.pins.pin import Installation, Pin
 from flux_upgrade.report.inspection import Inspected, inspection_json, inspection_text
 from flux_upgrade.report.wording import located
 
@@ -28,9 +27,9 @@ def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     scope = scope_of(settings)
     context = build_pin_context(settings, scope.tree)
     everything = discover(context)
-    installations = tuple(each for each in everything if isinstance(each, Installation))
-    pins = tuple(each for each in everything if isinstance(each, Pin))
-    members = (Member(each, scope.below + each.path) for each in everything if not is_reported_only(each))
+    installations = tuple(each for each in everything if each.is_manifest)
+    pins = tuple(each for each in everything if not each.is_manifest)
+    members = (Member(each, scope.below + each.path) for each in everything if not each.is_reported_only)
     clusters = clusters_of(members, scope.flux_kustomizations)
     found = Inspected(installations, pins, clusters)
     show(out, inspection_json(found) if settings.json else inspection_text(found, settings.path))

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, head_of, is_sparse
 from flux_upgrade.cli.options import Settings
-from flux_upgrade.clusters.clusters import Member, is_reported_only, role_of
+from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.flux_kustomizations import FluxKustomization, flux_kustomizations
 from flux_upgrade.clusters.groups import assign
 from flux_upgrade.clusters.ownership.ownership import Ownership
@@ -33,7 +33,7 @@ from flux_upgrade.model.files import Tree
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag
 from flux_upgrade.pins.discover import discover
-from flux_upgrade.pins.pin import AnyPin, Role
+from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.planning.plan import UpgradeRequest
 from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.policy.policy import MaxBump
@@ -62,7 +62,7 @@ def read_inventory(settings: Settings) -> Inventory:
     require_any(found, settings.path)
     return Inventory(
         update_groups=assign(
-            (each for each in found if not is_reported_only(each)), below, config, scope.flux_kustomizations
+            (each for each in found if not each.is_reported_only), below, config, scope.flux_kustomizations
         ),
         config=config,
         releases=releases,
@@ -71,7 +71,7 @@ def read_inventory(settings: Settings) -> Inventory:
         reported_only=tuple(
             Member(each, below + each.path)
             for each in found
-            if is_reported_only(each) and not config.is_ignored(below + each.path)
+            if each.is_reported_only and not config.is_ignored(below + each.path)
         ),
         request=request,
         now=datetime.fromtimestamp(build_timing(settings).now(), UTC),
@@ -101,7 +101,7 @@ def void_here(
     return groups_without_match(config, found, tree, settings.config or PATH, is_all=is_all)
 
 
-def _elsewhere(settings: Settings, scope: Scope, found: Sequence[AnyPin], config: Config) -> Sequence[Member]:
+def _elsewhere(settings: Settings, scope: Scope, found: Sequence[Pin], config: Config) -> Sequence[Member]:
     """What installs clusters that nothing is planned for: what is left alone runs all the same."""
     planned = {scope.below + each.path for each in found if not config.is_ignored(scope.below + each.path)}
     everything = found if scope.is_whole else discover(build_pin_context(settings, scope.whole))
@@ -114,7 +114,7 @@ def _runs(member: Member) -> bool:
     """Whether it installs Flux. Which one that is, a manifest need not tell."""
     from flux_upgrade.impact.running import running
 
-    is_known = role_of(member.installation) is Role.INSTALLS and bool(member.installation.version)
+    is_known = member.installation.role is Role.INSTALLS and bool(member.installation.version)
     return is_known or bool(running([member]).unverified)
 
 

@@ -40,7 +40,6 @@ from flux_upgrade.model.ports import Releases
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.own_artifact import pin
 from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
-from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Terms, terms_of
 from flux_upgrade.planning.planner import Inventory
@@ -112,7 +111,7 @@ class ArtifactPins(NamedTuple):
     def prepare(self, proposal: Proposal) -> None:
         """Push what is about to be proposed. Raises what ``PinnedArtifacts.push`` raises."""
         for plan, upgrade in proposal.upgrades:
-            if isinstance(plan.installation, Pin):
+            if plan.installation.kind == pin.NAME:
                 reference = pin.reference_of(plan.installation)
                 self.own.push(reference, upgrade.target, plan.installation.path)
 

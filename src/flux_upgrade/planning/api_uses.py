@@ -13,7 +13,7 @@ from flux_upgrade.model.files import FileHistory, Tree
 from flux_upgrade.model.ports import Builder
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import precedence
-from flux_upgrade.pins.pin import AnyPin
+from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.plan import Terms, Upgrade
 
 TYPE_CHECKING = False
@@ -44,7 +44,7 @@ class Transition(NamedTuple):
 
     path: str
     """Of the installation, relative to the repository's root."""
-    found: AnyPin
+    found: Pin
     upgrade: Upgrade
     terms: Terms
     other_clusters: OtherClusters

@@ -16,7 +16,6 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import FileHistory, FileRevisions, Mentions
 from flux_upgrade.model.ports import Builder
 from flux_upgrade.model.versions import is_tag, precedence
-from flux_upgrade.pins.pin import Installation, ManifestChange
 from flux_upgrade.planning.api_uses import ApiUses, Sources, Transition
 
 TYPE_CHECKING = False
@@ -47,10 +46,9 @@ class ImpactAnalyzer:
             kubernetes=fit(transition.terms.kubernetes, transition.upgrade.target),
             migrated=transition.terms.feedback.migrated,
         )
-        if isinstance(transition.found, Installation) and isinstance(
-            transition.upgrade.change, ManifestChange
-        ):
-            old, new = transition.found.content, transition.upgrade.change.new
+        manifest = transition.upgrade.change.manifest
+        if manifest is not None:
+            old, new = transition.found.content, manifest.new
             found = found._replace(
                 changes=self._compared(old, new), overlay=self._overlay(transition, old, new)
             )
@@ -180,13 +178,15 @@ class ImpactAnalyzer:
         """What the API server would refuse."""
         from flux_upgrade.impact.impact import Stored
 
-        change = transition.upgrade.change
-        if not isinstance(change, ManifestChange) or not self._takes_away(changes):
+        manifest = transition.upgrade.change.manifest
+        if manifest is None or not self._takes_away(changes):
             return Stored()
         from flux_upgrade.impact.stored_versions.refused import stored
 
         ran = transition.terms.feedback.migrated
-        return stored(pasts, transition.found.content, self._crds(change.new), ran, transition.found.version)
+        return stored(
+            pasts, transition.found.content, self._crds(manifest.new), ran, transition.found.version
+        )
 
     def _upgrade_path(
         self, transition: Transition, files: Iterable[Migrated], stored: Stored
@@ -203,7 +203,7 @@ class ImpactAnalyzer:
         from flux_upgrade.impact.upgrade_path import upgrade_path
 
         crds = {each.crd for each in stored.after_migrate}
-        if isinstance(transition.upgrade.change, ManifestChange):
+        if transition.found.is_manifest:
             crds |= {each.name for each in self._crds(transition.found.content)}
         tags = self._sources.regenerator.stable_tags()
         return (

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from flux_upgrade.config.config import Migrate
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import minor_of, precedence
-from flux_upgrade.pins.pin import Installation, Pin, Resources, Role
+from flux_upgrade.pins.pin import Pin, PinChange, Role
 from flux_upgrade.planning.api_uses import Transition
 from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.impact_holds import closed_migration, held_by, is_back, moved_elsewhere
-from flux_upgrade.planning.plan import Migration, Plan, PlannedTarget, Terms, Upgrade
+from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, Upgrade
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import refused
@@ -149,10 +149,7 @@ def _later(plan: Plan, upgrade: Upgrade) -> str:
 
 def _is_analyzed(plan: Plan) -> bool:
     """What runs Flux in a cluster, and is known to be at a release."""
-    found = plan.installation
-    if isinstance(found, Pin):
-        return found.role is Role.INSTALLS and bool(found.version)
-    return isinstance(found, Installation) and bool(found.version)
+    return plan.installation.role is Role.INSTALLS and bool(plan.installation.version)
 
 
 def _gated(upgrade: Upgrade, terms: Terms) -> Upgrade:
@@ -178,6 +175,7 @@ def _migrations(files: Sequence[Migrated], plan: Plan, upgrade: Upgrade) -> Iter
         bump_kind=BumpKind.MIGRATION, why=f"{upgrade.target} does not serve the old versions any more"
     )
     for file in files:
-        found = Resources(file.path, file.content, plan.installation.version)
-        change = Migration(file, (plan.path,))
-        yield Plan(found, file.path, (Upgrade(bump, change),))
+        found = Pin(
+            file.path, "resources", file.content, role=Role.RESOURCES, version=plan.installation.version
+        )
+        yield Plan(found, file.path, (Upgrade(bump, PinChange(), moved=(file,), waiting=(plan.path,)),))

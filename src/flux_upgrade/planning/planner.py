@@ -15,7 +15,6 @@ from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Release, minor_of
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.pin import Installation
 from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.impact_gate import ImpactGate, joined
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
@@ -140,7 +139,7 @@ class _UpdateGroups:
         for member in cluster.members:
             target = self._target(update_group, member)
             plan = self._member(target, cluster, lead)
-            if isinstance(member.installation, Installation) or (lead is None and not cluster.is_tools):
+            if member.installation.is_manifest or (lead is None and not cluster.is_tools):
                 plan = self._after_impact_gate(plan, target, update_group, cluster)
             plans.append(plan)
             if lead is None and plan.can_lead:
@@ -151,8 +150,8 @@ class _UpdateGroups:
 
     def _member(self, target: PlannedTarget, cluster: Cluster, lead: Plan | None) -> Plan:
         found = target.installation
-        if isinstance(found, Installation):
-            return self._manifests.plan(target, found)
+        if found.is_manifest:
+            return self._manifests.plan(target)
         if cluster.is_tools and cluster.served:
             known = {name: at for name in cluster.served if (at := self._versions.get(name, ""))}
             if known:
@@ -172,7 +171,7 @@ class _UpdateGroups:
 
         def redirect(bump: Bump) -> Upgrade | Hold:
             found = target.installation
-            planner = self._manifests if isinstance(found, Installation) else self._pins
+            planner = self._manifests if found.is_manifest else self._pins
             return planner.carried_out(target, bump)
 
         try:
@@ -263,7 +262,7 @@ class _UpdateGroups:
         return found._replace(migrated=found.migrated + ran)
 
     def _blocked(self, member: Member) -> Hold | None:
-        if not isinstance(member.installation, Installation):
+        if not member.installation.is_manifest:
             return None  # a base may be built by hand, and a tool's file is read by the tool
         if self._inventory.request.to or self._inventory.ownership.is_referred_to(member.path):
             return None

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from flux_upgrade.clusters.clusters import OF_CLUSTERS, WORKFLOWS, Cluster, Member, role_of
+from flux_upgrade.clusters.clusters import OF_CLUSTERS, WORKFLOWS, Cluster, Member
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.model.errors import CheckoutDiffers
 from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.pin import Installation, Pin
+from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -86,15 +86,14 @@ class PreflightChecks(NamedTuple):
         """The hold of a manifest that Terraform writes, and of Terraform's pin that may write another."""
         if self.is_asked:
             return None
-        if isinstance(plan.installation, Pin):
+        if not plan.installation.is_manifest:
             return self._unsettled(plan, plan.installation, cluster)
         history: Sequence[str] = ()
         if self.repository is not None:
             history = self.repository.files[plan.path].history
         moves = all(each.target != plan.installation.version for each in plan.upgrades)
         # Terraform's pin says the release, and nothing of flags.
-        beside = [each.installation for each in cluster.members] if moves else []
-        pins = [each for each in beside if isinstance(each, Pin)]
+        pins = [each.installation for each in cluster.members] if moves else []
         return self.ownership.other_writer(plan.path, plan.upgrades[0].target, history, pins)
 
     def _unsettled(self, plan: Plan, pin: Pin, cluster: Cluster) -> Hold | None:
@@ -103,7 +102,7 @@ class PreflightChecks(NamedTuple):
         elsewhere = [
             member.path
             for member in self.members
-            if isinstance(member.installation, Installation) and member not in cluster.members
+            if member.installation.is_manifest and member not in cluster.members
         ]
         path = next((path for path in elsewhere if self.ownership.is_writer(pin, path)), None)
         if path is None:
@@ -145,10 +144,9 @@ def _unless_blocked(upgrade: Upgrade, others: Sequence[tuple[Plan, Hold]]) -> Up
         is_about_it = not hold.target or hold.bump_kind is upgrade.bump_kind or hold.reason.effect.is_of_file
         if not is_about_it:
             continue
-        place = f"{plan.path}:{plan.line}" if plan.line else plan.path
         return Hold(
             HoldReason.CLUSTER_HELD,
-            f"{place} is of the same cluster and cannot move: {hold.reason}",
+            f"{plan.installation.place(plan.path)} is of the same cluster and cannot move: {hold.reason}",
             f"see to it first, or list {plan.path} under `ignore` in the config file",
             bump_kind=upgrade.bump_kind,
             target=upgrade.target,
@@ -158,7 +156,7 @@ def _unless_blocked(upgrade: Upgrade, others: Sequence[tuple[Plan, Hold]]) -> Up
 
 def _blocks(plans: Sequence[Plan]) -> Iterator[tuple[Plan, Hold]]:
     for plan in plans:
-        if role_of(plan.installation) in OF_CLUSTERS:
+        if plan.installation.role in OF_CLUSTERS:
             for hold in plan.holds:
                 if hold.reason.effect.holds_cluster:
                     yield plan, hold
