@@ -23,8 +23,11 @@ demo: $(VENV)/demo ## Upgrades and a bootstrap by pull request before your eyes,
 
 # What needs no program but git, no server and no network.
 TESTS := tests/unit tests/kinds tests/test_cases.py tests/migration tests/overlay tests/breaks tests/docs
-# On every core; whoever is done early takes over what others still have to do.
+# On every core, and one more (tests/conftest.py); whoever is done early takes over what others still have to do.
 PARALLEL := --numprocesses=auto --dist=worksteal
+
+# Compiled modules are kept, or each worker and each process that a test starts compiles them again.
+test test-all: export PYTHONDONTWRITEBYTECODE =
 
 test: $(VENV)/project ## Run the tests that need nothing else: three minutes
 	$(RUN) -m pytest $(PARALLEL) $(TESTS) $(PYTEST_ARGS)

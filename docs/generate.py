@@ -201,8 +201,8 @@ def _spelling(action: argparse.Action) -> str:
 
 def exit_codes_page() -> str:
     """One line for each code: codes are distinct, an error class has exactly one."""
-    rows = [(errors.FluxUpgradeError.exit_code, "unexpected", errors.FluxUpgradeError.meaning)]
-    rows += [(each.exit_code, each.slug, each.meaning) for each in errors_with_codes()]
+    rows = [(errors.FluxUpgradeError.exit_code, "unexpected", str(inspect.getdoc(errors.FluxUpgradeError)))]
+    rows += [(each.exit_code, each.slug, str(inspect.getdoc(each))) for each in errors_with_codes()]
     rows.append((cli.INTERRUPTED, "", "The run was interrupted (Ctrl-C)."))
     return _page(
         [

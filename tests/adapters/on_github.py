@@ -12,6 +12,7 @@ from github_stand_in import Repository as Hosted
 from github_stand_in import Request, StandIn, Token
 
 from adapters.conftest import Clock
+from flux_upgrade.adapters.github.api import GitHubApi
 from flux_upgrade.adapters.github.forge import GitHubForge
 from flux_upgrade.adapters.http.client import Client, Credential
 from flux_upgrade.model.forge import (
@@ -58,8 +59,8 @@ class World:
         credential = Credential(self.hub.url, value) if value else None
         client = Client(self.clock.timing, credential=credential, timeout=5.0)
         self.stack.callback(client.close)
-        told = {"timing": self.clock.timing, "pause": 0.0, **addresses, **options}
-        return GitHubForge(client, name, value, **told)
+        arguments = {"timing": self.clock.timing, "pause": 0.0, **addresses, **options}
+        return GitHubForge(GitHubApi(client, **arguments), name, value)
 
     def use(self, kind: str, permissions: Mapping[str, str] | None = None, **more: Any) -> None:
         """Go on with another token."""

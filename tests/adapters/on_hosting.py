@@ -11,6 +11,7 @@ from typing import Any
 from github_stand_in import Request, StandIn, Token
 
 from adapters.conftest import Clock
+from flux_upgrade.adapters.github.api import GitHubApi
 from flux_upgrade.adapters.github.hosting import GitHubHosting
 from flux_upgrade.adapters.http.client import Client, Credential
 from flux_upgrade.model.errors import FluxUpgradeError
@@ -47,8 +48,8 @@ class World:
         client = Client(self.clock.timing, credential=credential, timeout=5.0)
         self.stack.callback(client.close)
         addresses = {"api_url": self.hub.api_url, "graphql_url": self.hub.graphql_url}
-        told = {"timing": self.clock.timing, "pause": 0.0, **addresses, **options}
-        return GitHubHosting(client, name, value, **told)
+        arguments = {"timing": self.clock.timing, "pause": 0.0, **addresses, **options}
+        return GitHubHosting(GitHubApi(client, **arguments), name, value)
 
     @property
     def calls(self) -> list[str]:
@@ -80,6 +81,6 @@ def world(folder: Path) -> Iterator[World]:
         yield World(hub, stack, Clock(now=float(hub.clock.epoch)))
 
 
-def said(error: FluxUpgradeError) -> str:
+def message_and_hint(error: FluxUpgradeError) -> str:
     """Message and hint."""
     return f"{error.message} -- {error.hint}"

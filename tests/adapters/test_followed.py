@@ -1,4 +1,4 @@
-"""Whatever address a server names, a credential goes to nobody but those that it is for."""
+"""A credential is sent to its own origin only, whatever URL a server answers with."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from adapters.conftest import Clients, Clock
 from adapters.loopback import Answer, Loopback, Seen
 from adapters.odd_addresses import API, ELSEWHERE, REFUSED, ROWS, Row
+from flux_upgrade.adapters.github.api import GitHubApi
 from flux_upgrade.adapters.github.transport import Transport
 from flux_upgrade.adapters.http.client import Credential, RequestOptions
 from flux_upgrade.adapters.oci.registry_credentials import GivenCredentials
@@ -72,7 +73,7 @@ def redirecting(to: str, status: int = 302) -> Answer:
     return Answer(status=status, headers={"Location": in_a_header(to)})
 
 
-def told(error: SourceUnavailable) -> str:
+def message_of(error: SourceUnavailable) -> str:
     """What an error says, which is fit to be shown."""
     assert error.message.isprintable()
     assert not any(each in error.message + error.hint for each in (*SECRETS, "private"))
@@ -85,7 +86,7 @@ def test_a_redirect(server: Loopback, evil: Evil, clients: Clients, row: Row) ->
     try:
         clients(Credential(server.url, SECRET), timeout=1.0).get(f"{server.url}/x")
     except SourceUnavailable as error:
-        text = told(error)
+        text = message_of(error)
     assert evil.overheard == []
     assert server.seen[0].headers["authorization"] == f"Bearer {SECRET}"
     followed = [seen.headers.get("authorization") for seen in server.seen[1:] if seen.path != "/x"]
@@ -163,7 +164,7 @@ def test_an_object_that_the_api_names(
     address = row.at(server.host, evil.host)
     api = f"{server.url}/api"
     client = clients(Credential(server.url, SECRET), timeout=1.0)
-    transport = Transport(client, clock.timing, api_url=api, graphql_url=f"{api}/graphql", pause=0)
+    transport = Transport(GitHubApi(client, clock.timing, api_url=api, graphql_url=f"{api}/graphql", pause=0))
     with suppress(SourceUnavailable):
         transport.requestJson("PATCH", address, input=json.loads("{}"))
     assert evil.overheard == []

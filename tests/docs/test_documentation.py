@@ -90,7 +90,7 @@ def test_every_error_has_one_exit_code_of_its_own_and_one_line_in_the_table() ->
     for each in classes:
         assert table[str(each.exit_code)] == f"`{each.slug}`"
         assert sum(name == f"`{each.slug}`" for name in table.values()) == 1
-    for field in ("exit_code", "slug", "meaning"):
+    for field in ("exit_code", "slug", "__doc__"):
         assert len({getattr(each, field) for each in classes}) == len(classes), field
 
 

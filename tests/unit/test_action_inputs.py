@@ -126,7 +126,7 @@ def test_what_is_for_a_bootstrap_alone_is_refused_elsewhere(name: str) -> None:
         inputs.arguments({f"INPUT_{name.upper()}": "true"})
 
 
-def test_a_rollback_is_told_about_its_registry_alone() -> None:
+def test_a_rollback_gets_the_flags_of_its_registry_only() -> None:
     env = {
         "INPUT_MODE": "rollback",
         "INPUT_PATH": "oci://ghcr.io/octo-org/flux:production",
@@ -298,6 +298,15 @@ def test_a_missing_checkout_is_answered_with_the_lines_to_add() -> None:
         inputs.check(GIVEN, RUNNER, has_checkout=False)
     assert "- uses: actions/checkout@v7" in caught.value.hint
     assert "persist-credentials: false" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "env",
+    [{"INPUT_MODE": "bootstrap"}, {"INPUT_PATH": "oci://registry.test/flux:staging"}],
+    ids=["bootstrap", "oci"],
+)
+def test_a_bootstrap_and_an_artifact_need_no_checkout(env: dict[str, str]) -> None:
+    inputs.check({**GIVEN, **env}, RUNNER, has_checkout=False)
 
 
 def test_the_workspace_may_be_the_root() -> None:

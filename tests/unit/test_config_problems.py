@@ -136,6 +136,7 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "cool-down: {minor: -1d}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not '-1d'")],
     "cool-down: {minor: 99999d}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not '99999d'")],
     "cool-down: {minor: [1d]}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not a list")],
+    "cool-down: {minor: ''}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not text")],
     "cool-down: {minor: !mine 0}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not '0'")],
     "range: ' '": [(1, "range ' ' is not a range of versions in quotes, such as '>=2.6'")],
     "labels: ['a,b']": [(1, "labels 'a,b' is not a label (at most 50 characters, no comma)")],
@@ -312,14 +313,14 @@ def problems(text: str) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize(("text", "expected"), PROBLEMS.items(), ids=[*PROBLEMS])
-def test_every_problem_is_told_with_its_line(text: str, expected: list[tuple[int, str]]) -> None:
+def test_every_problem_is_reported_with_its_line(text: str, expected: list[tuple[int, str]]) -> None:
     assert problems(text) == expected
 
 
 @pytest.mark.parametrize(
     ("text", "expected"), BEYOND_SCHEMA.items(), ids=[each[:40] for each in BEYOND_SCHEMA]
 )
-def test_every_problem_beyond_the_schema_is_told_too(text: str, expected: list[tuple[int, str]]) -> None:
+def test_every_problem_beyond_the_schema_is_reported_too(text: str, expected: list[tuple[int, str]]) -> None:
     found = problems(text)
     assert [line for line, _ in found] == [line for line, _ in expected]
     for (_, message), (_, begin) in zip(found, expected, strict=True):

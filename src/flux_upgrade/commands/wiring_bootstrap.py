@@ -11,7 +11,8 @@ from flux_upgrade.adapters.git.checkout import CheckoutLocation
 from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS, url_of
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
 from flux_upgrade.cli.options import Settings
-from flux_upgrade.commands.wiring import build_checkout, build_client, build_timing
+from flux_upgrade.commands.wiring import build_checkout, build_timing
+from flux_upgrade.commands.wiring_repository import build_github
 from flux_upgrade.commands.wiring_servers import servers_of, where
 from flux_upgrade.model.errors import UsageError
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flux_upgrade.adapters.git.remotes import RemoteAccess
-    from flux_upgrade.bootstrap.secret_places import SecretPlace
+    from flux_upgrade.bootstrap.secrets import SecretPlace
     from flux_upgrade.config.config import Config
     from flux_upgrade.model.files import Remote
     from flux_upgrade.model.hosting import Hosting
@@ -44,20 +45,12 @@ def build_hosting(settings: Settings, options: BootstrapOptions) -> Hosting | No
         return None
     from flux_upgrade.adapters.github.hosting import GitHubHosting
 
-    github, token = settings.github, settings.tokens.repository
-    hosting = GitHubHosting(
-        build_client(settings, github.api_url, token),
-        repository_of(options),
-        token,
-        timing=build_timing(settings),
-        api_url=github.api_url,
-        graphql_url=github.graphql_url,
-    )
+    hosting = GitHubHosting(build_github(settings), repository_of(options), settings.tokens.repository)
     if not settings.dry_run:
         return hosting
     from flux_upgrade.adapters.recording import RecordingHosting
 
-    return RecordingHosting(hosting, github.server_url)
+    return RecordingHosting(hosting, settings.github.server_url)
 
 
 def repository_of(options: BootstrapOptions) -> str:
@@ -167,7 +160,7 @@ def build_place(settings: Settings, path: str, checkout: CheckoutLocation) -> Se
     found = SecretFile(path, (checkout.root,))
     if not settings.dry_run:
         return found
-    from flux_upgrade.bootstrap.secret_places import ReadOnlyPlace
+    from flux_upgrade.bootstrap.secrets import ReadOnlyPlace
 
     return ReadOnlyPlace(found)
 

@@ -16,6 +16,7 @@ from flux_upgrade.model.ports import Forge
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.adapters.git.checkout import Checkout
+    from flux_upgrade.adapters.github.api import GitHubApi
 
 _GITHUB = "github"
 
@@ -44,15 +45,17 @@ def github_forge(settings: Settings, repository: str) -> Forge:
     """The GitHub that the settings name."""
     from flux_upgrade.adapters.github.forge import GitHubForge
 
-    token, github = settings.tokens.repository, settings.github
-    return GitHubForge(
-        build_client(settings, github.api_url, token),
-        repository,
-        token,
-        timing=build_timing(settings),
-        api_url=github.api_url,
-        graphql_url=github.graphql_url,
-    )
+    return GitHubForge(build_github(settings), repository, settings.tokens.repository)
+
+
+def build_github(settings: Settings) -> GitHubApi:
+    """The API of the GitHub that the settings name, with the repository's token."""
+    from flux_upgrade.adapters.github.api import GitHubApi
+
+    github = settings.github
+    client = build_client(settings, github.api_url, settings.tokens.repository)
+    timing = build_timing(settings)
+    return GitHubApi(client, timing, api_url=github.api_url, graphql_url=github.graphql_url)
 
 
 def build_history(settings: Settings, config: Config, paths: Iterable[str] = ()) -> FileHistory:
@@ -73,14 +76,9 @@ def build_history(settings: Settings, config: Config, paths: Iterable[str] = ())
 
 
 def _github_history(settings: Settings, repository: str, head: str) -> FileHistory:
-    from flux_upgrade.adapters.github.forge import owner_and_name
     from flux_upgrade.adapters.github.history import GitHubHistory
-    from flux_upgrade.adapters.github.hosting_reads import GitHubReads
 
-    github = settings.github
-    client = build_client(settings, github.api_url, settings.tokens.repository)
-    reads = GitHubReads(client, build_timing(settings), github.api_url, github.graphql_url)
-    return GitHubHistory(reads, owner_and_name(repository), head)
+    return GitHubHistory(build_github(settings), repository, head)
 
 
 def _repository_on_github(settings: Settings, config: Config, checkout: Checkout) -> str:

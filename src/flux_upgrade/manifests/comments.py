@@ -42,14 +42,15 @@ class _EntryPosition(NamedTuple):
 
 def extract(text: str, node: Node) -> tuple[Comment, ...]:
     """The comments of a document, in order. ``node`` is what ``text`` composes to."""
-    if "#" not in text:
+    hashes = list(_HASH.finditer(text))
+    if not hashes:
         return ()
     entries = sorted(_entries(node, ()), key=lambda entry: entry.offset)
     starts = [entry.offset for entry in entries]
     spans = sorted(_scalars(text, node))
     found = []
     taken = -1
-    for match in _HASH.finditer(text):
+    for match in hashes:
         position = match.start()
         span = bisect_right(spans, (position, len(text))) - 1
         if position < taken or (span >= 0 and spans[span][0] <= position < spans[span][1]):

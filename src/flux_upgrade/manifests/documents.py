@@ -23,6 +23,8 @@ _HEADER = re.compile(
     rf"^{re.escape(_GENERATED)}\n(?:\s*^{_VERSION_LINE})?{_COMPONENTS_LINE}|^{_VERSION_LINE}{_COMPONENTS_LINE}",
     re.MULTILINE,
 )
+_HAS_CONTENT = re.compile(r"^\s*[^\s#]", re.MULTILINE)
+"""A line that is neither blank nor a comment."""
 _CONFLICT = re.compile(r"^(<{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 # Flux's own form; whatever does not match is composed instead.
 _PLAIN_KEY = re.compile(
@@ -67,19 +69,15 @@ class Document:
         """Raises Unreadable where the document is no Kubernetes object."""
         plain = _PLAIN_KEY.match(self.text)
         if plain is not None:
-            return _object_key(plain[1], plain[2], plain[4] or "", plain[3])
+            return ObjectKey(plain[1].rpartition("/")[0], plain[2], plain[4] or "", plain[3])
         match self.data:
             case {"apiVersion": str(version), "kind": str(kind), "metadata": {"name": str(name)} as metadata}:
-                return _object_key(version, kind, str(metadata.get("namespace") or ""), name)
+                namespace = str(metadata.get("namespace") or "")
+                return ObjectKey(version.rpartition("/")[0], kind, namespace, name)
         raise Unreadable(
             f"line {self.line} is not a Kubernetes object (no apiVersion, kind or metadata.name)",
             hint="remove what does not belong into a Flux manifest, such as captured output of a command",
         )
-
-
-def _object_key(api_version: str, kind: str, namespace: str, name: str) -> ObjectKey:
-    group = api_version.rpartition("/")[0]
-    return ObjectKey(group, kind, namespace, name)
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,12 @@ def parse(content: bytes) -> Manifest:
     final_newline = text.endswith("\n") or not text
     if not final_newline:
         text += "\n"
-    _refuse_conflict_markers(text)
+    markers = list(_CONFLICT.finditer(text))
+    if any(match[1][0] in "<>" for match in markers):
+        lines = ", ".join(str(_line_of(text, match.start())) for match in markers)
+        raise Unreadable(
+            f"merge conflict markers in lines {lines}", hint="resolve the merge and commit the result first"
+        )
     headers = list(_HEADER.finditer(text))
     if len(headers) > 1:
         lines = " and ".join(str(_line_of(text, match.start())) for match in headers)
@@ -136,18 +139,16 @@ def parse(content: bytes) -> Manifest:
             f"two Flux manifests in one file: their headers stand in lines {lines}",
             hint="keep the one that the cluster runs, or give each a file of its own",
         )
-    header = headers[0] if headers else None
-    # Blank lines in its place keep the count of lines.
-    body = _HEADER.sub(lambda match: "\n" * match[0].count("\n"), text)
+    header, body = (headers[0] if headers else None), text
+    if header is not None:
+        # Blank lines in its place keep the count of lines.
+        body = text[: header.start()] + "\n" * header[0].count("\n") + text[header.end() :]
+    components = (header[2] or header[4] or "") if header else ""
     begin, above, below = _preamble(body, header.start() if header else 0)
     return Manifest(
         text=text,
         header_version=(header[1] or header[3] or "") if header else "",
-        header_components=tuple(
-            name.strip()
-            for name in ((header[2] or header[4] or "") if header else "").split(",")
-            if name.strip()
-        ),
+        header_components=tuple(filter(None, map(str.strip, components.split(",")))),
         header_line=_line_of(text, max(header.start(), header.start(1), header.start(3))) if header else 0,
         comments_above=above,
         comments_below=below,
@@ -169,15 +170,6 @@ def _decode(content: bytes) -> tuple[str, bool]:
         ) from error
     bom = text.startswith("\ufeff")
     return text.removeprefix("\ufeff"), bom
-
-
-def _refuse_conflict_markers(text: str) -> None:
-    markers = list(_CONFLICT.finditer(text))
-    if any(match[1][0] in "<>" for match in markers):
-        lines = ", ".join(str(_line_of(text, match.start())) for match in markers)
-        raise Unreadable(
-            f"merge conflict markers in lines {lines}", hint="resolve the merge and commit the result first"
-        )
 
 
 def _line_of(text: str, position: int) -> int:
@@ -214,7 +206,7 @@ def _cut(text: str, begin: int) -> tuple[Document, ...]:
     line, position = _line_of(text, begin), begin
     for match in [*_SEPARATOR.finditer(text, begin), None]:
         part = text[position : match.start() if match else len(text)]
-        if any(row.strip() and not row.lstrip().startswith("#") for row in _lines(part)):
+        if _HAS_CONTENT.search(part):
             documents.append(Document(part, line))
         elif "#" in part and documents:
             last = documents.pop()

@@ -17,7 +17,7 @@ from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.ports import FluxCli, Releases
 from flux_upgrade.model.versions import ReleaseManifests, Version
 
-IMAGE_LINE = re.compile(r"^( +(?:- )?image: ).*$", re.MULTILINE)
+_IMAGE_LINE = re.compile(r"^( +(?:- )?image: ).*$", re.MULTILINE)
 _VERSION_LINE = re.compile(r"^( +app\.kubernetes\.io/version: ).*$", re.MULTILINE)
 
 
@@ -42,14 +42,24 @@ class Regenerated:
         return {document.key: document for document in self.manifest.documents}
 
     @cached_property
+    def without_images(self) -> str:
+        """The text, less what its image lines name."""
+        return without_images(self.text)
+
+    @cached_property
     def skeleton(self) -> Counter[str]:
         """The texts of its documents, without images and version labels."""
         return skeleton_of(self.manifest.documents)
 
 
+def without_images(text: str) -> str:
+    """A manifest's text with its image lines emptied."""
+    return _IMAGE_LINE.sub(r"\1", text) if "image: " in text else text
+
+
 def skeleton_of(documents: Iterable[Document]) -> Counter[str]:
     """The documents' texts, less images and version labels: what is left is the release's own."""
-    return Counter(_VERSION_LINE.sub(r"\1", IMAGE_LINE.sub(r"\1", document.text)) for document in documents)
+    return Counter(_VERSION_LINE.sub(r"\1", without_images(document.text)) for document in documents)
 
 
 class Regenerator:

@@ -16,18 +16,15 @@ class Tree(Protocol):
 
     def candidates(self) -> Iterator[str]:
         """Paths of the YAML files below the root, sorted; links out of the tree are not followed."""
-        ...
 
     def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
         """Paths of the files whose name ends with one of ``suffixes``, sorted; found as candidates are.
 
         Of any size and kind of content. ``candidates`` and ``named`` share one walk.
         """
-        ...
 
     def read(self, path: str) -> bytes:
         """A file's content. Raises Unreadable."""
-        ...
 
 
 class Worktree(Protocol):
@@ -38,19 +35,15 @@ class Worktree(Protocol):
 
         ``old``: what was read. A file that is something else by now is not replaced.
         """
-        ...
 
     def require_room(self, paths: Iterable[str]) -> None:
         """That each of ``paths`` could be written, as far as that is known. Raises WriteFailed."""
-        ...
 
     def make(self, path: str, content: bytes) -> None:
         """Make a file that is not there yet, with the folders that it needs. Raises WriteFailed."""
-        ...
 
     def remove(self, path: str, content: bytes) -> None:
         """Take back a file that was made, if it still is what it was made as, and its empty folders."""
-        ...
 
 
 class Remote(Protocol):
@@ -59,27 +52,22 @@ class Remote(Protocol):
     @property
     def head(self) -> str:
         """Oid of the branch's head as it was fetched; empty where the repository is empty."""
-        ...
 
     @property
     def tree(self) -> Tree:
         """The branch's files as they were fetched; none where the repository is empty."""
-        ...
 
     def require_room(self, paths: Iterable[str]) -> None:
         """That each of ``paths`` is a plain file on the branch, or could be one. Raises WriteFailed."""
-        ...
 
     def push(self, files: Mapping[str, bytes], message: str) -> str:
         """Commit ``files`` over the head (or as the first commit) and push. The new head's oid.
 
         Raises Overtaken where the branch has moved since, ForbiddenByForge, ForgeUnavailable.
         """
-        ...
 
     def close(self) -> None:
         """Remove what is temporary."""
-        ...
 
 
 class FileRevision(NamedTuple):
@@ -120,11 +108,9 @@ class FileHistory(Protocol):
 
         Raises nothing: what cannot be searched is said in ``missing``.
         """
-        ...
 
     def of(self, path: str) -> FileRevisions:
         """One file, renames followed where that can be done. ``path``: relative to the repository's root.
 
         Raises nothing: what cannot be had is said in ``missing``.
         """
-        ...

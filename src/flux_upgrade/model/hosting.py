@@ -94,48 +94,36 @@ class Hosting(Protocol):
 
     def repository(self) -> HostedRepository | None:
         """The repository; None: there is none, or the token does not see it."""
-        ...
 
     def create(self, wanted: NewRepository) -> HostedRepository:
         """Create the repository; one that is there already (somebody was faster) is given as it is."""
-        ...
 
     def teams(self) -> Mapping[str, str]:
         """Slug of each team of the owner that has access → its permission, as ``--team`` spells it."""
-        ...
 
     def grant(self, team: str, permission: str) -> None:
         """Give a team of the owner access. ``team``: its slug. Done twice, it is granted once."""
-        ...
 
     def deploy_keys(self) -> tuple[DeployKey, ...]:
         """All that are registered."""
-        ...
 
     def add_deploy_key(self, key: DeployKey) -> DeployKey:
         """Register a key."""
-        ...
 
     def remove_deploy_key(self, key: DeployKey) -> None:
         """Remove a registered key; one that is gone already is no error."""
-        ...
 
     def host_keys(self) -> tuple[str, ...]:
         """The provider's own SSH host keys, ``ssh-ed25519 AAAA…``; none where it does not publish them."""
-        ...
 
     def require_secret(self, name: str, environment: str = "") -> None:
         """Refuse what ``put_secret`` would, as far as that is known without a write."""
-        ...
 
     def has_secret(self, name: str, environment: str = "") -> bool:
         """Whether there is a secret of GitHub Actions of that name, there or in an environment."""
-        ...
 
     def put_secret(self, name: str, text: str, environment: str = "") -> None:
         """Seal a secret of GitHub Actions, of the repository or of one of its environments."""
-        ...
 
     def may_write_workflows(self) -> bool | None:
         """Whether the token may change files below ``.github/workflows``; None: unknown."""
-        ...

@@ -79,37 +79,30 @@ class KubernetesApi(Protocol):
     @property
     def name(self) -> str:
         """What its owner calls it: the context of the kubeconfig."""
-        ...
 
     def version(self) -> str:
         """``v1.34.1``, with what its provider appends."""
-        ...
 
     def get(self, what: ObjectReference) -> Object | None:
         """One object; None: there is none, or the cluster does not serve its kind."""
-        ...
 
     def list(self, kind: Kind, namespace: str = "") -> tuple[Object, ...]:
         """All objects of a kind, of one namespace or of all; none where the kind is not served."""
-        ...
 
     def apply(self, wanted: Object, manager: str) -> Object | None:
         """Apply an object server-side as ``manager``, conflicts forced. Done twice, it is applied once.
 
         The object as it is now; None: the cluster does not serve its kind (yet).
         """
-        ...
 
     def changes(self, what: ObjectReference, since: str, seconds: float) -> Iterator[Object | None]:
         """An object's states after the resource version ``since``, each as it comes; None: it is gone.
 
         Ends after ``seconds`` at the latest, and earlier where the cluster ends it, or offers no watch.
         """
-        ...
 
     def close(self) -> None:
         """Let go of connections and temporary files; nothing is asked of it afterwards."""
-        ...
 
 
 _OPAQUE = "Opaque"

@@ -39,7 +39,6 @@ class Spread(Protocol):
         ``work`` reads and computes, and no more: it may be done by a copy of this process. It uses no
         connection, and what it gives can be pickled. What it raises is raised here.
         """
-        ...
 
 
 class Releases(Protocol):
@@ -50,21 +49,18 @@ class Releases(Protocol):
 
         Raises SourceUnavailable.
         """
-        ...
 
     def manifests(self, tag: str) -> ReleaseManifests:
         """The manifests of one release, checked against its checksums.
 
         Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive.
         """
-        ...
 
     def published(self, tag: str) -> str | None:
         """The ``gotk-components.yaml`` that Flux itself published for ``tag``.
 
         None: not there (yet). Raises SourceUnavailable, UntrustedArchive.
         """
-        ...
 
     def generator_hashes(self, tag: str, paths: tuple[str, ...]) -> Mapping[str, str] | None:
         """sha256 of each of ``paths`` in Flux's own repository at ``tag``.
@@ -72,14 +68,12 @@ class Releases(Protocol):
         None: the source does not hold Flux's code. A path that does not exist
         at the tag is left out. Raises SourceUnavailable.
         """
-        ...
 
     def commit(self, tag: str) -> str:
         """The commit (40 hexadecimal digits) of Flux's own repository that a tag stands for.
 
         Empty where the source does not tell, whatever the reason: it is good to know, and no more.
         """
-        ...
 
 
 class FluxCli(Protocol):
@@ -87,11 +81,9 @@ class FluxCli(Protocol):
 
     def version(self) -> str:
         """Its version as a tag, ``v2.9.4``; empty where there is no such program."""
-        ...
 
     def install_export(self, flags: Sequence[str]) -> str:
         """What ``flux install --export`` prints. Raises SourceUnavailable when it fails."""
-        ...
 
 
 class Artifacts(Protocol):
@@ -102,31 +94,26 @@ class Artifacts(Protocol):
 
         Raises SourceUnavailable, UntrustedArchive.
         """
-        ...
 
     def digests(
         self, references: Iterable[tuple[str, str]]
     ) -> Mapping[tuple[str, str], str | FluxUpgradeError | None]:
         """What ``digest`` gives for each (repository, reference), or raises; asked for all at once."""
-        ...
 
     def annotations(self, repository: str, reference: str) -> Mapping[str, str] | None:
         """The manifest's annotations, for a tag or a digest; None: there is no such manifest.
 
         Raises as ``digest``.
         """
-        ...
 
     def tags(self, repository: str) -> tuple[str, ...]:
         """All tags; none where there is no such repository. Raises as ``digest``."""
-        ...
 
     def listing(self, repository: str, reference: str) -> tuple[str, ...] | None:
         """Paths of the files in the artifact's one layer, sorted; None: there is no such manifest.
 
         Raises as ``digest``.
         """
-        ...
 
 
 class ArtifactRegistry(Protocol):
@@ -137,31 +124,24 @@ class ArtifactRegistry(Protocol):
 
     def manifest(self, reference: str) -> StoredManifest | None:
         """What a tag or a digest stands for; None: there is no such thing."""
-        ...
 
     def digest(self, reference: str) -> str | None:
         """The digest of what a tag stands for now, asked for anew; None: there is no such tag."""
-        ...
 
     def tags(self) -> tuple[str, ...]:
         """All tags, in the registry's order; none where there is no such repository."""
-        ...
 
     def blob(self, descriptor: Descriptor) -> BinaryIO:
         """A blob in a temporary file of its own, at its beginning; size and digest are checked."""
-        ...
 
     def is_signed(self, digest: str, tags: Sequence[str]) -> bool:
         """Whether there is a signature of the manifest ``digest``; ``tags``: all tags of the repository."""
-        ...
 
     def put_blob(self, blob: BinaryIO, descriptor: Descriptor) -> None:
         """Upload a blob from its beginning to its end. Done twice, it is there once."""
-        ...
 
     def put_manifest(self, manifest: StoredManifest, tag: str) -> None:
         """Have ``tag`` stand for a manifest; the digest that the registry answers with is checked."""
-        ...
 
 
 class Charts(Protocol):
@@ -174,7 +154,6 @@ class Charts(Protocol):
         stands. Empty where it has no such chart. Raises SourceUnavailable, UntrustedArchive; a value
         that is asked for only when it is looked at raises the same then.
         """
-        ...
 
 
 class Builder(Protocol):
@@ -183,7 +162,6 @@ class Builder(Protocol):
     @property
     def name(self) -> str:
         """``kustomize``, ``kubectl`` or ``flux``."""
-        ...
 
     def build(self, files: Mapping[str, bytes], folder: str, name: str) -> bytes:
         """Build the kustomization in ``folder``; YAML documents.
@@ -191,7 +169,6 @@ class Builder(Protocol):
         ``files``: path relative to the repository's root → content, all that it may refer to.
         ``name``: of the Kustomization in its ``gotk-sync.yaml``. Raises ClusterUnfit.
         """
-        ...
 
 
 class Forge(Protocol):
@@ -202,7 +179,6 @@ class Forge(Protocol):
 
         Raises ForgeUnavailable, ForbiddenByForge, RepositoryUnfit.
         """
-        ...
 
     def apply(self, step: Step) -> Done:
         """Do one step.
@@ -211,13 +187,10 @@ class Forge(Protocol):
         the pull request is there already) and nothing was overwritten: fetch again, and
         decide again; DraftsUnavailable where there are none for this repository.
         """
-        ...
 
     @property
     def calls(self) -> int:
         """Calls made to the forge so far, for the report."""
-        ...
 
     def close(self) -> None:
         """Let go of connections and temporary files; nothing is asked of it afterwards."""
-        ...

@@ -1,101 +1,180 @@
-"""GitHub as a forge: one GraphQL query to read, PyGithub to write."""
+"""GitHub as a forge: one GraphQL query to read, where it is small enough; PyGithub to write."""
 
 from __future__ import annotations
 
-from flux_upgrade.adapters.github.fetch import GitHubFetch
-from flux_upgrade.adapters.github.query import Json
-from flux_upgrade.adapters.http.client import Client
-from flux_upgrade.adapters.http.origins import origin
-from flux_upgrade.model.errors import UsageError
-from flux_upgrade.model.forge import Done, Question, Repository, Step
-from flux_upgrade.model.ports import Timing
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+
+from flux_upgrade.adapters.github import query as queries
+from flux_upgrade.adapters.github import refusals
+from flux_upgrade.adapters.github.api import GitHubApi, owner_and_name
+from flux_upgrade.adapters.github.query import Json, Parts, Query
+from flux_upgrade.adapters.http.client import Response
+from flux_upgrade.model.errors import FluxUpgradeError, RepositoryUnfit
+from flux_upgrade.model.forge import Branch, Done, Question, Repository, Step
 from flux_upgrade.model.text import one_line
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.adapters.github.transport import Transport
-
+_RECENT = 20
+"""Headlines that tell the style of a history."""
+_MAX_FURTHER = 5
+"""Queries for pull requests that stand behind those of forks."""
 _PERSONAL = ("ghp_", "github_pat_", "gho_")
 """How tokens begin that act for a person.
 
 Source: https://docs.github.com/authentication/keeping-your-account-and-data-secure/about-authentication-to-github
 """
+_UNSIGNED = (
+    "the rules demand signed commits, and GitHub signs only those of apps and GITHUB_TOKEN: what a personal "
+    "token commits cannot be merged, or not even be pushed; use one of these tokens, or change the rules"
+)
 
 
 class GitHubForge:
-    """The port Forge over the API of github.com or a GitHub Enterprise Server.
+    """The port Forge. ``token`` tells of which kind it is, and is not kept.
 
-    ``client`` has the token, for the origin of both addresses; ``token`` tells of which
-    kind it is, and is not kept. ``pause``: seconds between two writes, as GitHub asks for.
-    Raises UsageError for a repository or addresses that cannot be such.
+    Raises UsageError for what cannot be a repository.
     """
 
-    def __init__(  # noqa: PLR0913  (a server has two addresses)
-        self,
-        client: Client,
-        repository: str,
-        token: str,
-        *,
-        timing: Timing,
-        api_url: str = "https://api.github.com",
-        graphql_url: str = "https://api.github.com/graphql",
-        pause: float = 1.0,
-    ) -> None:
-        owner, name = owner_and_name(repository)
-        require_one_server(api_url, graphql_url)
-        personal = token.startswith(_PERSONAL)
-        self._fetch = GitHubFetch(client, timing, (owner, name), graphql_url, is_personal=personal)
-        self._client = client
-        self._timing = timing
-        self._addresses = (api_url, graphql_url)
-        self._pause = pause
+    def __init__(self, github: GitHubApi, repository: str, token: str) -> None:
+        self._github = github
+        self._who = owner_and_name(repository)
+        self._parts = Parts(rules=token.startswith(_PERSONAL))
+        self._reading = refusals.Attempt(f"read {one_line(repository)}", "contents: read")
         self._facts: Json | None = None
-        self._transport: Transport | None = None
 
     @property
     def calls(self) -> int:
         """Every request of the client counts, those of retries too."""
-        return self._client.sent
+        return self._github.client.sent
 
     def close(self) -> None:
-        self._client.close()
-
-    def fetch(self, question: Question) -> Repository:
-        """One call, and one more for each further 50 branches or 100 paths."""
-        repository, self._facts = self._fetch.fetch(question)
-        return repository
+        self._github.client.close()
 
     def apply(self, step: Step) -> Done:
         """Writes are sent once, unless GitHub says that it did not look at them."""
-        from flux_upgrade.adapters.github.transport import Transport
         from flux_upgrade.adapters.github.writes import GitHubWrites
 
         if self._facts is None:
             self.fetch(Question((), ()))
-        if self._transport is None:
-            api_url, graphql_url = self._addresses
-            self._transport = Transport(
-                self._client, self._timing, api_url=api_url, graphql_url=graphql_url, pause=self._pause
-            )
-        return GitHubWrites(self._transport, self._timing, self._facts or {}).apply(step)
+        return GitHubWrites(self._github, self._facts or {}).apply(step)
 
+    def fetch(self, question: Question) -> Repository:
+        """One call, and one more for each further 50 branches or 100 paths."""
+        try:
+            facts = self._asked(lambda parts: queries.first(self._who, parts, question))
+            self._require_fit(facts, question.base)
+            oid = facts["base"]["target"]["oid"]
+            merged, files = dict(facts), dict(facts["base"]["target"])
+            for number in range(1, queries.chunks(question)):
+                answer = self._chunk(question, oid, number)
+                merged |= answer
+                files |= answer.get("object") or {}
+            branches = {
+                name: queries.branch_of(merged, number, name, facts["base"]["name"])
+                for number, name in enumerate(question.branches)
+            }
+            branches |= self._behind_forks(merged, branches)
+            seen = self._repository(question, merged, files, branches)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise refusals.nonsense(self._reading) from error
+        self._facts = facts
+        return seen
 
-def owner_and_name(repository: str) -> tuple[str, str]:
-    """The two parts of ``owner/name``. Raises UsageError."""
-    owner, _, name = repository.partition("/")
-    if not owner or not name or "/" in name:
-        raise UsageError(f"{one_line(repository)} is no repository", hint="give it as owner/name")
-    return owner, name
+    def _chunk(self, question: Question, oid: str, number: int) -> Json:
+        return self._asked(lambda parts: queries.more(self._who, parts, question, oid, number))
 
-
-def require_one_server(api_url: str, graphql_url: str) -> None:
-    """The token goes to one origin: what looks has to be what acts. Raises UsageError."""
-    try:
-        origins = {origin(api_url), origin(graphql_url)}
-    except ValueError:
-        origins = set()
-    if len(origins) != 1 or next(iter(origins))[0] not in ("http", "https"):
-        raise UsageError(
-            f"{one_line(api_url)} and {one_line(graphql_url)} are not the addresses of one GitHub",
-            hint="give GITHUB_API_URL and GITHUB_GRAPHQL_URL as the runner has them, https://host/...",
+    def _repository(
+        self, question: Question, seen: Json, files: Json, branches: Mapping[str, Branch]
+    ) -> Repository:
+        base, commit = seen["base"], seen["base"]["target"]
+        refs = [base, *(seen[f"b{number}"] for number in range(len(question.branches)))]
+        return Repository(
+            name=seen["nameWithOwner"],
+            url=seen["url"],
+            base=base["name"],
+            base_oid=commit["oid"],
+            base_tree=commit["tree"]["oid"],
+            files={path: queries.file_of(files, number) for number, path in enumerate(question.paths)},
+            branches=branches,
+            issues=queries.issues_of(seen),
+            sees_statuses=self._parts.statuses,
+            others=queries.others_of(seen, question),
+            viewer=seen["viewer"],
+            recent=tuple(each["messageHeadline"] for each in commit["recent"]["nodes"][:_RECENT]),
+            ancestry=tuple(each["oid"] for each in commit["recent"]["nodes"]),
+            warnings=(_UNSIGNED,) if any(map(queries.demands_signatures, refs)) else (),
         )
+
+    def _behind_forks(self, seen: Json, branches: Mapping[str, Branch]) -> dict[str, Branch]:
+        """Branches whose own pull requests may stand behind those of forks, completed."""
+        names, base = list(branches), seen["base"]["name"]
+        found: dict[str, Branch] = {}
+        connections = {number: seen[f"q{number}"] for number in range(len(names))}
+        for _ in range(_MAX_FURTHER):
+            cursors = {
+                number: (names[number], cursor)
+                for number, connection in connections.items()
+                if (cursor := queries.cursor_of(connection))
+                and len(found.get(names[number], branches[names[number]]).pulls) < queries.MAX_PULLS
+            }
+            if not cursors:
+                break
+            answer = self._further(cursors)
+            connections = {number: answer[f"q{number}"] for number in cursors}
+            for number, connection in connections.items():
+                known = found.get(names[number], branches[names[number]])
+                pulls = (*known.pulls, *queries.pulls_of(connection, base))[: queries.MAX_PULLS]
+                found[names[number]] = known._replace(pulls=pulls)
+        return found
+
+    def _further(self, cursors: Mapping[int, tuple[str, str]]) -> Json:
+        return self._asked(lambda parts: queries.further_pulls(self._who, parts, cursors))
+
+    def _require_fit(self, facts: Json, base: str) -> None:
+        name = one_line(facts["nameWithOwner"])
+        if facts["isArchived"]:
+            raise RepositoryUnfit(f"{name} is archived", hint="unarchive it, or remove this workflow")
+        if facts["isEmpty"]:
+            raise RepositoryUnfit(f"{name} is empty", hint=refusals.BOOTSTRAP)
+        if facts["base"] is None:
+            near = difflib.get_close_matches(base, self._branch_names(), n=1, cutoff=0.5)
+            hint = f"did you mean {one_line(near[0])}?" if near else "give the name of a branch that is there"
+            raise RepositoryUnfit(f"{name} has no branch {one_line(base)}", hint=hint)
+
+    def _branch_names(self) -> Sequence[str]:
+        """For a hint, which may be had without."""
+        variables = {"owner": self._who[0], "name": self._who[1]}
+        try:
+            found = self._asked(lambda _: Query(queries.BRANCHES, variables))
+        except FluxUpgradeError:
+            return ()
+        return [node["name"] for node in (found["refs"] or {"nodes": ()})["nodes"]]
+
+    def _asked(self, build: Callable[[Parts], Query]) -> Json:
+        """The ``repository`` of an answer; parts that the token may not see are not asked for again."""
+        while True:
+            response, answer = self._answer(build(self._parts))
+            repository, errors = (answer.get("data") or {}).get("repository"), answer.get("errors") or []
+            if not all(map(queries.is_about_parts, errors)):
+                raise self._refusal(response, answer)
+            before, self._parts = self._parts, self._parts.without(errors)
+            if isinstance(repository, dict):
+                viewer = answer["data"].get("viewer") or {"login": ""}
+                return {**repository, "viewer": viewer["login"]}
+            if self._parts == before:
+                raise self._refusal(response, answer)
+
+    def _answer(self, query: Query) -> tuple[Response, Json]:
+        response, answer = self._github.graphql(query, self._reading)
+        if not response.is_found:
+            raise self._refusal(response, answer)
+        if not isinstance(answer, dict) or not isinstance(answer.get("errors", []), list):
+            raise refusals.nonsense(self._reading)
+        return response, answer
+
+    def _refusal(self, response: Response, answer: object) -> FluxUpgradeError:
+        refusal = refusals.refusal_of(response.status, answer, response.headers)
+        if "NOT_FOUND" in refusal.kinds:
+            return refusals.not_seen("/".join(self._who), refusal.text)
+        attempt = self._reading._replace(permission=queries.permission_for(answer))
+        return refusals.error_of(refusal, attempt, self._github.timing.now())

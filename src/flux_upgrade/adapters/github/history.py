@@ -9,8 +9,8 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 
-from flux_upgrade.adapters.github.hosting_reads import GitHubReads, json_object, sensible
-from flux_upgrade.adapters.github.query import Json, Query, Who
+from flux_upgrade.adapters.github.api import GitHubApi, json_object, owner_and_name, sensible
+from flux_upgrade.adapters.github.query import Json, Query
 from flux_upgrade.adapters.github.refusals import Attempt
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.files import FileRevision, FileRevisions, Mentions
@@ -39,9 +39,10 @@ class GitHubHistory:
     branch's own, and which came by a merge.
     """
 
-    def __init__(self, reads: GitHubReads, who: Who, head: str) -> None:
-        self._reads = reads
-        self._who = who
+    def __init__(self, github: GitHubApi, repository: str, head: str) -> None:
+        self._github = github
+        self._who = owner_and_name(repository)
+        self._url = f"/repos/{repository}"
         self._head = head
         self._contents: dict[str, bytes] = {}
 
@@ -87,23 +88,19 @@ class GitHubHistory:
     def _history(self, head: str, path: str, most: int, attempt: Attempt) -> Json | None:
         owner, name = self._who
         variables = {"owner": owner, "name": name, "head": head, "path": path, "most": most}
-        commit = self._reads.asked(Query(_HISTORY, variables), attempt)["repository"]["object"]
+        commit = self._github.asked(Query(_HISTORY, variables), attempt)["repository"]["object"]
         history: Json | None = (commit or {}).get("history")
         return history
 
     def _old_name(self, commit: str, path: str, attempt: Attempt) -> str:
         """What a commit renamed to ``path``; empty where it made the file."""
-        files = self._reads.listed(f"{self._repository}/commits/{commit}", attempt, "files")
+        files = self._github.listed(f"{self._url}/commits/{commit}", attempt, "files")
         renamed = {each["filename"]: each.get("previous_filename", "") for each in files}
         return str(renamed.get(path, ""))
 
     def _content(self, oid: str, attempt: Attempt) -> bytes:
         if oid not in self._contents:
-            answer = self._reads.answer(f"{self._repository}/git/blobs/{oid}", attempt)
-            blob = json_object(self._reads.require(answer, attempt), attempt)
+            answer = self._github.answer(f"{self._url}/git/blobs/{oid}", attempt)
+            blob = json_object(self._github.require(answer, attempt), attempt)
             self._contents[oid] = base64.b64decode(blob["content"])
         return self._contents[oid]
-
-    @property
-    def _repository(self) -> str:
-        return f"/repos/{'/'.join(self._who)}"

@@ -9,18 +9,11 @@ from typing import Any
 from urllib.parse import quote
 
 from flux_upgrade.adapters.github import hosting_words as words
-from flux_upgrade.adapters.github.forge import owner_and_name, require_one_server
-from flux_upgrade.adapters.github.hosting_reads import GitHubReads, json_object, sensible
+from flux_upgrade.adapters.github.api import GitHubApi, json_object, owner_and_name, sensible
 from flux_upgrade.adapters.github.refusals import Attempt
-from flux_upgrade.adapters.http.client import Client
 from flux_upgrade.model.errors import ForbiddenByForge, UsageError
 from flux_upgrade.model.hosting import DeployKey, HostedRepository, NewRepository
-from flux_upgrade.model.ports import Timing
 from flux_upgrade.model.text import one_line
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.adapters.github.hosting_writes import GitHubHostingWrites
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 """GitHub puts a hyphen in the place of anything else, and the repository would have another name."""
@@ -29,43 +22,28 @@ _INSTALLATION = "ghs_"
 """How the tokens of apps begin, and GITHUB_TOKEN, which is the token of one."""
 _SILENT = ("github_pat_", "ghu_")
 """How tokens begin of which no header says what they may."""
+_NAME_TAKEN, _KEY_IN_USE = b"name already exists", b"already in use"
 _ACTIONS = "github-actions[bot]"
 
 
 class GitHubHosting:
-    """The port Hosting over the API of github.com or a GitHub Enterprise Server.
+    """The port Hosting. Arguments and errors are those of ``GitHubForge``.
 
-    Arguments and errors are those of ``GitHubForge``. Reads are tried again; writes are sent once.
+    Reads are tried again; writes are sent once.
     """
 
-    def __init__(  # noqa: PLR0913  (a server has two addresses)
-        self,
-        client: Client,
-        repository: str,
-        token: str,
-        *,
-        timing: Timing,
-        api_url: str = "https://api.github.com",
-        graphql_url: str = "https://api.github.com/graphql",
-        pause: float = 1.0,
-    ) -> None:
+    def __init__(self, github: GitHubApi, repository: str, token: str) -> None:
         self._owner, _ = owner_and_name(repository)
-        require_one_server(api_url, graphql_url)
         self._name = one_line(repository)
         self._path = "/repos/" + quote(repository)
         self._is_installation = token.startswith(_INSTALLATION)
         self._is_silent = not token or token.startswith(_SILENT)
-        self._reads = GitHubReads(client, timing, api_url, graphql_url)
-        self._client = client
-        self._timing = timing
-        self._addresses = (api_url, graphql_url)
-        self._pause = pause
-        self._made: GitHubHostingWrites | None = None
+        self._github = github
 
     def repository(self) -> HostedRepository | None:
         """Two calls. Raises UsageError for a repository that was renamed."""
-        attempt = words.reading(self._name)
-        found = self._reads.found(self._path, attempt)
+        attempt = Attempt(f"read {self._name}", "contents: read")
+        found = self._github.found(self._path, attempt)
         if found is None:
             return None
         facts = json_object(found, attempt)
@@ -81,11 +59,11 @@ class GitHubHosting:
         The ``size`` that GitHub tells is no proof: it is found out later, in kilobytes.
         Source: https://docs.github.com/rest/git/refs#get-a-reference.
         """
-        answer = self._reads.answer(f"{self._path}/git/ref/heads/{quote(branch)}", attempt)
+        answer = self._github.answer(f"{self._path}/git/ref/heads/{quote(branch)}", attempt)
         if answer.status == HTTPStatus.CONFLICT and b"is empty" in answer.body:
             return True
         if answer.status != HTTPStatus.NOT_FOUND:
-            self._reads.require(answer, attempt)
+            self._github.require(answer, attempt)
         return False
 
     def create(self, wanted: NewRepository) -> HostedRepository:
@@ -120,39 +98,51 @@ class GitHubHosting:
                 raise words.not_yours(login, wanted.name)
 
     def _who(self, attempt: Attempt) -> str:
-        facts = json_object(self._reads.require(self._reads.answer("/user", attempt), attempt), attempt)
+        facts = json_object(self._github.require(self._github.answer("/user", attempt), attempt), attempt)
         with sensible(attempt):
             return str(facts["login"])
 
     def _create(self, wanted: NewRepository) -> dict[str, Any] | None:
-        try:
-            return self._writes().create(wanted)
-        except ForbiddenByForge as refusal:
-            # 404 is said to whom may not, and of what is no organization: the token is to blame for one only.
-            if not wanted.is_personal and refusal.message.endswith("Not Found"):
-                self._require_organization(wanted.name)
-            raise
+        """The repository as GitHub tells of it; None: there is one of that name already."""
+        owner, _, name = wanted.name.partition("/")
+        body: dict[str, Any] = {"name": name, "private": wanted.visibility != "public", "auto_init": False}
+        if wanted.description:
+            body["description"] = wanted.description
+        if wanted.visibility == "internal":
+            body["visibility"] = "internal"
+        path = "/user/repos" if wanted.is_personal else f"/orgs/{quote(owner, safe='')}/repos"
+        attempt = words.creating(wanted.name)
+        made = self._github.write("POST", path, attempt, body)
+        if made.status == HTTPStatus.UNPROCESSABLE_ENTITY and _NAME_TAKEN in made.body:
+            return None
+        # 404 is said to whom may not, and of what is no organization: the token is to blame for one only.
+        if made.status == HTTPStatus.NOT_FOUND and not wanted.is_personal:
+            self._require_organization(wanted.name)
+        return json_object(self._github.require(made, attempt), attempt)
 
     def _require_organization(self, name: str) -> None:
-        attempt = words.asking_about(name.partition("/")[0])
-        found = self._reads.found(f"/users/{quote(name.partition('/')[0])}", attempt)
+        owner = name.partition("/")[0]
+        attempt = Attempt(f"read about the account {one_line(owner)}", "metadata: read")
+        found = self._github.found(f"/users/{quote(owner)}", attempt)
         if found is None:
             raise words.no_account(name)
         if json_object(found, attempt).get("type") == "User":
             raise words.a_person(name)
 
     def teams(self) -> Mapping[str, str]:
-        attempt = words.listing_teams(self._name)
-        entries = self._reads.listed(f"{self._path}/teams", attempt)
+        attempt = Attempt(f"list the teams of {self._name}", "administration: read")
+        entries = self._github.listed(f"{self._path}/teams", attempt)
         with sensible(attempt):
             return {str(each["slug"]): str(each["permission"]) for each in entries}
 
     def grant(self, team: str, permission: str) -> None:
-        self._writes().grant(team, permission)
+        attempt = words.granting(team, self._name)
+        path = f"/orgs/{quote(self._owner, safe='')}/teams/{quote(team, safe='')}{self._path}"
+        self._github.require(self._github.write("PUT", path, attempt, {"permission": permission}), attempt)
 
     def deploy_keys(self) -> tuple[DeployKey, ...]:
         attempt = words.listing_keys(self._name)
-        entries = self._reads.listed(f"{self._path}/keys", attempt)
+        entries = self._github.listed(f"{self._path}/keys", attempt)
         with sensible(attempt):
             return tuple(
                 DeployKey(each["title"], _plain(each["key"]), bool(each["read_only"]), int(each["id"]))
@@ -161,29 +151,31 @@ class GitHubHosting:
 
     def add_deploy_key(self, key: DeployKey) -> DeployKey:
         """One that is registered here already, by whatever title, is given as it is."""
-        try:
-            made = self._writes().add_key(key)
-        except ForbiddenByForge as refusal:
-            if "already in use" not in refusal.message:
-                raise
+        attempt = words.adding_key(self._name)
+        body = {"title": key.title, "key": key.public, "read_only": key.is_read_only}
+        made = self._github.write("POST", f"{self._path}/keys", attempt, body)
+        if not made.is_found and _KEY_IN_USE in made.body:
             # Of a call before this one, of which the answer was lost; or of another repository.
             there = [each for each in self.deploy_keys() if each.public == _plain(key.public)]
-            if not there:
-                raise
-            return there[0]
-        with sensible(words.adding_key(self._name)):
-            return key._replace(public=_plain(key.public), id=int(made["id"]))
+            if there:
+                return there[0]
+        facts = json_object(self._github.require(made, attempt), attempt)
+        with sensible(attempt):
+            return key._replace(public=_plain(key.public), id=int(facts["id"]))
 
     def remove_deploy_key(self, key: DeployKey) -> None:
+        attempt = words.removing_key(key.title, self._name)
+        answer = self._github.write("DELETE", f"{self._path}/keys/{key.id}", attempt)
+        if answer.status != HTTPStatus.NOT_FOUND:
+            self._github.require(answer, attempt)
         # To whom may not remove it, GitHub says the same as of one that is gone; the list tells them apart.
-        if not self._writes().remove_key(key) and any(each.id == key.id for each in self.deploy_keys()):
-            attempt = words.removing_key(key.title, self._name)
+        elif any(each.id == key.id for each in self.deploy_keys()):
             raise ForbiddenByForge(f"GitHub refuses to {attempt.doing}", hint=attempt.advice)
 
     def host_keys(self) -> tuple[str, ...]:
         """Enterprise Server publishes none."""
-        attempt = words.asking_host_keys()
-        facts = json_object(self._reads.require(self._reads.answer("/meta", attempt), attempt), attempt)
+        attempt = Attempt("read GitHub's SSH host keys", "metadata: read")
+        facts = json_object(self._github.require(self._github.answer("/meta", attempt), attempt), attempt)
         with sensible(attempt):
             return tuple(_plain(key) for key in facts.get("ssh_keys") or ())
 
@@ -197,51 +189,42 @@ class GitHubHosting:
         """After ``require_secret``, since GitHub says 404 also to whom it hides them from."""
         attempt = words.looking_for_secret(name, environment, self._name)
         path = f"{self._secrets_of(environment)}/{quote(name, safe='')}"
-        return self._reads.found(path, attempt) is not None
+        return self._github.found(path, attempt) is not None
 
     def put_secret(self, name: str, text: str, environment: str = "") -> None:
         """Put again, it is replaced."""
         attempt, place = words.sealing(name, environment, self._name), self._secrets_of(environment)
         facts = self._sealing_key(place, environment, attempt)
+        from github.PublicKey import encrypt
+
         with sensible(attempt):
-            key = (str(facts["key_id"]), str(facts["key"]))
-            self._writes().put_secret(name, text, environment, place, key)
+            sealed = {"key_id": str(facts["key_id"]), "encrypted_value": encrypt(str(facts["key"]), text)}
+        path = f"{place}/{quote(name, safe='')}"
+        self._github.require(self._github.write("PUT", path, attempt, sealed), attempt)
 
     def _secrets_of(self, environment: str) -> str:
         inside = f"/environments/{quote(environment, safe='')}" if environment else "/actions"
         return f"{self._path}{inside}/secrets"
 
     def _sealing_key(self, place: str, environment: str, attempt: Attempt) -> dict[str, Any]:
-        found = self._reads.answer(f"{place}/public-key", attempt)
+        found = self._github.answer(f"{place}/public-key", attempt)
         if environment and found.status == HTTPStatus.NOT_FOUND:
             raise words.no_environment(environment, self._name)
-        return json_object(self._reads.require(found, attempt), attempt)
+        return json_object(self._github.require(found, attempt), attempt)
 
     def may_write_workflows(self) -> bool | None:
         """Of a classic token GitHub tells; GITHUB_TOKEN never may.
 
         Source: https://docs.github.com/apps/oauth-apps/building-oauth-apps/scopes-for-oauth-apps.
         """
-        attempt = words.asking_rights()
+        attempt = Attempt("read what the token may", "metadata: read")
         if self._is_silent:
             return None
         if self._is_installation:
-            return False if self._reads.viewer(attempt) == _ACTIONS else None
-        answer = self._reads.require(self._reads.answer("/user", attempt), attempt)
+            return False if self._github.viewer(attempt) == _ACTIONS else None
+        answer = self._github.require(self._github.answer("/user", attempt), attempt)
         scopes = answer.headers.get("x-oauth-scopes")
         return None if scopes is None else "workflow" in (scope.strip() for scope in scopes.split(","))
-
-    def _writes(self) -> GitHubHostingWrites:
-        from flux_upgrade.adapters.github.hosting_writes import GitHubHostingWrites
-        from flux_upgrade.adapters.github.transport import Transport
-
-        if self._made is None:
-            api_url, graphql_url = self._addresses
-            transport = Transport(
-                self._client, self._timing, api_url=api_url, graphql_url=graphql_url, pause=self._pause
-            )
-            self._made = GitHubHostingWrites(transport, self._timing, self._name)
-        return self._made
 
 
 def _hosted(facts: dict[str, Any]) -> HostedRepository:

@@ -18,11 +18,6 @@ def _tokens(right: str) -> str:
     return f"a classic token needs the scope repo, a fine-grained one or an app's {right}; {_NEVER}"
 
 
-def reading(name: str) -> Attempt:
-    """Read what the repository is, and whether it is empty."""
-    return Attempt(f"read {name}", "contents: read")
-
-
 def asking_who(name: str) -> Attempt:
     """Ask whom the token acts for."""
     advice = (
@@ -30,11 +25,6 @@ def asking_who(name: str) -> Attempt:
         f"person; create {name} by hand, empty, and leave out `--create-repository`"
     )
     return Attempt(f"tell whose token it is that shall create {name}", "metadata: read", advice=advice)
-
-
-def asking_about(login: str) -> Attempt:
-    """Ask whether an account is a person's or an organization's."""
-    return Attempt(f"read about the account {one_line(login)}", "metadata: read")
 
 
 def creating(name: str) -> Attempt:
@@ -55,11 +45,6 @@ def granting(team: str, name: str) -> Attempt:
     return Attempt(
         f"give the team {one_line(team)} access to {name}", "administration: write", UsageError, advice=advice
     )
-
-
-def listing_teams(name: str) -> Attempt:
-    """List the teams."""
-    return Attempt(f"list the teams of {name}", "administration: read")
 
 
 def listing_keys(name: str) -> Attempt:
@@ -114,16 +99,6 @@ def _vault(environment: str, name: str) -> tuple[str, str]:
 def _secrets(area: str) -> str:
     tokens = _tokens(f"'{area}: read and write' for this repository")
     return f"{tokens}; or have the Secret written into a file (--secret-file)"
-
-
-def asking_host_keys() -> Attempt:
-    """Ask for the server's SSH keys."""
-    return Attempt("read GitHub's SSH host keys", "metadata: read")
-
-
-def asking_rights() -> Attempt:
-    """Ask what the token may."""
-    return Attempt("read what the token may", "metadata: read")
 
 
 def no_environment(environment: str, name: str) -> ForbiddenByForge:

@@ -18,25 +18,14 @@ from github.PullRequest import PullRequest
 from github.Repository import Repository
 
 from flux_upgrade.adapters.github import refusals
+from flux_upgrade.adapters.github.api import GitHubApi
 from flux_upgrade.adapters.github.commit import split
 from flux_upgrade.adapters.github.query import Json
 from flux_upgrade.adapters.github.transport import Transport, translated_errors
 from flux_upgrade.model import forge
 from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken
-from flux_upgrade.model.forge import (
-    ClosePull,
-    Done,
-    Extras,
-    NewCommit,
-    OpenIssue,
-    OpenPull,
-    Status,
-    Step,
-    UpdateIssue,
-    UpdatePull,
-)
+from flux_upgrade.model.forge import Done
 from flux_upgrade.model.markers import sealed
-from flux_upgrade.model.ports import Timing
 
 _CONTENTS, _PULLS, _STATUSES, _ISSUES = (
     "contents: write",
@@ -54,28 +43,28 @@ class GitHubWrites:
     PyGithub's objects are made from what is known already, so that none of them asks for itself.
     """
 
-    def __init__(self, transport: Transport, timing: Timing, facts: Json) -> None:
-        self._transport = transport
-        self._timing = timing
+    def __init__(self, github: GitHubApi, facts: Json) -> None:
+        self._github = github
+        self._transport = transport = Transport(github)
         self._facts = facts
         self._name: str = facts["nameWithOwner"]
         self._url = f"/repos/{self._name}"
         self._repository = Repository(transport, {}, {"url": self._url}, completed=False)
 
-    def apply(self, step: Step) -> Done:
+    def apply(self, step: forge.Step) -> Done:
         match step:
-            case OpenPull():
+            case forge.OpenPull():
                 return self._open(step)
-            case UpdatePull():
+            case forge.UpdatePull():
                 return self._update(step)
-            case ClosePull():
+            case forge.ClosePull():
                 self._edit("close the pull request", step.pull, body=step.body, state="closed")
                 return Done(step.pull.number, step.pull.url)
-            case OpenIssue():
+            case forge.OpenIssue():
                 with self._telling("open an issue", _ISSUES):
                     made = self._repository.create_issue(step.title, step.body, labels=list(step.labels))
                 return Done(made.number, made.html_url)
-            case UpdateIssue():
+            case forge.UpdateIssue():
                 with self._telling("change the issue", _ISSUES):
                     state = "closed" if step.close else NotSet
                     body = NotSet if step.body == step.issue.body else step.body
@@ -84,7 +73,7 @@ class GitHubWrites:
             case _:
                 assert_never(step)
 
-    def _open(self, step: OpenPull) -> Done:
+    def _open(self, step: forge.OpenPull) -> Done:
         head = self._moved(step.branch, step.before, step.commit)
         with self._telling("open the pull request", _PULLS):
             pull = self._repository.create_pull(
@@ -95,7 +84,7 @@ class GitHubWrites:
         warnings = (*self._extras(pull, head, step.extras, self._set), *self._status(head, step.status))
         return Done(pull.number, pull.html_url, head, warnings)
 
-    def _update(self, step: UpdatePull) -> Done:
+    def _update(self, step: forge.UpdatePull) -> Done:
         pull = self._pull(step.pull)
         if step.make_draft:
             # First of all: what comes next is not to be merged by whoever had approved something else.
@@ -142,7 +131,7 @@ class GitHubWrites:
 
     # Git
 
-    def _moved(self, branch: str, before: str, commit: NewCommit | None) -> str:
+    def _moved(self, branch: str, before: str, commit: forge.NewCommit | None) -> str:
         """The branch's head, after ``commit`` was put there in place of ``before``."""
         if commit is None:
             return before
@@ -165,7 +154,7 @@ class GitHubWrites:
                 self._repository.create_git_ref(f"refs/heads/{branch}", made)
         return made
 
-    def _commit(self, commit: NewCommit) -> str:
+    def _commit(self, commit: forge.NewCommit) -> str:
         """Without author and committer, GitHub signs it for apps and GITHUB_TOKEN."""
         parts = split(commit.files)
         with self._telling("make the commit", _CONTENTS, commit):
@@ -189,7 +178,7 @@ class GitHubWrites:
 
     # What is not worth failing for
 
-    def _status(self, head: str, status: Status) -> tuple[str, ...]:
+    def _status(self, head: str, status: forge.Status) -> tuple[str, ...]:
         def post() -> None:
             commit = Commit(
                 self._transport, {}, {"url": f"{self._url}/commits/{head}", "sha": head}, completed=True
@@ -204,12 +193,12 @@ class GitHubWrites:
         return self._tried(f"set the status {status.context}", _STATUSES, post)
 
     @staticmethod
-    def _set(issue: Issue, extras: Extras) -> None:
+    def _set(issue: Issue, extras: forge.Extras) -> None:
         """In one call, where there is nothing yet that it would replace."""
         issue.edit(labels=list(extras.labels) or NotSet, assignees=list(extras.assignees) or NotSet)
 
     @staticmethod
-    def _added(issue: Issue, extras: Extras) -> None:
+    def _added(issue: Issue, extras: forge.Extras) -> None:
         """To those that people gave it."""
         if extras.labels:
             issue.add_to_labels(*extras.labels)
@@ -217,7 +206,7 @@ class GitHubWrites:
             issue.add_to_assignees(*extras.assignees)
 
     def _extras(
-        self, pull: PullRequest, head: str, extras: Extras, put: Callable[[Issue, Extras], None]
+        self, pull: PullRequest, head: str, extras: forge.Extras, put: Callable[[Issue, forge.Extras], None]
     ) -> tuple[str, ...]:
         warnings: tuple[str, ...] = ()
         if extras.labels or extras.assignees:
@@ -264,7 +253,7 @@ class GitHubWrites:
             except FluxUpgradeError as error:
                 if is_last or not refusals.may_pass(error):
                     return (f"{error.message} ({error.hint})",)
-                self._timing.sleep(_AGAIN)
+                self._github.timing.sleep(_AGAIN)
             else:
                 break
         return ()
@@ -283,11 +272,11 @@ class GitHubWrites:
         self,
         doing: str,
         permission: str,
-        commit: NewCommit | None = None,
+        commit: forge.NewCommit | None = None,
         otherwise: type[FluxUpgradeError] = ForgeUnavailable,
     ) -> Iterator[None]:
         """Turns what goes wrong into our errors."""
         workflows = commit is not None and any(path.startswith(".github/workflows/") for path in commit.files)
         attempt = refusals.Attempt(f"{doing} in {self._name}", permission, otherwise, has_workflows=workflows)
-        with translated_errors(attempt, self._timing.now):
+        with translated_errors(self._github, attempt):
             yield

@@ -18,11 +18,9 @@ class Sink(Protocol):
 
     def restart(self) -> None:
         """Forget what was written: the body comes again from its beginning."""
-        ...
 
     def write(self, chunk: bytes) -> None:
         """Take the next piece."""
-        ...
 
 
 class TooLong(Exception):

@@ -92,11 +92,9 @@ class ApiResponse(Protocol):
 
     def stream(self, amt: int | None, *, decode_content: bool) -> Iterator[bytes]:
         """The body as it comes."""
-        ...
 
     def close(self) -> None:
         """Hang up."""
-        ...
 
 
 class ApiClient(Protocol):
@@ -104,7 +102,6 @@ class ApiClient(Protocol):
 
     def request(self, method: str, path: str, body: object = None, **params: Any) -> ApiResponse:
         """Raises DynamicApiError for a refusal, and urllib3's HTTPError without an answer."""
-        ...
 
 
 class ApiRequest(NamedTuple):

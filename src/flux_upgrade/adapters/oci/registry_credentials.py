@@ -48,7 +48,6 @@ class CredentialSource(Protocol):
         ``host`` with its port, if it is named; ``path`` below it, ``org/flux-manifests``.
         Raises UsageError.
         """
-        ...
 
 
 class NoCredentials:

@@ -1,0 +1,200 @@
+"""One GitHub: reads and writes by our own client, each refusal in our words. No PyGithub."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Any
+
+from flux_upgrade.adapters.github import refusals
+from flux_upgrade.adapters.github.query import Json, Query, Who
+from flux_upgrade.adapters.github.refusals import Attempt
+from flux_upgrade.adapters.http import failures, origins
+from flux_upgrade.adapters.http.client import Client, RequestOptions, Response
+from flux_upgrade.model.errors import SourceUnavailable, UsageError
+from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.text import one_line
+
+_HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
+_OPTIONS = RequestOptions(headers=_HEADERS, accept_status=(400, 401, 403, 404, 409, 410, 422, 451))
+_MAX_PAGES = 20
+"""Of 100 each: no repository has that many deploy keys."""
+
+
+class NotGitHub(Exception):
+    """An answer that GitHub's API does not give: a redirect, a page, half of a JSON document."""
+
+
+class GitHubApi:
+    """github.com or a GitHub Enterprise Server.
+
+    ``client`` has the token, for the origin of both addresses. ``pause``: seconds between two writes, as
+    GitHub asks for (https://docs.github.com/rest/using-the-rest-api/best-practices-for-using-the-rest-api).
+    Raises UsageError for addresses that are not those of one server.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        timing: Timing,
+        *,
+        api_url: str = "https://api.github.com",
+        graphql_url: str = "https://api.github.com/graphql",
+        pause: float = 1.0,
+    ) -> None:
+        _require_one_server(api_url, graphql_url)
+        self.client = client
+        self.timing = timing
+        self.url = api_url.rstrip("/")
+        self.graphql_url = graphql_url
+        self._pause = pause
+        self._next_write = 0.0
+
+    def found(self, path: str, attempt: Attempt) -> Response | None:
+        """The answer to a GET; None for 404. Raises what ``attempt`` makes of anything else."""
+        response = self.answer(path, attempt)
+        return None if response.status == HTTPStatus.NOT_FOUND else self.require(response, attempt)
+
+    def answer(self, path: str, attempt: Attempt) -> Response:
+        """The answer to a GET, whatever GitHub says. Raises ForgeUnavailable where it says nothing."""
+        with translated_errors(attempt):
+            return self.client.get(f"{self.url}{path}", _OPTIONS)
+
+    def require(self, response: Response, attempt: Attempt) -> Response:
+        """An answer of success. Raises what ``attempt`` makes of another one."""
+        if response.is_found:
+            return response
+        refusal = refusals.refusal_of(response.status, _parsed(response), response.headers)
+        raise refusals.error_of(refusal, attempt, self.timing.now())
+
+    def listed(self, path: str, attempt: Attempt, key: str = "") -> list[Any]:
+        """All pages of a list; ``key``: of objects, where it stands."""
+        url: str | None = f"{self.url}{path}?per_page=100"
+        entries: list[Any] = []
+        for _ in range(_MAX_PAGES):
+            with translated_errors(attempt):
+                response = self.client.get(url or "", _OPTIONS)
+            page = _parsed(self.require(response, attempt))
+            if key and isinstance(page, dict):
+                page = page.get(key)
+            if not isinstance(page, list):
+                raise refusals.nonsense(attempt)
+            entries += page
+            with translated_errors(attempt):
+                url = failures.next_page(response.headers.get("link", ""), response.url)
+            if url is None:
+                return entries
+        raise refusals.nonsense(attempt, "its list has no end")
+
+    def viewer(self, attempt: Attempt) -> str:
+        """The login that the token acts as, of apps too: ``github-actions[bot]``."""
+        with sensible(attempt):
+            return str(self.asked(Query("{ viewer { login } }", {}), attempt)["viewer"]["login"])
+
+    def asked(self, query: Query, attempt: Attempt) -> Json:
+        """The ``data`` of an answer without errors. Raises what ``attempt`` makes of another one."""
+        response, answer = self.graphql(query, attempt)
+        if not response.is_found or (isinstance(answer, dict) and answer.get("errors")):
+            refusal = refusals.refusal_of(response.status, answer, response.headers)
+            raise refusals.error_of(refusal, attempt, self.timing.now())
+        with sensible(attempt):
+            data: Json = answer["data"]
+            return data
+
+    def graphql(self, query: Query, attempt: Attempt) -> tuple[Response, Any]:
+        """The answer to a query, and what it holds as JSON. Raises ForgeUnavailable where there is none."""
+        body = json.dumps({"query": query.text, "variables": query.variables}).encode()
+        with translated_errors(attempt):
+            response = self.client.query(self.graphql_url, body, _OPTIONS)
+        return response, _parsed(response)
+
+    def write(self, verb: str, path: str, attempt: Attempt, body: object = None) -> Response:
+        """The answer to something that changes what is at ``path``, whatever GitHub says: see ``send``."""
+        with translated_errors(attempt):
+            return self.send(verb, f"{self.url}{path}", body)
+
+    def send(self, verb: str, url: str, body: object = None, headers: Mapping[str, str] = {}) -> Response:
+        """A write is sent once, unless GitHub says that it did not look at it. Raises NotGitHub."""
+        content = None if body is None else json.dumps(body).encode()
+        response = self._sent(verb, url, content, RequestOptions(headers={**_HEADERS, **headers}))
+        if HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST:
+            raise NotGitHub("it redirects, as it does for a repository that was renamed a moment ago")
+        if response.is_found and response.body and not isinstance(_parsed(response), dict | list):
+            raise NotGitHub("it answers with something that is no JSON")
+        return response
+
+    def _sent(self, verb: str, url: str, body: bytes | None, options: RequestOptions) -> Response:
+        """An answer. One that tells of a rate limit was given before anything was done: send it again."""
+        waited = 0.0
+        for _ in range(failures.ATTEMPTS):
+            if (pause := self._next_write - self.timing.now()) > 0:
+                self.timing.sleep(pause)
+            response = self.client.send(verb, url, body, options)
+            now = self.timing.now()
+            self._next_write = now + self._pause
+            if not failures.is_rate_limited(response.status, response.headers):
+                break
+            wait = failures.asked_wait(response.headers, now)
+            if wait is None or waited + wait > failures.MAX_WAIT:
+                break
+            self.timing.sleep(wait)
+            waited += wait
+        return response
+
+
+def owner_and_name(repository: str) -> Who:
+    """The two parts of ``owner/name``. Raises UsageError."""
+    owner, _, name = repository.partition("/")
+    if not owner or not name or "/" in name:
+        raise UsageError(f"{one_line(repository)} is no repository", hint="give it as owner/name")
+    return owner, name
+
+
+def json_object(response: Response, attempt: Attempt) -> dict[str, Any]:
+    """The JSON object that an answer holds. Raises ForgeUnavailable."""
+    parsed = _parsed(response)
+    if not isinstance(parsed, dict):
+        raise refusals.nonsense(attempt)
+    return parsed
+
+
+@contextmanager
+def sensible(attempt: Attempt) -> Iterator[None]:
+    """An answer that has not what GitHub's answers have is none of GitHub's."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise refusals.nonsense(attempt) from None
+
+
+@contextmanager
+def translated_errors(attempt: Attempt) -> Iterator[None]:
+    """For a block that sends requests: what it raises where there is no answer, or none of GitHub's."""
+    try:
+        yield
+    except SourceUnavailable as error:
+        raise refusals.unreachable(error, attempt) from None
+    except NotGitHub as error:
+        raise refusals.nonsense(attempt, str(error)) from None
+
+
+def _require_one_server(api_url: str, graphql_url: str) -> None:
+    """The token goes to one origin: what looks has to be what acts."""
+    try:
+        found = {origins.origin(api_url), origins.origin(graphql_url)}
+    except ValueError:
+        found = set()
+    if len(found) != 1 or next(iter(found)).scheme not in origins.PORTS:
+        raise UsageError(
+            f"{one_line(api_url)} and {one_line(graphql_url)} are not the addresses of one GitHub",
+            hint="give GITHUB_API_URL and GITHUB_GRAPHQL_URL as the runner has them, https://host/...",
+        )
+
+
+def _parsed(response: Response) -> Any:
+    try:
+        return json.loads(response.body)
+    except (ValueError, RecursionError):
+        return None
