@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from functools import cache
 
 from flux_upgrade.clusters.clusters import Member
-from flux_upgrade.clusters.flux_kustomizations import flux_kustomizations
 from flux_upgrade.clusters.groups import assign, of_artifact
 from flux_upgrade.clusters.ownership.artifact_references import references
 from flux_upgrade.clusters.ownership.ownership import Ownership
@@ -72,6 +71,29 @@ def listed(*tags: str) -> tuple[Release, ...]:
     return tuple(Release(tag, prerelease="-" in tag) for tag in tags)
 
 
+class MemoryCheckout:
+    """The port Checkout."""
+
+    def explain(self, path: str, base_oid: str) -> CheckoutDiffers:
+        return CheckoutDiffers(f"{path} differs from {base_oid[:4]}", hint="git pull")
+
+
+@dataclass
+class MemoryReads:
+    """The port LateReads: a history, and no program that builds."""
+
+    written: MemoryHistory
+
+    def history(self) -> MemoryHistory:
+        return self.written
+
+    def builder(self) -> None:
+        return None
+
+    def unplanned(self) -> Sequence[Member]:
+        return ()
+
+
 @dataclass
 class World:
     """What a run is given. ``files``: of the checkout."""
@@ -100,12 +122,7 @@ class World:
         found: list[Pin] = [*_installations(tree, self.using), *discover.discover_pins(world)]
         if self.own is not None:
             found = [*own_artifact.pins_of(references(tree, self.own.address), self.own)]
-        teams = assign(
-            (each for each in found if not each.is_reported_only),
-            "",
-            self.config,
-            lambda: flux_kustomizations(tree),
-        )
+        teams = assign(found, "", self.config, tree)
         if self.own is not None:
             teams = tuple(of_artifact(team, self.own.address.repository) for team in teams)
         return Inventory(
@@ -119,7 +136,7 @@ class World:
             now=NOW,
             head=self.head,
             all_paths=frozenset(each.path for each in found),
-            explain=lambda path, base: CheckoutDiffers(f"{path} differs from {base[:4]}", hint="git pull"),
+            checkout=MemoryCheckout(),
             analyzer=self._contents(tree),
         )
 
@@ -127,9 +144,7 @@ class World:
         history = self.history
         if history is None:
             return None
-        return ImpactAnalyzer(
-            Sources(tree, self.using, lambda: history, lambda: None, self.config.is_ignored),
-        )
+        return ImpactAnalyzer(Sources(tree, self.using, self.config, MemoryReads(history)))
 
     def run(self, forge: Forge) -> Round:
         """One run."""

@@ -12,7 +12,6 @@ import pytest
 from conformance.judged_pins import CLUSTERS, JUDGED, brief
 from conformance.real_files import members, regenerator_of, rows, tell
 from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
-from flux_upgrade.clusters.flux_kustomizations import flux_kustomizations
 from flux_upgrade.clusters.groups import drift_of
 from flux_upgrade.clusters.ownership.artifact_references import references
 from flux_upgrade.manifests.regenerate import Regenerator
@@ -96,7 +95,7 @@ def with_next(regenerator: Regenerator) -> Regenerator:
 def clusters_in(pins: Sequence[Pin], context: PinContext) -> tuple[Cluster, ...]:
     return clusters_of(
         (Member(pin, pin.path) for pin in pins if not pin.is_reported_only),
-        lambda: flux_kustomizations(context.tree),
+        context.tree,
     )
 
 

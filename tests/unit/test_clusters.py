@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import pytest
 
 from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
-from flux_upgrade.clusters.flux_kustomizations import flux_kustomizations
 from flux_upgrade.clusters.groups import drift_of
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover_pins
@@ -25,7 +24,7 @@ def clusters(files: Mapping[str, str]) -> tuple[Cluster, ...]:
     found: list[Pin] = [*pin.find(tree, USING), *discover_pins(context)]
     return clusters_of(
         (Member(each, each.path) for each in found if not each.is_reported_only),
-        lambda: flux_kustomizations(tree),
+        tree,
     )
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from flux_upgrade.clusters.flux_kustomizations import FluxKustomization
+from flux_upgrade.clusters.flux_kustomizations import FluxKustomization, flux_kustomizations
+from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import is_below
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.pin import Pin, Role
@@ -65,28 +66,22 @@ class Cluster(NamedTuple):
         return self.members[0].installation.role is Role.CLI
 
 
-def clusters_of(
-    members: Iterable[Member], kustomizations: Callable[[], Sequence[FluxKustomization]]
-) -> tuple[Cluster, ...]:
+def clusters_of(members: Iterable[Member], tree: Tree | None) -> tuple[Cluster, ...]:
     """Every cluster, in the order of its first member.
 
-    ``kustomizations`` is called only if there is more than vendored manifests.
+    ``tree``: the whole repository: if there is more than vendored manifests, what Flux reconciles is read.
     """
-    return tuple(_ClusterAssignment(tuple(members), kustomizations).clusters())
+    return tuple(_ClusterAssignment(tuple(members), tree).clusters())
 
 
 class _ClusterAssignment:
-    def __init__(
-        self, members: tuple[Member, ...], kustomizations: Callable[[], Sequence[FluxKustomization]]
-    ) -> None:
-        self._members, self._read_kustomizations = members, kustomizations
-        self._is_plain = all(member.installation.is_manifest for member in members)
+    def __init__(self, members: tuple[Member, ...], tree: Tree | None) -> None:
+        self._members = members
+        self._kustomizations: Sequence[FluxKustomization] = ()
+        if tree is not None and not all(member.installation.is_manifest for member in members):
+            self._kustomizations = flux_kustomizations(tree)
         self._roots: dict[str, None] = {}
         self._sets: dict[str, list[Member]] = {}
-
-    @cached_property
-    def _kustomizations(self) -> Sequence[FluxKustomization]:
-        return () if self._is_plain else self._read_kustomizations()
 
     def clusters(self) -> Iterator[Cluster]:
         tools: dict[tuple[str, ...], list[Member]] = {}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
-from flux_upgrade.clusters.flux_kustomizations import FluxKustomization
 from flux_upgrade.config.config import Config, Group, slug
+from flux_upgrade.model.files import Tree
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag, precedence
 from flux_upgrade.pins.formats.ranges import allows
@@ -43,19 +43,16 @@ class UpdateGroup(NamedTuple):
 
 
 def assign(
-    installations: Iterable[Pin],
-    prefix: str,
-    config: Config,
-    kustomizations: Callable[[], Sequence[FluxKustomization]] = tuple,
+    pins: Iterable[Pin], prefix: str, config: Config, tree: Tree | None = None
 ) -> tuple[UpdateGroup, ...]:
-    """The update groups of all that is not ignored, in the order of their first members.
+    """The update groups of all that is changed and not ignored, in the order of their first members.
 
-    ``prefix``: of the tree in the repository, ``deploy/``; empty where they are the same. ``kustomizations``:
-    what Flux reconciles from this repository, called only if there are pins.
+    ``prefix``: of the paths in the repository, ``deploy/``; empty where they are the same. ``tree``: see
+    ``clusters_of``.
     """
     taken = frozenset(slug(group.name) for group in config.groups)
-    members = (Member(each, prefix + each.path) for each in installations)
-    clusters = clusters_of((each for each in members if not config.is_ignored(each.path)), kustomizations)
+    members = [Member(each, prefix + each.path) for each in pins if not each.is_reported_only]
+    clusters = clusters_of([each for each in members if not config.is_ignored(each.path)], tree)
     update_groups: dict[str, UpdateGroup] = {}
     for whole in clusters:
         for group, cluster in _by_group(whole, config):

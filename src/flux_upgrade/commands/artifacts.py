@@ -73,7 +73,7 @@ def inspect(settings: Settings, address: Address, out: IO[bytes], err: IO[str]) 
     with build_spool() as spool:
         pulled = pull(address, build_means(settings, address, spool))
     installation = pulled.installation
-    found = Inspected((installation,), (), clusters_of([Member(installation, installation.path)], tuple))
+    found = Inspected((installation,), (), clusters_of([Member(installation, installation.path)], None))
     show(out, inspection_json(found) if settings.json else inspection_text(found, str(address)))
     if installation.proof.verdict is not Verdict.UNREADABLE:
         return 0

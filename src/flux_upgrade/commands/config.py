@@ -6,7 +6,6 @@ from flux_upgrade.adapters.git.checkout import find, is_sparse
 from flux_upgrade.adapters.releases.offline import NoArtifacts, NoCharts, NoReleases
 from flux_upgrade.cli.options import Settings
 from flux_upgrade.clusters.clusters import Member
-from flux_upgrade.clusters.flux_kustomizations import flux_kustomizations
 from flux_upgrade.clusters.groups import assign
 from flux_upgrade.clusters.void_groups import Void, group_paths, groups_without_match
 from flux_upgrade.commands.output import show, warn
@@ -77,9 +76,7 @@ def _in_tree(settings: Settings, config: Config, tree: Tree) -> _Compared:
     if not any(each.role is Role.INSTALLS for each in found):
         return _Compared(warning=f"{_NO_FLUX}\nTry: `flux-upgrade config check` again after the bootstrap")
     void = groups_without_match(config, members, tree, settings.path, is_all=True)
-    update_groups = assign(
-        (each for each in found if not each.is_reported_only), "", config, lambda: flux_kustomizations(tree)
-    )
+    update_groups = assign(found, "", config, tree)
     reported = [
         each for each in members if each.installation.is_reported_only and not config.is_ignored(each.path)
     ]

@@ -30,7 +30,7 @@ def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
     installations = tuple(each for each in everything if each.is_manifest)
     pins = tuple(each for each in everything if not each.is_manifest)
     members = (Member(each, scope.below + each.path) for each in everything if not each.is_reported_only)
-    clusters = clusters_of(members, scope.flux_kustomizations)
+    clusters = clusters_of(members, scope.whole)
     found = Inspected(installations, pins, clusters)
     show(out, inspection_json(found) if settings.json else inspection_text(found, settings.path))
     require_any(everything, settings.path)

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, head_of, is_sparse
 from flux_upgrade.cli.options import Settings
 from flux_upgrade.clusters.clusters import Member
-from flux_upgrade.clusters.flux_kustomizations import FluxKustomization, flux_kustomizations
 from flux_upgrade.clusters.groups import assign
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.clusters.void_groups import Void, groups_without_match
@@ -20,6 +19,7 @@ from flux_upgrade.commands.output import require_any
 from flux_upgrade.commands.wiring import (
     KEY_READERS,
     build_checkout,
+    build_kustomize,
     build_pin_context,
     build_releases,
     build_timing,
@@ -33,7 +33,7 @@ from flux_upgrade.model.files import Tree
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag
 from flux_upgrade.pins.discover import discover
-from flux_upgrade.pins.pin import Pin, Role
+from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.plan import UpgradeRequest
 from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.policy.policy import MaxBump
@@ -42,6 +42,8 @@ from flux_upgrade.policy.semver_range import Constraint
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.manifests.regenerate import Regenerator
+    from flux_upgrade.model.files import FileHistory
+    from flux_upgrade.model.ports import Builder
     from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 
 
@@ -61,9 +63,7 @@ def read_inventory(settings: Settings) -> Inventory:
     found = discover(context)
     require_any(found, settings.path)
     return Inventory(
-        update_groups=assign(
-            (each for each in found if not each.is_reported_only), below, config, scope.flux_kustomizations
-        ),
+        update_groups=assign(found, below, config, scope.whole),
         config=config,
         releases=releases,
         pin_context=context,
@@ -77,11 +77,8 @@ def read_inventory(settings: Settings) -> Inventory:
         now=datetime.fromtimestamp(build_timing(settings).now(), UTC),
         head=head_of(place.root),
         all_paths=frozenset(each.path for each in found) if scope.is_whole else None,
-        explain=lambda path, base: build_checkout(settings, place).explain(path, base),
-        analyzer=build_impact_analyzer(
-            settings, scope.whole, context.regenerator, config, [below + each.path for each in found]
-        ),
-        elsewhere=lambda: _elsewhere(settings, scope, found, config),
+        checkout=build_checkout(settings, place),
+        analyzer=build_impact_analyzer(settings, config, scope, context.regenerator, found),
         void=void_here(
             settings,
             scope.whole,
@@ -101,40 +98,41 @@ def void_here(
     return groups_without_match(config, found, tree, settings.config or PATH, is_all=is_all)
 
 
-def _elsewhere(settings: Settings, scope: Scope, found: Sequence[Pin], config: Config) -> Sequence[Member]:
-    """What installs clusters that nothing is planned for: what is left alone runs all the same."""
-    planned = {scope.below + each.path for each in found if not config.is_ignored(scope.below + each.path)}
-    everything = found if scope.is_whole else discover(build_pin_context(settings, scope.whole))
-    others = (each for each in everything if each.path not in planned)
-    members = (Member(each, each.path) for each in others)
-    return [each for each in members if _runs(each)]
+class _LateReads(NamedTuple):
+    """The port LateReads over the checkout. ``found``: the pins of what the user named."""
 
+    settings: Settings
+    config: Config
+    scope: Scope
+    found: Sequence[Pin]
 
-def _runs(member: Member) -> bool:
-    """Whether it installs Flux. Which one that is, a manifest need not tell."""
-    from flux_upgrade.impact.running import running
+    def history(self) -> FileHistory:
+        from flux_upgrade.commands.wiring_repository import build_history
 
-    is_known = member.installation.role is Role.INSTALLS and bool(member.installation.version)
-    return is_known or bool(running([member]).unverified)
+        return build_history(
+            self.settings, self.config, [self.scope.below + each.path for each in self.found]
+        )
+
+    def builder(self) -> Builder | None:
+        return build_kustomize(self.settings)
+
+    def unplanned(self) -> Sequence[Member]:
+        scope, config = self.scope, self.config
+        paths = [scope.below + each.path for each in self.found]
+        planned = {path for path in paths if not config.is_ignored(path)}
+        found = self.found if scope.is_whole else discover(build_pin_context(self.settings, scope.whole))
+        return [Member(each, each.path) for each in found if each.path not in planned]
 
 
 def build_impact_analyzer(
-    settings: Settings, tree: Tree, regenerator: Regenerator, config: Config, paths: Sequence[str] = ()
+    settings: Settings, config: Config, scope: Scope, regenerator: Regenerator, found: Sequence[Pin] = ()
 ) -> ImpactAnalyzer:
-    """What upgrades mean for a repository. ``tree``: all of it. ``paths``: of what may be upgraded in it."""
-    from flux_upgrade.commands.wiring import build_kustomize
-    from flux_upgrade.commands.wiring_repository import build_history
+    """What upgrades mean for a repository. ``found``: what may be upgraded in it."""
     from flux_upgrade.planning.api_uses import Sources
     from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 
     return ImpactAnalyzer(
-        Sources(
-            tree,
-            regenerator,
-            lambda: build_history(settings, config, paths),
-            lambda: build_kustomize(settings),
-            config.is_ignored,
-        )
+        Sources(scope.whole, regenerator, config, _LateReads(settings, config, scope, found))
     )
 
 
@@ -159,10 +157,6 @@ class Scope(NamedTuple):
     """Where paths of ``tree`` begin in the repository: ``deploy/``; empty for its root."""
     is_file: bool
     is_whole: bool
-
-    def flux_kustomizations(self) -> Sequence[FluxKustomization]:
-        """The Flux Kustomizations of the whole repository; read only if there are pins."""
-        return flux_kustomizations(self.whole)
 
 
 def scope_of(settings: Settings) -> Scope:

@@ -12,7 +12,6 @@ from flux_upgrade.artifacts.promotion_plan import ArtifactPlan, ConsumingCluster
 from flux_upgrade.artifacts.pull import ArtifactPorts, pull
 from flux_upgrade.cli.options import Settings
 from flux_upgrade.clusters.clusters import Member
-from flux_upgrade.clusters.flux_kustomizations import flux_kustomizations
 from flux_upgrade.clusters.groups import assign, of_artifact
 from flux_upgrade.clusters.ownership.artifact_references import (
     is_verified,
@@ -21,7 +20,13 @@ from flux_upgrade.clusters.ownership.artifact_references import (
     takes_what_waits,
 )
 from flux_upgrade.clusters.ownership.ownership import Ownership
-from flux_upgrade.commands.read import build_config, build_impact_analyzer, upgrade_request, void_here
+from flux_upgrade.commands.read import (
+    Scope,
+    build_config,
+    build_impact_analyzer,
+    upgrade_request,
+    void_here,
+)
 from flux_upgrade.commands.wiring import (
     build_artifacts,
     build_checkout,
@@ -153,7 +158,7 @@ def read_artifact_pins(
             hint="run it in a checkout with the OCIRepository or FluxInstance that does, or move the tag "
             "with --promote tag",
         )
-    update_groups = assign(found, "", config, lambda: flux_kustomizations(tree))
+    update_groups = assign(found, "", config, tree)
     inventory = Inventory(
         update_groups=tuple(of_artifact(group, address.repository) for group in update_groups),
         config=config,
@@ -165,8 +170,10 @@ def read_artifact_pins(
         now=datetime.fromtimestamp(build_timing(settings).now(), UTC),
         head=head_of(place.root),
         all_paths=None if is_sparse(place.root) else frozenset(each.path for each in found),
-        explain=lambda path, base: build_checkout(settings, place).explain(path, base),
-        analyzer=build_impact_analyzer(settings, tree, means.regenerator, config),
+        checkout=build_checkout(settings, place),
+        analyzer=build_impact_analyzer(
+            settings, config, Scope(place, tree, tree, "", is_file=False, is_whole=True), means.regenerator
+        ),
         void=void_here(settings, tree, config, [Member(each, each.path) for each in found], is_all=False),
     )
     return ArtifactPins(inventory, own)

@@ -112,6 +112,12 @@ def running(members: Iterable[Member]) -> Running:
     )
 
 
+def installs(member: Member) -> bool:
+    """Whether it installs Flux. Which one that is, a manifest need not tell."""
+    is_known = member.installation.role is Role.INSTALLS and bool(member.installation.version)
+    return is_known or bool(running([member]).unverified)
+
+
 def home_of(path: str) -> str:
     """``clusters/a`` for ``clusters/a/flux-system/gotk-components.yaml``; empty for the repository's root."""
     folder = posixpath.dirname(path)

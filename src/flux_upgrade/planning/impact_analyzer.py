@@ -5,10 +5,11 @@ Nearly every run finds nothing to do, and imports none of what reads manifests a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
 
+from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.config.config import Migrate
 from flux_upgrade.manifests.crds import Crd, crds_of
 from flux_upgrade.manifests.documents import parse
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from flux_upgrade.impact.impact import Impact, Managed, Stored
     from flux_upgrade.impact.migrate.result import Migrated
     from flux_upgrade.impact.overlay.result import Overlay
+    from flux_upgrade.impact.running import OtherClusters
 
 
 class ImpactAnalyzer:
@@ -71,6 +73,12 @@ class ImpactAnalyzer:
             stored=stored,
             upgrade_path=self._upgrade_path(transition, migrated, stored),
         )
+
+    def other_clusters(self, cluster: Cluster, clusters: Iterable[Cluster]) -> OtherClusters:
+        """What is in the repository besides a cluster. ``clusters``: all that are planned for."""
+        from flux_upgrade.impact.running import installs, other_clusters
+
+        return other_clusters(cluster, clusters, filter(installs, self._unplanned))
 
     def looked_back(self, transition: Transition, impact: Impact) -> Impact:
         """With what the histories of the installation and of API uses show.
@@ -167,7 +175,7 @@ class ImpactAnalyzer:
 
     @cached_property
     def _builder(self) -> Builder | None:
-        return self._sources.builder()
+        return self._sources.late.builder()
 
     @staticmethod
     def _takes_away(changes: Changes | None) -> bool:
@@ -214,8 +222,12 @@ class ImpactAnalyzer:
         )
 
     @cached_property
+    def _unplanned(self) -> Sequence[Member]:
+        return self._sources.late.unplanned()
+
+    @cached_property
     def _history(self) -> FileHistory:
-        return self._sources.history()
+        return self._sources.late.history()
 
     @staticmethod
     def _crds(manifest: bytes) -> Iterable[Crd]:

@@ -6,11 +6,12 @@ that cannot move: manifests and pins of a cluster move all or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from flux_upgrade.clusters.clusters import OF_CLUSTERS, WORKFLOWS, Cluster, Member
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.model.errors import CheckoutDiffers
+from flux_upgrade.model.files import Checkout
 from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.pin import Pin
@@ -31,8 +32,7 @@ class PreflightChecks(NamedTuple):
     ownership: Ownership
     members: Sequence[Member]
     """Of all clusters."""
-    explain: Callable[[str, str], CheckoutDiffers]
-    """Path, commit of the base → why the checkout differs from the base there."""
+    checkout: Checkout
     writes: bool
     is_asked: bool
     """A release was asked for by name: other writers are the user's to see to."""
@@ -65,7 +65,7 @@ class PreflightChecks(NamedTuple):
         # Files that are moved are asked about once it is known that they are.
         if path not in repository.files or repository.files[path].holds(content):
             return None
-        why = self.explain(path, repository.base_oid)
+        why = self.checkout.explain(path, repository.base_oid)
         return Hold(HoldReason.CHECKOUT_DIFFERS, why.message, why.hint, CheckoutDiffers)
 
     def _forbidden(self, plan: Plan) -> Hold | None:
