@@ -69,7 +69,7 @@ class ImpactAnalyzer:
         return found._replace(
             files=migrated,
             orphaned=tuple(self._uses.orphaned(transition, found.changes, files)),
-            breaks=find_breaks(files, current, target, gates_in(self._beside(transition.path))),
+            breaks=find_breaks(files, current, target, gates_in([*self._beside(transition.path)])),
             stored=stored,
             upgrade_path=self._upgrade_path(transition, migrated, stored),
         )

@@ -163,7 +163,7 @@ class _UpdateGroups:
         # What is not ours to move needs no look: whatever holds it is said later, for all of the cluster.
         if gate is None or self._preflight.checked(plan, cluster, has_open=False) is not plan:
             return plan
-        clusters = (each for group in self._inventory.update_groups for each in group.clusters)
+        clusters = [each for group in self._inventory.update_groups for each in group.clusters]
         try:
             others = gate.analyzer.other_clusters(cluster, clusters)
             steps = FirstSteps(gate.analyzer, self._manifests, self._pins, target, others)

@@ -35,7 +35,7 @@ def plans_text(plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = ()
         ),
         *(_reported(member) for member in reported),
     ]
-    text = "\n".join(map(printable_lines, blocks))
+    text = "\n".join(printable_lines([*block]) for block in blocks)
     return drift_text(group.update_group for group in plans) + (text or f"{ALL_IGNORED}\n")
 
 
