@@ -7,7 +7,7 @@ import base64
 import os
 import random
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,7 +80,7 @@ class World:
             lambda: NOW,
             None if checkout is None else Checkout(str(checkout), every),
         )
-        return self.stack.enter_context(forge)
+        return self.stack.enter_context(closing(forge))
 
     def commit(self, text: str, message: str = "A change", branch: str = "main", path: str = PATH) -> str:
         """A person commits and pushes."""
@@ -691,7 +691,7 @@ def test_commits_as_the_user_does(world: World) -> None:
 
 
 def test_what_is_temporary_is_gone_afterwards(world: World) -> None:
-    with world.forge() as forge:
+    with closing(world.forge()) as forge:
         forge.fetch(QUESTION)
         folder = Path(forge._git._folder).parent  # noqa: SLF001  (where it works)
         assert folder.exists()

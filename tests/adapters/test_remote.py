@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.adapters.git.remote import Author, GitRemote, open_remote
+from flux_upgrade.adapters.git.remote import GitRemote
 from flux_upgrade.adapters.git.remotes import RemoteAccess
 from flux_upgrade.adapters.local.files import DirectoryTree
 from flux_upgrade.model.errors import (
@@ -29,7 +29,7 @@ from process_arguments import seen_arguments
 ENVIRONMENT = {
     name: value for name, value in PERSON.items() if not name.startswith(("GIT_AUTHOR", "GIT_COMM"))
 }
-FLUX = Author("Flux", "", lambda: 1_700_000_000.0)
+NOW = 1_700_000_000.0
 SYNC = "clusters/staging/flux-system/gotk-sync.yaml"
 
 
@@ -45,7 +45,8 @@ class World:
     def open(self, url: str = "", branch: str = "main", token: str = WRITE, **more: str) -> GitRemote:
         url = url or f"{self.host.url}/infra.git"
         token = token if url.startswith("http") else ""
-        opened = open_remote(RemoteAccess(url, "git", token), branch, ENVIRONMENT | more, FLUX)
+        server = RemoteAccess(url, "git", token, name="Flux")
+        opened = GitRemote(server, branch, ENVIRONMENT | more, lambda: NOW)
         return self.stack.enter_context(closing(opened))
 
     def fill(self, files: dict[str, str], branch: str = "main") -> str:

@@ -5,18 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import BinaryIO
 
+from flux_upgrade.model import forge
 from flux_upgrade.model.files import Remote, Tree, Worktree
-from flux_upgrade.model.forge import (
-    ClosePull,
-    Done,
-    OpenIssue,
-    OpenPull,
-    Question,
-    Repository,
-    Step,
-    UpdateIssue,
-    UpdatePull,
-)
+from flux_upgrade.model.forge import Done
 from flux_upgrade.model.hosting import DeployKey, HostedRepository, Hosting, NewRepository
 from flux_upgrade.model.oci.manifest import Descriptor, StoredManifest
 from flux_upgrade.model.ports import ArtifactRegistry, Forge
@@ -35,28 +26,25 @@ class RecordingWorktree:
             self._worktree.require_room(paths)
 
     def write(self, path: str, content: bytes, old: bytes | None = None) -> None:
-        """Remember ``content`` for ``path``, in the order of the calls."""
         del old
         self.written.append((path, content))
 
     def make(self, path: str, content: bytes) -> None:
-        """As ``write``."""
         self.written.append((path, content))
 
     def remove(self, path: str, content: bytes) -> None:
-        """Forget ``content`` for ``path``."""
         self.written.remove((path, content))
 
 
 class RecordingForge:
     """The port Forge over another one that is only looked at."""
 
-    def __init__(self, forge: Forge) -> None:
-        self._forge = forge
-        self._steps: list[Step] = []
+    def __init__(self, real: Forge) -> None:
+        self._forge = real
+        self._steps: list[forge.Step] = []
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[forge.Step, ...]:
         """What would have been done, in order."""
         return tuple(self._steps)
 
@@ -67,20 +55,20 @@ class RecordingForge:
     def close(self) -> None:
         self._forge.close()
 
-    def fetch(self, question: Question) -> Repository:
+    def fetch(self, question: forge.Question) -> forge.Repository:
         return self._forge.fetch(question)
 
-    def apply(self, step: Step) -> Done:
+    def apply(self, step: forge.Step) -> Done:
         """Done, as if: with the number and address of what is there already."""
         self._steps.append(step)
         match step:
-            case UpdatePull():
+            case forge.UpdatePull():
                 return Done(step.pull.number, step.pull.url, step.before)
-            case ClosePull():
+            case forge.ClosePull():
                 return Done(step.pull.number, step.pull.url)
-            case UpdateIssue():
+            case forge.UpdateIssue():
                 return Done(step.issue.number, step.issue.url)
-            case OpenPull() | OpenIssue():
+            case forge.OpenPull() | forge.OpenIssue():
                 return Done()
 
 
@@ -133,7 +121,6 @@ class RecordingHosting:
         return tuple(self._done)
 
     def repository(self) -> HostedRepository | None:
-        """Also the one that would be there."""
         return self._created or self._hosting.repository()
 
     def create(self, wanted: NewRepository) -> HostedRepository:
@@ -153,22 +140,18 @@ class RecordingHosting:
         return {} if self._created else self._hosting.teams()
 
     def grant(self, team: str, permission: str) -> None:
-        """Nothing, but it is remembered."""
         self._done.append(f"give the team {team} the permission {permission}")
 
     def deploy_keys(self) -> tuple[DeployKey, ...]:
-        """As they would be."""
         there = () if self._created else self._hosting.deploy_keys()
         return (*(key for key in there if key.id not in self._removed), *self._added)
 
     def add_deploy_key(self, key: DeployKey) -> DeployKey:
-        """As if it had been registered."""
         self._done.append(f"add the deploy key {key.title}")
         self._added.append(key)
         return key
 
     def remove_deploy_key(self, key: DeployKey) -> None:
-        """As if it were gone."""
         self._done.append(f"remove the deploy key {key.title}")
         self._removed.add(key.id)
         self._added = [each for each in self._added if each.public != key.public]
@@ -181,12 +164,10 @@ class RecordingHosting:
             self._hosting.require_secret(name, environment)
 
     def has_secret(self, name: str, environment: str = "") -> bool:
-        """Also one that would be there."""
         would_be = _putting(name, environment) in self._done
         return would_be or (not self._created and self._hosting.has_secret(name, environment))
 
     def put_secret(self, name: str, text: str, environment: str = "") -> None:
-        """Nothing, but its name is remembered."""
         del text
         self._done.append(_putting(name, environment))
 
@@ -206,7 +187,6 @@ class RecordingRegistry:
         self._tags: dict[str, str] = {}
 
     def manifest(self, reference: str) -> StoredManifest | None:
-        """What was there before."""
         return self._registry.manifest(reference)
 
     def digest(self, reference: str) -> str | None:
@@ -214,11 +194,9 @@ class RecordingRegistry:
         return self._tags.get(reference) or self._registry.digest(reference)
 
     def tags(self) -> tuple[str, ...]:
-        """Those that were there before."""
         return self._registry.tags()
 
     def blob(self, descriptor: Descriptor) -> BinaryIO:
-        """Of what was there before."""
         return self._registry.blob(descriptor)
 
     def is_signed(self, digest: str, tags: Sequence[str]) -> bool:
@@ -228,5 +206,4 @@ class RecordingRegistry:
         """Nothing: whoever refers to it has it."""
 
     def put_manifest(self, manifest: StoredManifest, tag: str) -> None:
-        """As if it had been put."""
         self._tags[tag] = manifest.digest

@@ -79,22 +79,27 @@ class Version:
         return self._semver.major
 
     @property
-    def minor(self) -> int:
-        """The second number."""
-        return self._semver.minor
+    def minor(self) -> str:
+        """The first two: ``2.9``."""
+        return f"{self._semver.major}.{self._semver.minor}"
 
     @property
-    def patch(self) -> int:
-        """The third number."""
-        return self._semver.patch
+    def numbers(self) -> tuple[int, int, int]:
+        """All three."""
+        return self._semver.major, self._semver.minor, self._semver.patch
 
     @property
     def prerelease(self) -> str:
         """``rc.1``; empty for a stable version."""
         return self._semver.prerelease or ""
 
-    def __str__(self) -> str:
+    @property
+    def tag(self) -> str:
+        """``v2.9.4``, with what the version has besides."""
         return f"v{self._semver}"
+
+    def __str__(self) -> str:
+        return self.tag
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Version) and self._semver == other._semver
@@ -130,10 +135,5 @@ class ReleaseManifests(NamedTuple):
     @property
     def components(self) -> tuple[str, ...]:
         """The controllers that the release ships, in alphabetical order."""
-        return tuple(
-            sorted(
-                name.removesuffix(".yaml")
-                for name in self.files
-                if name not in ("rbac.yaml", "policies.yaml")
-            )
-        )
+        controllers = self.files.keys() - {"rbac.yaml", "policies.yaml"}
+        return tuple(sorted(name.removesuffix(".yaml") for name in controllers))

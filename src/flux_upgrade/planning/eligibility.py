@@ -133,4 +133,4 @@ def skew(lower: str, higher: str) -> int:
     a, b = Version.parse(lower), Version.parse(higher)
     if a is None or b is None:
         return 0
-    return b.minor - a.minor if a.major == b.major else (99 if b > a else -99)
+    return b.numbers[1] - a.numbers[1] if a.major == b.major else (99 if b > a else -99)

@@ -46,7 +46,7 @@ class FirstSteps(NamedTuple):
     def _first(self, upgrade: Upgrade, later: str) -> Upgrade | Hold:
         """``later``: where it goes after this one, which a person approved alone; empty: nowhere."""
         terms, impact = self.target.terms, self._impact(upgrade)
-        if not terms.ladder:
+        if not terms.governance.ladder:
             impact = impact._replace(upgrade_path=())
         elif impact.upgrade_path and not terms.to:
             step = impact.upgrade_path[0]
@@ -86,7 +86,8 @@ def _later(plan: Plan, upgrade: Upgrade) -> str:
 
 def _gated(upgrade: Upgrade, impact: Impact, terms: Terms) -> Upgrade:
     """Waits for approval on account of what it changes, should the settings want that."""
-    found = sorted(impact.changes.contents & terms.gates) if impact.changes is not None else []
+    gates = terms.governance.needs_approval
+    found = sorted(impact.changes.contents.intersection(gates)) if impact.changes is not None else []
     if not found or upgrade.bump.approval or terms.to:
         return upgrade
     why = f"{upgrade.bump.why}; it changes {', '.join(found)}, which needs approval"

@@ -45,7 +45,7 @@ class ImpactAnalyzer:
         from flux_upgrade.impact.kubernetes_versions import fit
 
         found = Impact(
-            kubernetes=fit(transition.terms.kubernetes, transition.upgrade.target),
+            kubernetes=fit(transition.terms.governance.kubernetes_version, transition.upgrade.target),
             migrated=transition.terms.feedback.migrated,
         )
         manifest = transition.upgrade.change.manifest
@@ -128,7 +128,7 @@ class ImpactAnalyzer:
             dropped,
             dropped & used,
             any(precedence(tag) > precedence(current) for tag in feedback.moved_for if is_tag(tag)),
-            transition.terms.migrate is Migrate.WITH_UPGRADE,
+            transition.terms.governance.migrate is Migrate.WITH_UPGRADE,
             current,
             transition.upgrade.target,
         )
@@ -139,7 +139,10 @@ class ImpactAnalyzer:
 
     def _mentions(self, transition: Transition, versions: tuple[str, ...]) -> Mentions:
         """What the history shows of files that are searched today and not another cluster's."""
-        found, is_wanted = self._history.mentions(versions), self._uses.searches(transition.terms.scan)
+        found, is_wanted = (
+            self._history.mentions(versions),
+            self._uses.searches(transition.terms.governance.scan),
+        )
         paths = (
             each for each in found.paths if is_wanted(each) and not transition.other_clusters.is_theirs(each)
         )

@@ -98,7 +98,11 @@ class ImpactGate:
 
 def _is_apart(upgrade: Upgrade, hold: Hold | None, terms: Terms) -> bool:
     """Whether manifests are moved in a pull request of their own now."""
-    if terms.migrate is not Migrate.BEFORE or hold is None or not hold.reason.effect.is_moved_first:
+    if (
+        terms.governance.migrate is not Migrate.BEFORE
+        or hold is None
+        or not hold.reason.effect.is_moved_first
+    ):
         return False
     return bool(upgrade.bump.approval) or closed_migration(upgrade, terms) is None
 

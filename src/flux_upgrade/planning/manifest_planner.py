@@ -87,7 +87,7 @@ class _Planner:
     def __init__(self, target: PlannedTarget, sources: _Sources) -> None:
         self._pin, self._path = target.installation, target.path
         self._proof = self._pin.proof
-        self._terms = target.terms
+        self._terms, self._governance = target.terms, target.terms.governance
         self._regenerator, self._artifacts = sources.regenerator, sources.artifacts
         self._releases, self._now = sources.releases, sources.now
         self._tried: dict[BumpKind, ManifestChange] = {}
@@ -102,7 +102,7 @@ class _Planner:
         if self._terms.to:
             yield self._asked(version)
             return
-        decided = decide(version, self._releases, self._terms.policy, self._terms.feedback, self._now)
+        decided = decide(version, self._releases, self._governance.policy, self._terms.feedback, self._now)
         # One file, one change: a patch that waits brings all of that along.
         moves = any(
             isinstance(each, Bump) and (each.approved or each.bump_kind is BumpKind.PATCH) for each in decided
@@ -162,7 +162,7 @@ class _Planner:
         return self._terms.to == version or version in self._terms.feedback.approved
 
     def _wanted(self, options: InstallOptions) -> InstallOptions:
-        return applied(self._terms.flags, options) if self._terms.flags else options
+        return applied(self._governance.flags, options) if self._governance.flags else options
 
     def carried_out(self, decision: Bump | Hold) -> Upgrade | Hold:
         """What comes of a decision."""
@@ -197,9 +197,11 @@ class _Planner:
             return ahead
         assert options is not None  # noqa: S101 others are held
         wanted = self._wanted(options)._replace(version=target)
-        if self._terms.flags:
+        if self._governance.flags:
             validate_components(wanted.components, self._regenerator.manifests(target).components)
-        change = pin.change(self._proof, wanted, self._regenerator, take_release=self._terms.take_release)
+        change = pin.change(
+            self._proof, wanted, self._regenerator, take_release=self._governance.take_release
+        )
         if change.carried.conflicts:
             self._tried[bump.bump_kind] = change
             return _conflict(target, change.carried.conflicts)
@@ -207,7 +209,7 @@ class _Planner:
 
     def _settled(self, upgrade: Upgrade, change: ManifestChange) -> Upgrade | Hold:
         """With the images of the target, as their registries have them."""
-        target, checks = upgrade.target, self._terms.check_images
+        target, checks = upgrade.target, self._governance.check_images
         found = settled(change, self._proof, target, self._artifacts, checks=checks)
         if isinstance(found, Hold):
             return found

@@ -20,7 +20,7 @@ from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.feedback import Feedback, Rejection
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.semver_range import Constraint
-from flux_upgrade.policy.timeline import StableRelease, end_of, first_of_line, line_of, rfc3339, stable, why
+from flux_upgrade.policy.timeline import StableRelease, end_of, first_of_line, rfc3339, stable, why
 
 
 class MaxBump(StrEnum):
@@ -123,7 +123,7 @@ class _Case:
         """What is decided about one kind of bump: the Bump first, then holds from high to low."""
         releases = [each for each in self.newer if self.bump_kind_of(each.version) is bump_kind]
         for release in reversed(releases):
-            for approval in (line_of(release.version), release.tag):
+            for approval in (release.version.minor, release.tag):
                 if approval in self.approved:
                     later = [each for each in releases if each.version > release.version]
                     return [
@@ -135,7 +135,7 @@ class _Case:
     def _unapproved(self, bump_kind: BumpKind, releases: Sequence[StableRelease]) -> list[Bump | Hold]:
         steps = releases
         if bump_kind is not BumpKind.PATCH:
-            steps = list({line_of(each.version): each for each in releases}.values())
+            steps = list({each.version.minor: each for each in releases}.values())
         holds: list[Bump | Hold] = []
         for step in reversed(steps):
             hold = self._refused(bump_kind, step) or self._cooling(bump_kind, step)
@@ -164,7 +164,7 @@ class _Case:
     def _after(self, bump_kind: BumpKind, later: Sequence[StableRelease], approval: str) -> Iterator[Hold]:
         """What waits until that which a person approved has been merged."""
         allowed = [each for each in later if self.allows(each) and not self._refused(bump_kind, each)]
-        newest = {line_of(each.version): each for each in allowed}
+        newest = {each.version.minor: each for each in allowed}
         for each in reversed(newest.values()):
             yield self._needs_approval(bump_kind, each, f"{approval} was approved, and is merged first")
 
@@ -178,7 +178,7 @@ class _Case:
         start, wait = self._clock(bump_kind, release)
         if start is None or not wait or end_of(start, wait) <= self.now:
             return None
-        what = release.tag if bump_kind is BumpKind.PATCH else line_of(release.version)
+        what = release.tag if bump_kind is BumpKind.PATCH else release.version.minor
         return Hold(
             HoldReason.COOLING_DOWN,
             f"{what} was released on {start.date()} and cools down until {end_of(start, wait).date()}",
@@ -235,9 +235,13 @@ def _refusal(rejections: _VersionedRejections, bump_kind: BumpKind, asked: Versi
     found = [
         (version, rejection)
         for version, rejection in rejections
-        if line_of(version) == line_of(asked)
+        if version.minor == asked.minor
         and (rejection.bump_kind is BumpKind.PATCH) is (bump_kind is BumpKind.PATCH)
-        and (not _is_about_a_version(rejection) or asked <= version)
+        # A rejected patch, or what was rolled back, lets newer ones through; a rejected minor does not.
+        and (
+            asked <= version
+            or (rejection.bump_kind is not BumpKind.PATCH and rejection.reason is not HoldReason.ROLLED_BACK)
+        )
     ]
     if not found:
         return None
@@ -246,11 +250,6 @@ def _refusal(rejections: _VersionedRejections, bump_kind: BumpKind, asked: Versi
     return Hold(last.reason, detail, _approve(bump_kind, version), None, bump_kind, last.target, last.since)
 
 
-def _is_about_a_version(rejection: Rejection) -> bool:
-    """Whether newer patches are proposed again; of a rejected minor, none of its patches is."""
-    return rejection.bump_kind is BumpKind.PATCH or rejection.reason is HoldReason.ROLLED_BACK
-
-
 def _approve(bump_kind: BumpKind, version: Version) -> str:
-    name = str(version) if bump_kind is BumpKind.PATCH else line_of(version)
+    name = str(version) if bump_kind is BumpKind.PATCH else version.minor
     return f"approve {name} to have it now"

@@ -32,7 +32,7 @@ def stable(releases: Iterable[Release]) -> tuple[StableRelease, ...]:
 
 def plain(version: Version) -> str:
     """``v2.9.4``: without prerelease and build metadata."""
-    return f"v{line_of(version)}.{version.patch}"
+    return f"v{version.minor}.{version.numbers[2]}"
 
 
 def size(current: str, target: str) -> BumpKind:
@@ -43,28 +43,24 @@ def size(current: str, target: str) -> BumpKind:
     return BumpKind.PATCH if before.minor == after.minor else BumpKind.MINOR
 
 
-def line_of(version: Version) -> str:
-    """The minor that a version is of: ``2.9``."""
-    return f"{version.major}.{version.minor}"
-
-
 def first_of_line(listed: Sequence[StableRelease], version: Version) -> StableRelease:
     """The ``.0`` of the minor that a listed version is of, or the first patch that is (still) listed."""
-    return next(each for each in listed if line_of(each.version) == line_of(version))
+    return next(each for each in listed if each.version.minor == version.minor)
 
 
 def why(listed: Sequence[StableRelease], current: Version, target: StableRelease) -> str:
     """One sentence on why to go to ``target`` now: dates and versions, so that it stays true for days."""
-    own = [each for each in listed if line_of(each.version) == line_of(current)]
+    own = [each for each in listed if each.version.minor == current.minor]
     first = first_of_line(listed, target.version)
-    if own and target.version.major == current.major and line_of(target.version) != line_of(current):
+    if own and target.version.major == current.major and target.version.minor != current.minor:
         successor = next(each for each in listed if each.version > own[-1].version)
-        if successor.published is not None and all(_is_before(each, successor.published) for each in own):
-            since = f"{successor.tag} ({_day(successor.published)})"
-            return f"{line_of(current)} has had no patch since {since}"
+        out = successor.published
+        if out is not None and all(each.published is not None and each.published < out for each in own):
+            since = f"{successor.tag} ({_day(out)})"
+            return f"{current.minor} has had no patch since {since}"
     if target.published is None:
         return f"{target.tag} is newer than {current}"
-    if first.published is None or line_of(target.version) == line_of(current) or first == target:
+    if first.published is None or target.version.minor == current.minor or first == target:
         return f"{target.tag} was released on {_day(target.published)}"
     return (
         f"{first.tag} was released on {_day(first.published)}, and {target.tag} on {_day(target.published)}"
@@ -82,10 +78,6 @@ def end_of(start: datetime, wait: timedelta) -> datetime:
 def rfc3339(moment: datetime) -> str:
     """A moment in UTC, to the second."""
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def _is_before(release: StableRelease, moment: datetime) -> bool:
-    return release.published is not None and release.published < moment
 
 
 def _day(moment: datetime) -> str:

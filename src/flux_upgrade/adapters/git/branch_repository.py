@@ -1,7 +1,5 @@
 """One branch of a server: a bare repository that holds it whole, without history, and its files as a Tree."""
 
-# ruff: noqa: PTH118, PTH123
-
 from __future__ import annotations
 
 import os
@@ -91,7 +89,6 @@ class CommitTree:
         return self._entries.get(path)
 
     def has_folder(self, path: str) -> bool:
-        """Whether there is anything below ``path``."""
         return any(each.startswith(f"{path}/") for each in self._entries)
 
     def candidates(self) -> Iterator[str]:

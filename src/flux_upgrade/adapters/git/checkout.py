@@ -1,6 +1,4 @@
 """The user's checkout: where it begins, what it is compared with, and why it differs. Read only."""
-# Paths are strings: os calls, and no pathlib to import.
-# ruff: noqa: PTH112, PTH113, PTH118, PTH120
 
 from __future__ import annotations
 
@@ -176,12 +174,12 @@ class Checkout:
         branch = self._output("symbolic-ref", "--quiet", "--short", "HEAD")
         where = f"branch {one_line(branch)}" if branch else "commit"
         if self.git.run("cat-file", "-e", f"{base_oid}^{{commit}}").status:
-            return self._unknown(shown)
+            why = "the base has commits that are not here"
+            if self.is_shallow():
+                why = "the checkout is shallow, so that it cannot be told whether it is behind"
+            return CheckoutDiffers(f"{shown}: {why}", hint=_PULL)
         if self._is_ancestor(head, base_oid):
-            return CheckoutDiffers(
-                f"{shown}: the checkout is behind",
-                hint=_PULL,
-            )
+            return CheckoutDiffers(f"{shown}: the checkout is behind", hint=_PULL)
         if self._is_ancestor(base_oid, head):
             return CheckoutDiffers(
                 f"{shown}: the {where} that is checked out has commits that the base has not",
@@ -190,17 +188,6 @@ class Checkout:
         return CheckoutDiffers(
             f"{shown}: the {where} that is checked out is not an ancestor of it",
             hint="check out the base branch (`ref:` of actions/checkout)",
-        )
-
-    def _unknown(self, shown: str) -> CheckoutDiffers:
-        if self.is_shallow():
-            return CheckoutDiffers(
-                f"{shown}: the checkout is shallow, so that it cannot be told whether it is behind",
-                hint=_PULL,
-            )
-        return CheckoutDiffers(
-            f"{shown}: the base has commits that are not here",
-            hint=_PULL,
         )
 
     def _blob(self, path: str, like: str) -> str:

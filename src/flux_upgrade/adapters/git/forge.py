@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from flux_upgrade.adapters.git import pull_requests_by_push, remotes
 from flux_upgrade.adapters.git.fetch import HEADS, GitFetch
@@ -15,32 +14,23 @@ from flux_upgrade.adapters.git.git_command import unattended
 from flux_upgrade.adapters.git.git_repository import GitRepository, Signature
 from flux_upgrade.adapters.git.pull_requests_by_push import AGIT, Memory, MergeRequest
 from flux_upgrade.adapters.git.remotes import RemoteAccess
+from flux_upgrade.model import forge
 from flux_upgrade.model.errors import DraftsUnavailable, Overtaken
-from flux_upgrade.model.forge import (
-    ClosePull,
-    Done,
-    NewCommit,
-    OpenIssue,
-    OpenPull,
-    Question,
-    Repository,
-    Step,
-    UpdateIssue,
-    UpdatePull,
-)
+from flux_upgrade.model.forge import Done
 
 if TYPE_CHECKING:
     from flux_upgrade.adapters.git.checkout import Checkout
 
 NAME = "flux-upgrade"
 EMAIL = "flux-upgrade@users.noreply.invalid"
+_NO_ISSUES = "a Git server has no issues: what waits for approval is in the summary alone"
 
 
 class GitForge:
     """The port Forge over the Git protocol.
 
     ``checkout`` lends its objects and its configuration for connections; ``now``
-    gives seconds since the epoch, for the commits. To be closed, or used in ``with``.
+    gives seconds since the epoch, for the commits. To be closed.
     """
 
     def __init__(
@@ -61,16 +51,7 @@ class GitForge:
         )
         self._fetch = GitFetch(remote, self._git)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def close(self) -> None:
-        """Remove what is temporary."""
         self._git.close()
 
     @property
@@ -78,24 +59,28 @@ class GitForge:
         """Calls of ls-remote, fetch and push."""
         return self._git.calls
 
-    def fetch(self, question: Question) -> Repository:
+    def fetch(self, question: forge.Question) -> forge.Repository:
         return self._fetch.fetch(question)
 
-    def apply(self, step: Step) -> Done:
+    def apply(self, step: forge.Step) -> Done:
         """Nothing is pushed where a draft is wanted and the server has none.
 
         Closing deletes the branch, whereupon GitLab closes its merge request. Issues,
         commit statuses and reviewers are not to be had by Git.
         """
-        if isinstance(step, OpenPull):
-            return self._open(step)
-        if isinstance(step, UpdatePull):
-            return self._update(step)
-        if isinstance(step, ClosePull):
-            return self._close(step)
-        return _no_issue(step)
+        match step:
+            case forge.OpenPull():
+                return self._open(step)
+            case forge.UpdatePull():
+                return self._update(step)
+            case forge.ClosePull():
+                return self._close(step)
+            case forge.OpenIssue():
+                return Done(warnings=(_NO_ISSUES,))
+            case forge.UpdateIssue():
+                return Done(step.issue.number, step.issue.url, warnings=(_NO_ISSUES,))
 
-    def _open(self, step: OpenPull) -> Done:
+    def _open(self, step: forge.OpenPull) -> Done:
         self._require_drafts(is_draft=step.is_draft)
         lost = pull_requests_by_push.ignored(self._remote.flavour, step.extras)
         old = self._memory(step.before)
@@ -114,7 +99,7 @@ class GitForge:
         oid = self._made(step.commit, step.before, memory)
         return self._pushed(request, oid, step.before, lost)
 
-    def _update(self, step: UpdatePull) -> Done:
+    def _update(self, step: forge.UpdatePull) -> Done:
         """A new title or body alone goes along with the next push: without one, no server reads them."""
         if step.commit is None and not step.make_ready and not step.make_draft:
             return Done(step.pull.number, step.pull.url, step.before)
@@ -142,7 +127,7 @@ class GitForge:
         oid = self._made(step.commit, step.before, memory)
         return self._pushed(request, oid, step.before, warnings)
 
-    def _close(self, step: ClosePull) -> Done:
+    def _close(self, step: forge.ClosePull) -> Done:
         if self._remote.flavour in AGIT:
             return Done(step.pull.number, step.pull.url, warnings=(f"{_named(step)}: close it by hand",))
         head = step.pull.head.oid if step.pull.head is not None else ""
@@ -162,23 +147,19 @@ class GitForge:
     def _memory(self, oid: str) -> Memory | None:
         return pull_requests_by_push.read(self._git.commit(oid).message) if oid else None
 
-    def _made(self, commit: NewCommit | None, before: str, memory: Memory) -> str:
+    def _made(self, commit: forge.NewCommit | None, before: str, memory: Memory) -> str:
         """The commit to push; without a new one, that of ``before`` under another memory."""
         if commit is not None:
-            tree = self._git.tree(commit.parent_tree, commit.files)
-            return self._git.write(
-                tree, commit.parent, pull_requests_by_push.written(commit.message, memory), self._by()
-            )
-        old = self._git.commit(before)
-        return self._git.write(
-            old.tree, old.parents[0], pull_requests_by_push.written(old.message, memory), self._by()
-        )
-
-    def _by(self) -> Signature:
+            tree, parent = self._git.tree(commit.parent_tree, commit.files), commit.parent
+            message = commit.message
+        else:
+            old = self._git.commit(before)
+            tree, parent, message = old.tree, old.parents[0], old.message
         name, email = ("", "") if self._checkout is None else self._checkout.identity()
-        return Signature(
+        by = Signature(
             self._remote.name or name or NAME, self._remote.email or email or EMAIL, int(self._now())
         )
+        return self._git.write(tree, parent, pull_requests_by_push.written(message, memory), by)
 
     def _pushed(self, request: MergeRequest, oid: str, before: str, warnings: tuple[str, ...]) -> Done:
         flavour = self._remote.flavour
@@ -202,18 +183,11 @@ class GitForge:
             raise Overtaken(f"the pull request of {topic} has moved", hint="run flux-upgrade again")
 
 
-def _no_issue(step: OpenIssue | UpdateIssue) -> Done:
-    number, url = (step.issue.number, step.issue.url) if isinstance(step, UpdateIssue) else (0, "")
-    return Done(
-        number, url, warnings=("a Git server has no issues: what waits for approval is in the summary alone",)
-    )
-
-
-def _named(step: UpdatePull | ClosePull) -> str:
+def _named(step: forge.UpdatePull | forge.ClosePull) -> str:
     return step.pull.url or "the pull request"
 
 
-def _description(step: UpdatePull) -> str | None:
+def _description(step: forge.UpdatePull) -> str | None:
     """The new text; that of the commit where only this is known."""
     if step.body is not None or step.commit is None:
         return step.body

@@ -1,6 +1,4 @@
 """Git, run by GitPython: nobody is asked for a password, and no hook of anybody's is run."""
-# PATH is a string, and so is what is found on it.
-# ruff: noqa: PTH113, PTH118
 
 from __future__ import annotations
 
@@ -11,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from flux_upgrade.adapters.local import programs
 from flux_upgrade.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ class GitCommand:
         Raises UsageError where there is no Git.
         """
         without = [word for name in _MISLEADING for word in ("-u", name)]
-        if (git := _find(self._environment.get("PATH", os.defpath))) is None:
+        if (git := programs.find(self._environment.get("PATH", os.defpath), "git")) is None:
             raise _missing()
         try:
             from git.cmd import Git
@@ -177,15 +176,6 @@ def rfc3339(seconds: int) -> str:
 def unattended(environment: Mapping[str, str]) -> dict[str, str]:
     """Nobody is there to answer: should ssh ask for something, its askpass says no."""
     return {"SSH_ASKPASS": "false", "SSH_ASKPASS_REQUIRE": "force", **environment}
-
-
-def _find(path: str) -> str | None:
-    """The first ``git`` on ``path`` that can be run."""
-    for folder in path.split(os.pathsep):
-        program = os.path.join(folder, "git")
-        if folder and os.path.isfile(program) and os.access(program, os.X_OK):
-            return program
-    return None
 
 
 def _missing() -> UsageError:

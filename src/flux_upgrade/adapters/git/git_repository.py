@@ -3,8 +3,6 @@
 The user's checkout lends its objects, where it has them all; its refs, index and
 files are never touched.
 """
-# Paths are strings, and so is what Git prints.
-# ruff: noqa: PTH113, PTH118, PTH123
 
 from __future__ import annotations
 
@@ -49,7 +47,6 @@ class Signature:
     when: int
 
     def environment(self) -> dict[str, str]:
-        """As Git takes it, for author and committer."""
         return {
             f"GIT_{role}_{part}": text
             for role in ("AUTHOR", "COMMITTER")
@@ -81,12 +78,12 @@ class GitRepository:
         self._git = GitCommand(self._temporary.name, environment, self._settings)
 
     def close(self) -> None:
-        """Remove it."""
         self._temporary.cleanup()
 
     def refs(self, patterns: Sequence[str]) -> Refs:
         """What the server has of ``patterns``, and which branch is its default."""
-        listing = self._ask("ls-remote", "--symref", _NAME, "HEAD", *patterns)
+        self.calls += 1
+        listing = self._check(self._git.run("ls-remote", "--symref", _NAME, "HEAD", *patterns))
         head, oids = "", {}
         for line in listing.text.splitlines():
             what, _, name = line.partition("\t")
@@ -106,15 +103,8 @@ class GitRepository:
         if is_whole:
             depth = ["--depth=1", "--no-filter"]
         ours = [f"+{name}:{_own(name)}" for name in refs]
-        arguments = (
-            "fetch",
-            "--quiet",
-            "--no-tags",
-            "--no-recurse-submodules",
-            "--no-write-fetch-head",
-            *depth,
-        )
-        ran = self._run(*arguments, _NAME, *ours)
+        quiet = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
+        ran = self._run("fetch", *quiet, *depth, _NAME, *ours)
         self.calls += 1
         if ran.status and "couldn't find remote ref" in ran.err:
             return False
@@ -206,10 +196,8 @@ class GitRepository:
         if os.path.isfile(os.path.join(self._folder, "HEAD")):
             return
         kind = "sha256" if len(oid) == _SHA256_DIGITS else "sha1"
-        ran = self._git.run(
-            "init", "--quiet", "--bare", "--template=", f"--object-format={kind}", self._folder
-        )
-        self._check(ran)
+        options = ("--quiet", "--bare", "--template=", f"--object-format={kind}")
+        self._check(self._git.run("init", *options, self._folder))
         if self._lent:
             with open(os.path.join(self._folder, "objects", "info", "alternates"), "w") as file:
                 file.write(f"{self._lent}\n")
@@ -228,11 +216,6 @@ class GitRepository:
             return frozenset()
         with open(path, encoding="ascii") as file:
             return frozenset(file.read().split())
-
-    def _ask(self, *arguments: str) -> GitResult:
-        """Ask the server, without a repository."""
-        self.calls += 1
-        return self._check(self._git.run(*arguments))
 
     def _run(self, *arguments: str, more: Mapping[str, str] | None = None) -> GitResult:
         return self._git.run(f"--git-dir={self._folder}", *arguments, more=more)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from flux_upgrade.adapters.git import remotes
 from flux_upgrade.adapters.git.branch_repository import BranchRepository, CommitTree
-from flux_upgrade.adapters.git.git_command import Settings, unattended
+from flux_upgrade.adapters.git.git_command import unattended
 from flux_upgrade.adapters.git.git_repository import Refs, Signature
 from flux_upgrade.model.errors import (
     ForbiddenByForge,
@@ -27,30 +27,24 @@ _OTHER_OBJECTS = "hash algorithm"
 """What Git says of a push with objects of another kind than the server's."""
 
 
-class Author:
-    """Who commits, by the flags ``--author-name`` and ``--author-email`` of Flux, and when."""
-
-    def __init__(self, name: str, email: str, now: Callable[[], float]) -> None:
-        self._name, self._email, self._now = name, email, now
-
-    def sign(self) -> Signature:
-        """At this moment."""
-        return Signature(self._name, self._email, int(self._now()))
-
-
 class GitRemote:
-    """``branch`` of the repository at ``url``. To be closed.
+    """``branch`` of a repository, which is fetched when it is made. To be closed.
 
-    Fetched when it is made; raises ForgeUnavailable, ForbiddenByForge, and RepositoryUnfit where
-    the repository has branches, and this is none of them: which one Flux follows is not for us to
-    begin, and ``flux bootstrap`` does not either.
+    The token of ``server`` is sent to its origin alone. ``environment``: what Git is run with; ``now``:
+    seconds since the epoch. Raises UsageError for an address that takes no token; ForgeUnavailable,
+    ForbiddenByForge, and RepositoryUnfit where the repository has branches, and this is none of them: which
+    one Flux follows is not for us to begin, and ``flux bootstrap`` does not either.
     """
 
     def __init__(
-        self, url: str, branch: str, environment: Mapping[str, str], settings: Settings, author: Author
+        self,
+        server: remotes.RemoteAccess,
+        branch: str,
+        environment: Mapping[str, str],
+        now: Callable[[], float],
     ) -> None:
-        self._url, self._branch, self._author = url, branch, author
-        self._environment, self._settings = unattended(environment), settings
+        self._server, self._branch, self._now = server, branch, now
+        self._environment, self._settings = unattended(environment), server.settings(server.url)
         self._repository = self._new()
         try:
             self._head = self._fetched()
@@ -62,14 +56,14 @@ class GitRemote:
     def close(self) -> None:
         self._repository.close()
 
+    # After a push, what was pushed.
+
     @property
     def head(self) -> str:
-        """After a push, what was pushed."""
         return self._head
 
     @property
     def tree(self) -> CommitTree:
-        """After a push, what was pushed."""
         return self._tree
 
     def require_room(self, paths: Iterable[str]) -> None:
@@ -94,7 +88,7 @@ class GitRemote:
         return self._head
 
     def _new(self) -> BranchRepository:
-        return BranchRepository(self._url, self._environment, self._settings)
+        return BranchRepository(self._server.url, self._environment, self._settings)
 
     def _fetched(self) -> str:
         """The branch's head; empty where the repository is."""
@@ -109,7 +103,7 @@ class GitRemote:
         return ""
 
     def _no_branch(self, refs: Refs) -> RepositoryUnfit:
-        where, wanted = remotes.masked(self._url), one_line(self._branch)
+        where, wanted = remotes.masked(self._server.url), one_line(self._branch)
         begin = f"begin the branch with `git push origin HEAD:{_HEADS}{wanted}`"
         return RepositoryUnfit(
             f"{where} has no branch {wanted}",
@@ -135,7 +129,8 @@ class GitRemote:
 
     def _pushed(self, tree: str, message: str) -> str:
         parents = [self._head] if self._head else []
-        oid = self._repository.plain_commit(tree, parents, message, self._author.sign())
+        by = Signature(self._server.name, self._server.email, int(self._now()))
+        oid = self._repository.plain_commit(tree, parents, message, by)
         try:
             self._repository.push(oid, _HEADS + self._branch, self._head)
         except ForbiddenByForge as error:
@@ -152,22 +147,9 @@ class GitRemote:
         while above := above.rpartition("/")[0]:
             if self._tree.entry(above) is not None:
                 raise _in_the_way(above)
-        if entry is None and self._tree.has_folder(path):
-            raise _in_the_way(path)
-        if entry is not None and not entry.is_file:
+        if self._tree.has_folder(path) if entry is None else not entry.is_file:
             raise _in_the_way(path)
         return _FILE if entry is None else entry.mode
-
-
-def open_remote(
-    remote: remotes.RemoteAccess, branch: str, environment: Mapping[str, str], author: Author
-) -> GitRemote:
-    """The branch, fetched. ``remote``: its token is sent to its origin alone.
-
-    ``environment``: what Git is run with. Raises UsageError for an address that takes no token, and
-    what ``GitRemote`` raises.
-    """
-    return GitRemote(remote.url, branch, environment, remote.settings(remote.url), author)
 
 
 def _in_the_way(path: str) -> WriteFailed:

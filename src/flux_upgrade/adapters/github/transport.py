@@ -49,7 +49,6 @@ class Transport(Requester):
 
     @property
     def graphql_url(self) -> str:
-        """Where PyGithub sends mutations."""
         return self._github.graphql_url
 
     def requestJson(  # noqa: N802, PLR0913, PLR0917  (PyGithub's name and arguments)

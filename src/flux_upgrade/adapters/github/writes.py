@@ -214,9 +214,7 @@ class GitHubWrites:
                 word for word, given in (("labels", extras.labels), ("assignees", extras.assignees)) if given
             )
             warnings += self._tried(
-                f"set the {what} of the pull request",
-                _PULLS,
-                lambda: put(self._issue(pull.number), extras),
+                f"set the {what} of the pull request", _PULLS, lambda: put(self._issue(pull.number), extras)
             )
         if extras.reviewers:
             people = [name for name in extras.reviewers if "/" not in name]
@@ -229,9 +227,7 @@ class GitHubWrites:
         if extras.auto_merge:
             method = self._facts["viewerDefaultMergeMethod"]
             warnings += self._tried(
-                "turn on auto-merge",
-                _CONTENTS,
-                lambda: pull.enable_automerge(method, expected_head_oid=head),
+                "turn on auto-merge", _CONTENTS, lambda: pull.enable_automerge(method, expected_head_oid=head)
             )
         return warnings
 
@@ -275,7 +271,6 @@ class GitHubWrites:
         commit: forge.NewCommit | None = None,
         otherwise: type[FluxUpgradeError] = ForgeUnavailable,
     ) -> Iterator[None]:
-        """Turns what goes wrong into our errors."""
         workflows = commit is not None and any(path.startswith(".github/workflows/") for path in commit.files)
         attempt = refusals.Attempt(f"{doing} in {self._name}", permission, otherwise, has_workflows=workflows)
         with translated_errors(self._github, attempt):

@@ -3,8 +3,6 @@
 A cache may only ever save time: what cannot be written is not kept, what was
 damaged, cut off or tampered with is dropped and fetched anew.
 """
-# With plain paths the atomic write below is os calls throughout.
-# ruff: noqa: PTH103, PTH105, PTH107, PTH118, PTH123
 
 from __future__ import annotations
 

@@ -117,7 +117,10 @@ class Client:
         self._credential = credential
         self._etags = etags or EtagCache(None)
         self._timeout = timeout
-        self._sent = self._asked = 0
+        self.sent = 0
+        """Requests so far, those of retries and redirects included."""
+        self.asked = 0
+        """The same without those that a redirect led to."""
         self._session = Session()
         if ca_file is not None:
             trust(self._session, ca_file)
@@ -126,18 +129,7 @@ class Client:
         self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
 
     def close(self) -> None:
-        """Close the connections that are kept open."""
         self._session.close()
-
-    @property
-    def sent(self) -> int:
-        """Requests sent so far, those of retries and redirects included."""
-        return self._sent
-
-    @property
-    def asked(self) -> int:
-        """The same without those that a redirect led to."""
-        return self._asked
 
     def get(self, url: str, options: RequestOptions = PLAIN) -> Response:
         """The answer to a GET, with a status of success or one of ``options.accept_status``.
@@ -163,9 +155,7 @@ class Client:
 
         Raises SourceUnavailable, BodyTooLarge; then nobody knows whether it was done.
         """
-        outcome = self._tried(
-            url, lambda: self._follow(url, replace(options, method=method, body=body), None)
-        )
+        outcome = self._changed(method, url, body, options)
         if isinstance(outcome, Response):
             return outcome
         raise outcome.error
@@ -174,12 +164,16 @@ class Client:
         self, method: str, url: str, body: bytes | BinaryIO | None, options: RequestOptions = PLAIN
     ) -> Response | failures.FailedAttempt:
         """As ``send``, for a step of ``persist``: a failure that may pass is returned, not raised."""
-        outcome = self._tried(
-            url, lambda: self._follow(url, replace(options, method=method, body=body), None)
-        )
+        outcome = self._changed(method, url, body, options)
         if isinstance(outcome, Response) and failures.is_worth_retrying(outcome.status, outcome.headers):
             return self._refusal(outcome)
         return outcome
+
+    def _changed(
+        self, method: str, url: str, body: bytes | BinaryIO | None, options: RequestOptions
+    ) -> Response | failures.FailedAttempt:
+        sent = replace(options, method=method, body=body)
+        return self._tried(url, lambda: self._follow(url, sent, None))
 
     def persist(self, step: Callable[[], _Result | failures.FailedAttempt]) -> _Result:
         """What ``step`` comes to, tried again after the usual waits. Raises the error of the last attempt."""
@@ -232,9 +226,9 @@ class Client:
     def _follow(self, url: str, options: RequestOptions, kept: CachedResponse | None) -> Response:
         """Send the request, and again wherever it is redirected to."""
         target = url
-        self._asked += 1
+        self.asked += 1
         for _ in range(_MAX_REDIRECTS + 1):
-            self._sent += 1
+            self.sent += 1
             with self._session.request(
                 options.method,
                 target,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from flux_upgrade.model.errors import ClusterUnavailable
 from flux_upgrade.model.ports import Timing
@@ -21,11 +21,6 @@ _PASSING = (409, 429, 500, 502, 503, 504)
 
 Conflicts (409) are forced, so that one is a race, or an object that is being deleted.
 """
-
-
-def is_passing(status: int) -> bool:
-    """Whether the same request may be answered a moment later. ``status``: 0 without an answer."""
-    return status in _PASSING
 
 
 def unreachable(cluster: str, error: Exception) -> ClusterUnavailable:
@@ -61,7 +56,7 @@ def refused(
         hint = "the kubeconfig's credentials are missing, wrong or expired: log in again"
     elif status == _FORBIDDEN:
         hint = "bootstrap needs the rights of cluster-admin, as flux bootstrap does"
-    elif is_passing(status):
+    elif status in _PASSING:
         hint = "the cluster's API is busy with that, overloaded or starting; run it again a little later"
     return ClusterUnavailable(message, hint=hint)
 
@@ -85,27 +80,8 @@ _WAITS = (0.5, 1.0, 2.0, 4.0, 8.0)
 _MISSING = 404
 
 
-class ApiResponse(Protocol):
-    """What the client hands over of an answer: urllib3's own."""
-
-    data: bytes
-
-    def stream(self, amt: int | None, *, decode_content: bool) -> Iterator[bytes]:
-        """The body as it comes."""
-
-    def close(self) -> None:
-        """Hang up."""
-
-
-class ApiClient(Protocol):
-    """As much of ``kubernetes.dynamic.DynamicClient`` as is used: the border to what is not typed."""
-
-    def request(self, method: str, path: str, body: object = None, **params: Any) -> ApiResponse:
-        """Raises DynamicApiError for a refusal, and urllib3's HTTPError without an answer."""
-
-
 class ApiRequest(NamedTuple):
-    """A request."""
+    """What is sent."""
 
     path: str
     """Quoted, with a leading slash."""
@@ -119,9 +95,9 @@ class ApiRequest(NamedTuple):
 
 
 class ApiServer:
-    """Sends requests to one cluster."""
+    """Sends requests to one cluster. ``client``: ``kubernetes.dynamic.DynamicClient``, which has no types."""
 
-    def __init__(self, client: ApiClient, cluster: str, timing: Timing) -> None:
+    def __init__(self, client: Any, cluster: str, timing: Timing) -> None:
         self._client = client
         self.cluster = cluster
         self._timing = timing
@@ -152,10 +128,7 @@ class ApiServer:
         try:
             return json.loads(content)
         except (ValueError, RecursionError):
-            raise ClusterUnavailable(
-                f"what answers at the address of '{one_line(self.cluster)}' is no Kubernetes API",
-                hint="check the server's address in the kubeconfig, and what stands between",
-            ) from None
+            raise self.nonsense() from None
 
     def _refused(self, request: ApiRequest, error: Any) -> None:
         """None for what is not there; else raises."""
@@ -167,7 +140,14 @@ class ApiServer:
             self.cluster, request.doing, error.status, error.body or b"", is_secret=request.is_secret
         )
         # Without its cause where the body is a secret: the client's error repeats what the server said.
-        raise (_PassingFailure(refusal) if is_passing(error.status) else refusal) from None
+        raise (_PassingFailure(refusal) if error.status in _PASSING else refusal) from None
+
+    def nonsense(self) -> ClusterUnavailable:
+        """The error for an answer that no API server gives."""
+        return ClusterUnavailable(
+            f"what answers at the address of '{one_line(self.cluster)}' is no Kubernetes API",
+            hint="check the server's address in the kubeconfig, and what stands between",
+        )
 
     def lines(self, request: ApiRequest, seconds: float) -> Iterator[Any]:
         """The JSON of each line of an answer, as they come, for ``seconds``; ends where anything fails."""
@@ -188,7 +168,8 @@ class ApiServer:
         finally:
             response.close()
 
-    def _send(self, request: ApiRequest, read_timeout: float) -> ApiResponse:
+    def _send(self, request: ApiRequest, read_timeout: float) -> Any:
+        """urllib3's response. Raises DynamicApiError for a refusal, urllib3's HTTPError without an answer."""
         applied: dict[str, Any] = {}
         if request.body is not None:
             applied = {"body": request.body, "content_type": "application/apply-patch+yaml"}

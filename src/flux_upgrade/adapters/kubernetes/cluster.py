@@ -21,8 +21,6 @@ from flux_upgrade.model.kubernetes_objects import (
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.values import NamedTuple
 
-_CORE = "v1"
-
 
 class Resource(NamedTuple):
     """A kind as one version of its API has it."""
@@ -33,7 +31,6 @@ class Resource(NamedTuple):
     is_namespaced: bool
 
     def path(self, namespace: str = "", name: str = "") -> str:
-        """The address of one object, or of all."""
         inside = ("namespaces", namespace) if self.is_namespaced and namespace else ()
         words = ("api" if "/" not in self.version else "apis", self.version, *inside, self.plural, name)
         return "".join(f"/{quote(word)}" for word in words if word)
@@ -44,7 +41,7 @@ class Discovery:
 
     def __init__(self, server: ApiServer) -> None:
         self._server = server
-        self._versions: dict[str, tuple[str, ...]] = {"": (_CORE,)}
+        self._versions: dict[str, tuple[str, ...]] = {"": ("v1",)}
         """Group → its versions, the one that the cluster prefers first."""
         self._resources: dict[str, dict[str, Resource]] = {}
         """Version → name of a kind → the kind."""
@@ -105,10 +102,7 @@ class KubernetesCluster:
         answer = self._server.ask(ApiRequest("/version", "tell its version"))
         version = answer.get("gitVersion") if isinstance(answer, dict) else None
         if not isinstance(version, str):
-            raise ClusterUnavailable(
-                f"what answers at the address of '{one_line(self.name)}' is no Kubernetes API",
-                hint="check the server's address in the kubeconfig, and what stands between",
-            )
+            raise self._server.nonsense()
         return version
 
     def get(self, what: ObjectReference) -> Object | None:

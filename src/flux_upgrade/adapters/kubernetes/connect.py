@@ -1,7 +1,5 @@
 """A kubeconfig → a cluster, by the official client."""
 
-# ruff: noqa: PTH110, PTH111, PTH123
-
 from __future__ import annotations
 
 import logging
@@ -9,14 +7,17 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from ipaddress import ip_address
+from logging.handlers import BufferingHandler
 from typing import Any
 
 from flux_upgrade.adapters.http import origins
-from flux_upgrade.adapters.kubernetes.api_server import ApiClient, ApiServer
+from flux_upgrade.adapters.kubernetes.api_server import ApiServer
 from flux_upgrade.adapters.kubernetes.cluster import KubernetesCluster
 from flux_upgrade.model.errors import ClusterUnavailable, ClusterUnfit, UsageError
 from flux_upgrade.model.ports import Timing
 from flux_upgrade.model.text import one_line
+
+_MOST_LOGGED = 1000
 
 
 def context_of(kubeconfig: str, wanted: str) -> str:
@@ -34,12 +35,11 @@ def context_of(kubeconfig: str, wanted: str) -> str:
     configs = [_read(path) for path in there]
     current = next((str(each["current-context"]) for each in configs if each.get("current-context")), "")
     context, known = wanted or current, sorted(_contexts(configs))
+    named = one_line(", ".join(known)) or "none at all"
     if not context:
-        raise UsageError("the kubeconfig has no current context", hint=f"give --context: {_named(known)}")
+        raise UsageError("the kubeconfig has no current context", hint=f"give --context: {named}")
     if context not in known:
-        raise UsageError(
-            f"the kubeconfig has no context '{one_line(context)}'", hint=f"it has {_named(known)}"
-        )
+        raise UsageError(f"the kubeconfig has no context '{one_line(context)}'", hint=f"it has {named}")
     return context
 
 
@@ -52,10 +52,6 @@ def _contexts(configs: Iterable[Mapping[str, Any]]) -> set[str]:
         for context in contexts
         if isinstance(context, dict) and context.get("name")
     }
-
-
-def _named(names: list[str]) -> str:
-    return one_line(", ".join(names)) or "none at all"
 
 
 def _read(path: str) -> Mapping[str, Any]:
@@ -100,12 +96,8 @@ def connect(kubeconfig: str, context: str, timing: Timing) -> KubernetesCluster:
     configuration.retries = False
     api = client.ApiClient(configuration)
     # Its own discovery would be kept in a file with a name that anybody can guess.
-    requests: ApiClient = DynamicClient(api, discoverer=_no_discovery)
+    requests = DynamicClient(api, discoverer=lambda *_: None)
     return KubernetesCluster(ApiServer(requests, name, timing), api.close)
-
-
-def _no_discovery(client: object, cache_file: object) -> None:
-    del client, cache_file
 
 
 def _load(configuration: Any, kubeconfig: str, context: str) -> None:
@@ -132,29 +124,20 @@ def _load(configuration: Any, kubeconfig: str, context: str) -> None:
     configuration.refresh_api_key_hook = refresh_quietly
 
 
-class _Collector(logging.Handler):
-    """What is logged."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self.messages: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.messages.append(record.getMessage())
-
-
 @contextmanager
 def _complaints(context: str) -> Iterator[None]:
     """The client logs why a credential plugin fails, and goes on without credentials: here, an error."""
-    collector, root = _Collector(), logging.getLogger()
+    collector, root = BufferingHandler(_MOST_LOGGED), logging.getLogger()
+    collector.setLevel(logging.ERROR)
     root.addHandler(collector)
     try:
         yield
     finally:
         root.removeHandler(collector)
-    if collector.messages:
+    if collector.buffer:
+        why = collector.buffer[0].getMessage()
         raise ClusterUnavailable(
-            f"no credentials for the context '{one_line(context)}': {one_line(collector.messages[0])}",
+            f"no credentials for the context '{one_line(context)}': {one_line(why)}",
             hint="run the credential plugin that the kubeconfig names by hand, and log in again",
         )
 

@@ -1,6 +1,4 @@
 """Kustomizations, built by whatever program on PATH can: ``kustomize``, ``kubectl`` or ``flux``."""
-# PATH is a string, and so is what is found on it.
-# ruff: noqa: PTH103, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -11,6 +9,7 @@ from tempfile import TemporaryDirectory
 from flux_upgrade.adapters.local import programs
 from flux_upgrade.model.errors import ClusterUnfit
 from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
 
 _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "kustomize": ("build", "{folder}"),
@@ -40,43 +39,29 @@ def find(path: str, environment: Mapping[str, str], timeout: float = 120.0) -> K
     return None
 
 
-class Kustomize:
+class Kustomize(NamedTuple):
     """One of the programs, run without a shell in a temporary folder.
 
     Its plugins stay off, and its rule stays on that files come from below the kustomization: a repository
     must not be able to put a file of this machine into a cluster.
     """
 
-    def __init__(self, name: str, program: str, environment: Mapping[str, str], timeout: float) -> None:
-        self._name, self._program = name, program
-        self._environment = dict(environment)
-        self._timeout = timeout
-
-    @property
-    def name(self) -> str:
-        """``kustomize``, ``kubectl`` or ``flux``."""
-        return self._name
-
-    @property
-    def program(self) -> str:
-        """Its path."""
-        return self._program
+    name: str
+    program: str
+    """Its path."""
+    environment: Mapping[str, str]
+    timeout: float
 
     def build(self, files: Mapping[str, bytes], folder: str, name: str) -> bytes:
-        """Build the kustomization in ``folder``; YAML documents.
-
-        ``files``: path relative to the repository's root → content, all that it may refer to.
-        ``name``: of the Kustomization in its ``gotk-sync.yaml``. Raises ClusterUnfit.
-        """
         with TemporaryDirectory(prefix="flux-upgrade-") as root:
             for path, content in files.items():
                 _write(root, path, content)
             words = {"folder": os.path.join(root, folder), "name": name}
-            return self._run(*(each.format(**words) for each in _ARGUMENTS[self._name]), root=root)
+            return self._run(*(each.format(**words) for each in _ARGUMENTS[self.name]), root=root)
 
     def _run(self, *arguments: str, root: str) -> bytes:
         try:
-            done = programs.run((self._program, *arguments), self._environment, self._timeout, root)
+            done = programs.run((self.program, *arguments), self.environment, self.timeout, root)
         except programs.CannotRun as error:
             raise self._failed(str(error)) from error
         if done.code != 0:
@@ -86,7 +71,7 @@ class Kustomize:
 
     def _failed(self, why: str) -> ClusterUnfit:
         return ClusterUnfit(
-            f"{one_line(self._program)} cannot build the kustomization: {one_line(why, _LONGEST)}",
+            f"{one_line(self.program)} cannot build the kustomization: {one_line(why, _LONGEST)}",
             hint="mend kustomization.yaml: build it by hand with the same program",
         )
 

@@ -1,6 +1,4 @@
 """Programs on PATH."""
-# PATH is a string, and so is what is found on it.
-# ruff: noqa: PTH113, PTH117, PTH118
 
 from __future__ import annotations
 
@@ -36,11 +34,15 @@ def find(search_path: str, name: str) -> str | None:
 
 
 def run(
-    command: Sequence[str], environment: Mapping[str, str], timeout: float, folder: str | None = None
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    timeout: float,
+    folder: str | None = None,
+    given: bytes = b"",
 ) -> ProgramResult:
     """Run a program that ``find`` found, for at most ``timeout`` seconds. Raises CannotRun.
 
-    Without a shell, with nothing on stdin, and with ``environment`` and nothing else in its environment.
+    Without a shell, with ``given`` on stdin, and with ``environment`` and nothing else in its environment.
     """
     import subprocess  # late: few runs run anything
 
@@ -49,7 +51,7 @@ def run(
             [*command],
             env=dict(environment),
             cwd=folder,
-            stdin=subprocess.DEVNULL,
+            input=given,
             capture_output=True,
             timeout=timeout,
             check=False,

@@ -1,6 +1,4 @@
 """Secrets handed over in a file that only its owner reads, and that no Git will ever see."""
-# Descriptors, modes and links: os calls throughout.
-# ruff: noqa: PTH105, PTH107, PTH112, PTH116, PTH118, PTH120
 
 from __future__ import annotations
 
@@ -50,7 +48,6 @@ class SecretFile:
         return next((each for each in self._all() if (each.name, each.namespace) == (name, namespace)), None)
 
     def has(self, name: str, namespace: str) -> bool:
-        """Whether a Secret of that name stands there. Raises as ``present``."""
         return self.present(name, namespace) is not None
 
     def put(self, wanted: tuple[Secret, ...]) -> None:

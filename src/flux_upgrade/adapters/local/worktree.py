@@ -1,7 +1,5 @@
 """Files, written: those of the user, each whole; those of the GitHub runner; temporary ones."""
 
-# ruff: noqa: PTH103, PTH105, PTH106, PTH107, PTH112, PTH113, PTH114, PTH116, PTH118, PTH120, PTH123
-
 from __future__ import annotations
 
 import errno

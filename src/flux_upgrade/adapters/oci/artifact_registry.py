@@ -15,17 +15,14 @@ from flux_upgrade.adapters.http.failures import next_page
 from flux_upgrade.adapters.oci.registry_credentials import DOCKER_HUB, CredentialSource, same_host
 from flux_upgrade.adapters.oci.registry_login import LOG_IN, REFUSALS
 from flux_upgrade.adapters.oci.registry_writes import RegistryWrites
-from flux_upgrade.adapters.oci.repository import INDEX_TYPE, RegistryRepository
+from flux_upgrade.adapters.oci.repository import INDEX_TYPE, RegistryRepository, descriptors
 from flux_upgrade.model.errors import ForbiddenByRegistry, RegistryUnavailable, SourceUnavailable
 from flux_upgrade.model.oci.manifest import Descriptor, StoredManifest
 from flux_upgrade.model.oci.reference import refused
 from flux_upgrade.model.oci.tar import temporary_file_errors
 
 _BUNDLE = "application/vnd.dev.sigstore.bundle"
-_SIGNATURES = (
-    "application/vnd.dev.cosign.artifact.sig.v1+json",
-    "application/vnd.cncf.notary.signature",
-)
+_SIGNATURES = ("application/vnd.dev.cosign.artifact.sig.v1+json", "application/vnd.cncf.notary.signature")
 _PREDICATE = "dev.sigstore.bundle.predicateType"
 _IS_SIGNATURE = "https://sigstore.dev/cosign/sign/v1"
 _MAX_PAGES = 20
@@ -61,8 +58,7 @@ def _referrers(repository: RegistryRepository, digest: str) -> Iterator[dict[str
 
 
 def _listed(index: object) -> list[dict[str, object]]:
-    manifests = index.get("manifests") if isinstance(index, dict) else None
-    return [each for each in (manifests if isinstance(manifests, list) else ()) if isinstance(each, dict)]
+    return descriptors(index.get("manifests") if isinstance(index, dict) else None)
 
 
 def _is_signature(descriptor: dict[str, object]) -> bool:

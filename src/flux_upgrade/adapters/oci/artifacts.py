@@ -34,9 +34,7 @@ class RegistryArtifacts:
     """
 
     def __init__(
-        self,
-        connect: Callable[[], Client],
-        credentials: Callable[[], CredentialSource | None] = lambda: None,
+        self, connect: Callable[[], Client], credentials: Callable[[], CredentialSource | None] = lambda: None
     ) -> None:
         self._connect = connect
         self._credentials = credentials
@@ -83,7 +81,7 @@ class RegistryArtifacts:
         return self._image(repository, found).annotations | found.annotations
 
     def tags(self, repository: str) -> tuple[str, ...]:
-        return _remembered(self._tags, repository, lambda: self._repository(repository).tags())
+        return remembered(self._tags, repository, lambda: self._repository(repository).tags())
 
     def listing(self, repository: str, reference: str) -> tuple[str, ...] | None:
         """Of the first layer: Flux reads that one, unless ``spec.layerSelector`` says otherwise."""
@@ -92,7 +90,7 @@ class RegistryArtifacts:
             return None
         image = self._image(repository, found)
         key = repository, image.digest
-        return _remembered(self._listings, key, lambda: self._listed(repository, reference, image))
+        return remembered(self._listings, key, lambda: self._listed(repository, reference, image))
 
     def _listed(self, repository: str, reference: str, image: PulledManifest) -> tuple[str, ...]:
         what = f"the artifact {one_line(f'{repository}:{reference}')}"
@@ -102,21 +100,18 @@ class RegistryArtifacts:
         return read_names(layer, what)
 
     def _manifest(self, repository: str, reference: str) -> PulledManifest | None:
-        found = _remembered(
-            self._manifests,
-            (repository, reference),
-            lambda: self._repository(repository).manifest(reference),
-        )
+        key = repository, reference
+        found = remembered(self._manifests, key, lambda: self._repository(repository).manifest(reference))
         if found is not None:
             self._manifests.setdefault((repository, found.digest), found)
         return found
 
     def _image(self, repository: str, found: PulledManifest) -> PulledManifest:
         key = repository, found.digest
-        return _remembered(self._images, key, lambda: self._repository(repository).image(found))
+        return remembered(self._images, key, lambda: self._repository(repository).image(found))
 
     def _repository(self, name: str) -> RegistryRepository:
-        return _remembered(self._repositories, name, lambda: self._opened(name))
+        return remembered(self._repositories, name, lambda: self._opened(name))
 
     def _opened(self, name: str) -> RegistryRepository:
         if self._client is None:
@@ -124,9 +119,10 @@ class RegistryArtifacts:
         return open_repository(self._client, name, self._source)
 
 
-def _remembered(
+def remembered(
     memory: dict[_Name, _Found | FluxUpgradeError], key: _Name, ask: Callable[[], _Found]
 ) -> _Found:
+    """What ``ask`` gave or raised the first time."""
     if key not in memory:
         try:
             memory[key] = ask()

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 from flux_upgrade.adapters.http import failures
 from flux_upgrade.adapters.http.archive import parse_json, refused
 from flux_upgrade.adapters.http.client import BodyTooLarge, Client, RequestOptions
+from flux_upgrade.adapters.oci.artifacts import remembered
 from flux_upgrade.adapters.oci.repository import RegistryRepository, open_repository
 from flux_upgrade.model.errors import FluxUpgradeError, SourceUnavailable
 from flux_upgrade.model.oci import SCHEME
@@ -43,15 +44,7 @@ class HelmCharts:
     def versions(self, repository: str, chart: str) -> Mapping[str, str]:
         """What a chart in a registry installs is asked for when it is looked at."""
         key = repository.rstrip("/"), chart
-        if key not in self._known:
-            try:
-                self._known[key] = self._ask(*key)
-            except FluxUpgradeError as error:
-                self._known[key] = error
-        known = self._known[key]
-        if isinstance(known, FluxUpgradeError):
-            raise known
-        return known
+        return remembered(self._known, key, lambda: self._ask(*key))
 
     def _ask(self, repository: str, chart: str) -> Mapping[str, str]:
         if self._client is None:
@@ -158,23 +151,18 @@ def _no_index(what: str, why: str) -> SourceUnavailable:
 
 def _read(events: Iterator[yaml.Event], chart: str) -> dict[str, str] | None:
     """None where there is no mapping ``entries``."""
-    from yaml import (
-        DocumentStartEvent,
-        MappingStartEvent,
-        SequenceEndEvent,
-        SequenceStartEvent,
-        StreamStartEvent,
-    )
+    import yaml
 
-    root = next(each for each in events if not isinstance(each, StreamStartEvent | DocumentStartEvent))
-    entries = _value(events, "entries") if isinstance(root, MappingStartEvent) else None
-    if not isinstance(entries, MappingStartEvent):
+    before = (yaml.StreamStartEvent, yaml.DocumentStartEvent)
+    root = next(each for each in events if not isinstance(each, before))
+    entries = _value(events, "entries") if isinstance(root, yaml.MappingStartEvent) else None
+    if not isinstance(entries, yaml.MappingStartEvent):
         return None
     found: dict[str, str] = {}
-    if not isinstance(_value(events, chart), SequenceStartEvent):
+    if not isinstance(_value(events, chart), yaml.SequenceStartEvent):
         return found
     for item in events:
-        if isinstance(item, SequenceEndEvent):
+        if isinstance(item, yaml.SequenceEndEvent):
             break
         stated = _scalars(events, item)
         if stated.get("version"):

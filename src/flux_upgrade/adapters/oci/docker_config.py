@@ -3,15 +3,12 @@
 Formats: docs.docker.com, "docker login" (auths, credsStore, credHelpers, the protocol of credential
 helpers); github.com/docker/docker-credential-helpers; containers-auth.json(5) for keys with a path.
 """
-# PATH is a string, and so is what is found on it.
-# ruff: noqa: PTH112, PTH118
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import subprocess
 from base64 import b64decode
 from collections.abc import Mapping
 
@@ -26,7 +23,7 @@ _HELPER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _DOCKER_HUB_KEY = "https://index.docker.io/v1/"
 """What Docker calls its own registry in this file."""
 _IS_TOKEN = "<token>"  # noqa: S105  (the user name that says so)
-_NOT_FOUND = (b"credentials not found in native keychain", b"no credentials server URL")
+_NOT_FOUND = ("credentials not found in native keychain", "no credentials server URL")
 _LOG_IN = "log in anew with `docker login`, or give another file with --docker-config"
 
 
@@ -97,7 +94,6 @@ class DockerConfig:
         return RegistryCredential(self._source(key), username, password, token)
 
     def _helped(self, key: str, name: object, host: str) -> RegistryCredential | None:
-        """What a credential helper says."""
         if not isinstance(name, str) or _HELPER.fullmatch(name) is None:
             raise self._broken(key, "names no credential helper")
         asked = _DOCKER_HUB_KEY if same_host(host) == DOCKER_HUB else host
@@ -117,25 +113,17 @@ class DockerConfig:
         if program is None:
             raise self._broken(key, f"needs {name}, which is not on PATH")
         try:
-            done = subprocess.run(  # noqa: S603  (a program found by us, a list of arguments, no shell)
-                [program, "get"],
-                input=asked.encode(),
-                env=self._environment,
-                capture_output=True,
-                timeout=self._timeout,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise self._broken(key, f"needs {name}, which did not end within {self._timeout:g} s") from None
-        except OSError as error:
-            raise self._broken(key, f"needs {name}, which cannot be run: {error.strerror}") from None
+            done = programs.run((program, "get"), self._environment, self._timeout, given=asked.encode())
+        except programs.CannotRun as error:
+            why = f"cannot be run: {error}" if error.__cause__ else str(error).removeprefix("it ")
+            raise self._broken(key, f"needs {name}, which {why}") from None
         # What it prints is not shown: nobody knows what stands in it.
-        if done.returncode != 0:
-            if any(words in done.stdout + done.stderr for words in _NOT_FOUND):
+        if done.code != 0:
+            if any(words in done.out.decode("utf-8", "replace") + done.err for words in _NOT_FOUND):
                 return None
-            raise self._broken(key, f"needs {name}, which ended with {done.returncode}")
+            raise self._broken(key, f"needs {name}, which ended with {done.code}")
         try:
-            answer = json.loads(done.stdout)
+            answer = json.loads(done.out)
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):

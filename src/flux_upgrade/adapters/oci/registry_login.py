@@ -63,12 +63,8 @@ class RegistryLogin:
         self._credential: RegistryCredential | None = None
         self._authorization: dict[str, str] = {}
         self._lock = threading.Lock()
-        self._spent = 0
-
-    @property
-    def spent(self) -> int:
+        self.spent = 0
         """Requests that served to log in: those that were answered by a challenge, and those for tokens."""
-        return self._spent
 
     def ask(self, send: Callable[[Mapping[str, str]], _Outcome], *, writes: bool = False) -> _Outcome:
         """What ``send`` comes to, given the headers to send with; once more where it meets a challenge.
@@ -85,12 +81,12 @@ class RegistryLogin:
         if origins.origin(outcome.url) != origins.origin(self._base):
             return outcome
         with self._lock:
-            self._spent += 1
+            self.spent += 1
             # Another thread may have been faster.
             if self._authorization.get(actions, "") == used:
                 asked = self._client.asked
                 self._authorization[actions] = self._authorized(outcome, actions, used)
-                self._spent += self._client.asked - asked
+                self.spent += self._client.asked - asked
         return send({"Authorization": self._authorization[actions]})
 
     def check(self, response: Response, *, writes: bool = False) -> None:

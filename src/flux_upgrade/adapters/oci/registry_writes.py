@@ -61,7 +61,6 @@ class RegistryWrites:
                 )
 
     def _uploaded(self, blob: BinaryIO, descriptor: Descriptor) -> Response | failures.FailedAttempt:
-        """One upload, from its beginning."""
         begun = self._sent("POST", f"{self._repository.url}/blobs/uploads/", None, {})
         if isinstance(begun, failures.FailedAttempt):
             return begun

@@ -60,7 +60,7 @@ class PulledManifest(NamedTuple):
     @property
     def layers(self) -> list[dict[str, object]]:
         """Descriptors of its layers; none where it is an index."""
-        return _descriptors(self.content.get("layers"))
+        return descriptors(self.content.get("layers"))
 
 
 class RegistryRepository:
@@ -146,7 +146,7 @@ class RegistryRepository:
         """
         if not found.is_index:
             return found
-        chosen = _of_platform(_descriptors(found.content["manifests"]))
+        chosen = _of_platform(descriptors(found.content["manifests"]))
         image = None if chosen is None else self.manifest(chosen)
         if image is None or image.is_index:
             raise refused(f"the index {self.named(found.digest)}", "it holds no image that can be read")
@@ -253,7 +253,8 @@ def _is_reference(text: str) -> bool:
     return archive.sha256_of_digest(text) is not None or TAG.fullmatch(text) is not None
 
 
-def _descriptors(stated: object) -> list[dict[str, object]]:
+def descriptors(stated: object) -> list[dict[str, object]]:
+    """What a manifest says of blobs, or an index of images."""
     return [each for each in (stated if isinstance(stated, list) else ()) if isinstance(each, dict)]
 
 

@@ -1,11 +1,8 @@
-"""Releases in a folder: a mirror, an air gap, a test.
+"""Releases that are laid out as ``<tag>/<asset>``, with ``releases.json`` beside the tags; those in a folder.
 
-Laid out as ``<tag>/<asset>``, with ``releases.json`` beside the tags. Modules
-that cost time to import are not imported here: this is the short way to
-``render``.
+A mirror, an air gap, a test. Modules that cost time to import are not imported here: this is the short way
+to ``render``.
 """
-# pathlib takes 4 ms to import (Python 3.11, re already there).
-# ruff: noqa: PTH112, PTH118, PTH208
 
 from __future__ import annotations
 
@@ -23,40 +20,18 @@ from flux_upgrade.model.text import one_line
 from flux_upgrade.model.versions import Release, ReleaseManifests, is_tag, precedence
 
 _MAX_FILE = 32 * 1024 * 1024
+INDEX = "releases.json"
 
 
-class DirectoryReleases:
-    """The port Releases over a folder.
+class LaidOutReleases:
+    """What of the port Releases is the same wherever the files are."""
 
-    Raises SourceUnavailable when built on what is not a folder.
-    """
+    _where_index: str
+    """What errors call ``releases.json``."""
 
-    def __init__(self, root: str) -> None:
-        self._root = root
-        if not os.path.isdir(root):
-            raise SourceUnavailable(
-                f"the release source {one_line(root)} is not a folder",
-                hint="give a folder that is laid out as <tag>/manifests.tar.gz, or an http(s) address",
-            )
-
-    def list(self) -> tuple[Release, ...]:
-        """What ``releases.json`` lists; without it the folders named like tags, the newest first."""
-        text = self._read("releases.json")
-        if text is not None:
-            return listing.parse_releases(text, os.path.join(self._root, "releases.json"))
-        return tuple(Release(tag=tag, prerelease="-" in tag) for tag in self._folders())
-
-    def manifests(self, tag: str) -> ReleaseManifests:
-        """Without a checksums file they are not verified."""
-        listing.require_tag(tag)
-        data = self._read(tag, archive.MANIFESTS, limit=MAX_COMPRESSED)
-        if data is None:
-            raise listing.not_found(tag, f"the release source {self._root}", self._folders())
-        text = self._read(tag, archive.checksums_name(tag), limit=archive.MAX_CHECKSUMS)
-        if text is None:
-            return archive.checked_manifests(tag, data, None, self._digest(tag))
-        stated = archive.stated_sha256(tag, text.decode("utf-8", "replace"))
-        return archive.checked_manifests(tag, data, stated)
+    def _read(self, *parts: str) -> bytes | None:
+        """A file, by the parts of its path; None where there is none."""
+        raise NotImplementedError
 
     def published(self, tag: str) -> str | None:
         """The text of ``<tag>/gotk-components.yaml``, or None."""
@@ -79,6 +54,46 @@ class DirectoryReleases:
         del tag
         return ""
 
+    def _digest(self, tag: str) -> str | None:
+        """The sha256 that ``releases.json`` gives for the archive, where it does."""
+        text = self._read(INDEX)
+        return None if text is None else listing.archive_digest(text, tag, self._where_index)
+
+
+class DirectoryReleases(LaidOutReleases):
+    """The port Releases over a folder.
+
+    Raises SourceUnavailable when built on what is not a folder.
+    """
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._where_index = os.path.join(root, INDEX)
+        if not os.path.isdir(root):
+            raise SourceUnavailable(
+                f"the release source {one_line(root)} is not a folder",
+                hint="give a folder that is laid out as <tag>/manifests.tar.gz, or an http(s) address",
+            )
+
+    def list(self) -> tuple[Release, ...]:
+        """What ``releases.json`` lists; without it the folders named like tags, the newest first."""
+        text = self._read(INDEX)
+        if text is not None:
+            return listing.parse_releases(text, self._where_index)
+        return tuple(Release(tag=tag, prerelease="-" in tag) for tag in self._folders())
+
+    def manifests(self, tag: str) -> ReleaseManifests:
+        """Without a checksums file they are not verified."""
+        listing.require_tag(tag)
+        data = self._read(tag, archive.MANIFESTS, limit=MAX_COMPRESSED)
+        if data is None:
+            raise listing.not_found(tag, f"the release source {self._root}", self._folders())
+        text = self._read(tag, archive.checksums_name(tag), limit=archive.MAX_CHECKSUMS)
+        if text is None:
+            return archive.checked_manifests(tag, data, None, self._digest(tag))
+        stated = archive.stated_sha256(tag, text.decode("utf-8", "replace"))
+        return archive.checked_manifests(tag, data, stated)
+
     def _folders(self) -> tuple[str, ...]:
         try:
             names = [name for name in os.listdir(self._root) if is_tag(name)]
@@ -86,14 +101,7 @@ class DirectoryReleases:
             raise _unreadable(self._root, error) from error
         return tuple(sorted(names, key=precedence, reverse=True))
 
-    def _digest(self, tag: str) -> str | None:
-        """The sha256 that ``releases.json`` gives for the archive, where it does."""
-        text = self._read("releases.json")
-        where = os.path.join(self._root, "releases.json")
-        return None if text is None else listing.archive_digest(text, tag, where)
-
     def _read(self, *parts: str, limit: int = _MAX_FILE) -> bytes | None:
-        """A file below the root, or None where there is none."""
         path = os.path.join(self._root, *parts)
         try:
             return read_regular(path, limit)

@@ -1,5 +1,4 @@
 """The Flux CLI, where there is one: what renders a release that our rules do not know."""
-# PATH is a string, and so is what is found on it.
 
 from __future__ import annotations
 

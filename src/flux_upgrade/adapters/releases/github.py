@@ -116,12 +116,10 @@ class GitHubReleases:
         return manifests
 
     def published(self, tag: str) -> str | None:
-        """What the registry holds for ``tag``."""
         listing.require_tag(tag)
         return self._registry.published(tag)
 
     def generator_hashes(self, tag: str, paths: tuple[str, ...]) -> Mapping[str, str] | None:
-        """The sha256 of each file of the repository at ``tag``; None if none is there."""
         listing.require_tag(tag)
         found = {}
         for path in paths:
@@ -150,15 +148,8 @@ class GitHubReleases:
         response = self._client.get(f"{self._releases_url}/tags/{quote(tag)}", _API)
         release = parse_json(response.body, f"GitHub's release {tag}") if response.is_found else None
         if not isinstance(release, dict) or release.get("tag_name") != tag:
-            raise listing.not_found(tag, self._repository, (known.tag for known in self._listed()))
+            raise listing.not_found(tag, self._repository, listing.known_tags(self))
         return release
-
-    def _listed(self) -> tuple[Release, ...]:
-        """The list for a hint, which may be had without."""
-        try:
-            return self.list()
-        except SourceUnavailable:
-            return ()
 
     def _stated(self, tag: str, release: dict[str, object]) -> str | None:
         """The sha256 that the release's checksums file states for its manifests."""
@@ -173,10 +164,7 @@ class GitHubReleases:
             if archive.is_checksummed(tag):
                 raise refused(f"the release {tag}", f"it has no {name}")
             return None
-        wanted, actual = (
-            archive.sha256_of_digest(asset.get("digest")),
-            sha256(response.body).hexdigest(),
-        )
+        wanted, actual = archive.sha256_of_digest(asset.get("digest")), sha256(response.body).hexdigest()
         if wanted is not None and wanted != actual:
             raise archive.mismatch(f"{name} of {tag}", wanted, actual)
         return archive.stated_sha256(tag, response.body.decode("utf-8", "replace"))

@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flux_upgrade.adapters.http.archive import MANIFESTS, malformed, parse_json, sha256_of_digest
-from flux_upgrade.model.errors import ReleaseNotFound
+from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.versions import Release, is_tag, precedence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.model.ports import Releases
 
 
 def parse_releases(data: bytes, what: str) -> tuple[Release, ...]:
@@ -69,6 +73,14 @@ def require_tag(tag: str) -> None:
     if not is_tag(tag):
         hint = f"did you mean v{tag}?" if is_tag(f"v{tag}") else "name it as Flux does, for example v2.9.4"
         raise ReleaseNotFound(f"there is no Flux release named '{one_line(tag)}'", hint=hint)
+
+
+def known_tags(releases: Releases) -> tuple[str, ...]:
+    """What a source lists, for a hint, which may be had without."""
+    try:
+        return tuple(release.tag for release in releases.list())
+    except SourceUnavailable:
+        return ()
 
 
 def not_found(tag: str, source: str, known: Iterable[str] = ()) -> ReleaseNotFound:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from hashlib import sha256
 from urllib.parse import quote, urlsplit
 
 from flux_upgrade.adapters.http import archive, failures, origins
 from flux_upgrade.adapters.http.archive import MAX_COMPRESSED, refused
 from flux_upgrade.adapters.http.cache import DownloadCache
-from flux_upgrade.adapters.http.client import CONDITIONAL, BodyTooLarge, Client, RequestOptions
+from flux_upgrade.adapters.http.client import CONDITIONAL, PLAIN, BodyTooLarge, Client, RequestOptions
 from flux_upgrade.adapters.releases import listing
+from flux_upgrade.adapters.releases.directory import INDEX, LaidOutReleases
 from flux_upgrade.model.errors import SourceUnavailable, UsageError
 from flux_upgrade.model.versions import Release, ReleaseManifests
 
@@ -18,7 +17,7 @@ ARCHIVE = RequestOptions(limit=MAX_COMPRESSED, verbatim=True)
 """How archives are fetched: bounded, and as the bytes that a checksum is of."""
 
 
-class HttpReleases:
+class HttpReleases(LaidOutReleases):
     """The port Releases over http(s), below ``base_url``.
 
     Raises UsageError for an address that is not http(s), or that holds a
@@ -30,16 +29,16 @@ class HttpReleases:
         self._client = client
         self._cache = cache
         self._name = f"the release source {failures.host(base_url)}"
+        self._where_index = f"{self._name}'s {INDEX}"
 
     def list(self) -> tuple[Release, ...]:
-        """What ``releases.json`` lists."""
-        body = self._get("releases.json", options=CONDITIONAL)
+        body = self._read(INDEX)
         if body is None:
             raise SourceUnavailable(
                 f"{self._name} has no releases.json",
                 hint="put one beside the tags, or name the version: a list is not needed for one release",
             )
-        return listing.parse_releases(body, f"{self._name}'s releases.json")
+        return listing.parse_releases(body, self._where_index)
 
     def manifests(self, tag: str) -> ReleaseManifests:
         """Without a checksums file they are not verified."""
@@ -58,26 +57,6 @@ class HttpReleases:
             self._cache.put(data)
         return manifests
 
-    def published(self, tag: str) -> str | None:
-        """The text of ``<tag>/gotk-components.yaml``, or None."""
-        listing.require_tag(tag)
-        body = self._get(tag, "gotk-components.yaml")
-        try:
-            return None if body is None else body.decode("utf-8")
-        except UnicodeDecodeError:
-            raise refused(f"gotk-components.yaml of {tag}", "it is not UTF-8 text") from None
-
-    def generator_hashes(self, tag: str, paths: tuple[str, ...]) -> Mapping[str, str] | None:
-        """The sha256 of each ``<tag>/<path>`` that is there; None if none is."""
-        listing.require_tag(tag)
-        bodies = {path: self._get(tag, path) for path in paths}
-        return {path: sha256(body).hexdigest() for path, body in bodies.items() if body is not None} or None
-
-    def commit(self, tag: str) -> str:
-        """Unknown: there are files here, and no Git."""
-        del tag
-        return ""
-
     def _archive(self, tag: str) -> bytes:
         try:
             data = self._get(tag, archive.MANIFESTS, options=ARCHIVE)
@@ -86,24 +65,15 @@ class HttpReleases:
                 f"{archive.MANIFESTS} of {tag}", f"it is larger than {MAX_COMPRESSED} bytes"
             ) from None
         if data is None:
-            raise listing.not_found(tag, self._name, (release.tag for release in self._listed()))
+            raise listing.not_found(tag, self._name, listing.known_tags(self))
         return data
 
-    def _listed(self) -> tuple[Release, ...]:
-        """The list for a hint, which may be had without."""
-        try:
-            return self.list()
-        except SourceUnavailable:
-            return ()
+    def _read(self, *parts: str) -> bytes | None:
+        return self._get(*parts, options=CONDITIONAL if parts == (INDEX,) else PLAIN)
 
-    def _digest(self, tag: str) -> str | None:
-        """The sha256 that ``releases.json`` gives for the archive, where it does."""
-        body = self._get("releases.json", options=CONDITIONAL)
-        return None if body is None else listing.archive_digest(body, tag, f"{self._name}'s releases.json")
-
-    def _get(self, *parts: str, options: RequestOptions | None = None) -> bytes | None:
+    def _get(self, *parts: str, options: RequestOptions) -> bytes | None:
         url = "/".join((self._base, *(quote(part) for part in parts)))
-        response = self._client.get(url, options or RequestOptions())
+        response = self._client.get(url, options)
         return response.body if response.is_found else None
 
 

@@ -132,7 +132,7 @@ class RegistryReleases:
         listing.require_tag(tag)
         text = self._text(tag)
         if text is None:
-            raise listing.not_found(tag, self._repository.name, (release.tag for release in self._hint()))
+            raise listing.not_found(tag, self._repository.name, listing.known_tags(self))
         return self._derivation.derive(tag, text)
 
     def published(self, tag: str) -> str | None:
@@ -168,13 +168,6 @@ class RegistryReleases:
         if tag not in self._manifests:
             self._manifests[tag] = self._repository.manifest(tag)
         return self._manifests[tag]
-
-    def _hint(self) -> tuple[Release, ...]:
-        """The list for a hint, which may be had without."""
-        try:
-            return self.list()
-        except SourceUnavailable:
-            return ()
 
     def _dates(self, newest_first: Iterable[str]) -> dict[str, str]:
         """Tag → when its artifact was made, RFC 3339; empty where it does not tell."""

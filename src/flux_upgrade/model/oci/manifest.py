@@ -115,12 +115,7 @@ def parse(stored: StoredManifest) -> ImageManifest:
 
 
 def successor(
-    manifest: ImageManifest,
-    layer: Descriptor,
-    *,
-    created: datetime,
-    revision: str,
-    previous: str,
+    manifest: ImageManifest, layer: Descriptor, *, created: datetime, revision: str, previous: str
 ) -> tuple[StoredManifest, bytes, Descriptor]:
     """The manifest that takes the place of an image's, with ``layer`` for its first layer; its config too.
 

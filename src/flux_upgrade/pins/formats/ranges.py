@@ -58,11 +58,9 @@ def raised(text: str, tag: str) -> str | None:
     if match is None or version is None:
         return _raised_wildcard(text, version)
     operator, gap, prefix, _, minor, patch = match.groups()
-    core = str(version.major)
-    if minor is not None:
-        core += f".{version.minor}"
+    core = str(version.major) if minor is None else version.minor
     if patch is not None:
-        core += f".{patch if patch in 'xX*' else version.patch}"
+        core += f".{patch if patch in 'xX*' else version.numbers[2]}"
     new = text.replace(match[0].strip(), f"{operator}{gap}{prefix}{core}")
     return new if allows(new, tag) else None
 

@@ -55,16 +55,12 @@ def _trouble(place: ChartVersionPlace, text: str) -> Reading | None:
         return unknown(
             f"the version is a variable: {text}", "write it out, or upgrade it where the variable is set"
         )
+    version = place.version
     if place.trouble[0]:
         return unknown(*place.trouble)
-    return None if place.version is None else _spelling(place.version, place.file.content)
-
-
-def _spelling(version: Value, content: bytes) -> Reading | None:
-    text = version.text
-    if version.reason:
+    if version is not None and version.reason:
         return unknown(version.reason, "write the version out where it is used")
-    number = as_number(version, content)
+    number = "" if version is None else as_number(version, place.file.content)
     if number:
         return unknown(number, "put the version in quotes")
     if text not in _NEWEST and ranges.parsed(text) is None:

@@ -59,11 +59,7 @@ class DistributionArtifact(NamedTuple):
 def parsed(url: str) -> DistributionArtifact | None:
     """None for what is no such address."""
     match = _URL.fullmatch(url)
-    return (
-        DistributionArtifact(match["repository"], match["tag"] or "", match["digest"] or "")
-        if match
-        else None
-    )
+    return DistributionArtifact(*(each or "" for each in match.groups())) if match else None
 
 
 def releases_in(artifact: DistributionArtifact, artifacts: Artifacts) -> tuple[str, ...]:

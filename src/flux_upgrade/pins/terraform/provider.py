@@ -102,8 +102,8 @@ def mismatches(module: Module, tag: str) -> Iterator[str]:
     for each in constraints(module):
         if each.admits(minor) is False:
             yield _mismatch(f'{each.place} says "{each.text}"', tag, minor)
-    if lock is not None and (lock[1].major, lock[1].minor) != (1, minor):
-        is_older = (lock[1].major, lock[1].minor) < (1, minor)
+    if lock is not None and lock[1].numbers[:2] != (1, minor):
+        is_older = lock[1].numbers[:2] < (1, minor)
         todo = ": run terraform init -upgrade before the next apply" if is_older else ""
         yield _mismatch(chosen(lock), tag, minor) + todo
 
@@ -129,7 +129,7 @@ def _mismatch(said: str, tag: str, minor: int) -> str:
 
 def _minor(tag: str) -> int | None:
     version = Version.parse(tag)
-    return version.minor if version is not None and version.major == _FLUX_MAJOR else None
+    return version.numbers[1] if version is not None and version.major == _FLUX_MAJOR else None
 
 
 def _is_flux(name: str, provider: Attribute) -> bool:
