@@ -12,8 +12,6 @@ from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import ArtifactRelease, RebasedArtifact
-from flux_upgrade.pins.pin import ManifestChange
-from flux_upgrade.planning.eligibility import ineligible
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import PlannedTarget, Terms, Upgrade
 from flux_upgrade.policy.decision import Hold
@@ -56,7 +54,7 @@ class PinnedArtifacts:
         found = self._at(reference)
         if isinstance(found, ArtifactRelease):
             return found
-        hold = ineligible(found.installation)
+        hold = found.installation.held
         reason, hint = (hold.detail, hold.hint) if hold is not None else ("", "")
         return ArtifactRelease(found.installation.version, reason, hint, found.stored.digest)
 
@@ -128,7 +126,7 @@ class PinnedArtifacts:
 
     def _rebase(self, pulled: Pulled, terms: Terms) -> _Rebased | Hold:
         installation = pulled.installation
-        plan = self._planner.plan(PlannedTarget(installation, installation.path, terms), installation)
+        plan = self._planner.plan(PlannedTarget(installation, installation.path, terms))
         (decided,) = plan.decisions
         if not isinstance(decided, Upgrade):
             return decided
@@ -143,14 +141,15 @@ class PinnedArtifacts:
 
 def _remarks(upgrade: Upgrade) -> Iterator[str]:
     """What the rebase did with what is in the artifact, a sentence each."""
-    if not isinstance(upgrade.change, ManifestChange):
+    change = upgrade.change.manifest
+    if change is None:
         return
-    carried = upgrade.change.carried
+    carried = change.carried
     if carried.kept:
         yield f"{counted(len(carried.kept), 'edit')} of the manifest in the artifact kept."
     if carried.dropped:
         yield f"{counted(len(carried.dropped), 'edit')} gave way to the release's own values."
     for name, old, new in upgrade.flags:
         yield f"The install flag {name} goes from {old or 'empty'} to {new or 'empty'}."
-    if not upgrade.change.verified:
+    if not change.verified:
         yield f"There is no checksum for the manifests of {upgrade.target}."

@@ -52,7 +52,7 @@ def plan_artifact(
     feedback = Feedback(tuple(_rejections(pulled, ports)), terms.feedback.approved)
     terms = terms._replace(feedback=feedback)
     target = PlannedTarget(pulled.installation, pulled.installation.path, terms)
-    plan = planner.plan(target, pulled.installation)
+    plan = planner.plan(target)
     successors, holds = [], []
     for upgrade in plan.upgrades:
         if clusters.takes_what_waits and not upgrade.approved:

@@ -71,7 +71,7 @@ def inspect(options: InspectOptions, address: Address, environment: Environment,
         releases = build_releases(environment, options.release_source)
         pulled = pull(address, build_means(environment, address, spool, releases))
     installation = pulled.installation
-    found = Inspected((installation,), (), clusters_of([Member(installation, installation.path)], tuple))
+    found = Inspected((installation,), (), clusters_of([Member(installation, installation.path)], None))
     console.show(inspection_json(found) if options.json else inspection_text(found, str(address)))
     if installation.proof.verdict is not Verdict.UNREADABLE:
         return 0

@@ -16,7 +16,6 @@ from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.pin import Installation
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory, plan_update_groups
 from flux_upgrade.planning.preflight import JOBS_OWN
@@ -140,7 +139,7 @@ def _proposal_context(
     files = {
         plan.path: plan.installation.content
         for plan in planned.plans
-        if plan.upgrades and isinstance(plan.installation, Installation)
+        if plan.upgrades and plan.installation.is_manifest
     }
     history = {path: repository.files[path].history for path in files}
     return ProposalContext(

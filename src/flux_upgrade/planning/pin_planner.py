@@ -11,7 +11,7 @@ from flux_upgrade.model.versions import Release, is_tag, minor_of, precedence
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import kind_of
 from flux_upgrade.pins.formats.ranges import allows
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role
+from flux_upgrade.pins.pin import Pin, PinState, Role
 from flux_upgrade.planning.eligibility import compare, skew, unled, unmovable, within_reach
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Upgrade
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold
@@ -118,9 +118,7 @@ class PinPlanner:
 
     def carried_out(self, target: PlannedTarget, bump: Bump) -> Upgrade | Hold:
         """One step of the pin of ``target``."""
-        pin = target.installation
-        assert isinstance(pin, Pin)  # noqa: S101 the caller has seen to it
-        return self._upgrade(pin, bump)
+        return self._upgrade(target.installation, bump)
 
     def _carried_out(self, target: PlannedTarget, pin: Pin, decisions: Sequence[Bump | Hold]) -> Plan:
         return _plan(target, tuple(self._upgrade(pin, each) for each in decisions))
@@ -213,7 +211,7 @@ def _aligned(pin: Pin, lead: Plan, target: PlannedTarget) -> Bump | None:
 def _range_of(plan: Plan) -> str:
     """What stands there, where it is a range; else empty."""
     found = plan.installation
-    return found.raw if isinstance(found, Pin) and found.state is PinState.RANGE else ""
+    return found.raw if found.state is PinState.RANGE else ""
 
 
 def _knowing(pin: Pin, lead: Plan) -> Hold:
@@ -226,7 +224,7 @@ def _knowing(pin: Pin, lead: Plan) -> Hold:
 def _held_within(made: Upgrade | Hold, lead: Plan) -> Upgrade | Hold:
     """What would bring more than was decided about, where the lead is a range that takes it at once: held."""
     taken = _range_of(lead)
-    if isinstance(made, Hold) or not isinstance(made.change, PinChange):
+    if isinstance(made, Hold):
         return made
     beyond = made.change.beyond
     if not (taken and allows(taken, beyond)):

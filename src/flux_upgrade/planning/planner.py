@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from functools import cached_property
 
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup, branches_of
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.config.config import Config
-from flux_upgrade.model.errors import CheckoutDiffers, Unreadable
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.files import Checkout
 from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Release, minor_of
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.pin import Installation
+from flux_upgrade.planning.first_steps import FirstSteps
 from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.impact_gate import ImpactGate, joined
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
@@ -29,7 +29,7 @@ from flux_upgrade.planning.plan import (
     UpgradeRequest,
 )
 from flux_upgrade.planning.preflight import PreflightChecks, hold_cluster_set
-from flux_upgrade.policy.decision import Bump, BumpKind, Hold
+from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import Feedback, feedback_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump
@@ -37,7 +37,6 @@ from flux_upgrade.policy.policy import MaxBump
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
-    from flux_upgrade.impact.running import OtherClusters
 
 
 class Inventory(NamedTuple):
@@ -56,12 +55,9 @@ class Inventory(NamedTuple):
     """Oid of the commit that is checked out; empty where it is unknown."""
     all_paths: frozenset[str] | None
     """Paths of all installations, ignored ones too; None: only a part of the repository was looked at."""
-    explain: Callable[[str, str], CheckoutDiffers]
-    """Path, commit of the base → why the checkout differs from the base there."""
+    checkout: Checkout
     analyzer: ImpactAnalyzer | None = None
     """What upgrades mean for the repository; None: nobody looks."""
-    elsewhere: Callable[[], Sequence[Member]] = tuple
-    """What installs clusters that are ignored, or outside of what was named. Asked late."""
     void: tuple[Void, ...] = ()
     """Groups of the config file that match nothing."""
 
@@ -95,7 +91,7 @@ class _UpdateGroups:
             repository,
             inventory.ownership,
             [member for update_group in inventory.update_groups for member in update_group.members],
-            inventory.explain,
+            inventory.checkout,
             writes=inventory.request.writes,
             is_asked=bool(inventory.request.to),
         )
@@ -107,10 +103,8 @@ class _UpdateGroups:
         self._manifests = ManifestPlanner(
             context.regenerator, context.artifacts, inventory.releases, inventory.now
         )
-
-    @cached_property
-    def _pins(self) -> PinPlanner:
-        return PinPlanner(self._inventory.pin_context, self._inventory.releases, self._inventory.now)
+        self._pins = PinPlanner(context, inventory.releases, inventory.now)
+        self._gate = ImpactGate(inventory.analyzer) if inventory.analyzer is not None else None
 
     def plan(self) -> Iterator[UpdateGroupPlan]:
         # Tools last: what they go to depends on the clusters that they serve.
@@ -139,7 +133,7 @@ class _UpdateGroups:
         for member in cluster.members:
             target = self._target(update_group, member)
             plan = self._member(target, cluster, lead)
-            if isinstance(member.installation, Installation) or (lead is None and not cluster.is_tools):
+            if member.installation.is_manifest or (lead is None and not cluster.is_tools):
                 plan = self._after_impact_gate(plan, target, update_group, cluster)
             plans.append(plan)
             if lead is None and plan.can_lead:
@@ -150,8 +144,8 @@ class _UpdateGroups:
 
     def _member(self, target: PlannedTarget, cluster: Cluster, lead: Plan | None) -> Plan:
         found = target.installation
-        if isinstance(found, Installation):
-            return self._manifests.plan(target, found)
+        if found.is_manifest:
+            return self._manifests.plan(target)
         if cluster.is_tools and cluster.served:
             known = {name: at for name in cluster.served if (at := self._versions.get(name, ""))}
             if known:
@@ -164,24 +158,18 @@ class _UpdateGroups:
         self, plan: Plan, target: PlannedTarget, update_group: UpdateGroup, cluster: Cluster
     ) -> Plan:
         """The plan of what speaks for a cluster, as far as nothing that it breaks is in the way."""
-        gate = self._impact_gate if plan.upgrades else None
+        gate = self._gate if plan.upgrades else None
         # What is not ours to move needs no look: whatever holds it is said later, for all of the cluster.
         if gate is None or self._preflight.checked(plan, cluster, has_open=False) is not plan:
             return plan
-
-        def redirect(bump: Bump) -> Upgrade | Hold:
-            found = target.installation
-            planner = self._manifests if isinstance(found, Installation) else self._pins
-            return planner.carried_out(target, bump)
-
+        clusters = [each for group in self._inventory.update_groups for each in group.clusters]
         try:
-            other_clusters = self._other_clusters(cluster)
-            checked = gate.check(plan, target, update_group.slug, other_clusters, redirect)
+            others = gate.analyzer.other_clusters(cluster, clusters)
+            steps = FirstSteps(gate.analyzer, self._manifests, self._pins, target, others)
+            checked = gate.check(steps.of(plan), target, update_group.slug, others)
             patch = self._patch_meanwhile(checked.plan, target, cluster)
             if patch is not None:
-                checked = joined(
-                    gate.check(patch, target, update_group.slug, other_clusters, redirect), checked
-                )
+                checked = joined(gate.check(steps.of(patch), target, update_group.slug, others), checked)
         except Unreadable as error:
             hold = Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable)
             return plan._replace(decisions=(hold,))
@@ -206,23 +194,11 @@ class _UpdateGroups:
         patches = tuple(each for each in found.upgrades if each.bump_kind is BumpKind.PATCH)
         return found._replace(decisions=patches) if patches else None
 
-    @cached_property
-    def _impact_gate(self) -> ImpactGate | None:
-        if self._inventory.analyzer is None:
-            return None
-        return ImpactGate(self._inventory.analyzer)
-
     def _moved(self, update_group: UpdateGroup) -> Iterator[Plan]:
         """The files that are moved for an update group, and not for one that needs no approval any more."""
         for plan in self._migrations.get(update_group.slug, ()):
-            if self._impact_gate is not None and self._impact_gate.is_of(plan.path, update_group.slug):
+            if self._gate is not None and self._gate.is_of(plan.path, update_group.slug):
                 yield plan
-
-    def _other_clusters(self, cluster: Cluster) -> OtherClusters:
-        from flux_upgrade.impact.running import other_clusters
-
-        clusters = (each for update_group in self._inventory.update_groups for each in update_group.clusters)
-        return other_clusters(cluster, clusters, self._inventory.elsewhere())
 
     def _version(self, plans: Sequence[Plan]) -> str:
         """What the cluster is at when its tools are changed; empty where that is not known."""
@@ -262,7 +238,7 @@ class _UpdateGroups:
         return found._replace(migrated=found.migrated + ran)
 
     def _blocked(self, member: Member) -> Hold | None:
-        if not isinstance(member.installation, Installation):
+        if not member.installation.is_manifest:
             return None  # a base may be built by hand, and a tool's file is read by the tool
         if self._inventory.request.to or self._inventory.ownership.is_referred_to(member.path):
             return None
