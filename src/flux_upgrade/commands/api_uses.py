@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Sequence
 
 from flux_upgrade.action import runner
@@ -114,7 +114,7 @@ def show_report(options: ApiUsesOptions, found: ApiUsesReport, text: str, consol
     if options.json:
         text = api_uses_json(found)
     elif options.annotates:
-        text = runner.stopped(text, secrets.token_hex(16))
+        text = runner.stopped(text, os.urandom(16).hex())
     console.show(text)
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from flux_upgrade.manifests.documents import Document, parse
+from flux_upgrade.manifests.documents import Document
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.versions import ReleaseManifests
 
 _KIND = "CustomResourceDefinition"
+_SEPARATOR = re.compile(r"^---\n", re.MULTILINE)
 _SCHEMA = re.compile(r"^    schema:\n(?:(?: {6}.*)?\n)+", re.MULTILINE)
 """Of an entry of ``spec.versions``, as controller-gen writes it: all but some lines of the document."""
 
@@ -138,7 +139,5 @@ class ReleaseApis:
 
 def served_by(manifests: ReleaseManifests) -> ReleaseApis:
     """What a release serves, read from its own CRDs. Raises Unreadable."""
-    crds: dict[str, Crd] = {}
-    for text in manifests.files.values():
-        crds |= crds_of(parse(text.encode()).documents, are_released=True)
-    return ReleaseApis(manifests.tag, crds)
+    parts = (part for text in manifests.files.values() for part in _SEPARATOR.split(text) if _KIND in part)
+    return ReleaseApis(manifests.tag, crds_of((Document(part, 1) for part in parts), are_released=True))
