@@ -20,8 +20,8 @@ def packets() -> Iterator[str]:
 
 def say(*lines: str) -> None:
     for line in lines:
-        told = line.encode()
-        sys.stdout.buffer.write(b"%04x" % (len(told) + 4) + told)
+        payload = line.encode()
+        sys.stdout.buffer.write(b"%04x" % (len(payload) + 4) + payload)
 
 
 def flush() -> None:
@@ -29,9 +29,9 @@ def flush() -> None:
     sys.stdout.buffer.flush()
 
 
-def git(*words: str, told: str = "") -> str:
+def git(*words: str, stdin: str = "") -> str:
     command = ["git", *words]
-    done = subprocess.run(command, input=told, capture_output=True, text=True, check=False)  # noqa: S603  (ours)
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)  # noqa: S603  (ours)
     return done.stdout.strip()
 
 
@@ -44,7 +44,7 @@ def receive(new: str, ref: str, options: dict[str, str]) -> None:
         return
     if not number:
         number = str(len(git("for-each-ref", "refs/pull").splitlines()) + 1)
-        git("update-ref", kept, git("hash-object", "-w", "--stdin", told=number))
+        git("update-ref", kept, git("hash-object", "-w", "--stdin", stdin=number))
     pull = f"refs/pull/{number}/head"
     git("update-ref", pull, new)
     old = known or "0" * len(new)

@@ -124,8 +124,8 @@ class Bare:
         return len([line for line in lines if " refs/" in line])
 
     def refs(self) -> dict[str, str]:
-        told = git("for-each-ref", "--format=%(refname) %(objectname)", at=self.folder)
-        return dict(line.split(" ") for line in told.splitlines())
+        listing = git("for-each-ref", "--format=%(refname) %(objectname)", at=self.folder)
+        return dict(line.split(" ") for line in listing.splitlines())
 
     def show(self, what: str) -> str:
         return git("show", "--no-patch", "--format=%B", what, at=self.folder)

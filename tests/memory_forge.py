@@ -157,8 +157,8 @@ class MemoryForge:
             self._move(branch, head)
         head = self.heads[branch]
         if step.status is not None:
-            told = {**self.commits[head].statuses, step.status.context: step.status.state}
-            self.commits[head] = replace(self.commits[head], statuses=told)
+            statuses = {**self.commits[head].statuses, step.status.context: step.status.state}
+            self.commits[head] = replace(self.commits[head], statuses=statuses)
         return head
 
     # What people do
@@ -256,8 +256,8 @@ class MemoryForge:
     def _commit(
         self, content: Mapping[str, bytes], message: str, parents: tuple[str, ...], *, is_sealed: bool = False
     ) -> str:
-        told = "".join(f"{path}\0{blob_id(data)}\0" for path, data in sorted(content.items()))
-        tree = hashlib.sha1(told.encode(), usedforsecurity=False).hexdigest()
+        listing = "".join(f"{path}\0{blob_id(data)}\0" for path, data in sorted(content.items()))
+        tree = hashlib.sha1(listing.encode(), usedforsecurity=False).hexdigest()
         text = markers.sealed(message, tree) if is_sealed else message
         oid = hashlib.sha1(f"{len(self.commits)}{tree}{text}".encode(), usedforsecurity=False).hexdigest()
         self.commits[oid] = Commit(oid, tree, parents, text)

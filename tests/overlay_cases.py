@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import txtar
-from flux_upgrade.impact.overlay.result import Finding
+from flux_upgrade.impact.overlay.result import OverlayFinding
 from flux_upgrade.manifests.options import InstallOptions
 from memory import rendered
 
@@ -65,7 +65,7 @@ class OverlayCase:
         """Whether kustomize builds it with the old manifest, and with the new one."""
         return self.built, not any(each.get("fails") for each in self.findings)
 
-    def with_result(self, findings: Sequence[Finding]) -> txtar.Archive:
+    def with_result(self, findings: Sequence[OverlayFinding]) -> txtar.Archive:
         """The case, with what was found."""
         files = {name: self.archive.files[name] for name in self.archive.files if name != _FINDINGS}
         if findings:
@@ -103,7 +103,7 @@ def manifest(tag: str, components: tuple[str, ...] = ()) -> bytes:
     return rendered(options._replace(components=components) if components else options).encode()
 
 
-def _lines(finding: Finding) -> Iterator[str]:
+def _lines(finding: OverlayFinding) -> Iterator[str]:
     yield f'[[finding]]\nplace = "{finding.path}:{finding.line}"\n'
     for name, value in finding._asdict().items():
         if value and name not in ("path", "line"):

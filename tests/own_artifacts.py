@@ -56,7 +56,7 @@ class MemoryOwnArtifacts:
         return RebasedArtifact(tag, digest, is_signed=target in self.signed)
 
     def push(self, reference: str, target: str, path: str) -> None:
-        """What ``rebased`` told of is there from now on."""
+        """What ``rebased`` returned exists from now on."""
         del path
         if self.failure is not None:
             raise self.failure

@@ -39,7 +39,7 @@ def pull(
     **more: Any,
 ) -> PullRequest:
     """A pull request whose body has ``state``; None: a body without markers. ``ticked``: a box."""
-    box = markers.checkbox(ticked, "told").replace("[ ]", "[x]") if ticked else ""
+    box = markers.checkbox(ticked, "text").replace("[ ]", "[x]") if ticked else ""
     given: dict[str, Any] = {
         "number": number,
         "id": f"PR_{number}",

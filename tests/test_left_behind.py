@@ -68,19 +68,22 @@ def blamed(pytester: pytest.Pytester, tests: str, **counts: int) -> list[str]:
     ran = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     ran.assert_outcomes(**counts)
     text = "\n".join(ran.outlines)
-    told = re.findall(
+    sections = re.findall(
         r"^_+ ERROR at teardown of (?:\w+\.)?(\w+) _+\n+((?:(?!^[_=]{3}).*\n)*)", text, re.MULTILINE
     )
     return [
-        f"{test}: {line}" for test, block in told for line in block.splitlines() if " left behind: " in line
+        f"{test}: {line}"
+        for test, block in sections
+        for line in block.splitlines()
+        if " left behind: " in line
     ]
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"), [("thread", THREAD), ("process", PROCESS), ("zombie", ZOMBIE), ("server", SERVER)]
+    ("kind", "pattern"), [("thread", THREAD), ("process", PROCESS), ("zombie", ZOMBIE), ("server", SERVER)]
 )
 def test_a_test_that_leaves_something_behind_is_failed(
-    pytester: pytest.Pytester, kind: str, told: str
+    pytester: pytest.Pytester, kind: str, pattern: str
 ) -> None:
     tests = f"""
 def test_before():
@@ -94,10 +97,10 @@ def test_after():
 """
     lines = blamed(pytester, tests, passed=3, errors=1)
     assert len(lines) == 1
-    assert re.fullmatch(f"test_leaves: the test left behind: {told}", lines[0])
+    assert re.fullmatch(f"test_leaves: the test left behind: {pattern}", lines[0])
 
 
-def test_everything_is_told_at_once(pytester: pytest.Pytester) -> None:
+def test_everything_left_behind_is_reported_at_once(pytester: pytest.Pytester) -> None:
     (line,) = blamed(pytester, "def test_leaves():\n    thread(), process(), server()\n", passed=1, errors=1)
     assert re.fullmatch(f"test_leaves: the test left behind: {PROCESS}; {SERVER}; {THREAD}", line)
 

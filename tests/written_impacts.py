@@ -13,7 +13,7 @@ from flux_upgrade.impact.diff.compare import manifest_changes
 from flux_upgrade.impact.impact import Hit, Impact, Managed, PastRelease, Refused, Stored
 from flux_upgrade.impact.kubernetes_versions import fit
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
-from flux_upgrade.impact.overlay.result import Finding, Overlay, OverlayVerdict
+from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
 from flux_upgrade.impact.stored_versions.managed_fields import DroppedVersions, managed, versions_dropped
 from flux_upgrade.manifests.crds import ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import parse
@@ -149,8 +149,8 @@ def _overlay(stated: Stated, built: Changes | None) -> Overlay:
     )
 
 
-def _finding(stated: Stated) -> Finding:
-    return Finding(
+def _finding(stated: Stated) -> OverlayFinding:
+    return OverlayFinding(
         stated["path"],
         stated.get("line", 1),
         stated["what"],

@@ -1,4 +1,4 @@
-"""A proxy in front of a real registry, on loopback, that spoils what it is told to spoil."""
+"""A proxy in front of a real registry, on loopback, that spoils what a test asks it to."""
 
 from __future__ import annotations
 
@@ -156,8 +156,8 @@ class _Handler(Handler):
     def _pass_back(self, answer: http.client.HTTPResponse, fault: Fault) -> None:
         self.send_response_only(answer.status)
         changed = {name.lower() for name in fault.headers}
-        told = [(name, value) for name, value in answer.getheaders() if name.lower() not in changed]
-        for name, value in (*told, *fault.headers.items()):
+        kept = [(name, value) for name, value in answer.getheaders() if name.lower() not in changed]
+        for name, value in (*kept, *fault.headers.items()):
             if value and name.lower() not in ("connection", "transfer-encoding"):
                 self.send_header(name, value)
         self.end_headers()

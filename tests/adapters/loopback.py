@@ -67,11 +67,11 @@ class _Handler(Handler):
         if answer.fault == "silent":
             self.server.closing.wait(5)
             return
-        told = {"Content-Length": str(len(answer.body)), **answer.headers}
+        response_headers = {"Content-Length": str(len(answer.body)), **answer.headers}
         if answer.fault == "cut chunk":
-            told = {"Transfer-Encoding": "chunked"}
+            response_headers = {"Transfer-Encoding": "chunked"}
         self.send_response(answer.status)
-        for name, value in told.items():
+        for name, value in response_headers.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":

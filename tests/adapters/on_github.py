@@ -59,8 +59,8 @@ class World:
         credential = Credential(self.hub.url, value) if value else None
         client = Client(self.clock.timing, credential=credential, timeout=5.0)
         self.stack.callback(client.close)
-        told = {"timing": self.clock.timing, "pause": 0.0, **addresses, **options}
-        return GitHubForge(GitHubApi(client, **told), name, value)
+        arguments = {"timing": self.clock.timing, "pause": 0.0, **addresses, **options}
+        return GitHubForge(GitHubApi(client, **arguments), name, value)
 
     def use(self, kind: str, permissions: Mapping[str, str] | None = None, **more: Any) -> None:
         """Go on with another token."""

@@ -48,8 +48,8 @@ class World:
         client = Client(self.clock.timing, credential=credential, timeout=5.0)
         self.stack.callback(client.close)
         addresses = {"api_url": self.hub.api_url, "graphql_url": self.hub.graphql_url}
-        told = {"timing": self.clock.timing, "pause": 0.0, **addresses, **options}
-        return GitHubHosting(GitHubApi(client, **told), name, value)
+        arguments = {"timing": self.clock.timing, "pause": 0.0, **addresses, **options}
+        return GitHubHosting(GitHubApi(client, **arguments), name, value)
 
     @property
     def calls(self) -> list[str]:
@@ -81,6 +81,6 @@ def world(folder: Path) -> Iterator[World]:
         yield World(hub, stack, Clock(now=float(hub.clock.epoch)))
 
 
-def said(error: FluxUpgradeError) -> str:
+def message_and_hint(error: FluxUpgradeError) -> str:
     """Message and hint."""
     return f"{error.message} -- {error.hint}"

@@ -1,3 +1,5 @@
+"""An archive of manifests is read, and a damaged or hostile one is refused with one clear error, in little memory."""
+
 from __future__ import annotations
 
 import gzip

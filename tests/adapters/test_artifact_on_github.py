@@ -1,4 +1,4 @@
-"""Pull requests about an artifact on the stand-in for GitHub, beside those of the ordinary run."""
+"""Runs about an artifact and ordinary runs leave each other's pull requests on GitHub alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registry of an artifact, over a real one."""
+"""A real registry returns exactly what was pushed, and a blob that differs from its digest is refused."""
 
 from __future__ import annotations
 

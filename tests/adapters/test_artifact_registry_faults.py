@@ -1,4 +1,4 @@
-"""Everything that goes wrong with a registry: retried to success, or one clear error."""
+"""A registry that fails for a moment is retried, and any other failure is one clear error that moves no tag."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def test_a_registry_that_does_not_say_the_digest(
     assert [each.partition(" ")[0] for each in front.asked] == ["HEAD", "GET"]
 
 
-def test_an_upload_that_the_registry_forgot_is_begun_anew(
+def test_an_upload_that_the_registry_forgot_is_restarted(
     front: FaultyRegistry, faulty: OciArtifactRegistry
 ) -> None:
     front.spoil("PUT", "/uploads/", Fault(404, errors("BLOB_UPLOAD_UNKNOWN")))
@@ -269,7 +269,7 @@ def test_a_tag_that_is_there_already_is_not_overwritten(
 
 
 @pytest.mark.parametrize("step", ["upload", "bytes", "promotion"])
-def test_whoever_may_not_push(
+def test_a_user_who_may_not_push(
     front: FaultyRegistry, faulty: OciArtifactRegistry, clock: Clock, step: str
 ) -> None:
     front.spoil(*STEPS[step], Fault(403, errors("DENIED", "requested access to the resource is denied")))

@@ -1,4 +1,4 @@
-"""Who may do what: a real registry with passwords, and one with a service that gives tokens."""
+"""A registry gets the credentials that are for it, from a password, Docker's config file or a token service."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GIVEN = "--username and --password-stdin"
 
 @pytest.fixture
 def basic(tmp_path: Path, stack: ExitStack) -> FaultyRegistry:
-    """A registry that takes one password, with a proxy that sees what it is told."""
+    """A registry that takes one password, with a proxy that records the requests to it."""
     address = stack.enter_context(running_registry(tmp_path, htpasswd(tmp_path)))
     return stack.enter_context(FaultyRegistry(address))
 
@@ -223,7 +223,7 @@ def test_a_token_that_expires(bearer: FaultyRegistry, service: TokenService, cli
     assert len(service.given) == 2
 
 
-def test_a_token_is_told_to_its_registry_only(
+def test_a_token_is_sent_to_its_registry_only(
     bearer: FaultyRegistry, clients: Clients, stack: ExitStack
 ) -> None:
     registry = opened(bearer, clients, given(bearer))

@@ -1,4 +1,4 @@
-"""One contract for the port Artifacts: a real registry, and what tests hold in their hands."""
+"""A real registry and the in-memory one of the tests give the same answers about artifacts."""
 
 from __future__ import annotations
 

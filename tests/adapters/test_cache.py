@@ -1,3 +1,5 @@
+"""A cached download is used only if it still has its digest, and a cached response only for its token."""
+
 from __future__ import annotations
 
 import json
@@ -84,7 +86,7 @@ def _forged(text: str) -> str:
 @pytest.mark.parametrize(
     "damage", ["", "{", "[]", "null", "{}", '{"etag": 1}', "[" * 100_000, "forged", "\udcff"]
 )
-def test_a_damaged_answer_is_asked_for_anew(
+def test_a_damaged_response_is_fetched_again(
     server: Loopback, clients: Clients, tmp_path: Path, damage: str
 ) -> None:
     server.route("/x", Answer(b'["true"]', headers={"ETag": '"1"'}))

@@ -1,4 +1,4 @@
-"""One contract for the port Charts: an index, a real registry, and what tests hold in their hands."""
+"""A Helm repository, an OCI registry and the charts in memory give the same answers about chart versions."""
 
 from __future__ import annotations
 

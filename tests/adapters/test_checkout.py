@@ -1,3 +1,5 @@
+"""A checkout is found and read as Git reads it, and it is known why a file differs from the base branch."""
+
 from __future__ import annotations
 
 import subprocess
@@ -115,11 +117,11 @@ def test_finding_runs_no_git(origin: Path) -> None:
 def test_a_blob_has_git_s_own_id(tmp_path: Path, content: bytes, kind: str) -> None:
     git("init", "--quiet", f"--object-format={kind}", tmp_path)
     (tmp_path / "file").write_bytes(content)
-    told = git("hash-object", "--no-filters", "file", at=tmp_path)
-    assert blob_id(content, told) == told
+    oid = git("hash-object", "--no-filters", "file", at=tmp_path)
+    assert blob_id(content, oid) == oid
 
 
-def test_tells_head_history_remote_and_identity(origin: Path) -> None:
+def test_reads_head_history_remote_and_identity(origin: Path) -> None:
     mine = checkout(clone(origin))
     assert mine.head() == head_of(origin)
     assert mine.history(PATH) == ("First\n\nWith a reason",)
@@ -131,7 +133,7 @@ def test_tells_head_history_remote_and_identity(origin: Path) -> None:
         mine.remote_url("upstream")
 
 
-def test_an_address_is_told_as_git_rewrites_it(origin: Path) -> None:
+def test_the_remote_url_is_reported_as_git_rewrites_it(origin: Path) -> None:
     git("config", "url.https://mirror.example/.insteadOf", f"file://{origin.parent}/", at=clone(origin))
     assert checkout(origin.parent / "clone").remote_url() == "https://mirror.example/origin"
 
@@ -149,7 +151,7 @@ def test_lends_its_objects_where_it_has_them_all(origin: Path, option: str, *, l
     assert bool(checkout(clone(origin, option)).objects()) == lends
 
 
-def test_tells_what_its_own_configuration_says_on_connections(origin: Path) -> None:
+def test_reads_connection_settings_of_the_repositorys_configuration(origin: Path) -> None:
     folder = clone(origin)
     git("config", "http.https://example.com/.extraheader", "AUTHORIZATION: basic x", at=folder)
     git("config", "core.sshCommand", "ssh -i deploy", at=folder)
@@ -163,7 +165,7 @@ def test_tells_what_its_own_configuration_says_on_connections(origin: Path) -> N
 # -- a container, and other odd surroundings
 
 
-def test_a_checkout_that_belongs_to_somebody_else(origin: Path) -> None:
+def test_a_checkout_that_belongs_to_another_user(origin: Path) -> None:
     give_away(origin)
     with pytest.raises(AssertionError, match="dubious ownership"):
         git("status", at=origin)
@@ -188,8 +190,8 @@ def test_a_caller_s_git_variables_do_not_mislead(
 
 
 def test_settings_of_the_caller_s_environment_stay(origin: Path) -> None:
-    told = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "user.name", "GIT_CONFIG_VALUE_0": "Ann"}
-    assert checkout(origin, **told).identity()[0] == "Ann"
+    variables = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "user.name", "GIT_CONFIG_VALUE_0": "Ann"}
+    assert checkout(origin, **variables).identity()[0] == "Ann"
 
 
 def test_monitors_and_hooks_of_the_checkout_are_not_run(origin: Path) -> None:

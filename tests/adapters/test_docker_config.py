@@ -1,4 +1,4 @@
-"""Docker's config.json, with helpers that are real programs."""
+"""Credentials are found in Docker's config.json and its helpers as Docker finds them, and no error shows one."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_the_folder_with_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         ("", "is no JSON object"),
         ("[]", "is no JSON object"),
@@ -147,14 +147,14 @@ def test_the_folder_with_the_file(tmp_path: Path) -> None:
         ({"credsStore": "none"}, "needs docker-credential-none, which is not on PATH"),
     ],
 )
-def test_what_is_broken_is_named_without_the_secret(tmp_path: Path, content: object, told: str) -> None:
+def test_what_is_broken_is_named_without_the_secret(tmp_path: Path, content: object, message: str) -> None:
     source = config(tmp_path, content, "/nowhere:relative")
-    if not told:
+    if not message:
         assert source.credential("ghcr.io", "org/app") is None
         return
     with pytest.raises(UsageError) as caught:
         source.credential("ghcr.io", "org/app")
-    assert told in caught.value.message
+    assert message in caught.value.message
     assert str(tmp_path / "config.json") in caught.value.message
     assert caught.value.message.isprintable()
     assert SECRET not in caught.value.message + caught.value.hint
@@ -189,7 +189,7 @@ def test_a_helper_that_knows_of_nothing(tmp_path: Path, helpers: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "status", "before", "told"),
+    ("answer", "status", "before", "message"),
     [
         (SECRET, 1, "", "which ended with 1"),
         (SECRET, 0, "", "answered with something other than a JSON object"),
@@ -198,14 +198,14 @@ def test_a_helper_that_knows_of_nothing(tmp_path: Path, helpers: Path) -> None:
     ],
 )
 def test_a_helper_that_fails(  # noqa: PLR0913, PLR0917  (a table)
-    tmp_path: Path, helpers: Path, answer: str, status: int, before: str, told: str
+    tmp_path: Path, helpers: Path, answer: str, status: int, before: str, message: str
 ) -> None:
     helper(helpers, "bad", answer, status, before)
     config(tmp_path, {"credHelpers": {"ghcr.io": "bad"}})
     source = DockerConfig(str(tmp_path / "config.json"), str(helpers), {}, timeout=0.2 if before else 5)
     with pytest.raises(UsageError, match="docker-credential-bad") as caught:
         source.credential("ghcr.io", "org/app")
-    assert told in caught.value.message
+    assert message in caught.value.message
     assert "credHelpers['ghcr.io']" in caught.value.message
     assert SECRET not in caught.value.message + caught.value.hint
 

@@ -1,3 +1,5 @@
+"""A tree reads and writes files inside its root only, and a failed write leaves the old file."""
+
 from __future__ import annotations
 
 import os
@@ -214,7 +216,7 @@ def open_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def test_what_is_locked_is_said(open_folder: Path) -> None:
+def test_an_unreadable_file_is_reported(open_folder: Path) -> None:
     (open_folder / "locked").mkdir()
     (open_folder / "a.yaml").write_text("a")
     for name in ("locked", "locked.yaml"):
@@ -312,7 +314,7 @@ def test_makes_a_file_with_its_folders_and_takes_it_back(tree: Path) -> None:
         "again.yaml",
     ],
 )
-def test_what_is_in_the_way_is_told_beforehand(tree: Path, path: str) -> None:
+def test_what_is_in_the_way_is_reported_before_a_write(tree: Path, path: str) -> None:
     (tree / "broken").symlink_to("nowhere")
     (tree / "linked").symlink_to("modules")
     (tree / "again.yaml").symlink_to("README.md")

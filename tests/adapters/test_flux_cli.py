@@ -1,3 +1,5 @@
+"""The Flux CLI on PATH reports its version and renders manifests, and its failure is one line."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -36,7 +38,7 @@ def program(folder: Path, script: str) -> str:
         ("", ""),
     ],
 )
-def test_tells_its_version(tmp_path: Path, script: str, version: str) -> None:
+def test_reports_its_version(tmp_path: Path, script: str, version: str) -> None:
     assert LocalFluxCli(program(tmp_path, script), {}).version() == version
 
 
@@ -83,7 +85,7 @@ def test_the_repository_brings_no_program(tmp_path: Path, monkeypatch: pytest.Mo
         ("printf '\\377'", "not UTF-8"),
     ],
 )
-def test_a_failure_is_told_in_a_line(tmp_path: Path, script: str, why: str) -> None:
+def test_a_failure_is_reported_on_one_line(tmp_path: Path, script: str, why: str) -> None:
     with pytest.raises(SourceUnavailable) as caught:
         LocalFluxCli(program(tmp_path, script), {}, timeout=0.2).install_export(["--export"])
     assert why in caught.value.message

@@ -1,4 +1,4 @@
-"""Whatever address a server names, a credential goes to nobody but those that it is for."""
+"""A credential is sent to its own origin only, whatever URL a server answers with."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def redirecting(to: str, status: int = 302) -> Answer:
     return Answer(status=status, headers={"Location": in_a_header(to)})
 
 
-def told(error: SourceUnavailable) -> str:
+def message_of(error: SourceUnavailable) -> str:
     """What an error says, which is fit to be shown."""
     assert error.message.isprintable()
     assert not any(each in error.message + error.hint for each in (*SECRETS, "private"))
@@ -86,7 +86,7 @@ def test_a_redirect(server: Loopback, evil: Evil, clients: Clients, row: Row) ->
     try:
         clients(Credential(server.url, SECRET), timeout=1.0).get(f"{server.url}/x")
     except SourceUnavailable as error:
-        text = told(error)
+        text = message_of(error)
     assert evil.overheard == []
     assert server.seen[0].headers["authorization"] == f"Bearer {SECRET}"
     followed = [seen.headers.get("authorization") for seen in server.seen[1:] if seen.path != "/x"]

@@ -1,3 +1,5 @@
+"""Over plain Git, branches are pushed and pull requests opened, and no commit of another user is overwritten."""
+
 from __future__ import annotations
 
 import ast
@@ -384,14 +386,14 @@ def test_agit_opens_and_moves_one_pull_request(world: World, flavour: str) -> No
         "refs/pull/1/head",
         f"refs/topics/{BRANCH.replace('/', '-')}",
     ]
-    told = ast.literal_eval((world.bare.folder / "agit.txt").read_text())
-    assert told["topic"] == BRANCH
-    assert told["title"] == "WIP: Update Flux to v2.9.4"
-    assert "force-push" not in told
+    options = ast.literal_eval((world.bare.folder / "agit.txt").read_text())
+    assert options["topic"] == BRANCH
+    assert options["title"] == "WIP: Update Flux to v2.9.4"
+    assert "force-push" not in options
     if flavour == "gitea":
-        assert base64.b64decode(told["description"].removeprefix("{base64}")).decode() == BODY
+        assert base64.b64decode(options["description"].removeprefix("{base64}")).decode() == BODY
     else:
-        assert "description" not in told
+        assert "description" not in options
 
     forge = world.forge(flavour)
     seen = forge.fetch(QUESTION)
@@ -466,7 +468,7 @@ def test_a_hook_that_declines_is_quoted_on_one_line(world: World) -> None:
     assert "GL-HOOK-ERR: only signed / commits\\x1b[31m here" in caught.value.message
 
 
-def test_a_server_without_push_options_is_said(world: World) -> None:
+def test_a_server_without_push_options_is_reported(world: World) -> None:
     git("config", "receive.advertisePushOptions", "false", at=world.bare.folder)
     forge = world.forge("gitlab")
     with pytest.raises(ForbiddenByForge, match="push options") as caught:
@@ -525,24 +527,24 @@ def test_the_token_is_in_the_environment_alone(world: World, tmp_path: Path) -> 
     forge = world.forge(environment={"PATH": path}, checkout=world.person)
     forge.apply(opening(forge.fetch(QUESTION)))
     secret = base64.b64encode(f"oauth2:{WRITE}".encode())
-    told = record.read_bytes()
-    assert b"push" in told
-    for each in (told, everything_in(Path(forge._git._folder)), everything_in(world.person)):  # noqa: SLF001  (what it left on disk)
+    arguments = record.read_bytes()
+    assert b"push" in arguments
+    for each in (arguments, everything_in(Path(forge._git._folder)), everything_in(world.person)):  # noqa: SLF001  (what it left on disk)
         assert WRITE.encode() not in each
         assert secret not in each
     assert WRITE not in repr(RemoteAccess(world.url, "git", token=WRITE))
 
 
 @pytest.mark.parametrize("status", [0, 500])
-def test_no_error_tells_a_secret(world: World, status: int) -> None:
+def test_no_error_shows_a_secret(world: World, status: int) -> None:
     world.host.status = status
     url = world.url.replace("http://", "http://bot:hunter2@")
     for question in (QUESTION, replace(QUESTION, base="nowhere")):
         with pytest.raises(FluxUpgradeError) as caught:
             world.forge(url=url, token="" if status == 0 else WRITE).fetch(question)
-        told = f"{caught.value.message} {caught.value.hint}"
-        assert "hunter2" not in told
-        assert WRITE not in told
+        shown = f"{caught.value.message} {caught.value.hint}"
+        assert "hunter2" not in shown
+        assert WRITE not in shown
 
 
 def test_a_redirect_does_not_take_the_token_along(world: World, tmp_path: Path) -> None:
@@ -696,7 +698,7 @@ def test_what_is_temporary_is_gone_afterwards(world: World) -> None:
     assert not folder.exists()
 
 
-def test_a_long_history_is_fetched_in_part_and_told_as_far_as_it_is_known(world: World) -> None:
+def test_a_long_history_is_fetched_in_part_and_reported_as_far_as_it_is_known(world: World) -> None:
     for number in range(60):
         git("commit", "--quiet", "--allow-empty", "-m", f"Number {number}", at=world.person)
     git("push", "--quiet", "origin", "HEAD:main", at=world.person)

@@ -1,4 +1,4 @@
-"""What is pure of the Git forge: addresses, push options, the server's words, the memory in a commit."""
+"""URLs, push options, server messages and commit trailers of the Git forge are parsed and written correctly."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_names_what_a_push_cannot_ask_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("out", "err", "error", "told"),
+    ("out", "err", "error", "message"),
     [
         ("!\ta:b\t[rejected] (stale info)\n", "", Overtaken, "stale info"),
         (
@@ -284,11 +284,11 @@ def test_names_what_a_push_cannot_ask_for() -> None:
     ],
 )
 def test_puts_what_git_says_into_our_words(
-    out: str, err: str, error: type[FluxUpgradeError], told: str
+    out: str, err: str, error: type[FluxUpgradeError], message: str
 ) -> None:
     refused = push_answer.refused(out, err, URL)
     assert type(refused) is error
-    assert told in refused.message
+    assert message in refused.message
     assert "hunter2" not in refused.message
     assert "\n" not in refused.message
     assert refused.hint
@@ -326,8 +326,8 @@ def test_puts_what_git_says_into_our_words(
     ],
 )
 def test_finds_the_merge_request_in_what_the_server_says(lines: list[str], number: int, link: str) -> None:
-    said = push_answer.parsed_answer("", "".join(f"remote: {line}        \n" for line in lines), URL)
-    assert (said.number, said.url) == (number, link)
+    answer = push_answer.parsed_answer("", "".join(f"remote: {line}        \n" for line in lines), URL)
+    assert (answer.number, answer.url) == (number, link)
 
 
 def test_a_commit_remembers_what_a_server_does_not_tell() -> None:
@@ -349,11 +349,11 @@ def test_a_commit_remembers_what_a_server_does_not_tell() -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "trailer",
     ["", "x", "[]", "7", '{"title": 7}', '{"statuses": [1]}', '{"statuses": {"a": 1}}', '{"draft": "yes"}'],
 )
-def test_a_memory_that_somebody_spoiled_is_no_trouble(told: str) -> None:
-    assert pull_requests_by_push.read(f"Title\n\nFlux-Upgrade-Pull: {told}\n") in (None, Memory())
+def test_a_malformed_trailer_is_ignored(trailer: str) -> None:
+    assert pull_requests_by_push.read(f"Title\n\nFlux-Upgrade-Pull: {trailer}\n") in (None, Memory())
 
 
 def test_the_state_follows_a_new_commit() -> None:

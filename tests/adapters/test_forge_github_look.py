@@ -1,3 +1,5 @@
+"""One GraphQL query reads what a run needs from GitHub, and a missing permission is an error or a warning."""
+
 from __future__ import annotations
 
 import json
@@ -26,7 +28,7 @@ def on(tmp_path: Path) -> Iterator[World]:
         yield made
 
 
-def test_one_call_tells_all(on: World) -> None:
+def test_one_call_reads_everything(on: World) -> None:
     on.fleet.commit({"README.md": b"hello"}, "Say hello\n\nWith a body.\n")
     seen = on.fetch()
     assert (seen.name, seen.url, seen.base) == ("acme/fleet", f"{on.hub.url}/acme/fleet", "main")
@@ -308,7 +310,7 @@ def test_reading_gives_up(on: World, fault: str, message: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["actions", "classic"])
-def test_a_limit_that_is_used_up_tells_until_when(on: World, kind: str) -> None:
+def test_a_rate_limit_that_is_used_up_reports_its_reset(on: World, kind: str) -> None:
     on.use(kind)
     on.hub.exhaust(on.token)
     with pytest.raises(ForgeUnavailable) as caught:

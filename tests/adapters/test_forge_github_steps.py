@@ -1,3 +1,5 @@
+"""Each step on GitHub takes the calls that it needs and no more, and loses no commit or answer of a user."""
+
 from __future__ import annotations
 
 import base64
@@ -55,8 +57,8 @@ def bodies(on: World) -> list[tuple[str, Any]]:
 
 
 def no_token_in(on: World, error: Exception) -> None:
-    told = f"{error!r} {getattr(error, 'hint', '')} {on.forge!r} {on.forge.__dict__!r}"
-    assert on.token.value not in told
+    shown = f"{error!r} {getattr(error, 'hint', '')} {on.forge!r} {on.forge.__dict__!r}"
+    assert on.token.value not in shown
 
 
 # Opening
@@ -361,7 +363,7 @@ def test_a_person_deletes_the_branch_while_it_is_replaced(on: World) -> None:
     ],
     ids=["branch", "pull request", "branch deleted", "merged"],
 )
-def test_somebody_is_faster_at_opening(on: World, at: str, deed: Callable[[World], Any]) -> None:
+def test_another_user_opens_a_pull_request_first(on: World, at: str, deed: Callable[[World], Any]) -> None:
     step = on.opening()
     on.before(at, lambda: deed(on))
     with pytest.raises(Overtaken) as caught:
@@ -370,7 +372,7 @@ def test_somebody_is_faster_at_opening(on: World, at: str, deed: Callable[[World
     assert len([pull for pull in on.fleet.pulls.values() if pull.state == "open"]) <= 1
 
 
-def test_what_somebody_pushed_is_not_merged_automatically(on: World) -> None:
+def test_commits_of_another_user_are_not_merged_automatically(on: World) -> None:
     on.fleet.settings.auto_merge = True
     on.fleet.settings.required_contexts = ("ci",)
     step = on.opening(extras=Extras(auto_merge=True))
@@ -560,7 +562,7 @@ def test_issues_that_are_turned_off(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("at", "extras", "told"),
+    ("at", "extras", "expected"),
     [
         ("/statuses/", Extras(), ("set the status flux-upgrade/proof", "statuses: write")),
         ("/issues/1", Extras(labels=("a",), assignees=("bob",)), ("set the labels and assignees of the pull request", "pull-requests: write")),
@@ -569,7 +571,7 @@ def test_issues_that_are_turned_off(tmp_path: Path) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("fault", ["403 permission", "403 primary limit", "422", "502", "reset"])
 def test_what_is_not_worth_failing_for(
-    on: World, at: str, extras: Extras, told: tuple[str, str], fault: str
+    on: World, at: str, extras: Extras, expected: tuple[str, str], fault: str
 ) -> None:
     step = on.opening(extras=extras)
     on.hub.fail(FAULTS[fault], lambda request: at in request.path, times=2)
@@ -578,7 +580,7 @@ def test_what_is_not_worth_failing_for(
     assert done.number == 1
     assert warning.isprintable()
     if fault == "403 permission":
-        assert all(part in warning for part in told)
+        assert all(part in warning for part in expected)
     assert len([call for call in on.calls if at in call]) == (2 if fault in ("502", "reset") else 1)
     assert on.clock.slept == ([1.0] if fault in ("502", "reset") else [])
 
@@ -656,14 +658,14 @@ def test_a_dry_run_only_looks(on: World) -> None:
     issue = replace(on.fleet.open_issue("T", "B", "alice"), labels=[markers.PENDING])
     on.fleet.issues[issue.number] = issue
     forge = RecordingForge(on.forge)
-    (told,) = on.fetch().issues
+    (fetched,) = on.fetch().issues
     opening, update = on.opening(), on.updating(title="T")
     wanted: list[tuple[Step, Done]] = [
         (opening, Done()),
         (update, Done(1, update.pull.url, update.before)),
         (ClosePull(update.pull, "B"), Done(1, update.pull.url)),
         (OpenIssue("T", "B", ()), Done()),
-        (UpdateIssue(told, "B"), Done(2, told.url)),
+        (UpdateIssue(fetched, "B"), Done(2, fetched.url)),
     ]
     on.hub.forget()
     assert [forge.apply(step) for step, _ in wanted] == [done for _, done in wanted]

@@ -1,4 +1,4 @@
-"""What Git has of a file's past: on real repositories, as people leave them."""
+"""Earlier contents of a file are found in Git history, across merges, renames and deletions."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_a_file_that_was_moved(repository: Repository) -> None:
     repository.commit(f"three\n{long}")
     repository.git("mv", PATH, "gotk.yaml")
     repository.done()
-    assert [told.split("\n")[0] for told in repository.contents("gotk.yaml")] == [
+    assert [content.split("\n")[0] for content in repository.contents("gotk.yaml")] == [
         "one",
         "two",
         "three",
@@ -190,7 +190,7 @@ def test_a_rename_by_a_merged_branch(repository: Repository) -> None:
     repository.git("checkout", "--quiet", "main")
     repository.commit("two\n" + "one\n" * 50, OLD)
     repository.merge("tidy")
-    found = [told.partition("\n")[0] for told in repository.contents()]
+    found = [content.partition("\n")[0] for content in repository.contents()]
     assert found[0] == "one"
     assert found[-1] == "two"
 
@@ -201,7 +201,7 @@ def test_two_files_that_changed_places(repository: Repository) -> None:
     for old, new in (("a.yaml", "c.yaml"), ("b.yaml", "a.yaml"), ("c.yaml", "b.yaml")):
         repository.git("mv", old, new)
     repository.done()
-    assert {told.partition("\n")[0] for told in repository.contents("a.yaml")} == {"one", "two"}
+    assert {content.partition("\n")[0] for content in repository.contents("a.yaml")} == {"one", "two"}
 
 
 # -- what is odd

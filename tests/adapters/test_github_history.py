@@ -1,4 +1,4 @@
-"""What GitHub tells of a file's past, to a checkout that is shallow: on the stand-in, over a real repository."""
+"""A shallow checkout gets the earlier contents of a file from GitHub's API."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class World:
         github = GitHubApi(client, self.clock.timing, api_url=api, graphql_url=graphql)
         return GitHubHistory(github, WHERE, head or self.fleet.head())
 
-    def told(self, path: str = PATH) -> list[bytes]:
+    def contents(self, path: str = PATH) -> list[bytes]:
         found = self.history().of(path)
         assert found.missing == ""
         return [past.content for past in found.versions]
@@ -106,9 +106,9 @@ def test_what_was_removed_and_made_again(world: World) -> None:
     world.make({PATH: b"one", "other.yaml": b"x"})
     world.commit(None)
     world.commit(b"two")
-    assert world.told() == [b"one", b"two"]
-    assert world.told("clusters") == [], "a folder has no content"
-    assert world.told("new.yaml") == []
+    assert world.contents() == [b"one", b"two"]
+    assert world.contents("clusters") == [], "a folder has no content"
+    assert world.contents("new.yaml") == []
 
 
 def test_a_file_that_was_moved(world: World) -> None:
@@ -118,7 +118,12 @@ def test_a_file_that_was_moved(world: World) -> None:
     world.hub.clock.advance(days=1)
     world.fleet.people.push("main", {OLD: None, PATH: b"three\n" + long})
     world.commit(b"four\n" + long)
-    assert [content.partition(b"\n")[0] for content in world.told()] == [b"one", b"two", b"three", b"four"]
+    assert [content.partition(b"\n")[0] for content in world.contents()] == [
+        b"one",
+        b"two",
+        b"three",
+        b"four",
+    ]
 
 
 def test_a_move_among_many_files(world: World) -> None:
@@ -126,7 +131,7 @@ def test_a_move_among_many_files(world: World) -> None:
     world.make({OLD: b"one\n" * 50, "other.yaml": b"x"})
     many = {f"apps/{number:03}.yaml": b"%d" % number for number in range(130)}
     world.fleet.people.push("main", {**many, OLD: None, PATH: b"one\n" * 50})
-    assert len(world.told()) == 2
+    assert len(world.contents()) == 2
     assert world.calls.count("GET /commits") == 2
 
 
@@ -152,7 +157,7 @@ def test_more_commits_than_are_asked_for(world: World) -> None:
 @pytest.mark.parametrize("path", ["a b.yaml", "ü/\u202e.yaml", "a?b#c%20.yaml", '"q".yaml'])
 def test_a_path_is_a_path(world: World, path: str) -> None:
     world.make({path: b"one"})
-    assert world.told(path) == [b"one"]
+    assert world.contents(path) == [b"one"]
 
 
 # -- what goes wrong
@@ -187,7 +192,7 @@ def test_nothing_is_raised(world: World, name: str, at: str) -> None:
     assert world.history().of(PATH).missing == ""
 
 
-def test_what_was_fetched_before_a_failure_is_told(world: World) -> None:
+def test_what_was_fetched_before_a_failure_is_reported(world: World) -> None:
     world.make({PATH: b"one"})
     world.commit(b"two")
     world.hub.fail(FAULTS["404"], to("GET", "/git/blobs"), at_call=2)
@@ -202,7 +207,7 @@ def test_what_was_fetched_before_a_failure_is_told(world: World) -> None:
 def settings(world: World, folder: Path, **changes: object) -> Settings:
     hub = world.hub
     github = GitHub(api_url=hub.api_url, graphql_url=hub.graphql_url, server_url=hub.url)
-    told = Settings(
+    defaults = Settings(
         command="plan",
         path=str(folder),
         tokens=Tokens(repository=world.token.value),
@@ -211,7 +216,7 @@ def settings(world: World, folder: Path, **changes: object) -> Settings:
         home="/nonexistent",
         timing=world.clock.timing,
     )
-    return replace(told, **changes)
+    return replace(defaults, **changes)
 
 
 def cloned(world: World, folder: Path, *options: str) -> Path:
@@ -250,10 +255,10 @@ def test_git_where_it_has_all_else_github(  # noqa: PLR0913, PLR0917  (a row of 
     world.commit(b"two")
     folder = cloned(world, tmp_path / "clone", option)
     history = build_history(settings(world, folder / "clusters", **changes), Config())
-    told = history.of(PATH)
+    revisions = history.of(PATH)
     assert isinstance(history, asked)
-    assert tuple(past.content for past in told.versions) == found
-    assert ("fetch-depth: 0" in told.missing) == (found != BOTH)
+    assert tuple(past.content for past in revisions.versions) == found
+    assert ("fetch-depth: 0" in revisions.missing) == (found != BOTH)
 
 
 def test_there_may_be_no_checkout(world: World, tmp_path: Path) -> None:

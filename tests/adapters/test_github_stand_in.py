@@ -1,4 +1,4 @@
-"""The stand-in for GitHub, held against GitHub's published descriptions; and a test for each known rule."""
+"""The stand-in for GitHub follows GitHub's published API descriptions, with a test for each known rule."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def shows(name: str) -> Callable[[F], F]:
     return lambda test: test
 
 
-def said(response: Any) -> tuple[int, str]:
+def status_and_message(response: Any) -> tuple[int, str]:
     """Status and message; of the first error, where the message is only a heading."""
     body = response.json()
     errors = body.get("errors") or [{}]
@@ -60,19 +60,22 @@ def test_every_rule_has_a_test() -> None:
 def test_an_empty_repository_has_no_git_endpoints(hub: StandIn) -> None:
     hub.create_repository("acme/fleet")
     with asking(hub) as api:
-        assert said(api.post("/git/blobs", {"content": ""})) == (409, "Git Repository is empty.")
+        assert status_and_message(api.post("/git/blobs", {"content": ""})) == (
+            409,
+            "Git Repository is empty.",
+        )
         assert api.post("/git/trees", {"tree": []}).status_code == 409
         assert api.get("/git/ref/heads/main").status_code == 409
         query = '{ repository(owner: "acme", name: "fleet") { isEmpty defaultBranchRef { name } } }'
-        told = {"isEmpty": True, "defaultBranchRef": None}
-        assert api.query(query) == {"data": {"repository": told}}
+        repository = {"isEmpty": True, "defaultBranchRef": None}
+        assert api.query(query) == {"data": {"repository": repository}}
 
 
 @shows("existing-ref")
 def test_a_ref_is_not_created_twice(api: Api) -> None:
     sha = api.branch("up/date")
     again = api.post("/git/refs", {"ref": "refs/heads/up/date", "sha": sha})
-    assert said(again) == (422, "Reference already exists")
+    assert status_and_message(again) == (422, "Reference already exists")
 
 
 @shows("fast-forward")
@@ -80,10 +83,13 @@ def test_a_ref_moves_backwards_only_by_force(api: Api) -> None:
     api.branch("up/date")
     other = api.commit({"a.yaml": "other\n"})
     move = {"sha": other}
-    assert said(api.patch("/git/refs/heads/up/date", move)) == (422, "Update is not a fast forward")
+    assert status_and_message(api.patch("/git/refs/heads/up/date", move)) == (
+        422,
+        "Update is not a fast forward",
+    )
     assert api.patch("/git/refs/heads/up/date", {**move, "force": True}).status_code == 200
     assert api.get("/git/ref/heads/up/date").json()["object"]["sha"] == other
-    assert said(api.patch("/git/refs/heads/none", move)) == (422, "Reference does not exist")
+    assert status_and_message(api.patch("/git/refs/heads/none", move)) == (422, "Reference does not exist")
 
 
 @shows("compare-and-swap")
@@ -113,13 +119,13 @@ def test_refs_are_moved_all_or_none(hub: StandIn, api: Api) -> None:
 def test_a_pull_request_is_not_opened_twice(api: Api) -> None:
     api.branch("up")
     assert api.open_pull("up").status_code == 201
-    assert said(api.open_pull("up")) == (422, "A pull request already exists for acme:up.")
+    assert status_and_message(api.open_pull("up")) == (422, "A pull request already exists for acme:up.")
 
 
 @shows("no-commits")
 def test_a_branch_without_commits_has_no_pull_request(hub: StandIn, api: Api) -> None:
     hub.repositories["acme/fleet"].people.force_push("same", hub.repositories["acme/fleet"].head())
-    assert said(api.open_pull("same")) == (422, "No commits between main and same")
+    assert status_and_message(api.open_pull("same")) == (422, "No commits between main and same")
     assert api.open_pull("none").json()["errors"] == [
         {"resource": "PullRequest", "field": "head", "code": "invalid"}
     ]
@@ -194,21 +200,21 @@ WRITES = (
 
 
 @shows("permission-missing")
-@pytest.mark.parametrize(("method", "path", "told"), WRITES, ids=[path for _, path, _ in WRITES])
+@pytest.mark.parametrize(("method", "path", "body"), WRITES, ids=[path for _, path, _ in WRITES])
 def test_what_a_token_may_not_is_refused(
-    hub: StandIn, api: Api, method: str, path: str, told: object
+    hub: StandIn, api: Api, method: str, path: str, body: object
 ) -> None:
     api.branch("up")
     api.open_pull("up")
     words = {"actions": "integration", "app": "integration", "fine-grained": "personal access token"}
     for kind, who in words.items():
-        answer = api.holding(hub.token(kind, READ_ONLY)).ask(method, path, told)
-        assert said(answer) == (403, f"Resource not accessible by {who}")
-    assert api.holding(hub.token("classic", scopes=())).ask(method, path, told).status_code == 404
-    assert said(Api(hub, None, api.session).ask(method, path, told))[0] == 401
+        answer = api.holding(hub.token(kind, READ_ONLY)).ask(method, path, body)
+        assert status_and_message(answer) == (403, f"Resource not accessible by {who}")
+    assert api.holding(hub.token("classic", scopes=())).ask(method, path, body).status_code == 404
+    assert status_and_message(Api(hub, None, api.session).ask(method, path, body))[0] == 401
 
 
-def test_graphql_tells_a_missing_permission_with_status_200(hub: StandIn, api: Api) -> None:
+def test_graphql_reports_a_missing_permission_with_status_200(hub: StandIn, api: Api) -> None:
     hub.repositories["acme/fleet"].settings.is_private = True
     poor = api.holding(hub.token("actions", {"contents": "read"}))
     query = """{ repository(owner: "acme", name: "fleet") {
@@ -226,7 +232,7 @@ def test_a_setting_keeps_github_token_from_opening_pull_requests(hub: StandIn, a
     hub.repositories["acme/fleet"].settings.actions_may_open = False
     api.branch("up")
     words = "GitHub Actions is not permitted to create or approve pull requests."
-    assert said(api.open_pull("up")) == (403, words)
+    assert status_and_message(api.open_pull("up")) == (403, words)
     assert api.holding(hub.token("app")).open_pull("up").status_code == 201
 
 
@@ -239,12 +245,15 @@ def test_a_workflow_file_needs_a_permission_of_its_own(hub: StandIn, api: Api) -
     tree = {"tree": [entry]}
     forbidden = (403, "Resource not accessible by integration")
     permissions = {"contents": "write", "workflows": "write"}
-    assert said(api.post("/git/trees", tree)) == forbidden
-    assert said(api.holding(hub.token("actions", permissions)).post("/git/trees", tree)) == forbidden
+    assert status_and_message(api.post("/git/trees", tree)) == forbidden
+    assert (
+        status_and_message(api.holding(hub.token("actions", permissions)).post("/git/trees", tree))
+        == forbidden
+    )
     assert api.holding(hub.token("app", permissions)).post("/git/trees", tree).status_code == 201
     personal = api.holding(hub.token("classic", scopes=("repo",)))
     words = f"refusing to allow a Personal Access Token to create or update workflow `{WORKFLOW}`"
-    assert said(personal.post("/git/trees", tree)) == (403, f"{words} without `workflow` scope")
+    assert status_and_message(personal.post("/git/trees", tree)) == (403, f"{words} without `workflow` scope")
     hub.repositories["acme/fleet"].people.push("", {WORKFLOW: b"on: push\n"})
     assert api.post("/git/trees", tree).status_code == 201, "what a branch has already is nothing new"
 
@@ -257,7 +266,7 @@ def test_single_sign_on_wants_to_authorize_personal_tokens(hub: StandIn, api: Ap
         " token access to this organization."
     )
     answer = api.holding(hub.token("classic")).get("")
-    assert said(answer) == (403, words)
+    assert status_and_message(answer) == (403, words)
     assert answer.headers["X-GitHub-SSO"].startswith("required; url=")
     query = '{ repository(owner: "acme", name: "fleet") { id } }'
     assert refused(api.holding(hub.token("classic")).query(query)) == ("FORBIDDEN", words)
@@ -270,7 +279,7 @@ def test_an_unknown_token_is_refused_even_where_none_is_needed(hub: StandIn, api
     assert Api(hub, None, api.session).get("/releases").status_code == 200
     token = hub.token("classic")
     hub.revoke(token)
-    assert said(api.holding(token).get("/releases")) == (401, "Bad credentials")
+    assert status_and_message(api.holding(token).get("/releases")) == (401, "Bad credentials")
     assert api.holding(token).query("{ viewer { login } }")["message"] == "Bad credentials"
 
 
@@ -278,8 +287,8 @@ def test_an_unknown_token_is_refused_even_where_none_is_needed(hub: StandIn, api
 def test_a_private_repository_is_not_there_for_strangers(hub: StandIn, api: Api) -> None:
     hub.repositories["acme/fleet"].settings.is_private = True
     stranger = api.holding(hub.token("fine-grained", repositories=("acme/other",)))
-    assert said(stranger.get("")) == (404, "Not Found")
-    assert said(Api(hub, None, api.session).get("/pulls")) == (404, "Not Found")
+    assert status_and_message(stranger.get("")) == (404, "Not Found")
+    assert status_and_message(Api(hub, None, api.session).get("/pulls")) == (404, "Not Found")
     query = '{ repository(owner: "acme", name: "fleet") { id } }'
     words = "Could not resolve to a Repository with the name 'acme/fleet'."
     answer = stranger.query(query)
@@ -292,7 +301,7 @@ def test_drafts_are_not_everywhere(hub: StandIn, api: Api) -> None:
     hub.repositories["acme/fleet"].settings.drafts = False
     api.branch("up")
     words = "Draft pull requests are not supported in this repository."
-    assert said(api.open_pull("up", draft=True)) == (422, words)
+    assert status_and_message(api.open_pull("up", draft=True)) == (422, words)
     assert api.get("/pulls").json() == []
 
 
@@ -300,10 +309,10 @@ def test_drafts_are_not_everywhere(hub: StandIn, api: Api) -> None:
 def test_a_body_has_a_longest_length(api: Api) -> None:
     api.branch("up")
     words = f"body is too long (maximum is {MAX_BODY} characters)"
-    assert said(api.open_pull("up", body="ü" * (MAX_BODY + 1))) == (422, words)
+    assert status_and_message(api.open_pull("up", body="ü" * (MAX_BODY + 1))) == (422, words)
     assert api.open_pull("up", body="ü" * MAX_BODY).status_code == 201
     changed = api.patch("/pulls/1", {"body": "x" * (MAX_BODY + 1), "state": "closed"})
-    assert said(changed) == (422, words)
+    assert status_and_message(changed) == (422, words)
     assert api.get("/pulls/1").json()["state"] == "open"
 
 
@@ -311,7 +320,7 @@ def test_a_body_has_a_longest_length(api: Api) -> None:
 def test_an_archived_repository_is_read_only(hub: StandIn, api: Api) -> None:
     hub.repositories["acme/fleet"].settings.is_archived = True
     words = "Repository was archived so is read-only."
-    assert said(api.post("/git/blobs", {"content": "x"})) == (403, words)
+    assert status_and_message(api.post("/git/blobs", {"content": "x"})) == (403, words)
     assert api.get("/pulls").status_code == 200
     update = {"name": "refs/heads/x", "afterOid": NONE}
     answer = api.mutate("updateRefs", repositoryId="R_1000", refUpdates=[update])
@@ -329,15 +338,15 @@ RULED = (
 def test_a_push_against_the_rules_is_refused(hub: StandIn, api: Api, kind: str, words: str) -> None:
     hub.repositories["acme/fleet"].settings.rules = (Rule(kind, "up*"),)
     personal = api.holding(hub.token("classic"))
-    told = {"ref": "refs/heads/up", "sha": personal.commit({"a.yaml": "a\n"})}
-    status, message = said(personal.post("/git/refs", told))
+    ref = {"ref": "refs/heads/up", "sha": personal.commit({"a.yaml": "a\n"})}
+    status, message = status_and_message(personal.post("/git/refs", ref))
     assert (status, message.split("\n\n")) == (422, ["Repository rule violations found", words, ""])
-    assert personal.post("/git/refs", {**told, "ref": "refs/heads/other"}).status_code == 201
+    assert personal.post("/git/refs", {**ref, "ref": "refs/heads/other"}).status_code == 201
     query = '{ repository(owner: "acme", name: "fleet") { ref(qualifiedName: "other") { rules(first: 5) { nodes { type } } } } }'
     assert api.query(query)["data"]["repository"]["ref"]["rules"] == {"nodes": []}
 
 
-def test_rules_of_both_kinds_are_told(hub: StandIn, api: Api) -> None:
+def test_rules_of_both_kinds_are_reported(hub: StandIn, api: Api) -> None:
     signed = "REQUIRED_SIGNATURES"
     hub.repositories["acme/fleet"].settings.rules = (Rule(signed, "main", is_classic=True), Rule("UPDATE"))
     query = """{ repository(owner: "acme", name: "fleet") { defaultBranchRef {
@@ -368,9 +377,9 @@ def test_github_signs_what_bots_commit_in_their_own_name(
     kind, person, author, committer = case
     head = api.get("/git/ref/heads/main").json()["object"]["sha"]
     tree = api.get(f"/git/commits/{head}").json()["tree"]["sha"]
-    told = {"message": "x", "tree": tree, "parents": [head]}
-    told |= {} if person is None else {"author": person}
-    made = api.holding(hub.token(kind)).post("/git/commits", told).json()
+    commit = {"message": "x", "tree": tree, "parents": [head]}
+    commit |= {} if person is None else {"author": person}
+    made = api.holding(hub.token(kind)).post("/git/commits", commit).json()
     assert (made["author"]["name"], made["committer"]["name"]) == (author, committer)
     assert made["verification"]["verified"] is (committer == "GitHub")
     assert api.get(f"/git/commits/{made['sha']}").json()["verification"] == made["verification"]
@@ -384,7 +393,7 @@ def test_without_its_branch_a_pull_request_is_closed_for_good(hub: StandIn, api:
     found = api.get("/pulls/1").json()
     assert (found["state"], found["merged"], found["head"]["sha"]) == ("closed", False, sha)
     words = "state cannot be changed. The up branch has been deleted."
-    assert said(api.patch("/pulls/1", {"state": "open"})) == (422, words)
+    assert status_and_message(api.patch("/pulls/1", {"state": "open"})) == (422, words)
 
 
 @shows("rewritten-branch")
@@ -395,7 +404,7 @@ def test_a_closed_pull_request_whose_branch_was_rewritten_stays_closed(hub: Stan
     people.close(1)
     people.force_push("up", api.commit({"a.yaml": "other\n"}))
     words = "state cannot be changed. The up branch was force-pushed or recreated."
-    assert said(api.patch("/pulls/1", {"state": "open"})) == (422, words)
+    assert status_and_message(api.patch("/pulls/1", {"state": "open"})) == (422, words)
     people.force_push("up", sha)
     assert api.patch("/pulls/1", {"state": "open"}).json()["state"] == "open"
 
@@ -464,8 +473,8 @@ def test_a_limit_that_is_used_up_says_until_when(hub: StandIn, api: Api) -> None
     assert api.token is not None
     hub.exhaust(api.token)
     refusal = api.get("/pulls")
-    assert said(refusal)[0] == 403
-    assert "rate limit exceeded" in said(refusal)[1]
+    assert status_and_message(refusal)[0] == 403
+    assert "rate limit exceeded" in status_and_message(refusal)[1]
     assert refusal.headers["x-ratelimit-remaining"] == "0"
     assert refused(api.query("{ viewer { login } }"))[0] == "RATE_LIMITED"
     hub.clock.advance(seconds=int(refusal.headers["x-ratelimit-reset"]) - hub.clock.epoch)
@@ -480,8 +489,8 @@ def test_only_collaborators_are_asked_for_a_review(api: Api) -> None:
     good = api.post(path, {"reviewers": ["alice"], "team_reviewers": ["platform"]}).json()
     assert [each["login"] for each in good["requested_reviewers"]] == ["alice"]
     assert [each["slug"] for each in good["requested_teams"]] == ["platform"]
-    assert said(api.post(path, {"reviewers": ["nobody"]}))[0] == 422
-    own = said(api.post(path, {"reviewers": ["github-actions[bot]"]}))
+    assert status_and_message(api.post(path, {"reviewers": ["nobody"]}))[0] == 422
+    own = status_and_message(api.post(path, {"reviewers": ["github-actions[bot]"]}))
     assert own == (422, "Review cannot be requested from pull request author.")
 
 
@@ -514,8 +523,8 @@ def test_what_the_api_makes_are_git_objects(hub: StandIn, api: Api) -> None:
     base = api.get(f"/git/commits/{head}").json()["tree"]["sha"]
     tree = api.post("/git/trees", {"base_tree": base, "tree": entries}).json()
     assert {entry["path"]: entry["type"] for entry in tree["tree"]} == {"a.yaml": "blob", "bin": "tree"}
-    told = {"message": "No line end", "tree": tree["sha"], "parents": [head]}
-    made = api.post("/git/commits", told).json()
+    commit = {"message": "No line end", "tree": tree["sha"], "parents": [head]}
+    made = api.post("/git/commits", commit).json()
     api.post("/git/refs", {"ref": "refs/heads/up/date", "sha": made["sha"]})
     assert repository.files("up/date") == {"a.yaml": "ü\r\n".encode(), "bin/tool": b"\0\1"}
     assert repository.store.git("log", "-1", "--format=%B", "up/date") == b"No line end\n"
@@ -529,8 +538,8 @@ def test_bad_objects_are_refused(api: Api) -> None:
     assert api.post("/git/trees", {"tree": [entry]}).status_code == 422
     assert api.post("/git/trees", {"base_tree": NONE, "tree": [entry]}).status_code == 404
     assert api.post("/git/commits", {"message": "x", "tree": NONE}).status_code == 422
-    told = {"ref": "refs/heads/x", "sha": NONE}
-    assert said(api.post("/git/refs", told)) == (422, "Object does not exist")
+    ref = {"ref": "refs/heads/x", "sha": NONE}
+    assert status_and_message(api.post("/git/refs", ref)) == (422, "Object does not exist")
     assert api.get(f"/git/commits/{NONE}").status_code == 404
     assert api.post(f"/statuses/{NONE}", {"state": "success"}).status_code == 422
 
@@ -548,9 +557,9 @@ def test_one_query_looks_at_everything(hub: StandIn, api: Api) -> None:
     sha = api.branch("up")
     api.open_pull("up", draft=True, body="text")
     api.patch("/issues/1", {"labels": ["flux", "minor"], "assignees": ["alice"]})
-    told = {"state": "failure", "context": "proof", "description": "d", "target_url": "https://example.com"}
-    api.post(f"/statuses/{sha}", told)
-    api.post(f"/statuses/{sha}", {**told, "state": "success"})
+    status = {"state": "failure", "context": "proof", "description": "d", "target_url": "https://example.com"}
+    api.post(f"/statuses/{sha}", status)
+    api.post(f"/statuses/{sha}", {**status, "state": "success"})
     api.post("/issues", {"title": "An issue", "body": "b", "labels": ["pending"]})
     answer = api.query(
         """query($owner: String!, $name: String!, $head: String!) {
@@ -633,7 +642,7 @@ def test_labels_and_assignees_are_put_on_and_off(api: Api) -> None:
         "c",
     ]
     assert [each["name"] for each in api.ask("DELETE", "/issues/1/labels/a%2Fb").json()] == ["c"]
-    assert said(api.ask("DELETE", "/issues/1/labels/a%2Fb")) == (404, "Label does not exist")
+    assert status_and_message(api.ask("DELETE", "/issues/1/labels/a%2Fb")) == (404, "Label does not exist")
     silent = api.post("/issues/1/assignees", {"assignees": ["alice", "nobody"]}).json()
     assert [each["login"] for each in silent["assignees"]] == ["alice"]
     assert api.patch("/issues/1", {"assignees": ["nobody"], "labels": ["d"]}).status_code == 422
@@ -662,7 +671,7 @@ def test_statuses_of_another_kind_are_refused(hub: StandIn, api: Api) -> None:
 
 
 def test_a_repository_that_is_not_there_is_not_found(api: Api) -> None:
-    assert said(api.get("//repos/acme/none/pulls")) == (404, "Not Found")
+    assert status_and_message(api.get("//repos/acme/none/pulls")) == (404, "Not Found")
 
 
 def test_both_shapes_of_addresses_are_served(hub: StandIn, api: Api) -> None:

@@ -1,4 +1,4 @@
-"""What the stand-in does on demand: faults, hooks, the log; people; downloads; Git's own protocol."""
+"""The stand-in for GitHub injects faults, logs calls, and acts as its users do in the browser."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def api(hub: StandIn) -> Iterator[Api]:
 
 def outcome(api: Api) -> str:
     """What became of a call that makes a branch."""
-    told = {"ref": "refs/heads/up", "sha": api.hub.repositories["acme/fleet"].head()}
+    ref = {"ref": "refs/heads/up", "sha": api.hub.repositories["acme/fleet"].head()}
     try:
-        response = api.post("/git/refs", told)
+        response = api.post("/git/refs", ref)
         response.json()
     except requests.exceptions.JSONDecodeError:
         return str(response.status_code)
@@ -91,7 +91,7 @@ def test_limits_say_when_to_come_back(hub: StandIn, api: Api) -> None:
     assert api.query("{ viewer { login } }")["errors"][0]["type"] == "RATE_LIMITED"
 
 
-def test_somebody_may_act_before_any_call(hub: StandIn, api: Api) -> None:
+def test_a_user_may_act_before_any_call(hub: StandIn, api: Api) -> None:
     repository = hub.repositories["acme/fleet"]
     seen: list[tuple[int, str]] = []
 
@@ -113,7 +113,7 @@ def test_somebody_may_act_before_any_call(hub: StandIn, api: Api) -> None:
     ]
 
 
-def test_the_log_tells_reads_writes_and_downloads(hub: StandIn, api: Api) -> None:
+def test_the_log_distinguishes_reads_writes_and_downloads(hub: StandIn, api: Api) -> None:
     api.branch("up")
     node = api.open_pull("up").json()["node_id"]
     hub.forget()
@@ -221,7 +221,7 @@ def test_a_branch_that_is_put_back_on_its_base_closes_the_pull_request(hub: Stan
     assert [api.get("/pulls/1").json()[name] for name in ("state", "merged")] == ["closed", False]
 
 
-def test_a_pull_request_from_a_fork_is_told_apart(hub: StandIn, api: Api) -> None:
+def test_a_pull_request_from_a_fork_is_distinguished(hub: StandIn, api: Api) -> None:
     repository = hub.repositories["acme/fleet"]
     repository.people.open_from_fork("up", {"a.yaml": b"evil\n"}, "Mine")
     assert repository.pulls[1].state == "open"

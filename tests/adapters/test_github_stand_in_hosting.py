@@ -1,4 +1,4 @@
-"""What the stand-in creates and opens, held against GitHub's description; and a test for each known rule."""
+"""The stand-in creates repositories and keys by GitHub's API description, with a test for each known rule."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def shows(name: str) -> Callable[[F], F]:
     return lambda test: test
 
 
-def said(response: Any) -> tuple[int, str]:
+def status_and_message(response: Any) -> tuple[int, str]:
     """Status and message; of the first error, where the message is only a heading."""
     body = response.json()
     errors = body.get("errors") or [{}]
@@ -55,9 +55,9 @@ def test_every_rule_has_a_test() -> None:
 
 @shows("creating-needs-administration")
 def test_who_may_create(hub: StandIn, api: Api) -> None:
-    def answer(token: Token | None, **told: object) -> tuple[int, str]:
-        response = api.holding(token).ask("POST", "//orgs/acme/repos", {"name": "new", **told})
-        return (201, "") if response.status_code == 201 else said(response)
+    def answer(token: Token | None, **fields: object) -> tuple[int, str]:
+        response = api.holding(token).ask("POST", "//orgs/acme/repos", {"name": "new", **fields})
+        return (201, "") if response.status_code == 201 else status_and_message(response)
 
     admin = {"administration": "write"}
     assert answer(None) == (401, "Requires authentication")
@@ -76,8 +76,8 @@ def test_who_may_create(hub: StandIn, api: Api) -> None:
 @shows("name-taken")
 def test_a_name_is_taken_once(api: Api) -> None:
     taken = (422, "name already exists on this account")
-    assert said(api.ask("POST", "//orgs/acme/repos", {"name": "Fleet"})) == taken
-    assert said(api.ask("POST", "//orgs/acme/repos", {})) == (422, "Validation Failed")
+    assert status_and_message(api.ask("POST", "//orgs/acme/repos", {"name": "Fleet"})) == taken
+    assert status_and_message(api.ask("POST", "//orgs/acme/repos", {})) == (422, "Validation Failed")
     assert api.ask("POST", "//orgs/acme/repos", {"name": "a fleet"}).json()["full_name"] == "acme/a-fleet"
 
 
@@ -85,17 +85,17 @@ def test_a_name_is_taken_once(api: Api) -> None:
 def test_members_may_be_kept_from_creating(hub: StandIn, api: Api) -> None:
     hub.organizations["acme"].members_may_create = False
     refusal = "You need admin access to the organization before adding a repository to it."
-    assert said(api.ask("POST", "//orgs/acme/repos", {"name": "new"})) == (403, refusal)
+    assert status_and_message(api.ask("POST", "//orgs/acme/repos", {"name": "new"})) == (403, refusal)
 
 
 @shows("a-person-is-no-organization")
 def test_people_create_for_themselves(hub: StandIn, api: Api) -> None:
-    assert said(api.ask("POST", "//orgs/alice/repos", {"name": "new"})) == (404, "Not Found")
+    assert status_and_message(api.ask("POST", "//orgs/alice/repos", {"name": "new"})) == (404, "Not Found")
     made = api.ask("POST", "//user/repos", {"name": "new", "private": True, "auto_init": True}).json()
     assert (made["full_name"], made["owner"]["type"], made["visibility"]) == ("alice/new", "User", "private")
     assert hub.repositories["alice/new"].files() == {"README.md": b"# new\n"}
     app = api.holding(hub.token("app", {"administration": "write"}))
-    assert said(app.ask("POST", "//user/repos", {"name": "x"})) == (
+    assert status_and_message(app.ask("POST", "//user/repos", {"name": "x"})) == (
         403,
         "Resource not accessible by integration",
     )
@@ -130,7 +130,7 @@ def test_an_empty_repository_begins_with_a_push(
 ) -> None:
     api.ask("POST", "//orgs/acme/repos", {"name": "new", "private": True})
     here = Api(hub, api.token, api.session, "acme/new")
-    assert said(here.get("/git/ref/heads/main")) == (409, "Git Repository is empty.")
+    assert status_and_message(here.get("/git/ref/heads/main")) == (409, "Git Repository is empty.")
     assert pushed(hub, hub.token("classic"), tmp_path / "work", *branches) == ""
     assert here.get("").json()["default_branch"] == default
     assert here.get(f"/git/ref/heads/{default}").status_code == 200
@@ -196,8 +196,8 @@ def test_a_key_is_used_once(hub: StandIn, api: Api) -> None:
     hub.create_repository("acme/other")
     for name in ("acme/fleet", "acme/other"):
         again = Api(hub, api.token, api.session, name).post("/keys", {"title": "u", "key": KEY})
-        assert said(again) == (422, "key is already in use")
-    assert said(api.post("/keys", {"key": "ssh-rot13 AAAA"}))[1].startswith("key is invalid")
+        assert status_and_message(again) == (422, "key is already in use")
+    assert status_and_message(api.post("/keys", {"key": "ssh-rot13 AAAA"}))[1].startswith("key is invalid")
     assert [key["id"] for key in api.get("/keys").json()] == [made.json()["id"]]
     assert api.ask("DELETE", f"/keys/{made.json()['id']}").status_code == 204
     assert api.ask("DELETE", f"/keys/{made.json()['id']}").status_code == 404
@@ -208,13 +208,13 @@ def test_a_key_is_used_once(hub: StandIn, api: Api) -> None:
 def test_deploy_keys_may_be_forbidden(hub: StandIn, api: Api) -> None:
     hub.repositories["acme/fleet"].settings.deploy_keys = False
     refusal = (422, "Deploy keys are disabled for this repository")
-    assert said(api.post("/keys", {"title": "t", "key": KEY})) == refusal
+    assert status_and_message(api.post("/keys", {"title": "t", "key": KEY})) == refusal
 
 
 @shows("keys-are-for-admins")
 def test_keys_are_not_for_readers(hub: StandIn, api: Api) -> None:
     bob = api.holding(hub.token("classic", login="bob"))
-    assert said(bob.get("/keys")) == (403, "Must have admin rights to Repository.")
+    assert status_and_message(bob.get("/keys")) == (403, "Must have admin rights to Repository.")
     assert api.holding(None).get("/keys").status_code == 401
     assert api.holding(hub.token()).get("/keys").status_code == 403
     assert api.holding(hub.token("app", {"administration": "read"})).get("/keys").status_code == 200
@@ -245,16 +245,19 @@ def test_secrets_are_opened_with_the_places_own_key(hub: StandIn, api: Api) -> N
         {**sealed(key, "x"), "key_id": "1"},
         {"key_id": key["key_id"], "encrypted_value": "eA=="},
     ):
-        assert said(api.ask("PUT", "/actions/secrets/TOKEN", wrong)) == (422, IMPROPER)
+        assert status_and_message(api.ask("PUT", "/actions/secrets/TOKEN", wrong)) == (422, IMPROPER)
     assert api.ask("PUT", "/environments/production/secrets/TOKEN", sealed(other, "x")).status_code == 201
     assert repository.environments["production"].secrets == {"TOKEN": "x"}
-    assert said(api.ask("PUT", "/actions/secrets/GITHUB_X", sealed(key, "x"))) == (422, "Validation Failed")
+    assert status_and_message(api.ask("PUT", "/actions/secrets/GITHUB_X", sealed(key, "x"))) == (
+        422,
+        "Validation Failed",
+    )
     assert api.ask("PUT", "/actions/secrets/BIG", sealed(key, "x" * 48 * 1024)).status_code == 201
     large = api.ask("PUT", "/actions/secrets/BIG", sealed(key, "x" * (48 * 1024 + 1)))
-    assert said(large) == (422, "secret is too large")
+    assert status_and_message(large) == (422, "secret is too large")
     assert api.holding(hub.token()).get("/actions/secrets/public-key").status_code == 200
     refused = api.holding(hub.token()).ask("PUT", "/actions/secrets/TOKEN", sealed(key, "x"))
-    assert said(refused) == (403, "Resource not accessible by integration")
+    assert status_and_message(refused) == (403, "Resource not accessible by integration")
 
 
 @shows("no-environment")
@@ -265,8 +268,8 @@ def test_a_secret_makes_no_environment(api: Api) -> None:
 @shows("team-access")
 def test_a_team_is_given_access(hub: StandIn, api: Api) -> None:
     def give(team: str, permission: str) -> int:
-        told = {"permission": permission}
-        return api.ask("PUT", f"//orgs/acme/teams/{team}/repos/acme/fleet", told).status_code
+        body = {"permission": permission}
+        return api.ask("PUT", f"//orgs/acme/teams/{team}/repos/acme/fleet", body).status_code
 
     given = [
         give("platform", "push"),
@@ -279,7 +282,7 @@ def test_a_team_is_given_access(hub: StandIn, api: Api) -> None:
 
 
 @shows("scopes-are-told")
-def test_only_a_classic_token_is_told_its_scopes(hub: StandIn, api: Api) -> None:
+def test_only_a_classic_token_gets_its_scopes_in_a_header(hub: StandIn, api: Api) -> None:
     api = api.holding(hub.token("classic", scopes=("repo", "workflow")))
     assert api.get("").headers["X-OAuth-Scopes"] == "repo, workflow"
     for kind in ("actions", "app", "fine-grained"):
@@ -287,7 +290,7 @@ def test_only_a_classic_token_is_told_its_scopes(hub: StandIn, api: Api) -> None
 
 
 @shows("host-keys")
-def test_host_keys_are_told_to_everybody(hub: StandIn, api: Api) -> None:
+def test_host_keys_are_sent_to_everyone(hub: StandIn, api: Api) -> None:
     anybody = api.holding(None)
     assert anybody.get("//meta").json()["ssh_keys"] == list(hub.host_keys)
     hub.host_keys = ()

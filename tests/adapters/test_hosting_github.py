@@ -1,4 +1,4 @@
-"""What GitHub's API is asked for besides pull requests, on the stand-in."""
+"""Repositories, deploy keys, teams and secrets are read and created through GitHub's API."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from github_stand_in import FAULTS, StandIn, to
 
-from adapters.on_hosting import ADMIN, KEY, NAME, NEW, OTHER, SECRET, World, said, world
+from adapters.on_hosting import ADMIN, KEY, NAME, NEW, OTHER, SECRET, World, message_and_hint, world
 from flux_upgrade.adapters.github.api import GitHubApi
 from flux_upgrade.adapters.github.forge import GitHubForge
 from flux_upgrade.adapters.http.client import Client, Credential
@@ -43,8 +43,8 @@ def test_one_that_the_token_does_not_see_is_none(on: World) -> None:
 @pytest.mark.parametrize("files", [None, {"README.md": b"# Fleet\n"}])
 def test_a_repository_is_empty_until_something_is_pushed(on: World, files: dict[str, bytes] | None) -> None:
     on.hub.create_repository(NAME, files, is_private=True)
-    told = HostedRepository(NAME, f"{on.hub.url}/acme/fleet", "main", "private", is_empty=files is None)
-    assert on.hosting("actions").repository() == told
+    expected = HostedRepository(NAME, f"{on.hub.url}/acme/fleet", "main", "private", is_empty=files is None)
+    assert on.hosting("actions").repository() == expected
 
 
 def test_a_repository_without_its_default_branch_is_not_empty(on: World) -> None:
@@ -55,7 +55,7 @@ def test_a_repository_without_its_default_branch_is_not_empty(on: World) -> None
     assert not hosted.is_empty
 
 
-def test_visibility_and_archive_are_told(on: World) -> None:
+def test_visibility_and_archived_state_are_reported(on: World) -> None:
     on.hub.create_repository(NAME, {"a": b""}, is_private=True, is_internal=True, is_archived=True)
     hosted = on.hosting().repository()
     assert hosted is not None
@@ -88,8 +88,8 @@ def test_creating_for_an_organization(on: World, kind: str, permissions: dict[st
     sent = on.sent()
     made = on.hosting(kind, permissions).create(NEW)
     assert made == HostedRepository(NAME, f"{on.hub.url}/acme/fleet", "main", "private", is_empty=True)
-    told = {"name": "fleet", "private": True, "auto_init": False, "description": "Clusters of Acme"}
-    assert sent == [("/orgs/acme/repos", told)]
+    body = {"name": "fleet", "private": True, "auto_init": False, "description": "Clusters of Acme"}
+    assert sent == [("/orgs/acme/repos", body)]
     settings = on.hub.repositories[NAME].settings
     assert (settings.is_private, settings.description) == (True, "Clusters of Acme")
     assert on.hub.repositories[NAME].is_empty
@@ -148,7 +148,7 @@ def test_an_owner_that_is_no_organization(on: World, owner: str, message: str) -
         on.hosting().create(replace(NEW, name=f"{owner}/fleet"))
 
 
-def test_what_github_has_against_it_is_told(on: World) -> None:
+def test_githubs_reason_for_a_refusal_is_reported(on: World) -> None:
     with pytest.raises(UsageError, match="refuses to create acme/fleet: Validation Failed"):
         on.hosting().create(replace(NEW, visibility="internal"))
 
@@ -322,7 +322,7 @@ def test_an_environment_that_is_not_there(on: World) -> None:
     assert on.writes == []
 
 
-def test_the_text_of_a_secret_is_told_nowhere(on: World, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_value_of_a_secret_is_shown_nowhere(on: World, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
     on.hub.create_repository(NAME)
     sent = on.sent()
@@ -330,10 +330,8 @@ def test_the_text_of_a_secret_is_told_nowhere(on: World, caplog: pytest.LogCaptu
     with pytest.raises(ForbiddenByForge) as caught:
         hosting.put_secret("FLUX_SYSTEM", SECRET)
     on.hosting().put_secret("FLUX_SYSTEM", SECRET)
-    told = (
-        f"{said(caught.value)} {caught.value!r} {sent} {on.hub.log} {caplog.text} {hosting!r} {vars(hosting)}"
-    )
-    assert "hush-hush" not in told
+    shown = f"{message_and_hint(caught.value)} {caught.value!r} {sent} {on.hub.log} {caplog.text} {hosting!r} {vars(hosting)}"
+    assert "hush-hush" not in shown
 
 
 # Workflows

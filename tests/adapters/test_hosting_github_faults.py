@@ -1,4 +1,4 @@
-"""Whatever goes wrong on the way: one of our errors, and the same calls afterwards converge."""
+"""After a fault in any call to GitHub's API there is one clear error, and the same calls again converge."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from github_stand_in import FAULTS, Fault
 from github_stand_in.hosting import Vault
 
-from adapters.on_hosting import KEY, NAME, NEW, OTHER, SECRET, World, said, world
+from adapters.on_hosting import KEY, NAME, NEW, OTHER, SECRET, World, message_and_hint, world
 from flux_upgrade.adapters.github.hosting import GitHubHosting
 from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, UsageError
 
@@ -51,7 +51,7 @@ CALLS = [
 PASSING = ("500", "502", "503", "504", "reset", "truncated", "slow", "429", "403 secondary limit")
 """Faults that a read gets over by itself."""
 LATE = ("slow", "429", "403 secondary limit")
-"""Faults that a write gets over: it was answered in the end, or told to come back."""
+"""Faults that a write gets over: it was answered in the end, or asked to try again later."""
 
 
 def gets_over(call: str, name: str) -> bool:
@@ -96,13 +96,13 @@ def test_a_fault_at_each_call(on: World, name: str, call: int) -> None:
         with pytest.raises(FluxUpgradeError) as caught:
             everything(on.hosting())
         assert caught.value.hint
-        assert "hush-hush" not in said(caught.value)
+        assert "hush-hush" not in message_and_hint(caught.value)
     on.hub.heal()
     everything(on.hosting())
     assert is_whole(on)
 
 
-def test_limits_are_told_as_limits(on: World) -> None:
+def test_rate_limits_are_reported_as_rate_limits(on: World) -> None:
     on.hub.fail(FAULTS["403 primary limit"])
     with pytest.raises(ForgeUnavailable, match="rate limit"):
         on.hosting().repository()
@@ -153,15 +153,15 @@ def test_what_stands_in_between_and_answers_for_github(on: World, action: str) -
 
 
 class Odd(Vault):
-    """A vault that tells another key than its own."""
+    """A vault that publishes another key than its own."""
 
-    def __init__(self, told: str) -> None:
+    def __init__(self, key: str) -> None:
         super().__init__("odd")
-        self.told = told
+        self.key = key
 
     @property
     def public_key(self) -> str:
-        return self.told
+        return self.key
 
 
 @pytest.mark.parametrize("key", ["", "short", "c2hvcnQ=", "###"])
@@ -169,7 +169,7 @@ def test_a_key_to_seal_with_that_is_none(on: World, key: str) -> None:
     on.hub.create_repository(NAME).actions = Odd(key)
     with pytest.raises(ForgeUnavailable, match="none of GitHub's answers") as caught:
         on.hosting().put_secret("FLUX_SYSTEM", SECRET)
-    assert "hush-hush" not in said(caught.value)
+    assert "hush-hush" not in message_and_hint(caught.value)
     assert on.writes == []
 
 

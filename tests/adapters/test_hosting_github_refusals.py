@@ -1,4 +1,4 @@
-"""Tokens that may not: one clear error, which names what each kind of token would need."""
+"""A token without a permission gives one clear error that names what each kind of token needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adapters.on_hosting import ADMIN, KEY, NAME, NEW, SECRET, World, said, world
+from adapters.on_hosting import ADMIN, KEY, NAME, NEW, SECRET, World, message_and_hint, world
 from flux_upgrade.adapters.github.hosting import GitHubHosting
 from flux_upgrade.model.errors import ForbiddenByForge, RepositoryUnfit, UsageError
 from flux_upgrade.model.hosting import NewRepository
@@ -94,7 +94,7 @@ def test_a_token_that_may_not_see_secrets(on: World, token: str) -> None:
 
 
 @pytest.mark.parametrize("action", sorted(set(ACTIONS) - {"environment"}))
-def test_what_github_token_can_never_do_is_said(on: World, action: str) -> None:
+def test_what_github_token_can_never_do_is_reported(on: World, action: str) -> None:
     with pytest.raises(ForbiddenByForge) as caught:
         ACTIONS[action][0](on.hosting("actions"))
     assert "GITHUB_TOKEN never can" in caught.value.hint
@@ -108,7 +108,7 @@ def test_a_token_that_is_not_known(on: World, action: str) -> None:
     with pytest.raises(ForbiddenByForge, match="Bad credentials") as caught:
         ACTIONS[action][0](on.hosting_of(token))
     assert caught.value.hint == "the token is missing, wrong or expired: give a new one"
-    assert token.value not in said(caught.value)
+    assert token.value not in message_and_hint(caught.value)
 
 
 def test_an_admin_of_the_repository_is_needed_for_keys(on: World) -> None:

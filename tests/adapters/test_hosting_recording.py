@@ -1,4 +1,4 @@
-"""A dry run: it reads what is there, tells what would be done, and writes nothing."""
+"""A dry run reads the real repository, lists what it would do, and writes nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_repository_that_is_not_there(on: World) -> None:
     assert on.hub.repositories == {}
 
 
-def test_what_would_be_done_is_told_in_order(on: World) -> None:
+def test_what_would_be_done_is_reported_in_order(on: World) -> None:
     on.hub.create_repository(NAME, {"a": b""})
     registered = on.hosting().add_deploy_key(KEY)
     on.hub.forget()

@@ -1,3 +1,5 @@
+"""The HTTP client retries what may pass, bounds what it reads, and sends the token to its own origin only."""
+
 from __future__ import annotations
 
 import gzip
@@ -283,7 +285,7 @@ def test_a_ca_file_is_trusted_besides_the_usual_ones(
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "reason"),
     [
         (None, "No such file"),
         (b"", "no certificate"),
@@ -291,14 +293,14 @@ def test_a_ca_file_is_trusted_besides_the_usual_ones(
     ],
 )
 def test_a_ca_file_that_holds_no_certificate(
-    clients: Clients, tmp_path: Path, content: bytes | None, told: str
+    clients: Clients, tmp_path: Path, content: bytes | None, reason: str
 ) -> None:
     file = tmp_path / "odd\nca.pem"
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(UsageError, match=r"ca\.pem") as caught:
         clients(ca_file=str(file))
-    assert told in caught.value.message
+    assert reason in caught.value.message
     assert "\n" not in caught.value.message
 
 
@@ -315,9 +317,9 @@ def test_a_query_is_tried_again(server: Loopback, clients: Clients, clock: Clock
 def test_a_write_is_sent_once_whatever_comes(server: Loopback, clients: Clients, clock: Clock) -> None:
     client = clients()
     for status in (201, 404, 429, 502):
-        server.route("/x", Answer(b"told", status, headers={"Retry-After": "1"}))
+        server.route("/x", Answer(b"answer", status, headers={"Retry-After": "1"}))
         response = client.send("PATCH", f"{server.url}/x", b"{}")
-        assert (response.status, response.body) == (status, b"told")
+        assert (response.status, response.body) == (status, b"answer")
     server.route("/x", Answer(BODY, fault="truncated"))
     with pytest.raises(SourceUnavailable, match="cannot be reached"):
         client.send("PATCH", f"{server.url}/x", b"{}")
@@ -386,7 +388,7 @@ def test_a_head_has_no_body_and_is_redirected(server: Loopback, clients: Clients
     assert (client.sent, client.asked, clock.slept) == (3, 2, [0.5])
 
 
-def test_a_write_that_is_tried_again_begins_anew(
+def test_a_write_that_is_retried_starts_from_its_first_byte(
     server: Loopback, clients: Clients, clock: Clock, tmp_path: Path
 ) -> None:
     (tmp_path / "body").write_bytes(BODY)

@@ -1,4 +1,4 @@
-"""Images of a release in real registries: asked for together, pinned, missing, refused."""
+"""Images of a release are looked up in real registries at once, and each is pinned, missing or refused."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_all_are_asked_for_at_the_same_time_and_no_more_than_eight(clients: Clie
         assert server.most == 8
 
 
-def test_what_is_no_image_at_all_is_told(clients: Clients) -> None:
+def test_what_is_no_image_at_all_is_reported(clients: Clients) -> None:
     found = RegistryArtifacts(clients).digests([("${REGISTRY}/a", "v1"), ("UPPER/a", "v1")])
     for each in found.values():
         assert isinstance(each, SourceUnavailable)

@@ -1,4 +1,4 @@
-"""Kustomizations are built by what is on PATH: the real programs, and what is made of their failures."""
+"""kustomize or kubectl on PATH builds a kustomization, and its failure is one line."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_kustomize_comes_first_and_none_is_none(tmp_path: Path) -> None:
         ("exec sleep 5", "did not end within 0.3 s"),
     ],
 )
-def test_a_failure_is_told_in_a_line(tmp_path: Path, text: str, why: str) -> None:
+def test_a_failure_is_reported_on_one_line(tmp_path: Path, text: str, why: str) -> None:
     builder = found(script(tmp_path, "kustomize", text), {"PATH": "/usr/bin:/bin"}, timeout=0.3)
     with pytest.raises(ClusterUnfit) as caught:
         builder.build(FILES, FOLDER, "x")

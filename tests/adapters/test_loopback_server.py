@@ -1,3 +1,5 @@
+"""A loopback server of the tests stops with all its threads and connections."""
+
 from __future__ import annotations
 
 import http.client

@@ -1,3 +1,5 @@
+"""Manifests, blobs and tags of an OCI repository are read, and bytes that do not match their digest are refused."""
+
 from __future__ import annotations
 
 import json
@@ -109,9 +111,7 @@ def test_access_denied(server: Loopback, repository: RegistryRepository, status:
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_realm_that_gives_nobody_a_token(
-    server: Loopback, repository: RegistryRepository, status: int
-) -> None:
+def test_a_realm_that_refuses_a_token(server: Loopback, repository: RegistryRepository, status: int) -> None:
     server.route("/token", Answer(b"{}", status))
     server.route(
         MANIFEST, Answer(status=401, headers={"WWW-Authenticate": f'Bearer realm="{server.url}/token"'})

@@ -1,3 +1,5 @@
+"""Offline, there are no releases, artifacts or charts, and to ask for a release's manifests is an error."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""The origin of a URL is the one that requests connects to, and a URL that can be read in two ways is refused."""
+
 from __future__ import annotations
 
 from urllib.parse import urlsplit
@@ -165,7 +167,7 @@ def test_a_credential_goes_where_it_belongs(address: str) -> None:
 @given(PREFIXED)
 @example("http://evil.test\\@api.test:8080/x")
 @example("http://api.test:8080\\@evil.test/x")
-def test_whoever_names_an_address_its_origin_is_the_one_connected_to(address: str) -> None:
+def test_the_origin_of_any_address_is_the_one_connected_to(address: str) -> None:
     try:
         found = origin(address)
     except ValueError:

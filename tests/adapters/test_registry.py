@@ -1,3 +1,5 @@
+"""The manifests of a release are pulled from an OCI registry, with or without a token, and verified."""
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,4 @@
-"""Challenges, and where credentials go: with a server that says what no real one would."""
+"""A registry's challenge is answered with the credential that is for it, and an unsafe realm is never asked."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ def test_basic(server: Loopback, clients: Clients, header: str) -> None:
 
 
 @pytest.mark.parametrize("header", ["", "Negotiate", 'Digest realm="basic"'])
-def test_a_challenge_that_nobody_can_answer(server: Loopback, clients: Clients, header: str) -> None:
+def test_a_challenge_of_an_unsupported_scheme(server: Loopback, clients: Clients, header: str) -> None:
     server.route("/x", challenge(header))
     client = clients()
     assert isinstance(refusal(client, server.url, login(client, server.url)), ForbiddenByRegistry)
     assert [seen.headers.get("authorization") for seen in server.seen] == [None]
 
 
-def test_the_realm_is_told_the_password_and_the_registry_the_token(
+def test_the_realm_gets_the_password_and_the_registry_the_token(
     server: Loopback, clients: Clients, stack: ExitStack
 ) -> None:
     realm = stack.enter_context(Loopback({"/token": token()}))
@@ -104,7 +104,9 @@ def test_the_realm_is_told_the_password_and_the_registry_the_token(
     assert realm.paths() == ["/token?service=s&scope=repository%3Aorg%2Fapp%3Apull"]
 
 
-def test_where_a_realm_leads_to_is_told_nothing(server: Loopback, clients: Clients, stack: ExitStack) -> None:
+def test_a_redirect_of_a_realm_gets_no_credential(
+    server: Loopback, clients: Clients, stack: ExitStack
+) -> None:
     realm, other = stack.enter_context(Loopback()), stack.enter_context(Loopback({"/token": token()}))
     realm.route("/token", Answer(status=307, headers={"Location": f"{other.url}/token"}))
     server.route("/x", challenge(f'Bearer realm="{realm.url}/token"'), Answer())
@@ -174,14 +176,14 @@ def test_a_realm_that_gives_no_token(server: Loopback, clients: Clients, answer:
 
 
 def test_what_a_registry_says_is_shown_but_not_a_secret(server: Loopback, clients: Clients) -> None:
-    said = {"errors": [{"code": "DENIED", "message": "no\nentry"}, {"code": "X"}, 7]}
-    server.route("/x", challenge("Basic"), Answer(json.dumps(said).encode(), 403))
+    body = {"errors": [{"code": "DENIED", "message": "no\nentry"}, {"code": "X"}, 7]}
+    server.route("/x", challenge("Basic"), Answer(json.dumps(body).encode(), 403))
     client = clients()
     message = refusal(client, server.url, login(client, server.url)).message
     assert message.endswith(r"may not pull from org/app: DENIED: no\nentry; X")
     for echoed in (SECRET, BASIC):
-        said = {"errors": [{"code": "DENIED", "message": f"not {echoed}"}]}
-        server.route("/x", challenge("Basic"), Answer(json.dumps(said).encode(), 403))
+        body = {"errors": [{"code": "DENIED", "message": f"not {echoed}"}]}
+        server.route("/x", challenge("Basic"), Answer(json.dumps(body).encode(), 403))
         assert refusal(client, server.url, login(client, server.url)).message.endswith(
             "may not pull from org/app"
         )

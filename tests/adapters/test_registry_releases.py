@@ -1,4 +1,4 @@
-"""Releases from a real registry that holds nothing but copies of what Flux publishes."""
+"""Releases are listed, dated and read from a registry that has only copies of Flux's artifacts."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def publish(url: str, *tags: str, dates: Mapping[str, str] | None = None) -> Non
     """Push what Flux publishes of written releases; those of another tag only look like it."""
     for tag in tags:
         text = text_of(tag) if tag in written_release.TAGS else "other"
-        told = {CREATED: dates[tag]} if dates and tag in dates else {}
-        push(url, PATH, tag, layer_of(text), {REVISION: f"{tag}@sha1:{COMMIT}", **told})
+        annotations = {CREATED: dates[tag]} if dates and tag in dates else {}
+        push(url, PATH, tag, layer_of(text), {REVISION: f"{tag}@sha1:{COMMIT}", **annotations})
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ def test_a_copy_that_names_a_mirror_is_read_as_flux_s_own(registry: str, connect
     assert source.manifests("v2.9.4") == derive("v2.9.4", text_of("v2.9.4"))
 
 
-def test_a_layer_is_kept_by_its_digest_and_fetched_anew_if_damaged(
+def test_a_layer_is_cached_by_its_digest_and_fetched_again_if_damaged(
     registry: str, connect: Connect, tmp_path: Path
 ) -> None:
     publish(registry, "v2.9.4")
@@ -354,10 +354,10 @@ def test_a_registry_that_wants_a_password_gets_the_one_in_docker_s_file(tmp_path
         (tmp_path / ".docker").mkdir()
         logins = {"auths": {locked.removeprefix("http://"): {"auth": auth}}}
         (tmp_path / ".docker" / "config.json").write_text(json.dumps(logins))
-        code, out, told = run(tmp_path, "render", at(locked))
+        code, out, log = run(tmp_path, "render", at(locked))
     assert (code, out) == (0, rendered(InstallOptions("v2.9.4")))
-    assert PASSWORD not in err + told
-    assert auth not in err + told
+    assert PASSWORD not in err + log
+    assert auth not in err + log
 
 
 @pytest.mark.parametrize(("days", "reason"), [(1, "cooling-down"), (20, "waits for approval")])

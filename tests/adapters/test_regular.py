@@ -1,3 +1,5 @@
+"""A regular file is read up to a limit, and anything else at its path is an error."""
+
 from __future__ import annotations
 
 import errno

@@ -1,4 +1,4 @@
-"""One contract for every release source: the same cases, the same answers."""
+"""Every release source gives the same answers to the same questions."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_downloads_an_archive_once(serve: Serve, kind: str) -> None:
     assert len(served.cached()) == (0 if kind == "directory" else 1)
 
 
-def test_downloads_anew_what_was_tampered_with_in_the_cache(serve: Serve, kind: str) -> None:
+def test_downloads_again_what_was_tampered_with_in_the_cache(serve: Serve, kind: str) -> None:
     served = serve(worlds.small_world())
     served.releases.manifests("v2.9.4")
     for path in served.cache.rglob("*"):
@@ -125,7 +125,7 @@ def test_a_release_that_is_not_there(serve: Serve) -> None:
     assert "v2.9.4, v2.9.3" in caught.value.hint
 
 
-def test_tags_that_are_none_ask_nobody(serve: Serve) -> None:
+def test_an_invalid_tag_makes_no_request(serve: Serve) -> None:
     served = serve(worlds.small_world())
     for tag in NO_TAGS:
         for ask in (served.releases.manifests, served.releases.published):

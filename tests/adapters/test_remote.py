@@ -1,3 +1,5 @@
+"""A remote branch is read and committed to without a checkout, and a push by another user is not overwritten."""
+
 from __future__ import annotations
 
 import base64
@@ -65,8 +67,8 @@ class World:
 
     def listed(self, what: str = "main") -> dict[str, str]:
         """Path → mode."""
-        told = git("ls-tree", "-r", what, at=self.bare.folder).splitlines()
-        return {line.partition("\t")[2]: line.split(" ")[0] for line in told}
+        entries = git("ls-tree", "-r", what, at=self.bare.folder).splitlines()
+        return {line.partition("\t")[2]: line.split(" ")[0] for line in entries}
 
 
 @pytest.fixture

@@ -1,3 +1,5 @@
+"""A failed request is retried after the time that the server asks for, or with exponential backoff."""
+
 from __future__ import annotations
 
 from email.utils import formatdate
@@ -57,6 +59,6 @@ def test_knows_what_is_worth_another_try(status: int, headers: dict[str, str], a
     assert failures.is_worth_retrying(status, headers) is again
 
 
-def test_tells_the_time_in_utc() -> None:
+def test_shows_times_in_utc() -> None:
     assert failures.utc(NOW) == "2023-11-14 22:13:20 UTC"
     assert failures.utc(1e20) == "a time that is no date"

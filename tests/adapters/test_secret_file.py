@@ -1,3 +1,5 @@
+"""Secrets are written to a file that only its owner can read, and never into a repository."""
+
 from __future__ import annotations
 
 import os
@@ -135,7 +137,7 @@ def test_no_place_that_others_have_a_hand_in(own: Path) -> None:
         SecretFile(str(path))
 
 
-def test_no_file_of_somebody_else(own: Path) -> None:
+def test_no_file_of_another_user(own: Path) -> None:
     path = own / "secret.yaml"
     path.touch(mode=0o600)
     give_away(path)

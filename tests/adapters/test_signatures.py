@@ -1,4 +1,4 @@
-"""Whether a registry has a signature: by tag, by its list of referrers, by the tag in place of that."""
+"""A signature is found by its tag, in the list of referrers, or by the tag that replaces that list."""
 
 from __future__ import annotations
 
@@ -87,11 +87,11 @@ def test_referrers_without_an_end(server: Loopback, clients: Clients) -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "response",
     [Answer(status=404), Answer(status=405), Answer(status=400), Answer(b"<html>"), Answer(b"[]"), Answer(b"{}"), answer({"manifests": 7})],
 )  # fmt: skip
-def test_a_registry_without_a_list_of_referrers(server: Loopback, clients: Clients, told: Answer) -> None:
-    server.route(REFERRERS, told)
+def test_a_registry_without_a_list_of_referrers(server: Loopback, clients: Clients, response: Answer) -> None:
+    server.route(REFERRERS, response)
     registry = opened(server.url, clients)
     other = f"sha256-{'2' * 64}"
     assert not registry.is_signed(DIGEST, ["production", other, f"{other}.sig", f"{NAME}.att"])

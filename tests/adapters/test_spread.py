@@ -1,3 +1,5 @@
+"""Work is spread over processes, each item is done once and in order, and no helper process is left behind."""
+
 from __future__ import annotations
 
 import os
@@ -33,16 +35,16 @@ def alone() -> Iterator[Alone]:
 @pytest.mark.parametrize("processes", [1, 2, 3, 50])
 @pytest.mark.parametrize("count", [0, 1, CHUNK, CHUNK + 1, len(THINGS)])
 def test_everything_is_worked_on_once_and_given_in_order(alone: Alone, count: int, processes: int) -> None:
-    told = alone(spread_all, spreading.doubled, count, processes=processes)
-    assert [each for part in told for each in part] == [2 * each for each in range(count)]
+    results = alone(spread_all, spreading.doubled, count, processes=processes)
+    assert [each for part in results for each in part] == [2 * each for each in range(count)]
 
 
 def test_the_work_is_shared_by_as_many_processes_as_were_asked_for(alone: Alone) -> None:
-    told = alone(spread_all, spreading.where, processes=3)
-    assert {length for _, _, length in told[:-1]} == {CHUNK}
-    by_process = [process for _, process, _ in told]
+    results = alone(spread_all, spreading.where, processes=3)
+    assert {length for _, _, length in results[:-1]} == {CHUNK}
+    by_process = [process for _, process, _ in results]
     assert len(set(by_process)) == 3
-    assert [is_here for is_here, _, _ in told] == [at % 3 == 0 for at in range(len(told))]
+    assert [is_here for is_here, _, _ in results] == [at % 3 == 0 for at in range(len(results))]
     assert by_process == [by_process[at % 3] for at in range(len(by_process))]
 
 
@@ -51,10 +53,10 @@ def test_a_few_things_are_done_here(alone: Alone) -> None:
 
 
 def test_many_things_are_spread_over_the_processors_that_this_process_may_use(alone: Alone) -> None:
-    told = {process for _, process, _ in alone(spread_all, spreading.where, FEWEST, chunk=1)}
-    assert len(told) == min(len(os.sched_getaffinity(0)), MOST)
-    told = alone(spreading.spread_on_one_processor, spreading.where, FEWEST, chunk=1)
-    assert all(is_here for is_here, _, _ in told)
+    processes = {process for _, process, _ in alone(spread_all, spreading.where, FEWEST, chunk=1)}
+    assert len(processes) == min(len(os.sched_getaffinity(0)), MOST)
+    results = alone(spreading.spread_on_one_processor, spreading.where, FEWEST, chunk=1)
+    assert all(is_here for is_here, _, _ in results)
 
 
 def test_with_other_threads_this_process_works_alone(alone: Alone) -> None:
@@ -68,8 +70,8 @@ def test_where_no_more_files_may_be_opened_this_process_works_alone(alone: Alone
 
 @pytest.mark.parametrize("work", [spreading.large, spreading.large_until_killed])
 def test_large_results_come_through(alone: Alone, work: spreading.Work) -> None:
-    told = alone(spread_all, work, processes=2)
-    assert [(each[0], len(each)) for each in told] == [
+    results = alone(spread_all, work, processes=2)
+    assert [(each[0], len(each)) for each in results] == [
         (at % 256, 1_000_000) for at in range(0, len(THINGS), CHUNK)
     ]
 
@@ -79,11 +81,11 @@ def test_an_error_is_the_callers(alone: Alone, work: spreading.Work) -> None:
     with pytest.raises(Unreadable) as caught:
         alone(spread_all, work, processes=2)
     assert (caught.value.message, caught.value.hint) == ("a.yaml cannot be read", "check its permissions")
-    told = any("in refuse_second" in note for note in getattr(caught.value, "__notes__", ()))
-    assert told is (work is spreading.refuse_second), "an error of a helper comes with its place"
+    has_place = any("in refuse_second" in note for note in getattr(caught.value, "__notes__", ()))
+    assert has_place is (work is spreading.refuse_second), "an error of a helper comes with its place"
 
 
-def test_an_error_that_cannot_be_sent_is_told(alone: Alone) -> None:
+def test_an_error_that_cannot_be_pickled_is_reported(alone: Alone) -> None:
     with pytest.raises(RuntimeError, match="Odd: it went wrong"):
         alone(spread_all, spreading.raise_unknown, processes=2)
 
@@ -94,8 +96,8 @@ def test_what_cannot_be_sent_is_an_error(alone: Alone) -> None:
 
 
 def test_the_work_of_a_helper_that_was_killed_is_done_here(alone: Alone) -> None:
-    told = alone(spread_all, spreading.doubled_until_killed, processes=2)
-    assert [each for part in told for each in part] == [2 * each for each in THINGS]
+    results = alone(spread_all, spreading.doubled_until_killed, processes=2)
+    assert [each for part in results for each in part] == [2 * each for each in THINGS]
 
 
 def test_nothing_goes_on_once_the_caller_has_stopped(alone: Alone) -> None:

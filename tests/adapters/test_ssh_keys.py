@@ -1,3 +1,5 @@
+"""SSH keys are generated as OpenSSH reads them, and keys in every format of OpenSSH and OpenSSL are read."""
+
 from __future__ import annotations
 
 import base64
@@ -37,7 +39,7 @@ def test_ssh_reads_what_is_generated(tmp_path: Path) -> None:
     assert key.private not in repr(key)
 
 
-def test_ssh_writes_a_generated_key_anew(tmp_path: Path) -> None:
+def test_ssh_keygen_rewrites_a_generated_key(tmp_path: Path) -> None:
     """ssh-keygen checks all of the private part before it encrypts it."""
     key = generate()
     file = written(tmp_path / "key", key.private)

@@ -1,3 +1,5 @@
+"""Tags are ordered by semantic versioning, and an error about a tag suggests one that exists."""
+
 from __future__ import annotations
 
 import pytest

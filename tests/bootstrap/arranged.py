@@ -11,7 +11,7 @@ from flux_upgrade.adapters.local.ssh_keys import generate
 from flux_upgrade.bootstrap.access import Access, AccessInputs, AccessPorts, carry_out
 from flux_upgrade.bootstrap.access_plan import plan_access
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
-from flux_upgrade.bootstrap.secret_places import SecretPlace
+from flux_upgrade.bootstrap.secrets import SecretPlace
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.hosting import DeployKey
 from flux_upgrade.model.kubernetes_objects import parse

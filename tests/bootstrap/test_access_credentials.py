@@ -6,10 +6,9 @@ import pytest
 
 from bootstrap.arranged import OTHERS, PEM, arrange
 from bootstrap.registered_keys import RegisteredKeys
-from flux_upgrade.bootstrap.access import AccessInputs
-from flux_upgrade.bootstrap.access_plan import require_sound
+from flux_upgrade.bootstrap.access import AccessInputs, require_sound
 from flux_upgrade.bootstrap.options import Auth
-from flux_upgrade.bootstrap.secret_places import ActionsSecret
+from flux_upgrade.bootstrap.secrets import ActionsSecret
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import AppCredentials
 

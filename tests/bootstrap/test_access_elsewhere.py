@@ -13,11 +13,11 @@ from bootstrap.registered_keys import RegisteredKeys
 from cluster.memory_cluster import MemoryCluster
 from flux_upgrade.adapters.local.ssh_keys import generate
 from flux_upgrade.bootstrap.access import Access, AccessInputs, AccessPorts, carry_out, foresee, retire
-from flux_upgrade.bootstrap.access_notes import access_lines
 from flux_upgrade.bootstrap.access_plan import plan_access
 from flux_upgrade.bootstrap.cluster.objects import ClusterSecretPlace
 from flux_upgrade.bootstrap.proposed import PlaceKind, handover_of
-from flux_upgrade.bootstrap.secret_places import ActionsSecret, SecretPlace
+from flux_upgrade.bootstrap.report_text import access_lines
+from flux_upgrade.bootstrap.secrets import ActionsSecret, SecretPlace
 from flux_upgrade.bootstrap.todo import left_to_do
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import DeployKey
@@ -109,14 +109,14 @@ def test_what_is_not_of_the_key_is_handed_over_in_a_file(github: RegisteredKeys,
     assert arrange(github, place, registry_creds=CREDS).handed_over == ()
 
 
-def test_what_is_not_sealed_is_said_not_to_be(github: RegisteredKeys) -> None:
+def test_what_is_not_sealed_is_reported_as_such(github: RegisteredKeys) -> None:
     """Alone, it would look like a secret that has the key."""
     github.fails_after = 0
     (note,) = arrange(github, ActionsSecret(github, "FLUX"), registry_creds=CREDS).notes
     assert "the Secret pull cannot be sealed" in note
 
 
-def test_what_may_not_be_in_a_sealed_secret_is_said(github: RegisteredKeys) -> None:
+def test_what_may_not_be_in_a_sealed_secret_is_reported(github: RegisteredKeys) -> None:
     github.keys = list(OTHERS)
     place = ActionsSecret(github, "FLUX", "staging")
     arrange(github, place)
@@ -195,7 +195,7 @@ def test_a_dry_run_makes_no_key(github: RegisteredKeys, place: SecretPlace, *, r
     assert handover_of(would_be, secret="FLUX").is_registered is False
 
 
-def test_a_dry_run_tells_of_what_is_there(tmp_path: Path) -> None:
+def test_a_dry_run_reports_what_exists(tmp_path: Path) -> None:
     github, place = RegisteredKeys(list(OTHERS)), file_at(tmp_path)
     done = arrange(github, place)
     ports = AccessPorts(github, place, generate)

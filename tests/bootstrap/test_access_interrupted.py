@@ -10,7 +10,7 @@ import pytest
 from bootstrap.arranged import OTHERS, TITLE, arrange, file_at, handed_over, ours
 from bootstrap.registered_keys import RegisteredKeys
 from flux_upgrade.bootstrap.access import AccessInputs
-from flux_upgrade.bootstrap.secret_places import ActionsSecret, SecretPlace
+from flux_upgrade.bootstrap.secrets import ActionsSecret, SecretPlace
 from flux_upgrade.model.errors import ForgeUnavailable
 from flux_upgrade.model.hosting import Secret
 

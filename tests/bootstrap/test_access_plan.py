@@ -13,7 +13,7 @@ from flux_upgrade.adapters.local.ssh_keys import generate
 from flux_upgrade.bootstrap.access import Access, AccessInputs, AccessPorts, ToDo
 from flux_upgrade.bootstrap.access_plan import plan_access
 from flux_upgrade.bootstrap.options import Auth, OciOptions, Provider
-from flux_upgrade.bootstrap.secret_places import ActionsSecret, SecretPlace
+from flux_upgrade.bootstrap.secrets import ActionsSecret, SecretPlace
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import AppCredentials, DeployKey, Secret
 
@@ -193,7 +193,7 @@ def test_tokens_and_apps_need_no_key(
     assert ["stays as it is" in each for each in again.notes] == [True] * (not place.is_readable)
 
 
-def test_a_sealed_token_is_put_anew_when_asked(github: RegisteredKeys) -> None:
+def test_a_sealed_token_is_replaced_on_request(github: RegisteredKeys) -> None:
     place = ActionsSecret(github, "FLUX", "staging")
     for token in ("0ne", "tw0"):
         done = arrange(github, place, AccessInputs(token=token, rotate=True), auth=Auth.TOKEN)

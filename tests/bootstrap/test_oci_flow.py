@@ -14,7 +14,7 @@ from flux_upgrade.adapters.recording import RecordingRegistry
 from flux_upgrade.artifacts.rollback import plan_rollback, roll_back
 from flux_upgrade.bootstrap.changes import FlagChange
 from flux_upgrade.bootstrap.cluster.objects import manifests_of
-from flux_upgrade.bootstrap.oci_kustomization import DEFAULT, EMPTY
+from flux_upgrade.bootstrap.kustomization import DEFAULT, EMPTY
 from flux_upgrade.bootstrap.oci_plan import commands, handover, plan_oci, push_oci
 from flux_upgrade.bootstrap.options import BootstrapOptions, OciOptions
 from flux_upgrade.manifests.options import InstallOptions
@@ -272,7 +272,7 @@ def test_a_broken_manifest_is_reported_with_its_place() -> None:
     assert site.writes == []
 
 
-def test_flux_that_somebody_else_packed_is_taken_on() -> None:
+def test_an_artifact_of_another_user_with_flux_is_adopted() -> None:
     site = Site()
     link = tarfile.TarInfo("current")
     link.type, link.linkname = tarfile.SYMTYPE, "flux-system"
@@ -305,7 +305,7 @@ def test_the_next_upgrade_takes_it_further_and_a_bootstrap_knows_it_again() -> N
     assert site.flux.files(TAG)["flux-system/limits.yaml"] == PATCHED["limits.yaml"]
 
 
-def test_somebody_who_was_faster_is_not_overwritten() -> None:
+def test_a_push_that_came_first_is_not_overwritten() -> None:
     site = Site()
     plan = site.plan(options("v2.9.4"))
     theirs = site.flux.add(TAG, {"theirs.yaml": b"a: 1\n"})

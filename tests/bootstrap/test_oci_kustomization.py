@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bootstrap.oci_bootstraps import FILE
-from flux_upgrade.bootstrap.oci_kustomization import DEFAULT, EMPTY, kustomization_of, local_files
+from flux_upgrade.bootstrap.kustomization import DEFAULT, EMPTY, kustomization_of, local_files
 from flux_upgrade.model.errors import Unreadable, UsageError
 from memory import MemoryTree
 

@@ -11,19 +11,19 @@ import pytest
 
 import txtar
 from bootstrap.proposed_bootstraps import CASES, case, names
-from flux_upgrade.bootstrap import pull_request_title
-from flux_upgrade.bootstrap.pull_request_body import body
+from flux_upgrade.bootstrap import pull_request_text
+from flux_upgrade.bootstrap.pull_request_text import body
 from flux_upgrade.model import markers
 
 
 @pytest.mark.parametrize("name", names())
 def test_a_case_gives_its_texts(name: str, *, update_golden: bool) -> None:
     one = case(name)
-    state = pull_request_title.state(one.proposal, one.context)
+    state = pull_request_text.state(one.proposal, one.context)
     text = body(one.proposal, one.context, state)
     texts = {
-        "commit_message": pull_request_title.commit_message(one.proposal, one.context),
-        "pull_request.md": f"<!-- {pull_request_title.title(one.proposal, one.context)} -->\n{text}",
+        "commit_message": pull_request_text.commit_message(one.proposal, one.context),
+        "pull_request.md": f"<!-- {pull_request_text.title(one.proposal, one.context)} -->\n{text}",
     }
     given = {each: content.encode() for each, content in texts.items()}
     found = replace(one.archive, files={**one.archive.files, **given})

@@ -81,7 +81,7 @@ def test_the_same_again_writes_nothing(opened: MemoryForge) -> None:
     assert (done.action, done.number, opened.steps) == (Action.UNCHANGED, 1, [])
 
 
-def test_another_plan_makes_the_commit_anew(opened: MemoryForge) -> None:
+def test_another_plan_recreates_the_commit(opened: MemoryForge) -> None:
     before = opened.heads[BRANCH]
     assert run(opened, OTHER).action is Action.UPDATED
     assert opened.heads[BRANCH] != before
@@ -108,7 +108,7 @@ def test_texts_of_people_stay(opened: MemoryForge) -> None:
     assert "Flux v2.9.3" in pull.body
 
 
-def test_a_branch_that_somebody_pushed_to_is_left_alone(opened: MemoryForge) -> None:
+def test_a_branch_that_another_user_pushed_to_is_left_alone(opened: MemoryForge) -> None:
     opened.push(BRANCH, {"extra.yaml": b"mine\n"})
     done = run(opened, OTHER)
     assert (done.action, opened.steps) == (Action.HELD, [])
@@ -132,7 +132,7 @@ def test_a_person_asks_for_a_rebase(opened: MemoryForge, way: str) -> None:
     assert run(opened).action is Action.UNCHANGED
 
 
-def test_a_conflict_makes_the_commit_anew(opened: MemoryForge) -> None:
+def test_a_conflict_recreates_the_commit(opened: MemoryForge) -> None:
     opened.edit(number_of(opened), is_conflicting=True)
     run(opened)
     (step,) = opened.steps
@@ -167,7 +167,7 @@ def test_what_a_person_reverted_is_not_proposed_by_itself(opened: MemoryForge) -
     assert run(opened, by_itself(OTHER)).action is Action.OPENED
 
 
-def test_what_was_merged_and_reverted_is_committed_anew_by_hand(opened: MemoryForge) -> None:
+def test_what_was_merged_and_reverted_is_committed_again_on_a_manual_run(opened: MemoryForge) -> None:
     opened.merge(1)
     for each in NEW.changes:
         del opened.files[each.path]

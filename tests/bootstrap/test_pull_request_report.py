@@ -132,7 +132,7 @@ def test_without_one_the_log_has_the_commands() -> None:
     assert not any("```" in line or "**" in line for line in lines)
 
 
-def test_what_is_ready_needs_nobody() -> None:
+def test_what_is_ready_needs_no_action() -> None:
     text, summary = bootstrap_text(RUNS["ready"]), bootstrap_summary(RUNS["ready"])
     assert "clusters/staging: ready at main@sha1:3d3c42e" in text
     assert "left to do" not in (text + summary).lower()

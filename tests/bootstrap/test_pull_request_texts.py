@@ -8,11 +8,11 @@ import pytest
 
 from bootstrap.proposed_bootstraps import bootstrap, cluster
 from flux_upgrade.action.bootstrap_report import bootstrap_summary, bootstrap_value
-from flux_upgrade.bootstrap import pull_request_title
+from flux_upgrade.bootstrap import pull_request_text
 from flux_upgrade.bootstrap.access import Access
 from flux_upgrade.bootstrap.apply import BootstrapResult
 from flux_upgrade.bootstrap.proposed import Bootstrap, Handover, PlaceKind, bootstrap_of, handover_of
-from flux_upgrade.bootstrap.pull_request_body import body
+from flux_upgrade.bootstrap.pull_request_text import body
 from flux_upgrade.bootstrap.report_text import bootstrap_text
 from flux_upgrade.model import markers
 from flux_upgrade.model.markers import MarkerState
@@ -24,7 +24,7 @@ THERE = ("flux-system",)
 
 
 def written(proposal: Bootstrap, around: ProposalContext = AROUND) -> str:
-    return body(proposal, around, pull_request_title.state(proposal, around))
+    return body(proposal, around, pull_request_text.state(proposal, around))
 
 
 @pytest.mark.parametrize(
@@ -77,26 +77,26 @@ def test_a_second_run_that_finds_its_key_says_the_same() -> None:
 
 
 def test_a_commit_that_is_pushed_straight_says_what_it_adds() -> None:
-    assert pull_request_title.direct_message(bootstrap(STAGING)) == "Add Flux v2.9.4 manifests"
+    assert pull_request_text.direct_message(bootstrap(STAGING)) == "Add Flux v2.9.4 manifests"
     flags = {"path": "a", "commit-message-appendix": "[ci skip]\n\nSee #1"}
     changing = cluster({"changed": ["gotk-sync.yaml"], "flags": flags})
     assert (
-        pull_request_title.direct_message(bootstrap(changing))
+        pull_request_text.direct_message(bootstrap(changing))
         == "Change Flux v2.9.4 manifests\n\n[ci skip]\n\nSee #1"
     )
 
 
 def test_a_long_name_stands_below_the_subject() -> None:
     name = "a-very-long-name-of-a-cluster-that-nobody-can-read-in-one-line"
-    message = pull_request_title.commit_message(bootstrap(STAGING._replace(name=name)), AROUND)
+    message = pull_request_text.commit_message(bootstrap(STAGING._replace(name=name)), AROUND)
     assert message.startswith(f"Bootstrap Flux v2.9.4\n\nIn {name}.\n\n")
 
 
 def test_the_appendix_does_not_take_the_trailers_place() -> None:
     flags = {"path": "a", "commit-message-appendix": "Flux-Upgrade-Plan: sha256:0"}
     forged = cluster({"flags": flags})
-    message = pull_request_title.commit_message(bootstrap(forged), AROUND)
-    assert markers.trailers(message)["Flux-Upgrade-Plan"] == pull_request_title.plan_digest(bootstrap(forged))
+    message = pull_request_text.commit_message(bootstrap(forged), AROUND)
+    assert markers.trailers(message)["Flux-Upgrade-Plan"] == pull_request_text.plan_digest(bootstrap(forged))
 
 
 @pytest.mark.parametrize("limit", [65_536, 20_000, 6_000, 1_000])
@@ -104,18 +104,18 @@ def test_it_fits_whatever_the_forge_takes(limit: int) -> None:
     several = bootstrap(*(cluster(path=f"shoots/{number}") for number in range(30)))
     text = written(several, ProposalContext((), limit=limit))
     assert len(text) <= limit
-    assert markers.state_of(text) == pull_request_title.state(several, AROUND)
+    assert markers.state_of(text) == pull_request_text.state(several, AROUND)
     assert text.startswith("<!-- flux-upgrade {")
 
 
 def test_the_plan_is_about_files_alone() -> None:
     known = Handover(PlaceKind.FILE, public_key="ssh-ed25519 AAAA")
-    assert pull_request_title.plan_digest(bootstrap(STAGING)) == pull_request_title.plan_digest(
+    assert pull_request_text.plan_digest(bootstrap(STAGING)) == pull_request_text.plan_digest(
         bootstrap(STAGING._replace(handover=known))
     )
     other = tuple(each._replace(before=b"") for each in STAGING.changes)
     emptied = bootstrap(STAGING._replace(files=STAGING.files._replace(changes=other)))
-    assert pull_request_title.plan_digest(bootstrap(STAGING)) != pull_request_title.plan_digest(emptied)
+    assert pull_request_text.plan_digest(bootstrap(STAGING)) != pull_request_text.plan_digest(emptied)
 
 
 def test_what_is_secret_is_shown_nowhere() -> None:
@@ -130,7 +130,7 @@ def test_what_is_secret_is_shown_nowhere() -> None:
     ran = BootstrapResult(proposal)
     texts = [
         written(proposal),
-        pull_request_title.commit_message(proposal, AROUND),
+        pull_request_text.commit_message(proposal, AROUND),
         bootstrap_text(ran),
         bootstrap_summary(ran),
         json.dumps(bootstrap_value(ran)),
@@ -141,7 +141,7 @@ def test_what_is_secret_is_shown_nowhere() -> None:
 
 
 def test_the_state_is_read_by_whoever_closes_it() -> None:
-    assert pull_request_title.state(bootstrap(STAGING), AROUND) == MarkerState(
+    assert pull_request_text.state(bootstrap(STAGING), AROUND) == MarkerState(
         "clusters.staging",
         "bootstrap",
         "v2.9.4",

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bootstrap.proposed_bootstraps import bootstrap, cluster
-from flux_upgrade.bootstrap import pull_request_title
-from flux_upgrade.bootstrap.pull_request_body import body
+from flux_upgrade.bootstrap import pull_request_text
+from flux_upgrade.bootstrap.pull_request_text import body
 from flux_upgrade.bootstrap.workflow_file import (
     ACTION,
     PATH,
@@ -102,8 +102,8 @@ def test_it_alone_is_a_pull_request_too() -> None:
     proposal = bootstrap(done, workflow=to_be_added(()))
     around = ProposalContext(())
     assert [each.path for each in proposal.changes] == [PATH]
-    assert pull_request_title.title(proposal, around) == "Add a workflow that upgrades Flux"
-    assert pull_request_title.direct_message(proposal) == "Add the workflow that upgrades Flux"
-    text = body(proposal, around, pull_request_title.state(proposal, around))
+    assert pull_request_text.title(proposal, around) == "Add a workflow that upgrades Flux"
+    assert pull_request_text.direct_message(proposal) == "Add the workflow that upgrades Flux"
+    text = body(proposal, around, pull_request_text.state(proposal, around))
     assert "**Upgrade workflow** · 1 file\n" in text
     assert "Settings → Actions → General" in text

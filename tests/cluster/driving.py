@@ -36,11 +36,11 @@ SECONDS = 20.0
 
 @dataclass
 class Driven:
-    """A cluster with its controllers, and what was told of it."""
+    """A cluster with its controllers, and the progress that was reported of it."""
 
     server: Server
     revision: str = small_flux.REVISION
-    told: list[str] = field(default_factory=list)
+    progress: list[str] = field(default_factory=list)
     controllers: Controllers = field(init=False)
 
     def __post_init__(self) -> None:
@@ -63,13 +63,13 @@ class Driven:
         return connect(str(self.server.kubeconfig), "", TIMING)
 
     def run(self, seconds: float = SECONDS) -> Run:
-        return Run(TIMING, self.told.append, time.time() + seconds)
+        return Run(TIMING, self.progress.append, time.time() + seconds)
 
     def run_until(self, words: str) -> Run:
-        """One whose deadline is over once it has been told ``words``."""
+        """One whose deadline is over once ``words`` have been reported."""
 
         def now() -> float:
-            return time.time() + SECONDS * any(words in line for line in self.told)
+            return time.time() + SECONDS * any(words in line for line in self.progress)
 
         return self.run()._replace(timing=TIMING._replace(now=now))
 

@@ -1,4 +1,4 @@
-"""A bootstrap of a cluster, on the stand-in and on a real API server."""
+"""A bootstrap of a cluster ends with Flux ready, on the stand-in and on a real API server."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def test_a_cluster_is_bootstrapped_and_ready(driven: Driven) -> None:
     secret = driven.object("api/v1/namespaces/flux-system/secrets/flux-system")
     assert secret is not None
     assert b64decode(secret["data"]["identity"]).decode() == PRIVATE
-    told = "\n".join(driven.told)
-    assert "Deployment flux-system/source-controller is ready" in told
-    assert "Kustomization flux-system/flux-system is ready" in told
-    assert PRIVATE not in told
+    progress = "\n".join(driven.progress)
+    assert "Deployment flux-system/source-controller is ready" in progress
+    assert "Kustomization flux-system/flux-system is ready" in progress
+    assert PRIVATE not in progress
 
 
 def test_a_second_run_changes_nothing(driven: Driven) -> None:

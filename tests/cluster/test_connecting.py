@@ -1,4 +1,4 @@
-"""From a kubeconfig to a cluster, and what is wrong with either."""
+"""A kubeconfig leads to a cluster as with kubectl, and what is wrong with either is one clear error."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_both_servers_tell_what_they_are(driven: Driven) -> None:
     cluster.close()
 
 
-def test_what_is_deleted_is_told(driven: Driven) -> None:
+def test_a_watch_reports_a_deletion(driven: Driven) -> None:
     cluster = driven.connect()
     account = {
         "apiVersion": "v1",
@@ -178,12 +178,12 @@ def plugin(folder: Path, script: str) -> dict[str, Any]:
 
 
 def credential(**status: str) -> str:
-    told = {
+    exec_credential = {
         "apiVersion": "client.authentication.k8s.io/v1",
         "kind": "ExecCredential",
         "status": {"token": TOKEN, **status},
     }
-    return f"cat <<'E'\n{json.dumps(told)}\nE"
+    return f"cat <<'E'\n{json.dumps(exec_credential)}\nE"
 
 
 def test_a_credential_plugin_is_run_once(stand_in: Driven, tmp_path: Path) -> None:
@@ -306,13 +306,13 @@ print([name for name in ("kubernetes", "urllib3", "aiohttp", "yaml.cyaml") if na
 
 
 @pytest.mark.parametrize(
-    ("program", "told"), [(WITHOUT_CLIENT, "pip install 'flux-upgrade[cluster]'"), (NOT_YET, "[]")]
+    ("program", "output"), [(WITHOUT_CLIENT, "pip install 'flux-upgrade[cluster]'"), (NOT_YET, "[]")]
 )
-def test_the_client_is_an_extra_and_imported_late(tmp_path: Path, program: str, told: str) -> None:
+def test_the_client_is_an_extra_and_imported_late(tmp_path: Path, program: str, output: str) -> None:
     kubeconfig = write_kubeconfig(tmp_path / "c", "http://127.0.0.1:1")
     command = [sys.executable, "-c", program, str(kubeconfig)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603  (ours)
-    assert done.stdout.strip() == told
+    assert done.stdout.strip() == output
 
 
 def test_every_trouble_is_one_of_ours(tmp_path: Path) -> None:

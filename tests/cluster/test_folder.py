@@ -1,4 +1,4 @@
-"""What the files of a folder come to."""
+"""The files of a directory become the objects that Flux would apply from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Killed at any write, and run again: the same cluster, nothing twice."""
+"""After a bootstrap was killed at any write, the next run makes the same cluster, and nothing twice."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_two_at_the_same_time(driven: Driven) -> None:
         cluster = driven.connect()
         try:
             bootstrap_cluster(cluster, desired(), driven.run())
-        except BaseException as error:  # noqa: BLE001  (told by the test's own thread)
+        except BaseException as error:  # noqa: BLE001  (the thread of the test reports it)
             failed.append(error)
         cluster.close()
 

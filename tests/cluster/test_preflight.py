@@ -1,4 +1,4 @@
-"""What a cluster is refused for, before anything is written."""
+"""A cluster that cannot take Flux is refused before anything is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an object's status says."""
+"""An object's status says whether it is ready, and why not."""
 
 from __future__ import annotations
 

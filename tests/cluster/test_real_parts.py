@@ -1,4 +1,4 @@
-"""Flux's own manifests, and a real repository behind the source."""
+"""A bootstrap works with Flux's published manifests and with real Git repositories behind the source."""
 
 from __future__ import annotations
 

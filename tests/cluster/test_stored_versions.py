@@ -1,4 +1,4 @@
-"""What a real API server refuses, and what we say that it does: for the CRDs of real releases."""
+"""flux-upgrade predicts which CRDs of real releases a real API server refuses."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Cluster:
                 found |= {(crd.kind, version) for version in lacking}
         return found
 
-    def said(self, tag: str) -> set[Pair]:
-        """What we say."""
+    def predicted(self, tag: str) -> set[Pair]:
+        """What flux-upgrade predicts that the API server refuses."""
         return pairs(self.real.stored(self.history, tag, self.components, self.migrated).refused)
 
     def apply(self, tag: str, components: tuple[str, ...] | None = None) -> None:
@@ -132,7 +132,7 @@ def test_a_release_ran_and_any_later_one_comes(
     cluster = Cluster(api, real, components)
     cluster.apply(real.last[first])
     for target in later(real, real.last[first]):
-        assert cluster.said(target) == cluster.refused(target), target
+        assert cluster.predicted(target) == cluster.refused(target), target
 
 
 @pytest.mark.parametrize("components", [DEFAULT, ALL])
@@ -143,10 +143,10 @@ def test_one_minor_after_the_other(api: Api, real: Real, first: Minor, component
     cluster.apply(real.last[first])
     for tag in later(real, real.last[first]):
         for target in later(real, cluster.history[-1]) if minor_of(tag) > FIRST_COMPARED else ():
-            assert cluster.said(target) == cluster.refused(target), f"{cluster.history} → {target}"
-        if cluster.said(tag):
+            assert cluster.predicted(target) == cluster.refused(target), f"{cluster.history} → {target}"
+        if cluster.predicted(tag):
             cluster.migrate()
-            assert cluster.said(tag) == cluster.refused(tag) == set()
+            assert cluster.predicted(tag) == cluster.refused(tag) == set()
         cluster.apply(tag)
 
 
@@ -158,8 +158,8 @@ def test_controllers_that_were_removed_and_came_back(api: Api, real: Real) -> No
         cluster.apply(tag, components)
         past.append(FileRevision("", "", real.content(tag, components)))
     for target in ("v2.8.8", "v2.9.4"):
-        told = stored(FileRevisions(tuple(past)), past[-1].content, real.crds(target, ALL))
-        assert pairs(told.refused) == cluster.refused(target)
+        predicted = stored(FileRevisions(tuple(past)), past[-1].content, real.crds(target, ALL))
+        assert pairs(predicted.refused) == cluster.refused(target)
     assert not {kind for kind, _ in cluster.refused("v2.9.4") if kind.startswith("Image")}
     assert ("OCIRepository", "v1beta2") in cluster.refused("v2.8.8")
 
@@ -170,11 +170,11 @@ def test_a_release_that_was_taken_back(api: Api, real: Real) -> None:
     for tag in ("v2.5.1", "v2.7.5", "v2.6.4", "v2.7.5"):
         cluster.apply(tag)
         for target in real.last.values():
-            assert cluster.said(target) == cluster.refused(target), f"{cluster.history} → {target}"
+            assert cluster.predicted(target) == cluster.refused(target), f"{cluster.history} → {target}"
     assert ("OCIRepository", "v1") in cluster.refused("v2.5.1")
     cluster.migrate()
     for target in real.last.values():
-        assert cluster.said(target) == cluster.refused(target), f"{cluster.history}, migrated → {target}"
+        assert cluster.predicted(target) == cluster.refused(target), f"{cluster.history}, migrated → {target}"
     assert cluster.refused("v2.8.8") == cluster.refused("v2.9.4") == set()
 
 

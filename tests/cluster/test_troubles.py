@@ -1,4 +1,4 @@
-"""A cluster in which something is wrong."""
+"""A cluster that does not become ready is reported with its cause, and without credentials."""
 
 from __future__ import annotations
 
@@ -20,48 +20,48 @@ ENCODED = b64encode(PRIVATE.encode()).decode()
 
 
 def failure(driven: Driven, words: str) -> NotReady:
-    """Of a bootstrap that gives up when it is told ``words``."""
+    """Of a bootstrap that gives up once ``words`` are reported."""
     cluster = driven.connect()
     with pytest.raises(NotReady) as caught:
         bootstrap_cluster(Polled(cluster), desired(), driven.run_until(words))
     cluster.close()
-    told = "\n".join((caught.value.message, caught.value.hint, *driven.told))
-    assert PRIVATE not in told
-    assert ENCODED not in told
+    shown = "\n".join((caught.value.message, caught.value.hint, *driven.progress))
+    assert PRIVATE not in shown
+    assert ENCODED not in shown
     assert len(caught.value.message) < 5000
     return caught.value
 
 
-def test_a_deployment_that_does_not_start_is_told_with_its_pods(driven: Driven) -> None:
+def test_a_deployment_that_does_not_start_is_reported_with_its_pods(driven: Driven) -> None:
     driven.controllers.broken["source-controller"] = "Back-off pulling image"
-    told = failure(driven, "0 of 1 replicas are available").message.splitlines()
-    assert told[1] == "Deployment flux-system/source-controller 0 of 1 replicas are available"
+    lines = failure(driven, "0 of 1 replicas are available").message.splitlines()
+    assert lines[1] == "Deployment flux-system/source-controller 0 of 1 replicas are available"
     assert (
         "  pod source-controller-x1, container manager, waits: ImagePullBackOff: Back-off pulling image"
-        in told
+        in lines
     )
-    assert "  event Failed: Back-off pulling image" in told
-    assert not [line for line in told if "kustomize-controller" in line]
-    assert "Deployment flux-system/source-controller 0 of 1 replicas are available" in driven.told
+    assert "  event Failed: Back-off pulling image" in lines
+    assert not [line for line in lines if "kustomize-controller" in line]
+    assert "Deployment flux-system/source-controller 0 of 1 replicas are available" in driven.progress
 
 
-def test_a_source_that_cannot_be_read_is_told_without_credentials(driven: Driven) -> None:
+def test_a_source_that_cannot_be_read_is_reported_without_credentials(driven: Driven) -> None:
     def look(_source: Object, _secret: Object | None) -> Artifact:
         raise Unreachable(
             "failed to clone 'https://git:p4ss@git.example.com/fleet':\nauthentication required"
         )
 
     driven.controllers.look = look
-    told = failure(driven, "Source artifact not found").message
+    message = failure(driven, "Source artifact not found").message
     why = "failed to clone 'https://git.example.com/fleet': authentication required"
-    assert f"GitRepository flux-system/flux-system is not ready: {why}" in told.splitlines()
-    assert f"  event GitOperationFailed: {why}" in told.splitlines()
-    assert "Kustomization flux-system/flux-system is not ready: Source artifact not found" in told
-    assert "p4ss" not in told
-    assert "p4ss" not in "".join(driven.told)
+    assert f"GitRepository flux-system/flux-system is not ready: {why}" in message.splitlines()
+    assert f"  event GitOperationFailed: {why}" in message.splitlines()
+    assert "Kustomization flux-system/flux-system is not ready: Source artifact not found" in message
+    assert "p4ss" not in message
+    assert "p4ss" not in "".join(driven.progress)
 
 
-def test_what_is_mended_in_between_is_ready_at_the_next_run(driven: Driven) -> None:
+def test_what_is_fixed_in_between_is_ready_at_the_next_run(driven: Driven) -> None:
     driven.revision = "main@sha1:2222222222222222222222222222222222222222"
     message = failure(driven, f"Kustomization flux-system/flux-system is at {driven.revision}").message
     assert f"is at {driven.revision}, not at {REVISION}" in message

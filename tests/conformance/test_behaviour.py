@@ -90,7 +90,7 @@ def test_what_a_search_finds_is_hit(repositories: Repositories) -> None:
         assert searched == hit, rule
 
 
-def test_step_by_step_is_told_what_one_jump_is_told(repositories: Repositories) -> None:
+def test_several_steps_report_what_one_jump_reports(repositories: Repositories) -> None:
     step_by_step = {
         hit
         for before, after in pairwise(RELEASES)

@@ -23,7 +23,7 @@ EXPLAINED = frozenset(
     {
         "byte for byte",
         "byte for byte, as Flux 0 wrote it",
-        "edited by hand, all of it kept and told",
+        "edited by hand, all of it kept and reported",
         "another form of the same data",
         "no sync: other objects",
     }
@@ -77,7 +77,7 @@ def explanation(content: bytes) -> str:
     if is_old and text == as_flux_0(found):
         return "byte for byte, as Flux 0 wrote it"
     return (
-        "edited by hand, all of it kept and told"
+        "edited by hand, all of it kept and reported"
         if existing_sync.edits(found)
         else "another form of the same data"
     )

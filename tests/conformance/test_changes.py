@@ -110,7 +110,9 @@ def test_from_the_first_to_the_last(manifests: dict[str, tuple[Document, ...]]) 
     assert removed(found) == gone - LATER_THAN_2_0
 
 
-def test_a_patch_is_told_in_a_few_lines(manifests: dict[str, tuple[Document, ...]], releases: Path) -> None:
+def test_a_patch_release_is_reported_in_a_few_lines(
+    manifests: dict[str, tuple[Document, ...]], releases: Path
+) -> None:
     target = shared(parse((releases / "v2.9.4" / "gotk-components.yaml").read_bytes()).documents)
     found = manifest_changes(manifests["v2.9.3"], target)
     sentences = lines(found)
@@ -177,8 +179,8 @@ def committed(conformance: Path) -> Iterator[tuple[str, bytes, bytes]]:
         yield f"{row['repo']} {row['commit'][:8]}", contents[row["before"]], contents[row["after"]]
 
 
-def test_what_people_committed_is_told(conformance: Path) -> None:
-    """Some of them bumped the header, and nothing else."""
+def test_changes_between_committed_manifests_are_reported(conformance: Path) -> None:
+    """Some commits bumped the header, and nothing else."""
     longest = 0
     for name, *contents in committed(conformance):
         try:

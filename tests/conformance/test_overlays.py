@@ -13,7 +13,7 @@ from built_overlays import Kustomize, evaluated, objects
 from conformance.real_files import TARGET, regenerator_of, tell
 from conformance.real_overlays import RealOverlay, real_overlays, siblings_of
 from flux_upgrade.impact.overlay.check import check_overlay
-from flux_upgrade.impact.overlay.result import Finding, Overlay, OverlayVerdict
+from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from memory import MemoryTree
 from real_parts import require_program
@@ -61,16 +61,16 @@ def test_each_gets_its_verdicts(overlays: list[tuple[RealOverlay, Overlay]]) -> 
     assert all(has_line(each, finding) for each, overlay in overlays for finding in overlay.findings)
 
 
-def detail(finding: Finding) -> str:
+def detail(finding: OverlayFinding) -> str:
     sentence = f": {finding.detail}" if finding.detail else ""
     return sentence + (f" {list(finding.drops)}" if finding.drops else "")
 
 
-def is_fine(finding: Finding) -> bool:
+def is_fine(finding: OverlayFinding) -> bool:
     return finding.verdict is OverlayVerdict.APPLIES
 
 
-def has_line(each: RealOverlay, finding: Finding) -> bool:
+def has_line(each: RealOverlay, finding: OverlayFinding) -> bool:
     """The line is one of the file, and says something."""
     return bool(each.files[finding.path].decode().splitlines()[finding.line - 1].strip())
 

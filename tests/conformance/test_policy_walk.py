@@ -129,7 +129,7 @@ def number(tag: str) -> tuple[int, ...]:
     return tuple(int(each) for each in tag[1:].split("."))
 
 
-# What is true of the walks, told without decide().
+# What is true of the walks, computed without decide().
 
 
 @dataclass(frozen=True)

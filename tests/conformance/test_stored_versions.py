@@ -84,8 +84,8 @@ def test_each_release_has_what_the_table_says(real: Real) -> None:
         kinds = {crd.kind: found.crds[crd.name] for crd in real.crds(tag, ALL)}
         for kind in TABLE:
             versions, storage = versions_of(kind, minor)
-            told_of = (kinds[kind].versions, kinds[kind].storage) if kind in kinds else (frozenset(), "")
-            assert told_of == (versions, storage), f"{kind} in {tag}"
+            published = (kinds[kind].versions, kinds[kind].storage) if kind in kinds else (frozenset(), "")
+            assert published == (versions, storage), f"{kind} in {tag}"
         assert kinds.keys() <= TABLE.keys(), tag
 
 
@@ -223,18 +223,18 @@ def test_real_histories_to_v2_9_4(conformance: Path, real: Real) -> None:
         found.sort(key=lambda past: past.date)
         present = found[-1].content
         now = installed_crds(present)
-        told_of = stored(FileRevisions(tuple(found)), present, target)
-        assert {(each.kind, each.version) for each in told_of.after_migrate} <= pairs(told_of.refused)
+        predicted = stored(FileRevisions(tuple(found)), present, target)
+        assert {(each.kind, each.version) for each in predicted.after_migrate} <= pairs(predicted.refused)
         if now is None:
-            assert told_of == Stored()
+            assert predicted == Stored()
             continue
         ran = defaultdict(list)
-        for each in told_of.refused:
+        for each in predicted.refused:
             assert each.version in now.crds[each.crd].versions
             ran[f"{each.release.tag} {each.release.since} {each.version}"].append(each.kind)
-        stop = " and a stop" if told_of.after_migrate else ""
+        stop = " and a stop" if predicted.after_migrate else ""
         if ran and precedence(now.tag or "v0.0.0") >= precedence("v2.0.0"):
             listed = "; ".join(f"{key}: {', '.join(sorted(kinds))}" for key, kinds in ran.items())
             tell(
-                f"stored: {repository} {path} at {now.tag}, {len(found)} contents, CLI {told_of.cli}{stop}: {listed}"
+                f"stored: {repository} {path} at {now.tag}, {len(found)} contents, CLI {predicted.cli}{stop}: {listed}"
             )

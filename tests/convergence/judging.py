@@ -30,7 +30,7 @@ class Judge:
     def require_convergence(self, *, is_green: bool, has_warned: bool = False) -> None:
         """The next runs make of it what an undisturbed one makes, and then rest.
 
-        ``is_green``: how the disturbed run ended. ``has_warned``: it told that labels,
+        ``is_green``: how the disturbed run ended. ``has_warned``: it reported that labels,
         reviewers or auto-merge were refused; then they are missing.
         """
         left = repr((self.stage.fleet.picture(), is_green, has_warned))
@@ -49,7 +49,7 @@ class Judge:
 
 
 def has_warned(ran: Ran) -> bool:
-    """Whether a run told of something that it does not fail for."""
+    """Whether a run warned of something that it does not fail for."""
     return any(pull["warnings"] for pull in ran.report.get("pull-requests", ()))
 
 
@@ -99,7 +99,7 @@ class _Case:
         return ""
 
     def _is_promised(self) -> bool:
-        """Whether the disturbed run came so far that what it was told to approve may not be lost."""
+        """Whether the disturbed run came so far that the approval it was given may not be lost."""
         repository, branch = self._fleet.repository, self._stage.scenario.branch
         promised = repository.head(branch) != self._stage.start.refs.get(f"refs/heads/{branch}", "")
         for pull in repository.pulls.values():

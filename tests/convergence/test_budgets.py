@@ -1,4 +1,4 @@
-"""How often a run calls GitHub, by the stand-in's log: once for the list of releases, and little more."""
+"""A run makes no more calls to GitHub than it needs, by the log of the stand-in."""
 
 from __future__ import annotations
 

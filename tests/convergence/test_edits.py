@@ -1,4 +1,4 @@
-"""What people write and push stays theirs, and what changes on the base is followed."""
+"""What users write and push is kept, and changes on the base branch are followed."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def test_text_outside_the_markers_stays_as_the_browser_sends_it(patch: Fleet) ->
     require_rest(patch)
     newer(patch)
     patch.run()
-    told = patch.repository.pulls[1].body
-    assert told.startswith("Before.\r\n\r\n<!-- flux-upgrade")
-    assert told.endswith("\r\n\r\nAfter, wait for Bob.\r\n")
+    updated = patch.repository.pulls[1].body
+    assert updated.startswith("Before.\r\n\r\n<!-- flux-upgrade")
+    assert updated.endswith("\r\n\r\nAfter, wait for Bob.\r\n")
     assert state_of(patch).target == "v2.8.8"
-    assert told.count("<!-- flux-upgrade {") == 1
+    assert updated.count("<!-- flux-upgrade {") == 1
     require_rest(patch)
 
 
@@ -165,7 +165,7 @@ def test_an_edit_on_the_base_is_carried_into_a_new_commit(patch: Fleet) -> None:
     require_rest(patch)
 
 
-def test_a_conflict_is_made_anew(patch: Fleet) -> None:
+def test_a_branch_with_a_conflict_is_recreated(patch: Fleet) -> None:
     clash = manifest("v2.8.6").replace(b"v2.8.6", b"v2.8.6 ", 1)
     patch.people.push("main", {PATH: clash}, "A blank in the header\n")
     assert patch.repository.mergeable(patch.repository.pulls[1]) == "CONFLICTING"

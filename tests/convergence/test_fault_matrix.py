@@ -1,4 +1,4 @@
-"""Whatever goes wrong at whatever call: the next run makes one correct pull request of it, and then rests."""
+"""After any fault at any call, the next run makes one correct pull request, and the one after it writes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people answer, and what becomes of it: approvals, refusals, merges, reverts."""
+"""Approvals, refusals, merges and reverts by users have the effect that the documentation describes."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_the_box_closes_and_mutes(draft: Fleet) -> None:
     assert open_in(draft) == [2]
 
 
-def test_the_box_closes_what_somebody_pushed_to(patch: Fleet) -> None:
+def test_the_box_closes_a_branch_that_another_user_pushed_to(patch: Fleet) -> None:
     pushed = patch.people.push(PATCH, {"NOTES.md": b"mine\n"})
     patch.people.tick(1, "skip")
     assert patch.run().outcome == "closed"
@@ -219,7 +219,7 @@ def test_a_revert_is_respected_until_it_is_approved(method: str, is_deleted: obj
     assert reasons(fleet) == {"v2.9.3": "needs-approval"}
 
 
-def test_a_revert_is_of_what_was_merged_whatever_the_body_tells(patch: Fleet) -> None:
+def test_a_revert_is_of_what_was_merged_whatever_the_body_says(patch: Fleet) -> None:
     newer(patch)
     patch.hub.fail(FAULTS["403 permission"], to("PATCH", "/pulls/"))
     assert patch.run().code == 14

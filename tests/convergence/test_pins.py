@@ -1,4 +1,4 @@
-"""A repository that pins Flux in many ways: each cluster has its pull request, and the tools have theirs."""
+"""In a repository with many version references, each cluster has its pull request, and the tools have theirs."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ def test_the_tools_go_on_when_a_cluster_does(mixed: Fleet) -> None:
     assert not last.report["drift"]
 
 
-def test_drift_is_said_first_in_pull_request_summary_and_report(mixed: Fleet) -> None:
+def test_drift_is_reported_first_in_pull_request_summary_and_report(mixed: Fleet) -> None:
     ran = mixed.run()
-    told = f"v2.9.3 in `{RECOVERY}:3`. Once this is merged, they agree."
-    assert told in mixed.repository.pulls[heads(mixed)[PRODUCTION_MINOR]].body.partition("**Proof")[0]
+    sentence = f"v2.9.3 in `{RECOVERY}:3`. Once this is merged, they agree."
+    assert sentence in mixed.repository.pulls[heads(mixed)[PRODUCTION_MINOR]].body.partition("**Proof")[0]
     assert ran.summary.startswith("## Flux\n\n> **Drift** in `clusters/production`: v2.8.7 in ")
     assert [each["cluster"] for each in ran.report["drift"]] == ["clusters/production"]
 

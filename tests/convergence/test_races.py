@@ -1,4 +1,4 @@
-"""Killed between any two calls, two runs at once, a person in between: nothing is doubled, and nothing lost."""
+"""A run that is killed, overtaken or disturbed between any two calls makes nothing twice and loses nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repositories, checkouts and tokens of all kinds; and what cannot be."""
+"""Repositories, checkouts and tokens of all kinds converge, or are held with the reason."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pinned import terraform
 
 def test_terraform_with_a_variable_holds(opens: Opens) -> None:
     fleet = opens(config=SUMMARY)
-    told = terraform("clusters/production", "var.flux_version").encode()
-    fleet.people.push("main", {"terraform/main.tf": told}, "Terraform\n")
+    configuration = terraform("clusters/production", "var.flux_version").encode()
+    fleet.people.push("main", {"terraform/main.tf": configuration}, "Terraform\n")
     ran = fleet.run()
     assert (ran.code, ran.writes) == (0, ())
     assert "owned-by-terraform" in ran.log
@@ -75,7 +75,7 @@ def test_staging_goes_before_production(tmp_path: Path) -> None:
         assert {fleet.repository.pulls[number].head for number in open_in(fleet)} == {staging, PATCH}
 
 
-def test_a_checkout_that_is_behind_is_said_and_nothing_written(patch: Fleet) -> None:
+def test_a_checkout_that_is_behind_is_reported_and_nothing_written(patch: Fleet) -> None:
     behind = patch.checkout()
     patch.people.push("main", {PATH: manifest("v2.8.6") + b"# mine\n"}, "Edit\n")
     newer(patch)
@@ -84,7 +84,7 @@ def test_a_checkout_that_is_behind_is_said_and_nothing_written(patch: Fleet) -> 
     assert "checkout" in ran.log
 
 
-def test_a_checkout_that_is_dirty_is_said_and_nothing_written(patch: Fleet, tmp_path: Path) -> None:
+def test_a_checkout_that_is_dirty_is_reported_and_nothing_written(patch: Fleet, tmp_path: Path) -> None:
     dirty = tmp_path / "dirty"
     shutil.copytree(patch.checkout(), dirty)
     (dirty / PATH).write_bytes(manifest("v2.8.6").replace(b"memory: 1Gi", b"memory: 3Gi"))
@@ -112,7 +112,7 @@ def test_a_checkout_that_is_ahead_closes_nothing(patch: Fleet, tmp_path: Path) -
     assert open_in(patch) == [1]
 
 
-def test_a_dry_run_tells_all_and_writes_nothing(opens: Opens) -> None:
+def test_a_dry_run_reports_everything_and_writes_nothing(opens: Opens) -> None:
     fleet = opens()
     ran = fleet.run(dry_run="true")
     assert (ran.code, ran.writes) == (0, ())

@@ -122,7 +122,7 @@ def test_the_plan_of_an_artifact_is_valid(approve: tuple[str, ...]) -> None:
         assert {each["new"] for each in report["artifact"]["pushed"]} == {is_new}
 
 
-def test_only_an_artifact_is_told_of_as_one(written_source: Path, tmp_path: Path) -> None:
+def test_only_an_artifact_is_reported_as_one(written_source: Path, tmp_path: Path) -> None:
     assert "artifact" not in planned(written_source, tmp_path)
     assert "artifact" not in SCHEMA["required"]
 

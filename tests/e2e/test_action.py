@@ -1,4 +1,4 @@
-"""The action from its inputs to its outputs, as GitHub's runner runs it, against the stand-in for GitHub."""
+"""The Action gets from its inputs to its outputs as GitHub's runner runs it, against the stand-in for GitHub."""
 
 from __future__ import annotations
 

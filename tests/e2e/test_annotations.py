@@ -1,4 +1,4 @@
-"""What an upgrade breaks stands on the very lines of the files, on the page of the run."""
+"""What an upgrade breaks is annotated on its line of the file, on the page of the run."""
 
 from __future__ import annotations
 

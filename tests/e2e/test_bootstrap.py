@@ -1,4 +1,4 @@
-"""``mode: bootstrap`` from a repository without Flux to its first upgrade, on the stand-in for GitHub."""
+"""``mode: bootstrap`` gets from a repository without Flux to its first upgrade, on the stand-in for GitHub."""
 
 from __future__ import annotations
 

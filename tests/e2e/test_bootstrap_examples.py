@@ -1,4 +1,4 @@
-"""The examples with ``mode: bootstrap``, as GitHub would run their jobs, on the stand-in for GitHub."""
+"""The examples with ``mode: bootstrap`` work as GitHub runs their jobs, on the stand-in for GitHub."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_the_new_repository_keeps_itself_current(site: Site) -> None:
     assert done.outputs["current-version"] == "v2.9.4"
 
 
-def test_a_server_that_tells_no_host_keys_has_them_in_a_file(site: Site) -> None:
+def test_host_keys_that_a_server_does_not_publish_come_from_a_file(site: Site) -> None:
     site.hub.host_keys = ()
     repository = site.hub.create_repository(NAME, {"README.md": b"Fleet\n"})
     token = of_the_app(site)
@@ -228,7 +228,7 @@ def test_nothing_secret_is_left_anywhere(site: Site) -> None:
 
 
 @pytest.mark.parametrize("auth", HANDED_OVER)
-def test_what_is_handed_over_is_told_nowhere_else(site: Site, auth: str) -> None:
+def test_what_is_handed_over_is_shown_nowhere_else(site: Site, auth: str) -> None:
     flags, env, expected = HANDED_OVER[auth]
     repository = site.hub.create_repository(NAME, {"README.md": b"Fleet\n"})
     repository.add_environment("production")

@@ -1,4 +1,4 @@
-"""Broken off after any of its writes, and run again: a bootstrap comes to the same end, and nothing is there twice."""
+"""After a bootstrap was interrupted at any write, the next run ends the same, and nothing exists twice."""
 
 from __future__ import annotations
 

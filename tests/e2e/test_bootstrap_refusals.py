@@ -1,4 +1,4 @@
-"""What cannot go well is said once, and nothing is done: not in the repository, not beside it."""
+"""A bootstrap that cannot succeed is refused with one error, and writes nothing."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_the_workflow_that_a_token_may_not_write_can_be_pasted(site: Site) -> No
     assert site.written() == []
 
 
-def test_a_secret_is_told_nobody(site: Site) -> None:
+def test_a_secret_is_shown_nowhere(site: Site) -> None:
     secret = "ghp_aTokenThatFluxIsToHave"
     for env in ({"FLUX_UPGRADE_SYNC_TOKEN": secret}, {"FLUX_UPGRADE_APP_PRIVATE_KEY": secret}):
         done = site.bootstrap({"flags": f"token-auth=true branch={secret}"}, env=env)

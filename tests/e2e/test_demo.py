@@ -1,3 +1,5 @@
+"""Each act of ``make demo`` shows what its title promises, and the demo stops at any other result."""
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,4 @@
-"""The evaluation of expressions evaluates expressions."""
+"""The tests evaluate GitHub's expressions as GitHub does, and refuse all others."""
 
 from __future__ import annotations
 

@@ -11,18 +11,18 @@ import pytest
 
 from e2e.runner import Annotation, Job, Result, pairs, run
 
-# It tells what it was given, and writes what an action writes.
+# It reports its environment, and writes what an action writes.
 STAND_IN = """
 import json, os, pathlib, sys
 names = ("INPUT_", "GITHUB_", "RUNNER_", "HOME")
-told = {name: value for name, value in os.environ.items() if name.startswith(names)}
-told["argv"], told["cwd"], told["tty"] = sys.argv[1:], os.getcwd(), sys.stdin.isatty()
-told["event"] = json.loads(pathlib.Path(os.environ["GITHUB_EVENT_PATH"]).read_text())
-told["files"] = sorted(os.listdir("."))
+seen = {name: value for name, value in os.environ.items() if name.startswith(names)}
+seen["argv"], seen["cwd"], seen["tty"] = sys.argv[1:], os.getcwd(), sys.stdin.isatty()
+seen["event"] = json.loads(pathlib.Path(os.environ["GITHUB_EVENT_PATH"]).read_text())
+seen["files"] = sorted(os.listdir("."))
 def add(name, text):
     with open(os.environ[name], "a") as file:
         file.write(text)
-add("GITHUB_OUTPUT", "told<<end\\n" + json.dumps(told) + "\\nend\\nplain=a=b\\n")
+add("GITHUB_OUTPUT", "seen<<end\\n" + json.dumps(seen) + "\\nend\\nplain=a=b\\n")
 add("GITHUB_STEP_SUMMARY", "# Summary\\n")
 add("GITHUB_STATE", "kept=1\\n")
 add("GITHUB_ENV", "LATER=2\\n")
@@ -61,7 +61,7 @@ def ran(where: tuple[str, str], tmp_path: Path) -> Result:
 
 
 def test_a_step(ran: Result, where: tuple[str, str], tmp_path: Path) -> None:
-    seen = json.loads(ran.outputs["told"])
+    seen = json.loads(ran.outputs["seen"])
     in_image = bool(where[0])
     workspace = "/github/workspace" if in_image else str(tmp_path / "workspace")
     assert seen["argv"] == ["action"]
@@ -75,7 +75,7 @@ def test_a_step(ran: Result, where: tuple[str, str], tmp_path: Path) -> None:
 
 
 def test_inputs_keep_their_hyphens_and_defaults_are_evaluated(ran: Result) -> None:
-    seen = json.loads(ran.outputs["told"])
+    seen = json.loads(ran.outputs["seen"])
     assert seen["INPUT_DRY-RUN"] == "true"
     assert seen["INPUT_POLICY"] == "minor"
     assert seen["INPUT_SOME_THING"] == "x"

@@ -22,13 +22,13 @@ class Api:
     session: requests.Session
     full_name: str = "acme/fleet"
 
-    def ask(self, method: str, path: str, told: object = None, **headers: str) -> requests.Response:
+    def ask(self, method: str, path: str, body: object = None, **headers: str) -> requests.Response:
         """Send a request; ``path`` is below the repository's, unless it begins with two slashes."""
         url = f"{self.hub.api_url}/{path[2:]}" if path.startswith("//") else self._url(path)
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token.value}"
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self.session.request(method, url, json=told, headers=named, timeout=10)
+        return self.session.request(method, url, json=body, headers=named, timeout=10)
 
     def _url(self, path: str) -> str:
         return f"{self.hub.api_url}/repos/{self.full_name}{path}"
@@ -36,24 +36,24 @@ class Api:
     def get(self, path: str, **headers: str) -> requests.Response:
         return self.ask("GET", path, **headers)
 
-    def post(self, path: str, told: object) -> requests.Response:
-        return self.ask("POST", path, told)
+    def post(self, path: str, body: object) -> requests.Response:
+        return self.ask("POST", path, body)
 
-    def patch(self, path: str, told: object) -> requests.Response:
-        return self.ask("PATCH", path, told)
+    def patch(self, path: str, body: object) -> requests.Response:
+        return self.ask("PATCH", path, body)
 
     def query(self, text: str, **variables: object) -> Json:
         """What the GraphQL API answers, whole."""
-        told = {"query": text, "variables": variables}
+        payload = {"query": text, "variables": variables}
         headers = {} if self.token is None else {"Authorization": f"Bearer {self.token.value}"}
-        answer = self.session.post(self.hub.graphql_url, json=told, headers=headers, timeout=10)
+        answer = self.session.post(self.hub.graphql_url, json=payload, headers=headers, timeout=10)
         found: Json = answer.json()
         return found
 
-    def mutate(self, name: str, **told: object) -> Json:
+    def mutate(self, name: str, **fields: object) -> Json:
         """Run a mutation, of which only the errors matter."""
         kind = f"{name[0].upper()}{name[1:]}Input!"
-        return self.query(f"mutation($i: {kind}) {{ {name}(input: $i) {{ clientMutationId }} }}", i=told)
+        return self.query(f"mutation($i: {kind}) {{ {name}(input: $i) {{ clientMutationId }} }}", i=fields)
 
     def holding(self, token: Token | None) -> Api:
         """The same, with another token."""
@@ -68,8 +68,8 @@ class Api:
             {"path": path, "mode": "100644", "type": "blob", "content": text} for path, text in files.items()
         ]
         tree = self.post("/git/trees", {"base_tree": head, "tree": entries}).json()["sha"]
-        told = {"message": message, "tree": tree, "parents": [head]}
-        sha: str = self.post("/git/commits", told).json()["sha"]
+        body = {"message": message, "tree": tree, "parents": [head]}
+        sha: str = self.post("/git/commits", body).json()["sha"]
         return sha
 
     def branch(self, name: str, files: dict[str, str] | None = None) -> str:

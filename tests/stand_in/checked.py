@@ -130,13 +130,13 @@ class Checks:
 
     def _graphql(self, request: Request) -> Iterator[str]:
         self.seen.add(f"graphql {request.operation}")
-        schema, told = published_schema(), request.json
-        document = parse(told["query"])
+        schema, payload = published_schema(), request.json
+        document = parse(payload["query"])
         yield from (error.message for error in validate(schema, document))
         for definition in document.definitions:
             if isinstance(definition, OperationDefinitionNode):
                 variables = get_variable_values(
-                    schema, definition.variable_definitions or (), told.get("variables") or {}
+                    schema, definition.variable_definitions or (), payload.get("variables") or {}
                 )
                 if isinstance(variables, list):
                     yield from (error.message for error in variables)

@@ -126,7 +126,7 @@ def test_what_is_for_a_bootstrap_alone_is_refused_elsewhere(name: str) -> None:
         inputs.arguments({f"INPUT_{name.upper()}": "true"})
 
 
-def test_a_rollback_is_told_about_its_registry_alone() -> None:
+def test_a_rollback_gets_the_flags_of_its_registry_only() -> None:
     env = {
         "INPUT_MODE": "rollback",
         "INPUT_PATH": "oci://ghcr.io/octo-org/flux:production",

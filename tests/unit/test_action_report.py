@@ -97,7 +97,7 @@ def test_a_failure_is_the_outcome_whatever_else_was_done() -> None:
         ([Action.HELD], "held"),
     ],
 )
-def test_what_was_only_told_was_not_done(actions: Sequence[Action], outcome: str) -> None:
+def test_what_a_dry_run_only_reports_was_not_done(actions: Sequence[Action], outcome: str) -> None:
     done = round_with(*actions)
     assert outcome_of(done, written=False) == outcome
     assert outputs(done, "{}", written=False)["outcome"] == outcome

@@ -65,7 +65,7 @@ def test_what_was_approved_once_stays_approved() -> None:
     world.asked = UpgradeRequest(approve=("2.9",))
     assert actions(world.run(forge)) == {PATCH: "unchanged", MINOR: "updated"}
     assert [pull.is_draft for pull in forge.open_pulls()] == [False, False]
-    # The schedule, which was told nothing, leaves it so.
+    # The scheduled run, which approves nothing, leaves it so.
     world.asked = UpgradeRequest()
     assert actions(world.run(forge)) == {PATCH: "unchanged", MINOR: "unchanged"}
 
@@ -215,7 +215,7 @@ def test_what_may_pass_is_tried_again(errors: list[FluxUpgradeError], action: Ac
     assert actions(world.run(forge)) == {MINOR: "unchanged" if action is Action.OPENED else "opened"}
 
 
-def test_an_answer_that_was_lost_is_told_as_what_was_done() -> None:
+def test_an_answer_that_was_lost_is_reported_as_what_was_done() -> None:
     world, forge = failing(GONE, is_applied=True)
     assert actions(world.run(forge)) == {MINOR: "opened"}
     assert len(forge.open_pulls()) == 1
@@ -335,7 +335,7 @@ class Users:
         return done
 
     def refuse(self, number: int) -> None:
-        """Remember what a person has refused, as far as that can still be told."""
+        """Remember what a person has refused, as far as that is still known."""
         branch, pull = self.forge.pulls[number]
         state = state_of(pull)
         if state is not None and not state.closed:

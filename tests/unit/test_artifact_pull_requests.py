@@ -244,7 +244,7 @@ def test_a_hold_keeps_its_reason_and_tells_its_target() -> None:
     ]
 
 
-# What is told
+# What the pull request says
 
 
 def test_title_and_text_say_what_moves_and_what_the_new_artifact_is() -> None:

@@ -62,7 +62,7 @@ def verified_paths(files: dict[str, str]) -> list[str]:
 # Who refers to it
 
 
-def test_file_line_and_place_are_told() -> None:
+def test_file_line_and_place_are_reported() -> None:
     only = only_reference("kind: Other\n", repository(f"{PINNED}, digest: '{DIGEST}'"))
     assert (only.path, only.line) == ("clusters/a/flux.yaml", 9)
     assert only.where == "OCIRepository flux-system/flux, spec.ref.digest"
@@ -97,7 +97,7 @@ def test_a_flux_instance_follows_by_its_ref() -> None:
         "oci://${registry}/flux-apps",
     ],
 )
-def test_what_is_another_repository_is_not_told(url: str) -> None:
+def test_another_repository_is_not_reported(url: str) -> None:
     assert references_in({"flux.yaml": repository(PINNED, url=url)}) == ()
 
 
@@ -116,7 +116,7 @@ def test_a_port_is_of_the_host() -> None:
 
 
 @pytest.mark.parametrize("ref", ["tag: '${tag}'", "digest: sha256:abc", "tag: [a]", "semver: '{{ range }}'"])
-def test_what_cannot_be_told_has_a_reason_and_a_remedy(ref: str) -> None:
+def test_an_unknown_reference_has_a_reason_and_a_remedy(ref: str) -> None:
     only = only_reference(repository(ref))
     assert not only.is_known
     assert only.reason
@@ -227,7 +227,7 @@ def test_only_who_follows_the_tag_waits_for_a_signature() -> None:
     assert is_verified(references_in({"a.yaml": repository("semver: '>= 2-0'", SIGNED)}), PRODUCTION)
 
 
-def test_suspended_is_told() -> None:
+def test_suspended_is_reported() -> None:
     assert only_reference(repository(MOVING, "suspend: true")).is_suspended
     assert not only_reference(repository(MOVING, "suspend: false")).is_suspended
 
@@ -272,7 +272,7 @@ def test_where_they_disagree_a_person_has_to_say(ref: str, address: Address, rea
     assert "--promote" in raised.value.hint
 
 
-def test_where_one_cannot_be_told_a_person_has_to_say() -> None:
+def test_a_reference_by_a_variable_is_refused() -> None:
     with pytest.raises(UsageError) as raised:
         promotion_of(references_in({"a.yaml": repository("tag: '${tag}'")}), PRODUCTION)
     assert raised.value.message.endswith("a.yaml:7 takes the artifact, and a variable stands for it")
@@ -315,7 +315,7 @@ def test_a_range_that_admits_prereleases_takes_what_waits(ref: str, *, takes: bo
     assert takes_what_waits([only_reference(repository(ref))]) is takes
 
 
-def test_who_takes_a_range_is_told_that_the_move_of_the_tag_changes_nothing() -> None:
+def test_a_remark_says_that_moving_the_tag_changes_nothing_for_a_range() -> None:
     only = only_reference(repository("semver: 2.x"))
     (remark,) = remarks_of([only], PRODUCTION)
     assert remark == (

@@ -98,13 +98,13 @@ def plain(text: str) -> Any:
 
 
 @pytest.mark.parametrize(("text", "expected"), PROBLEMS.items())
-def test_every_problem_is_told_with_its_line(text: str, expected: list[tuple[int, str]]) -> None:
+def test_every_problem_is_reported_with_its_line(text: str, expected: list[tuple[int, str]]) -> None:
     assert problems(text) == expected
     assert not validator().is_valid(plain(text))
 
 
 @pytest.mark.parametrize(("text", "expected"), BEYOND_SCHEMA.items())
-def test_what_a_schema_cannot_tell_is_told_too(text: str, expected: list[tuple[int, str]]) -> None:
+def test_what_a_schema_cannot_check_is_reported_too(text: str, expected: list[tuple[int, str]]) -> None:
     assert problems(text) == expected
 
 

@@ -217,20 +217,22 @@ def test_an_artifact_has_flags_of_its_own() -> None:
         ("bitbucket-server", {"hostname": ""}, ["bitbucket-server needs --hostname"]),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_told(provider: str, flags: dict[str, FlagValue], expected: list[str]) -> None:
+def test_impossible_flags_are_reported(
+    provider: str, flags: dict[str, FlagValue], expected: list[str]
+) -> None:
     assert problems(flags, Provider(provider)) == expected
 
 
 @pytest.mark.parametrize(
     "url", ["git@example.com:o/r", "example.com/r", "ssh://git:hush@example.com/r", "file:///r", "ssh://"]
 )
-def test_an_address_that_flux_could_not_use_is_told(url: str) -> None:
+def test_a_url_that_flux_could_not_use_is_reported(url: str) -> None:
     (problem,) = problems({"url": url}, Provider.GIT)
     assert problem.startswith("--url ")
     assert "hush" not in problem
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     found = problems(
         {"privat": True, "team": "a", "interval": 1, "path": "..", "components": "helm-controller"},
         Provider.GIT,
@@ -259,7 +261,7 @@ def test_a_secret_is_in_no_message_and_no_repr(value: Any) -> None:
     assert "hush" not in repr(parsed({"registry-creds": "u:hush", "image-pull-secret": "s"}))
 
 
-def test_what_is_missing_is_told_by_the_checkout() -> None:
+def test_the_checkout_supplies_what_is_missing() -> None:
     known = {"owner": "o", "repository": "r", "hostname": "ghe.example.com", "url": "ssh://git@x/y"}
     options = parse_flags(Provider.GITHUB, Source.GIT, {"repository": "mine"}, known=known)
     assert (options.owner, options.repository, options.hostname, options.url) == (

@@ -107,7 +107,7 @@ def test_what_is_given_by_itself_and_in_flags_has_to_be_the_same() -> None:
         "--registry-creds is one thing by itself, and another in --flags; "
         "--path is one thing by itself, and another in --flags"
     )
-    # What cannot be read at all is told later, with all else.
+    # What cannot be read at all is reported later, with all other problems.
     assert request_of("--flags=path=a", "--path=..").flags == {"path": ".."}
     with pytest.raises(UsageError, match="--flags: unknown flag 'pth'"):
         request_of("--flags=pth: a")
@@ -229,7 +229,7 @@ def test_the_token_of_a_job_is_not_for_a_cluster(name: str) -> None:
         ((REPOSITORY, "--hostname=forge.example.com"), GITHUB, "gitea"),
     ],
 )
-def test_the_provider_is_told_by_what_is_there(
+def test_the_provider_follows_from_the_flags_and_the_remote(
     words: tuple[str, ...], known: dict[str, str], provider: str
 ) -> None:
     (only,) = clusters(*words, known=known, servers=SERVERS)
@@ -289,7 +289,7 @@ def test_a_cluster_beats_what_is_for_all_and_arguments_beat_both() -> None:
     ] == ["staging", "production"]
 
 
-def test_who_pushes_to_a_registry_is_told_with_the_password_for_it() -> None:
+def test_the_registry_username_comes_with_its_password() -> None:
     registry = settings("--source=oci", "--username=me", "--password-stdin").registry
     assert (registry.username, registry.is_password_on_stdin) == ("me", True)
     assert settings("--username=me").registry.username == ""
@@ -342,7 +342,7 @@ PROBLEMS: list[tuple[tuple[str, ...], dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("words", "more", "expected"), PROBLEMS)
-def test_what_does_not_go_together_is_told_at_once(
+def test_what_does_not_go_together_is_reported_at_once(
     words: tuple[str, ...], more: dict[str, Any], expected: list[str]
 ) -> None:
     assert sorted(problems(*words, **more)) == sorted(expected)

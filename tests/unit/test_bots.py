@@ -302,7 +302,7 @@ def test_dependabots_file_that_cannot_be_read(text: str) -> None:
     assert yaml.safe_load(pasted(advice)) == {"ignore": [{"dependency-name": "fluxcd/*"}]}
 
 
-def test_both_bots_are_told_of_and_none_without_a_manifest() -> None:
+def test_both_bots_are_reported_and_none_without_a_manifest() -> None:
     files = {
         "renovate.json": "{}",
         ".github/dependabot.yml": yaml.safe_dump({"updates": [DOCKER | {"directory": HERE}]}),
@@ -397,7 +397,7 @@ def test_who_wrote_the_file_before(history: list[str], expected: Writer | None) 
     assert (written and written.by) is expected
 
 
-def test_terraforms_commit_holds_and_bootstraps_is_told_of() -> None:
+def test_terraforms_commit_holds_and_bootstraps_is_reported() -> None:
     by_terraform, by_bootstrap = (
         writer_in(["Update Flux manifests"]),
         writer_in(["Add Flux v2.8.7 component manifests"]),

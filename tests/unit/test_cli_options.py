@@ -203,7 +203,7 @@ def test_what_cannot_be_meant_about_an_artifact_is_said(argv: list[str], message
         parse_settings(argv, ENV)
 
 
-def test_credential_helpers_are_told_none_of_our_own_secrets() -> None:
+def test_credential_helpers_get_none_of_our_own_secrets() -> None:
     env = {**ENV, "AWS_PROFILE": "ci", "INPUT_TOKEN": "a", "FLUX_UPGRADE_REGISTRY_PASSWORD": "b"}
     environment = parse_settings(["upgrade", ARTIFACT], env).registry.environment
     assert environment == {"HOME": "/home/me", "PATH": "/bin", "AWS_PROFILE": "ci"}
@@ -269,7 +269,7 @@ def test_every_token_is_a_secret() -> None:
     assert secrets_of({"INPUT_TOKEN": " ", "GITHUB_TOKEN": ""}) == ()
 
 
-def test_git_is_told_what_its_user_says_but_not_where_another_repository_is() -> None:
+def test_git_gets_its_users_settings_but_no_path_of_another_repository() -> None:
     env = {
         "GIT_SSH_COMMAND": "ssh -i key",
         "SSH_AUTH_SOCK": "/run/agent",

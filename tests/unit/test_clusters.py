@@ -244,7 +244,7 @@ def test_served_clusters_are_named() -> None:
     assert (tool.is_tools, tool.served) == (True, ("clusters/a", "clusters/b"))
 
 
-def test_clusters_of_one_name_are_told_apart() -> None:
+def test_clusters_of_one_name_are_distinguished() -> None:
     found = clusters({f"{env}/main.tf": terraform("${var.path}") for env in ("dev", "prod")})
     assert [each.name for each in found] == ["dev flux_bootstrap_git.this", "prod flux_bootstrap_git.this"]
 

@@ -313,14 +313,14 @@ def problems(text: str) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize(("text", "expected"), PROBLEMS.items(), ids=[*PROBLEMS])
-def test_every_problem_is_told_with_its_line(text: str, expected: list[tuple[int, str]]) -> None:
+def test_every_problem_is_reported_with_its_line(text: str, expected: list[tuple[int, str]]) -> None:
     assert problems(text) == expected
 
 
 @pytest.mark.parametrize(
     ("text", "expected"), BEYOND_SCHEMA.items(), ids=[each[:40] for each in BEYOND_SCHEMA]
 )
-def test_every_problem_beyond_the_schema_is_told_too(text: str, expected: list[tuple[int, str]]) -> None:
+def test_every_problem_beyond_the_schema_is_reported_too(text: str, expected: list[tuple[int, str]]) -> None:
     found = problems(text)
     assert [line for line, _ in found] == [line for line, _ in expected]
     for (_, message), (_, begin) in zip(found, expected, strict=True):

@@ -134,7 +134,7 @@ def test_whatever_line_is_lost_or_doubled_it_is_refused_or_gives_the_text_back()
             given_back += 1
             options = InstallOptions(TAG, components=published_components(release()))
             assert render(derived, options, generator_of(TAG)) == text
-    assert given_back  # an edit of what the release wrote itself cannot be told
+    assert given_back  # an edit of what the release itself wrote cannot be recognized
 
 
 def test_a_message_holds_nothing_of_the_text() -> None:

@@ -147,7 +147,7 @@ def test_an_open_pull_request_comes_after_all_that_was_closed() -> None:
     assert feedback_on(pull(PLAIN, number=2, at=SHUT), older).rejections[0].where.endswith("/2")
 
 
-def test_of_several_refusals_each_is_told_once() -> None:
+def test_each_of_several_refusals_is_reported_once() -> None:
     first, second = pull(PLAIN, at=SHUT), pull(marker(target="v2.9.3"), number=2, at=MERGED)
     assert [(each.target, each.reason) for each in feedback_on(second, first, first).rejections] == [
         ("v2.9.3", HoldReason.REVERTED),

@@ -13,16 +13,16 @@ from replacing import replace
 ASKED = HistoryQuery("clusters/a/gotk-components.yaml", b"content", "v2.8.8", "v2.9.4", ())
 OLD = Refused("alerts.example", "Alert", "v1beta2", PastRelease("v2.1.0", "2023-08-24T00:00:00Z", ()))
 NOW = Refused("receivers.example", "Receiver", "v1beta3", PastRelease("v2.8.8", "", ()))
-TOLD = Stored((OLD, NOW), (NOW,), "2.8")
+FOUND = Stored((OLD, NOW), (NOW,), "2.8")
 
 
 def test_what_was_written_is_read() -> None:
-    assert read([written(ASKED, TOLD)], ASKED) == TOLD
+    assert read([written(ASKED, FOUND)], ASKED) == FOUND
     assert read([written(ASKED, Stored())], ASKED) == Stored()
 
 
 def test_the_same_answers_whoever_ran_flux_migrate_since() -> None:
-    line = written(ASKED, TOLD)
+    line = written(ASKED, FOUND)
     ran = replace(ASKED, migrated=("v2.8.8",))
     assert read([line], ran) == Stored((NOW,), (NOW,), "2.8", resolved=(OLD, NOW))
     assert written(ran, Stored((NOW,), (NOW,), "2.8", resolved=(OLD, NOW))) == line
@@ -38,7 +38,7 @@ def test_the_same_answers_whoever_ran_flux_migrate_since() -> None:
     ],
 )
 def test_another_question_is_asked_anew(other: HistoryQuery) -> None:
-    assert read([written(ASKED, TOLD)], other) is None
+    assert read([written(ASKED, FOUND)], other) is None
 
 
 @pytest.mark.parametrize(
@@ -49,4 +49,4 @@ def test_what_people_wrote_there_is_nothing(line: str) -> None:
 
 
 def test_what_could_not_be_had_is_asked_again() -> None:
-    assert not written(ASKED, replace(TOLD, unknown="the checkout is shallow"))
+    assert not written(ASKED, replace(FOUND, unknown="the checkout is shallow"))

@@ -242,7 +242,7 @@ def test_where_everything_is_ignored_there_is_no_table() -> None:
     assert "| --- |" not in text
 
 
-def test_a_conflict_is_told_with_its_remedy() -> None:
+def test_a_conflict_is_reported_with_its_remedy() -> None:
     hold = Hold(
         HoldReason.RESIDUE_CONFLICT, "v2.9.4 changed a path", "take it out", ResidueConflict, MINOR, "v2.9.4"
     )

@@ -166,7 +166,7 @@ def test_an_unknown_future() -> None:
     assert hold(plans(rendered(EIGHT), "", releases)).error is UnsupportedRelease
 
 
-def test_evidence_is_told_with_what_it_does_not_cover() -> None:
+def test_evidence_is_reported_with_what_it_does_not_cover() -> None:
     releases = WrittenReleases()
     releases.files["v2.10.0"] = written_release.files("v2.10.0")
     options = InstallOptions("v2.10.0")

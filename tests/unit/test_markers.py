@@ -273,7 +273,7 @@ def test_any_message_can_be_sealed(message: str, tree: str) -> None:
     assert markers.is_ours(commit(markers.sealed(message, tree), tree=tree))
 
 
-def test_trailers_are_told_by_name() -> None:
+def test_trailers_are_found_by_name() -> None:
     trailers = markers.trailers(markers.sealed(MESSAGE, TREE).replace("\n", "\r\n"))
     assert set(trailers) == {"Flux-Upgrade-Group", "Flux-Upgrade-Target", "Flux-Upgrade-Digest"}
     assert trailers["Flux-Upgrade-Group"] == "a"

@@ -110,7 +110,7 @@ def test_what_every_object_has_is_the_api_servers() -> None:
     assert not faults({"apiVersion": 1, "kind": [], "metadata": {"x": 1}, "spec": {"name": "a"}}, SCHEMA)
 
 
-def test_of_a_patch_only_fields_can_be_told() -> None:
+def test_of_a_patch_only_unknown_fields_are_reported() -> None:
     data: dict[str, Any] = {
         "spec": {
             "count": 100,

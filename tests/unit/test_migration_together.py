@@ -223,14 +223,14 @@ def test_a_patch_of_a_flux_kustomization_is_held_back_by_what_is_in_its_path(
 
 
 @pytest.mark.parametrize(("namespace", "stays"), [("other", False), ("apps", True), ("a.*", True)])
-def test_namespaces_that_both_name_are_told_apart(namespace: str, *, stays: bool) -> None:
+def test_different_namespaces_are_distinguished(namespace: str, *, stays: bool) -> None:
     target = kustomization("podinfo.yaml").replace("      name: podinfo\n", f"      namespace: {namespace}\n")
     resource = BY_HAND.replace("metadata:\n", "metadata:\n  namespace: apps\n")
 
     assert ("apps/kustomization.yaml" in reasons_in({"apps/podinfo.yaml": resource, "apps/kustomization.yaml": target})) == stays  # fmt: skip
 
 
-def test_the_root_of_it_all_is_told_along_a_chain() -> None:
+def test_the_root_cause_is_reported_along_a_chain() -> None:
     found = reasons_in(
         {
             "apps/a.yaml": BY_HAND,

@@ -137,13 +137,13 @@ ARTIFACT = f"{FLUX} operator"
             {FLUX: instance("2.9.4"), CHART: chart("${OPERATOR}")},
             MINOR,
             {FLUX: [("up-to-date", "")], OPERATOR: [("unsupported-pin", "")]},
-            id="what-cannot-be-told",
+            id="an-unknown-version",
         ),
         pytest.param(
             {FLUX: instance("2.8.7"), CHART: chart("${OPERATOR}")},
             MINOR,
             {FLUX: [("cluster-held", "v2.9.4")], OPERATOR: [("unsupported-pin", "")]},
-            id="what-cannot-be-told-holds-the-cluster",
+            id="an-unknown-version-holds-the-cluster",
         ),
         pytest.param(
             {FLUX: instance("2.8.7"), CHART: chart(), BASE: base("${FLUX}")},

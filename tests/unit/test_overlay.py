@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flux_upgrade.impact.overlay.check import check_overlay
-from flux_upgrade.impact.overlay.result import Finding, Overlay, OverlayVerdict
+from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
 from memory import MemoryTree
 from mutation import mutate
 from overlay_cases import CASES, case_of, manifest
@@ -28,7 +28,7 @@ def overlay(files: dict[str, bytes], path: str = "gotk-components.yaml") -> Over
     return check_overlay(MemoryTree({**files, path: OLD}), path, OLD, NEW, None)
 
 
-def findings(kustomization: str | bytes, **others: bytes) -> tuple[Finding, ...]:
+def findings(kustomization: str | bytes, **others: bytes) -> tuple[OverlayFinding, ...]:
     content = kustomization.encode() if isinstance(kustomization, str) else kustomization
     files = {name.replace("_", "."): text for name, text in others.items()}
     found = overlay({"kustomization.yaml": LISTS + content, **files})
@@ -36,7 +36,7 @@ def findings(kustomization: str | bytes, **others: bytes) -> tuple[Finding, ...]
     return found.findings
 
 
-def only(kustomization: str | bytes, **others: bytes) -> Finding:
+def only(kustomization: str | bytes, **others: bytes) -> OverlayFinding:
     (finding,) = findings(kustomization, **others)
     return finding
 

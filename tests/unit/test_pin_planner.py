@@ -136,7 +136,7 @@ def plans(files: Mapping[str, str], policy: Policy = MINOR, **given: object) -> 
             {A: vendored(), "clusters/a/f.yaml": instance("${FLUX}")},
             MINOR,
             {A: [("cluster-held", "v2.9.4")], "clusters/a/f.yaml": [("unsupported-pin", "")]},
-            id="what-cannot-be-told-holds-the-set",
+            id="an-unknown-version-holds-the-set",
         ),
         pytest.param(
             {
@@ -150,7 +150,7 @@ def plans(files: Mapping[str, str], policy: Policy = MINOR, **given: object) -> 
                 ".tool-versions": [("minor", "v2.9.4")],
                 ".github/workflows/x.yaml": [("unsupported-pin", "")],
             },
-            id="a-tool-that-cannot-be-told-holds-nobody",
+            id="a-tool-of-an-unknown-version-holds-no-cluster",
         ),
         pytest.param(
             {A: vendored("v2.9.4"), ".tool-versions": tools("2.8.8")},

@@ -182,7 +182,7 @@ def test_what_terraform_writes_and_is_up_to_date_is_up_to_date() -> None:
     ],
     ids=["Terraform", "bootstrap", "handed over", "unknown"],
 )
-def test_who_wrote_a_file_before_is_told_by_its_history(history: Sequence[str], decisions: list[str]) -> None:
+def test_the_history_of_a_file_says_who_wrote_it_before(history: Sequence[str], decisions: list[str]) -> None:
     world = World(fleet({"clusters/a": "v2.8.7"}))
     repository = seen(world)
     file = replace(repository.files[path_in("clusters/a")], history=tuple(history))

@@ -191,7 +191,7 @@ def test_an_approval_overrides_range_cool_down_and_refusal(approved: str) -> Non
     assert decided("v2.8.8", tags, policy, now=day(5)) == "(out-of-range v2.9.0)"
 
 
-def test_what_comes_after_an_approved_minor_is_told() -> None:
+def test_what_comes_after_an_approved_minor_is_reported() -> None:
     answers = Feedback(approved=("2.9",))
     *_, hold = decide("v2.8.8", listed(*TWO_TEN), Policy(), answers, LATER)
     assert hold == Hold(
@@ -331,12 +331,12 @@ def test_what_a_person_refused(
         assert decided(current, tags, Policy(bump), answers) == expected.replace("REASON", reason)
 
 
-def test_a_refusal_is_told_before_a_cool_down() -> None:
+def test_a_refusal_is_reported_before_a_cool_down() -> None:
     answers = Feedback((rejection("v2.9.0", BumpKind.MINOR),))
     assert decided("v2.8.8", (*PATCHES, "v2.9.0"), Policy(), answers, day(6)) == "(closed-by-human v2.9.0)"
 
 
-def test_of_two_answers_to_one_release_the_later_is_told() -> None:
+def test_of_two_answers_to_one_release_the_later_is_reported() -> None:
     first = Rejection(BumpKind.PATCH, "v2.8.8", HoldReason.REVERTED, "2026-01-09T00:00:00Z", "z")
     second = Rejection(BumpKind.PATCH, "v2.8.8", HoldReason.CLOSED_BY_HUMAN, "2026-01-20T00:00:00Z", "a")
     for order in ((first, second), (second, first)):
@@ -366,7 +366,7 @@ def test_a_refusal_says_where_and_since_when_and_how_to_override_it() -> None:
     )
 
 
-def test_what_waits_can_be_told_in_the_summary_instead() -> None:
+def test_what_waits_can_be_reported_in_the_summary_instead() -> None:
     policy = Policy(pending=Pending.SUMMARY)
     assert decided("v2.8.3", TWO_NINE, policy) == "patch v2.8.8, (needs-approval v2.9.4)"
     assert decided("v2.8.3", TWO_NINE, Policy(MINOR, pending=Pending.SUMMARY)) == "minor v2.9.4"
@@ -381,7 +381,7 @@ def test_what_waits_can_be_told_in_the_summary_instead() -> None:
     )
 
 
-def test_a_release_out_of_range_is_told_once() -> None:
+def test_a_release_out_of_range_is_reported_once() -> None:
     policy = Policy(MAJOR, Constraint("2.x"))
     *_, hold = decide("v2.8.8", listed(*THREE), policy, Feedback(), LATER)
     assert hold == Hold(
@@ -423,7 +423,7 @@ def test_up_to_date_says_which_release_it_is(current: str, tags: Sequence[str], 
         ("v1.9.0", ("v1.9.0", "v2.0.0"), "v2.0.0 was released on 2026-01-02"),
     ],
 )
-def test_why_now_is_told_in_dates(current: str, tags: Sequence[str], why: str) -> None:
+def test_why_now_is_explained_with_dates(current: str, tags: Sequence[str], why: str) -> None:
     found = decide(current, listed(*tags), Policy(MAJOR), Feedback(), LATER)
     assert [each.why for each in found if isinstance(each, Bump)] == [why]
     assert found == decide(current, listed(*tags), Policy(MAJOR), Feedback(), LATER + timedelta(days=400))

@@ -76,7 +76,7 @@ def test_a_run_may_approve(
     assert (found.is_asked, found.is_pending, found.approval) == (is_asked, is_pending, approval)
 
 
-def test_what_is_in_the_way_of_a_member_is_told() -> None:
+def test_a_held_member_is_reported() -> None:
     files = fleet(
         {"clusters/a": "v2.8.7", "clusters/b": "v2.8.7", "clusters/c": "v2.9.4"}, orphans=["clusters/b"]
     )
@@ -85,14 +85,14 @@ def test_what_is_in_the_way_of_a_member_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "is_told"),
+    ("reason", "holds"),
     [
         (reason, reason not in ("up-to-date", "needs-approval", "cooling-down", "out-of-range", *PINS))
         for reason in HoldReason
     ],
 )  # fmt: skip
-def test_a_member_that_waits_is_as_it_should_be(reason: HoldReason, *, is_told: bool) -> None:
-    assert is_held(_plan(Hold(reason))) is is_told
+def test_a_member_that_waits_is_as_it_should_be(reason: HoldReason, *, holds: bool) -> None:
+    assert is_held(_plan(Hold(reason))) is holds
 
 
 def test_an_edited_member_is_held_in_the_proposal_of_its_conflict() -> None:
@@ -122,7 +122,7 @@ def _plan(*decisions: Upgrade | Hold) -> Plan:
 
 
 def hold(reason: HoldReason, subject: BumpKind = PATCH, target: str = "") -> Hold:
-    return Hold(reason, "told", bump_kind=subject, target=target)
+    return Hold(reason, "detail", bump_kind=subject, target=target)
 
 
 def upgrade(subject: BumpKind, target: str, *, approved: bool = True) -> Upgrade:
@@ -251,7 +251,7 @@ BASE, TOOLS = "clusters/a/base/kustomization.yaml", ".tool-versions"
     "pins",
     [
         pytest.param({BASE: base("main")}, id="it-follows-a-branch"),
-        pytest.param({TOOLS: tools("ref:main")}, id="a-cli-that-cannot-be-told"),
+        pytest.param({TOOLS: tools("ref:main")}, id="a-cli-of-an-unknown-version"),
         pytest.param({TOOLS: tools("2.8.7")}, id="a-cli-within-one-minor"),
         pytest.param({BASE: base("v2.9.4")}, id="it-is-there"),
     ],
@@ -264,7 +264,7 @@ def test_what_moves_nowhere_keeps_no_proposal(pins: Mapping[str, str]) -> None:
     assert found[0] == "done"
 
 
-def test_what_cannot_be_told_of_a_cluster_keeps_its_proposal() -> None:
+def test_a_cluster_of_an_unknown_version_keeps_its_proposal() -> None:
     files = fleet({"clusters/a": "v2.9.4"}) | {BASE: base("${FLUX}").encode()}
     (planned,) = plan_update_groups(World(files).gathered())
     assert no_longer_needed(planned, MINOR, "v2.9.4", {"v2.9.4"}) is None

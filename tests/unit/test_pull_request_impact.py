@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 
 from flux_upgrade.impact.diff.changes import Changes, CrdChange, ObjectChange, RuleChange
 from flux_upgrade.impact.impact import Hit, Impact, PastRelease, Refused, Stored
-from flux_upgrade.impact.overlay.result import Finding, Overlay, OverlayVerdict
+from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
 from flux_upgrade.model import markers
 from flux_upgrade.model.markdown import prose
 from flux_upgrade.planning.plan import Plan, Upgrade
@@ -61,7 +61,7 @@ def todo(proposed: Proposal) -> list[str]:
 NOT_CHECKED = "was not checked"
 
 
-def test_what_was_looked_at_is_not_told_to_be_read_about() -> None:
+def test_what_was_checked_is_not_listed_as_not_checked() -> None:
     assert NOT_CHECKED in body(proposal())
     assert "Not checked:" in body(proposal())
     assert NOT_CHECKED not in body(proposal_stating())
@@ -202,7 +202,7 @@ def test_what_nobody_could_look_at_is_said() -> None:
     )
 
 
-def test_a_kustomization_that_was_not_built_is_told_though_nothing_is_found() -> None:
+def test_a_kustomization_that_was_not_built_is_reported_though_nothing_is_found() -> None:
     overlay = Overlay("k.yaml", (), unbuilt="a resource is remote")
     text = body(proposal_with(Impact(Changes(), overlay=overlay)))
     assert "**Patches:** Nothing is patched (`k.yaml`, not built: a resource is remote)." in text
@@ -251,7 +251,7 @@ def test_before_merging_stands_once() -> None:
     assert "**Ticked already**\n- [x]" in text
 
 
-FINDING = Finding("k.yaml", 3, "patch of Deployment/x", OverlayVerdict.BREAKS, "it lands elsewhere")
+FINDING = OverlayFinding("k.yaml", 3, "patch of Deployment/x", OverlayVerdict.BREAKS, "it lands elsewhere")
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ FINDING = Finding("k.yaml", 3, "patch of Deployment/x", OverlayVerdict.BREAKS, "
     ],
 )  # fmt: skip
 def test_a_patch_is_a_thing_to_do_only_where_the_upgrade_breaks_it(
-    finding: Finding, sentence: str, *, is_todo: bool
+    finding: OverlayFinding, sentence: str, *, is_todo: bool
 ) -> None:
     text = body(proposal_with(Impact(Changes(), overlay=Overlay("k.yaml", (finding,)))))
     assert sentence in text
@@ -399,7 +399,7 @@ def test_the_next_step_waits_for_the_box() -> None:
         (HoldReason.RESIDUE_CONFLICT, {"moves": MOVES}, None),
     ],
 )  # fmt: skip
-def test_whoever_is_held_is_told_the_lines(
+def test_a_held_cluster_is_reported_with_the_lines_to_fix(
     reason: HoldReason, impact: Mapping[str, Any], item: str | None
 ) -> None:
     held = Stated(path="b/gotk-components.yaml", held={"reason": reason, "detail": "why"}, impact=impact)

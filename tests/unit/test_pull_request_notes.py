@@ -126,7 +126,7 @@ def test_the_oldest_notes_give_way_first() -> None:
     assert notes(view, 10) == ""
 
 
-def test_only_releases_that_are_passed_are_told() -> None:
+def test_only_notes_of_releases_on_the_way_are_quoted() -> None:
     context = proposal_context(
         {"v2.8.8": "the one in use", "v2.9.4-rc.1": "a candidate", "v2.10.0": "later", "nightly": "none"}
     )

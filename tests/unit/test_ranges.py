@@ -28,7 +28,7 @@ def test_a_folder_is_cleaned(written: str, folder: str | None) -> None:
     assert folder_of(Value(written, 0, len(written), 1)) == folder
 
 
-def test_a_folder_that_is_not_given_or_is_shared_cannot_be_told() -> None:
+def test_a_directory_that_is_not_given_or_is_an_alias_is_unknown() -> None:
     assert folder_of(None) is None
     assert folder_of(Value("clusters/a", 0, 10, 1, reason="an alias")) is None
 

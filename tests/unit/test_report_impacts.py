@@ -190,7 +190,7 @@ def test_a_long_list_is_counted() -> None:
     assert "\n      … and 28 more\n" in text
 
 
-def test_what_was_written_is_told_file_by_file() -> None:
+def test_what_was_written_is_reported_file_by_file() -> None:
     before, along = (team(case(name).proposal) for name in ("migration", "moved-with-the-upgrade"))
     outcomes = [WriteResult(plan) for plan in (*before.migrations, *along.plans, *before.plans)]
     text = upgrade_text(outcomes, "checkout", written=True)

@@ -281,7 +281,7 @@ def test_a_digest_that_cannot_be_asked_for_holds(repository: str, *, check_image
         assert "check-images" not in hold.hint, "that would not help"
 
 
-def test_a_failure_is_told_before_what_is_missing() -> None:
+def test_a_failure_is_reported_before_a_missing_image() -> None:
     down = f"{MIRROR}/helm-controller"
     hold = held(planned(manifest(MIRROR), MemoryArtifacts(unreachable=[down])))
     assert hold.reason is HoldReason.SOURCE_UNAVAILABLE

@@ -226,7 +226,7 @@ def test_after_a_history_by_hand_there_is_nothing_to_wait_for_and_something_to_d
     body = repository.pull(MINOR).body
     assert "Run `flux migrate` in this cluster, with the Flux CLI 2.7" in body
     assert "v2.5.1 ran here from 2021-03-01 and stored `GitRepository` as `v1beta2`" in body
-    # Whoever does not do it is told by the API server what the pull request said.
+    # Without it, the API server refuses what the pull request warned of.
     with pytest.raises(RefusedError):
         repository.merge(MINOR)
 

@@ -73,7 +73,7 @@ def git(tree: Path, *arguments: str) -> None:
     subprocess.run(["git", *identity, "-C", tree, *arguments], check=True, capture_output=True)  # noqa: S603, S607 git
 
 
-def test_the_version_of_this_repository_can_be_told() -> None:
+def test_the_version_of_this_repository_is_three_numbers() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", __version__)
 
 

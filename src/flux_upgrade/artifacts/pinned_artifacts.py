@@ -61,7 +61,15 @@ class PinnedArtifacts:
         return ArtifactRelease(found.installation.version, reason, hint, found.stored.digest)
 
     def rebased(self, reference: str, target: str, path: str) -> RebasedArtifact | Hold:
-        self._forget_stale()
+        # What was overtaken is looked at anew by the next plan, and not before.
+        for digest in self._stale:
+            self._pulled = {
+                name: each
+                for name, each in self._pulled.items()
+                if isinstance(each, ArtifactRelease) or each.stored.digest != digest
+            }
+            self._rebased = {known: each for known, each in self._rebased.items() if known[0] != digest}
+        self._stale.clear()
         pulled, terms = self._movable(reference), self._to(target, path)
         key = pulled.stored.digest, target, id(terms)
         if key not in self._rebased:
@@ -97,13 +105,6 @@ class PinnedArtifacts:
         found.made.close()
         self._rebased[key] = found._replace(made=None)
 
-    def _forget_stale(self) -> None:
-        """What was overtaken is looked at anew by the next plan, and not before."""
-        for digest in self._stale:
-            self._pulled = {name: each for name, each in self._pulled.items() if not _is_at(each, digest)}
-            self._rebased = {key: each for key, each in self._rebased.items() if key[0] != digest}
-        self._stale.clear()
-
     def _to(self, target: str, path: str) -> Terms:
         terms = self._terms_of(path)
         return self._terms.setdefault((target, repr(terms)), terms._replace(to=target))
@@ -138,10 +139,6 @@ class PinnedArtifacts:
             return _Rebased(RebasedArtifact(found.tag, found.stored.digest, remarks, is_signed), pulled, None)
         made = make(pulled, found, self._ports)
         return _Rebased(RebasedArtifact(found.tag, made.stored.digest, remarks), pulled, made)
-
-
-def _is_at(found: Pulled | ArtifactRelease, digest: str) -> bool:
-    return isinstance(found, Pulled) and found.stored.digest == digest
 
 
 def _remarks(upgrade: Upgrade) -> Iterator[str]:

@@ -126,8 +126,12 @@ def carry_out(planned: ArtifactPlan, ports: ArtifactPorts) -> ArtifactOutcome:
         if planned.promoted is not None or not all(each.is_there for each in planned.successors):
             outcome = outcome._replace(kept=keep(pulled, ports.registry))
         for each in planned.successors:
-            has_config = any(pushed.is_new for pushed in outcome.pushed)
-            pushed = _push(pulled, each, ports, has_config=has_config)
+            pushed = Pushed(each, each.stored, is_new=not each.is_there)
+            if not each.is_there:
+                has_config = any(other.is_new for other in outcome.pushed)
+                with make(pulled, each, ports) as made:
+                    put(pulled, each.tag, made, ports.registry, has_config=has_config)
+                pushed = pushed._replace(stored=made.stored)
             outcome = outcome._replace(pushed=(*outcome.pushed, pushed))
             if each is planned.promoted and pushed.stored is not None:
                 _promote(pulled, pushed, pushed.stored, ports.registry)
@@ -137,15 +141,6 @@ def carry_out(planned: ArtifactPlan, ports: ArtifactPorts) -> ArtifactOutcome:
     return outcome
 
 
-def _push(pulled: Pulled, wanted: Successor, ports: ArtifactPorts, *, has_config: bool) -> Pushed:
-    """Under its immutable tag, unless its content is there."""
-    if wanted.is_there:
-        return Pushed(wanted, wanted.stored, is_new=False)
-    with make(pulled, wanted, ports) as made:
-        put(pulled, wanted.tag, made, ports.registry, has_config=has_config)
-    return Pushed(wanted, made.stored, is_new=True)
-
-
 def _promote(pulled: Pulled, pushed: Pushed, wanted: StoredManifest, registry: ArtifactRegistry) -> None:
     note(pulled, wanted, registry)
     try:
@@ -153,12 +148,9 @@ def _promote(pulled: Pulled, pushed: Pushed, wanted: StoredManifest, registry: A
     except Overtaken:
         if pushed.is_new:
             with suppress(FluxUpgradeError):
-                _give_back(pulled.address, pushed.successor.tag, wanted, registry)
+                # Another run made the same at the same time, and promoted its own: the tag is of that one.
+                theirs = registry.manifest(pulled.address.tag)
+                is_other = theirs is not None and theirs.digest != wanted.digest
+                if theirs is not None and is_other and parse(theirs).layers == parse(wanted).layers:
+                    registry.put_manifest(theirs, pushed.successor.tag)
         raise
-
-
-def _give_back(address: Address, tag: str, ours: StoredManifest, registry: ArtifactRegistry) -> None:
-    """Another run made the same at the same time, and promoted its own: the immutable tag is of that one."""
-    theirs = registry.manifest(address.tag)
-    if theirs is not None and theirs.digest != ours.digest and parse(theirs).layers == parse(ours).layers:
-        registry.put_manifest(theirs, tag)

@@ -39,7 +39,6 @@ class ConsumingClusters(NamedTuple):
     takes_what_waits: bool = False
     """They take what is pushed, wherever the tag is: what waits is not pushed."""
     remarks: tuple[str, ...] = ()
-    """What to know of those that take it, as sentences."""
 
 
 def plan_artifact(
@@ -49,9 +48,10 @@ def plan_artifact(
 
     Raises what ``ManifestPlanner.plan`` raises, UntrustedArchive, and what ``ArtifactRegistry`` raises.
     """
-    target = PlannedTarget(
-        pulled.installation, pulled.installation.path, _with_rejections(terms, pulled, ports)
-    )
+    # With what the registry remembers: the versions that the tag was rolled back from.
+    feedback = Feedback(tuple(_rejections(pulled, ports)), terms.feedback.approved)
+    terms = terms._replace(feedback=feedback)
+    target = PlannedTarget(pulled.installation, pulled.installation.path, terms)
     plan = planner.plan(target, pulled.installation)
     successors, holds = [], []
     for upgrade in plan.upgrades:
@@ -63,16 +63,13 @@ def plan_artifact(
         except UntrustedArchive as error:
             holds.append(_untrusted(found, error))
     promoted = next((each for each in successors if each.upgrade is plan.approved), None)
-    if promoted is not None and clusters.is_verified and not _is_signed(promoted, pulled, ports):
+    digest = promoted.stored.digest if promoted is not None and promoted.stored is not None else ""
+    is_signed = not clusters.is_verified or (bool(digest) and ports.registry.is_signed(digest, pulled.tags))
+    if promoted is not None and not is_signed:
         holds.append(_unsigned(promoted, pulled))
         promoted = None
     decided = plan._replace(decisions=(*plan.decisions, *holds))
     return ArtifactPlan(pulled, decided, tuple(successors), promoted, clusters.remarks)
-
-
-def _with_rejections(terms: Terms, pulled: Pulled, ports: ArtifactPorts) -> Terms:
-    """With what the registry remembers: the versions that the tag was rolled back from."""
-    return terms._replace(feedback=Feedback(tuple(_rejections(pulled, ports)), terms.feedback.approved))
 
 
 def _rejections(pulled: Pulled, ports: ArtifactPorts) -> Iterator[Rejection]:
@@ -85,10 +82,6 @@ def _rejections(pulled: Pulled, ports: ArtifactPorts) -> Iterator[Rejection]:
         bump_kind = size(current, version) if current else BumpKind.PATCH
         where = f"{pulled.address.repository}:{noted}"
         yield Rejection(bump_kind, version, HoldReason.ROLLED_BACK, "", where)
-
-
-def _is_signed(wanted: Successor, pulled: Pulled, ports: ArtifactPorts) -> bool:
-    return wanted.stored is not None and ports.registry.is_signed(wanted.stored.digest, pulled.tags)
 
 
 def _unsigned(wanted: Successor, pulled: Pulled) -> Hold:

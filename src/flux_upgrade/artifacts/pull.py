@@ -43,11 +43,9 @@ class Pulled(NamedTuple):
     layer: Layer
     """The first one, which is what Flux takes unless an OCIRepository has a layerSelector."""
     entry: TarEntry
-    """The file with Flux's manifest."""
     installation: Installation
     """The same; its path is that in the layer."""
     tags: tuple[str, ...]
-    """All tags of the repository."""
 
     @property
     def immutable_tag(self) -> str:
@@ -58,8 +56,18 @@ class Pulled(NamedTuple):
 
 def pull(address: Address, ports: ArtifactPorts) -> Pulled:
     """Raises NothingFound, Overtaken, Unreadable, UsageError, and what ``ArtifactRegistry`` raises."""
-    _require_at(address, ports.registry)
-    stored = ports.registry.manifest(_reference(address))
+    if not address.tag and not address.digest:
+        raise UsageError(
+            f"{address} names neither a tag nor a digest",
+            hint="add the tag that the cluster's OCIRepository takes, like :production",
+        )
+    if address.tag and address.digest and (found := ports.registry.digest(address.tag)) != address.digest:
+        raise Overtaken(
+            f"{address} is not so any more: the tag "
+            + (f"stands for {found}" if found is not None else "is not there"),
+            hint="give the one that it stands for, or leave the digest out",
+        )
+    stored = ports.registry.manifest(address.digest or address.tag)
     if stored is None:
         raise NothingFound(
             f"there is no artifact {address}",
@@ -76,27 +84,6 @@ def pull(address: Address, ports: ArtifactPorts) -> Pulled:
         layer = inflate(blob, ports.spool())
     entry, installation = _only(address, list(_manifests(layer, ports.regenerator)))
     return Pulled(address, stored, manifest, layer, entry, installation, ports.registry.tags())
-
-
-def _reference(address: Address) -> str:
-    if not address.tag and not address.digest:
-        raise UsageError(
-            f"{address} names neither a tag nor a digest",
-            hint="add the tag that the cluster's OCIRepository takes, like :production",
-        )
-    return address.digest or address.tag
-
-
-def _require_at(address: Address, registry: ArtifactRegistry) -> None:
-    """Where tag and digest are given, the tag stands for it."""
-    if address.tag and address.digest:
-        found = registry.digest(address.tag)
-        if found != address.digest:
-            raise Overtaken(
-                f"{address} is not so any more: the tag "
-                + (f"stands for {found}" if found is not None else "is not there"),
-                hint="give the one that it stands for, or leave the digest out",
-            )
 
 
 def _manifests(layer: Layer, regenerator: Regenerator) -> Iterator[tuple[TarEntry, Installation]]:

@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from flux_upgrade.artifacts.promote import ArtifactOutcome, Pushed
+from flux_upgrade.artifacts.promote import ArtifactOutcome
 from flux_upgrade.artifacts.promotion_plan import ArtifactPlan
 from flux_upgrade.artifacts.rollback import Rollback
 from flux_upgrade.artifacts.successor import Successor
+from flux_upgrade.model.oci.manifest import StoredManifest
 from flux_upgrade.model.text import printable_lines
 from flux_upgrade.pins.pin import ManifestChange
 from flux_upgrade.report.outcomes import change_lines, hold_lines, step, waiting_lines
@@ -28,7 +29,15 @@ def artifact_plan_text(planned: ArtifactPlan) -> str:
 
 def rollback_text(planned: Rollback, *, written: bool) -> str:
     """What was done, or would be (``written`` false)."""
-    return printable_lines(_rollback(planned, written=written))
+    would = "" if written else "would be "
+    lines = [
+        f"{planned.address}" + ("" if written else " · dry run"),
+        f"  {would}rolled back: from {planned.current.digest} to {planned.wanted.digest}",
+    ]
+    if planned.rejected:
+        until = "until there is a newer release or it is approved"
+        lines.append(f"  {would or 'is '}held: {planned.rejected}, {until}")
+    return printable_lines(lines)
 
 
 def _outcome(outcome: ArtifactOutcome, *, written: bool) -> Iterator[str]:
@@ -41,7 +50,10 @@ def _outcome(outcome: ArtifactOutcome, *, written: bool) -> Iterator[str]:
         yield from change_lines(pulled.installation, upgrade, upgrade.change)
     if outcome.kept:
         yield f"  {would}kept: {outcome.kept} ({pulled.stored.digest}), what there was before"
-    yield from (f"  {_pushed(each, would)}" for each in outcome.pushed)
+    for each in outcome.pushed:
+        digest = f" ({each.stored.digest})" if each.stored is not None else ""
+        action = f"{would}pushed" if each.is_new else "pushed before, and not again"
+        yield f"  {action}: {each.successor.tag}{digest}"
     if outcome.promoted:
         yield f"  {would}promoted: {pulled.address.tag} to {outcome.promoted}"
     if not any(each.is_new for each in outcome.pushed) and outcome.failure is None:
@@ -52,12 +64,6 @@ def _outcome(outcome: ArtifactOutcome, *, written: bool) -> Iterator[str]:
     for hold in plan.holds:
         yield from hold_lines(plan, hold)
     yield from waiting_lines(plan)
-
-
-def _pushed(pushed: Pushed, would: str) -> str:
-    digest = f" ({pushed.stored.digest})" if pushed.stored is not None else ""
-    action = f"{would}pushed" if pushed.is_new else "pushed before, and not again"
-    return f"{action}: {pushed.successor.tag}{digest}"
 
 
 def _plan(planned: ArtifactPlan) -> Iterator[str]:
@@ -72,22 +78,15 @@ def _plan(planned: ArtifactPlan) -> Iterator[str]:
     yield from (f"  note: {remark}" for remark in planned.remarks)
 
 
-def _rollback(planned: Rollback, *, written: bool) -> Iterator[str]:
-    would = "" if written else "would be "
-    yield f"{planned.address}" + ("" if written else " · dry run")
-    yield f"  {would}rolled back: from {planned.current.digest} to {planned.wanted.digest}"
-    if planned.rejected:
-        yield f"  {would or 'is '}held: {planned.rejected}, until there is a newer release or it is approved"
-
-
 def artifact_plan_json(planned: ArtifactPlan) -> str:
     """What ``plan --json`` prints: see docs/reference/plan.schema.json."""
+    pushed = [_pushed(each, each.stored, is_new=not each.is_there) for each in planned.successors]
     report = {
         "drift": [],
         "installations": [plan_value(planned.plan, str(planned.pulled.address))],
         "migrations": [],
         "named": [],
-        "artifact": {**_shared(planned), "pushed": [_successor(each) for each in planned.successors]},
+        "artifact": {**_shared(planned), "pushed": pushed},
     }
     return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
 
@@ -98,15 +97,7 @@ def artifact_value(outcome: ArtifactOutcome) -> dict[str, Any]:
         **_shared(outcome.plan),
         "kept": outcome.kept or None,
         "promoted": outcome.promoted or None,
-        "pushed": [
-            {
-                "version": each.successor.version,
-                "tag": each.successor.tag,
-                "digest": each.stored.digest if each.stored is not None else None,
-                "new": each.is_new,
-            }
-            for each in outcome.pushed
-        ],
+        "pushed": [_pushed(each.successor, each.stored, is_new=each.is_new) for each in outcome.pushed],
     }
 
 
@@ -114,12 +105,12 @@ def _shared(planned: ArtifactPlan) -> dict[str, Any]:
     return {"address": str(planned.pulled.address), "digest": planned.pulled.stored.digest}
 
 
-def _successor(successor: Successor) -> dict[str, Any]:
+def _pushed(successor: Successor, stored: StoredManifest | None, *, is_new: bool) -> dict[str, Any]:
     return {
         "version": successor.version,
         "tag": successor.tag,
-        "digest": successor.stored.digest if successor.stored is not None else None,
-        "new": not successor.is_there,
+        "digest": stored.digest if stored is not None else None,
+        "new": is_new,
     }
 
 

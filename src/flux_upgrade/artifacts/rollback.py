@@ -41,7 +41,14 @@ def plan_rollback(address: Address, back_to: str, registry: ArtifactRegistry) ->
     if current is None:
         raise NothingFound(f"there is no artifact {address}", hint="check the name and the tag")
     tags = registry.tags()
-    reference = back_to or _before(address, current, tags)
+    reference = back_to or names.before(address.tag, current.digest)
+    if not back_to and reference not in tags:
+        reference = parse(current).annotations.get(PREVIOUS, "")
+    if not reference:
+        raise NoWayBack(
+            f"what {address} stands for was not promoted by flux-upgrade: what was before is not known",
+            hint=_elsewhere(tags),
+        )
     wanted = registry.manifest(reference)
     if wanted is None:
         raise NoWayBack(f"{address.repository} has no {reference} any more", hint=_elsewhere(tags))
@@ -62,19 +69,6 @@ def roll_back(planned: Rollback, registry: ArtifactRegistry) -> None:
     if planned.noted:
         registry.put_manifest(planned.current, planned.noted)
     move(planned.address, planned.current.digest, planned.wanted, registry)
-
-
-def _before(address: Address, current: StoredManifest, tags: tuple[str, ...]) -> str:
-    noted = names.before(address.tag, current.digest)
-    if noted in tags:
-        return noted
-    previous = parse(current).annotations.get(PREVIOUS)
-    if previous is None:
-        raise NoWayBack(
-            f"what {address} stands for was not promoted by flux-upgrade: what was before is not known",
-            hint=_elsewhere(tags),
-        )
-    return previous
 
 
 def _version(stored: StoredManifest) -> str:

@@ -18,7 +18,9 @@ from flux_upgrade.model.oci.manifest import (
     parse,
     successor,
 )
+from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.oci.tar import temporary_file_errors
+from flux_upgrade.model.ports import ArtifactRegistry
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.pin import ManifestChange
 from flux_upgrade.planning.plan import Upgrade
@@ -29,7 +31,6 @@ class Successor(NamedTuple):
 
     upgrade: Upgrade
     tag: str
-    """Its immutable tag."""
     spliced: Spliced
     is_there: bool
     """Whether something has that tag: the same content was pushed before."""
@@ -58,11 +59,10 @@ class MadeArtifact(NamedTuple):
         return self
 
     def __exit__(self, *trouble: object) -> None:
-        """Let go of the temporary file."""
         self.close()
 
     def close(self) -> None:
-        """The same; it cannot be pushed any more."""
+        """Let go of the temporary file; it cannot be pushed any more."""
         if self.layer is not None:
             self.layer.close()
 
@@ -87,32 +87,30 @@ def checked(pulled: Pulled, wanted: Successor, ports: ArtifactPorts) -> Successo
         stored = ports.registry.manifest(tag) if tag in pulled.tags else None
         if stored is None:
             return wanted._replace(tag=tag, is_there=False, layer=layer)
-        manifest = _trusted(pulled, tag, stored, wanted.spliced, ports)
+        manifest = manifest_with(wanted.spliced.diff_id, stored, ports.registry, ports)
+        if manifest is None:
+            raise other_than_its_name(pulled.address, tag)
         if digest_besides_first_layer(manifest) == beside:
             return wanted._replace(tag=tag, is_there=True, stored=stored)
         layer = manifest.layers[0]
-    raise _other_than_its_name(pulled, other)
+    raise other_than_its_name(pulled.address, other)
 
 
-def _trusted(
-    pulled: Pulled, tag: str, stored: StoredManifest, spliced: Spliced, ports: ArtifactPorts
-) -> ImageManifest:
-    """What is there, if it has the content that its tag says."""
+def manifest_with(
+    diff_id: str, stored: StoredManifest, registry: ArtifactRegistry, ports: ArtifactPorts
+) -> ImageManifest | None:
+    """The manifest of an artifact, if its first layer has the content ``diff_id``."""
     manifest = parse(stored)
-    if not manifest.is_index and manifest.layers:
-        with (
-            ports.registry.blob(manifest.layers[0]) as blob,
-            ports.spool() as content,
-            temporary_file_errors(),
-        ):
-            if inflate(blob, content).diff_id == spliced.diff_id:
-                return manifest
-    raise _other_than_its_name(pulled, tag)
+    if manifest.is_index or not manifest.layers:
+        return None
+    with registry.blob(manifest.layers[0]) as blob, ports.spool() as content, temporary_file_errors():
+        return manifest if inflate(blob, content).diff_id == diff_id else None
 
 
-def _other_than_its_name(pulled: Pulled, tag: str) -> UntrustedArchive:
+def other_than_its_name(address: Address, tag: str) -> UntrustedArchive:
+    """The error for an immutable tag that stands for another content than it says."""
     return UntrustedArchive(
-        f"{pulled.address.repository}:{tag} does not hold what its name says",
+        f"{address.repository}:{tag} does not hold what its name says",
         hint="find out who pushed it; remove the tag, and run again",
     )
 

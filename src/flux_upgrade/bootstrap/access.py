@@ -14,15 +14,23 @@ an interruption leaves behind:
 
 from __future__ import annotations
 
+import re
+from base64 import b64decode
 from collections.abc import Callable
 from enum import StrEnum
 
 from flux_upgrade.bootstrap import secrets
 from flux_upgrade.bootstrap.known_hosts import fingerprint
 from flux_upgrade.bootstrap.options import BootstrapOptions
-from flux_upgrade.bootstrap.secret_places import SecretPlace
+from flux_upgrade.bootstrap.secrets import SecretPlace
+from flux_upgrade.manifests.options import refuse
 from flux_upgrade.model.hosting import AppCredentials, DeployKey, Hosting, KeyPair, Secret
 from flux_upgrade.model.values import NamedTuple
+
+_PEM = re.compile(
+    r"-----BEGIN (?P<kind>(?:RSA )?PRIVATE KEY)-----\s+(?P<body>[A-Za-z0-9+/=\s]+)-----END (?P=kind)-----"
+)
+"""What source-controller reads: PKCS #1 or #8, not encrypted. Source: golang-jwt, ``rsa_utils.go``."""
 
 
 class AccessInputs(NamedTuple):
@@ -45,6 +53,31 @@ class AccessInputs(NamedTuple):
     def __repr__(self) -> str:
         """Without what is secret."""
         return "Given()"
+
+
+def require_sound(given: AccessInputs) -> None:
+    """Raises UsageError with all that cannot be used."""
+    problems, hints = [], []
+    if not given.token.isprintable() or " " in given.token:
+        problems.append(
+            "the token for Flux has a blank, a line break or another character in it that no token has"
+        )
+        hints.append("set FLUX_UPGRADE_SYNC_TOKEN to the token alone")
+    key = given.app.private_key if given.app is not None else ""
+    if key and not _is_pem(key):
+        problems.append("the private key of the GitHub App is not one in PEM, or is encrypted")
+        hints.append(
+            "give what GitHub made, with its lines: --app-private-key or FLUX_UPGRADE_APP_PRIVATE_KEY"
+        )
+    refuse(problems, "; ".join(hints))
+
+
+def _is_pem(text: str) -> bool:
+    found = _PEM.fullmatch(text.strip())
+    try:
+        return found is not None and bool(b64decode("".join(found["body"].split()), validate=True))
+    except ValueError:
+        return False
 
 
 class AccessPorts(NamedTuple):
@@ -114,7 +147,6 @@ class Access(NamedTuple):
     """The deploy key; empty: there is none, or a person makes it."""
     is_read_only: bool = True
     is_new_key: bool = False
-    """It was made now."""
     is_registered: bool = False
     """It is known to be."""
     registered: bool = False
@@ -131,7 +163,6 @@ class Access(NamedTuple):
     is_elsewhere: bool = False
     """As in ``AccessPlan``: the key is ``public``, if it is one."""
     notes: tuple[str, ...] = ()
-    """As in ``AccessPlan``."""
     to_do: tuple[ToDo, ...] = ()
 
     @property
@@ -150,12 +181,14 @@ def carry_out(plan: AccessPlan, ports: AccessPorts) -> Access:
     every = plan.secrets
     if key is not None:
         every = (secrets.ssh_secret(plan.options, key, plan.known_hosts), *every)
-    if plan.registers_first:
-        _register(plan, wanted, ports.hosting)
-    if plan.hands_over:
+    if plan.hands_over and not plan.registers_first:
         ports.place.put(every)
-    if not plan.registers_first:
-        _register(plan, wanted, ports.hosting)
+    if ports.hosting is not None and plan.registers:
+        for same in plan.in_the_way:
+            ports.hosting.remove_deploy_key(same)
+        ports.hosting.add_deploy_key(wanted)
+    if plan.hands_over and plan.registers_first:
+        ports.place.put(every)
     if not ports.place.is_cluster:
         retire(plan, ports)
     names = tuple(each.name for each in every) if plan.hands_over else ()
@@ -204,14 +237,6 @@ def _facts(plan: AccessPlan, ports: AccessPorts, place: SecretPlace, handed_over
         is_elsewhere=plan.is_elsewhere,
         notes=plan.notes,
     )
-
-
-def _register(plan: AccessPlan, key: DeployKey, hosting: Hosting | None) -> None:
-    if hosting is None or not plan.registers:
-        return
-    for same in plan.in_the_way:
-        hosting.remove_deploy_key(same)
-    hosting.add_deploy_key(key)
 
 
 def _to_do(plan: AccessPlan, ports: AccessPorts, public: str) -> tuple[ToDo, ...]:

@@ -2,61 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Sequence
 
-from flux_upgrade.bootstrap import access_notes, secrets
 from flux_upgrade.bootstrap import options as names
-from flux_upgrade.bootstrap.access import AccessInputs, AccessPlan, AccessPorts
-from flux_upgrade.bootstrap.known_hosts import fingerprint, host_of, known_hosts
+from flux_upgrade.bootstrap import secrets
+from flux_upgrade.bootstrap.access import AccessInputs, AccessPlan, AccessPorts, require_sound
+from flux_upgrade.bootstrap.known_hosts import fingerprint, host_of, known_hosts, shown_key
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Source
-from flux_upgrade.bootstrap.secret_places import SecretPlace
+from flux_upgrade.bootstrap.secrets import SecretPlace
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import AppCredentials, DeployKey, KeyPair, Secret
 from flux_upgrade.model.values import NamedTuple
-
-_PEM = re.compile(
-    r"-----BEGIN (?P<kind>(?:RSA )?PRIVATE KEY)-----\s+(?P<body>[A-Za-z0-9+/=\s]+)-----END (?P=kind)-----"
-)
-"""What source-controller reads: PKCS #1 or #8, not encrypted. Source: golang-jwt, ``rsa_utils.go``."""
-
-
-def require_sound(given: AccessInputs) -> None:
-    """Raises UsageError with all that cannot be used."""
-    problems = tuple(_problems(given))
-    if problems:
-        said, hints = zip(*problems, strict=True)
-        raise UsageError("; ".join(said), hint="; ".join(hints))
-
-
-def _problems(given: AccessInputs) -> Iterator[tuple[str, str]]:
-    """What is wrong, and what to do about it."""
-    if not _is_a_word(given.token):
-        yield (
-            "the token for Flux has a blank, a line break or another character in it that no token has",
-            "set FLUX_UPGRADE_SYNC_TOKEN to the token alone",
-        )
-    key = given.app.private_key if given.app is not None else ""
-    if key and not _is_pem(key):
-        yield (
-            "the private key of the GitHub App is not one in PEM, or is encrypted",
-            "give what GitHub made, with its lines: --app-private-key or FLUX_UPGRADE_APP_PRIVATE_KEY",
-        )
-
-
-def _is_a_word(token: str) -> bool:
-    return token.isprintable() and " " not in token
-
-
-def _is_pem(text: str) -> bool:
-    found = _PEM.fullmatch(text.strip())
-    if found is None:
-        return False
-    try:
-        return bool(b64decode("".join(found["body"].split()), validate=True))
-    except ValueError:
-        return False
 
 
 class _AccessState(NamedTuple):
@@ -89,7 +45,11 @@ def plan_access(
     state = _AccessState(place, has_secret, has_api=ports.hosting is not None, rotate=given.rotate)
     if has_key:
         keys = () if ports.hosting is None or is_new_repository else ports.hosting.deploy_keys()
-        plan = AccessPlan(options, title, known_hosts=_known_hosts(options, given, ports), secrets=more)
+        published: tuple[str, ...] = ()
+        if given.known_hosts is None and ports.hosting is not None:
+            published = ports.hosting.host_keys()
+        hosts = known_hosts(host_of(options.url), given.known_hosts, published)
+        plan = AccessPlan(options, title, known_hosts=hosts, secrets=more)
         return _with_key(plan, given.key, state._replace(keys=keys))
     every = more if options.source is Source.OCI else (_credentials(options, given), *more)
     return _without_key(AccessPlan(options, secrets=every, at_place=_names(every)), state)
@@ -101,7 +61,7 @@ def _without_key(plan: AccessPlan, state: _AccessState) -> AccessPlan:
         at_place = tuple(dict.fromkeys((*before, *plan.at_place)))
         return plan._replace(hands_over=_differs(state.place, plan.secrets), at_place=at_place)
     if state.has_secret and plan.secrets and not state.rotate:
-        return plan._replace(notes=(access_notes.stays(state.place.where, plan.at_place),))
+        return plan._replace(notes=(_stays(state.place.where, plan.at_place),))
     return plan._replace(hands_over=bool(plan.secrets))
 
 
@@ -125,7 +85,11 @@ def _with_key(plan: AccessPlan, own: KeyPair | None, state: _AccessState) -> Acc
     if key is not None and place.is_readable:
         hands_over = _differs(place, every)
     same = tuple(each for each in state.keys if public and each.public == public)
-    is_fit = any(_fits(each, plan) for each in same)
+    is_read_only = not options.read_write_key
+    # One of another title may have more rights than are wanted.
+    is_fit = any(
+        each.is_read_only == is_read_only or (is_read_only and each.title != plan.title) for each in same
+    )
     outdated = tuple(each for each in ours if each not in same)
     planned = plan._replace(
         key=key,
@@ -172,33 +136,37 @@ def _left_alone(plan: AccessPlan, ours: tuple[DeployKey, ...], place: SecretPlac
     """All stays as it is, but for Secrets that are not of the key, where they can stand alone."""
     every = plan.secrets if place.is_readable else ()
     dropped = () if place.is_readable else _names(plan.secrets)
+    besides = f", and without it {_listed(dropped)} cannot be sealed either" if dropped else ""
+    note = (
+        f"{_keys(plan.title, ours)} registered already, and the private part is not here{besides}: a cluster "
+        "may be using it, so it stays; --rotate-key makes another key in its place"
+    )
     return plan._replace(
         public=ours[0].public if len(ours) == 1 else "",
         secrets=every,
         hands_over=_differs(place, every),
         at_place=_names(every),
         is_elsewhere=True,
-        notes=(access_notes.elsewhere(plan.title, ours, dropped),),
+        notes=(note,),
     )
 
 
 def _notes(plan: AccessPlan, state: _AccessState) -> tuple[str, ...]:
     where, asked = state.place.where, state.rotate or plan.key is not None
     if state.place.is_cluster and plan.makes_key and plan.outdated and not asked:
-        return (access_notes.gives_way(where, plan.options.secret_name, plan.outdated),)
+        keys = _keys(plan.title, plan.outdated)
+        note = (
+            f"{where} has no key in a Secret {plan.options.secret_name}: {keys} registered, and gives way to "
+            "a new one, as with flux bootstrap; who else uses it has to have the new one"
+        )
+        return (note,)
     if state.place.is_readable or not state.has_secret:
         return ()
     if plan.hands_over:
-        return () if asked else (access_notes.replaced(where),)
-    return (access_notes.stays(where, _names(plan.secrets)),) if plan.secrets else ()
-
-
-def _fits(key: DeployKey, plan: AccessPlan) -> bool:
-    """Whether a key has the rights that are wanted; one of another title may have more of them."""
-    is_read_only = not plan.options.read_write_key
-    if key.title != plan.title and is_read_only:
-        return True
-    return key.is_read_only == is_read_only
+        # Of a run that was broken off, or somebody else's.
+        replaced = f"the secret {where} of GitHub Actions was there already, and what it had is replaced"
+        return () if asked else (replaced,)
+    return (_stays(where, _names(plan.secrets)),) if plan.secrets else ()
 
 
 def _key_at(place: SecretPlace, options: BootstrapOptions) -> KeyPair | None:
@@ -216,13 +184,6 @@ def _key_at(place: SecretPlace, options: BootstrapOptions) -> KeyPair | None:
             hint="put it there as identity.pub (`ssh-keygen -y` prints it), or take another by --rotate-key",
         ) from None
     return KeyPair(private, public, data.get(secrets.PASSWORD, ""))
-
-
-def _known_hosts(options: BootstrapOptions, given: AccessInputs, ports: AccessPorts) -> str:
-    published: tuple[str, ...] = ()
-    if given.known_hosts is None and ports.hosting is not None:
-        published = ports.hosting.host_keys()
-    return known_hosts(host_of(options.url), given.known_hosts, published)
 
 
 def _credentials(options: BootstrapOptions, given: AccessInputs) -> Secret:
@@ -245,3 +206,22 @@ def _differs(place: SecretPlace, wanted: tuple[Secret, ...]) -> bool:
 
 def _names(every: tuple[Secret, ...]) -> tuple[str, ...]:
     return tuple(each.name for each in every)
+
+
+def _stays(where: str, names: Sequence[str]) -> str:
+    """Nobody can tell whether what is sealed is what would be sealed now."""
+    return (
+        f"the secret {where} of GitHub Actions is there already, and stays as it is: nobody can tell "
+        f"whether it has {_listed(names)} as given now; --rotate-key puts all there anew"
+    )
+
+
+def _keys(title: str, keys: Sequence[DeployKey]) -> str:
+    shown = ", ".join(shown_key(each.public) for each in keys)
+    noun, verb = ("the deploy key", "is") if len(keys) == 1 else (f"{len(keys)} deploy keys", "are")
+    return f"{noun} {title} ({shown}) {verb}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    noun = "the Secret" if len(names) == 1 else "the Secrets"
+    return f"{noun} {', '.join(names)}"

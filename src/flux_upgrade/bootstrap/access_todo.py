@@ -37,29 +37,23 @@ def source(cluster: ProposedCluster, repository: str) -> Iterator[str]:
     """Until the Secret that the source names is in the cluster."""
     handover = cluster.handover
     if handover.access.is_elsewhere:
-        yield _elsewhere(cluster)
+        title = code(deploy_key_title(cluster.options), 400)
+        yield (
+            f"See whether the cluster has the private part of the deploy key {title}, in its Secret "
+            f"{code(cluster.options.secret_name)}: that key was registered already, and nothing was put in "
+            "its place. If nobody has it, run the bootstrap again with `--rotate-key`, which makes another "
+            "one."
+        )
     elif handover.place is PlaceKind.NOWHERE or handover.lacks_source:
-        yield from _by_hand(cluster, repository)
-    else:
-        yield from _registered(cluster)
+        if cluster.options.oci is not None:
+            yield from _registry(cluster.options)
+        else:
+            by = {Auth.SSH: _ssh, Auth.TOKEN: _token, Auth.APP: _app}
+            yield from by[cluster.options.auth](cluster, repository)
+    elif cluster.options.auth is Auth.SSH and handover.public_key and not handover.is_registered:
+        # A key that was made, and that the provider's API does not know.
+        yield f"{_register_at(cluster)}\n\n{block(handover.public_key, kind='text')}"
     yield from _handed_over(cluster)
-
-
-def _elsewhere(cluster: ProposedCluster) -> str:
-    title = code(deploy_key_title(cluster.options), 400)
-    return (
-        f"See whether the cluster has the private part of the deploy key {title}, in its Secret "
-        f"{code(cluster.options.secret_name)}: that key was registered already, and nothing was put in its "
-        "place. If nobody has it, run the bootstrap again with `--rotate-key`, which makes another one."
-    )
-
-
-def _by_hand(cluster: ProposedCluster, repository: str) -> Iterator[str]:
-    if cluster.options.oci is not None:
-        yield from _registry(cluster.options)
-        return
-    by = {Auth.SSH: _ssh, Auth.TOKEN: _token, Auth.APP: _app}
-    yield from by[cluster.options.auth](cluster, repository)
 
 
 def _registry(options: BootstrapOptions) -> Iterator[str]:
@@ -76,23 +70,35 @@ def _registry(options: BootstrapOptions) -> Iterator[str]:
 
 def _ssh(cluster: ProposedCluster, repository: str) -> Iterator[str]:
     options = cluster.options
-    task, commands = _key(cluster)
+    title = deploy_key_title(options)
+    commands: tuple[str, ...]
+    if options.private_key_file:
+        task = "Take a copy of the key that was named with `--private-key-file`"
+        commands = ("cp PRIVATE_KEY_FILE identity", "ssh-keygen -y -f identity > identity.pub")
+    else:
+        task = "Make a key"
+        commands = (broken("ssh-keygen -t ed25519 -N ''", words("-C", title), "-f identity"),)
     if options.provider is Provider.GITHUB and repository:
         unless = " unless it can already" if options.private_key_file else ""
         yield (
             f"{task}, and let it read the repository{unless}. It never comes near a work tree.\n\n"
-            + block(*commands, _gh_add(cluster, repository))
+            + block('cd "$(mktemp -d)"', *commands, _gh_add(cluster, repository))
         )
     else:
-        yield f"{task}. It never comes near a work tree.\n\n" + block(*commands)
+        yield f"{task}. It never comes near a work tree.\n\n" + block('cd "$(mktemp -d)"', *commands)
         yield f"{_register_at(cluster)} Its content is what `cat identity.pub` shows."
-    yield from _known_hosts(cluster)
+    yield _known_hosts(cluster)
+    # Where there is a Secret of that name, kubectl makes none.
+    delete = broken(
+        words("kubectl", "delete", "secret", options.secret_name, f"--namespace={options.namespace}"),
+        "--ignore-not-found",
+    )
     yield (
         "In the same folder, and with kubectl's context set to the cluster, hand the key over; then forget "
         "it:\n\n"
         + block(
             namespace(options.namespace),
-            *_without_the_old(cluster),
+            *([] if cluster.is_new else [delete]),
             _generic_secret(
                 options, "--from-file=identity", "--from-file=identity.pub", "--from-file=known_hosts"
             ),
@@ -104,19 +110,6 @@ def _ssh(cluster: ProposedCluster, repository: str) -> Iterator[str]:
             "Should the key have a passphrase, write that into a file `password` first, and have the Secret "
             "made with `--from-file=password` too."
         )
-
-
-def _key(cluster: ProposedCluster) -> tuple[str, tuple[str, ...]]:
-    """What is done for a key, and the commands: the user's own, where one was named."""
-    folder = 'cd "$(mktemp -d)"'
-    if cluster.options.private_key_file:
-        made = ("cp PRIVATE_KEY_FILE identity", "ssh-keygen -y -f identity > identity.pub")
-        return "Take a copy of the key that was named with `--private-key-file`", (folder, *made)
-    title = deploy_key_title(cluster.options)
-    return "Make a key", (
-        folder,
-        broken("ssh-keygen -t ed25519 -N ''", words("-C", title), "-f identity"),
-    )
 
 
 def _gh_add(cluster: ProposedCluster, repository: str) -> str:
@@ -140,18 +133,17 @@ def _register_at(cluster: ProposedCluster) -> str:
     )
 
 
-def _known_hosts(cluster: ProposedCluster) -> Iterator[str]:
+def _known_hosts(cluster: ProposedCluster) -> str:
     host = host_of(cluster.options.url)
     if host.entry == _GITHUB:
-        yield "Write down GitHub's host keys, there:\n\n" + block(
+        return "Write down GitHub's host keys, there:\n\n" + block(
             """gh api meta --jq '.ssh_keys[] | "github.com \\(.)"' > known_hosts"""
         )
-    else:
-        yield (
-            "Write down the server's host keys, there, and compare their fingerprints with those that its "
-            "administrators publish:\n\n"
-            + block(f"{words(*host.scan.split())} > known_hosts", "ssh-keygen -l -f known_hosts")
-        )
+    return (
+        "Write down the server's host keys, there, and compare their fingerprints with those that its "
+        "administrators publish:\n\n"
+        + block(f"{words(*host.scan.split())} > known_hosts", "ssh-keygen -l -f known_hosts")
+    )
 
 
 def _token(cluster: ProposedCluster, repository: str) -> Iterator[str]:
@@ -197,13 +189,6 @@ def _app(cluster: ProposedCluster, repository: str) -> Iterator[str]:
     )
 
 
-def _registered(cluster: ProposedCluster) -> Iterator[str]:
-    """A key that was made, and that the provider's API does not know."""
-    handover = cluster.handover
-    if cluster.options.auth is Auth.SSH and handover.public_key and not handover.is_registered:
-        yield f"{_register_at(cluster)}\n\n{block(handover.public_key, kind='text')}"
-
-
 def _handed_over(cluster: ProposedCluster) -> Iterator[str]:
     options, handover = cluster.options, cluster.handover
     if handover.place is PlaceKind.ACTIONS:
@@ -230,27 +215,13 @@ def _handed_over(cluster: ProposedCluster) -> Iterator[str]:
 
 def _job(options: BootstrapOptions, secret: str, environment: str) -> Iterator[str]:
     if environment:
-        yield f"environment: {_yaml(environment)}"
+        yield "environment: '{}'".format(environment.replace("'", "''"))
     yield "steps:"
     yield "  - env:"
     yield f"      SECRET: ${{{{ secrets.{secret} }}}}"
     yield "    run: |"
     yield f"      {namespace(options.namespace)}"
     yield "      printf '%s' \"$SECRET\" | kubectl apply --server-side -f -"
-
-
-def _yaml(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _without_the_old(cluster: ProposedCluster) -> Iterator[str]:
-    """Where there is a Secret of that name, kubectl makes none."""
-    options = cluster.options
-    if not cluster.is_new:
-        yield broken(
-            words("kubectl", "delete", "secret", options.secret_name, f"--namespace={options.namespace}"),
-            "--ignore-not-found",
-        )
 
 
 def _generic_secret(options: BootstrapOptions, *parts: str) -> str:

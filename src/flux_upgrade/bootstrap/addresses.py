@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
-from flux_upgrade.model.errors import UsageError
+from flux_upgrade.manifests.options import refuse
 
 DEFAULT_HOSTS = {Provider.GITHUB: "github.com", Provider.GITLAB: "gitlab.com", Provider.GITEA: "gitea.com"}
 """``--hostname`` where it is not given; Bitbucket Server has none."""
@@ -32,11 +32,10 @@ _HOST = re.compile(r"(https?://)?[A-Za-z0-9._\[\]:-]+(/[^\s?#]*)?")
 def url_of(options: BootstrapOptions) -> str:
     """The address from which Flux will clone. Raises UsageError, which lists all problems."""
     is_git = options.provider is Provider.GIT
-    problems = list(_git_problems(options) if is_git else _provider_problems(options))
-    if problems:
-        raise UsageError(
-            "; ".join(problems), hint="see `flux-upgrade bootstrap --help` for what each flag takes"
-        )
+    refuse(
+        _git_problems(options) if is_git else _provider_problems(options),
+        "see `flux-upgrade bootstrap --help` for what each flag takes",
+    )
     return _of_git(options) if is_git else _of_provider(options)
 
 
@@ -173,7 +172,12 @@ def provider_of(
     host = name_of(str(flags.get("hostname") or ""))
     if not host:
         return Provider(known.get("provider") or Provider.GITHUB)
-    return _by_host(host, known, servers)
+    provider = servers.get(host, "") or (known.get("provider", "") if host == _host(known) else "")
+    if provider and provider != Provider.GIT:
+        return Provider(provider)
+    if host.endswith(_GITHUBS):
+        return Provider.GITHUB
+    return next((its for part, its in _BY_HOST.items() if part in host), None)
 
 
 def of_remote(known: Mapping[str, str], provider: Provider, flags: Mapping[str, object]) -> Mapping[str, str]:
@@ -203,15 +207,6 @@ def is_other_github(options: BootstrapOptions) -> bool:
     """Whether it is a GitHub, and not github.com."""
     host = name_of(options.hostname)
     return options.provider is Provider.GITHUB and host not in ("", DEFAULT_HOSTS[Provider.GITHUB])
-
-
-def _by_host(host: str, known: Mapping[str, str], servers: Mapping[str, str]) -> Provider | None:
-    provider = servers.get(host, "") or (known.get("provider", "") if host == _host(known) else "")
-    if provider and provider != Provider.GIT:
-        return Provider(provider)
-    if host.endswith(_GITHUBS):
-        return Provider.GITHUB
-    return next((provider for part, provider in _BY_HOST.items() if part in host), None)
 
 
 def _host(known: Mapping[str, str]) -> str:

@@ -1,21 +1,37 @@
-"""The pull request of a bootstrap: fetch, decide, apply the steps; and again, if overtaken."""
+"""The pull request of a bootstrap: fetch, decide, apply the steps; and again, if overtaken.
+
+The rules are those of ``pullrequests.desired``; besides, what people answered to an earlier pull request
+stands until one of them asks for the bootstrap again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from flux_upgrade.bootstrap import pull_request_text as text
 from flux_upgrade.bootstrap.changes import FileChange
-from flux_upgrade.bootstrap.proposed import Bootstrap
-from flux_upgrade.bootstrap.reconcile import is_stale, question_of, reconcile_bootstrap
+from flux_upgrade.bootstrap.proposed import SUBJECT, Bootstrap
 from flux_upgrade.model.errors import FluxUpgradeError, ForgeUnavailable, Overtaken, WriteFailed
 from flux_upgrade.model.files import Worktree
-from flux_upgrade.model.forge import Extras, Repository
+from flux_upgrade.model.forge import Branch, Extras, NewCommit, PullState, Question, Repository
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.proposal import Action, ProposalContext
 from flux_upgrade.policy.decision import Hold
-from flux_upgrade.pullrequests.desired import Reconciliation
-from flux_upgrade.pullrequests.rounds import ACTIONS, may_change, rounds
+from flux_upgrade.policy.feedback import state_of
+from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.pullrequests.desired import (
+    DesiredPull,
+    Reconciliation,
+    is_planned,
+    new_commit,
+    reconcile_branch,
+)
+from flux_upgrade.pullrequests.reconcile import reconcile_without
+from flux_upgrade.pullrequests.rounds import after, carry_out, may_change, rounds, with_lost_answer
+
+_DONE = ("done", "The base branch has all of it already.")
+_BY_HAND = "run the bootstrap by hand (`workflow_dispatch`, or the command line) to have it proposed again"
 
 
 class Published(NamedTuple):
@@ -24,13 +40,13 @@ class Published(NamedTuple):
     proposal: Bootstrap
     action: Action
     repository: str = ""
-    """As the forge names it."""
     number: int = 0
     url: str = ""
     hold: Hold | None = None
     error: FluxUpgradeError | None = None
-    """What a step failed with."""
     warnings: tuple[str, ...] = ()
+    attempted: Action = Action.NONE
+    """The step that failed."""
 
 
 def run_bootstrap(
@@ -43,25 +59,24 @@ def run_bootstrap(
 ) -> Published:
     """Open, update or close the pull request, until it is as it should be, or three times.
 
+    ``base``: empty for the default branch. ``extras``: labels and the like for one that is opened.
     ``propose`` is called at the beginning of each round, and plans for the base branch as it is then. Raises
     what it raises, and what ``Forge.fetch`` raises at first.
     """
 
     def fetch() -> tuple[Bootstrap, Repository]:
         proposal = propose()
-        return proposal, forge.fetch(question_of(proposal, base))
+        paths = tuple(each.path for each in proposal.changes)
+        return proposal, forge.fetch(Question((proposal.branch,), paths, base))
 
-    result: Published | None = None
-    attempted = Action.NONE
+    lost: Published | None = None
     for number, (proposal, repository) in rounds(fetch):
         result = _round(forge, proposal, context, repository, extras)
-        if attempted is not Action.NONE and result.action is Action.UNCHANGED:
-            # The answer to a write was lost, and it was this run's all the same.
-            result = result._replace(action=attempted)
+        result = with_lost_answer(lost, result, Action.UNCHANGED)
         if not may_change(result.error, number):
             break
-        attempted = _attempted(result, attempted)
-    assert result is not None  # noqa: S101 there is at least one round
+        if isinstance(result.error, ForgeUnavailable):
+            lost = result
     return result
 
 
@@ -73,39 +88,80 @@ def _round(
     extras: Extras | None,
 ) -> Published:
     idle = Published(proposal, Action.NONE, repository.name, warnings=repository.warnings)
-    if is_stale(proposal, repository):
+    if _is_stale(proposal, repository):
         moved = Overtaken(
             f"{repository.base} has changed while the bootstrap was planned", hint="run flux-upgrade again"
         )
         return idle._replace(action=Action.FAILED, error=moved)
-    return _taken(forge, reconcile_bootstrap(proposal, context(repository), repository, extras), idle)
+    reconciliation = reconcile_bootstrap(proposal, context(repository), repository, extras)
+    if (pull := reconciliation.pull) is not None:
+        idle = idle._replace(action=Action.UNCHANGED, number=pull.number, url=pull.url)
+    return carry_out(reconciliation, idle, lambda step, result: after(step, forge.apply(step), result))
 
 
-def _taken(forge: Forge, reconciliation: Reconciliation, idle: Published) -> Published:
-    result, pull = idle, reconciliation.pull
-    if pull is not None:
-        result = result._replace(action=Action.UNCHANGED, number=pull.number, url=pull.url)
-    if reconciliation.hold is not None:
-        return result._replace(action=Action.HELD, hold=reconciliation.hold)
-    for step in reconciliation.steps:
-        try:
-            done = forge.apply(step)
-        except FluxUpgradeError as error:
-            return result._replace(action=Action.FAILED, error=error)
-        result = result._replace(
-            action=ACTIONS[type(step)],
-            number=done.number or result.number,
-            url=done.url or result.url,
-            warnings=(*result.warnings, *done.warnings),
+def _is_stale(proposal: Bootstrap, repository: Repository) -> bool:
+    """Whether the base has other files by now than those that were planned for."""
+    there = repository.files
+    return any(
+        bool(there[each.path].oid) if each.before is None else not there[each.path].holds(each.before)
+        for each in proposal.changes
+    )
+
+
+def reconcile_bootstrap(
+    proposal: Bootstrap, context: ProposalContext, repository: Repository, extras: Extras | None = None
+) -> Reconciliation:
+    """Open the pull request of a bootstrap, bring it up to date, or close it where nothing is left of it."""
+    branch = repository.branches[proposal.branch]
+    pull = branch.open_pull
+    if not proposal.changes:
+        return reconcile_without(branch, None, *_DONE) if pull is not None else Reconciliation()
+    if pull is None and not branch.elsewhere and not proposal.is_asked:
+        answer = _answer(proposal, branch)
+        if answer is not None:
+            return Reconciliation(hold=answer)
+    return reconcile_branch(_desired(proposal, context, repository, extras or Extras()), repository)
+
+
+def _desired(
+    proposal: Bootstrap, context: ProposalContext, repository: Repository, extras: Extras
+) -> DesiredPull:
+    def commit() -> NewCommit:
+        files = {each.path: each.after for each in proposal.changes}
+        return new_commit(text.commit_message(proposal, context), files, repository)
+
+    return DesiredPull(
+        branch=proposal.branch,
+        digest=text.plan_digest(proposal),
+        title=text.title(proposal, context),
+        state=text.state(proposal, context),
+        body=lambda state: text.body(proposal, context, state),
+        commit=commit,
+        opening_commit=commit,
+        status=text.status(proposal, context),
+        extras=extras,
+    )
+
+
+def _answer(proposal: Bootstrap, branch: Branch) -> Hold | None:
+    """What a person said to the last pull request; None where there was none, or it was taken as it is."""
+    last = next(iter(branch.pulls), None)
+    state = state_of(last) if last is not None else None
+    if last is None or state is None or state.subject != SUBJECT:
+        return None
+    if last.state is PullState.CLOSED and not state.closed:
+        return Hold(
+            HoldReason.CLOSED_BY_HUMAN,
+            f"{last.url} was closed by a person",
+            _BY_HAND,
+            target=state.target,
+            since=last.closed_at,
         )
-    return result
-
-
-def _attempted(result: Published, before: Action) -> Action:
-    """What the write was whose answer is missing."""
-    if not isinstance(result.error, ForgeUnavailable):
-        return before
-    return Action.UPDATED if result.number else Action.OPENED
+    digest = text.plan_digest(proposal)
+    if last.state is PullState.MERGED and last.head is not None and is_planned(last.head.message, digest):
+        reason = f"{last.url} was merged, and the branch is as it was before"
+        return Hold(HoldReason.REVERTED, reason, _BY_HAND, target=state.target)
+    return None
 
 
 class BootstrapResult(NamedTuple):
@@ -119,7 +175,6 @@ class BootstrapResult(NamedTuple):
     url: str = ""
     """Of the repository, for a browser."""
     is_created: bool = False
-    """The run created the repository."""
     checkout: str = ""
     """The folder that was written, where it is the local checkout."""
     is_pushed: bool = False
@@ -135,7 +190,6 @@ class BootstrapResult(NamedTuple):
     """``HOST/REPOSITORY:TAG`` with its immutable tag."""
     digest: str = ""
     is_promoted: bool = False
-    """The tag of the artifact was moved."""
     warnings: tuple[str, ...] = ()
     error: FluxUpgradeError | None = None
     """What ended the run after it had done some of it."""

@@ -119,34 +119,22 @@ def _own_problems(
         yield f"--actions-secret {problem}"
     if request.kubeconfig and clusters > 1:
         yield f"--kubeconfig is of one cluster, and there are {clusters}: name it with --cluster"
-    yield from (problem for is_wrong, problem in _conflicts(request) if is_wrong)
+    yield from _conflicts(request)
 
 
-def _conflicts(request: BootstrapRequest) -> tuple[tuple[object, str], ...]:
-    """Whether something is wrong, and what."""
-    return (
-        (
-            request.secret_file and request.actions_secret,
-            "--secret-file and --actions-secret exclude each other: the credentials go to one place",
-        ),
-        (request.push and request.pull_request, "--push and --pull-request exclude each other"),
-        (
-            request.actions_environment and not request.actions_secret,
-            "--actions-environment needs --actions-secret, which is put there",
-        ),
-        (
-            request.description and not request.create_repository,
-            "--description needs --create-repository: it is of a new one",
-        ),
-        (
-            request.rotate_key and not request.hands_over,
-            "--rotate-key needs --secret-file, --actions-secret or --kubeconfig, for the new key to go to",
-        ),
-        (
-            request.context and not request.kubeconfig,
-            "--context needs --kubeconfig: there is no other kubeconfig here",
-        ),
-    )
+def _conflicts(request: BootstrapRequest) -> Iterator[str]:
+    if request.secret_file and request.actions_secret:
+        yield "--secret-file and --actions-secret exclude each other: the credentials go to one place"
+    if request.push and request.pull_request:
+        yield "--push and --pull-request exclude each other"
+    if request.actions_environment and not request.actions_secret:
+        yield "--actions-environment needs --actions-secret, which is put there"
+    if request.description and not request.create_repository:
+        yield "--description needs --create-repository: it is of a new one"
+    if request.rotate_key and not request.hands_over:
+        yield "--rotate-key needs --secret-file, --actions-secret or --kubeconfig, for the new key to go to"
+    if request.context and not request.kubeconfig:
+        yield "--context needs --kubeconfig: there is no other kubeconfig here"
 
 
 def _app_problems(request: BootstrapRequest, options: BootstrapOptions) -> Iterator[str]:
@@ -205,8 +193,5 @@ def _overlap(one: BootstrapOptions, other: BootstrapOptions) -> str:
         return f"both are at {one.sync_path}"
     inner, outer = sorted((one.sync_path, other.sync_path), key=len, reverse=True)
     # Flux would apply the other cluster's manifests as well.
-    return f"are one inside the other: {inner} in {outer}" if _is_in(inner, outer) else ""
-
-
-def _is_in(inner: str, outer: str) -> bool:
-    return inner.startswith(f"{outer.rstrip('/')}/")
+    is_inside = inner.startswith(f"{outer.rstrip('/')}/")
+    return f"are one inside the other: {inner} in {outer}" if is_inside else ""

@@ -44,21 +44,18 @@ class BootstrapFlagValue(NamedTuple):
             case FlagKind.BOOLEAN:
                 return {"enum": [True, False, 0, 1, *_BOOLEANS]}
             case FlagKind.NUMBER:
-                return {
-                    "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]+$"}]
-                }
+                number = {"type": "integer", "minimum": 0}
+                return {"anyOf": [number, {"type": "string", "pattern": "^[0-9]+$"}]}
             case FlagKind.DURATION:
                 return {"type": "string", "pattern": f"^{_DURATION}$"}
             case FlagKind.CHOICE:
                 return {"enum": list(self.flag.choices)}
             case FlagKind.LIST:
-                return self._list_schema()
+                is_controller = self.flag.name in _CONTROLLERS
+                text = {"type": "string", **self._pattern()}
+                items = {"enum": list(COMPONENTS)} if is_controller else text
+                return {"anyOf": [{"type": "array", "items": items}, {"type": "string"}]}
         return {"type": "string", **self._pattern()}
-
-    def _list_schema(self) -> Schema:
-        is_controller = self.flag.name in _CONTROLLERS
-        items = {"enum": list(COMPONENTS)} if is_controller else {"type": "string", **self._pattern()}
-        return {"anyOf": [{"type": "array", "items": items}, {"type": "string"}]}
 
     def _pattern(self) -> Schema:
         name = self.flag.name

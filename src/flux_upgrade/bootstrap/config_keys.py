@@ -25,8 +25,6 @@ _NAME = TextShape(
 
 
 class _ClustersShape(NamedTuple):
-    """Clusters by their names."""
-
     description: str = "mapping, name to [flags](#flags-of-a-bootstrap)"
 
     def schema(self) -> Schema:

@@ -16,6 +16,7 @@ from flux_upgrade.bootstrap.sync import GENERATED, Sync, written
 from flux_upgrade.manifests.comments import extract, insert
 from flux_upgrade.manifests.compare import object_edits
 from flux_upgrade.manifests.documents import Document, Manifest, parse
+from flux_upgrade.manifests.infer import value_at
 from flux_upgrade.manifests.lists import child
 from flux_upgrade.manifests.merge import Conflict, Merge, clone
 from flux_upgrade.manifests.nodes import MappingNode, Node, compose, serialize
@@ -67,8 +68,8 @@ def recover_sync(content: bytes) -> RecoveredSync:
 
 
 def _sync(source: Any, kustomization: Any) -> Sync:
-    sparse = _at(source, "spec", "sparseCheckout")
-    reference = _at(source, "spec", "ref")
+    sparse = value_at(source, "spec", "sparseCheckout")
+    reference = value_at(source, "spec", "ref")
     # Whatever stands beside a branch goes before it.
     follows_branch = isinstance(reference, dict) and set(reference) == {"branch"}
     return Sync(
@@ -80,7 +81,7 @@ def _sync(source: Any, kustomization: Any) -> Sync:
         namespace=_text(source, "metadata", "namespace"),
         # Any other is no flag's, but a person's.
         provider="github" if _text(source, "spec", "provider") == "github" else "",
-        recurse_submodules=_at(source, "spec", "recurseSubmodules") is True,
+        recurse_submodules=value_at(source, "spec", "recurseSubmodules") is True,
         sparse_checkout=tuple(map(str, sparse)) if isinstance(sparse, list) else (),
         source_api=_text(source, "apiVersion"),
         sync_api=_text(kustomization, "apiVersion"),
@@ -88,14 +89,8 @@ def _sync(source: Any, kustomization: Any) -> Sync:
 
 
 def _text(value: Any, *path: str) -> str:
-    found = _at(value, *path)
+    found = value_at(value, *path)
     return found if isinstance(found, str) else ""
-
-
-def _at(value: Any, *path: str) -> Any:
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 _FLAGS = {

@@ -66,10 +66,15 @@ def plan_files(
     paths = [f"{options.folder}/{name}" for name in _NAMES]
     there = {path: tree.read(path) for path in tree.named(tuple(paths)) if path in paths}
     _refuse_others(options, paths[1], root_syncs(tree) if roots is None else roots, tree)
-    manifest = _manifest(options, components, paths[0], there.get(paths[0]))
+    if paths[0] in there:
+        manifest = components.taken(paths[0], there[paths[0]], options.install)
+    else:
+        manifest = components.made(options.install)
     settled = options._replace(install=options.install._replace(version=manifest.version))
     synced = _sync(sync.sync_of(settled), paths[1], there.get(paths[1]))
     listing = kustomization.render_kustomization(tree, options.folder, _NAMES[:2])
+    with errors_of(paths[2]):
+        unlisted = kustomization.unlisted(listing, _NAMES[:2])
     contents = zip(paths, (manifest.content, synced.content, listing), strict=True)
     changes = [
         FileChange(path, there.get(path), after) for path, after in contents if there.get(path) != after
@@ -80,17 +85,9 @@ def plan_files(
         kept=tuple(path for path in paths if path not in {each.path for each in changes}),
         shown=manifest.shown + synced.shown,
         edits=manifest.edits + synced.edits,
-        unlisted=_unlisted(listing, paths[2]),
+        unlisted=unlisted,
         manifest=manifest,
     )
-
-
-def _manifest(
-    options: BootstrapOptions, components: Components, path: str, content: bytes | None
-) -> ManifestPlan:
-    if content is None:
-        return components.made(options.install)
-    return components.taken(path, content, options.install)
 
 
 class _Synced(NamedTuple):
@@ -102,7 +99,7 @@ class _Synced(NamedTuple):
 def _sync(wanted: sync.Sync, path: str, content: bytes | None) -> _Synced:
     if content is None:
         return _Synced(sync.written(wanted).encode())
-    with _of(path):
+    with errors_of(path):
         found = recover_sync(content)
     if not existing_sync.same_path(found.sync.path, wanted.path):
         raise AlreadyBootstrapped(
@@ -111,7 +108,7 @@ def _sync(wanted: sync.Sync, path: str, content: bytes | None) -> _Synced:
             "spec.path in that file first",
         )
     shown = existing_sync.shown(found, wanted)
-    with _of(path):
+    with errors_of(path):
         edits = existing_sync.edits(found)
         return _Synced(existing_sync.resynced(found, wanted) if shown else content, shown, edits)
 
@@ -176,13 +173,8 @@ def _is_root(document: Document) -> bool:
     return False
 
 
-def _unlisted(listing: bytes, path: str) -> tuple[str, ...]:
-    with _of(path):
-        return kustomization.unlisted(listing, _NAMES[:2])
-
-
 @contextmanager
-def _of(path: str) -> Iterator[None]:
+def errors_of(path: str) -> Iterator[None]:
     """Names the file that an error is about."""
     try:
         yield

@@ -145,15 +145,23 @@ def _complete(
 
 
 def _options(provider: Provider, source: Source, values: Mapping[str, Read]) -> BootstrapOptions:
-    plain = BootstrapOptions(provider, _auth(source, values), _install(values))
+    if values.get("app-id"):
+        auth = Auth.APP
+    else:
+        # A registry is read over https.
+        auth = Auth.TOKEN if values.get("token-auth") or source is Source.OCI else Auth.SSH
+    plain = BootstrapOptions(provider, auth, _install(values))
     # What stands under the flag's own name.
     fields = {FLAGS[name].field: value for name, value in values.items()}
     same = {name: value for name, value in fields.items() if name in BootstrapOptions._fields}
+    may = "push" if provider is Provider.BITBUCKET_SERVER else "maintain"
+    teams: Any = values.get("team") or values.get("group") or ()
+    parts = (each.partition(":") for each in teams)
     changes: dict[str, Any] = {
         # Nobody by themselves is called git at a registry.
         **({"username": ""} if source is Source.OCI else {}),
         **same,
-        "teams": _teams(provider, values),
+        "teams": tuple(Team(slug, permission or may) for slug, _, permission in parts),
         "visibility": values.get("visibility") or ("private" if values.get("private", True) else "public"),
         "oci": _oci(fields) if source is Source.OCI else None,
         "is_latest": values.get("version") == "latest",
@@ -161,25 +169,11 @@ def _options(provider: Provider, source: Source, values: Mapping[str, Read]) -> 
     return plain._replace(**changes)
 
 
-def _auth(source: Source, values: Mapping[str, Read]) -> Auth:
-    if values.get("app-id"):
-        return Auth.APP
-    # A registry is read over https.
-    return Auth.TOKEN if values.get("token-auth") or source is Source.OCI else Auth.SSH
-
-
 def _install(values: Mapping[str, Read]) -> InstallOptions:
     fields: dict[str, Any] = {FLAGS[name].field: value for name, value in values.items()}
     own = {name: value for name, value in fields.items() if name in InstallOptions._fields}
     components = (*fields.get("components", DEFAULT_COMPONENTS), *fields.get("components_extra", ()))
     return InstallOptions(version="")._replace(**{**own, "components": components})
-
-
-def _teams(provider: Provider, values: Mapping[str, Read]) -> tuple[Team, ...]:
-    plain = "push" if provider is Provider.BITBUCKET_SERVER else "maintain"
-    given: Any = values.get("team") or values.get("group") or ()
-    parts = (each.partition(":") for each in given)
-    return tuple(Team(slug, permission or plain) for slug, _, permission in parts)
 
 
 def _oci(fields: Mapping[str, Any]) -> OciOptions:

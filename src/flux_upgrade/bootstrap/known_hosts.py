@@ -93,22 +93,25 @@ def _of_file(host: Host, text: str) -> Iterator[str]:
 
 def _matches(names: str, entry: str) -> bool:
     if names.startswith("|1|"):
-        return _is_hash_of(names, entry)
+        try:
+            salt, digest = (base64.b64decode(each, validate=True) for each in names.split("|")[2:])
+        except ValueError:
+            return False
+        return hmac.compare_digest(hmac.digest(salt, entry.encode(), "sha1"), digest)
     patterns = names.lower().split(",")
     if any(_fits(pattern[1:], entry) for pattern in patterns if pattern.startswith("!")):
         return False
     return any(_fits(pattern, entry) for pattern in patterns if not pattern.startswith("!"))
 
 
-def _is_hash_of(name: str, entry: str) -> bool:
-    parts = name.split("|")
-    try:
-        salt, digest = (base64.b64decode(part, validate=True) for part in parts[2:])
-    except ValueError:
-        return False
-    return hmac.compare_digest(hmac.digest(salt, entry.encode(), "sha1"), digest)
-
-
 def _fits(pattern: str, entry: str) -> bool:
     expression = "".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in pattern)
     return re.fullmatch(expression, entry) is not None
+
+
+def shown_key(public: str) -> str:
+    """A fingerprint; of what is no key, its kind."""
+    try:
+        return fingerprint(public)
+    except ValueError:
+        return public.partition(" ")[0]

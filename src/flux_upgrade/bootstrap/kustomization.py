@@ -1,24 +1,43 @@
 """``kustomization.yaml`` beside Flux: generated where there is none, and the user's own where there is one.
 
 Source: fluxcd/flux2 ``pkg/manifestgen/kustomization``; which files are Kubernetes objects:
-kustomize ``api/resource/factory.go``.
+kustomize ``api/resource/factory.go``; fields that name files: ``api/types/kustomization.go``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from flux_upgrade.bootstrap.go_formats import line
+from flux_upgrade.bootstrap.oci_names import COMPONENTS_FILE, SYNC_FILE
 from flux_upgrade.manifests.nodes import compose, construct
+from flux_upgrade.manifests.options import refuse
 from flux_upgrade.model.errors import Unreadable, UsageError
 from flux_upgrade.model.files import Tree
+from flux_upgrade.model.oci.packing import is_packable
 
 NAME = "kustomization.yaml"
 _NAMES = (NAME, "kustomization.yml", "Kustomization")
-_HEAD = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+_HEAD = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:"
 _SEPARATOR = re.compile(r"^---(?=[ \t\r\n]|\Z)|^\.\.\.[ \t\r]*$", re.MULTILINE)
+
+DEFAULT = f"{_HEAD}\n- {COMPONENTS_FILE}\n".encode()
+"""As ``flux bootstrap`` writes it, less the sync, which is not in an artifact."""
+EMPTY = f"{_HEAD} []\n".encode()
+"""An overlay that holds nothing yet."""
+
+_LISTS = (
+    *("resources", "bases", "components", "crds", "configurations"),
+    *("generators", "transformers", "validators", "patchesStrategicMerge"),
+)
+"""Of paths; most of them take the text of an object itself, too."""
+_WITH_PATH = ("patches", "patchesJson6902", "replacements")
+_GENERATORS = ("configMapGenerator", "secretGenerator")
+_REMOTE = ("git@", "git::", "github.com/", "github.com:")
+_REMOTE_PARTS = ("://", "?ref=", ".git//")
+"""kustomize ``api/internal/git/repospec.go``."""
 
 
 def render_kustomization(tree: Tree, folder: str, ours: Iterable[str]) -> bytes:
@@ -27,7 +46,8 @@ def render_kustomization(tree: Tree, folder: str, ours: Iterable[str]) -> bytes:
     ``ours``: names of the files that will be there besides. Raises UsageError where kustomize
     would find two, Unreadable.
     """
-    below = _below(tree, folder)
+    inside = f"{folder}/"
+    below = frozenset(path.removeprefix(inside) for path in tree.named(("",)) if path.startswith(inside))
     if NAME in below:
         return tree.read(f"{folder}/{NAME}")
     twins = [name for name in _NAMES if name in below]
@@ -40,7 +60,7 @@ def render_kustomization(tree: Tree, folder: str, ours: Iterable[str]) -> bytes:
     listed = {*ours, *_resources(tree, folder, below)}
     # As a walk through the folder comes to them.
     names = sorted(listed, key=lambda name: name.split("/"))
-    return (_HEAD + "resources:\n" + "".join(line("- ", name) for name in names)).encode()
+    return (f"{_HEAD}\n" + "".join(line("- ", name) for name in names)).encode()
 
 
 def is_in(tree: Tree, folder: str) -> bool:
@@ -57,29 +77,16 @@ def unlisted(content: bytes, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name not in listed)
 
 
-def _below(tree: Tree, folder: str) -> frozenset[str]:
-    """Names of all files below ``folder``, relative to it."""
-    prefix = f"{folder}/"
-    return frozenset(path.removeprefix(prefix) for path in tree.named(("",)) if path.startswith(prefix))
-
-
 def _resources(tree: Tree, folder: str, below: frozenset[str]) -> Iterator[str]:
     for name in below:
-        built = _built_above(name, below)
+        parts = name.split("/")
+        above = ("/".join(parts[:depth]) for depth in range(1, len(parts)))
+        # The highest folder above it that has a kustomization of its own.
+        built = next((each for each in above if any(f"{each}/{own}" in below for own in _NAMES)), "")
         if built:
             yield built
         elif _is_kubernetes(tree.read(f"{folder}/{name}")):
             yield name
-
-
-def _built_above(name: str, below: frozenset[str]) -> str:
-    """The highest folder above ``name`` that has a kustomization of its own; empty where none has."""
-    parts = name.split("/")[:-1]
-    for depth in range(1, len(parts) + 1):
-        folder = "/".join(parts[:depth])
-        if any(f"{folder}/{each}" in below for each in _NAMES):
-            return folder
-    return ""
 
 
 def _is_kubernetes(content: bytes) -> bool:
@@ -111,3 +118,89 @@ def _is_object(value: Any) -> bool:
 def _is_text(value: Any) -> bool:
     # A number is one for kustomize, too.
     return isinstance(value, str | int | float) and value != ""
+
+
+def kustomization_of(tree: Tree, name: str) -> dict[str, bytes]:
+    """A user's kustomization and the files that it names: ``name`` in ``tree``, its folder.
+
+    Raises UsageError for all that cannot be had in an artifact, at once; Unreadable.
+    """
+    content = tree.read(name)
+    files, problems = {NAME: content}, []
+    for each in local_files(content):
+        try:
+            files[each] = tree.read(each)
+        except Unreadable as error:
+            problems.append(f"'{each}': {error.message}")
+    refuse(
+        problems,
+        "name files, not folders, and have them beside or below it",
+        "--kustomization names what cannot be put into an artifact: ",
+    )
+    return files
+
+
+def local_files(kustomization: bytes) -> tuple[str, ...]:
+    """The files that it names, relative to it, without Flux's manifest itself.
+
+    Raises UsageError for all that cannot be had in an artifact, at once.
+    """
+    document = _document(kustomization)
+    named = tuple(dict.fromkeys(filter(_is_local, _named(document))))
+    refuse(
+        _problems(document, named),
+        "keep what it needs in files beside it, and name each of them",
+        "--kustomization cannot be used in an artifact: ",
+    )
+    return tuple(sorted({name.removeprefix("./") for name in named} - {COMPONENTS_FILE, SYNC_FILE}))
+
+
+def _document(content: bytes) -> Mapping[str, Any]:
+    try:
+        found = construct(compose(content.decode("utf-8")))
+    except (Unreadable, UnicodeDecodeError) as error:
+        why = error.message if isinstance(error, Unreadable) else "it is not UTF-8"
+        raise UsageError(f"--kustomization is no kustomization: {why}", hint="mend the file first") from error
+    if not isinstance(found, dict) or found.get("kind", "Kustomization") != "Kustomization":
+        raise UsageError(
+            "--kustomization is no kustomization: it has another kind", hint="give a kustomization.yaml"
+        )
+    return found
+
+
+def _problems(document: Mapping[str, Any], named: Sequence[str]) -> Iterator[str]:
+    resources = [name.removeprefix("./") for name in _texts(document.get("resources"))]
+    if COMPONENTS_FILE not in resources:
+        yield f"its resources do not name {COMPONENTS_FILE}, so that Flux would not be in it"
+    if SYNC_FILE in resources:
+        yield f"its resources name {SYNC_FILE}, which is not in an artifact: take it out"
+    for name in named:
+        plain = name.removeprefix("./")
+        if plain == NAME or not is_packable(plain):
+            yield f"'{name}' is not the path of a file beside or below it, in at most 100 plain characters"
+
+
+def _is_local(name: str) -> bool:
+    is_remote = any(part in name for part in _REMOTE_PARTS) or name.startswith(_REMOTE)
+    return bool(name) and not is_remote and "\n" not in name and ": " not in name and name[0] not in "{["
+
+
+def _named(document: Mapping[str, Any]) -> Iterator[str]:
+    for field in _LISTS:
+        yield from _texts(document.get(field))
+    for field in _WITH_PATH:
+        yield from _texts([each.get("path") for each in _mappings(document.get(field))])
+    yield from _texts([each.get("path") for each in _mappings([document.get("openapi")])])
+    for field in _GENERATORS:
+        for each in _mappings(document.get(field)):
+            # key=path, or the path alone
+            yield from (text.rpartition("=")[2] for text in _texts(each.get("files")))
+            yield from _texts([*_texts(each.get("envs")), each.get("env")])
+
+
+def _texts(value: object) -> Sequence[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def _mappings(value: object) -> Sequence[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

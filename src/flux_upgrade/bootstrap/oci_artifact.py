@@ -15,7 +15,7 @@ from io import BytesIO
 from flux_upgrade.artifacts.pull import Pulled
 from flux_upgrade.bootstrap.changes import ManifestPlan
 from flux_upgrade.bootstrap.files import Components
-from flux_upgrade.bootstrap.oci_kustomization import EMPTY
+from flux_upgrade.bootstrap.kustomization import EMPTY
 from flux_upgrade.bootstrap.oci_names import COMPONENTS_FILE, overlay_tag
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.errors import AlreadyBootstrapped
@@ -53,7 +53,6 @@ class PackedArtifact(NamedTuple):
     """One, with all that is pushed for it."""
 
     tag: str
-    """Its immutable tag."""
     stored: StoredManifest
     config: Blob
     layer: Blob

@@ -11,7 +11,7 @@ import posixpath
 from collections.abc import Iterator
 
 from flux_upgrade.bootstrap.options import BootstrapOptions, OciOptions
-from flux_upgrade.manifests.options import nearest
+from flux_upgrade.manifests.options import nearest, refuse
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.oci import reference
 from flux_upgrade.model.oci.packing import is_packable
@@ -64,11 +64,7 @@ def addresses_of(options: BootstrapOptions) -> ArtifactAddresses:
     problems += _problems(oci, addresses)
     if cluster is not None and options.namespace == COMPONENTS:
         problems.append(f"--namespace {COMPONENTS} is taken by the objects that reconcile Flux itself")
-    if problems:
-        raise UsageError(
-            "; ".join(problems),
-            hint=f"write addresses like {_LIKE}",
-        )
+    refuse(problems, f"write addresses like {_LIKE}")
     return addresses
 
 

@@ -11,9 +11,11 @@ from io import BytesIO
 
 from flux_upgrade.artifacts.promote import keep, move, note
 from flux_upgrade.artifacts.pull import ArtifactPorts, pull
+from flux_upgrade.artifacts.successor import manifest_with, other_than_its_name
 from flux_upgrade.bootstrap import oci_artifact
 from flux_upgrade.bootstrap.changes import ManifestPlan
 from flux_upgrade.bootstrap.files import Components
+from flux_upgrade.bootstrap.kustomization import DEFAULT
 from flux_upgrade.bootstrap.oci_artifact import (
     DesiredArtifact,
     ExistingArtifact,
@@ -21,7 +23,6 @@ from flux_upgrade.bootstrap.oci_artifact import (
     desired_artifact,
     existing_artifact,
 )
-from flux_upgrade.bootstrap.oci_kustomization import DEFAULT
 from flux_upgrade.bootstrap.oci_names import KUSTOMIZATION_FILE, SYNC_FILE, ArtifactAddresses, addresses_of
 from flux_upgrade.bootstrap.oci_sync import oci_api, render_oci_sync
 from flux_upgrade.bootstrap.options import BootstrapOptions
@@ -30,13 +31,10 @@ from flux_upgrade.model.errors import (
     FluxUpgradeError,
     NothingFound,
     Unreadable,
-    UntrustedArchive,
 )
-from flux_upgrade.model.oci.layer import inflate
-from flux_upgrade.model.oci.manifest import StoredManifest, parse
+from flux_upgrade.model.oci.manifest import StoredManifest
 from flux_upgrade.model.oci.packing import pack
 from flux_upgrade.model.oci.reference import Address
-from flux_upgrade.model.oci.tar import temporary_file_errors
 from flux_upgrade.model.ports import ArtifactRegistry
 from flux_upgrade.model.values import NamedTuple
 
@@ -56,7 +54,6 @@ class OciPlan(NamedTuple):
     overlay: PackedArtifact | None = None
     """For the cluster's own tag; None: there is something, or no such tag was named."""
     existing: ExistingArtifact | None = None
-    """What the tag stands for so far."""
 
 
 class PushedArtifact(NamedTuple):
@@ -106,7 +103,11 @@ def plan_oci(
             options, desired_artifact(existing, options.install, kustomization, components), existing, ports
         )
     oci_api(plan.manifest.version)
-    return plan._replace(overlay=_overlay(addresses, cluster))
+    settled = options.install._replace(version=plan.manifest.version)
+    plan = plan._replace(options=options._replace(install=settled))
+    if addresses.cluster is None or cluster is None or cluster.digest(addresses.cluster.tag) is not None:
+        return plan
+    return plan._replace(overlay=oci_artifact.overlay_artifact(addresses.cluster, addresses.overlay_file))
 
 
 def push_oci(plan: OciPlan, ports: ArtifactPorts, cluster: ArtifactRegistry | None) -> OciOutcome:
@@ -162,21 +163,14 @@ def with_shared_overlays(plans: Sequence[OciPlan]) -> tuple[OciPlan, ...]:
     for plan in plans:
         if plan.overlay is not None:
             files.setdefault(str(plan.addresses.cluster), set()).add(plan.addresses.overlay_file)
-    return tuple(_with_its_own(plan, files) for plan in plans)
-
-
-def _with_its_own(plan: OciPlan, files: dict[str, set[str]]) -> OciPlan:
-    """``files``: those of the artifacts that no plan before this one pushes; its own are taken out."""
-    address = plan.addresses.cluster
-    own = files.pop(str(address), set[str]())
-    overlay = oci_artifact.overlay_artifact(address, *sorted(own)) if own and address is not None else None
-    return plan._replace(overlay=overlay)
-
-
-def _overlay(addresses: ArtifactAddresses, cluster: ArtifactRegistry | None) -> PackedArtifact | None:
-    if addresses.cluster is None or cluster is None or cluster.digest(addresses.cluster.tag) is not None:
-        return None
-    return oci_artifact.overlay_artifact(addresses.cluster, addresses.overlay_file)
+    shared = []
+    for plan in plans:
+        address = plan.addresses.cluster
+        # What no plan before this one pushes.
+        own = files.pop(str(address), set[str]())
+        overlay = oci_artifact.overlay_artifact(address, *sorted(own)) if own and address else None
+        shared.append(plan._replace(overlay=overlay))
+    return tuple(shared)
 
 
 def _existing(address: Address, namespace: str, ports: ArtifactPorts) -> ExistingArtifact | None:
@@ -202,7 +196,7 @@ def _new(
     files = oci_artifact.flux_files(options.namespace, manifest.content, beside)
     commit = ports.commit_of(manifest.version)
     artifact = oci_artifact.flux_artifact(pack(files), manifest.version, commit)
-    return OciPlan(_at(options, manifest), addresses_of(options), files, manifest, artifact)
+    return OciPlan(options, addresses_of(options), files, manifest, artifact)
 
 
 def _again(
@@ -217,13 +211,7 @@ def _again(
             before=(existing.pulled.stored, existing.pulled.manifest),
             now=ports.now,
         )
-    return OciPlan(
-        _at(options, manifest), addresses_of(options), settled.files, manifest, artifact, existing=existing
-    )
-
-
-def _at(options: BootstrapOptions, manifest: ManifestPlan) -> BootstrapOptions:
-    return options._replace(install=options.install._replace(version=manifest.version))
+    return OciPlan(options, addresses_of(options), settled.files, manifest, artifact, existing=existing)
 
 
 def _promoted(plan: OciPlan, artifact: PackedArtifact, ports: ArtifactPorts) -> PushedArtifact:
@@ -248,20 +236,9 @@ def _put(
             registry.put_blob(BytesIO(blob.content), blob.descriptor)
         registry.put_manifest(artifact.stored, artifact.tag)
         return artifact.stored, True
-    if there.digest != artifact.stored.digest and not _holds(there, artifact, registry, ports):
-        raise UntrustedArchive(
-            f"{address.repository}:{artifact.tag} does not hold what its name says",
-            hint="find out who pushed it; remove the tag, and run again",
-        )
+    if there.digest != artifact.stored.digest:
+        # It has the same content, if it was pushed as something else's successor.
+        found = manifest_with(artifact.diff_id, there, registry, ports)
+        if found is None or len(found.layers) != 1:
+            raise other_than_its_name(address, artifact.tag)
     return there, False
-
-
-def _holds(
-    there: StoredManifest, artifact: PackedArtifact, registry: ArtifactRegistry, ports: ArtifactPorts
-) -> bool:
-    """Whether it has the same content: it may have been pushed as something else's successor."""
-    manifest = parse(there)
-    if manifest.is_index or len(manifest.layers) != 1:
-        return False
-    with registry.blob(manifest.layers[0]) as blob, ports.spool() as content, temporary_file_errors():
-        return inflate(blob, content).diff_id == artifact.diff_id

@@ -12,8 +12,9 @@ from flux_upgrade.bootstrap.go_formats import line
 from flux_upgrade.bootstrap.oci_names import COMPONENTS, GENERIC, ArtifactAddresses, addresses_of, oci_options
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.bootstrap.secrets import docker_secret
-from flux_upgrade.bootstrap.sync import GENERATED, SYNC_API
-from flux_upgrade.model.errors import UnsupportedRelease, UsageError
+from flux_upgrade.bootstrap.sync import GENERATED, SYNC_API, head
+from flux_upgrade.manifests.options import refuse
+from flux_upgrade.model.errors import UnsupportedRelease
 from flux_upgrade.model.hosting import Secret
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.oci.reference import Address
@@ -74,9 +75,9 @@ def render_oci_sync(options: BootstrapOptions, *, is_public: bool = False) -> st
     text = GENERATED
     for each in _objects(options, addresses_of(options)):
         source = _source(options, each, is_public=is_public)
-        text += "".join(_head(source_api, "OCIRepository", each.name, options.namespace)) + "".join(source)
-        text += "".join(_head(SYNC_API, "Kustomization", each.name, options.namespace))
-        text += "".join(_kustomization(each))
+        applied = head(SYNC_API, "Kustomization", each.name, options.namespace)
+        text += "---\n" + "".join(head(source_api, "OCIRepository", each.name, options.namespace))
+        text += "".join(source) + "---\n" + "".join(applied) + "".join(_kustomization(each))
     return text
 
 
@@ -89,26 +90,20 @@ def source_secrets(
     not fit.
     """
     addresses = addresses_of(options)
-    problems = tuple(_misfits(options, credentials, addresses)) if credentials.are_given else ()
-    if problems:
-        raise UsageError(
-            f"the credentials for the cluster cannot be used: {'; '.join(problems)}",
-            hint="leave them out, and make the Secret with `kubectl create secret docker-registry`",
-        )
-    return (*_login(options, credentials, addresses.flux.host), *_authority(options, ca))
-
-
-def _login(options: BootstrapOptions, credentials: ClusterCredentials, host: str) -> Iterator[Secret]:
+    secrets = []
     if credentials.are_given:
-        name, password = credentials
-        yield docker_secret(options.secret_name, options.namespace, host, name, password)
-
-
-def _authority(options: BootstrapOptions, ca: str) -> Iterator[Secret]:
+        refuse(
+            _misfits(options, credentials, addresses),
+            "leave them out, and make the Secret with `kubectl create secret docker-registry`",
+            "the credentials for the cluster cannot be used: ",
+        )
+        host = addresses.flux.host
+        secrets.append(docker_secret(options.secret_name, options.namespace, host, *credentials))
     if ca:
         has_ca_crt = precedence(options.install.version)[:2] >= precedence(_CA_CRT_SINCE)[:2]
         data = {"ca.crt" if has_ca_crt else "caFile": ca}
-        yield Secret(ca_secret_name(options), options.namespace, data)
+        secrets.append(Secret(ca_secret_name(options), options.namespace, data))
+    return tuple(secrets)
 
 
 def ca_secret_name(options: BootstrapOptions) -> str:
@@ -134,13 +129,6 @@ def _objects(options: BootstrapOptions, addresses: ArtifactAddresses) -> Iterato
         yield _Object(options.namespace, addresses.cluster, addresses.sync_path)
 
 
-def _head(api: str, kind: str, name: str, namespace: str) -> Iterator[str]:
-    yield f"---\napiVersion: {api}\nkind: {kind}\nmetadata:\n"
-    yield line("  name: ", name)
-    yield line("  namespace: ", namespace)
-    yield "spec:\n"
-
-
 def _source(options: BootstrapOptions, each: _Object, *, is_public: bool) -> Iterator[str]:
     oci = oci_options(options)
     if options.ca_file:
@@ -163,8 +151,5 @@ def _source(options: BootstrapOptions, each: _Object, *, is_public: bool) -> Ite
 def _kustomization(each: _Object) -> Iterator[str]:
     yield "  interval: 1h0m0s\n"
     yield line("  path: ", each.path)
-    yield "  prune: true\n"
-    yield "  retryInterval: 5m0s\n"
-    yield "  sourceRef:\n"
-    yield "    kind: OCIRepository\n"
+    yield "  prune: true\n  retryInterval: 5m0s\n  sourceRef:\n    kind: OCIRepository\n"
     yield line("    name: ", each.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 
 from flux_upgrade.bootstrap.access import Access
@@ -80,17 +80,13 @@ class ProposedCluster(NamedTuple):
     @property
     def is_new(self) -> bool:
         """Whether Flux is not in its folder yet, or nobody can tell."""
-        return bool(self.commands) or self._before(_MANIFEST) is None
+        path = f"{self.options.folder}/{_MANIFEST}"
+        return bool(self.commands) or any(each.path == path and not each.before for each in self.changes)
 
     @property
     def moves_source(self) -> bool:
         """Whether what Flux reconciles from changes: address, branch or Secret."""
         return any(each.flag in _OF_THE_SOURCE for each in self.files.shown)
-
-    def _before(self, name: str) -> bytes | None:
-        """What is replaced: ``b""`` where the file stays as it is."""
-        path = f"{self.options.folder}/{name}"
-        return next((each.before or None for each in self.changes if each.path == path), b"")
 
 
 def cluster_of(
@@ -123,7 +119,10 @@ class Bootstrap(NamedTuple):
     @property
     def changes(self) -> tuple[FileChange, ...]:
         """Of all files, in the order of their paths, each once."""
-        return tuple(self._by_path()[path] for path in sorted(self._by_path()))
+        every = [change for cluster in self.clusters for change in cluster.changes]
+        every += [self.workflow] if self.workflow is not None else []
+        by_path = {each.path: each for each in every if each.before != each.after}
+        return tuple(by_path[path] for path in sorted(by_path))
 
     @property
     def changed(self) -> tuple[ProposedCluster, ...]:
@@ -139,15 +138,6 @@ class Bootstrap(NamedTuple):
     def target(self) -> str:
         """The highest release of Flux among its clusters."""
         return max((cluster.options.install.version for cluster in self.clusters), key=precedence)
-
-    def _by_path(self) -> Mapping[str, FileChange]:
-        return {each.path: each for each in self._all() if each.before != each.after}
-
-    def _all(self) -> Iterator[FileChange]:
-        for cluster in self.clusters:
-            yield from cluster.changes
-        if self.workflow is not None:
-            yield self.workflow
 
 
 def bootstrap_of(

@@ -55,7 +55,10 @@ class RenderedComponents:
         recovered = proof.options
         assert recovered is not None  # noqa: S101 _verified has seen to it
         edits = tuple(f"{each.object} {each.where or each.new or each.op}" for each in proof.edits)
-        wanted = _ordered(install, recovered)._replace(version=install.version or proof.version)
+        if sorted(install.components) == sorted(recovered.components):
+            # Another order of the same components is the same: Terraform sorts them.
+            install = install._replace(components=recovered.components)
+        wanted = install._replace(version=install.version or proof.version)
         if wanted == recovered:
             return ManifestPlan(content, proof.version, edits=edits)
         self._refuse_backwards(installation, wanted, path)
@@ -67,10 +70,15 @@ class RenderedComponents:
                 f"{path}: what was edited by hand would be overwritten: {named}",
                 hint="give the flag the value that stands there, or take the edit out",
             )
+        old = {"version": recovered.version, **recovered.flags()}
+        new = {"version": wanted.version, **wanted.flags()}
+        shown = (
+            FlagChange(each, spell(old[each]), spell(new[each])) for each in new if old[each] != new[each]
+        )
         return ManifestPlan(
             change.new,
             wanted.version,
-            _shown(recovered, wanted),
+            tuple(shown),
             edits,
             change.evidence,
             change.not_covered,
@@ -92,20 +100,6 @@ class RenderedComponents:
         ahead = eligibility.ahead(installation, wanted.version, self._regenerator, asked=True)
         if ahead is not None:
             raise _error(ahead, path)
-
-
-def _ordered(install: InstallOptions, recovered: InstallOptions) -> InstallOptions:
-    """The same components in another order are the same: Terraform sorts them."""
-    same = sorted(install.components) == sorted(recovered.components)
-    return install._replace(components=recovered.components) if same else install
-
-
-def _shown(before: InstallOptions, after: InstallOptions) -> tuple[FlagChange, ...]:
-    old = {"version": before.version, **before.flags()}
-    new = {"version": after.version, **after.flags()}
-    return tuple(
-        FlagChange(flag, spell(old[flag]), spell(new[flag])) for flag in new if old[flag] != new[flag]
-    )
 
 
 def _error(hold: Hold, path: str) -> FluxUpgradeError:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from flux_upgrade.bootstrap import workflow_file
-from flux_upgrade.bootstrap.access_notes import access_lines
+from flux_upgrade.bootstrap.access import Access, ToDo
 from flux_upgrade.bootstrap.apply import BootstrapResult, Published
+from flux_upgrade.bootstrap.known_hosts import shown_key
 from flux_upgrade.bootstrap.proposed import ProposedCluster
 from flux_upgrade.bootstrap.todo import at_once, left_to_do, with_new_secret
 from flux_upgrade.model.markdown import BREAK, counted
@@ -20,13 +21,16 @@ def bootstrap_text(result: BootstrapResult) -> str:
     """What was done, where it is, and what is left; the commands too, where no pull request tells them."""
     lines = [
         *(line for cluster in result.proposal.clusters for line in _cluster(result, cluster)),
-        *_workflow(result),
         *_deeds(result),
         *(f"warning: {each}" for each in warnings_of(result)),
         *_left(result),
-        *_new_secrets(result),
-        *_setting(result),
     ]
+    for cluster in result.proposal.clusters:
+        if tasks := with_new_secret(cluster, result.proposal.repository):
+            lines += ["", f"To do with the new Secret of {cluster.name or 'the root'}:", *_numbered(tasks)]
+    if result.proposal.workflow is not None and result.published is None:
+        # A pull request says itself what the added workflow needs.
+        lines += ["", *in_terminal(workflow_file.to_do())]
     if result.calls:
         lines.append(f"{counted(result.calls, 'call')} to {result.repository}")
     return printable_lines(lines)
@@ -70,12 +74,9 @@ def _cluster(result: BootstrapResult, cluster: ProposedCluster) -> Iterator[str]
     yield from (f"  {line}" for line in access_lines(cluster.handover.access, is_dry=result.is_dry))
 
 
-def _workflow(result: BootstrapResult) -> Iterator[str]:
+def _deeds(result: BootstrapResult) -> Iterator[str]:
     if result.proposal.workflow is not None:
         yield f"workflow: {result.proposal.workflow.path}"
-
-
-def _deeds(result: BootstrapResult) -> Iterator[str]:
     would = "would be " if result.is_dry else ""
     if result.is_created:
         yield f"repository {result.repository}: {would}created"
@@ -128,21 +129,6 @@ def _left(result: BootstrapResult) -> Iterator[str]:
             )
 
 
-def _new_secrets(result: BootstrapResult) -> Iterator[str]:
-    for cluster in result.proposal.clusters:
-        if tasks := with_new_secret(cluster, result.proposal.repository):
-            yield ""
-            yield f"To do with the new Secret of {cluster.name or 'the root'}:"
-            yield from _numbered(tasks)
-
-
-def _setting(result: BootstrapResult) -> Iterator[str]:
-    """What the added workflow needs; a pull request says it itself."""
-    if result.proposal.workflow is not None and result.published is None:
-        yield ""
-        yield from in_terminal(workflow_file.to_do())
-
-
 def _numbered(tasks: Iterable[str]) -> Iterator[str]:
     for number, task in enumerate(tasks, 1):
         first, *rest = in_terminal(task)
@@ -155,3 +141,24 @@ def warnings_of(result: BootstrapResult) -> list[str]:
     own = result.published.warnings if result.published is not None else ()
     notes = (note for cluster in result.proposal.clusters for note in cluster.handover.access.notes)
     return list(dict.fromkeys((*result.warnings, *notes, *own)))
+
+
+def access_lines(access: Access, *, is_dry: bool = False) -> Iterator[str]:
+    """``deploy key: TITLE (SHA256:…) registered``; none without a key. ``is_dry``: of ``foresee``."""
+    if not access.title or ToDo.CREATE_SECRET in access.to_do:
+        return
+    shown = f" ({shown_key(access.public)})" if access.public else ""
+    may = "" if access.is_read_only or access.is_elsewhere else ", may write"
+    yield f"deploy key: {access.title}{shown} {_deed(access, is_dry=is_dry)}{may}"
+
+
+def _deed(access: Access, *, is_dry: bool) -> str:
+    would = "would be " if is_dry else ""
+    if access.registered:
+        return would + ("replaced" if access.removed else "registered")
+    if access.is_registered:
+        others = f", {len(access.removed)} of its title {would}removed" if access.removed else ""
+        return f"kept{others}"
+    if access.is_elsewhere:
+        return "kept"
+    return f"{would}made: register it" if access.is_new_key else "kept: register it, unless it is already"

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from flux_upgrade.bootstrap.addresses import url_of
 from flux_upgrade.bootstrap.go_formats import duration, line
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
+from flux_upgrade.manifests.options import refuse
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag, precedence
@@ -56,10 +57,7 @@ def sync_of(options: BootstrapOptions) -> Sync:
         interval = duration(options.interval, "interval")
     except UsageError as error:
         problems.append(error.message)
-    if problems:
-        raise UsageError(
-            "; ".join(problems), hint="see `flux-upgrade bootstrap --help` for what each flag takes"
-        )
+    refuse(problems, "see `flux-upgrade bootstrap --help` for what each flag takes")
     return Sync(
         url=url,
         branch=options.branch,
@@ -107,7 +105,7 @@ def written(sync: Sync) -> str:
 
 
 def _source(sync: Sync) -> Iterator[str]:
-    yield from _head(sync.source_api, "GitRepository", sync.namespace)
+    yield from head(sync.source_api, "GitRepository", sync.namespace, sync.namespace)
     yield line("  interval: ", sync.interval)
     if sync.provider:
         yield line("  provider: ", sync.provider)
@@ -124,19 +122,16 @@ def _source(sync: Sync) -> Iterator[str]:
 
 
 def _kustomization(sync: Sync) -> Iterator[str]:
-    yield from _head(sync.sync_api, "Kustomization", sync.namespace)
+    yield from head(sync.sync_api, "Kustomization", sync.namespace, sync.namespace)
     yield "  interval: 10m0s\n"
     yield line("  path: ", sync.path)
-    yield "  prune: true\n"
-    yield "  sourceRef:\n"
-    yield "    kind: GitRepository\n"
+    yield "  prune: true\n  sourceRef:\n    kind: GitRepository\n"
     yield line("    name: ", sync.namespace)
 
 
-def _head(api: str, kind: str, namespace: str) -> Iterator[str]:
-    yield f"apiVersion: {api}\n"
-    yield f"kind: {kind}\n"
-    yield "metadata:\n"
-    yield line("  name: ", namespace)
+def head(api: str, kind: str, name: str, namespace: str) -> Iterator[str]:
+    """The lines of an object down to its ``spec``."""
+    yield f"apiVersion: {api}\nkind: {kind}\nmetadata:\n"
+    yield line("  name: ", name)
     yield line("  namespace: ", namespace)
     yield "spec:\n"

@@ -44,7 +44,8 @@ def left_to_do(
         return [*tasks, f"{publish}: Flux takes it by itself then."] if is_left else tasks
     tasks += _images(cluster)
     if cluster.commands:
-        return [*tasks, *_from_files(cluster)]
+        apply = "Apply it, in the folder with its files:\n\n" + block(*cluster.commands)
+        return [*tasks, apply, _verify(cluster.options)]
     when = "" if on_branch else "committed and pushed" if is_local else "merged"
     return [*tasks, *_from_branch(cluster.options, when)]
 
@@ -63,7 +64,9 @@ def at_once(cluster: ProposedCluster, *, on_branch: bool = False, is_local: bool
     """
     options = cluster.options
     files = ["--app-private-key=PRIVATE_KEY_FILE"] if options.auth is Auth.APP else []
-    files += ["--known-hosts=KNOWN_HOSTS_FILE"] if _is_of_unknown_host(options) else []
+    # GitHub alone tells its host keys in a way that can be believed.
+    if _is_by_ssh(options) and host_of(options.url).entry != DEFAULT_HOSTS[Provider.GITHUB]:
+        files.append("--known-hosts=KNOWN_HOSTS_FILE")
     files.append('--kubeconfig="$HOME/.kube/config"')
     command = bootstrap_command(options, *files, configured=cluster.configured)
     remarks = [*_remarks(options)]
@@ -91,7 +94,13 @@ def _remarks(options: BootstrapOptions) -> Iterator[str]:
         if options.oci.provider == "generic":
             yield f"and what the cluster pulls with from {' and '.join(map(code, _OF_THE_REGISTRY))}"
     else:
-        yield _token(options)
+        # With what it gets at the repository itself.
+        name = code(_TOKENS[options.provider])
+        yield (
+            f"it takes its token for the repository from {name}"
+            if options.provider is Provider.GITHUB
+            else f"it takes Git's own credentials for the repository, or the token from {name}"
+        )
     if options.auth is Auth.TOKEN and options.oci is None:
         yield f"and that of Flux from {code('FLUX_UPGRADE_SYNC_TOKEN')}"
     if _is_by_ssh(options) and options.provider is not Provider.GITHUB and not options.private_key_file:
@@ -100,21 +109,7 @@ def _remarks(options: BootstrapOptions) -> Iterator[str]:
         yield "but for the Secret of the images"
 
 
-def _token(options: BootstrapOptions) -> str:
-    """With what it gets at the repository itself."""
-    name = code(_TOKENS[options.provider])
-    if options.provider is Provider.GITHUB:
-        return f"it takes its token for the repository from {name}"
-    return f"it takes Git's own credentials for the repository, or the token from {name}"
-
-
-def _is_of_unknown_host(options: BootstrapOptions) -> bool:
-    """GitHub alone tells its host keys in a way that can be believed."""
-    return _is_by_ssh(options) and host_of(options.url).entry != DEFAULT_HOSTS[Provider.GITHUB]
-
-
 def _is_by_ssh(options: BootstrapOptions) -> bool:
-    """Whether Flux gets at a Git repository with a key."""
     return options.oci is None and options.auth is Auth.SSH
 
 
@@ -159,11 +154,6 @@ def _from_branch(options: BootstrapOptions, when: str) -> Iterator[str]:
         )
     )
     yield _verify(options)
-
-
-def _from_files(cluster: ProposedCluster) -> Iterator[str]:
-    yield "Apply it, in the folder with its files:\n\n" + block(*cluster.commands)
-    yield _verify(cluster.options)
 
 
 def _verify(options: BootstrapOptions) -> str:

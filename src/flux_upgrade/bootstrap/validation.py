@@ -9,7 +9,7 @@ from flux_upgrade.bootstrap.addresses import url_of
 from flux_upgrade.bootstrap.flag_table import ELSEWHERE, FLAGS, Flag, FlagUse
 from flux_upgrade.bootstrap.oci_names import addresses_of
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider, Source
-from flux_upgrade.manifests.options import ambiguous, nearest, validate
+from flux_upgrade.manifests.options import ambiguous, nearest, refuse, validate
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.model.values import NamedTuple
@@ -125,7 +125,9 @@ def problems_of(options: BootstrapOptions, on: Collection[str], bad: Collection[
         yield from _message_of(lambda: addresses_of(options))
     elif options.oci is None and not _ADDRESS.intersection(bad):
         yield from _message_of(lambda: url_of(options))
-        yield from _code_commit(options)
+        is_code_commit = "git-codecommit" in options.url and "amazonaws.com" in options.url
+        if is_code_commit and options.auth is Auth.SSH and not options.private_key_file:
+            yield "AWS CodeCommit takes an ssh key that is registered there: give it as --private-key-file"
 
 
 def _combination_problems(on: Collection[str], bad: Collection[str]) -> Iterator[str]:
@@ -144,21 +146,13 @@ def _message_of(check: Callable[[], object]) -> Iterator[str]:
         yield error.message
 
 
-def _code_commit(options: BootstrapOptions) -> Iterator[str]:
-    is_there = "git-codecommit" in options.url and "amazonaws.com" in options.url
-    if is_there and options.auth is Auth.SSH and not options.private_key_file:
-        yield "AWS CodeCommit takes an ssh key that is registered there: give it as --private-key-file"
-
-
 _FIRST = "v2.0.0"
 _GITEA_SINCE = "v2.2.0"
 
 
 def check_version(options: BootstrapOptions, tag: str) -> None:
     """Refuse what Flux ``tag`` did not have yet. Raises UsageError with all problems."""
-    problems = list(version_problems(options, tag))
-    if problems:
-        raise UsageError("; ".join(problems), hint="leave it out, or take a newer --version")
+    refuse(version_problems(options, tag), "leave it out, or take a newer --version")
 
 
 def version_problems(options: BootstrapOptions, tag: str) -> Iterator[str]:

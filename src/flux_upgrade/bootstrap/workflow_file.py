@@ -131,14 +131,9 @@ def _steps_with_us(lines: list[str]) -> Iterator[list[str]]:
     for at, line in enumerate(lines):
         uses = _USES.match(line)
         if uses is not None and _NAME.search(uses["what"]):
-            yield [*_above(lines, at), *_below(lines, at)]
-
-
-def _above(lines: list[str], at: int) -> Iterator[str]:
-    """Up to the dash that the step begins with."""
-    while at > 0 and not lines[at].lstrip().startswith("- "):
-        at -= 1
-        yield lines[at]
+            # Up to the dash that the step begins with.
+            begin = next((n for n in range(at, 0, -1) if lines[n].lstrip().startswith("- ")), 0)
+            yield [*lines[begin:at], *_below(lines, at)]
 
 
 def _below(lines: list[str], at: int) -> Iterator[str]:

@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing
 from flux_upgrade.bootstrap.access import carry_out, foresee, retire
 from flux_upgrade.bootstrap.apply import BootstrapResult, Published, run_bootstrap, write_all
 from flux_upgrade.bootstrap.proposed import Bootstrap
-from flux_upgrade.bootstrap.pull_request_title import direct_message
+from flux_upgrade.bootstrap.pull_request_text import direct_message
 from flux_upgrade.commands.bootstrap_cluster import files_of
 from flux_upgrade.commands.bootstrap_preflight import BootstrapCaller, Preflight
 from flux_upgrade.commands.read_bootstrap import BootstrapInventory

@@ -17,7 +17,7 @@ from flux_upgrade.bootstrap.options import (
 )
 from flux_upgrade.bootstrap.rendered_components import RenderedComponents
 from flux_upgrade.bootstrap.request import BootstrapCluster, BootstrapRequest
-from flux_upgrade.bootstrap.secret_places import ActionsSecret
+from flux_upgrade.bootstrap.secrets import ActionsSecret
 from flux_upgrade.cli.options import Settings
 from flux_upgrade.commands.read import build_config
 from flux_upgrade.commands.wiring import build_regenerator, read_text
@@ -33,7 +33,7 @@ from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.bootstrap.secret_places import SecretPlace
+    from flux_upgrade.bootstrap.secrets import SecretPlace
     from flux_upgrade.model.hosting import Hosting
 
 

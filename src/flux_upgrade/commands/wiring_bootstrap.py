@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flux_upgrade.adapters.git.remotes import RemoteAccess
-    from flux_upgrade.bootstrap.secret_places import SecretPlace
+    from flux_upgrade.bootstrap.secrets import SecretPlace
     from flux_upgrade.config.config import Config
     from flux_upgrade.model.files import Remote
     from flux_upgrade.model.hosting import Hosting
@@ -159,7 +159,7 @@ def build_place(settings: Settings, path: str, checkout: CheckoutLocation) -> Se
     found = SecretFile(path, (checkout.root,))
     if not settings.dry_run:
         return found
-    from flux_upgrade.bootstrap.secret_places import ReadOnlyPlace
+    from flux_upgrade.bootstrap.secrets import ReadOnlyPlace
 
     return ReadOnlyPlace(found)
 

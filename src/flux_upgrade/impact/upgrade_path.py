@@ -44,8 +44,8 @@ def upgrade_path(  # noqa: PLR0913, PLR0917  (what a path depends on)
     while paths:
         further: list[tuple[str, ...]] = []
         for path in paths:
-            for stop in _above(path[-1], stops):
-                if not leads(path[-1], stop):
+            for stop in [*stops]:
+                if precedence(stop) <= precedence(path[-1]) or not leads(path[-1], stop):
                     continue
                 if leads(stop, target):
                     return (*path[1:], stop, target)
@@ -79,7 +79,3 @@ def _stops(current: str, target: str, tags: Sequence[str]) -> Iterator[str]:
         if is_stable and first < minor < last and minor not in seen:
             seen.add(minor)
             yield tag
-
-
-def _above(tag: str, stops: Sequence[str]) -> list[str]:
-    return [stop for stop in stops if precedence(stop) > precedence(tag)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from flux_upgrade.manifests.documents import Manifest
@@ -96,17 +97,14 @@ class Candidates:
         Others' rules: a generator that is linked into another program
         (Terraform's provider), and a prerelease CLI, take any release's manifests.
         """
-        usable = [tag for tag in tags if self._can(tag)]
+        usable = []
+        for tag in tags:
+            with suppress(ReleaseNotFound, UnsupportedRelease, UntrustedArchive):
+                self.regenerator.rules(tag)
+                usable.append(tag)
         for foreign in (False, True):
             for tag in usable:
                 yield from self._of(tag, foreign=foreign)
-
-    def _can(self, tag: str) -> bool:
-        try:
-            self.regenerator.rules(tag)
-        except (ReleaseNotFound, UnsupportedRelease, UntrustedArchive):
-            return False
-        return True
 
     def _of(self, tag: str, *, foreign: bool) -> Iterator[Regenerated]:
         known = self.regenerator.manifests(tag).components

@@ -218,7 +218,9 @@ def _places(manifest: Manifest, images: Mapping[str, Image]) -> Iterator[tuple[i
         if node is None:
             continue
         first, last = node.start_mark.index, node.end_mark.index
-        raw, begin = document.text[first:last], _offset(manifest, document)
+        raw = document.text[first:last]
+        # Where the document begins in the manifest's text.
+        begin = sum(len(line) + 1 for line in manifest.text.split("\n")[: document.line - 1])
         quote = raw[:1] if raw[:1] in ("'", '"') else ""
         at = begin + first, begin + last
         if raw != f"{quote}{node.value}{quote}" or manifest.text[slice(*at)] != raw:
@@ -227,8 +229,3 @@ def _places(manifest: Manifest, images: Mapping[str, Image]) -> Iterator[tuple[i
                 hint="write it in one line, plain or in quotes, without an anchor",
             )
         yield *at, f"{quote}{images[name]}{quote}"
-
-
-def _offset(manifest: Manifest, document: Document) -> int:
-    """Where the document begins in the manifest's text."""
-    return sum(len(line) + 1 for line in manifest.text.split("\n")[: document.line - 1])

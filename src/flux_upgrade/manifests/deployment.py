@@ -70,12 +70,15 @@ def deployment(
     found["containers"] = _containers(found["containers"], component, options, generator)
     found["nodeSelector"] = ["      nodeSelector:\n", "        kubernetes.io/os: linux\n"]
     if options.image_pull_secret:
-        found["imagePullSecrets"] = [
-            "      imagePullSecrets:\n",
-            f"      - name: {options.image_pull_secret}\n",
-        ]
+        secret = f"      - name: {options.image_pull_secret}\n"
+        found["imagePullSecrets"] = ["      imagePullSecrets:\n", secret]
     if options.toleration_keys:
-        found["tolerations"] = ["      tolerations:\n", *_tolerations(options.toleration_keys)]
+        # The template quotes the key; the emitter keeps quotes only where it must.
+        keys = [
+            f'"{key}"' if ambiguous(key) else "'*'" if key == "*" else key for key in options.toleration_keys
+        ]
+        lines = (f"      - key: {key}\n        operator: Exists\n" for key in keys)
+        found["tolerations"] = ["      tolerations:\n", *lines]
     body = "".join(line for key in sorted(found) for line in found[key])
     return f"{head}\n  template:\n    metadata:\n{pod_metadata}\n    spec:\n{body}"
 
@@ -85,14 +88,6 @@ def _cut(text: str, separator: str) -> tuple[str, str]:
     if not found:
         raise ValueError(f"no {separator.rsplit(maxsplit=1)[-1].strip(':')} where one was expected")
     return head, tail
-
-
-def _tolerations(keys: Iterable[str]) -> Iterator[str]:
-    for key in keys:
-        # The template quotes the key; the emitter keeps quotes only where it must.
-        spelled = f'"{key}"' if ambiguous(key) else f"'{key}'" if key == "*" else key
-        yield f"      - key: {spelled}\n"
-        yield "        operator: Exists\n"
 
 
 def _containers(lines: list[str], component: str, options: InstallOptions, generator: Generator) -> list[str]:
@@ -116,7 +111,9 @@ def _set_args(args: list[str], component: str, options: InstallOptions, generato
         ("--log-level", options.log_level),
     ]
     if component != NOTIFICATION:
-        wanted.insert(0, ("--events-addr", _events_addr(options, generator)))
+        namespace = "$(RUNTIME_NAMESPACE)" if generator.runtime_namespace else options.namespace
+        address = f"http://{NOTIFICATION}.{namespace}.svc.{domain}./"
+        wanted.insert(0, ("--events-addr", address if NOTIFICATION in options.components else ""))
     for position, (flag, value) in enumerate(wanted):
         _set_arg(args, position, flag, value, component)
     if component == "source-controller" or (component == SOURCE_WATCHER and generator.pod_labels):
@@ -134,10 +131,3 @@ def _set_arg(args: list[str], position: int, flag: str, value: str, component: s
     if args[position].split("=", 1)[0] != flag:
         raise ValueError(f"{component}: argument {position} is not {flag}")
     args[position] = f"{flag}={value}"
-
-
-def _events_addr(options: InstallOptions, generator: Generator) -> str:
-    if NOTIFICATION not in options.components:
-        return ""
-    namespace = "$(RUNTIME_NAMESPACE)" if generator.runtime_namespace else options.namespace
-    return f"http://{NOTIFICATION}.{namespace}.svc.{options.cluster_domain}./"

@@ -104,13 +104,16 @@ def _files(documents: Iterable[str], components: tuple[str, ...], generator: Gen
         places = _places(document)
         if len(places) != 1 or places[0] not in wanted:
             raise ValueError(f"its document {number} belongs to none of the release's files, or to several")
-        wanted[places[0]].append(_own(document, number, components, generator))
-    missing = [name for name, own in wanted.items() if not own]
+        own = _METADATA.sub(lambda match: f"metadata:\n{_own_metadata(match[1], 2)}", document, count=1)
+        if kind(own) == "Deployment":
+            own = _own_deployment(own, number, components, generator)
+        wanted[places[0]].append(own)
+    missing = [name for name, contents in wanted.items() if not contents]
     if missing:
         raise ValueError(f"it has nothing of {', '.join(missing)}")
     roles = {_name(role) for role in wanted["rbac.yaml"] if kind(role) == "ClusterRole"}
     wanted["rbac.yaml"] = [_own_reference(document, roles) for document in wanted["rbac.yaml"]]
-    return {name: "---\n".join(own) for name, own in wanted.items()}
+    return {name: "---\n".join(contents) for name, contents in wanted.items()}
 
 
 def _places(document: str) -> list[str]:
@@ -122,11 +125,6 @@ def _places(document: str) -> list[str]:
         *(["rbac.yaml"] if _name(document).endswith(_SUFFIX) else []),
         *([f"{component[1]}.yaml"] if component else []),
     ]
-
-
-def _own(document: str, number: int, components: tuple[str, ...], generator: Generator) -> str:
-    own = _METADATA.sub(lambda match: f"metadata:\n{_own_metadata(match[1], 2)}", document, count=1)
-    return own if kind(own) != "Deployment" else _own_deployment(own, number, components, generator)
 
 
 def _own_metadata(block: str, indent: int) -> str:

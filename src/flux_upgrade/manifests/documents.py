@@ -69,19 +69,15 @@ class Document:
         """Raises Unreadable where the document is no Kubernetes object."""
         plain = _PLAIN_KEY.match(self.text)
         if plain is not None:
-            return _object_key(plain[1], plain[2], plain[4] or "", plain[3])
+            return ObjectKey(plain[1].rpartition("/")[0], plain[2], plain[4] or "", plain[3])
         match self.data:
             case {"apiVersion": str(version), "kind": str(kind), "metadata": {"name": str(name)} as metadata}:
-                return _object_key(version, kind, str(metadata.get("namespace") or ""), name)
+                namespace = str(metadata.get("namespace") or "")
+                return ObjectKey(version.rpartition("/")[0], kind, namespace, name)
         raise Unreadable(
             f"line {self.line} is not a Kubernetes object (no apiVersion, kind or metadata.name)",
             hint="remove what does not belong into a Flux manifest, such as captured output of a command",
         )
-
-
-def _object_key(api_version: str, kind: str, namespace: str, name: str) -> ObjectKey:
-    group = api_version.rpartition("/")[0]
-    return ObjectKey(group, kind, namespace, name)
 
 
 @dataclass(frozen=True)
@@ -130,7 +126,12 @@ def parse(content: bytes) -> Manifest:
     final_newline = text.endswith("\n") or not text
     if not final_newline:
         text += "\n"
-    _refuse_conflict_markers(text)
+    markers = list(_CONFLICT.finditer(text))
+    if any(match[1][0] in "<>" for match in markers):
+        lines = ", ".join(str(_line_of(text, match.start())) for match in markers)
+        raise Unreadable(
+            f"merge conflict markers in lines {lines}", hint="resolve the merge and commit the result first"
+        )
     headers = list(_HEADER.finditer(text))
     if len(headers) > 1:
         lines = " and ".join(str(_line_of(text, match.start())) for match in headers)
@@ -142,15 +143,12 @@ def parse(content: bytes) -> Manifest:
     if header is not None:
         # Blank lines in its place keep the count of lines.
         body = text[: header.start()] + "\n" * header[0].count("\n") + text[header.end() :]
+    components = (header[2] or header[4] or "") if header else ""
     begin, above, below = _preamble(body, header.start() if header else 0)
     return Manifest(
         text=text,
         header_version=(header[1] or header[3] or "") if header else "",
-        header_components=tuple(
-            name.strip()
-            for name in ((header[2] or header[4] or "") if header else "").split(",")
-            if name.strip()
-        ),
+        header_components=tuple(filter(None, map(str.strip, components.split(",")))),
         header_line=_line_of(text, max(header.start(), header.start(1), header.start(3))) if header else 0,
         comments_above=above,
         comments_below=below,
@@ -172,17 +170,6 @@ def _decode(content: bytes) -> tuple[str, bool]:
         ) from error
     bom = text.startswith("\ufeff")
     return text.removeprefix("\ufeff"), bom
-
-
-def _refuse_conflict_markers(text: str) -> None:
-    if "<<<<<<<" not in text and ">>>>>>>" not in text:
-        return
-    markers = list(_CONFLICT.finditer(text))
-    if any(match[1][0] in "<>" for match in markers):
-        lines = ", ".join(str(_line_of(text, match.start())) for match in markers)
-        raise Unreadable(
-            f"merge conflict markers in lines {lines}", hint="resolve the merge and commit the result first"
-        )
 
 
 def _line_of(text: str, position: int) -> int:

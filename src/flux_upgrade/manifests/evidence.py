@@ -67,9 +67,8 @@ def rules_for(manifests: ReleaseManifests, releases: Releases, flux: FluxCli) ->
                 why = f"the manifest that Flux published for {tag} comes out byte for byte"
                 return Rules(by(generator), generator, why, not_covered=True)
     if flux.version() == tag:
-        return Rules(
-            lambda options: flux.install_export(options.command_line()), None, f"rendered by flux {tag}"
-        )
+        export = flux.install_export
+        return Rules(lambda options: export(options.command_line()), None, f"rendered by flux {tag}")
     raise _unsupported(tag, published, hashes is not None)
 
 
@@ -78,20 +77,13 @@ def _reproduces(published: str, manifests: ReleaseManifests, generator: Generato
         if line.startswith("# Components: "):
             components = tuple(line.removeprefix("# Components: ").split(","))
             options = InstallOptions(manifests.tag)._replace(components=components)
-            if not set(components) <= set(manifests.components):
-                return False
-            return published.startswith(header(options)) and published == render(
-                manifests, options, generator
-            )
+            is_like = set(components) <= set(manifests.components) and published.startswith(header(options))
+            return is_like and published == render(manifests, options, generator)
     return False
 
 
 def _unsupported(tag: str, published: str | None, source_differs: bool) -> UnsupportedRelease:  # noqa: FBT001 private
-    reason = (
-        "the source of its generator differs"
-        if source_differs
-        else "the source of its generator is not at hand"
-    )
+    reason = f"the source of its generator {'differs' if source_differs else 'is not at hand'}"
     if published is None:
         return UnsupportedRelease(
             f"{tag} is newer than the rules of this flux-upgrade; {reason}, and the manifest that Flux "

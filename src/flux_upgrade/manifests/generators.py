@@ -52,43 +52,33 @@ GENERATOR_PATHS = (
     "pkg/manifestgen/install/templates.go",
     "pkg/manifestgen/manifest.go",
 )
-_SOURCES = {
-    "v2.0.0": (
-        "961292214659abe30932f257160e026cd2136af84939a97075fe71425d894e46",
-        "149a42689aa7123b29bccd93409ac5e09effe4bd3de9489d1363082ad4a26339",
-        "dd4e46844a41b41f5c480cdd300a3f2476204fb0922f80ead1a8abe1b0fb03f6",
-        "4259a2a34051bf2f7a643e6a086ceea89071c0b3784650883f4e4f16f590a84f",
-        "664fbb5e5afafd371b60b28ab1ac546dfedd1fd60a966bd009c1644dc9f9ff60",
-    ),
-    "v2.1.0": (
-        "500cacf0aeb3a33005daecf31d5f07a066ea9f4b59e1ce6b8f98fe3bf2b17060",
-        "ad07cf7f3f26bb19d6846a68d494885bb68cc46ed532415b2900641c44ab31db",
-        "dd4e46844a41b41f5c480cdd300a3f2476204fb0922f80ead1a8abe1b0fb03f6",
-        "4259a2a34051bf2f7a643e6a086ceea89071c0b3784650883f4e4f16f590a84f",
-        "664fbb5e5afafd371b60b28ab1ac546dfedd1fd60a966bd009c1644dc9f9ff60",
-    ),
-    "v2.3.0": (
-        "500cacf0aeb3a33005daecf31d5f07a066ea9f4b59e1ce6b8f98fe3bf2b17060",
-        "ad07cf7f3f26bb19d6846a68d494885bb68cc46ed532415b2900641c44ab31db",
-        "4f9a3bb9401fdca4bc979ca7aa4b4a5c6c7d72fdc267ae1c486da3b06384ff94",
-        "4259a2a34051bf2f7a643e6a086ceea89071c0b3784650883f4e4f16f590a84f",
-        "664fbb5e5afafd371b60b28ab1ac546dfedd1fd60a966bd009c1644dc9f9ff60",
-    ),
-    "v2.7.0": (
-        "500cacf0aeb3a33005daecf31d5f07a066ea9f4b59e1ce6b8f98fe3bf2b17060",
-        "ad07cf7f3f26bb19d6846a68d494885bb68cc46ed532415b2900641c44ab31db",
-        "163c34607671d65615cef8eb695b71661d616ff97ac678efef9cbc6517e46372",
-        "068e897296d201a9acbb29ccf9e230785c5687ca1dee3f398201cd3c45725a6f",
-        "664fbb5e5afafd371b60b28ab1ac546dfedd1fd60a966bd009c1644dc9f9ff60",
-    ),
-    "v2.7.2": (
-        "500cacf0aeb3a33005daecf31d5f07a066ea9f4b59e1ce6b8f98fe3bf2b17060",
-        "0319db4dec8ce2904d85f5b9ec389bb0fdfda3c2fa0dd8390a08a5cd6d82dc2c",
-        "163c34607671d65615cef8eb695b71661d616ff97ac678efef9cbc6517e46372",
-        "ef90867f1814aa97ba8054808014fdc485a513f621e95ac0601bd794173f8df4",
-        "664fbb5e5afafd371b60b28ab1ac546dfedd1fd60a966bd009c1644dc9f9ff60",
-    ),
-}
+_V2_0 = (
+    "961292214659abe30932f257160e026cd2136af84939a97075fe71425d894e46",
+    "149a42689aa7123b29bccd93409ac5e09effe4bd3de9489d1363082ad4a26339",
+    "dd4e46844a41b41f5c480cdd300a3f2476204fb0922f80ead1a8abe1b0fb03f6",
+    "4259a2a34051bf2f7a643e6a086ceea89071c0b3784650883f4e4f16f590a84f",
+    "664fbb5e5afafd371b60b28ab1ac546dfedd1fd60a966bd009c1644dc9f9ff60",
+)
+_V2_1 = (
+    "500cacf0aeb3a33005daecf31d5f07a066ea9f4b59e1ce6b8f98fe3bf2b17060",
+    "ad07cf7f3f26bb19d6846a68d494885bb68cc46ed532415b2900641c44ab31db",
+    *_V2_0[2:],
+)
+_V2_3 = (*_V2_1[:2], "4f9a3bb9401fdca4bc979ca7aa4b4a5c6c7d72fdc267ae1c486da3b06384ff94", *_V2_1[3:])
+_V2_7 = (
+    *_V2_3[:2],
+    "163c34607671d65615cef8eb695b71661d616ff97ac678efef9cbc6517e46372",
+    "068e897296d201a9acbb29ccf9e230785c5687ca1dee3f398201cd3c45725a6f",
+    _V2_3[4],
+)
+_V2_7_2 = (
+    _V2_7[0],
+    "0319db4dec8ce2904d85f5b9ec389bb0fdfda3c2fa0dd8390a08a5cd6d82dc2c",
+    _V2_7[2],
+    "ef90867f1814aa97ba8054808014fdc485a513f621e95ac0601bd794173f8df4",
+    _V2_7[4],
+)
+_SOURCES = {"v2.0.0": _V2_0, "v2.1.0": _V2_1, "v2.3.0": _V2_3, "v2.7.0": _V2_7, "v2.7.2": _V2_7_2}
 
 
 def known_generator(tag: str) -> Generator | None:
@@ -111,7 +101,4 @@ def known_generator(tag: str) -> Generator | None:
 def generator_of_sources(hashes: dict[str, str]) -> Generator | None:
     """The rules of a generator whose source has these sha256 sums, by path; None: not one we know."""
     found = tuple(hashes.get(path, "") for path in GENERATOR_PATHS)
-    for tag, known in _SOURCES.items():
-        if found == known:
-            return known_generator(tag)
-    return None
+    return next((known_generator(tag) for tag, known in _SOURCES.items() if found == known), None)

@@ -48,11 +48,9 @@ class ImageState(StrEnum):
     """How a controller's image compares with the one that the body's release ships."""
 
     RELEASE = "release"
-    """The release's own image."""
     AHEAD = "ahead"
     """Bumped in place to a newer tag of Flux's."""
     BEHIND = "behind"
-    """An older tag of Flux's."""
     PINNED = "pinned"
     """The release's tag with a digest."""
     CUSTOM = "custom"

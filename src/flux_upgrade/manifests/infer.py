@@ -46,7 +46,7 @@ def deployments(manifest: Manifest) -> Iterator[tuple[str, Document]]:
 
 def flux_labels(document: Document) -> dict[str, str]:
     """Flux's labels on an object: those that tell it from a namesake of somebody else's."""
-    labels = _get(document.data, "metadata", "labels")
+    labels = value_at(document.data, "metadata", "labels")
     return (
         {key: str(value) for key, value in labels.items() if key in (INSTANCE, PART_OF, VERSION_LABEL)}
         if isinstance(labels, dict)
@@ -64,8 +64,15 @@ def infer(manifest: Manifest) -> Inferred:
             "or make it anew with `flux-upgrade render`",
         )
     lines: dict[str, int] = {"components": found[0][1].line}
-    specs = [(name, document, _get(document.data, "spec", "template", "spec")) for name, document in found]
-    args = [(document, arg) for name, document, spec in specs for arg in _args(spec, name)]
+    specs = [
+        (name, document, value_at(document.data, "spec", "template", "spec")) for name, document in found
+    ]
+    args = [
+        (document, arg)
+        for name, document, spec in specs
+        for arg in _list(_container(spec, name), "args")
+        if isinstance(arg, str)
+    ]
 
     def vote(flag: str, default: str, votes: Iterable[tuple[str, int]]) -> str:
         ballots = list(votes)
@@ -90,21 +97,20 @@ def infer(manifest: Manifest) -> Inferred:
         network_policy=any(True for _ in _policies(manifest, lines)),
         log_level=vote("log-level", plain.log_level, _flag(args, "--log-level")),
         cluster_domain=vote("cluster-domain", plain.cluster_domain, _domains(args)),
-        toleration_keys=tuple(
-            filter(None, vote("toleration-keys", "", _tolerations(specs)).split("\n")),
-        ),
+        toleration_keys=tuple(filter(None, vote("toleration-keys", "", _tolerations(specs)).split("\n"))),
     )
     return Inferred(options, lines, _versions(manifest, options.namespace))
 
 
-def _get(data: Any, *path: str) -> Any:
+def value_at(data: Any, *path: str) -> Any:
+    """What stands at a path of keys in plain values; None where nothing does."""
     for key in path:
         data = data.get(key) if isinstance(data, dict) else None
     return data
 
 
 def _list(data: Any, key: str) -> list[Any]:
-    value = _get(data, key)
+    value = value_at(data, key)
     return value if isinstance(value, list) else []
 
 
@@ -114,10 +120,6 @@ def _container(spec: Any, controller: str) -> Any:
     named = [(str(each.get("name", "")), str(each.get("image", ""))) for each in containers]
     index = controller_index(named, controller)
     return containers[index] if index is not None else None
-
-
-def _args(spec: Any, controller: str) -> Iterator[str]:
-    yield from (arg for arg in _list(_container(spec, controller), "args") if isinstance(arg, str))
 
 
 def _line(document: Document, needle: str) -> int:
@@ -151,7 +153,7 @@ def _policies(manifest: Manifest, lines: dict[str, int]) -> Iterator[Document]:
 
 def _registries(specs: list[tuple[str, Document, Any]]) -> Iterator[tuple[str, int]]:
     for name, document, spec in specs:
-        image = _get(_container(spec, name), "image")
+        image = value_at(_container(spec, name), "image")
         repository = Image.parse(image).repository if isinstance(image, str) else ""
         if repository.endswith(f"/{name}"):
             yield repository.removesuffix(f"/{name}"), _line(document, f" image: {image}")
@@ -159,16 +161,14 @@ def _registries(specs: list[tuple[str, Document, Any]]) -> Iterator[tuple[str, i
 
 def _pull_secrets(specs: list[tuple[str, Document, Any]]) -> Iterator[tuple[str, int]]:
     for _, document, spec in specs:
-        names = [_get(secret, "name") for secret in _list(spec, "imagePullSecrets")]
-        yield (
-            names[0] if names and isinstance(names[0], str) else "",
-            _line(document, " imagePullSecrets:"),
-        )
+        names = [value_at(secret, "name") for secret in _list(spec, "imagePullSecrets")]
+        name = names[0] if names and isinstance(names[0], str) else ""
+        yield name, _line(document, " imagePullSecrets:")
 
 
 def _tolerations(specs: list[tuple[str, Document, Any]]) -> Iterator[tuple[str, int]]:
     for _, document, spec in specs:
-        keys = [_get(toleration, "key") for toleration in _list(spec, "tolerations")]
+        keys = [value_at(toleration, "key") for toleration in _list(spec, "tolerations")]
         yield "\n".join(key for key in keys if isinstance(key, str)), _line(document, " tolerations:")
 
 

@@ -17,7 +17,7 @@ from flux_upgrade.manifests.documents import ObjectKey
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.lists import child, labelled, reordered
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, same
-from flux_upgrade.manifests.residue import Edit, Op, Path, is_image, is_version_label, value_of
+from flux_upgrade.manifests.residue import Path, is_image, is_version_label, spelled, value_of
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Conflict:
     @property
     def where(self) -> str:
         """``spec.template.spec.containers[name=manager].args[--log-level]``."""
-        return Edit(self.object, self.path, Op.REPLACE).where
+        return spelled(self.path)
 
 
 @dataclass

@@ -42,11 +42,8 @@ class _RepeatedAnchorComposer(Composer, Resolver):
         Composer.__init__(self)
         Resolver.__init__(self)
         events = _Loader(text)
-        self.check_event, self.peek_event, self.get_event = (
-            events.check_event,
-            events.peek_event,
-            events.get_event,
-        )
+        self.check_event, self.peek_event = events.check_event, events.peek_event
+        self.get_event = events.get_event
 
     def compose_node(self, parent: Node | None, index: Any) -> Node | None:
         """The next node. PyYAML's own composer refuses such an anchor; so does libyaml's, which is faster."""
@@ -76,7 +73,12 @@ def compose(text: str, line: int = 1) -> Node:
     """One document as nodes, merge keys resolved. Raises Unreadable; ``line``: of the text's first line."""
     try:
         _refuse_depth(text)
-        node = _composed(text)
+        try:
+            node = yaml.compose(text, Loader=_Loader)
+        except yaml.MarkedYAMLError as error:
+            if error.problem != "second occurrence":
+                raise
+            node = _RepeatedAnchorComposer(text).get_single_node()
         if node is None:
             raise Unreadable(f"line {line}: an empty document", hint="remove it")
         _settle(node, line, frozenset(), [_MOST_NODES])
@@ -92,15 +94,6 @@ def compose(text: str, line: int = 1) -> Node:
     except RecursionError as error:
         raise Unreadable(f"line {line}: nested too deeply", hint="mend the file first") from error
     return node
-
-
-def _composed(text: str) -> Node | None:
-    try:
-        return yaml.compose(text, Loader=_Loader)
-    except yaml.MarkedYAMLError as error:
-        if error.problem != "second occurrence":
-            raise
-    return _RepeatedAnchorComposer(text).get_single_node()
 
 
 def _refuse_depth(text: str) -> None:

@@ -73,15 +73,9 @@ class InstallOptions(NamedTuple):
     def flags(self) -> dict[str, str | bool | list[str]]:
         """Flux's flag name → value, ``version`` aside, in the order of Flux's help."""
         return {
-            "namespace": self.namespace,
-            "components": list(self.components),
-            "registry": self.registry,
-            "image-pull-secret": self.image_pull_secret,
-            "watch-all-namespaces": self.watch_all_namespaces,
-            "network-policy": self.network_policy,
-            "log-level": self.log_level,
-            "cluster-domain": self.cluster_domain,
-            "toleration-keys": list(self.toleration_keys),
+            name.replace("_", "-"): list(value) if isinstance(value, tuple) else value
+            for name, value in self._asdict().items()
+            if name != "version"
         }
 
     def changed(self) -> dict[str, str | bool | list[str]]:
@@ -117,6 +111,13 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f", did you mean '{close[0]}'?" if close else ""
 
 
+def refuse(problems: Iterable[str], hint: str, before: str = "") -> None:
+    """Raises UsageError with all of them, behind the words ``before``; nothing where there are none."""
+    found = "; ".join(problems)
+    if found:
+        raise UsageError(before + found, hint=hint)
+
+
 def validate(options: InstallOptions, known_components: Iterable[str] = COMPONENTS) -> None:
     """Refuse what Flux or Kubernetes would refuse, all problems in one error.
 
@@ -139,10 +140,7 @@ def validate(options: InstallOptions, known_components: Iterable[str] = COMPONEN
         for key in options.toleration_keys
         if not _TOLERATION_KEY.fullmatch(key)
     ]
-    if problems:
-        raise UsageError(
-            "; ".join(problems), hint="see `flux-upgrade render --help` for what each flag takes"
-        )
+    refuse(problems, "see `flux-upgrade render --help` for what each flag takes")
 
 
 def validate_recovered(options: InstallOptions, known_components: Iterable[str]) -> None:
@@ -164,15 +162,12 @@ def validate_recovered(options: InstallOptions, known_components: Iterable[str])
         f"YAML reads '{value}' as something else than a string" for value in unquoted if ambiguous(value)
     ]
     problems += _component_problems(options.components, tuple(known_components))
-    if problems:
-        raise UsageError("; ".join(problems), hint="compare the flags with the file")
+    refuse(problems, "compare the flags with the file")
 
 
 def validate_components(components: tuple[str, ...], known: Iterable[str]) -> None:
     """Refuse components that a release does not ship. Raises UsageError."""
-    problems = list(_component_problems(components, tuple(known)))
-    if problems:
-        raise UsageError("; ".join(problems), hint="change --components or --components-extra")
+    refuse(_component_problems(components, tuple(known)), "change --components or --components-extra")
 
 
 def _name_problems(options: InstallOptions) -> Iterable[str]:

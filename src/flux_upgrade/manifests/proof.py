@@ -18,7 +18,7 @@ from flux_upgrade.manifests.infer import Inferred, infer
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerated, Regenerator, without_images
 from flux_upgrade.manifests.residue import Edit
-from flux_upgrade.model.errors import FluxUpgradeError, Unreadable
+from flux_upgrade.model.errors import Unreadable
 
 
 class Verdict(StrEnum):
@@ -77,21 +77,17 @@ def prove(manifest: Manifest, regenerator: Regenerator) -> Proof:
         tags, problem = candidates.recorded_releases()
         proof = _quick(candidates, tags) or _thorough(candidates, tags) if tags else None
         if proof is None or (problem is not None and proof.edits):
-            return _unproved(manifest, inferred, problem)
+            return Proof(
+                Verdict.UNPROVED,
+                manifest,
+                inferred=inferred,
+                controllers=controllers_of(manifest, None),
+                reason=problem.message if problem else "the recovered flags are none that Flux takes",
+                hint=problem.hint if problem else "compare the flags listed here with the file",
+            )
     except Unreadable as error:
         return Proof(Verdict.UNREADABLE, manifest, inferred=inferred, reason=error.message, hint=error.hint)
     return proof
-
-
-def _unproved(manifest: Manifest, inferred: Inferred, problem: FluxUpgradeError | None) -> Proof:
-    return Proof(
-        Verdict.UNPROVED,
-        manifest,
-        inferred=inferred,
-        controllers=controllers_of(manifest, None),
-        reason=problem.message if problem else "the recovered flags are none that Flux takes",
-        hint=problem.hint if problem else "compare the flags listed here with the file",
-    )
 
 
 def _refuse_duplicates(manifest: Manifest) -> None:

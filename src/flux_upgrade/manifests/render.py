@@ -19,21 +19,10 @@ from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.errors import UnsupportedRelease
 from flux_upgrade.model.versions import ReleaseManifests
 
-_LEGACY_RANK = {
-    kind: rank
-    for rank, kind in enumerate(
-        (
-            "Namespace",
-            "ResourceQuota",
-            "CustomResourceDefinition",
-            "ServiceAccount",
-            "ClusterRole",
-            "ClusterRoleBinding",
-            "Service",
-            "Deployment",
-        )
-    )
-}
+_LEGACY_ORDER = (
+    *("Namespace", "ResourceQuota", "CustomResourceDefinition", "ServiceAccount"),
+    *("ClusterRole", "ClusterRoleBinding", "Service", "Deployment"),
+)
 _TOP = re.compile(r"^[^\s-]", re.MULTILINE)
 _KIND = re.compile(r"^kind: (\S+)$", re.MULTILINE)
 _NAME = re.compile(r"^metadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
@@ -76,7 +65,12 @@ def _documents(
     manifests: ReleaseManifests, options: InstallOptions, generator: Generator, labels: dict[str, str]
 ) -> Iterator[str]:
     namespace = options.namespace
-    yield _namespace(namespace, labels)
+    pod_security = {
+        "pod-security.kubernetes.io/warn": "restricted",
+        "pod-security.kubernetes.io/warn-version": "latest",
+    }
+    lines = label_lines([], 4, labels | pod_security)
+    yield f"apiVersion: v1\nkind: Namespace\nmetadata:\n  labels:\n{''.join(lines)}  name: {namespace}\n"
     if options.network_policy:
         for document in split(manifests.files["policies.yaml"]):
             yield _with_metadata(document, labels, namespace)
@@ -119,21 +113,9 @@ def _name(document: str) -> str:
 
 
 def _legacy_key(document: str) -> tuple[int, str, str]:
-    api_version = _API_VERSION.search(document)
-    return (
-        _LEGACY_RANK.get(kind(document), len(_LEGACY_RANK)),
-        api_version[1] if api_version else "",
-        _name(document),
-    )
-
-
-def _namespace(namespace: str, labels: dict[str, str]) -> str:
-    pod_security = {
-        "pod-security.kubernetes.io/warn": "restricted",
-        "pod-security.kubernetes.io/warn-version": "latest",
-    }
-    lines = label_lines([], 4, labels | pod_security)
-    return f"apiVersion: v1\nkind: Namespace\nmetadata:\n  labels:\n{''.join(lines)}  name: {namespace}\n"
+    api_version, own = _API_VERSION.search(document), kind(document)
+    rank = _LEGACY_ORDER.index(own) if own in _LEGACY_ORDER else len(_LEGACY_ORDER)
+    return rank, api_version[1] if api_version else "", _name(document)
 
 
 def _role(document: str, labels: dict[str, str], namespace: str, cluster_roles: set[str]) -> str:

@@ -1,8 +1,4 @@
-"""Find every vendored manifest and every pin of a tree, each by the module of its kind.
-
-Adding a kind is a folder with a ``pin.py`` (``find``, ``change``), one row in ``registry.PIN_KINDS``, and a
-folder in ``tests/kinds``.
-"""
+"""Find every vendored manifest and every pin of a tree, each by the module of its kind."""
 
 from __future__ import annotations
 

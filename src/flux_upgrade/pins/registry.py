@@ -63,6 +63,7 @@ class PinKind(NamedTuple):
 
 
 _YAML = (".yaml", ".yml")
+_SCRIPTS = (".sh", ".bash", ".zsh", ".fish", ".ps1", ".mk", ".just")
 PIN_KINDS: tuple[PinKind, ...] = (
     PinKind(
         "flux-instance",
@@ -142,21 +143,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
     PinKind(
         "commands",
         "reported.commands",
-        (
-            ".sh",
-            ".bash",
-            ".zsh",
-            ".fish",
-            ".ps1",
-            ".mk",
-            ".just",
-            "akefile",
-            "ustfile",
-            "Jenkinsfile",
-            "Tiltfile",
-            ".yaml",
-            ".yml",
-        ),
+        (*_YAML, *_SCRIPTS, "akefile", "ustfile", "Jenkinsfile", "Tiltfile"),
         (b"fluxcd/flux2", b"fluxcd.io/install.sh", b"flux install", b"flux bootstrap", b"/flux2"),
     ),
     PinKind(

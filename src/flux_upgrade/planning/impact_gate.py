@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from flux_upgrade.impact.running import OtherClusters
 
 
-_MOVED_FIRST = (HoldReason.MIGRATION_PENDING, HoldReason.BLOCKED_BY_API_REMOVAL)
-
-
 class GateResult(NamedTuple):
     """A plan, and what is to be done before it can go on."""
 
@@ -167,7 +164,7 @@ def _gated(upgrade: Upgrade, terms: Terms) -> Upgrade:
 
 def _is_apart(upgrade: Upgrade, hold: Hold | None, terms: Terms) -> bool:
     """Whether manifests are moved in a pull request of their own now."""
-    if terms.migrate is not Migrate.BEFORE or hold is None or hold.reason not in _MOVED_FIRST:
+    if terms.migrate is not Migrate.BEFORE or hold is None or not hold.reason.effect.is_moved_first:
         return False
     return bool(upgrade.bump.approval) or closed_migration(upgrade, terms) is None
 

@@ -6,18 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from flux_upgrade.clusters.clusters import COPIES
-from flux_upgrade.model.errors import (
-    Downgrade,
-    FluxUpgradeError,
-    ReleaseNotFound,
-    ResidueConflict,
-    SourceUnavailable,
-    Unproved,
-    Unreadable,
-    UnsupportedPin,
-    UnsupportedRelease,
-    UntrustedArchive,
-)
+from flux_upgrade.model.errors import Downgrade, ReleaseNotFound
 from flux_upgrade.model.versions import Release, is_tag, minor_of, precedence
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import kind_of
@@ -30,18 +19,7 @@ from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy, decide
 from flux_upgrade.policy.timeline import size
 
-_REASONS: dict[type[FluxUpgradeError], HoldReason] = {
-    UnsupportedPin: HoldReason.UNSUPPORTED_PIN,
-    SourceUnavailable: HoldReason.SOURCE_UNAVAILABLE,
-    UntrustedArchive: HoldReason.UNTRUSTED_ARTIFACT,
-    ReleaseNotFound: HoldReason.UNSUPPORTED_RELEASE,
-    # Of the manifest in an artifact that a pin names.
-    UnsupportedRelease: HoldReason.UNSUPPORTED_RELEASE,
-    ResidueConflict: HoldReason.RESIDUE_CONFLICT,
-    Unreadable: HoldReason.UNREADABLE,
-    Unproved: HoldReason.UNPROVED,
-    Downgrade: HoldReason.CONTROLLER_NEWER,
-}
+_REASONS = {error: reason for reason in HoldReason for error in reason.effect.raised}
 _PASSES = (ReleaseNotFound,)
 """What is published a little later than the release is no failure."""
 _VERBS = {Role.OPERATOR: "knows"}

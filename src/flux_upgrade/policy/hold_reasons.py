@@ -24,8 +24,16 @@ class OpenPullRequest(Enum):
 
 
 class Effect(NamedTuple):
-    """What a reason does, beyond holding its installation."""
+    """What leads to a reason, and what it does, beyond holding its installation."""
 
+    exit_codes: str = ""
+    """Empty: those of ``raised``, or 0."""
+    raised: tuple[type[errors.FluxUpgradeError], ...] = ()
+    """A pin is held for this reason if changing it raises one of these."""
+    verb: str = ""
+    """What you did to the proposal, where that is the reason: ``turned down``."""
+    is_moved_first: bool = False
+    """Manifests that are migrated in a pull request of their own may end it."""
     is_expected: bool = False
     """Nobody has to know: the installation is as it should be, or waits as the settings say."""
     holds_cluster: bool = False
@@ -47,20 +55,17 @@ class HoldReason(StrEnum):
     exit_codes: str
     effect: Effect
 
-    def __new__(
-        cls, slug: str, meaning: str, remedy: str, exit_codes: str, effect: Effect = _NOTHING_MORE
-    ) -> Self:
+    def __new__(cls, slug: str, meaning: str, remedy: str, effect: Effect = _NOTHING_MORE) -> Self:
         member = str.__new__(cls, slug)
-        member._value_ = slug
-        member.meaning, member.remedy = meaning, remedy
-        member.exit_codes, member.effect = exit_codes, effect
+        member._value_, member.meaning, member.remedy, member.effect = slug, meaning, remedy, effect
+        codes = ", ".join(str(each.exit_code) for each in effect.raised)
+        member.exit_codes = effect.exit_codes or codes or "0"
         return member
 
     UP_TO_DATE = (
         "up-to-date",
         "The body is at the newest stable release or newer, or at the version that `--to` asks for.",
         "Nothing. A controller newer than the release is named; an older image or another header is no hold.",
-        "0",
         Effect(is_expected=True, pull_request=OpenPullRequest.CLOSED),
     )
     NEEDS_APPROVAL = (
@@ -70,21 +75,18 @@ class HoldReason(StrEnum):
             "approved has to be merged first."
         ),
         "[Approve](../how-to/approve-minors.md) it, or merge what is open.",
-        "0",
         Effect(is_expected=True, pull_request=OpenPullRequest.CLOSED),
     )
     COOLING_DOWN = (
         "cooling-down",
         "The patch, or the `.0` of the minor, is younger than the cool-down.",
         "Wait until the day that is named, or approve it.",
-        "0",
         Effect(is_expected=True),
     )
     OUT_OF_RANGE = (
         "out-of-range",
         "The newest release is not in the `range`.",
         "Widen the range, or approve it.",
-        "0",
         Effect(is_expected=True, pull_request=OpenPullRequest.CLOSED),
     )
     CLOSED_BY_HUMAN = (
@@ -94,19 +96,19 @@ class HoldReason(StrEnum):
             "is not proposed again; of a minor, none of its versions is."
         ),
         "Open the pull request again, or approve the version.",
-        "0",
+        Effect(verb="turned down"),
     )
     REVERTED = (
         "reverted",
         "The pull request was merged, and the base branch is older again. As if it had been closed.",
         "Approve the version, once what spoke against it is gone.",
-        "0",
+        Effect(verb="merged and reverted"),
     )
     ROLLED_BACK = (
         "rolled-back",
         "`flux-upgrade rollback` took the artifact's tag back from this version.",
         "Wait for a newer one, or approve this one once what spoke against it is gone.",
-        "0",
+        Effect(verb="rolled back"),
     )
     NEEDS_SIGNATURE = (
         "needs-signature",
@@ -115,7 +117,6 @@ class HoldReason(StrEnum):
             "stays where it is."
         ),
         "Sign the digest that is named, and run again.",
-        "0",
     )
     IMAGES_MISSING = (
         "images-missing",
@@ -124,7 +125,6 @@ class HoldReason(StrEnum):
             "digest is to be pinned."
         ),
         "[Mirror](../how-to/mirror-and-air-gap.md#images-on-a-mirror) those that are named, and run again.",
-        "0",
         Effect(holds_cluster=True),
     )
     BLOCKED_BY_API_REMOVAL = (
@@ -135,8 +135,12 @@ class HoldReason(StrEnum):
             "for it."
         ),
         "Change the lines that the report names; `flux-upgrade check --to VERSION` says when nothing is left.",
-        f"{errors.ApiRemoved.exit_code} with `--to`, else 0",
-        Effect(holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
+        Effect(
+            exit_codes=f"{errors.ApiRemoved.exit_code} with `--to`, else 0",
+            is_moved_first=True,
+            holds_cluster=True,
+            pull_request=OpenPullRequest.DRAFT,
+        ),
     )
     MIGRATION_PENDING = (
         "migration-pending",
@@ -145,28 +149,24 @@ class HoldReason(StrEnum):
             "nobody has said that `flux migrate` ran after the last hop."
         ),
         "Merge that pull request; or run `flux migrate`, and tick the box that is named.",
-        "0",
-        Effect(holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
+        Effect(is_moved_first=True, holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
     )
     COMPONENT_IN_USE = (
         "component-in-use",
         "A controller would be gone, and there are resources of its kinds.",
         "Remove these resources, or keep the component.",
-        "0",
         Effect(holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
     )
     OVERLAY_BREAKS = (
         "overlay-breaks",
         "A patch, a replacement or an image of the kustomization beside the manifest does not fit the target.",
         "Change the lines that the report names.",
-        "0",
         Effect(holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
     )
     KUBERNETES_TOO_OLD = (
         "kubernetes-too-old",
         "The target refuses the version of Kubernetes that `kubernetes-version` states.",
         "Upgrade the clusters first, or correct what the config file says.",
-        "0",
         Effect(holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
     )
     BRANCH_EDITED = (
@@ -176,46 +176,39 @@ class HoldReason(StrEnum):
             "Merge or close it; or have it made anew: tick **rebase** in it, or add the label "
             "`flux-upgrade/rebase`."
         ),
-        "0",
     )
     OWNED_BY_TERRAFORM = (
         "owned-by-terraform",
         "Terraform's `flux_bootstrap_git` writes this file, and would undo the upgrade.",
         "Change the version in the line that is named: see [Other bots](../how-to/other-bots.md#terraform).",
-        "0",
         Effect(holds_cluster=True, is_of_file=True),
     )
     FOLLOWS = (
         "follows",
         "The pin moves with its cluster, and that waits.",
         "What is said of the cluster.",
-        "0",
         Effect(is_expected=True, pull_request=OpenPullRequest.CLOSED),
     )
     CLUSTER_HELD = (
         "cluster-held",
         "Another pin of the same cluster cannot move, and half a set is never moved.",
         "See to that pin first, or list its file under `ignore`.",
-        "0",
     )
     DRIFT = (
         "drift",
         "The pin is newer than its cluster.",
         "Wait until the cluster is there, or put the pin back; nothing is downgraded.",
-        "0",
         Effect(is_expected=True, pull_request=OpenPullRequest.CLOSED),
     )
     CLI_SKEW = (
         "cli-skew",
         "No version of the Flux CLI is within one minor of all clusters that it serves.",
         "Upgrade the cluster that lags behind, or give its tools a pin of their own.",
-        "0",
     )
     FLOATING = (
         "floating",
         "No version is pinned: a branch, `latest`, or nothing.",
         "Pin a version, should it be upgraded by pull request.",
-        "0",
         Effect(is_expected=True, pull_request=OpenPullRequest.CLOSED),
     )
     UNSUPPORTED_PIN = (
@@ -225,8 +218,11 @@ class HoldReason(StrEnum):
             "patch of another pin, an odd spelling, a digest that does not belong to its tag."
         ),
         "Write a plain version there, or list the file under `ignore`. The pins of its cluster wait for it.",
-        "0, 19 where it is seen only when the pin is changed",
-        Effect(holds_cluster=True),
+        Effect(
+            exit_codes="0, 19 where it is seen only when the pin is changed",
+            raised=(errors.UnsupportedPin,),
+            holds_cluster=True,
+        ),
     )
     SOURCE_UNAVAILABLE = (
         "source-unavailable",
@@ -238,61 +234,63 @@ class HoldReason(StrEnum):
             "Run again later, or see to the access that is named; for images, see "
             "[Mirrors](../how-to/mirror-and-air-gap.md#images-on-a-mirror)."
         ),
-        f"{errors.SourceUnavailable.exit_code}, {errors.ForbiddenByRegistry.exit_code} where it refuses",
-        Effect(holds_cluster=True),
+        Effect(
+            exit_codes=(
+                f"{errors.SourceUnavailable.exit_code}, {errors.ForbiddenByRegistry.exit_code} where it refuses"
+            ),
+            raised=(errors.SourceUnavailable,),
+            holds_cluster=True,
+        ),
     )
     UNTRUSTED_ARTIFACT = (
         "untrusted-artifact",
         "A registry or chart repository serves what it should not: other bytes than their digest says.",
         "Find out why, before anything is taken from there.",
-        "5",
-        Effect(holds_cluster=True),
+        Effect(raised=(errors.UntrustedArchive,), holds_cluster=True),
     )
     WORKFLOW_PERMISSION = (
         "workflow-permission",
         "The pin stands in a workflow, which `GITHUB_TOKEN` cannot change.",
         "Give the action a token with the permission `workflows`, or list the file under `ignore`.",
-        "0",
     )
     ORPHAN = (
         "orphan",
         "No kustomization in the repository refers to the file: no cluster has it.",
         "Remove the file, refer to it, or list it under `ignore`. Named as PATH, or with `--to`, it is upgraded.",
-        "0",
     )
     CHECKOUT_DIFFERS = (
         "checkout-differs",
         "The file in the checkout is not the one on the base branch.",
         "What the detail says: pull, commit and push, or check out the base branch.",
-        f"{errors.CheckoutDiffers.exit_code}",
-        Effect(holds_cluster=True),
+        Effect(exit_codes=str(errors.CheckoutDiffers.exit_code), holds_cluster=True),
     )
     RESIDUE_CONFLICT = (
         "residue-conflict",
         "The target changed or removed the same path that was edited by hand.",
         "Decide for each path: see [Conflicts](../how-to/conflicts.md).",
-        f"{errors.ResidueConflict.exit_code}",
-        Effect(holds_cluster=True),
+        Effect(raised=(errors.ResidueConflict,), holds_cluster=True),
     )
     CONTROLLER_NEWER = (
         "controller-newer",
         "A controller in the file is newer than the one that the target ships; it never goes backwards.",
         "Upgrade to the release that the report names; where none is named, wait for the next one.",
-        f"{errors.Downgrade.exit_code} with `--to`, else 0",
-        Effect(holds_cluster=True),
+        Effect(
+            exit_codes=f"{errors.Downgrade.exit_code} with `--to`, else 0",
+            raised=(errors.Downgrade,),
+            holds_cluster=True,
+        ),
     )
     DOWNGRADE = (
         "downgrade",
         "The version that was asked for is older than the body.",
         "Restore an older manifest from the history, if you must, and mind the stored API versions.",
-        f"{errors.Downgrade.exit_code}",
+        Effect(exit_codes=str(errors.Downgrade.exit_code)),
     )
     UNREADABLE = (
         "unreadable",
         "The file is broken, or is not one Flux manifest.",
         "Repair the lines that the report names.",
-        f"{errors.Unreadable.exit_code}",
-        Effect(holds_cluster=True),
+        Effect(raised=(errors.Unreadable,), holds_cluster=True),
     )
     UNPROVED = (
         "unproved",
@@ -301,8 +299,7 @@ class HoldReason(StrEnum):
             "or a release that the source does not have."
         ),
         "What the report says for the case.",
-        f"{errors.Unproved.exit_code}",
-        Effect(holds_cluster=True),
+        Effect(raised=(errors.Unproved,), holds_cluster=True),
     )
     UNSUPPORTED_RELEASE = (
         "unsupported-release",
@@ -314,9 +311,12 @@ class HoldReason(StrEnum):
             "Use a newer flux-upgrade, or put the `flux` binary of that version on PATH. Where Flux has not "
             "published all of the release yet: run again later."
         ),
-        (
-            f"{errors.UnsupportedRelease.exit_code}, {errors.UsageError.exit_code} for a component; "
-            "0 where it is only not published yet, and without `--to`"
+        Effect(
+            exit_codes=(
+                f"{errors.UnsupportedRelease.exit_code}, {errors.UsageError.exit_code} for a component; "
+                "0 where it is only not published yet, and without `--to`"
+            ),
+            raised=(errors.ReleaseNotFound, errors.UnsupportedRelease),
+            holds_cluster=True,
         ),
-        Effect(holds_cluster=True),
     )

@@ -22,12 +22,6 @@ from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.semver_range import Constraint
 from flux_upgrade.policy.timeline import StableRelease, end_of, first_of_line, rfc3339, stable, why
 
-_DID = {
-    HoldReason.CLOSED_BY_HUMAN: "turned down",
-    HoldReason.REVERTED: "merged and reverted",
-    HoldReason.ROLLED_BACK: "rolled back",
-}
-
 
 class MaxBump(StrEnum):
     """The largest bump that needs no approval."""
@@ -248,7 +242,7 @@ def _refusal(rejections: _VersionedRejections, bump_kind: BumpKind, asked: Versi
     if not found:
         return None
     version, last = max(found, key=lambda each: (each[0], each[1].since, each[1].where))
-    detail = f"{last.target} was {_DID[last.reason]} by a person: {last.where}"
+    detail = f"{last.target} was {last.reason.effect.verb} by a person: {last.where}"
     return Hold(last.reason, detail, _approve(bump_kind, version), None, bump_kind, last.target, last.since)
 
 

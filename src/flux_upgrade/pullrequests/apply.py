@@ -10,7 +10,6 @@ from flux_upgrade.model.errors import (
     CheckoutDiffers,
     DraftsUnavailable,
     FluxUpgradeError,
-    Overtaken,
 )
 from flux_upgrade.model.forge import (
     Done,
@@ -38,7 +37,14 @@ from flux_upgrade.pullrequests.propose import (
     question_about,
     stale_pull_requests,
 )
-from flux_upgrade.pullrequests.rounds import ACTIONS, may_change, rounds
+from flux_upgrade.pullrequests.rounds import (
+    ACTIONS,
+    after,
+    carry_out,
+    may_change,
+    rounds,
+    with_lost_answer,
+)
 
 
 def nothing(proposal: Proposal) -> None:
@@ -73,9 +79,8 @@ def reconcile_pull_requests(
                 name = branch_name(inventory.config.branch_prefix, planned.update_group.slug, bump_kind)
                 before = results.get(name)
                 if before is None or may_change(before.error, number - 1):
-                    results[name] = _merged(
-                        before, reconciler.act(planned, bump_kind, proposals.get(bump_kind))
-                    )
+                    result = reconciler.act(planned, bump_kind, proposals.get(bump_kind))
+                    results[name] = with_lost_answer(before, result, Action.UNCHANGED, Action.UPDATED)
         if not any(may_change(result.error, number) for result in results.values()):
             break
     results |= {
@@ -150,16 +155,6 @@ def _unseen(idle: Result) -> Hold:
         bump_kind=idle.bump_kind,
         target=target,
     )
-
-
-def _merged(before: Result | None, after: Result) -> Result:
-    """A write whose answer was lost was this run's all the same."""
-    if before is None or isinstance(before.error, Overtaken) or after.action is Action.FAILED:
-        return after
-    done = Action.UPDATED if after.action is Action.UPDATED else Action.UNCHANGED
-    if after.action is done and before.attempted is not Action.NONE:
-        return after._replace(action=before.attempted, attempted=before.attempted)
-    return after
 
 
 def _is_refused(step: Step, done: Done) -> bool:
@@ -254,32 +249,26 @@ class _Reconciler:
         elif reconciliation.issue is not None:
             issue = reconciliation.issue
             idle = idle._replace(action=Action.UNCHANGED, number=issue.number, url=issue.url, is_issue=True)
-        if reconciliation.hold is not None:
-            return idle._replace(action=Action.HELD, hold=reconciliation.hold)
         failed = self._unprepared(reconciliation, idle)
         if failed is not None:
             return failed
-        result = idle
-        for step in reconciliation.steps:
-            attempted = ACTIONS[type(step)]
-            try:
-                done, is_issue = self._done(step, idle.proposal, context)
-            except FluxUpgradeError as error:
-                return result._replace(action=Action.FAILED, error=error, attempted=attempted)
+
+        def apply(step: Step, result: Result) -> Result:
+            done, is_issue = self._done(step, idle.proposal, context)
             if isinstance(step, OpenPull | OpenIssue) and is_issue and not done.number:
                 return result._replace(action=Action.HELD, hold=_unseen(idle), warnings=done.warnings)
-            result = result._replace(
-                action=attempted if result is idle and not _is_refused(step, done) else result.action,
-                number=result.number or done.number,
-                url=result.url or done.url,
-                warnings=(*result.warnings, *done.warnings),
+            taken = after(step, done, result)._replace(
                 is_issue=result.is_issue or (is_issue and not result.number),
                 is_draft=_is_draft(step, result) and not is_issue,
             )
-        return result
+            # The first step tells what was done.
+            is_told = result is not idle or _is_refused(step, done)
+            return taken._replace(action=result.action) if is_told else taken
+
+        return carry_out(reconciliation, idle, apply)
 
     def _unprepared(self, reconciliation: Reconciliation, idle: Result) -> Result | None:
-        if idle.proposal is None or not reconciliation.steps:
+        if idle.proposal is None or not reconciliation.steps or reconciliation.hold is not None:
             return None
         try:
             self._prepare(idle.proposal)

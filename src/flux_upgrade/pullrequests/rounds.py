@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from flux_upgrade.model.errors import FluxUpgradeError, ForgeUnavailable, Overtaken
-from flux_upgrade.model.forge import ClosePull, OpenIssue, OpenPull, Step, UpdateIssue, UpdatePull
+from flux_upgrade.model.forge import ClosePull, Done, OpenIssue, OpenPull, Step, UpdateIssue, UpdatePull
 from flux_upgrade.planning.proposal import Action
+from flux_upgrade.pullrequests.desired import Reconciliation
 
 _ROUNDS = 3
 """Somebody who is faster three times in a row is at work on the same branch."""
@@ -24,6 +25,27 @@ ACTIONS: dict[type[Step], Action] = {
 """What a step that was applied has done."""
 
 _Fetched = TypeVar("_Fetched")
+
+
+class _PullResult(Protocol):
+    """What came of one pull request, a named tuple: of an upgrade, or of a bootstrap."""
+
+    @property
+    def action(self) -> Action: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def warnings(self) -> tuple[str, ...]: ...
+    @property
+    def error(self) -> FluxUpgradeError | None: ...
+    @property
+    def attempted(self) -> Action: ...
+    def _replace(self, *args: Any, **changes: Any) -> Self: ...
+
+
+_Result = TypeVar("_Result", bound=_PullResult)
 
 
 def rounds(fetch: Callable[[], _Fetched]) -> Iterator[tuple[int, _Fetched]]:
@@ -50,3 +72,45 @@ def may_change(error: FluxUpgradeError | None, done: int) -> bool:
     if isinstance(error, Overtaken):
         return done < _ROUNDS
     return isinstance(error, ForgeUnavailable) and done < _TRIES
+
+
+def carry_out(
+    reconciliation: Reconciliation, idle: _Result, apply: Callable[[Step, _Result], _Result]
+) -> _Result:
+    """The steps in their order, up to the first that fails or is held. ``idle``: before any of them.
+
+    ``apply`` returns the result after a step, see ``after``; what it raises becomes the result's error.
+    """
+    if reconciliation.hold is not None:
+        return idle._replace(action=Action.HELD, hold=reconciliation.hold)
+    result = idle
+    for step in reconciliation.steps:
+        try:
+            result = apply(step, result)
+        except FluxUpgradeError as error:
+            return result._replace(action=Action.FAILED, error=error, attempted=ACTIONS[type(step)])
+        if result.action is Action.HELD:
+            break
+    return result
+
+
+def after(step: Step, done: Done, result: _Result) -> _Result:
+    """``result``, once ``step`` was applied."""
+    return result._replace(
+        action=ACTIONS[type(step)],
+        number=result.number or done.number,
+        url=result.url or done.url,
+        warnings=(*result.warnings, *done.warnings),
+    )
+
+
+def with_lost_answer(before: _Result | None, result: _Result, *seen: Action) -> _Result:
+    """A write whose answer was lost in the round ``before`` was this run's all the same.
+
+    ``seen``: what the next round does about a pull request that such a write left behind.
+    """
+    if before is None or isinstance(before.error, Overtaken) or before.attempted is Action.NONE:
+        return result
+    if result.action not in seen:
+        return result
+    return result._replace(action=before.attempted, attempted=before.attempted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flux_upgrade.impact.diff.changes import Changes, CrdChange
 from flux_upgrade.impact.impact import Impact
-from flux_upgrade.impact.overlay.result import Finding, Overlay, OverlayVerdict
+from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.policy.decision import ChangeKind
 from flux_upgrade.report.impact_phrases import Style
@@ -100,7 +100,7 @@ def patches_line(overlay: Overlay, style: Style) -> str:
     return f"{applying} ({style.code(overlay.path)}{built})"
 
 
-def remarkable(overlay: Overlay) -> list[Finding]:
+def remarkable(overlay: Overlay) -> list[OverlayFinding]:
     """Of no danger, and not as it should be: what does nothing now, is unknown, is broken already."""
     return [
         each

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
-from flux_upgrade.impact.impact import Evidence, Hit, Impact, Managed, PastRelease, Refused
-from flux_upgrade.impact.kubernetes_versions import Support
+from flux_upgrade.impact.impact import Evidence, Managed, PastRelease, Refused
+from flux_upgrade.impact.kubernetes_versions import Fit, Support
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
-from flux_upgrade.impact.overlay.result import Finding
-from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.markdown import code, counted, prose
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.policy.hold_reasons import HoldReason
 
 _MANIFESTS = {UsePlace.RESOURCE, UsePlace.EMBEDDED, UsePlace.PATCH}
 
@@ -27,6 +25,7 @@ class Style(NamedTuple):
 
 
 TEXT = Style(str, str)
+MARKDOWN = Style(code, prose)
 
 
 def place(use: ApiUse) -> str:
@@ -51,23 +50,22 @@ def uses_of(moves: Sequence[Move]) -> str:
     return counted(len(moves), "manifest" if are_manifests else "place")
 
 
-def left_line(left: Left, style: Style) -> str:
-    """What stays as it is, and what to do about it."""
-    where = use_line(left.use, style)
-    return f"{where}: {sentences(style, left.detail or left.reason.replace('-', ' '), left.hint)}"
+def names(use: ApiUse) -> tuple[str, ...]:
+    """The resource, if its place tells, and the version of its API."""
+    return (who(use), api(use)) if use.kind else (api(use),)
 
 
-def use_line(use: ApiUse, style: Style) -> str:
-    """Where a version is used, and by whom."""
-    resource = [style.code(who(use))] if use.kind else []
-    return f"{style.code(place(use))}: {', '.join([*resource, style.code(f'{use.group}/{use.version}')])}"
+def api(use: ApiUse) -> str:
+    """Group and version."""
+    return f"{use.group}/{use.version}"
 
 
 def move_line(move: Move, style: Style) -> str:
     """Where a version is used, and what it becomes."""
     today = " (not served today either)" if is_broken_already(move) else ""
     kept = f": {style.plain(kept_sentence(move))}" if move.kept_by else ""
-    return f"{use_line(move.use, style)} → {style.code(move.to)}{today}{kept}"
+    where = f"{style.code(place(move.use))}: {', '.join(map(style.code, names(move.use)))}"
+    return f"{where} → {style.code(move.to)}{today}{kept}"
 
 
 def kept_sentence(move: Move) -> str:
@@ -81,45 +79,6 @@ def is_broken_already(each: Move | Left) -> bool:
     if isinstance(each, Move):
         return not each.was_served
     return each.is_broken_already or each.reason is Reason.UNREADABLE
-
-
-def in_the_way(reason: HoldReason, impact: Impact, style: Style) -> list[str]:
-    """What a hold is about, line by line."""
-    match reason:
-        case HoldReason.BLOCKED_BY_API_REMOVAL:
-            by_hand = [left_line(each, style) for each in impact.blocking]
-            return by_hand or [move_line(each, style) for each in impact.moves]
-        case HoldReason.MIGRATION_PENDING:
-            return [move_line(each, style) for each in impact.moves]
-        case HoldReason.COMPONENT_IN_USE:
-            return [use_line(each, style) for each in impact.orphaned]
-        case HoldReason.OVERLAY_BREAKS if impact.overlay is not None:
-            found = [finding_line(each, style) for each in impact.overlay.findings if each.holds]
-            failed = impact.overlay.failed
-            return [*found, *([sentences(style, failed)] if failed else [])]
-    return []
-
-
-def finding_line(finding: Finding, style: Style) -> str:
-    """What becomes of a patch."""
-    where = style.code(f"{finding.path}:{finding.line}")
-    verdict = sentences(style, finding.detail or finding.verdict, finding.hint)
-    dropped = f" Kept out: {', '.join(map(style.code, finding.drops))}." if finding.drops else ""
-    return f"{where}, {style.plain(finding.what)}: {verdict}{dropped}"
-
-
-def hit_place(hit: Hit, style: Style) -> str:
-    """Where a break is met."""
-    name = "/".join(filter(None, (hit.namespace, hit.name)))
-    return " ".join(filter(None, (style.code(f"{hit.path}:{hit.line}"), style.plain(f"{hit.kind} {name}"))))
-
-
-def by_rule(hits: Iterable[Hit]) -> dict[str, list[Hit]]:
-    """The hits of each break, each place once."""
-    found: dict[str, dict[tuple[str, int, str], Hit]] = {}
-    for hit in sorted(hits, key=lambda hit: (hit.since, hit.rule, hit.path, hit.line)):
-        found.setdefault(hit.rule, {}).setdefault((hit.path, hit.line, hit.keep), hit)
-    return {rule: list(each.values()) for rule, each in found.items()}
 
 
 def stored_lines(refused: Iterable[Refused], target: str, style: Style) -> list[str]:
@@ -168,30 +127,28 @@ def hops_line(hops: Sequence[str]) -> str:
 
 def support_line(support: Support) -> str:
     """``Kubernetes ≥ 1.33, tested with 1.34 to 1.36``."""
-    needed = f"Kubernetes ≥ {_minor(support.least)}"
+    needed = f"Kubernetes ≥ {minor_text(support.least)}"
     return f"{needed}, tested with {_tested(support)}" if support.tested is not None else needed
 
 
-def fit_line(impact: Impact, target: str, style: Style) -> str:
-    """What the target says of the Kubernetes that was declared; empty where it is right."""
-    fit = impact.kubernetes
-    if fit is None or not (fit.is_too_old or fit.is_untested):
-        return ""
+def fit_sentence(fit: Fit, target: str, style: Style) -> str:
+    """What the target says of a Kubernetes that is too old for it, or that it was not tested with."""
     requirement = (
-        f"{target} needs Kubernetes {_minor(fit.support.least)}"
+        f"{target} needs Kubernetes {minor_text(fit.support.least)}"
         if fit.is_too_old
-        else (f"{target} was tested with Kubernetes {_tested(fit.support)}")
+        else f"{target} was tested with Kubernetes {_tested(fit.support)}"
     )
     return f"{requirement}, and {style.code('kubernetes-version')} says {style.code(fit.version)}."
 
 
-def _minor(minor: tuple[int, int]) -> str:
+def minor_text(minor: tuple[int, int]) -> str:
+    """``1.33``."""
     return ".".join(map(str, minor))
 
 
 def _tested(support: Support) -> str:
     assert support.tested is not None  # noqa: S101 both callers have seen to it
-    return " to ".join(map(_minor, support.tested))
+    return " to ".join(map(minor_text, support.tested))
 
 
 def sentences(style: Style, *texts: str) -> str:

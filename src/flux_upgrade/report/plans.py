@@ -140,7 +140,7 @@ def plan_values(group: UpdateGroupPlan) -> Iterator[dict[str, Any]]:
 def migration_values(group: UpdateGroupPlan) -> Iterator[dict[str, Any]]:
     """The files whose resources are migrated before the clusters of an update group are upgraded, as JSON."""
     for plan in group.migrations:
-        from flux_upgrade.report.impact_json import uses_value  # late: nearly every run has none
+        from flux_upgrade.report.finding_values import uses_value  # late: nearly every run has none
 
         for each in plan.decisions:
             change = each.change if isinstance(each, Upgrade) else None
@@ -167,13 +167,13 @@ def plan_value(plan: Plan, cluster: str) -> dict[str, Any]:
 def _decision(plan: Plan, decision: Upgrade | Hold) -> dict[str, Any]:
     known = plan.impacts.get(decision.bump_kind)
     impact = decision.impact if isinstance(decision, Upgrade) else known
-    return {**_decided(decision), "impact": _impact(impact) if impact is not None else None}
+    return {**_decided(decision), "impact": _impact(impact, decision.target) if impact is not None else None}
 
 
-def _impact(impact: Impact) -> dict[str, Any]:
+def _impact(impact: Impact, target: str) -> dict[str, Any]:
     from flux_upgrade.report.impact_json import impact_value  # late: nearly every run has none
 
-    return impact_value(impact)
+    return impact_value(impact, target)
 
 
 def _decided(decision: Upgrade | Hold) -> dict[str, Any]:

@@ -41,7 +41,11 @@ def lines_about(cluster: KubernetesApi, what: ObjectReference) -> tuple[str, ...
         obj = cluster.get(what) or {}
         pods = _pods(cluster, what, obj)
         names = {what.name} | {str(part(pod, "metadata").get("name")) for pod in pods}
-        events = [e for e in cluster.list(EVENT, what.namespace) if _is_about(e, what, names)]
+        events = []
+        for event in cluster.list(EVENT, what.namespace):
+            about = part(event, "involvedObject")
+            if about.get("kind") in (what.kind.name, POD.name) and about.get("name") in names:
+                events.append(event)
         return (*_conditions(obj), *_waits(pods), *_last(events))
     return ()
 
@@ -73,11 +77,6 @@ def _waits(pods: Sequence[Object]) -> Iterator[str]:
                 message = plain(waiting.get("message"))
                 because = f"{plain(waiting.get('reason'))}: {message}".rstrip(": ")
                 yield f"  pod {name}, container {plain(container.get('name'))}, waits: {because}"
-
-
-def _is_about(event: Object, what: ObjectReference, names: set[str]) -> bool:
-    about = part(event, "involvedObject")
-    return (about.get("kind") in (what.kind.name, POD.name)) and about.get("name") in names
 
 
 def _last(events: Sequence[Object]) -> Iterator[str]:

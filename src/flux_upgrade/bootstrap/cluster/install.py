@@ -17,6 +17,7 @@ from flux_upgrade.bootstrap.cluster.preflight import (
     paths_of,
 )
 from flux_upgrade.bootstrap.cluster.wait import POLL, Awaited, Run, is_true, revisions, wait_for
+from flux_upgrade.bootstrap.secrets import DOCKER
 from flux_upgrade.model.errors import NotReady
 from flux_upgrade.model.hosting import Secret
 from flux_upgrade.model.kubernetes_objects import (
@@ -27,7 +28,6 @@ from flux_upgrade.model.kubernetes_objects import (
     SOURCES,
     KubernetesApi,
     Object,
-    ObjectReference,
     part,
     reference,
 )
@@ -41,8 +41,6 @@ kustomize-controller takes over what is applied by this name, as by ``kubectl ap
 it undoes): a field that is removed in Git later is removed in the cluster. Fields that ``flux bootstrap``
 applied as ``flux`` stay there for good.
 """
-
-_PULL_SECRET = "kubernetes.io/dockerconfigjson"  # noqa: S105 a type
 
 
 def apply_components(
@@ -72,23 +70,16 @@ def apply_secrets(cluster: KubernetesApi, secrets: Sequence[Secret], run: Run) -
     """Create them, or put these values in the place of those that they have. Raises ClusterUnavailable."""
     for each in secrets:
         run.tell(f"applying Secret {each.namespace}/{each.name}")
-        _apply(cluster, _manifest(each), run)
+        # As ``data``: of ``stringData`` the cluster does not remember who owns which key.
+        data = {key: b64encode(text.encode()).decode() for key, text in each.string_data.items()}
+        metadata = {"name": each.name, "namespace": each.namespace}
+        wanted = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": each.type, "data": data}
+        _apply(cluster, wanted, run)
 
 
 def is_for_pulling(secret: Secret) -> bool:
     """Whether it is for a registry of images."""
-    return secret.type == _PULL_SECRET
-
-
-def _manifest(secret: Secret) -> Object:
-    """As ``data``: of ``stringData`` the cluster does not remember who owns which key."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": secret.name, "namespace": secret.namespace},
-        "type": secret.type,
-        "data": {key: b64encode(text.encode()).decode() for key, text in secret.string_data.items()},
-    }
+    return secret.type == DOCKER
 
 
 def _apply(cluster: KubernetesApi, wanted: Object, run: Run) -> None:
@@ -122,7 +113,6 @@ class Desired(NamedTuple):
     secrets: tuple[Secret, ...] = ()
     """Those that were made in this run; what is in the cluster otherwise is left untouched."""
     secret_name: str = ""
-    """Of the Secret that Flux gets at its source with."""
     force: bool = False
 
     @property
@@ -214,9 +204,7 @@ def _hurry(cluster: KubernetesApi, awaited: Awaited, run: Run) -> None:
     if is_true(there, "Ready") and (not awaited.revision or at == {awaited.revision}):
         return
     now = datetime.fromtimestamp(run.timing.now(), UTC).isoformat()
-    cluster.apply(_annotated(there, awaited.what, {_REQUESTED: now}), REQUESTER)
-
-
-def _annotated(there: Object, what: ObjectReference, annotations: Mapping[str, str]) -> Object:
-    metadata = {"name": what.name, "namespace": what.namespace, "annotations": dict(annotations)}
-    return {"apiVersion": there.get("apiVersion"), "kind": what.kind.name, "metadata": metadata}
+    what = awaited.what
+    metadata = {"name": what.name, "namespace": what.namespace, "annotations": {_REQUESTED: now}}
+    annotated = {"apiVersion": there.get("apiVersion"), "kind": what.kind.name, "metadata": metadata}
+    cluster.apply(annotated, REQUESTER)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import posixpath
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 
+from flux_upgrade.bootstrap.files import errors_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import ClusterUnfit, Unreadable
 from flux_upgrade.model.hosting import Secret
@@ -69,30 +69,21 @@ def _built(files: Mapping[str, bytes], folder: str, name: str, build: Builder | 
     if not file:
         return _objects(files, (posixpath.join(folder, each) for each in (COMPONENTS, SYNC)))
     path = posixpath.join(folder, file)
-    resources = _plain_resources(_kustomization(files[path], path))
-    if resources is not None and all(posixpath.join(folder, each) in files for each in resources):
-        return _objects(files, (posixpath.join(folder, each) for each in resources))
+    with errors_of(path):
+        documents = parse(files[path]).documents
+        data = documents[0].data if documents else None
+    resources = data.get("resources") if isinstance(data, Mapping) and data.keys() <= _PLAIN else None
+    if isinstance(resources, list):
+        # Nothing is done with them: they are what is built.
+        plain = [posixpath.join(folder, posixpath.normpath(str(each))) for each in resources]
+        if all(each in files for each in plain):
+            return _objects(files, plain)
     if build is None:
         raise ClusterUnfit(
             f"{path} has more than plain resources, and nothing here can build it",
             hint="install kustomize, kubectl or flux, so that it is on PATH",
         )
     return _documents(build(files, folder, name), f"what {path} builds to")
-
-
-def _kustomization(content: bytes, path: str) -> Mapping[str, object]:
-    with _with_path(path):
-        documents = parse(content).documents
-        data = documents[0].data if documents else None
-    return data if isinstance(data, Mapping) else {}
-
-
-def _plain_resources(kustomization: Mapping[str, object]) -> tuple[str, ...] | None:
-    """The resources of a kustomization that does nothing with them; None: it does more."""
-    resources = kustomization.get("resources")
-    if not isinstance(resources, list) or not kustomization.keys() <= _PLAIN:
-        return None
-    return tuple(posixpath.normpath(str(each)) for each in resources)
 
 
 def _objects(files: Mapping[str, bytes], paths: Iterable[str]) -> Iterator[Object]:
@@ -103,21 +94,12 @@ def _objects(files: Mapping[str, bytes], paths: Iterable[str]) -> Iterator[Objec
 
 
 def _documents(content: bytes, path: str) -> Iterator[Object]:
-    with _with_path(path):
+    with errors_of(path):
         documents = parse(content).documents
         for document in documents:
             _ = document.key  # raises for what is no object
         objects = [document.data for document in documents]
     yield from objects
-
-
-@contextmanager
-def _with_path(path: str) -> Iterator[None]:
-    """Put the file before the message of what cannot be read."""
-    try:
-        yield
-    except Unreadable as error:
-        raise Unreadable(f"{path}: {error.message}", hint=error.hint) from error
 
 
 class ClusterSecretPlace:
@@ -131,31 +113,21 @@ class ClusterSecretPlace:
 
     def __init__(self, cluster: KubernetesApi) -> None:
         self._cluster = cluster
-        self._put: tuple[Secret, ...] = ()
-
-    @property
-    def where(self) -> str:
-        return f"the cluster '{self._cluster.name}'"
-
-    @property
-    def handed_over(self) -> tuple[Secret, ...]:
-        """What is to be applied."""
-        return self._put
+        self.where = f"the cluster '{cluster.name}'"
+        self.handed_over: tuple[Secret, ...] = ()
 
     def present(self, name: str, namespace: str) -> Secret | None:
         there = self._cluster.get(ObjectReference(SECRET, namespace, name))
-        return None if there is None else _secret(there, name, namespace)
+        if there is None:
+            return None
+        data = {key: _text(value) for key, value in part(there, "data").items()}
+        return Secret(name, namespace, data, str(there.get("type", "Opaque")))
 
     def has(self, name: str, namespace: str) -> bool:
         return self.present(name, namespace) is not None
 
     def put(self, handed_over: tuple[Secret, ...]) -> None:
-        self._put = handed_over
-
-
-def _secret(there: Object, name: str, namespace: str) -> Secret:
-    data = {key: _text(value) for key, value in part(there, "data").items()}
-    return Secret(name, namespace, data, str(there.get("type", "Opaque")))
+        self.handed_over = handed_over
 
 
 def _text(value: object) -> str:

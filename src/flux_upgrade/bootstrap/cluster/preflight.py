@@ -71,7 +71,12 @@ def check_cluster(cluster: KubernetesApi, wanted: ClusterRequirements) -> Cluste
         _refuse_another(cluster, labels, wanted)
     applied = [_synced(cluster, wanted, name, path) for name, path in wanted.paths]
     flux = plain(labels.get(_VERSION))
-    _refuse_newer(cluster.name, flux, wanted.version)
+    is_newer = is_tag(flux) and is_tag(wanted.version) and precedence(flux) > precedence(wanted.version)
+    if is_newer:
+        raise Downgrade(
+            f"the cluster '{cluster.name}' runs Flux {flux}, which is newer than {wanted.version}",
+            hint=f"bootstrap with --version={flux}, or with a later one",
+        )
     secret = None
     if wanted.secret_name:
         secret = cluster.get(ObjectReference(SECRET, wanted.namespace, wanted.secret_name))
@@ -133,26 +138,14 @@ def _synced(cluster: KubernetesApi, wanted: ClusterRequirements, name: str, path
     if there is None:
         return False
     synced = plain(part(there, "spec").get("path"))
-    if _normal(synced) != _normal(path):
+    # ``./a/`` and ``a`` are the same; as ``flux bootstrap`` compares them.
+    if synced.removeprefix("./").strip("/") != path.removeprefix("./").strip("/"):
         raise AlreadyBootstrapped(
             f'sync path configuration ("{path}") would overwrite path ("{synced}") of existing Kustomization '
             f"{wanted.namespace}/{name} in the cluster '{cluster.name}'",
             hint=f"give --path={synced}; to move the path, change it in Git and let Flux apply that",
         )
     return bool(part(there, "status").get("lastAppliedRevision"))
-
-
-def _normal(path: str) -> str:
-    """``./a/`` and ``a`` are the same; as ``flux bootstrap`` compares them."""
-    return path.removeprefix("./").strip("/")
-
-
-def _refuse_newer(cluster: str, there: str, wanted: str) -> None:
-    if is_tag(there) and is_tag(wanted) and precedence(there) > precedence(wanted):
-        raise Downgrade(
-            f"the cluster '{cluster}' runs Flux {there}, which is newer than {wanted}",
-            hint=f"bootstrap with --version={there}, or with a later one",
-        )
 
 
 def _public_key(secret: Object) -> str:

@@ -80,15 +80,10 @@ def _condition(obj: Object, name: str) -> Object:
 
 
 def _rolled_out(obj: Object, status: Object) -> Readiness:
-    wanted, total, updated, available = (
-        _count(of, name, default)
-        for of, name, default in (
-            (part(obj, "spec"), "replicas", 1),
-            (status, "replicas", 0),
-            (status, "updatedReplicas", 0),
-            (status, "availableReplicas", 0),
-        )
-    )
+    stated = part(obj, "spec").get("replicas")
+    wanted = stated if isinstance(stated, int) else 1
+    counts = (status.get(name) for name in ("replicas", "updatedReplicas", "availableReplicas"))
+    total, updated, available = (count if isinstance(count, int) else 0 for count in counts)
     if updated < wanted:
         return _waiting(f"{updated} of {wanted} replicas are updated")
     if total > updated:
@@ -96,11 +91,6 @@ def _rolled_out(obj: Object, status: Object) -> Readiness:
     if available < updated:
         return _waiting(f"{available} of {wanted} replicas are available")
     return _READY
-
-
-def _count(of: Object, name: str, default: int) -> int:
-    value = of.get(name)
-    return value if isinstance(value, int) else default
 
 
 def _reconciled(awaited: Awaited, obj: Object, status: Object) -> Readiness:
@@ -175,16 +165,11 @@ def wait_for(cluster: KubernetesApi, awaited: Sequence[Awaited], run: Run) -> No
             obj = cluster.get(each.what)
             observations.append(_Observation(each, obj, judge(each, obj)))
             progress.say(each, observations[-1].readiness)
-        waiting = [
-            observation
-            for observation in observations
-            if observation.readiness.state is not ReadinessState.READY
-        ]
-        if any(observation.readiness.state is ReadinessState.FAILED for observation in waiting) or (
-            waiting and not run.left
-        ):
+        waiting = [each for each in observations if each.readiness.state is not ReadinessState.READY]
+        has_failed = any(each.readiness.state is ReadinessState.FAILED for each in waiting)
+        if has_failed or (waiting and not run.left):
             raise _not_ready(cluster, waiting)
-        pending = tuple(observation.awaited for observation in waiting)
+        pending = tuple(each.awaited for each in waiting)
         if waiting:
             _await_change(cluster, waiting[0], run, progress)
 
@@ -206,11 +191,8 @@ def _await_change(cluster: KubernetesApi, observation: _Observation, run: Run, p
 
 def _not_ready(cluster: KubernetesApi, waiting: Sequence[_Observation]) -> NotReady:
     lines = [f"not ready in the cluster '{cluster.name}'"]
-    for observation in waiting:
-        lines += [
-            f"{observation.awaited.what} {observation.readiness.words}",
-            *lines_about(cluster, observation.awaited.what),
-        ]
+    for awaited, _, readiness in waiting:
+        lines += [f"{awaited.what} {readiness.words}", *lines_about(cluster, awaited.what)]
     hint = "mend what the lines above name and run it again: it goes on from there"
     if any(observation.readiness.state is ReadinessState.FAILED for observation in waiting):
         hint = "resume or mend what is named above (flux resume), and run it again"

@@ -88,7 +88,8 @@ def dropped_fields(resource: FluxObject) -> Iterator[AffectedLine]:
     file = resource.text_at(*chart, "valuesFile")
     if file:
         # It was merged before the others, and is the first of them now.
-        others = (resource.text_at(*chart, "valuesFiles", at) for at in range(_files(resource, *chart)))
+        count = resource.count(*chart, "valuesFiles")
+        others = (resource.text_at(*chart, "valuesFiles", at) for at in range(count))
         line = resource.key_line_at(*chart, "valuesFile")
         yield AffectedLine(line, f"valuesFiles: [{', '.join((file, *others))}]")
     for at in range(resource.count("spec", "postRenderers")):
@@ -96,10 +97,6 @@ def dropped_fields(resource: FluxObject) -> Iterator[AffectedLine]:
             path = ("spec", "postRenderers", at, "kustomize", name)
             if resource.count(*path):
                 yield AffectedLine(resource.key_line_at(*path))
-
-
-def _files(resource: FluxObject, *chart: str) -> int:
-    return resource.count(*chart, "valuesFiles")
 
 
 def foreign_provider(resource: FluxObject) -> Iterator[AffectedLine]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flux_upgrade.impact.diff.changes import Changes, ObjectChange, listed, quoted
-from flux_upgrade.impact.diff.others import added_or_removed, by_path
-from flux_upgrade.impact.diff.walk import LAYOUT, OtherShape, edits, list_of, only, selector
+from flux_upgrade.impact.diff.others import by_meaning
+from flux_upgrade.impact.diff.walk import OtherShape, list_of, only, selector
 from flux_upgrade.manifests.documents import Document, ObjectKey
 from flux_upgrade.manifests.residue import Edit
 from flux_upgrade.model.values import NamedTuple
@@ -106,23 +105,13 @@ def _block(value: Any) -> str:
 
 def network_policy_changes(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
     """Of one policy. Raises Unreadable."""
-    found, noise = edits(before, after) if before and after else ([], Counter[str]())
-    try:
-        compared = tuple(
-            ObjectChange(ChangeKind.NETWORK_POLICY, str(key), path, phrase)
-            for path, phrase in _compared(
-                network_policy(before.data) if before else None, network_policy(after.data) if after else None
-            )
-        )
-    except OtherShape:
-        if before is None or after is None:
-            return Changes(others=(added_or_removed(key, before, ChangeKind.NETWORK_POLICY),))
-        return by_path(key, found, noise, lambda edit: ChangeKind.NETWORK_POLICY if _is_spec(edit) else None)
-    rest = [each for each in found if not _is_spec(each)]
-    # Defaults that are spelled out, and rules that were split or merged, come to the same.
-    noise[LAYOUT] += not compared and len(rest) < len(found)
-    others = by_path(key, rest, +noise)
-    return others._replace(others=compared + others.others)
+    kind = ChangeKind.NETWORK_POLICY
+
+    def compared() -> Changes:
+        sides = (network_policy(each.data) if each else None for each in (before, after))
+        return Changes(others=tuple(ObjectChange(kind, str(key), *each) for each in _compared(*sides)))
+
+    return by_meaning((key, before, after), kind, _is_spec, compared)
 
 
 def _is_spec(edit: Edit) -> bool:

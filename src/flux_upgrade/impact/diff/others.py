@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from flux_upgrade.impact.diff.changes import Changes, ObjectChange, quoted
-from flux_upgrade.impact.diff.walk import Noise, edits, is_order
+from flux_upgrade.impact.diff.walk import LAYOUT, Noise, OtherShape, edits, is_order
 from flux_upgrade.manifests.documents import Document, ObjectKey
 from flux_upgrade.manifests.residue import Edit, Op
 from flux_upgrade.policy.decision import ChangeKind
@@ -90,6 +91,31 @@ def phrase_of(edit: Edit, name: str, *, is_enough: bool = False) -> str:
         if is_shown and not is_enough
         else f"{name} {_DONE[edit.op]}"
     )
+
+
+def by_meaning(
+    sides: tuple[ObjectKey, Document | None, Document | None],
+    kind: ChangeKind,
+    is_compared: Callable[[Edit], bool],
+    compared: Callable[[], Changes],
+) -> Changes:
+    """Changes by what the fields mean, and by path the rest; all by path if they have another shape.
+
+    ``is_compared``: whether ``compared``, which raises OtherShape, speaks of an edit. Raises Unreadable.
+    """
+    key, before, after = sides
+    found, noise = edits(before, after) if before and after else ([], Counter[str]())
+    try:
+        meant = compared()
+    except OtherShape:
+        if before is None or after is None:
+            return Changes(others=(added_or_removed(key, before, kind),))
+        return by_path(key, found, noise, lambda edit: kind if is_compared(edit) else None)
+    rest = [each for each in found if not is_compared(each)]
+    # What was split, merged, spelled out or said twice comes to the same.
+    noise[LAYOUT] += meant == Changes() and len(rest) < len(found)
+    others = by_path(key, rest, +noise)
+    return others._replace(rules=meant.rules, others=meant.others + others.others)
 
 
 def by_path(

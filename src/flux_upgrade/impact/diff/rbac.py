@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from itertools import product
 from typing import Any
 
 from flux_upgrade.impact.diff.changes import Changes, RuleChange
-from flux_upgrade.impact.diff.others import added_or_removed, by_path
-from flux_upgrade.impact.diff.walk import LAYOUT, OtherShape, edits, list_of, only, selector, texts
+from flux_upgrade.impact.diff.others import by_meaning
+from flux_upgrade.impact.diff.walk import OtherShape, list_of, only, selector, texts
 from flux_upgrade.manifests.documents import Document, ObjectKey
 from flux_upgrade.manifests.residue import Edit
 from flux_upgrade.model.values import NamedTuple
@@ -24,24 +23,14 @@ _GRANTING = frozenset({"aggregationRule", "roleRef", "rules", "subjects"})
 
 def rbac_changes(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
     """Of one object of ``rbac.authorization.k8s.io``. Raises Unreadable."""
-    found, noise = edits(before, after) if before and after else ([], Counter[str]())
-    try:
-        change = _compared(key, before, after)
-    except OtherShape:
-        if before is None or after is None:
-            return Changes(others=(added_or_removed(key, before, ChangeKind.RBAC),))
-        return by_path(key, found, noise, lambda edit: ChangeKind.RBAC if _grants(edit) else None)
-    is_empty = change == RuleChange(str(key))
-    rest = [each for each in found if not _grants(each)]
-    # Rules that were split, merged or said twice come to the same.
-    noise[LAYOUT] += is_empty and len(rest) < len(found)
-    return by_path(key, rest, +noise)._replace(rules=() if is_empty else (change,))
+    return by_meaning((key, before, after), ChangeKind.RBAC, _grants, lambda: _compared(key, before, after))
 
 
-def _compared(key: ObjectKey, before: Document | None, after: Document | None) -> RuleChange:
+def _compared(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
     old, new = _of(before), _of(after)
     state = "added" if before is None else "removed" if after is None else ""
-    return RuleChange(str(key), _widened(old, new), _widened(new, old), state, _left(old, new))
+    change = RuleChange(str(key), _widened(old, new), _widened(new, old), state, _left(old, new))
+    return Changes() if change == RuleChange(str(key)) else Changes(rules=(change,))
 
 
 def _grants(edit: Edit) -> bool:

@@ -15,7 +15,13 @@ from flux_upgrade.impact.overlay import kustomization
 from flux_upgrade.impact.overlay.evaluation import Evaluation
 from flux_upgrade.impact.overlay.items import items_of
 from flux_upgrade.impact.overlay.kustomization import TAKES_IN, Kustomization
-from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell, Finding, Overlay, OverlayVerdict
+from flux_upgrade.impact.overlay.result import (
+    CannotBuild,
+    CannotTell,
+    Overlay,
+    OverlayFinding,
+    OverlayVerdict,
+)
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import FluxUpgradeError, Unreadable
 from flux_upgrade.model.files import Tree
@@ -87,7 +93,7 @@ def _with_build(overlay: Overlay, builder: str, built: Built) -> Overlay:
     return overlay._replace(findings=tuple(_believed(each, builder) for each in overlay.findings))
 
 
-def _believed(finding: Finding, builder: str) -> Finding:
+def _believed(finding: OverlayFinding, builder: str) -> OverlayFinding:
     if not finding.fails:
         return finding
     detail = f"{builder} builds it nevertheless: {finding.detail}"

@@ -12,7 +12,7 @@ from flux_upgrade.impact.overlay.items import Id, Item, Items, items_of
 from flux_upgrade.impact.overlay.judging import at, faulty, judge
 from flux_upgrade.impact.overlay.kustomization import Kustomization
 from flux_upgrade.impact.overlay.kustomization_steps import FaultyEntry
-from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell, Finding
+from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell, OverlayFinding
 from flux_upgrade.impact.overlay.steps import Location, Step, StepResult
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
@@ -50,7 +50,7 @@ class Evaluation:
         self._tree, self._path = tree, path
         self._manifest = Sides(old, new)
         self._above: list[str] = []
-        self.findings: list[Finding] = []
+        self.findings: list[OverlayFinding] = []
         self.is_open = False
         """Whether some of the objects are not known."""
 

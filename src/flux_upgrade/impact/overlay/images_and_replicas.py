@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from flux_upgrade.impact.overlay.items import Id, Item, Items
+from flux_upgrade.impact.overlay.items import Item, Items
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
-from flux_upgrade.impact.overlay.steps import Location, StepResult, Touch, each_of, mapping, put
+from flux_upgrade.impact.overlay.steps import Step, StepResult, Touch, each_of, mapping, put
 from flux_upgrade.manifests.images import Image
 
 CONTAINERS = ("containers", "initContainers")
@@ -19,16 +19,14 @@ _SCALED = ("Deployment", "ReplicationController", "ReplicaSet", "StatefulSet")
 
 
 @dataclass(frozen=True)
-class Images:
+class Images(Step):
     """One entry of ``images``: what kustomize puts in place of an image (api/filters/imagetag)."""
 
-    location: Location
     name: str
     new_name: str = ""
     new_tag: str = ""
     digest: str = ""
     suffix: str = ""
-    is_reported = True
 
     @property
     def what(self) -> str:
@@ -42,16 +40,17 @@ class Images:
     def apply(self, items: Items) -> StepResult:
         # kustomize leaves the schemas of CRDs alone.
         candidates = [each for each in items if each.current.kind != "CustomResourceDefinition"]
-        targets = [item for item in candidates if not item.is_opaque and any(self._in(item.data))]
+        targets = [
+            item
+            for item in candidates
+            if not item.is_opaque and any(map(self._matches, images_of(item.data)))
+        ]
         return each_of(items, targets, self._put)
 
     def _put(self, item: Item) -> Touch:
         data = self._replaced(item.data)
         # A suffix is put behind the tag twice: two filters of kustomize's look for images.
         return put(item, self._replaced(data) if self.follows else data)
-
-    def _in(self, data: Any) -> Iterator[str]:
-        return (image for image in images_of(data) if self._matches(image))
 
     def _matches(self, image: str) -> bool:
         # The name is used as a regular expression, dots and all.
@@ -66,9 +65,7 @@ class Images:
         if not isinstance(data, list):
             return data
         items = [self._replaced(each) for each in data]
-        if field not in CONTAINERS:
-            return items
-        return [self._container(each) for each in items]
+        return [self._container(each) for each in items] if field in CONTAINERS else items
 
     def _container(self, container: Any) -> Any:
         image = container.get("image") if isinstance(container, dict) else None
@@ -99,29 +96,28 @@ def images_of(data: Any, field: str = "") -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Replicas:
+class Replicas(Step):
     """One entry of ``replicas``."""
 
-    location: Location
     name: str
     count: Any
-    is_reported = True
 
     @property
     def what(self) -> str:
         return f"replicas of {self.name}"
 
     def apply(self, items: Items) -> StepResult:
-        targets = [item for item in items if any(map(self._is_meant, item.ids))]
+        targets = [
+            item
+            for item in items
+            if any(each.name == self.name and each.kind in _SCALED for each in item.ids)
+        ]
         if not targets:
             raise CannotBuild(
                 f"there is no {_SCALED[0]} {self.name} to scale",
                 hint="remove it, or name what is there",
             )
         return each_of(items, targets, self._scaled)
-
-    def _is_meant(self, each: Id) -> bool:
-        return each.name == self.name and each.kind in _SCALED
 
     def _scaled(self, item: Item) -> Touch:
         return put(item, {**item.data, "spec": {**mapping(item.data.get("spec")), "replicas": self.count}})

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from flux_upgrade.impact.overlay.images_and_replicas import Images
-from flux_upgrade.impact.overlay.items import Item
 from flux_upgrade.impact.overlay.json_patch import Landing
 from flux_upgrade.impact.overlay.overridden import (
     UNNAMED,
@@ -17,7 +16,7 @@ from flux_upgrade.impact.overlay.overridden import (
     overridden_images,
 )
 from flux_upgrade.impact.overlay.patches import JsonPatch
-from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell, Finding, OverlayVerdict
+from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell, OverlayFinding, OverlayVerdict
 from flux_upgrade.impact.overlay.steps import Location, Step, StepResult, Touch
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.lists import labelled
@@ -30,9 +29,9 @@ _LONGEST = 60
 _REMOVE = "remove it, or point it to what took its place"
 
 
-def judge(step: Step, was: StepResult, now: StepResult, *, is_open: bool) -> Finding:
+def judge(step: Step, was: StepResult, now: StepResult, *, is_open: bool) -> OverlayFinding:
     """The finding of one step. ``is_open``: some of the objects are not known."""
-    found = Finding(step.location.path, step.location.line, step.what, OverlayVerdict.APPLIES)
+    found = OverlayFinding(step.location.path, step.location.line, step.what, OverlayVerdict.APPLIES)
     if now.fault is not None:
         # What was not found before either may be among the objects that are not known.
         is_unsure = is_open and was.fault is not None
@@ -51,8 +50,8 @@ def judge(step: Step, was: StepResult, now: StepResult, *, is_open: bool) -> Fin
 
 
 def faulty(
-    found: Finding, fault: CannotBuild | CannotTell, *, already: bool, is_unsure: bool = False
-) -> Finding:
+    found: OverlayFinding, fault: CannotBuild | CannotTell, *, already: bool, is_unsure: bool = False
+) -> OverlayFinding:
     """A step that cannot be taken."""
     if isinstance(fault, CannotTell) or is_unsure:
         return found._replace(verdict=OverlayVerdict.UNKNOWN, detail=fault.message)
@@ -67,12 +66,12 @@ def faulty(
     )
 
 
-def at(location: Location, what: str) -> Finding:
+def at(location: Location, what: str) -> OverlayFinding:
     """The beginning of a finding about something that is no step."""
-    return Finding(location.path, location.line, what, OverlayVerdict.APPLIES)
+    return OverlayFinding(location.path, location.line, what, OverlayVerdict.APPLIES)
 
 
-def _without_target(found: Finding, *, already: bool, is_open: bool) -> Finding:
+def _without_target(found: OverlayFinding, *, already: bool, is_open: bool) -> OverlayFinding:
     if already and is_open:
         detail = "its target is not among the objects that are known"
         return found._replace(verdict=OverlayVerdict.UNKNOWN, detail=detail)
@@ -85,7 +84,7 @@ def _without_target(found: Finding, *, already: bool, is_open: bool) -> Finding:
     )
 
 
-def _idle(found: Finding, was: StepResult, now: StepResult) -> Finding | None:
+def _idle(found: OverlayFinding, was: StepResult, now: StepResult) -> OverlayFinding | None:
     if any(touch.is_changed for touch in now.touched):
         return None
     already = not any(touch.is_changed for touch in was.touched)
@@ -124,7 +123,7 @@ def _shown(label: str) -> str:
     return shortened(label[1:-1].removeprefix("name="), _LONGEST)
 
 
-def _frozen(found: Finding, step: Step, was: StepResult, now: StepResult) -> Finding | None:
+def _frozen(found: OverlayFinding, step: Step, was: StepResult, now: StepResult) -> OverlayFinding | None:
     images = [each for touch in now.touched for each in _overridden_images(step, touch)]
     kept = [each for touch in now.touched for each in _overridden_fields(step, was.touched, touch)]
     sentences = [*_image_sentences(images), *_field_sentences(kept)]
@@ -150,14 +149,10 @@ def _overridden_fields(step: Step, was: Sequence[Touch], touch: Touch) -> list[O
         return []
     name = touch.before.current.unversioned
     old = next((each.before for each in was if each.before.current.unversioned == name), None)
-    kept = overridden_fields(_data(old), touch.before.data, touch.after.data)
+    kept = overridden_fields(None if old is None else old.data, touch.before.data, touch.after.data)
     # What an operation removes was meant to go, whatever its value is now.
     is_meant = isinstance(step, JsonPatch) and any(each.op == "remove" for each in step.operations)
     return [each for each in kept if not (is_meant and each.is_dropped and each.old is not None)]
-
-
-def _data(item: Item | None) -> Any:
-    return None if item is None else item.data
 
 
 def _image_sentences(images: Sequence[OverriddenImage]) -> Iterator[str]:

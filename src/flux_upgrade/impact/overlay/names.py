@@ -12,7 +12,7 @@ from typing import Any
 
 from flux_upgrade.impact.overlay.items import Item, Items
 from flux_upgrade.impact.overlay.result import CannotBuild
-from flux_upgrade.impact.overlay.steps import Location, StepResult, mapping
+from flux_upgrade.impact.overlay.steps import Step, StepResult, mapping
 
 _SAME_NAME = ("CustomResourceDefinition", "APIService", "Namespace")
 _WITH_PODS = ("Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "Job", "ReplicationController")
@@ -20,10 +20,9 @@ _TEMPLATE = ("spec", "template", "metadata")
 
 
 @dataclass(frozen=True)
-class Namespace:
+class Namespace(Step):
     """The field ``namespace``."""
 
-    location: Location
     namespace: str
     is_reported = False
 
@@ -49,10 +48,9 @@ class Namespace:
 
 
 @dataclass(frozen=True)
-class Affix:
+class Affix(Step):
     """The field ``namePrefix`` or ``nameSuffix``."""
 
-    location: Location
     prefix: str = ""
     suffix: str = ""
     is_reported = False
@@ -71,10 +69,9 @@ class Affix:
 
 
 @dataclass(frozen=True)
-class Marks:
+class Marks(Step):
     """An entry of ``labels``, or ``commonLabels`` or ``commonAnnotations``."""
 
-    location: Location
     field: str
     """``labels`` or ``annotations``."""
     pairs: Mapping[str, Any]

@@ -12,7 +12,7 @@ from flux_upgrade.impact.overlay.items import Id, Item, Items, id_of, items_know
 from flux_upgrade.impact.overlay.json_patch import JsonPatchOperation
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
 from flux_upgrade.impact.overlay.selectors import Selector
-from flux_upgrade.impact.overlay.steps import Location, StepResult, Touch, each_of, mapping, put
+from flux_upgrade.impact.overlay.steps import Location, Step, StepResult, Touch, each_of, mapping, put
 from flux_upgrade.manifests.lists import child
 from flux_upgrade.manifests.nodes import MappingNode, Node, SequenceNode, compose, construct
 from flux_upgrade.model.errors import Unreadable
@@ -39,14 +39,12 @@ class PatchText(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StrategicMergePatch:
+class StrategicMergePatch(Step):
     """One strategic merge patch."""
 
-    location: Location
     patch: Mapping[str, Any]
     target: Selector | None = None
     options: frozenset[str] = frozenset()
-    is_reported = True
 
     @property
     def what(self) -> str:
@@ -87,15 +85,13 @@ class StrategicMergePatch:
 
 
 @dataclass(frozen=True)
-class JsonPatch:
+class JsonPatch(Step):
     """One JSON patch."""
 
-    location: Location
     operations: tuple[JsonPatchOperation, ...]
     target: Selector | None
     marks: bool = True
     """Whether kustomize notes the name that an object had; it does in ``patches``."""
-    is_reported = True
 
     @property
     def what(self) -> str:
@@ -166,7 +162,11 @@ def _operations(text: PatchText) -> tuple[JsonPatchOperation, ...] | None:
     """Those of a JSON patch; None where the text is something else."""
     content = decoded(text.content).removeprefix("\ufeff")
     if content.lstrip().startswith("["):
-        _require_json(content)
+        # What begins like JSON is not read as YAML.
+        try:
+            json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise CannotBuild(f"it begins like JSON, and is none: {error}") from error
     try:
         node = compose(content)
     except Unreadable:
@@ -174,14 +174,6 @@ def _operations(text: PatchText) -> tuple[JsonPatchOperation, ...] | None:
     if not isinstance(node, SequenceNode):
         return None
     return tuple(_operation(text, content, item) for item in node.value)
-
-
-def _require_json(content: str) -> None:
-    """What begins like JSON is not read as YAML. Raises CannotBuild."""
-    try:
-        json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise CannotBuild(f"it begins like JSON, and is none: {error}") from error
 
 
 def _of_json(text: PatchText, content: str) -> tuple[JsonPatchOperation, ...] | None:

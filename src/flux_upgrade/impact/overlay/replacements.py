@@ -11,7 +11,7 @@ from typing import Any
 from flux_upgrade.impact.overlay.items import Id, Item, Items
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
 from flux_upgrade.impact.overlay.selectors import Selector, exact, refers_to
-from flux_upgrade.impact.overlay.steps import Location, StepResult, Touch, each_of, mapping, put
+from flux_upgrade.impact.overlay.steps import Step, StepResult, Touch, each_of, mapping, put
 
 _NAME = "metadata.name"
 _STEP = re.compile(r"\[([^\[\]]*)\]|((?:\\.|[^.\[\]\\])+)|\.")
@@ -19,15 +19,13 @@ _WANTED = "remove it, or name a field that is there"
 
 
 @dataclass(frozen=True)
-class FieldReplacement:
+class FieldReplacement(Step):
     """One entry of ``replacements`` (kustomize api/filters/replacement)."""
 
-    location: Location
     source: Mapping[str, Any]
     targets: Sequence[Mapping[str, Any]]
     value: str | None = None
     """Given instead of a source."""
-    is_reported = True
 
     @property
     def what(self) -> str:
@@ -62,14 +60,12 @@ class FieldReplacement:
 
 
 @dataclass(frozen=True)
-class Variable:
+class Variable(Step):
     """One entry of ``vars`` (kustomize api/internal/accumulator)."""
 
-    location: Location
     name: str
     reference: Mapping[str, Any]
     path: str = _NAME
-    is_reported = True
 
     @property
     def what(self) -> str:

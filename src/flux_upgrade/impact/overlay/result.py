@@ -28,7 +28,7 @@ class OverlayVerdict(StrEnum):
         return self is OverlayVerdict.BREAKS
 
 
-class Finding(NamedTuple):
+class OverlayFinding(NamedTuple):
     """What becomes of one patch, image override or replacement, and where it is."""
 
     path: str
@@ -58,7 +58,7 @@ class Overlay(NamedTuple):
 
     path: str
     """Of ``kustomization.yaml``, relative to the repository's root."""
-    findings: tuple[Finding, ...]
+    findings: tuple[OverlayFinding, ...]
     builder: str = ""
     """The program that built it before and after: ``kustomize``; empty where there is none."""
     failed: str = ""

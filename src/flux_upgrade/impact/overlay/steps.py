@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 from flux_upgrade.impact.overlay.items import Item, Items
 from flux_upgrade.impact.overlay.json_patch import Landing
@@ -38,27 +40,22 @@ class StepResult(NamedTuple):
     """Why it was not taken; then the items are those that it was given."""
 
 
-class Step(Protocol):
+@dataclass(frozen=True)
+class Step(ABC):
     """One entry of a kustomization."""
 
-    @property
-    def location(self) -> Location:
-        """Where it begins."""
-        ...
+    location: Location
+    is_reported = True
+    """Whether it gets a verdict also where it does not fail."""
 
     @property
+    @abstractmethod
     def what(self) -> str:
         """``patch of Deployment/source-controller``, without markup."""
-        ...
 
-    @property
-    def is_reported(self) -> bool:
-        """Whether it gets a verdict also where it does not fail."""
-        ...
-
+    @abstractmethod
     def apply(self, items: Items) -> StepResult:
         """Raises CannotBuild, CannotTell, Unreadable."""
-        ...
 
 
 Changed = Callable[[Item], Touch]

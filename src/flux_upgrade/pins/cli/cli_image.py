@@ -7,17 +7,19 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import ReleaseNotFound, UnsupportedPin
 from flux_upgrade.model.text_edit import decoded
-from flux_upgrade.pins.cli.cli_versions import base_name, cli_pin, of_script, respelled, unknown
+from flux_upgrade.pins.cli.cli_versions import base_name, cli_pin, of_script
 from flux_upgrade.pins.cli.dockerfile import Dockerfile
 from flux_upgrade.pins.cli.image_references import (
     CliImageReference,
-    cli_version_of,
     loose,
+    reading_of,
     reference_of,
     references,
 )
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
+from flux_upgrade.pins.formats.ranges import respelled
+from flux_upgrade.pins.formats.readings import unknown
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, objects
 from flux_upgrade.pins.pin import Pin, PinChange, SourceFile
 
@@ -95,12 +97,12 @@ def _explained(image: CliImageReference, source: Dockerfile) -> CliImageReferenc
     if not argument:
         return image
     line, default = argument.value.line, argument.value.text
-    cli_version = unknown(
+    reading = unknown(
         "a build argument stands for it", f"change it by hand in line {line}, ARG {argument.name}={default}"
     )
-    return image._replace(known=cli_version)
+    return image._replace(known=reading)
 
 
 def _pin(file: SourceFile, image: CliImageReference) -> Pin:
-    pin = cli_pin(NAME, file, image.version, image.where, cli_version_of(image))
+    pin = cli_pin(NAME, file, image.version, image.where, reading_of(image))
     return pin._replace(details=image)

@@ -1,64 +1,25 @@
-"""What the kinds for the Flux CLI share: how its releases are spelled, and how a pin is made."""
+"""What the kinds for the Flux CLI share: how a pin is made, and what runs of install.sh say."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import is_tag
 from flux_upgrade.pins.context import PinContext
+from flux_upgrade.pins.formats.kustomize_files import read
+from flux_upgrade.pins.formats.readings import Reading, floating, judged, unknown, unknown_pin
 from flux_upgrade.pins.formats.yaml_places import Value
-from flux_upgrade.pins.pin import Pin, PinState, Role, SourceFile
+from flux_upgrade.pins.pin import Pin, Role, SourceFile
 
-BY_HAND = "change it by hand"
 _ASKED = re.compile(r"FLUX_VERSION=[\"']?([^\s\"'|;&]+)")
+NEWEST = floating("latest: the newest CLI is installed")
 
 
-class CliVersion(NamedTuple):
-    """What the text at a place comes to; the fields are those of ``Pin``."""
-
-    state: PinState
-    version: str = ""
-    reason: str = ""
-    hint: str = ""
-    remarks: tuple[str, ...] = ()
-
-
-def unknown(reason: str, hint: str = BY_HAND, version: str = "") -> CliVersion:
-    """A version that is unknown, or cannot be changed safely."""
-    return CliVersion(PinState.UNKNOWN, version, reason, hint)
-
-
-def tag_of(text: str) -> str:
-    """The release that ``2.9.4`` or ``v2.9.4`` names, as a tag; empty for anything else."""
-    tag = text if text.startswith("v") else f"v{text}"
-    return tag if is_tag(tag) and "+" not in tag else ""
-
-
-def respelled(tag: str, like: str) -> str:
-    """The tag with or without its ``v``, as ``like`` has it."""
-    return tag if like.startswith("v") else tag.removeprefix("v")
-
-
-def cli_pin(kind: str, file: SourceFile, value: Value, where: str, cli_version: CliVersion) -> Pin:
+def cli_pin(kind: str, file: SourceFile, value: Value, where: str, reading: Reading) -> Pin:
     """The pin at a place, which ``place_of`` gives again."""
-    return Pin(
-        file.path,
-        kind,
-        file.content,
-        value.line,
-        _one_line(where),
-        _one_line(value.text),
-        cli_version.state,
-        Role.CLI,
-        cli_version.version,
-        _one_line(cli_version.reason),
-        _one_line(cli_version.hint),
-        cli_version.remarks,
-        details=value,
-    )
+    spot = value.line, _one_line(where), _one_line(value.text)
+    reading = reading._replace(reason=_one_line(reading.reason), hint=_one_line(reading.hint))
+    return judged(unknown_pin(file, kind, spot), reading)._replace(role=Role.CLI, details=value)
 
 
 def _one_line(text: str) -> str:
@@ -73,7 +34,7 @@ def place_of(pin: Pin) -> Value:
     return pin.details
 
 
-def of_script(script: str, *, is_set: bool) -> tuple[str, CliVersion] | None:
+def of_script(script: str, *, is_set: bool) -> tuple[str, Reading] | None:
     """What ``curl -s https://fluxcd.io/install.sh | FLUX_VERSION=2.7.0 bash`` says (fluxcd.io/flux/cmd).
 
     ``is_set``: whether FLUX_VERSION is set around the script. None: it runs no install.sh.
@@ -83,15 +44,18 @@ def of_script(script: str, *, is_set: bool) -> tuple[str, CliVersion] | None:
         return None
     asked = _ASKED.search(text)
     if asked is None and not is_set:
-        return "", CliVersion(
-            PinState.FLOATING, reason="install.sh without FLUX_VERSION installs the newest CLI"
-        )
+        return "", floating("install.sh without FLUX_VERSION installs the newest CLI")
     return asked[1] if asked else "", unknown("a script installs it", "change FLUX_VERSION by hand")
 
 
 def base_name(path: str) -> str:
     """The file's own name."""
     return path.rpartition("/")[2]
+
+
+def beside(path: str, name: str, context: PinContext) -> bytes:
+    """A file of the same folder; empty where there is none."""
+    return read(context.tree, f"{path.removesuffix(base_name(path))}{name}") or b""
 
 
 def more_files(
@@ -101,7 +65,6 @@ def more_files(
     known = {file.path for file in files}
     for path in context.tree.named(("",)):
         if path not in known and name.fullmatch(path):
-            try:
-                yield SourceFile(path, context.tree.read(path))
-            except Unreadable:
-                continue
+            content = read(context.tree, path)
+            if content is not None:
+                yield SourceFile(path, content)

@@ -5,19 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.pins.cli.cli_versions import (
-    BY_HAND,
-    CliVersion,
-    base_name,
-    cli_pin,
-    place_of,
-    respelled,
-    tag_of,
-    unknown,
-)
+from flux_upgrade.pins.cli.cli_versions import base_name, beside, cli_pin, place_of
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.readings import BY_HAND, Reading, floating, unknown
 from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, readable
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 
@@ -33,16 +24,14 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
         if base_name(file.path) == _FILE:
             for found in readable(file.content):
                 for value in _places(found):
-                    yield cli_pin(
-                        NAME, file, value, f"package {_PACKAGE}", _cli_version(file, value, context)
-                    )
+                    yield cli_pin(NAME, file, value, f"package {_PACKAGE}", _reading(file, value, context))
 
 
 def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     """Write the release, or as many of its numbers as the series has."""
     del context
     value = place_of(pin)
-    new = respelled(target, value.text)
+    new = ranges.respelled(target, value.text)
     if pin.state is PinState.RANGE:
         numbers = target.removeprefix("v").split(".")
         new = ".".join(numbers[: value.text.count(".") + 1])
@@ -60,31 +49,20 @@ def _places(found: Object) -> Iterator[Value]:
     yield from (value for way in ways if (value := found.at(*way)) is not None)
 
 
-def _cli_version(file: SourceFile, value: Value, context: PinContext) -> CliVersion:
-    is_locked = _is_locked(file.path, context)
+def _reading(file: SourceFile, value: Value, context: PinContext) -> Reading:
+    is_locked = _PACKAGE.encode() in beside(file.path, _LOCK, context)
     if value.reason:
         return unknown(value.reason)
     if value.text in ("", "latest"):
-        return CliVersion(PinState.FLOATING, reason="the newest CLI is taken when devbox.lock is written")
+        return floating("the newest CLI is taken when devbox.lock is written")
     if _SERIES.fullmatch(value.text):
         if is_locked:
             return unknown(
                 f"{_LOCK} beside it says which of them", f"run devbox update {_PACKAGE}, or {BY_HAND}"
             )
-        return CliVersion(PinState.RANGE, ranges.newest(value.text, context.regenerator.stable_tags()))
-    version = tag_of(value.text)
+        return Reading(PinState.RANGE, ranges.newest(value.text, context.regenerator.stable_tags()))
+    version = ranges.tag_of(value.text)
     if not version:
         return unknown("it names no release of Flux", "name one, as 2.9.4")
-    cli_version = CliVersion(PinState.EXACT, version)
-    return (
-        cli_version._replace(remarks=(f"{_LOCK} beside it follows with devbox install",))
-        if is_locked
-        else cli_version
-    )
-
-
-def _is_locked(path: str, context: PinContext) -> bool:
-    try:
-        return _PACKAGE.encode() in context.tree.read(f"{path.removesuffix(_FILE)}{_LOCK}")
-    except Unreadable:
-        return False
+    remarks = (f"{_LOCK} beside it follows with devbox install",) if is_locked else ()
+    return Reading(PinState.EXACT, version, remarks=remarks)

@@ -84,7 +84,7 @@ def _unfolded(text: str) -> str:
     """The text with blanks for comments, for line ends within an instruction and for here-documents."""
     escape = "`" if _ESCAPE.match(text) else "\\"
     done: list[str] = []
-    ends = _Ends(text)
+    last = {match[0].strip("\t\r\n"): match.start() for match in _ROW.finditer(text)}
     waiting: list[re.Pattern[str]] = []
     instruction = ""
     for match in _ROW.finditer(text):
@@ -101,19 +101,11 @@ def _unfolded(text: str) -> str:
             instruction += kept
         else:
             done.append(row)
-            waiting += ends.of(instruction + row, match.end())
+            # Only here-documents whose ends are there.
+            waiting += [
+                re.compile((r"\t*" if dash else "") + word)
+                for dash, _, word in _HEREDOC.findall(instruction + row)
+                if last.get(word, -1) >= match.end()
+            ]
             instruction = ""
     return "".join(done)
-
-
-class _Ends:
-    """The lines of a file that may end here-documents."""
-
-    def __init__(self, text: str) -> None:
-        self._last = {match[0].strip("\t\r\n"): match.start() for match in _ROW.finditer(text)}
-
-    def of(self, instruction: str, start: int) -> Iterator[re.Pattern[str]]:
-        """What ends the here-documents of an instruction that ends at ``start``, if it is there."""
-        for dash, _, word in _HEREDOC.findall(instruction):
-            if self._last.get(word, -1) >= start:
-                yield re.compile((r"\t*" if dash else "") + word)

@@ -13,9 +13,10 @@ from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, Sequence
 from flux_upgrade.model.oci.reference import with_host
 from flux_upgrade.model.text_edit import decoded
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.cli.cli_versions import CliVersion, tag_of, unknown
 from flux_upgrade.pins.formats.kustomize_patches import inline
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, is_variable
+from flux_upgrade.pins.formats.ranges import tag_of
+from flux_upgrade.pins.formats.readings import Reading, floating, unknown
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, dotted, is_variable
 from flux_upgrade.pins.pin import PinState
 
 MARK = b"fluxcd/flux-cli"
@@ -48,7 +49,7 @@ class CliImageReference(NamedTuple):
     """Tag and digest as they stand together: ``v2.9.4@sha256:…``; empty text: neither."""
     tag: str = ""
     digest: str = ""
-    known: CliVersion | None = None
+    known: Reading | None = None
     """What is known without a look at the tag: why it stays as it is."""
 
 
@@ -78,7 +79,7 @@ def split_reference(where: str, repository: str, version: Value) -> CliImageRefe
     return CliImageReference(where, with_host(repository), version, tag, digest, known)
 
 
-def cli_version_of(image: CliImageReference) -> CliVersion:
+def reading_of(image: CliImageReference) -> Reading:
     """What the reference comes to."""
     if image.version.reason:
         return unknown(image.version.reason)
@@ -86,51 +87,40 @@ def cli_version_of(image: CliImageReference) -> CliVersion:
         return image.known
     if image.digest and not _DIGEST.fullmatch(image.digest):
         return unknown("its digest is malformed", "write sha256: and 64 hexadecimal digits")
+    return _of_tag(image)
+
+
+def _of_tag(image: CliImageReference) -> Reading:
+    if image.tag in ("", "latest") and image.digest:
+        return unknown("a digest alone does not tell the release", "put the tag before it: v2.9.4@sha256:…")
     if image.tag in ("", "latest"):
-        return _without_release(image)
-    version = tag_of(image.tag)
-    return (
-        CliVersion(PinState.EXACT, version)
-        if version and not _is_single(image.tag)
-        else _no_release(image.tag)
-    )
-
-
-def _no_release(tag: str) -> CliVersion:
-    if _is_single(tag):
+        return floating(
+            "latest: the newest CLI whenever the image is pulled",
+            "give the tag of a release to keep the CLI within one minor of its clusters",
+        )
+    single = _ONE_MACHINE.fullmatch(image.tag)
+    if single is not None and tag_of(single[1]):
         return unknown(
             "its tag is of one architecture alone", "use the tag of the release, which has them all"
         )
-    return unknown("its tag names no release of Flux", "write the release in full, like v2.9.4")
-
-
-def _is_single(tag: str) -> bool:
-    match = _ONE_MACHINE.fullmatch(tag)
-    return match is not None and tag_of(match[1]) != ""
-
-
-def _without_release(image: CliImageReference) -> CliVersion:
-    if image.digest:
-        return unknown("a digest alone does not tell the release", "put the tag before it: v2.9.4@sha256:…")
-    return CliVersion(
-        PinState.FLOATING,
-        reason="latest: the newest CLI whenever the image is pulled",
-        hint="give the tag of a release to keep the CLI within one minor of its clusters",
-    )
+    if not tag_of(image.tag):
+        return unknown("its tag names no release of Flux", "write the release in full, like v2.9.4")
+    return Reading(PinState.EXACT, tag_of(image.tag))
 
 
 def references(each: Object, content: bytes, rows: Sequence[str]) -> Iterator[CliImageReference]:
     """The references in a document; ``content`` and ``rows`` are the whole file."""
     if each.text_at("kind") in _SCANNED:
         return
-    owner = _owner(each)
+    is_named = each.text_at("kind") and each.text_at("metadata", "name")
+    owner = f"{each.called()}, " if is_named else ""
     seen: set[int] = set()
     for path in _mappings(each.node, (), set()):
         for keys, image in _of_mapping(each, path):
             if image.version.start not in seen:  # a merge key repeats what stands in one place
                 seen.add(image.version.start)
                 known = _AUTOMATED if _POLICY in rows[image.version.line - 1] else image.known
-                yield image._replace(where=owner + _dotted((*path, *keys)), known=known)
+                yield image._replace(where=owner + dotted((*path, *keys)), known=known)
     if each.text_at("kind") in _PATCHING and not _PATCHED.isdisjoint(each.keys()):
         yield from _patched(each, content, owner)
 
@@ -223,15 +213,3 @@ def _mappings(node: Node, path: tuple[Step, ...], seen: set[int]) -> Iterator[tu
     elif isinstance(node, SequenceNode):
         for index, value in enumerate(node.value):
             yield from _mappings(value, (*path, index), seen)
-
-
-def _owner(each: Object) -> str:
-    kind, name = each.text_at("kind"), each.text_at("metadata", "name")
-    if not kind or not name:
-        return ""
-    namespace = each.text_at("metadata", "namespace")
-    return f"{kind} {namespace}/{name}, " if namespace else f"{kind} {name}, "
-
-
-def _dotted(path: tuple[Step, ...]) -> str:
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")

@@ -13,20 +13,13 @@ from itertools import chain
 
 from flux_upgrade.model.errors import Unreadable, UnsupportedPin
 from flux_upgrade.model.text_edit import decoded, line_of
-from flux_upgrade.pins.cli.cli_versions import (
-    CliVersion,
-    base_name,
-    cli_pin,
-    more_files,
-    place_of,
-    respelled,
-    tag_of,
-    unknown,
-)
-from flux_upgrade.pins.cli.toml_places import Tool, is_flux, is_mise_file, locked, may_be_flux, tools
+from flux_upgrade.pins.cli.cli_versions import NEWEST, base_name, beside, cli_pin, more_files, place_of
+from flux_upgrade.pins.cli.toml_places import is_flux, is_mise_file, locked, may_be_flux, tools
 from flux_upgrade.pins.cli.toml_places import place_of as toml_place
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.ranges import respelled, tag_of
+from flux_upgrade.pins.formats.readings import Reading, floating, unknown
 from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, is_variable, readable
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 
@@ -84,11 +77,9 @@ def _of_tool_versions(file: SourceFile, context: PinContext) -> Iterator[Pin]:
         start = match.start(2) + len(rest) - len(rest.lstrip())
         first = words[0] if words else ""
         value = Value(first, start, start + len(first), line_of(text, match.start(1)))
-        cli_version = (
-            _cli_version(value, context) if first else unknown("no version follows the name", _NAME_ONE)
-        )
-        cli_version = _with_neighbours(file.path, cli_version, tuple(words[1:]), context)
-        yield cli_pin(NAME, file, value, f"tool {name}", cli_version)
+        reading = _reading(value, context) if first else unknown("no version follows the name", _NAME_ONE)
+        reading = _with_neighbours(file.path, reading, tuple(words[1:]), context)
+        yield cli_pin(NAME, file, value, f"tool {name}", reading)
 
 
 def _of_flux_version(file: SourceFile) -> Iterator[Pin]:
@@ -97,8 +88,8 @@ def _of_flux_version(file: SourceFile) -> Iterator[Pin]:
     if not found:
         return
     value = Value(found[0][1], *found[0].span(1), line_of(text, found[0].start(1)))
-    cli_version = _exactly(value) if len(found) == 1 else unknown("there is more in the file than a version")
-    yield cli_pin(NAME, file, value, "the whole file", cli_version)
+    reading = _exactly(value) if len(found) == 1 else unknown("there is more in the file than a version")
+    yield cli_pin(NAME, file, value, "the whole file", reading)
 
 
 def _of_mise(file: SourceFile, context: PinContext) -> Iterator[Pin]:
@@ -115,26 +106,16 @@ def _of_mise(file: SourceFile, context: PinContext) -> Iterator[Pin]:
     for name, tool in found:
         if not _is_tool(name, str(tool.version), context):
             continue
-        value = toml_place(text, tool.path, tool.version) if isinstance(tool.version, str) else None
+        written = tool.version if isinstance(tool.version, str) else ""
+        value = toml_place(text, tool.path, written) if isinstance(tool.version, str) else None
         where = ".".join(step for step in tool.path if isinstance(step, str))
         if value is None:
-            yield cli_pin(
-                NAME, file, _somewhere(text, name, tool), where, unknown("it is spelled in an unusual way")
-            )
+            reading = unknown("it is spelled in an unusual way")
+            # The line that has the tool's name first, for want of the version's place.
+            value = Value(written, 0, 0, line_of(text, max(text.find(name), 0)))
         else:
-            yield cli_pin(
-                NAME,
-                file,
-                value,
-                where,
-                _with_neighbours(file.path, _cli_version(value, context), tool.others, context),
-            )
-
-
-def _somewhere(text: str, name: str, tool: Tool) -> Value:
-    """The line that has the tool's name first, for want of the version's place."""
-    written = tool.version if isinstance(tool.version, str) else ""
-    return Value(written, 0, 0, line_of(text, max(text.find(name), 0)))
+            reading = _with_neighbours(file.path, _reading(value, context), tool.others, context)
+        yield cli_pin(NAME, file, value, where, reading)
 
 
 def _of_aqua(file: SourceFile, context: PinContext) -> Iterator[Pin]:
@@ -145,22 +126,21 @@ def _of_aqua(file: SourceFile, context: PinContext) -> Iterator[Pin]:
 
 def _of_package(file: SourceFile, root: Object, path: tuple[Step, ...], context: PinContext) -> Iterator[Pin]:
     value = root.at(*path, "name")
-    name, at, version = ("", "", "") if value is None else value.text.partition("@")
+    name, at, _ = ("", "", "") if value is None else value.text.partition("@")
     if value is None or name != _AQUA_NAME:
         return
     if at:
-        begin = value.start + len(name) + len(at)
-        value = Value(version, begin, value.end, value.line, value.reason)
+        value = value.part(len(name) + len(at), len(value.text))
     else:
         found = root.at(*path, "version")
         value = value._replace(text="") if found is None else found
-    cli_version = _exactly(value)
-    sums = _beside(file.path, "aqua-checksums.json", context)
-    if _AQUA_NAME.encode() in sums and cli_version.state is PinState.EXACT:
-        cli_version = cli_version._replace(
+    reading = _exactly(value)
+    sums = beside(file.path, "aqua-checksums.json", context)
+    if _AQUA_NAME.encode() in sums and reading.state is PinState.EXACT:
+        reading = reading._replace(
             remarks=("aqua-checksums.json beside it: run aqua update-checksum afterwards",)
         )
-    yield cli_pin(NAME, file, value, f"package {_AQUA_NAME}", cli_version)
+    yield cli_pin(NAME, file, value, f"package {_AQUA_NAME}", reading)
 
 
 def _is_tool(name: str, version: str, context: PinContext) -> bool:
@@ -168,50 +148,40 @@ def _is_tool(name: str, version: str, context: PinContext) -> bool:
     return is_flux(name) or (may_be_flux(name) and tag_of(version) in context.regenerator.stable_tags())
 
 
-def _cli_version(value: Value, context: PinContext) -> CliVersion:
+def _reading(value: Value, context: PinContext) -> Reading:
     text = value.text
     prefix = _PREFIX.fullmatch(text)
     if is_variable(text):
         return unknown("a template stands for it", "change it by hand where the template gets its value")
     if prefix is not None:
         version = ranges.newest(prefix[2], context.regenerator.stable_tags())
-        return CliVersion(PinState.RANGE, version) if version else unknown(_NO_RELEASE, _NAME_ONE)
+        return Reading(PinState.RANGE, version) if version else unknown(_NO_RELEASE, _NAME_ONE)
     if text == "system" or text.startswith("path:"):
-        return CliVersion(PinState.FLOATING, reason=f"{text}: the CLI that the machine has")
+        return floating(f"{text}: the CLI that the machine has")
     if text.startswith("branch:"):
-        return CliVersion(PinState.FLOATING, reason=f"it is built from the {text.replace(':', ' ')}")
+        return floating(f"it is built from the {text.replace(':', ' ')}")
     if text.startswith(("ref:", "tag:", "rev:", "sub-")):
         return unknown("it is built from a Git reference" if text[:4] != "sub-" else _NO_RELEASE, _NAME_ONE)
     return _exactly(value)
 
 
-def _exactly(value: Value) -> CliVersion:
+def _exactly(value: Value) -> Reading:
     if value.reason:
         return unknown(value.reason)
     if value.text == "latest":
-        return CliVersion(PinState.FLOATING, reason="latest: the newest CLI is installed")
+        return NEWEST
     version = tag_of(value.text)
-    return CliVersion(PinState.EXACT, version) if version else unknown(_NO_RELEASE, _NAME_ONE)
+    return Reading(PinState.EXACT, version) if version else unknown(_NO_RELEASE, _NAME_ONE)
 
 
-def _with_neighbours(
-    path: str, cli_version: CliVersion, others: tuple[str, ...], context: PinContext
-) -> CliVersion:
+def _with_neighbours(path: str, reading: Reading, others: tuple[str, ...], context: PinContext) -> Reading:
     """What the lock file beside it, and further versions behind it, make of a version."""
     stem = base_name(path).removesuffix(".toml")
     for lock in {"mise.lock": None, f"{stem}.lock": None}:
-        version = locked(_beside(path, lock, context))
+        version = locked(beside(path, lock, context))
         if version is not None:
             reason = f"{lock} beside it names the release too, with its checksums"
             return unknown(reason, "change it with mise use, which writes both files", version)
-    if others and cli_version.state in (PinState.EXACT, PinState.RANGE):
-        return cli_version._replace(remarks=(f"behind it stay {', '.join(others)}",))
-    return cli_version
-
-
-def _beside(path: str, name: str, context: PinContext) -> bytes:
-    """A file of the same folder; empty where there is none."""
-    try:
-        return context.tree.read(f"{path.removesuffix(base_name(path))}{name}")
-    except Unreadable:
-        return b""
+    if others and reading.state in (PinState.EXACT, PinState.RANGE):
+        return reading._replace(remarks=(f"behind it stay {', '.join(others)}",))
+    return reading

@@ -12,18 +12,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.cli.cli_versions import (
-    BY_HAND,
-    CliVersion,
-    base_name,
-    cli_pin,
-    of_script,
-    place_of,
-    respelled,
-    tag_of,
-    unknown,
-)
+from flux_upgrade.pins.cli.cli_versions import NEWEST, base_name, cli_pin, of_script, place_of
 from flux_upgrade.pins.context import PinContext
+from flux_upgrade.pins.formats.ranges import respelled, tag_of
+from flux_upgrade.pins.formats.readings import BY_HAND, Reading, floating, unknown
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, is_variable, objects
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 
@@ -86,10 +78,8 @@ def _pins_in(file: SourceFile) -> Iterator[Pin]:
 def _loose(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
     for match in _LOOSE.finditer(broken.text):
         line = broken.line + broken.text.count("\n", 0, match.start() + len(match[0]))
-        cli_version = unknown(
-            "the file is no valid YAML, a template perhaps", "mend it, or change it by hand"
-        )
-        yield cli_pin(NAME, file, Value("", 0, 0, line), "uses: fluxcd/flux2/action", cli_version)
+        reading = unknown("the file is no valid YAML, a template perhaps", "mend it, or change it by hand")
+        yield cli_pin(NAME, file, Value("", 0, 0, line), "uses: fluxcd/flux2/action", reading)
 
 
 def _steps(root: Object) -> Iterator[_WorkflowStep]:
@@ -124,12 +114,10 @@ def _of_action(file: SourceFile, place: _WorkflowStep, ref: str) -> Pin:
     value = root.at(*path)
     where = f"{place.where}, with.version"
     if value is not None and value.text not in ("", "~", "null"):
-        cli_version = _cli_version(place, value)
+        reading = _reading(place, value)
         if tag_of(ref):
-            cli_version = cli_version._replace(
-                remarks=(f"the action's own code is that of {ref}, and stays",)
-            )
-        return cli_pin(NAME, file, value, where, cli_version)
+            reading = reading._replace(remarks=(f"the action's own code is that of {ref}, and stays",))
+        return cli_pin(NAME, file, value, where, reading)
     if value is None and root.has(*path):
         at = _empty(place, "uses")._replace(line=root.line_at(*path))
         return cli_pin(NAME, file, at, where, unknown("it is no plain text"))
@@ -142,23 +130,20 @@ def _without_version(file: SourceFile, place: _WorkflowStep, ref: str, inputs: d
     if source is not None and source.text:
         where = f"{place.where}, with.version-file"
         if base_name(source.text) in _PINNED_FILES:
-            cli_version = CliVersion(
-                PinState.FLOATING, reason=f"it takes the version that {source.text} names"
-            )
+            reading = floating(f"it takes the version that {source.text} names")
         else:
-            cli_version = unknown(
+            reading = unknown(
                 f"the version stands in {source.text}",
                 f"change it by hand there, or name the file {_PINNED_FILES[1]}",
             )
-        return cli_pin(NAME, file, source, where, cli_version)
+        return cli_pin(NAME, file, source, where, reading)
     follows = f"; {ref} is the version of the action alone" if tag_of(ref) else ""
-    cli_version = CliVersion(
-        PinState.FLOATING,
-        reason=f"no version is given, so the newest CLI is installed{follows}",
-        hint="give with.version to keep the CLI within one minor of its clusters",
+    reading = floating(
+        f"no version is given, so the newest CLI is installed{follows}",
+        "give with.version to keep the CLI within one minor of its clusters",
     )
     at = _empty(place, "uses")
-    return cli_pin(NAME, file, at, f"{place.where}, uses: fluxcd/flux2/action@{ref}", cli_version)
+    return cli_pin(NAME, file, at, f"{place.where}, uses: fluxcd/flux2/action@{ref}", reading)
 
 
 def _empty(place: _WorkflowStep, *path: Step) -> Value:
@@ -168,19 +153,19 @@ def _empty(place: _WorkflowStep, *path: Step) -> Value:
     return Value("", 0, 0, line) if value is None else value._replace(text="")
 
 
-def _cli_version(place: _WorkflowStep, value: Value) -> CliVersion:
+def _reading(place: _WorkflowStep, value: Value) -> Reading:
     if value.reason:
         return unknown(value.reason)
     if is_variable(value.text):
         return unknown("an expression stands for it", _source(place, value.text))
     if value.text == "latest":
-        return CliVersion(PinState.FLOATING, reason="latest: the newest CLI is installed")
+        return NEWEST
     version = tag_of(value.text)
     if not version:
         return unknown(
             "the action takes whole releases only, like 2.9.4", "write the release in full, in quotes"
         )
-    return CliVersion(PinState.EXACT, version)
+    return Reading(PinState.EXACT, version)
 
 
 def _source(place: _WorkflowStep, text: str) -> str:
@@ -212,16 +197,14 @@ def _of_listed(file: SourceFile, place: _WorkflowStep, name: str) -> Iterator[Pi
     match = _LISTED.search(place.root.text_at(*place.step, "with", name))
     if match is not None:
         at = _empty(place, "with", name)._replace(text=match[1].strip().strip('"').strip("'"))
-        cli_version = unknown(
-            f"it stands in the text of {name}", "change it by hand, or move the text to a file"
-        )
-        yield cli_pin(NAME, file, at, f"{place.where}, with.{name}", cli_version)
+        reading = unknown(f"it stands in the text of {name}", "change it by hand, or move the text to a file")
+        yield cli_pin(NAME, file, at, f"{place.where}, with.{name}", reading)
 
 
 def _of_script(file: SourceFile, place: _WorkflowStep) -> Iterator[Pin]:
     is_set = any(place.root.has(*each) for each in _candidates(place, "env", "FLUX_VERSION"))
     found = of_script(place.root.text_at(*place.step, "run"), is_set=is_set)
     if found is not None:
-        written, cli_version = found
+        written, reading = found
         at = _empty(place, "run")._replace(text=written)
-        yield cli_pin(NAME, file, at, f"{place.where}, run: install.sh", cli_version)
+        yield cli_pin(NAME, file, at, f"{place.where}, run: install.sh", reading)

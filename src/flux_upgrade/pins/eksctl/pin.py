@@ -13,6 +13,7 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
 from flux_upgrade.pins.formats.passages import stated
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing, read
+from flux_upgrade.pins.formats.readings import PATCH, in_template, judged, unknown_pin
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Value, objects, readable
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
 
@@ -104,14 +105,9 @@ def _pin(file: SourceFile, each: Object) -> Pin:
             "there is no gitProvider: it is part of a ClusterConfig, for example a patch of another one",
             "change the version where the parts are put together",
         )
-    pin = Pin(
-        file.path,
-        NAME,
-        file.content,
-        each.line_at(*_FLUX, "flags"),
-        f"ClusterConfig {each.text_at('metadata', 'name')}, {'.'.join(_VERSION)}",
-        "",
-        PinState.FLOATING,
+    spot = each.line_at(*_FLUX, "flags"), f"{_called(each)}, {'.'.join(_VERSION)}", ""
+    pin = unknown_pin(file, NAME, spot)._replace(
+        state=PinState.FLOATING,
         remarks=(_ONCE,),
         folder=folder_of(each.at(*_FLUX, "flags", "path")),
         owner=_owner(each),
@@ -125,14 +121,8 @@ def _pin(file: SourceFile, each: Object) -> Pin:
         return pin._replace(reason=reason, hint="add version to flags, for the same Flux at each creation")
     if value.text == "latest" and not value.reason:
         return pin._replace(reason="it is the latest release on the day that eksctl runs")
-    said = read(value, "flux bootstrap refuses a version without v")
-    return pin._replace(
-        state=said.state,
-        version=said.version,
-        reason=said.reason,
-        hint=said.hint,
-        details=value if said.state is PinState.EXACT else None,
-    )
+    reading = read(value, "flux bootstrap refuses a version without v")
+    return judged(pin, reading)._replace(details=value if reading.version else None)
 
 
 def _owner(each: Object) -> str:
@@ -141,18 +131,12 @@ def _owner(each: Object) -> str:
 
 
 def _unknown(file: SourceFile, each: Object, path: tuple[str, ...], reason: str, hint: str) -> Pin:
-    return Pin(
-        file.path,
-        NAME,
-        file.content,
-        each.line_at(*path),
-        f"ClusterConfig {each.text_at('metadata', 'name')}, {'.'.join(path)}",
-        each.text_at(*path),
-        PinState.UNKNOWN,
-        reason=reason,
-        hint=hint,
-        owner=_owner(each),
-    )
+    spot = each.line_at(*path), f"{_called(each)}, {'.'.join(path)}", each.text_at(*path)
+    return unknown_pin(file, NAME, spot, reason, hint)._replace(owner=_owner(each))
+
+
+def _called(each: Object) -> str:
+    return f"ClusterConfig {each.text_at('metadata', 'name')}"
 
 
 def _reported(file: SourceFile, each: Object, path: tuple[str, ...], reason: str, hint: str) -> Pin:
@@ -162,18 +146,8 @@ def _reported(file: SourceFile, each: Object, path: tuple[str, ...], reason: str
 def _template(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
     found = stated(broken.text, *_VERSION) if "eksctl.io/" in broken.text else None
     if found:
-        line, written = found
-        yield Pin(
-            file.path,
-            NAME,
-            file.content,
-            broken.line + line - 1,
-            f"ClusterConfig, {'.'.join(_VERSION)}",
-            written,
-            PinState.UNKNOWN,
-            reason=f"the file is no YAML as it stands, a template perhaps: {broken.message}",
-            hint="change the version by hand, or where the template gets it from",
-        )
+        spot = found[0], f"ClusterConfig, {'.'.join(_VERSION)}", found[1]
+        yield in_template(file, NAME, spot, broken)
 
 
 def _patch(file: SourceFile, content: bytes, before: int) -> Iterator[Pin]:
@@ -191,14 +165,5 @@ def _operations(file: SourceFile, content: bytes, before: int) -> Iterator[Pin]:
 
 
 def _patched(file: SourceFile, line: int, written: str) -> Pin:
-    return Pin(
-        file.path,
-        NAME,
-        file.content,
-        line,
-        f"patch of a ClusterConfig, {'.'.join(_VERSION)}",
-        written,
-        PinState.UNKNOWN,
-        reason="it is a patch of another pin",
-        hint="change both by hand, or drop the patch",
-    )
+    where = f"patch of a ClusterConfig, {'.'.join(_VERSION)}"
+    return unknown_pin(file, NAME, (line, where, written), *PATCH)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flux_upgrade.manifests.nodes import ScalarNode
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, is_variable, readable
+from flux_upgrade.pins.formats.readings import RESOURCE_SET, unknown_pin
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, dotted, is_variable, readable
 from flux_upgrade.pins.objects.flux_distribution import INLINE, INSTANCE, is_instance
-from flux_upgrade.pins.pin import Pin, PinState, SourceFile
+from flux_upgrade.pins.pin import Pin, SourceFile
 
 _FIELDS = ("version", "artifact")
 _PLACES = tuple((*above, "distribution", field) for above in (INSTANCE, INLINE) for field in _FIELDS)
@@ -27,23 +26,11 @@ _CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})", re.MULTILINE)
 _SEPARATOR = re.compile(r"^---", re.MULTILINE)
 
 
-class _VersionPlace(NamedTuple):
-    line: int
-    where: str
-    raw: str
-
-
-class _Doubt(NamedTuple):
-    reason: str
-    hint: str
-
-
-_PATCH = _Doubt(
+_PATCH = (
     "it is a patch of another pin, so that what stands there is not what is installed",
     "change it by hand, or state the version in the FluxInstance itself",
 )
-_TEMPLATE = _Doubt("it stands in a template", "change it by hand, where it is stated for the template")
-_RESOURCE_SET = _Doubt("the flux-operator makes the object from a ResourceSet", "change it by hand")
+_TEMPLATE = ("it stands in a template", "change it by hand, where it is stated for the template")
 
 
 def of_patches(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
@@ -62,14 +49,8 @@ def of_json_patch(file: SourceFile, kind: str) -> Iterator[Pin]:
     for operation in operations(file.content):
         for place in _PLACES:
             if touches(operation, place):
-                value = operation.value
-                written = value.value if isinstance(value, ScalarNode) else ""
-                yield _pin(
-                    file,
-                    kind,
-                    _VersionPlace(operation.line, f"JSON patch, {'.'.join(place)}", written),
-                    _PATCH,
-                )
+                spot = operation.line, f"JSON patch, {'.'.join(place)}", operation.text
+                yield unknown_pin(file, kind, spot, *_PATCH)
                 break
 
 
@@ -83,8 +64,8 @@ def of_merge_patch(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
     for field in _FIELDS:
         place: tuple[Step, ...] = (*above, "distribution", field)
         if each.has(*place):
-            where = f"{owner}, {'.'.join(map(str, place))}"
-            yield _pin(file, kind, _VersionPlace(each.line_at(*place), where, each.text_at(*place)), _PATCH)
+            spot = each.line_at(*place), f"{owner}, {dotted(place)}", each.text_at(*place)
+            yield unknown_pin(file, kind, spot, *_PATCH)
 
 
 def of_resource_set(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
@@ -97,30 +78,23 @@ def of_resource_set(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
         above = {"FluxInstance": INSTANCE, "HelmRelease": INLINE}.get(each.text_at(*item, "kind"), ())
         place = (*item, *above, "distribution", "version")
         if above and each.has(*place):
-            where = f"{name}, {each.text_at(*item, 'kind')}"
-            yield _pin(
-                file, kind, _VersionPlace(each.line_at(*place), where, each.text_at(*place)), _RESOURCE_SET
-            )
+            spot = each.line_at(*place), f"{name}, {each.text_at(*item, 'kind')}", each.text_at(*place)
+            yield unknown_pin(file, kind, spot, *RESOURCE_SET)
     template = each.at("spec", "resourcesTemplate")
     if template is not None:
         # A block scalar's text begins in the line after its indicator.
         for line, written in _in_text(template.text):
-            yield _pin(
-                file,
-                kind,
-                _VersionPlace(template.line + line, f"{name}, FluxInstance", written),
-                _RESOURCE_SET,
-            )
+            spot = template.line + line, f"{name}, FluxInstance", written
+            yield unknown_pin(file, kind, spot, *RESOURCE_SET)
 
 
 def of_broken(file: SourceFile, broken: BrokenDocument, kind: str) -> Iterator[Pin]:
     """Versions in a document that is no YAML: a template, as a rule."""
-    doubt = _Doubt(f"the document cannot be read: {broken.message}", "mend the file first")
+    doubt = (f"the document cannot be read: {broken.message}", "mend the file first")
     if is_variable(broken.text) and not _CONFLICT.search(broken.text):
         doubt = _TEMPLATE
     for line, written in _in_text(broken.text):
-        where = "distribution.version"
-        yield _pin(file, kind, _VersionPlace(broken.line + line - 1, where, written), doubt)
+        yield unknown_pin(file, kind, (broken.line + line - 1, "distribution.version", written), *doubt)
 
 
 def _in_text(text: str) -> Iterator[tuple[int, str]]:
@@ -132,17 +106,3 @@ def _in_text(text: str) -> Iterator[tuple[int, str]]:
         if kind and match and (kind[1] == "FluxInstance" or _CHART.search(part)):
             yield text.count("\n", 0, begin + match.start(2)) + 1, match[2].strip("\"' ")
         begin = end
-
-
-def _pin(file: SourceFile, kind: str, spot: _VersionPlace, doubt: _Doubt) -> Pin:
-    return Pin(
-        file.path,
-        kind,
-        file.content,
-        spot.line,
-        spot.where,
-        spot.raw,
-        PinState.UNKNOWN,
-        reason=doubt.reason,
-        hint=doubt.hint,
-    )

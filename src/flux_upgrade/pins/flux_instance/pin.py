@@ -16,6 +16,7 @@ from flux_upgrade.pins.flux_instance.version_range import choice_of, moved_along
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.ranges import is_nothing
+from flux_upgrade.pins.formats.readings import unknown_pin
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, as_number, is_variable, objects
 from flux_upgrade.pins.objects.flux_distribution import (
     CHART_RANGE,
@@ -132,11 +133,7 @@ def _range(pin: Pin, distribution: Distribution, text: str, context: PinContext)
     said = choice.reason(text)
     hint = _RAISE if choice.is_behind(text) else ""
     return pin._replace(
-        state=PinState.RANGE,
-        version=version,
-        reason=said,
-        hint=hint,
-        remarks=(*pin.remarks, *choice.remarks),
+        state=PinState.RANGE, version=version, reason=said, hint=hint, remarks=(*pin.remarks, *choice.remarks)
     )
 
 
@@ -159,17 +156,13 @@ def _bare(distribution: Distribution, stated: Stated | None) -> Pin:
     file = stated.file if stated else distribution.file
     own = distribution.owner if file.path == distribution.file.path else f"values of {distribution.owner}"
     remarks = ("the flux-operator is told to leave the instance alone: nothing changes before that does",)
-    return Pin(
-        file.path,
-        NAME,
-        file.content,
+    spot = (
         stated.value.line if stated else distribution.line,
         f"{own}, {stated.field if stated else f'{distribution.field}.version'}",
         stated.value.text if stated else "",
-        PinState.UNKNOWN,
-        remarks=remarks if distribution.is_disabled else (),
-        folder=distribution.folder,
-        details=distribution,
+    )
+    return unknown_pin(file, NAME, spot)._replace(
+        remarks=remarks if distribution.is_disabled else (), folder=distribution.folder, details=distribution
     )
 
 

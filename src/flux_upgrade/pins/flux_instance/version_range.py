@@ -108,7 +108,11 @@ def choice_of(distribution: Distribution, context: PinContext) -> ReleaseChoice:
     if not artifact.is_pinned:
         return ReleaseChoice(latest, str(artifact), latest=latest)
     releases = releases_in(artifact, context.artifacts)
-    remarks = () if belongs(artifact, context.artifacts) else (_apart(artifact, place),)
+    remark = (
+        f"the tag {artifact.tag} of the artifact ({place}) stands for another digest by now:"
+        " the flux-operator goes by the digest"
+    )
+    remarks = () if belongs(artifact, context.artifacts) else (remark,)
     return ReleaseChoice(releases, origin, is_frozen=True, latest=latest, remarks=remarks)
 
 
@@ -160,10 +164,3 @@ def _artifact(stated: Stated) -> tuple[DistributionArtifact, str]:
             hint="write the artifact out where it stands",
         )
     return artifact, place
-
-
-def _apart(artifact: DistributionArtifact, place: str) -> str:
-    return (
-        f"the tag {artifact.tag} of the artifact ({place}) stands for another digest by now:"
-        " the flux-operator goes by the digest"
-    )

@@ -15,10 +15,12 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_manifests import registry_contents as contents
 from flux_upgrade.pins.flux_manifests.registry_contents import judged, lets_through
 from flux_upgrade.pins.formats import passages, ranges
+from flux_upgrade.pins.formats.readings import MADE, RESOURCE_SET, TEMPLATE, unknown_pin
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, objects
 from flux_upgrade.pins.objects.flux_distribution import of_instance as distribution_of
 from flux_upgrade.pins.objects.flux_manifests_patches import of_flux_manifests, patches
 from flux_upgrade.pins.objects.flux_manifests_reference import (
+    SUSPENDED,
     FluxManifestsReference,
     not_served,
     of_instance,
@@ -33,12 +35,10 @@ _KIND_LINE = re.compile(
 )
 _URL_LINE = re.compile(r"""^[^#\n]*\burl["']?:[ \t]*["']?oci://[^\n"']*/flux-manifests\b""", re.MULTILINE)
 _FIELDS = ("digest", "semver", "tag")
-_BY_HAND = "change it by hand, and what is made of it"
 _OTHER_LAYOUT = (
     "the flux-operator looks for folders flux/vX.Y.Z in its artifact, and flux-manifests has none:"
     " see whether the instance gets ready at all"
 )
-_SUSPENDED = "spec.suspend is set, so that Flux takes nothing new before it is resumed"
 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
@@ -57,8 +57,9 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
             if of_repository(each) is not None:
                 names.add(each.text_at("metadata", "name"))
     for patch in patches(files, of_flux_manifests(names), patch_files):
-        yield _unknown(
+        yield unknown_pin(
             patch.file,
+            NAME,
             (patch.line, patch.where, patch.raw),
             "it is a patch of another pin, so that what stands there is not what is applied",
             "change it by hand, or write the version in the object itself",
@@ -85,7 +86,7 @@ def _parts_changed(
 ) -> PinChange:
     """The tag and the digest, or whichever there is."""
     contents.require_own_digest(reference, place, context)
-    tag = _spelled(reference.tag.text, target) if reference.tag else target
+    tag = ranges.respelled(target, reference.tag.text) if reference.tag else target
     digest = contents.new_digest(reference.repository, tag, target, context)
     made = [reference.tag.replaced(tag)] if reference.tag else []
     if reference.digest is not None:
@@ -114,10 +115,6 @@ def _range_changed(
     return PinChange((value.replaced(new),), new)
 
 
-def _spelled(old: str, target: str) -> str:
-    return target if old.startswith("v") else target[1:]
-
-
 def _in_object(file: SourceFile, each: Object, context: PinContext) -> Iterator[Pin]:
     reference = of_repository(each) or of_instance(each)
     if reference is not None:
@@ -126,27 +123,25 @@ def _in_object(file: SourceFile, each: Object, context: PinContext) -> Iterator[
             hint = f"flux-upgrade upgrade oci://{reference.repository} promotes it"
             yield pin._replace(role=Role.REPORTED, reason="it is an artifact of your own", hint=hint)
         elif file.path.endswith(passages.ENDS):
-            yield pin._replace(reason="something else is made of this file", hint=_BY_HAND)
+            yield pin._replace(reason=MADE[0], hint=MADE[1])
         elif each.text_at("kind") == "FluxInstance":
             folder = distribution_of(file, each).folder
             yield judged(pin._replace(folder=folder, remarks=(_OTHER_LAYOUT,)), reference, context)
         else:
-            suspended = (_SUSPENDED,) if each.text_at("spec", "suspend") == "true" else ()
+            suspended = (SUSPENDED,) if each.text_at("spec", "suspend") == "true" else ()
             yield judged(pin._replace(remarks=suspended), reference, context)
     for index in range(each.count("spec", "resources") if each.text_at("kind") == "ResourceSet" else 0):
         inner = of_repository(each, "spec", "resources", index)
         if inner is not None:
             name = f"ResourceSet {each.text_at('metadata', 'name')}"
-            reason = "the flux-operator makes the object from a ResourceSet"
-            yield _pin(file, inner)._replace(
-                where=f"{name}, {inner.place}", reason=reason, hint="change it by hand"
-            )
+            where, (reason, hint) = f"{name}, {inner.place}", RESOURCE_SET
+            yield _pin(file, inner)._replace(where=where, reason=reason, hint=hint)
 
 
 def _pin(file: SourceFile, reference: FluxManifestsReference) -> Pin:
     line = reference.deciding[0].line if reference.deciding else reference.line
-    pin = _unknown(file, (line, f"{reference.place}, {reference.field}", reference.raw), "", "")
-    return pin._replace(details=reference)
+    spot = line, f"{reference.place}, {reference.field}", reference.raw
+    return unknown_pin(file, NAME, spot)._replace(details=reference)
 
 
 def _in_template(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
@@ -159,14 +154,9 @@ def _in_template(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
         ((f"spec.ref.{field}", found) for field, found in stated if found),
         ("spec.url", (broken.text.count("\n", 0, address.end()) + 1, "")),
     )
-    yield _unknown(
+    yield unknown_pin(
         file,
+        NAME,
         (broken.line + line - 1, f"OCIRepository, {field}", written.strip("\"' ")),
-        "the file is a template, or broken, and cannot be read as YAML",
-        _BY_HAND,
+        *TEMPLATE,
     )
-
-
-def _unknown(file: SourceFile, spot: tuple[int, str, str], reason: str, hint: str) -> Pin:
-    """``spot``: line, where, written."""
-    return Pin(file.path, NAME, file.content, *spot, PinState.UNKNOWN, reason=reason, hint=hint)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
+from flux_upgrade.model.errors import SourceUnavailable, UnsupportedPin, UntrustedArchive
 from flux_upgrade.model.oci.manifest import REVISION
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.model.versions import is_tag, precedence
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.readings import published
 from flux_upgrade.pins.formats.yaml_places import Value, as_number, is_variable
-from flux_upgrade.pins.objects.flux_manifests_reference import FluxManifestsReference
+from flux_upgrade.pins.objects.flux_manifests_reference import NO_SEMVER, FluxManifestsReference, doubts
 from flux_upgrade.pins.pin import Pin, PinState
 
 TROUBLE = (SourceUnavailable, UntrustedArchive)
@@ -23,7 +24,6 @@ _GAINED = (("v2.9.3", "source-watcher"),)
 _KNOWN = "v2.9.4"
 """The last release of which that is known."""
 _LATEST = "latest"
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _LONGEST_FILTER = 100  # characters
 
 
@@ -46,12 +46,8 @@ def new_digest(repository: str, tag: str, target: str, context: PinContext) -> s
     Raises ReleaseNotFound where there is no such tag (yet), UntrustedArchive where it is
     another release; SourceUnavailable.
     """
-    digest = context.artifacts.digest(repository, tag)
-    if digest is None:
-        raise ReleaseNotFound(
-            f"there is no {repository}:{tag}",
-            hint="Flux pushes it some minutes after the release, and a mirror later: try again then",
-        )
+    hint = "Flux pushes it some minutes after the release, and a mirror later: try again then"
+    digest = published(context.artifacts, repository, tag, hint)
     release = release_of(repository, tag, context)
     if release and release != target:
         raise UntrustedArchive(
@@ -121,15 +117,8 @@ def _components(tag: str, context: PinContext) -> frozenset[str] | None:
 
 def judged(pin: Pin, reference: FluxManifestsReference, context: PinContext) -> Pin:
     """The pin with its state, its version, and why."""
-    if reference.problem:
-        return _unknown(pin, reference.problem, reference.remedy)
-    for value in reference.deciding:
-        if value.reason:
-            return _unknown(pin, value.reason, "write the version out where it stands")
-        if is_variable(value.text):
-            return _unknown(
-                pin, "a variable stands for it", "change the version where the variable gets its value"
-            )
+    for reason, hint in doubts(reference):
+        return _unknown(pin, reason, hint)
     if reference.digest is not None:
         return _by_digest(pin, reference, reference.digest, context)
     if reference.semver is not None:
@@ -153,15 +142,13 @@ def _by_tag(pin: Pin, reference: FluxManifestsReference) -> Pin:
         reason = "it follows the tag latest" if text else "it names no tag, and so follows the tag latest"
         hint = "write the tag of a release, to have upgrades by pull request"
         return pin._replace(state=PinState.FLOATING, reason=reason, hint=hint)
-    return _located(pin, reference, _release(text), f"the tag {text} is no release of Flux")
+    return _located(pin, reference, ranges.tag_of(text), f"the tag {text} is no release of Flux")
 
 
 def _by_digest(pin: Pin, reference: FluxManifestsReference, digest: Value, context: PinContext) -> Pin:
-    if _DIGEST.fullmatch(digest.text) is None:
-        return _unknown(pin, f"{digest.text} is no digest", "write it as sha256: and 64 hexadecimal digits")
     if reference.semver is not None:
-        pin = pin._replace(remarks=(*pin.remarks, "spec.ref.semver has no effect beside spec.ref.digest"))
-    release = "" if reference.tag is None else _release(reference.tag.text)
+        pin = pin._replace(remarks=(*pin.remarks, NO_SEMVER))
+    release = "" if reference.tag is None else ranges.tag_of(reference.tag.text)
     if release or is_variable(reference.repository):
         return _located(pin, reference, release, "the digest is of a registry that cannot be told")
     return _asked(pin, reference, digest.text, context)
@@ -189,7 +176,7 @@ def _by_range(pin: Pin, reference: FluxManifestsReference, value: Value, context
         pin = pin._replace(remarks=(*pin.remarks, "spec.ref.tag has no effect beside spec.ref.semver"))
     if ranges.is_exact(value.text):
         return _located(
-            pin, reference, _release(value.text.lstrip("=v")), f"{value.text} is no release of Flux"
+            pin, reference, ranges.tag_of(value.text.lstrip("=v")), f"{value.text} is no release of Flux"
         )
     number = as_number(value, pin.content)
     if number or ranges.parsed(value.text) is None:
@@ -223,13 +210,6 @@ def _located(pin: Pin, reference: FluxManifestsReference, version: str, otherwis
             version=version
         )
     return pin._replace(state=PinState.EXACT, version=version)
-
-
-def _release(text: str) -> str:
-    """The release that a tag names, with or without its ``v``; empty where it names none."""
-    tag = text if text.startswith("v") else f"v{text}"
-    # No tag in a registry has a plus sign.
-    return tag if is_tag(tag) and "+" not in tag else ""
 
 
 def _unknown(pin: Pin, reason: str, hint: str) -> Pin:

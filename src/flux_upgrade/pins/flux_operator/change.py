@@ -11,6 +11,7 @@ from flux_upgrade.model.versions import precedence
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_operator.places import OperatorPlace
 from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.readings import published
 from flux_upgrade.pins.formats.yaml_places import is_variable
 from flux_upgrade.pins.objects.operator_releases import (
     DistributionArtifact,
@@ -40,7 +41,7 @@ def is_floating(place: OperatorPlace) -> bool:
 
 def raw_of(place: OperatorPlace) -> str:
     """What stands there, tag and digest as in a reference to an image."""
-    return _joined(place.version.text, place) if place.version and place.digest else place.raw
+    return f"{place.version.text}@{place.digest.text}" if place.version and place.digest else place.raw
 
 
 def judged(pin: Pin, place: OperatorPlace, context: PinContext) -> Pin:
@@ -95,18 +96,16 @@ def _unclear(place: OperatorPlace) -> tuple[str, str]:
         return "a variable stands for it, or for a part of it", "change it where the variable gets its value"
     if place.version is None or place.version.text in NEWEST:
         return "a digest alone does not tell the release", "write the tag of the release beside it"
-    if _exact(place) is not None or (place.is_range and _is_range(place.version.text)):
+    text = place.version.text
+    is_range = place.is_range and not ranges.is_exact(text) and ranges.parsed(text) is not None
+    if _exact(place) is not None or is_range:
         return "", ""
     kind = "neither a stable release nor a range" if place.is_range else "no stable release"
-    return f"{place.version.text} is {kind} of the flux-operator", "write it like 0.58.1"
+    return f"{text} is {kind} of the flux-operator", "write it like 0.58.1"
 
 
 def _exact(place: OperatorPlace) -> re.Match[str] | None:
     return _EXACT.fullmatch(place.version.text) if place.version else None
-
-
-def _is_range(text: str) -> bool:
-    return not ranges.is_exact(text) and ranges.parsed(text) is not None
 
 
 def _own(place: OperatorPlace, context: PinContext) -> str:
@@ -153,14 +152,8 @@ def _new_digest(place: OperatorPlace, text: str, context: PinContext) -> str:
     is_public = place.repository.startswith(_PUBLIC)
     if place.digest is None and (not is_public or (place.is_range and _exact(place) is None)):
         return ""
-    repository = with_host(place.repository)
-    digest = context.artifacts.digest(repository, text)
-    if digest is None:
-        raise ReleaseNotFound(
-            f"there is no {repository}:{text}",
-            hint="it is pushed some time after the release, and into a mirror later: try again then",
-        )
-    return digest
+    hint = "it is pushed some time after the release, and into a mirror later: try again then"
+    return published(context.artifacts, with_host(place.repository), text, hint)
 
 
 def _notes(place: OperatorPlace, new: str, known: str) -> Iterator[str]:
@@ -168,7 +161,3 @@ def _notes(place: OperatorPlace, new: str, known: str) -> Iterator[str]:
     is_seen = place.digest is not None or place.manifests == place.repository
     if place.repository and not is_seen and not place.repository.startswith(_PUBLIC):
         yield f"It comes from {place.repository}, which has to hold that release."
-
-
-def _joined(tag: str, place: OperatorPlace) -> str:
-    return f"{tag}@{place.digest.text}" if place.digest else tag

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.files import Tree
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_operator import change as moves
 from flux_upgrade.pins.flux_operator.places import (
@@ -23,7 +22,8 @@ from flux_upgrade.pins.flux_operator.places import (
 )
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
-from flux_upgrade.pins.formats.kustomize_patches import InlinePatch, inline, operations
+from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace, inline, operations
+from flux_upgrade.pins.formats.readings import unknown_pin
 from flux_upgrade.pins.formats.yaml_places import Object, Value, is_variable, readable
 from flux_upgrade.pins.objects import chart_patches
 from flux_upgrade.pins.objects.chart_place import ChartSource, Files
@@ -36,7 +36,7 @@ from flux_upgrade.pins.objects.flux_distribution import (
     of_release,
 )
 from flux_upgrade.pins.objects.operator_releases import last
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
 
 NAME = "flux-operator"
 
@@ -48,25 +48,26 @@ _PATCH = "it is a patch of another pin, so that what stands there is not what is
 _PATCH_HINT = "change it by hand, or state the release in the object itself"
 
 
-class Patched(NamedTuple):
-    """A patch of a pin, in its own file or in another."""
-
-    file: SourceFile
-    line: int
-    """1-based, in the file."""
-    where: str
-    raw: str
-
-
-def patches(files: Sequence[SourceFile], tree: Tree) -> Iterator[Patched]:
+def patches(files: Sequence[SourceFile], tree: Tree) -> Iterator[PatchedPlace]:
     """Patches of charts and manifests that are in ``files``, and of the operator's image."""
     charts = [chart for file in files for each in readable(file.content) for chart in _charts(file, each)]
-    for found in chart_patches.ChartPatches(Files(files), tree).of(charts):
-        yield Patched(found.file, found.line, found.where, found.raw)
+    for patch in chart_patches.ChartPatches(Files(files), tree).of(charts):
+        yield patch._replace(of="")
     for file in files:
         for each in readable(file.content):
             for text in inline(each, file.content):
-                yield from _of_images(file, text)
+                found = [
+                    place._replace(where=f"patch of {place.where}")
+                    for inner in readable(text.content)
+                    for place in images(inner)
+                ]
+                for operation in operations(text.content):
+                    value = Value(operation.text, 0, 0, operation.line)
+                    patched = image(value, f"JSON patch, {'.'.join(operation.path)}")
+                    if patched is not None and last(patched.repository) == OPERATOR:
+                        found.append(patched)
+                for place in found:
+                    yield PatchedPlace(file, text.before + place.line, place.where, place.raw)
 
 
 def _charts(file: SourceFile, each: Object) -> Iterator[Chart]:
@@ -74,17 +75,6 @@ def _charts(file: SourceFile, each: Object) -> Iterator[Chart]:
     if kind in _OF_CHARTS:
         for place in places(file, each):
             yield Chart(file, place.line, place.where, ChartSource(""), None, target=(kind, name))
-
-
-def _of_images(file: SourceFile, text: InlinePatch) -> Iterator[Patched]:
-    for inner in readable(text.content):
-        for place in images(inner):
-            yield Patched(file, text.before + place.line, f"patch of {place.where}", place.raw)
-    for operation in operations(text.content):
-        value = Value(operation.text, 0, 0, operation.line)
-        found = image(value, f"JSON patch, {'.'.join(operation.path)}")
-        if found is not None and last(found.repository) == OPERATOR:
-            yield Patched(file, text.before + found.line, found.where, found.raw)
 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
@@ -105,7 +95,8 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     taken = {(file.path, place.line) for file, place in found}
     for patch in dict.fromkeys(patches(files, context.tree)):
         if (patch.file.path, patch.line) not in taken:
-            yield _patched(patch)
+            spot = patch.line, patch.where, patch.raw
+            yield unknown_pin(patch.file, NAME, spot, _PATCH, _PATCH_HINT)._replace(role=Role.OPERATOR)
 
 
 def change(pin: Pin, target: str, context: PinContext) -> PinChange:
@@ -142,18 +133,8 @@ def _places(
 def _reported(file: SourceFile, place: OperatorPlace) -> Pin:
     state, detail = _state(place)
     reason = f"{_REASON}{f'; {detail}' if detail else ''}"
-    return Pin(
-        file.path,
-        NAME,
-        file.content,
-        place.line,
-        place.where,
-        place.raw,
-        state,
-        Role.REPORTED,
-        reason=reason,
-        hint=_HINT,
-    )
+    pin = reported_pin(file, NAME, (place.line, place.where, place.raw), reason, _HINT)
+    return pin._replace(state=state)
 
 
 def _state(place: OperatorPlace) -> tuple[PinState, str]:
@@ -173,30 +154,5 @@ def _state(place: OperatorPlace) -> tuple[PinState, str]:
 
 def _bare(file: SourceFile, place: OperatorPlace) -> Pin:
     """With everything but what it comes to."""
-    return Pin(
-        file.path,
-        NAME,
-        file.content,
-        place.line,
-        place.where,
-        moves.raw_of(place),
-        PinState.UNKNOWN,
-        Role.OPERATOR,
-        folder=place.folder,
-        details=place,
-    )
-
-
-def _patched(patch: Patched) -> Pin:
-    return Pin(
-        patch.file.path,
-        NAME,
-        patch.file.content,
-        patch.line,
-        patch.where,
-        patch.raw,
-        PinState.UNKNOWN,
-        Role.OPERATOR,
-        reason=_PATCH,
-        hint=_PATCH_HINT,
-    )
+    pin = unknown_pin(file, NAME, (place.line, place.where, moves.raw_of(place)))
+    return pin._replace(role=Role.OPERATOR, folder=place.folder, details=place)

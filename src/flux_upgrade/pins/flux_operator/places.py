@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.kustomize_files import is_kustomization
 from flux_upgrade.pins.formats.ranges import is_nothing
-from flux_upgrade.pins.formats.yaml_places import Object, Step, Value
+from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, dotted
 from flux_upgrade.pins.objects.flux_distribution import Distribution
 from flux_upgrade.pins.objects.operator_releases import MANIFESTS, PUBLISHED, last
 from flux_upgrade.pins.pin import SourceFile
@@ -95,7 +95,7 @@ def image(value: Value | None, where: str) -> OperatorPlace | None:
         return None
     before = len(value.text) - len(address)
     tag, digest = (
-        _part(value, before + match.start(name), before + match.end(name)) if match[name] else None
+        value.part(before + match.start(name), before + match.end(name)) if match[name] else None
         for name in ("tag", "digest")
     )
     return OperatorPlace(where, value.line, _joined(tag, digest), value, tag, digest, match["repository"])
@@ -124,10 +124,7 @@ def artifact(found: Distribution) -> tuple[SourceFile, OperatorPlace] | None:
 
 def where_of(each: Object, path: Sequence[Step]) -> str:
     """``HelmRelease flux-system/flux-operator, spec.chart.spec.version``."""
-    name, namespace = each.text_at("metadata", "name"), each.text_at("metadata", "namespace")
-    owner = f"{each.text_at('kind')} {f'{namespace}/' if namespace else ''}{name}".strip()
-    field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
-    return f"{owner}, {field}" if owner else field
+    return ", ".join(filter(None, (each.called(), dotted(path))))
 
 
 def _repository(each: Object) -> Iterator[OperatorPlace]:
@@ -154,7 +151,7 @@ def _kustomization(each: Object) -> Iterator[OperatorPlace]:
         match = _URL.fullmatch(value.text) if value else None
         if value and match:
             group = "tag" if match["tag"] else "ref"
-            version = _part(value, *match.span(group)) if match[group] else None
+            version = value.part(*match.span(group)) if match[group] else None
             where = where_of(each, ("resources", index))
             yield OperatorPlace(where, value.line, match[group] or "", value, version)
     for index in range(each.count("images")):
@@ -172,8 +169,8 @@ def _with_parts(found: OperatorPlace, tag: Value | None, digest: Value | None) -
     match = _PARTS.fullmatch(tag.text) if tag else None
     if tag is None or match is None or not match["digest"] or digest is not None:
         return found._replace(version=tag, digest=digest)
-    own = _part(tag, *match.span("tag")) if match["tag"] else None
-    return found._replace(version=own, digest=_part(tag, *match.span("digest")))
+    own = tag.part(*match.span("tag")) if match["tag"] else None
+    return found._replace(version=own, digest=tag.part(*match.span("digest")))
 
 
 def _field(each: Object, path: tuple[Step, ...]) -> OperatorPlace:
@@ -189,11 +186,6 @@ def _stated(found: OperatorPlace) -> Value | None:
 
 def _odd(found: OperatorPlace) -> bool:
     return found.value is not None and bool(found.value.reason)
-
-
-def _part(value: Value, start: int, end: int) -> Value:
-    """Some of a value's characters; all of them stand in the file as they are, unless it has a reason."""
-    return value._replace(text=value.text[start:end], start=value.start + start, end=value.start + end)
 
 
 def _joined(tag: Value | None, digest: Value | None) -> str:

@@ -12,32 +12,45 @@ from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.text_edit import TextEdit
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.formats.readings import Reading, floating, judged, unknown
 from flux_upgrade.pins.formats.yaml_places import Value, is_variable
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role
+from flux_upgrade.pins.pin import Pin, PinChange, PinState
 
 GITHUB = ("github.com", "www.github.com", "ssh.github.com")
 REPOSITORY = "fluxcd/flux2"
-TEMPLATE = "the file is a template, or broken, and cannot be read as YAML"
-BY_HAND = "change it by hand, and what is made of it"
 REWRITE = "refer to https://github.com/fluxcd/flux2//manifests/install?ref=<tag> instead"
 
 _RELEASE = re.compile(
     r"https?://([^/?#]+)/(?:[^?#]*/)?([^/?#]+/[^/?#]+)/releases/(?:download/([^/?#]*)|latest/download)/([^?#]+)",
     re.IGNORECASE,
 )
-_RAW = re.compile(
-    r"https?://(?:raw\.githubusercontent\.com/([^/]+/[^/]+)|(?:www\.)?github\.com/([^/]+/[^/]+)/raw)"
-    r"/((?:refs/(?:tags|heads)/)?[^/?#]*)/([^?#]+)",
-    re.IGNORECASE,
+_GITHUB = r"https?://(?:www\.)?github\.com/(?P<repository>[^/]+/[^/]+)"
+_ON_GITHUB = (
+    (
+        "raw",
+        re.compile(
+            rf"(?:https?://raw\.githubusercontent\.com/(?P<raw>[^/]+/[^/]+)|{_GITHUB}/raw)"
+            r"/(?P<ref>(?:refs/(?:tags|heads)/)?[^/?#]*)/(?P<path>[^?#]+)",
+            re.IGNORECASE,
+        ),
+        "",
+    ),
+    (
+        "archive",
+        re.compile(
+            rf"{_GITHUB}/archive/(?P<ref>(?:refs/(?:tags|heads)/)?[^/?#]*?)"
+            r"\.(?:zip|tar\.gz|tgz)(?://(?P<path>[^?#]*))?",
+            re.IGNORECASE,
+        ),
+        "kustomize takes no archives any more",
+    ),
+    (
+        "page",
+        re.compile(rf"{_GITHUB}/(?:tree|blob)/(?P<ref>[^/?#]*)/?(?P<path>[^?#]*)", re.IGNORECASE),
+        "it is the address of a page on GitHub, which kustomize cannot build",
+    ),
 )
-_PAGE = re.compile(
-    r"https?://(?:www\.)?github\.com/([^/]+/[^/]+)/(?:tree|blob)/([^/?#]*)/?([^?#]*)", re.IGNORECASE
-)
-_ARCHIVE = re.compile(
-    r"https?://(?:www\.)?github\.com/([^/]+/[^/]+)/archive/((?:refs/(?:tags|heads)/)?[^/?#]*?)"
-    r"\.(?:zip|tar\.gz|tgz)(?://([^?#]*))?",
-    re.IGNORECASE,
-)
+"""Form of a URL, how it is spelled, and why kustomize does not take it."""
 _INSTALLATION = re.compile(r"manifests/(?:install|crds|bases|rbac|policies|openshift)(?:/|$)")
 _SCHEME = re.compile(r"(?:ssh|https?|file)://", re.IGNORECASE)
 _USER = re.compile(r"[a-zA-Z][a-zA-Z0-9-]*@")
@@ -80,21 +93,9 @@ class RepositoryReference(NamedTuple):
         return self.path == "install.yaml" if self.form == "release" else is_installation(self.path)
 
 
-class Meaning(NamedTuple):
-    """What a reference comes to."""
-
-    state: PinState
-    version: str = ""
-    reason: str = ""
-    hint: str = ""
-    start: int = 0
-    """Offset of the tag in the reference."""
-
-
-COPY = Meaning(
-    PinState.UNKNOWN,
-    reason="what a copy of Flux's repository holds cannot be told",
-    hint="raise it by hand when the copy has the release, or take Flux from github.com/fluxcd/flux2",
+COPY = unknown(
+    "what a copy of Flux's repository holds cannot be told",
+    "raise it by hand when the copy has the release, or take Flux from github.com/fluxcd/flux2",
 )
 
 
@@ -103,23 +104,13 @@ def parse(url: str) -> RepositoryReference | None:
     if match := _RELEASE.match(url):
         host = _host_alone(match[1])
         return RepositoryReference(host, match[2].lower(), match[4], "release", match[3], match.start(3))
-    if match := _RAW.match(url):
-        repository = (match[1] or match[2]).lower()
-        return RepositoryReference(
-            "github.com", repository, match[4].strip("/"), "raw", match[3], match.start(3)
-        )
-    if match := _ARCHIVE.match(url):
-        path = (match[3] or "").strip("/")
-        reason = "kustomize takes no archives any more"
-        return RepositoryReference(
-            "github.com", match[1].lower(), path, "archive", match[2], match.start(2), reason
-        )
-    if match := _PAGE.match(url):
-        reason = "it is the address of a page on GitHub, which kustomize cannot build"
-        path = match[3].strip("/")
-        return RepositoryReference(
-            "github.com", match[1].lower(), path, "page", match[2], match.start(2), reason
-        )
+    for form, pattern, reason in _ON_GITHUB:
+        if match := pattern.match(url):
+            path = (match["path"] or "").strip("/")
+            repository = (match["repository"] or match["raw"]).lower()
+            return RepositoryReference(
+                "github.com", repository, path, form, match["ref"], match.start("ref"), reason
+            )
     return _parse_git(url)
 
 
@@ -131,48 +122,40 @@ def is_installation(path: str) -> bool:
     return _INSTALLATION.match(_cleaned(path)) is not None
 
 
-def judge(ref: str | None) -> Meaning:
+def judge(ref: str | None) -> Reading:
     """What a git reference in Flux's repository says of the release."""
     if not ref:
-        return Meaning(PinState.FLOATING, reason="it names no release and follows the default branch")
+        return floating("it names no release and follows the default branch")
     if is_variable(ref):
-        return Meaning(
-            PinState.UNKNOWN,
-            reason="a variable stands for the release",
-            hint="change it where the variable is set",
-        )
+        return unknown("a variable stands for the release", "change it where the variable is set")
     match = _TAG.fullmatch(ref)
     version = Version.parse(match[1]) if match else None
     if match is not None and version is not None and str(version) == match[1]:
-        return Meaning(PinState.EXACT, match[1], start=match.start(1))
+        return Reading(PinState.EXACT, match[1])
     if _BRANCH.fullmatch(ref):
-        return Meaning(PinState.FLOATING, reason=f"it follows the branch {ref.removeprefix('refs/heads/')}")
+        return floating(f"it follows the branch {ref.removeprefix('refs/heads/')}")
     if _COMMIT.fullmatch(ref):
-        return Meaning(
-            PinState.UNKNOWN,
-            reason="which release a commit belongs to cannot be told from here",
-            hint="name the release's tag instead of the commit",
+        return unknown(
+            "which release a commit belongs to cannot be told from here",
+            "name the release's tag instead of the commit",
         )
-    hint = "name a release's tag, which begins with v"
-    return Meaning(PinState.UNKNOWN, reason=f"{ref} is neither a release of Flux nor a branch", hint=hint)
+    return unknown(
+        f"{ref} is neither a release of Flux nor a branch", "name a release's tag, which begins with v"
+    )
 
 
-def pin_of(pin: Pin, meaning: Meaning, value: Value | None = None, start: int = 0) -> Pin:
-    """``pin`` with what its reference means; ``details``: the tag's offset in the file, if it may change.
+def pin_of(pin: Pin, reading: Reading, value: Value | None = None, start: int = 0) -> Pin:
+    """``pin`` with what its reference says; ``details``: the tag's offset in the file, if it may change.
 
-    ``start``: offset of the reference in ``value``.
+    ``start``: offset of the reference in ``value``. A tag ends it.
     """
     if value is not None and value.reason:
         hint = "write it out where it stands, then it can be changed"
-        meaning = Meaning(PinState.UNKNOWN, meaning.version, value.reason, hint)
-    is_changed = meaning.state is PinState.EXACT and pin.role is not Role.REPORTED and value is not None
-    return pin._replace(
-        state=meaning.state,
-        version=meaning.version,
-        reason=meaning.reason,
-        hint=meaning.hint,
-        details=value.start + start + meaning.start if value is not None and is_changed else None,
-    )
+        reading = unknown(value.reason, hint, reading.version)
+    pin = judged(pin, reading)
+    if value is None or not pin.is_movable:
+        return pin
+    return pin._replace(details=value.start + start + len(pin.raw) - len(pin.version))
 
 
 def change_tag(pin: Pin, target: str) -> PinChange:

@@ -19,6 +19,27 @@ TEMPLATES = tuple(f"{name}{end}" for name in NAMES for end in ENDS)
 _OF_KUSTOMIZE = "kustomize.config.k8s.io/"
 
 
+def read(tree: Tree, path: str) -> bytes | None:
+    """None where there is no such file."""
+    try:
+        return tree.read(path) if path else None
+    except Unreadable:
+        return None
+
+
+def joined(folder: str, path: str) -> str:
+    """A path relative to ``folder``, as one relative to the root; empty where it leaves the tree."""
+    parts: list[str] = []
+    for part in f"{folder}/{path}".split("/"):
+        if part == ".." and not parts:
+            return ""
+        if part == "..":
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
 class Generated(NamedTuple):
     """A key of a ConfigMap that a kustomization makes from a file."""
 
@@ -51,17 +72,15 @@ class Kustomizations:
         if not near:
             return None
         path = max(near, key=lambda each: len(each.folder)).path
-        try:
-            return SourceFile(path, self._tree.read(path))
-        except Unreadable:
-            return None
+        content = read(self._tree, path)
+        return None if content is None else SourceFile(path, content)
 
     @cached_property
     def patch_files(self) -> frozenset[str]:
         """Paths of the files that are patches of something else."""
         fields = (("patches", ("path",)), ("patchesJson6902", ("path",)), ("patchesStrategicMerge", ()))
         return frozenset(
-            _joined(folder, text)
+            joined(folder, text)
             for folder, each in self._all
             for field, inner in fields
             for index in range(each.count(field))
@@ -72,7 +91,7 @@ class Kustomizations:
     @cached_property
     def _generated(self) -> list[Generated]:
         return [
-            Generated(folder, name, key or posixpath.basename(path), _joined(folder, path))
+            Generated(folder, name, key or posixpath.basename(path), joined(folder, path))
             for folder, each in self._all
             for index in range(each.count("configMapGenerator"))
             for name in [each.text_at("configMapGenerator", index, "name")]
@@ -91,10 +110,7 @@ class Kustomizations:
         ]
 
     def _content(self, path: str) -> bytes:
-        try:
-            content = self._tree.read(path)
-        except Unreadable:
-            return b""
+        content = read(self._tree, path) or b""
         return content if b"patch" in content or b"configMapGenerator" in content else b""
 
 
@@ -102,7 +118,3 @@ def is_kustomization(path: str, each: Object) -> bool:
     """Whether it is a kustomization of kustomize's, which may leave out its ``apiVersion``."""
     version = each.text_at("apiVersion")
     return posixpath.basename(path) in NAMES and (version.startswith(_OF_KUSTOMIZE) or not version)
-
-
-def _joined(folder: str, path: str) -> str:
-    return posixpath.normpath(posixpath.join(folder, path))

@@ -12,6 +12,7 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text_edit import decoded
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.yaml_places import Object, Step, Value
+from flux_upgrade.pins.pin import SourceFile
 
 # kustomize api/types/kustomization.go; spec.patches is Flux's, spec.kustomize.patches flux-operator's.
 _LISTS: tuple[tuple[tuple[Step, ...], tuple[Step, ...]], ...] = (
@@ -34,6 +35,21 @@ class InlinePatch(NamedTuple):
     target_name: str = ""
 
 
+class PatchedPlace(NamedTuple):
+    """Where a patch changes what is a pin in another object, be it in the same file."""
+
+    file: SourceFile
+    line: int
+    """1-based, in the file."""
+    where: str
+    raw: str
+    """What it puts there; empty where that is not a plain value."""
+    of: str = ""
+    """What is patched: ``HelmRelease flux``."""
+    removes: bool = False
+    """It takes the field away."""
+
+
 class PatchOperation(NamedTuple):
     """One of a JSON patch."""
 
@@ -51,13 +67,33 @@ class PatchOperation(NamedTuple):
 
 def inline(each: Object, content: bytes) -> Iterator[InlinePatch]:
     """The patches that are written out in an object; ``content`` is the file that it stands in."""
-    text = decoded(content)
     for place, inner in _LISTS:
         for index in range(each.count(*place)):
-            value = each.at(*place, index, *inner)
-            if value is not None:
+            text = text_at(each, content, *place, index, *inner)
+            if text is not None:
                 kind, name = (each.text_at(*place, index, "target", key) for key in ("kind", "name"))
-                yield InlinePatch(value.text.encode(), value.line - (not _is_block(value, text)), kind, name)
+                yield text._replace(target_kind=kind, target_name=name)
+
+
+def text_at(each: Object, content: bytes, *path: Step) -> InlinePatch | None:
+    """The scalar at a path as a patch, for what it says itself; None where there is none."""
+    value = each.at(*path)
+    if value is None:
+        return None
+    is_block = decoded(content)[value.start : value.start + 1] in ("|", ">")
+    return InlinePatch(value.text.encode(), value.line - (not is_block))
+
+
+def replaced(each: Object) -> Iterator[tuple[str, str, Value]]:
+    """Kind and name of what replacements choose, and each field path (kustomize api/types/replacement.go)."""
+    for index in range(each.count("replacements")):
+        for position in range(each.count("replacements", index, "targets")):
+            target: tuple[Step, ...] = ("replacements", index, "targets", position)
+            kind, name = (each.text_at(*target, "select", key) for key in ("kind", "name"))
+            for number in range(each.count(*target, "fieldPaths")):
+                path = each.at(*target, "fieldPaths", number)
+                if path is not None:
+                    yield kind, name, path
 
 
 def operations(content: bytes) -> Iterator[PatchOperation]:
@@ -93,7 +129,3 @@ def _has(node: Node | None, path: Sequence[str | None]) -> bool:
     if isinstance(node, MappingNode):
         return any(_has(value, path[1:]) for key, value in node.value if key.value == path[0])
     return False
-
-
-def _is_block(value: Value, text: str) -> bool:
-    return text[value.start] in "|>"

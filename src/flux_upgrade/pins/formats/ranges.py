@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable
 
 from flux_upgrade.model.errors import UnsupportedPin, UsageError
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
+from flux_upgrade.pins.formats.readings import Reading, unknown
 from flux_upgrade.pins.formats.yaml_places import Value, is_variable
 from flux_upgrade.pins.pin import PinState
 from flux_upgrade.policy.semver_range import Constraint
 
-_SERIES = re.compile(r"([~^]?)\s*(v?)(\d+)(?:\.(\d+)(?:\.(\d+|[xX*]))?)?")
+_SERIES = re.compile(r"([~^]?)(\s*)(v?)(\d+)(?:\.(\d+)(?:\.(\d+|[xX*]))?)?")
 _EXACT = re.compile(r"=?v?\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?")
 
 
@@ -57,11 +57,11 @@ def raised(text: str, tag: str) -> str | None:
     match, version = _SERIES.fullmatch(text.strip()), Version.parse(tag)
     if match is None or version is None:
         return _raised_wildcard(text, version)
-    operator, prefix, _, minor, patch = match.groups()
+    operator, gap, prefix, _, minor, patch = match.groups()
     core = str(version.major) if minor is None else version.minor
     if patch is not None:
         core += f".{patch if patch in 'xX*' else version.numbers[2]}"
-    new = text.replace(match[0].strip(), f"{operator}{_gap(text, operator)}{prefix}{core}")
+    new = text.replace(match[0].strip(), f"{operator}{gap}{prefix}{core}")
     return new if allows(new, tag) else None
 
 
@@ -86,39 +86,31 @@ def _raised_wildcard(text: str, version: Version | None) -> str | None:
     return f"{match[1]}{version.major}.{match[2]}{match[3]}"
 
 
-def _gap(text: str, operator: str) -> str:
-    after = text.strip().removeprefix(operator) if operator else ""
-    return after[: len(after) - len(after.lstrip())]
-
-
-class Reading(NamedTuple):
-    """What a value says: fields of ``Pin``."""
-
-    state: PinState
-    version: str = ""
-    reason: str = ""
-    hint: str = ""
-
-
 def read(value: Value, bare: str) -> Reading:
     """``bare``: what comes of a version without its ``v``, a sentence without a full stop."""
     if value.reason:
-        return Reading(PinState.UNKNOWN, reason=value.reason, hint="write the version out in this place")
+        return unknown(value.reason, "write the version out in this place")
     if is_variable(value.text):
-        return Reading(
-            PinState.UNKNOWN,
-            reason="something else puts the version in here",
-            hint="change the version where it comes from",
-        )
+        return unknown("something else puts the version in here", "change the version where it comes from")
     if is_tag(value.text):
-        return Reading(PinState.EXACT, version=value.text)
+        return Reading(PinState.EXACT, value.text)
     if is_tag(f"v{value.text}"):
-        return Reading(PinState.UNKNOWN, reason=bare, hint=f"write v{value.text}")
-    return Reading(
-        PinState.UNKNOWN,
-        reason="it is not spelled as a release of Flux is",
-        hint="write the tag of a release: v, major, minor and patch",
+        return unknown(bare, f"write v{value.text}")
+    return unknown(
+        "it is not spelled as a release of Flux is", "write the tag of a release: v, major, minor and patch"
     )
+
+
+def tag_of(text: str) -> str:
+    """The release that ``2.9.4`` or ``v2.9.4`` names, as a tag of Git or of a registry; else empty."""
+    tag = text if text.startswith("v") else f"v{text}"
+    # No tag in a registry has a plus sign, and no release of Flux has one.
+    return tag if is_tag(tag) and "+" not in tag else ""
+
+
+def respelled(tag: str, like: str) -> str:
+    """The tag with or without its ``v``, as ``like`` has it."""
+    return tag if like.startswith("v") else tag.removeprefix("v")
 
 
 def is_nothing(value: Value | None) -> bool:

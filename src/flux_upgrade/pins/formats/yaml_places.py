@@ -7,7 +7,7 @@ template, spoils no other.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -48,6 +48,10 @@ class Value(NamedTuple):
     def replaced(self, new: str) -> TextEdit:
         """Its text gives way to ``new``, which needs no other quotes than ``text`` did."""
         return TextEdit(self.start, self.end, self.text, new)
+
+    def part(self, start: int, end: int) -> Value:
+        """Some of its characters. All of them stand in the file as they are, unless it has a reason."""
+        return self._replace(text=self.text[start:end], start=self.start + start, end=self.start + end)
 
 
 def as_number(value: Value, content: bytes) -> str:
@@ -155,6 +159,11 @@ class Object:
         node, _ = self._walk(path)
         return node.value if isinstance(node, ScalarNode) else ""
 
+    def called(self, *above: Step) -> str:
+        """``HelmRelease flux-system/flux``, by what stands below ``above``; as much of it as there is."""
+        name, namespace = (self.text_at(*above, "metadata", key) for key in ("name", "namespace"))
+        return f"{self.text_at(*above, 'kind')} {f'{namespace}/' if namespace else ''}{name}".strip()
+
     def count(self, *path: Step) -> int:
         """Items of the list at the path; 0 where there is none."""
         node, _ = self._walk(path)
@@ -173,6 +182,11 @@ class Object:
             node = _child(node, step)
             is_shared = is_shared or id(node) in shared
         return node, is_shared
+
+
+def dotted(path: Sequence[Step]) -> str:
+    """``spec.containers[0].image``."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
 
 
 class BrokenDocument(NamedTuple):

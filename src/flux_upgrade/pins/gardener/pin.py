@@ -14,7 +14,16 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
 from flux_upgrade.pins.formats.passages import stated
 from flux_upgrade.pins.formats.ranges import is_nothing, read
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, objects, readable
+from flux_upgrade.pins.formats.readings import PATCH, in_template, judged, unknown_pin
+from flux_upgrade.pins.formats.yaml_places import (
+    BrokenDocument,
+    Object,
+    Step,
+    Value,
+    dotted,
+    objects,
+    readable,
+)
 from flux_upgrade.pins.gardener.flux_config import (
     CONTROLLERS,
     OF_FIRST_GENERATION,
@@ -192,25 +201,20 @@ def _operations(file: SourceFile, content: bytes, before: int) -> Iterator[Pin]:
         for operation in operations(content):
             if touches(operation, _OF_SHOOT) or touches(operation, _OF_CONFIG_MAP):
                 line, where = before + operation.line, "/".join(("", *operation.path))
-                yield _patched(
-                    Pin(file.path, NAME, file.content, line, where, operation.text, PinState.UNKNOWN)
-                )
+                yield _patched(unknown_pin(file, NAME, (line, where, operation.text)))
 
 
 def _patched(pin: Pin) -> Pin:
     pin = pin._replace(where=f"patch: {pin.where}", folder=None, owner="", remarks=())
-    return _unknown(pin, "it is a patch of another pin", "change both by hand, or drop the patch")
+    return _unknown(pin, *PATCH)
 
 
 def _template(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
     keys = _VERSION if _CONFIG in broken.text else _OF_CONFIG_MAP if "flux-config" in broken.text else ()
     found = stated(broken.text, *keys) if keys else None
     if found:
-        line, written = broken.line + found[0] - 1, found[1]
         where = f"{'FluxConfig' if keys == _VERSION else 'ConfigMap flux-config'}, {'.'.join(keys)}"
-        pin = Pin(file.path, NAME, file.content, line, where, written, PinState.UNKNOWN)
-        reason = f"the file is no YAML as it stands, a template perhaps: {broken.message}"
-        yield _unknown(pin, reason, "change the version by hand, or where the template gets it from")
+        yield in_template(file, NAME, (found[0], where, found[1]), broken)
 
 
 def _pin(file: SourceFile, each: Object, line: tuple[Step, ...], place: tuple[Step, ...]) -> Pin:
@@ -219,9 +223,8 @@ def _pin(file: SourceFile, each: Object, line: tuple[Step, ...], place: tuple[St
     begins = each.text_at("metadata", "generateName")
     name = each.text_at("metadata", "name") or (f"{begins}*" if begins else "")
     owner = f"{kind} {namespace}/{name}" if namespace and name else f"{kind} {name}" if name else ""
-    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
-    where = f"{owner or kind}, {''.join(steps).removeprefix('.')}"
-    return Pin(file.path, NAME, file.content, each.line_at(*line), where, "", PinState.FLOATING, owner=owner)
+    spot = each.line_at(*line), f"{owner or kind}, {dotted(place)}", ""
+    return unknown_pin(file, NAME, spot)._replace(state=PinState.FLOATING, owner=owner)
 
 
 def _at(pin: Pin, value: Value | None) -> Pin:
@@ -229,14 +232,9 @@ def _at(pin: Pin, value: Value | None) -> Pin:
 
 
 def _read(pin: Pin, value: Value, bare: str, apis: tuple[Dropped, ...]) -> Pin:
-    said = read(value, bare)
-    return _at(pin, value)._replace(
-        state=said.state,
-        version=said.version,
-        reason=said.reason,
-        hint=said.hint,
-        details=_ShootDetails(value, apis) if said.state is PinState.EXACT else None,
-    )
+    reading = read(value, bare)
+    details = _ShootDetails(value, apis) if reading.version else None
+    return judged(_at(pin, value), reading)._replace(details=details)
 
 
 def _unknown(pin: Pin, reason: str, hint: str) -> Pin:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from flux_upgrade.model.files import Tree
+from flux_upgrade.pins.formats.kustomize_files import joined, read
 from flux_upgrade.pins.formats.yaml_places import Object, Step, is_variable, readable
 from flux_upgrade.pins.objects.chart_place import (
     CHART,
@@ -19,12 +20,9 @@ from flux_upgrade.pins.objects.chart_place import (
     Lock,
     folder_of,
     identity,
-    joined,
     lock_at,
-    named,
     overridden,
     overridden_by_set,
-    read,
     source_at,
 )
 from flux_upgrade.pins.pin import SourceFile
@@ -33,6 +31,7 @@ _LOCKS = {"Chart.yaml": "Chart.lock", "requirements.yaml": "requirements.lock"}
 _CONTROL = re.compile(r"\{\{-?\s*(?:if|else|range|with|end|define|template|block)\b")
 """What a Go template decides or repeats with."""
 _TEMPLATE = ("the file is a template that decides by itself what stands there", "upgrade it by hand")
+_DIGEST = ("a digest stands beside the version", "leave the digest out, or upgrade both by hand")
 
 
 def places(files: Files, tree: Tree) -> Iterator[ChartVersionPlace]:
@@ -65,7 +64,11 @@ def _dependencies(tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartV
             where=f"dependency {CHART}" + (f" as {alias}" if alias else "") + ", version",
             source=_dependency_source(each.text_at(*entry, "repository")),
             lock=_chart_lock(tree, folder, _LOCKS[name]),
-            remarks=tuple(_values_beside(tree, folder, alias or CHART)),
+            remarks=tuple(
+                remark
+                for values in readable(read(tree, f"{folder}values.yaml") or b"")
+                for remark in overridden(values, alias or CHART)
+            ),
         )
 
 
@@ -100,11 +103,6 @@ def _archives(tree: Tree, folder: str) -> Iterator[str]:
     )
 
 
-def _values_beside(tree: Tree, folder: str, name: str) -> Iterator[str]:
-    for each in readable(read(tree, f"{folder}values.yaml") or b""):
-        yield from overridden(each, name)
-
-
 def _releases(files: Files, tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:
     """Those of a helmfile, and the templates that they inherit from."""
     listed: list[tuple[Step, ...]] = [("releases", at) for at in range(each.count("releases"))]
@@ -119,6 +117,11 @@ def _releases(files: Files, tree: Tree, file: SourceFile, each: Object) -> Itera
         if version is not None:
             seen.add(version.start)
         name = each.text_at(*entry, "name") or entry[1]
+        values = [
+            remark
+            for at in range(each.count(*entry, "values"))
+            for remark in overridden(each, *entry, "values", at)
+        ]
         yield _place(
             file,
             each,
@@ -126,14 +129,9 @@ def _releases(files: Files, tree: Tree, file: SourceFile, each: Object) -> Itera
             where=f"{entry[0].removesuffix('s')} {name}, version" if isinstance(entry[0], str) else "",
             source=source,
             lock=_helmfile_lock(tree, file.path, each.text_at("lockFilePath")),
-            remarks=(*_release_values(each, *entry), *overridden_by_set(each, *entry, "set")),
+            remarks=(*values, *overridden_by_set(each, *entry, "set")),
             trouble=_TEMPLATE if _CONTROL.search(file.content.decode("utf-8", "replace")) else ("", ""),
         )
-
-
-def _release_values(each: Object, *entry: Step) -> Iterator[str]:
-    for at in range(each.count(*entry, "values")):
-        yield from overridden(each, *entry, "values", at)
 
 
 def _release_source(chart: str, repositories: dict[str, str]) -> ChartSource | None:
@@ -196,7 +194,7 @@ def _inflated(tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartVersi
                 source=_inflated_source(tree, file, each, each.text_at(*entry, repository)),
                 key=version,
                 remarks=tuple(overridden(each, *entry, "valuesInline")),
-                trouble=_digest_trouble(each, *entry),
+                trouble=_DIGEST if each.has(*entry, "digest") else ("", ""),
             )
 
 
@@ -215,13 +213,7 @@ def _deployed(file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:
     parent, _, name = each.text_at("spec", "chart").rpartition("/")
     if name == CHART:
         source = source_at(parent or each.text_at("spec", "repo"))
-        yield _place(file, each, ("spec",), where=f"{named(each)}, spec.version", source=source)
-
-
-def _digest_trouble(each: Object, *entry: Step) -> tuple[str, str]:
-    if not each.has(*entry, "digest"):
-        return "", ""
-    return "a digest stands beside the version", "leave the digest out, or upgrade both by hand"
+        yield _place(file, each, ("spec",), where=f"{each.called()}, spec.version", source=source)
 
 
 def _place(  # noqa: PLR0913  (what the spellings have in common)

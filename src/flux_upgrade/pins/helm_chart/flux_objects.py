@@ -19,7 +19,6 @@ from flux_upgrade.pins.objects.chart_place import (
     ChartVersionPlace,
     Files,
     identity,
-    named,
     overridden,
     source_at,
 )
@@ -50,7 +49,7 @@ def _charts(files: Files, file: SourceFile, each: Object, *spec: Step) -> Iterat
     yield ChartVersionPlace(
         file,
         each.line_at(*spec, "version") if each.has(*spec, "version") else each.line_at(*spec, "chart"),
-        f"{named(each)}, {'.'.join(map(str, (*spec, 'version')))}",
+        f"{each.called()}, {'.'.join(map(str, (*spec, 'version')))}",
         _source(files, file, each, *spec),
         each.at(*spec, "version"),
         remarks=tuple(overridden(each, "spec", "values")),
@@ -119,22 +118,22 @@ def _oci_repositories(files: Files, file: SourceFile, each: Object) -> Iterator[
         return
     stated = [path for path in VERSIONS[kind] if each.has(*path)]
     path = stated[0] if stated else ("spec", "ref", "tag")
-    digest, trouble = each.at("spec", "ref", "digest"), ("", "")
-    if path[-1] == "digest" or (digest and each.text_at(*path) in ("", "latest")):
+    digest, tag, trouble = each.at("spec", "ref", "digest"), each.text_at(*path), ("", "")
+    if path[-1] == "digest" or (digest and tag in ("", "latest")):
         trouble = (
             "the digest alone does not say which version of the chart it is",
             "state the tag beside it",
         )
     elif path[-1] == "semver" and len(stated) > 1:
         trouble = ("spec.ref has a semver range and a tag or a digest", "state one of them alone")
-    elif path[-1] == "tag" and not _is_version(each.text_at(*path)):
-        trouble = (f"the tag {each.text_at(*path)} is no version of the chart", "state one")
+    elif path[-1] == "tag" and not (is_exact(tag) or tag in ("", "latest") or is_variable(tag)):
+        trouble = (f"the tag {tag} is no version of the chart", "state one")
     elif each.has("spec", "ref", "semverFilter"):
         trouble = ("spec.ref.semverFilter decides, too", "state a tag, or a range alone")
     yield ChartVersionPlace(
         file,
         each.line_at(*path) if stated else each.line_at("spec", "url"),
-        f"{named(each)}, {'.'.join(map(str, path))}",
+        f"{each.called()}, {'.'.join(map(str, path))}",
         source_at(parent),
         each.at(*path),
         digest,
@@ -143,10 +142,6 @@ def _oci_repositories(files: Files, file: SourceFile, each: Object) -> Iterator[
         trouble=trouble,
         target=(kind, name),
     )
-
-
-def _is_version(tag: str) -> bool:
-    return is_exact(tag) or tag in ("", "latest") or is_variable(tag)
 
 
 def _users(files: Files, repository: Object) -> Iterator[Object]:

@@ -39,17 +39,14 @@ class Index:
         """What ``text``, a version or a range of the chart, installs today. Never raises."""
         key = repository, text
         if key not in self._known:
-            self._known[key] = self._ask(*key)
+            try:
+                if repository not in self._versions:
+                    self._versions[repository] = self._charts.versions(repository, CHART)
+                self._known[key] = _resolved(self._versions[repository], repository, text)
+            except (SourceUnavailable, UntrustedArchive) as error:
+                reason = f"which Flux the chart installs cannot be told: {error.message}"
+                self._known[key] = ChartRelease(reason=reason, hint=error.hint)
         return self._known[key]
-
-    def _ask(self, repository: str, text: str) -> ChartRelease:
-        try:
-            if repository not in self._versions:
-                self._versions[repository] = self._charts.versions(repository, CHART)
-            return _resolved(self._versions[repository], repository, text)
-        except (SourceUnavailable, UntrustedArchive) as error:
-            reason = f"which Flux the chart installs cannot be told: {error.message}"
-            return ChartRelease(reason=reason, hint=error.hint)
 
 
 def _resolved(versions: Mapping[str, str], repository: str, text: str) -> ChartRelease:

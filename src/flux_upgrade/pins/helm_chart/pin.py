@@ -10,6 +10,7 @@ from flux_upgrade.model.text_edit import TextEdit
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.readings import BY_HAND, Reading, floating, judged, unknown, unknown_pin
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Value, as_number, is_variable
 from flux_upgrade.pins.helm_chart import files as chart_files
 from flux_upgrade.pins.helm_chart import flux_objects
@@ -20,7 +21,6 @@ from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 
 NAME = "helm-chart"
 
-BY_HAND = "change it by hand"
 _NEWEST = ("", "*", "latest")
 _ENTRY = re.compile(
     rf"""^[ \t]*(?:-[ \t]+)?chart:[ \t]*["']?(?:[\w.:/-]+/)?{CHART}["']?[ \t]*(?:\#.*)?\r?$""", re.MULTILINE
@@ -28,62 +28,51 @@ _ENTRY = re.compile(
 _HOLDS_CHARTS = re.compile(r"^[ \t]*kind:[ \t]*Helm(?:Release|Chart)\b|^releases:", re.MULTILINE)
 
 
-class ChartReading(NamedTuple):
-    """What a place says today."""
-
-    state: PinState
-    version: str = ""
-    reason: str = ""
-    hint: str = ""
-
-
-def read_place(place: ChartVersionPlace, index: chart_index.Index, context: PinContext) -> ChartReading:
+def read_place(place: ChartVersionPlace, index: chart_index.Index, context: PinContext) -> Reading:
     """What a place says, and which Flux that is."""
     text = "" if place.version is None else place.version.text
     trouble = _trouble(place, text)
     if trouble is not None:
         return trouble
     locked = _locked(place, text)
-    if isinstance(locked, ChartReading):
+    if isinstance(locked, Reading):
         return locked
     if place.source.reason:
-        return _unknown(place.source.reason, place.source.hint)
+        return unknown(place.source.reason, place.source.hint)
     if not locked and text in _NEWEST:
-        return ChartReading(
-            PinState.FLOATING, reason="the newest version of the chart is taken, whichever it is"
-        )
+        return floating("the newest version of the chart is taken, whichever it is")
     answer = index.resolve(place.source.repository, locked or text)
     if not answer.flux:
-        return _unknown(answer.reason, answer.hint)
+        return unknown(answer.reason, answer.hint)
     is_exact = bool(locked) or ranges.is_exact(text)
     problem = _mismatch(place, answer.chart, context) if is_exact else None
-    return problem or ChartReading(PinState.EXACT if is_exact else PinState.RANGE, answer.flux)
+    return problem or Reading(PinState.EXACT if is_exact else PinState.RANGE, answer.flux)
 
 
-def _trouble(place: ChartVersionPlace, text: str) -> ChartReading | None:
+def _trouble(place: ChartVersionPlace, text: str) -> Reading | None:
     """Why the place can neither be read nor changed safely."""
     if is_variable(text):
-        return _unknown(
+        return unknown(
             f"the version is a variable: {text}", "write it out, or upgrade it where the variable is set"
         )
     if place.trouble[0]:
-        return _unknown(*place.trouble)
+        return unknown(*place.trouble)
     return None if place.version is None else _spelling(place.version, place.file.content)
 
 
-def _spelling(version: Value, content: bytes) -> ChartReading | None:
+def _spelling(version: Value, content: bytes) -> Reading | None:
     text = version.text
     if version.reason:
-        return _unknown(version.reason, "write the version out where it is used")
+        return unknown(version.reason, "write the version out where it is used")
     number = as_number(version, content)
     if number:
-        return _unknown(number, "put the version in quotes")
+        return unknown(number, "put the version in quotes")
     if text not in _NEWEST and ranges.parsed(text) is None:
-        return _unknown(f"{text} is neither a version of a chart nor a range of them", BY_HAND)
+        return unknown(f"{text} is neither a version of a chart nor a range of them")
     return None
 
 
-def _locked(place: ChartVersionPlace, text: str) -> str | ChartReading:
+def _locked(place: ChartVersionPlace, text: str) -> str | Reading:
     """The version of the chart that a lock file decides; empty where there is none."""
     lock = place.lock
     if lock is None or not lock.versions:
@@ -92,13 +81,13 @@ def _locked(place: ChartVersionPlace, text: str) -> str | ChartReading:
     able = [each for each in lock.versions if ranges.allows(wanted, chart_index.tag_of(each))]
     if able:
         return able[0]
-    return _unknown(
+    return unknown(
         f"{lock.path} holds chart version {lock.versions[0]}, which is not what {text} asks for",
         f"run `{lock.command}` first",
     )
 
 
-def _mismatch(place: ChartVersionPlace, chart: str, context: PinContext) -> ChartReading | None:
+def _mismatch(place: ChartVersionPlace, chart: str, context: PinContext) -> Reading | None:
     """Whether a digest that stands beside the version is another's. It is what Flux goes by."""
     if place.digest is None:
         return None
@@ -107,17 +96,13 @@ def _mismatch(place: ChartVersionPlace, chart: str, context: PinContext) -> Char
             chart_index.oci_name(place.source.repository), chart_index.oci_tag(chart)
         )
     except (SourceUnavailable, UntrustedArchive) as error:
-        return _unknown(f"whether the digest is that of {chart} cannot be told: {error.message}", error.hint)
+        return unknown(f"whether the digest is that of {chart} cannot be told: {error.message}", error.hint)
     if actual == place.digest.text and not place.digest.reason:
         return None
-    return _unknown(
+    return unknown(
         f"the digest is not that of the tag {chart_index.oci_tag(chart)}, and Flux goes by the digest",
         "state a tag and a digest that belong together",
     )
-
-
-def _unknown(reason: str, hint: str) -> ChartReading:
-    return ChartReading(PinState.UNKNOWN, reason=reason, hint=hint)
 
 
 class _ChartDetails(NamedTuple):
@@ -128,11 +113,7 @@ class _ChartDetails(NamedTuple):
     is_tag: bool
 
 
-_PATCHED = ChartReading(
-    PinState.UNKNOWN,
-    reason="a kustomization takes the file for a patch of another pin",
-    hint=BY_HAND,
-)
+_PATCHED = unknown("a kustomization takes the file for a patch of another pin")
 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
@@ -144,15 +125,18 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
         patches = chart_patches.ChartPatches(known, context.tree)
         pins += [
             _pin(
-                each,
+                place,
                 _PATCHED
-                if each.file.path in context.kustomizations.patch_files
-                else read_place(each, index, context),
+                if place.file.path in context.kustomizations.patch_files
+                else read_place(place, index, context),
             )
-            for each in places
+            for place in places
         ]
         taken = {(each.file.path, each.line) for each in places}
-        pins += [_patch(each) for each in patches.of(places) if (each.file.path, each.line) not in taken]
+        for each in patches.of(places):
+            if (each.file.path, each.line) not in taken:
+                reason = f"it is a patch: what stands there takes the place of what {each.of} states"
+                pins.append(unknown_pin(each.file, NAME, (each.line, each.where, each.raw), reason, BY_HAND))
     yield from sorted(dict.fromkeys(pins), key=lambda pin: (pin.path, pin.line))
 
 
@@ -209,57 +193,27 @@ def _digest(context: PinContext, details: _ChartDetails, chart: str) -> TextEdit
     return details.digest.replaced(digest)
 
 
-def _pin(place: ChartVersionPlace, reading: ChartReading) -> Pin:
+def _pin(place: ChartVersionPlace, reading: Reading) -> Pin:
     version, digest = place.version, place.digest
     written = "" if version is None else version.text
-    return Pin(
-        place.file.path,
-        NAME,
-        place.file.content,
-        place.line,
-        place.where,
-        written if digest in (None, version) else f"{written}@{digest.text}",
-        reading.state,
-        version=reading.version,
-        reason=reading.reason,
-        hint=reading.hint,
-        remarks=(*_about(place, reading), *place.remarks),
-        details=_ChartDetails(place.source.repository, version, digest, place.lock, place.is_tag),
-    )
-
-
-def _about(place: ChartVersionPlace, reading: ChartReading) -> Iterator[str]:
+    raw = written if digest in (None, version) else f"{written}@{digest.text}"
+    remarks = place.remarks
     if place.lock is not None and reading.state is PinState.EXACT:
-        yield f"{place.lock.path} holds the chart, too, and decides"
-
-
-def _patch(each: chart_patches.ChartPatch) -> Pin:
-    return Pin(
-        each.file.path,
-        NAME,
-        each.file.content,
-        each.line,
-        each.where,
-        each.raw,
-        PinState.UNKNOWN,
-        reason=f"it is a patch: what stands there takes the place of what {each.of} states",
-        hint=BY_HAND,
-    )
+        remarks = (f"{place.lock.path} holds the chart, too, and decides", *remarks)
+    pin = judged(unknown_pin(place.file, NAME, (place.line, place.where, raw)), reading)
+    details = _ChartDetails(place.source.repository, version, digest, place.lock, place.is_tag)
+    return pin._replace(remarks=remarks, details=details)
 
 
 def _broken(files: Files) -> list[Pin]:
     """Documents that are no YAML as they stand, and have an entry of the chart."""
     return [
-        Pin(
-            file.path,
+        unknown_pin(
+            file,
             NAME,
-            file.content,
-            each.line + each.text.count("\n", 0, match.start()),
-            f"chart {CHART}",
-            "",
-            PinState.UNKNOWN,
-            reason=f"the file is a template, or broken: {each.message}",
-            hint=BY_HAND,
+            (each.line + each.text.count("\n", 0, match.start()), f"chart {CHART}", ""),
+            f"the file is a template, or broken: {each.message}",
+            BY_HAND,
         )
         for file in files.naming_the_chart()
         for each in files.objects(file)

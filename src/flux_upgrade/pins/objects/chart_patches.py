@@ -8,11 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.manifests.nodes import ScalarNode
 from flux_upgrade.model.files import Tree
-from flux_upgrade.model.text_edit import decoded
-from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.formats.kustomize_patches import operations, touches
+from flux_upgrade.pins.formats.kustomize_files import joined, read
+from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace, operations, replaced, text_at, touches
 from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
 from flux_upgrade.pins.objects.chart_place import (
     HELM,
@@ -22,8 +20,6 @@ from flux_upgrade.pins.objects.chart_place import (
     Files,
     folder_of,
     identity,
-    joined,
-    read,
 )
 from flux_upgrade.pins.pin import SourceFile
 
@@ -37,21 +33,8 @@ _LISTS: tuple[tuple[Step, ...], ...] = (
     ("patches",),
     ("patchesJson6902",),
     ("spec", "patches"),
-    ("spec", "patchesJson6902"),
+    ("patchesStrategicMerge",),
 )
-_STRATEGIC: tuple[tuple[Step, ...], ...] = (("patchesStrategicMerge",), ("spec", "patchesStrategicMerge"))
-
-
-class ChartPatch(NamedTuple):
-    """A patch that changes the version of the chart in another object."""
-
-    file: SourceFile
-    line: int
-    where: str
-    raw: str
-    """The version; empty where it is not a plain one."""
-    of: str
-    """What is patched: ``HelmRelease flux``."""
 
 
 Target = tuple[str, str]
@@ -64,7 +47,7 @@ class ChartPatches:
     def __init__(self, files: Files, tree: Tree) -> None:
         self._files, self._tree = files, tree
 
-    def of(self, places: Sequence[ChartVersionPlace]) -> Iterator[ChartPatch]:
+    def of(self, places: Sequence[ChartVersionPlace]) -> Iterator[PatchedPlace]:
         """The patches that change the version of a place; the place itself is none."""
         targets = sorted({place.target for place in places if place.target})
         for target in targets:
@@ -76,37 +59,31 @@ class ChartPatches:
                     yield from self._listed(file, each, target)
                     yield from _replacements(file, each, target)
 
-    def _listed(self, file: SourceFile, each: Object, target: Target) -> Iterator[ChartPatch]:
+    def _listed(self, file: SourceFile, each: Object, target: Target) -> Iterator[PatchedPlace]:
         """The patches of a Kustomization, whose texts stand there or in a file."""
-        for path in _LISTS:
-            for at in range(each.count(*path)):
-                if _selects(each, (*path, at, "target"), target):
-                    yield from self._texts(file, each, (*path, at), target)
-        for path in _STRATEGIC:
-            for at in range(each.count(*path)):
-                yield from _inline(file, each, (*path, at), target)
-
-    def _texts(
-        self, file: SourceFile, each: Object, entry: tuple[Step, ...], target: Target
-    ) -> Iterator[ChartPatch]:
-        yield from _inline(file, each, (*entry, "patch"), target)
-        path = joined(folder_of(file.path), each.text_at(*entry, "path"))
-        content = read(self._tree, path) if each.has(*entry, "path") else None
-        if content is not None:
-            is_aimed = each.has(*entry, "target", "kind") or each.has(*entry, "target", "name")
-            yield from _text(SourceFile(path, content), content, target, 0, is_aimed=is_aimed)
+        for entry in ((*path, at) for path in _LISTS for at in range(each.count(*path))):
+            kind, name = (each.text_at(*entry, "target", key) for key in ("kind", "name"))
+            if not _selects(kind, name, target):
+                continue
+            is_aimed = bool(kind or name)
+            text = text_at(each, file.content, *entry, "patch") or text_at(each, file.content, *entry)
+            if text is not None:
+                yield from _text(file, text.content, target, text.before, is_aimed=is_aimed)
+            path = joined(folder_of(file.path), each.text_at(*entry, "path"))
+            content = read(self._tree, path) if each.has(*entry, "path") else None
+            if content is not None:
+                yield from _text(SourceFile(path, content), content, target, 0, is_aimed=is_aimed)
 
 
-def _objects(file: SourceFile, each: Object, target: Target) -> Iterator[ChartPatch]:
+def _objects(file: SourceFile, each: Object, target: Target) -> Iterator[PatchedPlace]:
     group, kind, _, name = identity(each)
     if group in (HELM, SOURCE) and (kind, name) == target and not each.has(*_WHOLE[kind]):
         yield from _merged(file, each, target, 0)
 
 
-def _selects(each: Object, path: tuple[Step, ...], target: Target) -> bool:
+def _selects(kind: str, name: str, target: Target) -> bool:
     """Whether a patch's target may be it. Names are regular expressions for the whole name."""
-    for key, text in zip(("kind", "name"), target, strict=True):
-        pattern = each.text_at(*path, key)
+    for pattern, text in zip((kind, name), target, strict=True):
         try:
             if pattern and not re.fullmatch(pattern, text):
                 return False
@@ -115,49 +92,33 @@ def _selects(each: Object, path: tuple[Step, ...], target: Target) -> bool:
     return True
 
 
-def _inline(file: SourceFile, each: Object, path: tuple[Step, ...], target: Target) -> Iterator[ChartPatch]:
-    value = each.at(*path)
-    if value is not None:
-        is_block = decoded(file.content)[value.start : value.start + 1] in ("|", ">")
-        is_aimed = each.has(*path[:-1], "target", "kind") or each.has(*path[:-1], "target", "name")
-        before = value.line - (not is_block)
-        yield from _text(file, value.text.encode(), target, before, is_aimed=is_aimed)
-
-
 def _text(
     file: SourceFile, text: bytes, target: Target, before: int, *, is_aimed: bool
-) -> Iterator[ChartPatch]:
+) -> Iterator[PatchedPlace]:
     """A JSON patch or strategic merge patches; ``before``: lines of the file above the text."""
     for each in operations(text):
         path = next((path for path in VERSIONS[target[0]] if touches(each, [*map(str, path)])), None)
         if path and is_aimed:
-            written = each.value.value if isinstance(each.value, ScalarNode) else ""
-            yield _patch(file, before + each.line, path, written, target)
+            yield _patch(file, before + each.line, path, each.text, target)
     for each_object in readable(text):
         if is_aimed or identity(each_object)[1::2] == target:
             yield from _merged(file, each_object, target, before)
 
 
-def _merged(file: SourceFile, each: Object, target: Target, before: int) -> Iterator[ChartPatch]:
+def _merged(file: SourceFile, each: Object, target: Target, before: int) -> Iterator[PatchedPlace]:
     for path in VERSIONS[target[0]]:
         if each.has(*path):
             yield _patch(file, before + each.line_at(*path), path, each.text_at(*path), target)
             return
 
 
-def _replacements(file: SourceFile, each: Object, target: Target) -> Iterator[ChartPatch]:
+def _replacements(file: SourceFile, each: Object, target: Target) -> Iterator[PatchedPlace]:
     fields = {".".join(map(str, path)): path for path in VERSIONS[target[0]]}
-    for at in range(each.count("replacements")):
-        for number in range(each.count("replacements", at, "targets")):
-            entry = ("replacements", at, "targets", number)
-            if not _selects(each, (*entry, "select"), target):
-                continue
-            for which in range(each.count(*entry, "fieldPaths")):
-                path = fields.get(each.text_at(*entry, "fieldPaths", which))
-                if path:
-                    yield _patch(file, each.line_at(*entry, "fieldPaths", which), path, "", target)
+    for kind, name, field in replaced(each):
+        if field.text in fields and _selects(kind, name, target):
+            yield _patch(file, field.line, fields[field.text], "", target)
 
 
-def _patch(file: SourceFile, line: int, path: tuple[Step, ...], written: str, target: Target) -> ChartPatch:
+def _patch(file: SourceFile, line: int, path: tuple[Step, ...], written: str, target: Target) -> PatchedPlace:
     of = " ".join(target)
-    return ChartPatch(file, line, f"patch of {of}, {'.'.join(map(str, path))}", written, of)
+    return PatchedPlace(file, line, f"patch of {of}, {'.'.join(map(str, path))}", written, of)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.kustomize_files import read
 from flux_upgrade.pins.formats.yaml_places import (
     BrokenDocument,
     Object,
@@ -116,12 +116,6 @@ def identity(each: Object) -> tuple[str, str, str, str]:
     )
 
 
-def named(each: Object) -> str:
-    """``HelmRelease flux-system/flux``."""
-    _, kind, namespace, name = identity(each)
-    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
-
-
 def source_at(address: str) -> ChartSource:
     """A repository by its address, as users write it."""
     if is_variable(address):
@@ -140,27 +134,6 @@ def source_at(address: str) -> ChartSource:
 def folder_of(path: str) -> str:
     """With ``/`` at its end; empty for the root."""
     return path.rpartition("/")[0] + "/" if "/" in path else ""
-
-
-def joined(folder: str, path: str) -> str:
-    """A path relative to ``folder``, as one relative to the root; empty where it leaves the tree."""
-    parts: list[str] = []
-    for part in f"{folder}{path}".split("/"):
-        if part == ".." and not parts:
-            return ""
-        if part == "..":
-            parts.pop()
-        elif part not in ("", "."):
-            parts.append(part)
-    return "/".join(parts)
-
-
-def read(tree: Tree, path: str) -> bytes | None:
-    """None where there is no such file."""
-    try:
-        return tree.read(path) if path else None
-    except Unreadable:
-        return None
 
 
 def lock_at(tree: Tree, path: str, command: str) -> Lock | None:

@@ -131,7 +131,7 @@ def _distribution(file: SourceFile, each: Object, sources: Sequence[_Distributio
     first = sources[0]
     version = _stated(sources, "distribution", "version")
     return Distribution(
-        _name(each),
+        each.called(),
         file,
         each.line_at(*_deepest(each, (*first.path, "distribution", "version"))),
         ".".join(map(str, (*first.path, "distribution"))),
@@ -156,11 +156,6 @@ def _folder(sources: Sequence[_DistributionSource]) -> str | None:
     if path is None or url is None or is_nothing(url.value) or (kind and kind.value.text != "GitRepository"):
         return None
     return folder_of(path.value)
-
-
-def _name(each: Object) -> str:
-    name, namespace = each.text_at("metadata", "name"), each.text_at("metadata", "namespace")
-    return f"{each.text_at('kind')} {f'{namespace}/' if namespace else ''}{name}".strip()
 
 
 def _deepest(each: Object, path: tuple[Step, ...]) -> tuple[Step, ...]:

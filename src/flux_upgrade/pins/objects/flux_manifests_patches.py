@@ -7,18 +7,21 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.formats.kustomize_patches import InlinePatch, inline, operations, touches
-from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
+from flux_upgrade.pins.formats.kustomize_files import joined
+from flux_upgrade.pins.formats.kustomize_patches import (
+    InlinePatch,
+    PatchedPlace,
+    inline,
+    operations,
+    replaced,
+    touches,
+)
+from flux_upgrade.pins.formats.yaml_places import Object, readable
 from flux_upgrade.pins.objects.flux_manifests_reference import of_repository
 from flux_upgrade.pins.pin import SourceFile
 
 REPOSITORY = "OCIRepository"
-_FIELDS = (
-    ("spec", "ref", "digest"),
-    ("spec", "ref", "semver"),
-    ("spec", "ref", "tag"),
-    ("spec", "url"),
-)
+_FIELDS = (("spec", "ref", "digest"), ("spec", "ref", "semver"), ("spec", "ref", "tag"), ("spec", "url"))
 _REGULAR = re.compile(r"[^\w.-]")
 
 
@@ -44,24 +47,12 @@ class Aim(NamedTuple):
         return not name or name in self.names or _REGULAR.search(name) is not None
 
 
-class ReferencePatch(NamedTuple):
-    """A patch of one object, in its own file or in another."""
-
-    file: SourceFile
-    line: int
-    """1-based, in the file."""
-    where: str
-    raw: str
-    removes: bool = False
-    """It takes the field away."""
-
-
 def of_flux_manifests(names: Collection[str]) -> Aim:
     """Patches of references to Flux's own artifact."""
     return Aim(names, is_theirs=lambda each: of_repository(each) is not None)
 
 
-def patches(files: Sequence[SourceFile], aim: Aim, patch_files: Collection[str]) -> Iterator[ReferencePatch]:
+def patches(files: Sequence[SourceFile], aim: Aim, patch_files: Collection[str]) -> Iterator[PatchedPlace]:
     """All of them; of a patch that changes several of the fields, the first.
 
     ``patch_files``: what kustomizations call patches.
@@ -87,7 +78,7 @@ def _is_concerned(content: bytes, aim: Aim) -> bool:
     return bool(aim.names) and aim.kind.encode() in content and any(word in content for word in words)
 
 
-def _inline(file: SourceFile, each: Object, aim: Aim) -> Iterator[ReferencePatch]:
+def _inline(file: SourceFile, each: Object, aim: Aim) -> Iterator[PatchedPlace]:
     for text in inline(each, file.content):
         if aim.fits(text):
             yield from _operations(file, text, aim)
@@ -100,38 +91,31 @@ def _inline(file: SourceFile, each: Object, aim: Aim) -> Iterator[ReferencePatch
                 yield from _merged(file, inner, text.before, aim)
 
 
-def _merged(file: SourceFile, each: Object, before: int, aim: Aim) -> Iterator[ReferencePatch]:
+def _merged(file: SourceFile, each: Object, before: int, aim: Aim) -> Iterator[PatchedPlace]:
     """A strategic merge patch; ``before``: lines of the file above its text."""
     for field in aim.fields:
         if each.has(*field):
             where = f"patch of {aim.kind} {each.text_at('metadata', 'name')}, {'.'.join(field)}"
             written = each.text_at(*field)
             removes = written in ("~", "null")  # RFC 7386
-            yield ReferencePatch(file, before + each.line_at(*field), where, written, removes)
+            yield PatchedPlace(file, before + each.line_at(*field), where, written, removes=removes)
             return
 
 
-def _operations(file: SourceFile, text: InlinePatch, aim: Aim) -> Iterator[ReferencePatch]:
+def _operations(file: SourceFile, text: InlinePatch, aim: Aim) -> Iterator[PatchedPlace]:
     """A JSON patch."""
     for operation in operations(text.content):
         field = next((field for field in aim.fields if touches(operation, field)), None)
         if field is not None:
             where = f"JSON patch of {aim.kind}, {'.'.join(field)}"
             removes = operation.value is None
-            yield ReferencePatch(file, text.before + operation.line, where, operation.text, removes)
+            yield PatchedPlace(file, text.before + operation.line, where, operation.text, removes=removes)
 
 
-def _replacements(file: SourceFile, each: Object, aim: Aim) -> Iterator[ReferencePatch]:
-    """Replacements of a kustomization (kustomize api/types/replacement.go)."""
-    for index in range(each.count("replacements")):
-        for position in range(each.count("replacements", index, "targets")):
-            target: tuple[Step, ...] = ("replacements", index, "targets", position)
-            if not aim.fits(_aimed(each, *target, "select")):
-                continue
-            for number in range(each.count(*target, "fieldPaths")):
-                path = each.at(*target, "fieldPaths", number)
-                if path is not None and tuple(path.text.split(".")) in aim.fields:
-                    yield ReferencePatch(file, path.line, f"replacement in {aim.kind}, {path.text}", "")
+def _replacements(file: SourceFile, each: Object, aim: Aim) -> Iterator[PatchedPlace]:
+    for kind, name, path in replaced(each):
+        if aim.fits(InlinePatch(b"", 0, kind, name)) and tuple(path.text.split(".")) in aim.fields:
+            yield PatchedPlace(file, path.line, f"replacement in {aim.kind}, {path.text}", "")
 
 
 def _targets(files: Sequence[SourceFile]) -> Iterator[tuple[str, InlinePatch]]:
@@ -141,14 +125,12 @@ def _targets(files: Sequence[SourceFile]) -> Iterator[tuple[str, InlinePatch]]:
         for each in readable(file.content):
             for field in ("patches", "patchesJson6902"):
                 for index in range(each.count(field)):
-                    path = each.text_at(field, index, "path")
+                    path, kind, name = (
+                        each.text_at(field, index, *keys)
+                        for keys in (("path",), ("target", "kind"), ("target", "name"))
+                    )
                     if path:
-                        joined = posixpath.normpath(posixpath.join(folder, path))
-                        yield joined, _aimed(each, field, index, "target")
-
-
-def _aimed(each: Object, *target: Step) -> InlinePatch:
-    return InlinePatch(b"", 0, each.text_at(*target, "kind"), each.text_at(*target, "name"))
+                        yield joined(folder, path), InlinePatch(b"", 0, kind, name)
 
 
 def _own(each: Object) -> InlinePatch:

@@ -11,14 +11,17 @@ from collections.abc import Iterator
 
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import precedence
-from flux_upgrade.pins.formats.yaml_places import Object, Step, Value
+from flux_upgrade.pins.formats.ranges import is_nothing
+from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, is_variable
 from flux_upgrade.pins.objects.flux_distribution import is_instance
 
 _OURS = re.compile(r"oci://(?P<repository>.+/flux-manifests)/?(?P<rest>[:@].*)?")
 _PARTS = re.compile(r"(?P<tag>[^@]*)(?:@(?P<digest>.*))?")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+SUSPENDED = "spec.suspend is set, so that Flux takes nothing new before it is resumed"
+NO_SEMVER = "spec.ref.semver has no effect beside spec.ref.digest"
 _API = "source.toolkit.fluxcd.io/"
 _FIELDS = ("digest", "semver", "tag")
-_NOTHING = ("", "~", "null")
 NO_PARTS = ("Flux takes no tag and no digest in spec.url", "write it below spec.ref")
 """source-controller docs/spec/v1/ocirepositories.md, "URL"."""
 _BETA, _BETA_ENDS = "source.toolkit.fluxcd.io/v1beta2", "v2.8.0"
@@ -78,13 +81,13 @@ def is_repository(each: Object, *above: Step) -> bool:
 
 def stated(each: Object, repository: str, rest: str, *above: Step) -> FluxManifestsReference:
     """What an OCIRepository states of ``repository``. ``rest``: what stands behind that in its address."""
-    found = FluxManifestsReference(repository, named(each, *above), each.line_at(*above, "spec", "url"))
+    found = FluxManifestsReference(repository, each.called(*above), each.line_at(*above, "spec", "url"))
     if rest:
         return found._replace(field="spec.url", problem=NO_PARTS[0], remedy=NO_PARTS[1])
     ref: tuple[Step, ...] = (*above, "spec", "ref")
     values = {field: each.at(*ref, field) for field in _FIELDS}
     odd = [field for field in _FIELDS if each.has(*ref, field) and values[field] is None]
-    given = [field for field, value in values.items() if value is not None and not _is_nothing(value)]
+    given = [field for field, value in values.items() if not is_nothing(value)]
     found = found._replace(
         field=f"spec.ref.{(given or odd or ['tag'])[0]}",
         api_version=each.text_at(*above, "apiVersion"),
@@ -93,9 +96,7 @@ def stated(each: Object, repository: str, rest: str, *above: Step) -> FluxManife
         problem=f"spec.ref.{odd[0]} is no text" if odd else "",
     )
     return with_parts(
-        found,
-        values["tag"] if "tag" in given else None,
-        values["digest"] if "digest" in given else None,
+        found, values["tag"] if "tag" in given else None, values["digest"] if "digest" in given else None
     )
 
 
@@ -108,7 +109,7 @@ def of_instance(each: Object) -> FluxManifestsReference | None:
     if value is None or address is None:
         return None
     found = FluxManifestsReference(
-        address["repository"], named(each), value.line, "spec.distribution.artifact"
+        address["repository"], each.called(), value.line, "spec.distribution.artifact"
     )
     if value.reason:
         return found._replace(problem=value.reason)
@@ -116,7 +117,20 @@ def of_instance(each: Object) -> FluxManifestsReference | None:
         return found
     # An address with a digest alone is read as one with an empty tag.
     colon = 0 if address["rest"].startswith("@") else 1
-    return with_parts(found, _part(value, address.start("rest") + colon, address.end("rest")), None)
+    return with_parts(found, value.part(address.start("rest") + colon, address.end("rest")), None)
+
+
+def doubts(found: FluxManifestsReference) -> Iterator[tuple[str, str]]:
+    """Why what stands there does not tell what is taken, each with what to do; the first counts."""
+    if found.problem:
+        yield found.problem, found.remedy
+    for value in found.deciding:
+        if value.reason:
+            yield value.reason, "write the version out where it stands"
+        if is_variable(value.text):
+            yield "a variable stands for it", "change the version where the variable gets its value"
+    if found.digest is not None and _DIGEST.fullmatch(found.digest.text) is None:
+        yield f"{found.digest.text} is no digest", "write it as sha256: and 64 hexadecimal digits"
 
 
 def not_served(found: FluxManifestsReference, target: str) -> Iterator[str]:
@@ -126,13 +140,6 @@ def not_served(found: FluxManifestsReference, target: str) -> Iterator[str]:
             f"The object itself is written as {_BETA}, which Flux serves no longer from"
             f" {_BETA_ENDS} on: write v1 there first."
         )
-
-
-def named(each: Object, *above: Step) -> str:
-    """``OCIRepository flux-system/flux-manifests``."""
-    name, namespace = (each.text_at(*above, "metadata", key) for key in ("name", "namespace"))
-    own = f"{namespace}/{name}" if namespace else name
-    return f"{each.text_at(*above, 'kind')} {own}".strip()
 
 
 def with_parts(
@@ -145,15 +152,5 @@ def with_parts(
     if tag.reason or digest is not None:
         return found._replace(tag=tag, digest=digest, problem=tag.reason or "it has two digests")
     return found._replace(
-        tag=_part(tag, *parts.span("tag")) if parts["tag"] else None,
-        digest=_part(tag, *parts.span("digest")),
+        tag=tag.part(*parts.span("tag")) if parts["tag"] else None, digest=tag.part(*parts.span("digest"))
     )
-
-
-def _part(value: Value, start: int, end: int) -> Value:
-    """Some of a value's characters; all of them stand in the file as they are."""
-    return Value(value.text[start:end], value.start + start, value.start + end, value.line, value.reason)
-
-
-def _is_nothing(value: Value) -> bool:
-    return not value.reason and value.text in _NOTHING

@@ -14,6 +14,7 @@ from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.oci.reference import Address, is_immutable
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.passages import ENDS
+from flux_upgrade.pins.formats.readings import MADE, RESOURCE_SET, TEMPLATE
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, is_variable
 from flux_upgrade.pins.objects import flux_manifests_reference as parts
 from flux_upgrade.pins.objects.flux_distribution import INLINE, INSTANCE, is_instance
@@ -30,8 +31,6 @@ _ONE = re.compile(
     r"|(?=[a-f]*\d)[0-9a-f]{7,64}"  # a commit, a checksum, a date
     r")"
 )
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_BY_HAND = "change it by hand, and what is made of it"
 
 
 class ArtifactReference(NamedTuple):
@@ -131,16 +130,13 @@ def in_text(file: SourceFile, broken: BrokenDocument, address: Address) -> Itera
     """From a document that is no YAML, no more than that there is a reference, and where."""
     for line in _lines(broken.text, address):
         yield _bare(file, "OCIRepository", broken.line + line - 1, address)._replace(
-            reason="the file is a template, or broken, and cannot be read as YAML", hint=_BY_HAND
+            reason=TEMPLATE[0], hint=TEMPLATE[1]
         )
 
 
 def _of(file: SourceFile, each: Object, address: Address, *above: Step) -> Iterator[ArtifactReference]:
-    found = None
-    if parts.is_repository(each, *above):
-        found = _of_repository(file, each, address, *above)
-    else:
-        found = _of_sync(file, each, address, *above)
+    of = _of_repository if parts.is_repository(each, *above) else _of_sync
+    found = of(file, each, address, *above)
     if found is not None:
         yield _judged(found)
 
@@ -176,7 +172,7 @@ def _of_sync(file: SourceFile, each: Object, address: Address, *above: Step) -> 
     field = ".".join(map(str, (*values, "sync")))
     found = parts.FluxManifestsReference(
         address.repository if _is(url, address) else url,
-        parts.named(each, *above),
+        each.called(*above),
         each.line_at(*sync, "url"),
         f"{field}.ref",
     )
@@ -194,30 +190,20 @@ def _judged(reference: ArtifactReference) -> ArtifactReference:
     """With the reason why what stands there does not tell what is taken, or is not to be changed."""
     reason, hint = next(_doubts(reference), ("", ""))
     if not reason and reference.path.endswith(ENDS):
-        return reference._replace(is_made=True, reason="something else is made of this file", hint=_BY_HAND)
+        return reference._replace(is_made=True, reason=MADE[0], hint=MADE[1])
     return reference._replace(reason=reason, hint=hint)
 
 
 def _doubts(reference: ArtifactReference) -> Iterator[tuple[str, str]]:
-    stated = reference.stated
-    if stated.problem:
-        yield stated.problem, stated.remedy
-    if is_variable(stated.repository):
+    if not reference.stated.problem and is_variable(reference.stated.repository):
         yield "a variable stands for the address, which may be that of the artifact", "write the address out"
-    for value in stated.deciding:
-        if value.reason:
-            yield value.reason, "write the version out where it stands"
-        if is_variable(value.text):
-            yield "a variable stands for it", "change the version where the variable gets its value"
-    if reference.digest is not None and _DIGEST.fullmatch(reference.digest.text) is None:
-        yield f"{reference.digest.text} is no digest", "write it as sha256: and 64 hexadecimal digits"
+    yield from parts.doubts(reference.stated)
 
 
 def _made(reference: ArtifactReference) -> ArtifactReference:
     if reference.reason:
         return reference
-    why = "the flux-operator makes the object from a ResourceSet"
-    return reference._replace(is_made=True, reason=why, hint="change it by hand")
+    return reference._replace(is_made=True, reason=RESOURCE_SET[0], hint=RESOURCE_SET[1])
 
 
 def _bare(file: SourceFile, place: str, line: int, address: Address) -> ArtifactReference:
@@ -226,11 +212,7 @@ def _bare(file: SourceFile, place: str, line: int, address: Address) -> Artifact
 
 def _is_something(each: Object, *path: Step) -> bool:
     # A mapping without a provider verifies, too: the CRD's default is cosign.
-    return each.has(*path) and each.text_at(*path) not in ("~", "null") and not _is_empty(each, *path)
-
-
-def _is_empty(each: Object, *path: Step) -> bool:
-    return not each.keys(*path) and not each.text_at(*path)
+    return bool(each.keys(*path)) or each.text_at(*path) not in ("", "~", "null")
 
 
 def _is(url: str, address: Address) -> bool:

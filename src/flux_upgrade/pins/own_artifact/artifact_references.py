@@ -5,12 +5,13 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.oci.reference import Address
+from flux_upgrade.pins.formats.kustomize_files import read
+from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace
 from flux_upgrade.pins.formats.passages import ENDS
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, objects
-from flux_upgrade.pins.objects.flux_manifests_patches import Aim, ReferencePatch, patches
+from flux_upgrade.pins.objects.flux_manifests_patches import Aim, patches
 from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference, in_object, in_text
 from flux_upgrade.pins.pin import SourceFile
 
@@ -27,11 +28,8 @@ _SYNC = (("spec", "sync", "ref"), ("spec", "sync", "url"))
 def files_of(tree: Tree) -> Iterator[SourceFile]:
     """The files of a tree that may hold references, or patches of them."""
     for path in tree.named(SUFFIXES):
-        try:
-            content = tree.read(path)
-        except Unreadable:
-            continue
-        if len(content) <= _MOST and (b"oci://" in content or any(mark in content for mark in _BESIDE)):
+        content = read(tree, path) or b""
+        if len(content) <= _MOST and any(mark in content for mark in (b"oci://", *_BESIDE)):
             yield SourceFile(path, content)
 
 
@@ -53,7 +51,8 @@ def references_in(
     for name in dict.fromkeys(each.source for each in found if each.source):
         own = [each for each in found if each.source == name]
         for patch in patches(files, Aim((name,), fields=_VERIFY), patch_files):
-            found = _changed(found, _nearest(patch, own), _verified(patch))
+            if not patch.removes:  # what one overlay takes away, another may keep
+                found = _changed(found, _nearest(patch, own), lambda each: each._replace(is_verified=True))
         for patch in patches(files, Aim((name,), fields=_REF), patch_files):
             found = _changed(found, _nearest(patch, own), _referred(patch))
     for name in dict.fromkeys(each.instance for each in found if each.instance):
@@ -77,7 +76,7 @@ def _place(reference: ArtifactReference) -> tuple[str, int]:
     return reference.path, reference.stated.line
 
 
-def _nearest(patch: ReferencePatch, references: Sequence[ArtifactReference]) -> list[ArtifactReference]:
+def _nearest(patch: PatchedPlace, references: Sequence[ArtifactReference]) -> list[ArtifactReference]:
     """Those that a patch may be for: every cluster has objects of the same name, and patches near them."""
     steps = {_place(each): _shared(patch.file.path, each.path) for each in references}
     most = max(steps.values())
@@ -95,12 +94,7 @@ def _shared(path: str, other: str) -> int:
     return count
 
 
-def _verified(patch: ReferencePatch) -> Callable[[ArtifactReference], ArtifactReference]:
-    # What one overlay takes away, another may keep.
-    return lambda each: each if patch.removes else each._replace(is_verified=True)
-
-
-def _referred(patch: ReferencePatch) -> Callable[[ArtifactReference], ArtifactReference]:
+def _referred(patch: PatchedPlace) -> Callable[[ArtifactReference], ArtifactReference]:
     reason = f"another one is put in by a patch: {patch.file.path}:{patch.line}"
     hint = "change the patch by hand, or write the version in the object itself"
     return lambda each: each if each.reason else each._replace(reason=reason, hint=hint)

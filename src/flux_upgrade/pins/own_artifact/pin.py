@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from flux_upgrade.model.errors import SourceUnavailable, UnsupportedPin, UntrustedArchive
-from flux_upgrade.model.oci.reference import Address
-from flux_upgrade.pins.context import OwnArtifacts, PinContext, RebasedArtifact
-from flux_upgrade.pins.objects.flux_manifests_reference import not_served
+from flux_upgrade.pins.context import OwnArtifacts, PinContext
+from flux_upgrade.pins.formats.readings import unknown_pin
+from flux_upgrade.pins.objects.flux_manifests_reference import NO_SEMVER, SUSPENDED, not_served
 from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 
 NAME = "artifact"
-_SUSPENDED = "spec.suspend is set, so that Flux takes nothing new before it is resumed"
 _SELECTIVE = "spec.layerSelector is set: see that it takes the first layer, which is the one that is changed"
 _PIN_IT = "write the tag or the digest of one artifact there, to have it promoted by pull request"
 
@@ -42,18 +41,20 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     made = context.own.rebased(_reference(reference), target, pin.path)
     if isinstance(made, Hold):
         return PinChange((), pin.raw, hold=made)
+    name = f"{context.own.address.repository}:{made.tag}"
+    kept = f"{name} is what was pinned, with Flux's manifest taken to {target}: every other file in it stays."
+    unsigned = (
+        f"Sign {name} by its digest, {made.digest}: Flux verifies signatures (spec.verify), and takes nothing"
+        " that has none."
+    )
     parts = ((reference.tag, made.tag), (reference.digest, made.digest))
     stated = [(value, new) for value, new in parts if value is not None]
     return PinChange(
         tuple(value.replaced(new) for value, new in stated),
         "@".join(new for _, new in stated),
-        remarks=(
-            _kept(context.own.address, made, target),
-            *made.remarks,
-            *not_served(reference.stated, target),
-        ),
-        todo=(_unsigned(context.own.address, made),) if reference.is_verified and not made.is_signed else (),
-        artifact=f"{context.own.address.repository}:{made.tag}@{made.digest}",
+        (kept, *made.remarks, *not_served(reference.stated, target)),
+        todo=(unsigned,) if reference.is_verified and not made.is_signed else (),
+        artifact=f"{name}@{made.digest}",
     )
 
 
@@ -64,38 +65,16 @@ def reference_of(pin: Pin) -> str:
     return _reference(pin.details)
 
 
-def _kept(address: Address, made: RebasedArtifact, target: str) -> str:
-    return (
-        f"{address.repository}:{made.tag} is what was pinned, with Flux's manifest taken to {target}:"
-        " every other file in it stays."
-    )
-
-
-def _unsigned(address: Address, made: RebasedArtifact) -> str:
-    return (
-        f"Sign {address.repository}:{made.tag} by its digest, {made.digest}: Flux verifies signatures"
-        " (spec.verify), and takes nothing that has none."
-    )
-
-
 def _reference(reference: ArtifactReference) -> str:
     # Flux goes by the digest, and so do we.
     return reference.follows if reference.digest is None else reference.digest.text
 
 
 def _judged(reference: ArtifactReference, own: OwnArtifacts) -> Pin:
-    pin = Pin(
-        reference.path,
-        NAME,
-        reference.file.content,
-        reference.line,
-        reference.where,
-        reference.stated.raw,
-        PinState.UNKNOWN,
-        reason=reference.reason,
-        hint=reference.hint,
+    spot = reference.line, reference.where, reference.stated.raw
+    pin = unknown_pin(reference.file, NAME, spot, reference.reason, reference.hint)._replace(
         remarks=(
-            *((_SUSPENDED,) if reference.is_suspended else ()),
+            *((SUSPENDED,) if reference.is_suspended else ()),
             *((_SELECTIVE,) if reference.is_selective else ()),
         ),
         details=reference,
@@ -103,7 +82,7 @@ def _judged(reference: ArtifactReference, own: OwnArtifacts) -> Pin:
     if reference.reason:
         return pin
     if reference.digest is not None and reference.semver is not None:
-        pin = pin._replace(remarks=(*pin.remarks, "spec.ref.semver has no effect beside spec.ref.digest"))
+        pin = pin._replace(remarks=(*pin.remarks, NO_SEMVER))
     if not reference.is_pinned:
         takes = (
             f"it follows the tag {reference.follows}" if reference.follows else "Flux picks the tag by itself"

@@ -11,16 +11,14 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.flux2_repository import (
-    BY_HAND,
     COPY,
-    TEMPLATE,
-    Meaning,
     RepositoryReference,
     is_installation,
     judge,
     parse,
     pin_of,
 )
+from flux_upgrade.pins.formats.readings import TEMPLATE, Reading, floating, unknown, unknown_pin
 from flux_upgrade.pins.formats.yaml_places import (
     BrokenDocument,
     Object,
@@ -95,9 +93,7 @@ def _broken(file: SourceFile, kind: str) -> Iterator[Pin]:
                 reference = parse(match[1])
                 if reference is not None and reference.is_flux2 and not reference.path:
                     line = each.line + line_of(each.text, match.start(1)) - 1
-                    place = "GitRepository, spec.url"
-                    pin = Pin(file.path, kind, file.content, line, place, "", PinState.UNKNOWN)
-                    yield pin._replace(reason=TEMPLATE, hint=BY_HAND)
+                    yield unknown_pin(file, kind, (line, "GitRepository, spec.url", ""), *TEMPLATE)
 
 
 def _sources(file: SourceFile) -> Iterator[_Flux2Source]:
@@ -138,51 +134,47 @@ def _pin(
     place = f"GitRepository {_called(source.key)}, spec.ref{'.' if field else ''}{field}"
     line = value.line if value is not None else found.line_at("spec", "ref")
     written = value.text if value is not None else ""
-    pin = Pin(source.file.path, kind, source.file.content, line, place, written, PinState.UNKNOWN)
-    pin = pin._replace(remarks=tuple(_remarks(source)))
-    meaning = _meaning(source, field, written, context)
+    pin = unknown_pin(source.file, kind, (line, place, written))._replace(remarks=tuple(_remarks(source)))
+    reading = _reading(source, field, written, context)
     if taken and not installs and not any(map(is_variable, taken)):
-        pin = pin_of(pin._replace(role=Role.REPORTED), meaning, value)
+        pin = pin_of(pin._replace(role=Role.REPORTED), reading, value)
         reason = "no Kustomization installs Flux from it"
         yield pin._replace(reason=reason, hint="raise it by hand where you need to")
     elif not installs:
         reason = "which part of Flux's repository is used cannot be told"
         hint = "have a Kustomization with the path ./manifests/install in this repository refer to it"
-        yield pin_of(pin, Meaning(PinState.UNKNOWN, meaning.version, reason, hint), value)
+        yield pin_of(pin, unknown(reason, hint, reading.version), value)
     else:
-        pin = pin_of(pin, meaning, value)
+        pin = pin_of(pin, reading, value)
         is_range = pin.is_movable and field == "semver"
         yield pin._replace(details=value) if is_range else pin
 
 
-def _meaning(source: _Flux2Source, field: str, written: str, context: PinContext) -> Meaning:
+def _reading(source: _Flux2Source, field: str, written: str, context: PinContext) -> Reading:
     if source.reference.is_copy:
         return COPY
     if field in ("", "branch"):
-        reason = f"it follows the branch {written}" if field else "it names no release"
-        return Meaning(PinState.FLOATING, reason=reason)
+        return floating(f"it follows the branch {written}" if field else "it names no release")
     if field == "semver" and not is_variable(written):
         return _range(written, context)
-    meaning = judge(written)
-    if field == "tag" and meaning.state is not PinState.EXACT and not is_variable(written):
-        reason = f"{written} is no release of Flux"
-        return Meaning(PinState.UNKNOWN, reason=reason, hint="name a release's tag, which begins with v")
-    return meaning
+    reading = judge(written)
+    if field == "tag" and reading.state is not PinState.EXACT and not is_variable(written):
+        return unknown(f"{written} is no release of Flux", "name a release's tag, which begins with v")
+    return reading
 
 
-def _range(text: str, context: PinContext) -> Meaning:
+def _range(text: str, context: PinContext) -> Reading:
     if ranges.is_exact(text):
-        return Meaning(PinState.EXACT, f"v{text.lstrip('=v')}")
+        return Reading(PinState.EXACT, f"v{text.lstrip('=v')}")
     if ranges.parsed(text) is None:
-        return Meaning(PinState.UNKNOWN, reason=f"{text} is no semver range", hint="write a range like 2.9.x")
+        return unknown(f"{text} is no semver range", "write a range like 2.9.x")
     try:
         newest = ranges.newest(text, context.regenerator.stable_tags())
     except (SourceUnavailable, UntrustedArchive) as error:
-        return Meaning(PinState.UNKNOWN, reason=error.message, hint=error.hint)
+        return unknown(error.message, error.hint)
     if not newest:
-        reason = f"no release that is known is in the range {text}"
-        return Meaning(PinState.UNKNOWN, reason=reason, hint="write a range like 2.9.x")
-    return Meaning(PinState.RANGE, newest)
+        return unknown(f"no release that is known is in the range {text}", "write a range like 2.9.x")
+    return Reading(PinState.RANGE, newest)
 
 
 def _remarks(source: _Flux2Source) -> Iterator[str]:
@@ -219,16 +211,12 @@ def _inline_patch(
 
 
 def _patch(file: SourceFile, line: int, key: Key, kind: str) -> Pin:
-    return Pin(
-        file.path,
+    return unknown_pin(
+        file,
         kind,
-        file.content,
-        line,
-        f"patch of GitRepository {_called(key)}".rstrip(),
-        "",
-        PinState.UNKNOWN,
-        reason="a patch of another pin decides the release",
-        hint="write the release in the GitRepository itself, and remove the patch",
+        (line, f"patch of GitRepository {_called(key)}".rstrip(), ""),
+        "a patch of another pin decides the release",
+        "write the release in the GitRepository itself, and remove the patch",
     )
 
 

@@ -10,11 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import (
-    BY_HAND,
     COPY,
     REWRITE,
-    TEMPLATE,
-    Meaning,
     RepositoryReference,
     change_tag,
     judge,
@@ -22,6 +19,7 @@ from flux_upgrade.pins.formats.flux2_repository import (
     pin_of,
 )
 from flux_upgrade.pins.formats.kustomize_files import NAMES, TEMPLATES
+from flux_upgrade.pins.formats.readings import TEMPLATE, Reading, floating, unknown, unknown_pin
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Value, objects
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
 from flux_upgrade.pins.remote_base import flux2_source
@@ -88,8 +86,8 @@ def _pin(file: SourceFile, field: str, value: Value) -> Iterator[Pin]:
         return
     role = Role.INSTALLS if field in _BUILT and reference.installs else Role.REPORTED
     place = f"{field}, {_called(reference)}"
-    pin = Pin(file.path, NAME, file.content, value.line, place, reference.ref or "", PinState.UNKNOWN, role)
-    pin = pin_of(pin, _meaning(file.path, reference), value, reference.start)
+    pin = unknown_pin(file, NAME, (value.line, place, reference.ref or ""))._replace(role=role)
+    pin = pin_of(pin, _reading(file.path, reference), value, reference.start)
     if role is Role.REPORTED:
         pin = pin._replace(
             reason="it is no part of what installs Flux", hint="raise it by hand where you need to"
@@ -107,18 +105,18 @@ def _called(reference: RepositoryReference) -> str:
     return f"{owner}{path}"
 
 
-def _meaning(path: str, reference: RepositoryReference) -> Meaning:
-    meaning = judge(reference.ref)
+def _reading(path: str, reference: RepositoryReference) -> Reading:
+    reading = judge(reference.ref)
     if not reference.is_flux2:
         return COPY
-    if reference.reason and meaning.state is not PinState.FLOATING:
-        return Meaning(PinState.UNKNOWN, meaning.version, reference.reason, REWRITE)
+    if reference.reason and reading.state is not PinState.FLOATING:
+        return unknown(reference.reason, REWRITE, reading.version)
     if reference.form == "release" and reference.ref is None:
-        return Meaning(PinState.FLOATING, reason="it follows the latest release", hint=meaning.hint)
+        return floating("it follows the latest release", reading.hint)
     if path.rpartition("/")[2] not in NAMES:
         reason = "kustomize does not read a file of this name, so something else makes use of it"
-        return Meaning(PinState.UNKNOWN, meaning.version, reason, BY_HAND)
-    return meaning
+        return unknown(reason, TEMPLATE[1], reading.version)
+    return reading
 
 
 def _in_template(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
@@ -126,6 +124,5 @@ def _in_template(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
         for match in _IN_TEXT.finditer(_COMMENT.sub("", text)):
             reference = parse(match[0])
             if reference is not None and reference.is_flux2 and reference.installs:
-                where, written = _called(reference), reference.ref or ""
-                pin = Pin(file.path, NAME, file.content, line, where, written, PinState.UNKNOWN)
-                yield pin._replace(reason=TEMPLATE, hint=BY_HAND)
+                spot = line, _called(reference), reference.ref or ""
+                yield unknown_pin(file, NAME, spot, *TEMPLATE)

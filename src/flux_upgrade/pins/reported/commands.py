@@ -10,15 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.text_edit import decoded, line_of
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import judge, parse
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile, reported_pin
+from flux_upgrade.pins.formats.readings import never_changed
+from flux_upgrade.pins.pin import Pin, PinState, SourceFile, reported_pin
 
 NAME = "commands"
+change = never_changed
 _YAML = (".yaml", ".yml")
 
 _PIPELINE = re.compile(
@@ -84,12 +85,6 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
             if (pin.line, pin.raw) not in seen:
                 seen.add((pin.line, pin.raw))
                 yield pin
-
-
-def change(pin: Pin, target: str, context: PinContext) -> PinChange:
-    """Never. Raises UnsupportedPin."""
-    del target, context
-    raise UnsupportedPin(f"{pin.path}:{pin.line}: a command is never changed", hint=pin.hint)
 
 
 def _blank(match: re.Match[str]) -> str:

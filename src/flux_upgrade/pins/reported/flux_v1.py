@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.text_edit import decoded, line_of
 from flux_upgrade.pins.context import PinContext
+from flux_upgrade.pins.formats.readings import never_changed
 from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
-from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, reported_pin
+from flux_upgrade.pins.pin import Pin, SourceFile, reported_pin
 
 NAME = "flux-v1"
+change = never_changed
 _MANIFESTS = (".yaml", ".yml")
 REASON = "Flux v1 was archived in November 2022 and gets no fixes"
 _FLUX = "migrate to Flux 2: https://fluxcd.io/flux/migration/flux-v1-migration/"
@@ -59,12 +60,6 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
         yield releases[0]._replace(remarks=(remark,))
 
 
-def change(pin: Pin, target: str, context: PinContext) -> PinChange:
-    """Never. Raises UnsupportedPin."""
-    del target, context
-    raise UnsupportedPin(f"{pin.path}:{pin.line}: {REASON}", hint=pin.hint)
-
-
 def _images(file: SourceFile, found: Object) -> Iterator[Pin]:
     for above in _CONTAINERS:
         for field in ("initContainers", "containers"):
@@ -74,7 +69,7 @@ def _images(file: SourceFile, found: Object) -> Iterator[Pin]:
                 match = _IMAGE.fullmatch(value.text) if value is not None else None
                 if value is None or match is None:
                     continue
-                where = f"{_called(found)}, container {found.text_at(*at, 'name')}".rstrip()
+                where = f"{found.called()}, container {found.text_at(*at, 'name')}".rstrip()
                 hint = _FLUX if match[1] == "flux" else _HELM
                 yield _pin(file, value.line, where, match[2] or "", hint)
 
@@ -83,7 +78,7 @@ def _release(file: SourceFile, found: Object) -> Iterator[Pin]:
     is_release = found.text_at("kind") in ("HelmRelease", "FluxHelmRelease")
     if is_release and found.text_at("apiVersion").startswith(_GROUPS):
         line = found.line_at("apiVersion")
-        yield _pin(file, line, f"{_called(found)} of the Helm Operator", found.text_at("apiVersion"), _HELM)
+        yield _pin(file, line, f"{found.called()} of the Helm Operator", found.text_at("apiVersion"), _HELM)
 
 
 def _charts(file: SourceFile) -> Iterator[Pin]:
@@ -91,11 +86,6 @@ def _charts(file: SourceFile) -> Iterator[Pin]:
     for match in _CHARTS.finditer(text):
         line = line_of(text, match.start(1))
         yield _pin(file, line, "Helm repository of Flux v1 and the Helm Operator", match[1], _FLUX)
-
-
-def _called(found: Object) -> str:
-    name = (found.text_at("metadata", "namespace"), found.text_at("metadata", "name"))
-    return f"{found.text_at('kind')} {'/'.join(part for part in name if part)}".strip()
 
 
 def _pin(file: SourceFile, line: int, where: str, written: str, hint: str) -> Pin:

@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from flux_upgrade.model.errors import Unreadable, UnsupportedPin
+from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import judge, parse
+from flux_upgrade.pins.formats.readings import never_changed
 from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile, reported_pin
+from flux_upgrade.pins.pin import Pin, PinState, SourceFile, reported_pin
 
 NAME = "other-installers"
+change = never_changed
 
 _CHART = r"(?:.*/)?flux2"
 _REPOSITORY = r"(?:https://|ssh://git@|git@)github\.com[:/]fluxcd/flux2(?:\.git)?/?"
@@ -115,12 +117,6 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
                 continue
             for root, value in _roots(data, ()):
                 yield from _in_object(file, each, root, value)
-
-
-def change(pin: Pin, target: str, context: PinContext) -> PinChange:
-    """Never. Raises UnsupportedPin."""
-    del target, context
-    raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.reason}", hint=pin.hint)
 
 
 def _roots(value: Any, path: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], dict[str, Any]]]:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import GITHUB, parse
 from flux_upgrade.pins.formats.kustomize_files import NAMES
+from flux_upgrade.pins.formats.readings import never_changed
 from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
-from flux_upgrade.pins.pin import Pin, PinChange, SourceFile, reported_pin
+from flux_upgrade.pins.pin import Pin, SourceFile, reported_pin
 
 NAME = "single-controllers"
+change = never_changed
 
 _CONTROLLERS = (
     r"((?:source|kustomize|helm|notification|image-reflector|image-automation)-controller|source-watcher)"
@@ -35,24 +36,15 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
         # A vendored manifest has all those marks, and is large.
         if _KUSTOMIZATION.search(b"\n" + file.content) is None:
             continue
+        base_name = file.path.rpartition("/")[2]
         for each in readable(file.content):
             pins: list[Pin] = []
-            if _is_kustomize(each, file.path):
+            group = each.text_at("apiVersion").partition("/")[0]
+            if group == "kustomize.config.k8s.io" or (not group and base_name in NAMES):
                 pins += [*_images(file, each, ()), *_patches(file, each, ()), *_remotes(file, each)]
-            elif each.text_at("apiVersion").startswith("kustomize.toolkit.fluxcd.io/"):
+            elif group == "kustomize.toolkit.fluxcd.io":
                 pins += [*_images(file, each, ("spec",)), *_patches(file, each, ("spec",))]
             yield from sorted(pins, key=lambda pin: pin.line)
-
-
-def change(pin: Pin, target: str, context: PinContext) -> PinChange:
-    """Never. Raises UnsupportedPin."""
-    del target, context
-    raise UnsupportedPin(f"{pin.path}:{pin.line}: {_REASON}", hint=_HINT)
-
-
-def _is_kustomize(found: Object, path: str) -> bool:
-    group = found.text_at("apiVersion").partition("/")[0]
-    return group == "kustomize.config.k8s.io" or (not group and path.rpartition("/")[2] in NAMES)
 
 
 def _images(file: SourceFile, found: Object, above: tuple[Step, ...]) -> Iterator[Pin]:

@@ -6,13 +6,13 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
-from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import repository_path
 from flux_upgrade.model.text_edit import decoded
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats import hcl, hcl_json
 from flux_upgrade.pins.formats.hcl import Attribute, Block
+from flux_upgrade.pins.formats.kustomize_files import read
 from flux_upgrade.pins.formats.yaml_places import is_variable
 
 RESOURCE = "flux_bootstrap_git"
@@ -90,16 +90,18 @@ def read_module(tree: Tree, folder: str) -> Module:
     for path in tree.named((*SUFFIXES, *_VALUES, _LOCK)):
         if posixpath.dirname(path) != folder:
             continue
-        try:
-            content = tree.read(path)
-        except Unreadable:
-            continue
+        content = read(tree, path) or b""
         if path.endswith(_VALUES):
-            values.append((path, _values(path, content)))
+            is_json = path.endswith(".json")
+            values.append((path, hcl_json.attributes(content) if is_json else hcl.attributes(_text(content))))
         elif path.endswith(SUFFIXES):
             places += [TerraformBlock(path, block) for block in blocks_of(path, content) or ()]
         elif posixpath.basename(path) == _LOCK:
-            found = [each for each in blocks_of(path, content) or () if _is_flux(each)]
+            found = [
+                each
+                for each in blocks_of(path, content) or ()
+                if each.type == "provider" and is_flux_source("".join(each.labels[:1]))
+            ]
             lock = TerraformBlock(path, found[0]) if found else None
     return Module(tuple(places), tuple(values), lock)
 
@@ -108,8 +110,12 @@ def blocks_of(path: str, content: bytes) -> tuple[Block, ...] | None:
     """The blocks of a file, in either syntax; None where it cannot be read."""
     if path.endswith(".json"):
         return hcl_json.blocks(content)
-    # One character for another: their places stay.
-    return hcl.blocks(_NOT_UTF8.sub("\ufffd", decoded(content)))
+    return hcl.blocks(_text(content))
+
+
+def _text(content: bytes) -> str:
+    """With one character for another that is not UTF-8: their places stay."""
+    return _NOT_UTF8.sub("\ufffd", decoded(content))
 
 
 def folder_of(path: Attribute | None) -> str | None:
@@ -122,20 +128,10 @@ def folder_of(path: Attribute | None) -> str | None:
     return repository_path(text)
 
 
-def _values(path: str, content: bytes) -> Mapping[str, Attribute]:
-    if path.endswith(".json"):
-        return hcl_json.attributes(content)
-    return hcl.attributes(_NOT_UTF8.sub("\ufffd", decoded(content)))
-
-
 def _value(block: Block, kind: str, name: str) -> Attribute | None:
     if kind == "local":
         return block.attributes.get(name) if block.type == "locals" else None
     return block.attributes.get("default") if (block.type, block.labels) == ("variable", (name,)) else None
-
-
-def _is_flux(block: Block) -> bool:
-    return block.type == "provider" and is_flux_source("".join(block.labels[:1]))
 
 
 def is_flux_source(source: str) -> bool:

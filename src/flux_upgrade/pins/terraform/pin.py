@@ -15,6 +15,7 @@ from flux_upgrade.model.text_edit import TextEdit, decoded, line_of
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.hcl import Attribute
+from flux_upgrade.pins.formats.readings import unknown_pin
 from flux_upgrade.pins.formats.yaml_places import is_variable
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 from flux_upgrade.pins.terraform import provider, reported
@@ -69,14 +70,8 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
 def _pins(file: SourceFile, place: TerraformBlock, module: Module) -> Iterator[Pin]:
     others = tuple(each for each in module.same(place) if each.is_override != place.is_override)
     folder = _folder((place, *others))
-    pin = Pin(
-        file.path,
-        NAME,
-        file.content,
-        place.block.line,
-        place.address,
-        "",
-        PinState.FLOATING,
+    pin = unknown_pin(file, NAME, (place.block.line, place.address, ""))._replace(
+        state=PinState.FLOATING,
         folder=folder,
         # The folder tells clusters apart; without it, each resource is a cluster of its own.
         owner=place.address if folder is None else "",
@@ -161,11 +156,7 @@ def _stated(pin: Pin, version: Attribute, module: Module) -> Pin:
         )
     remarks = tuple(provider.mismatches(module, version.literal))
     return pin._replace(
-        raw=written,
-        state=PinState.EXACT,
-        version=version.literal,
-        remarks=remarks,
-        details=version.start,
+        raw=written, state=PinState.EXACT, version=version.literal, remarks=remarks, details=version.start
     )
 
 
@@ -185,17 +176,9 @@ def _unreadable(file: SourceFile) -> Iterator[Pin]:
     """A JSON file that is a template, or broken, and yet holds the resource."""
     text = decoded(file.content)
     for match in _KEY.finditer(text):
-        yield Pin(
-            file.path,
-            NAME,
-            file.content,
-            line_of(text, match.start()),
-            RESOURCE,
-            "",
-            PinState.UNKNOWN,
-            reason="the file cannot be read as JSON",
-            hint="mend the file, or look after it by hand if it is a template",
-        )
+        reason = "the file cannot be read as JSON"
+        hint = "mend the file, or look after it by hand if it is a template"
+        yield unknown_pin(file, NAME, (line_of(text, match.start()), RESOURCE, ""), reason, hint)
 
 
 def _instead(place: str, what: str, said: str) -> str:

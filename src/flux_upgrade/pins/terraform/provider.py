@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from operator import eq, ge, gt, le, lt, ne
 
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.values import NamedTuple
@@ -23,6 +24,7 @@ _COMPARISON = re.compile(
 )
 
 _Numbers = tuple[int, ...]
+_OPERATORS = {"=": eq, "!=": ne, ">": gt, "<": lt, ">=": ge, "<=": le}
 
 
 class ProviderConstraint(NamedTuple):
@@ -154,11 +156,4 @@ def _holds(operator: str, given: _Numbers, version: _Numbers) -> bool:
     if operator == "~>":
         # The last number that is given may grow.
         return version >= base and version[: len(given) - 1] == given[:-1]
-    return {
-        "=": version == base,
-        "!=": version != base,
-        ">": version > base,
-        "<": version < base,
-        ">=": version >= base,
-        "<=": version <= base,
-    }[operator]
+    return bool(_OPERATORS[operator](version, base))

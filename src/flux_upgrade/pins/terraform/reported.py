@@ -10,7 +10,7 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.hcl import Attribute, Block
 from flux_upgrade.pins.formats.yaml_places import is_variable
-from flux_upgrade.pins.pin import Pin, PinState, Role, SourceFile
+from flux_upgrade.pins.pin import Pin, PinState, SourceFile, reported_pin
 from flux_upgrade.pins.terraform.module import TerraformBlock, folder_of, one_line
 
 _URL = re.compile(
@@ -38,9 +38,7 @@ _CHARTS = {
 def find(kind: str, file: SourceFile, place: TerraformBlock, context: PinContext) -> Iterator[Pin]:
     """What a block names, as pins of ``kind`` that are never changed."""
     block = place.block
-    pin = Pin(
-        file.path, kind, file.content, block.line, place.address, "", PinState.FLOATING, role=Role.REPORTED
-    )
+    pin = reported_pin(file, kind, (block.line, place.address, ""), "", "")._replace(state=PinState.FLOATING)
     if (block.type, block.labels[:1]) == ("data", ("flux_install",)):
         yield _install(pin, block)
     elif (block.type, block.labels[:1]) == ("resource", ("helm_release",)):
@@ -63,7 +61,8 @@ def _install(pin: Pin, block: Block) -> Pin:
 
 
 def _release(pin: Pin, block: Block, context: PinContext) -> Iterator[Pin]:
-    chart = (_literal(block, "chart") or "").rstrip("/").rpartition("/")[2]
+    named = block.attributes.get("chart")
+    chart = ((named and named.literal) or "").rstrip("/").rpartition("/")[2]
     if chart not in _CHARTS:
         return
     reason, hint = _CHARTS[chart]
@@ -129,7 +128,3 @@ def _versioned(pin: Pin, name: str, version: Attribute) -> Pin:
     return reported._replace(
         state=PinState.EXACT if is_release else PinState.UNKNOWN, version=tag if is_release else ""
     )
-
-
-def _literal(block: Block, name: str) -> str | None:
-    return block.attributes[name].literal if name in block.attributes else None

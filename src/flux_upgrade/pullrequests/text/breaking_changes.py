@@ -2,95 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from flux_upgrade.impact.impact import Hit
-from flux_upgrade.impact.overlay.result import OverlayVerdict
-from flux_upgrade.model.markdown import bullets, code, defused, plain, prose
+from flux_upgrade.model.markdown import bullets, code, defused, plain
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.pullrequests.text.view import View
-from flux_upgrade.report.impact_phrases import (
-    Style,
-    by_rule,
-    finding_line,
-    fit_line,
-    hit_place,
-    left_line,
-    place,
-    sentences,
-    who,
-)
+from flux_upgrade.report.finding_kinds import FINDING_KINDS
+from flux_upgrade.report.findings import Finding, Severity, by_change
+from flux_upgrade.report.impact_phrases import MARKDOWN, sentences
 
-MARKDOWN = Style(code, prose)
 _FEW = 3
 
 
-def dangers(view: View) -> Iterator[str]:
+def dangers(view: View) -> list[str]:
     """Markdown, one thing each."""
-    yield from _used(view)
-    yield from _patches(view, OverlayVerdict.BREAKS)
-    for hits in by_rule(hit for each in view.analyzed for hit in each.impact.breaks).values():
-        yield _break(view, hits)
-    yield from _patches(view, OverlayVerdict.FROZEN)
-    yield from _kubernetes(view)
+    found: list[tuple[Severity, str]] = []
+    for kind in FINDING_KINDS:
+        if view.crosses_minor or not kind.is_for_minors:
+            findings = [
+                each
+                for known in view.analyzed
+                for each in kind.find(known.impact, known.upgrade.target, MARKDOWN)
+            ]
+            found += _tasks(view, findings)
+    return [task for _, task in sorted(found, key=lambda each: each[0])]
 
 
-def _used(view: View) -> Iterator[str]:
-    """What is in the repository, and would not be served."""
-    target = view.proposal.target
-    left = {
-        (each.use.path, each.use.start): each for known in view.analyzed for each in known.impact.blocking
-    }
-    if left:
-        lines = [left_line(left[at], MARKDOWN) for at in sorted(left)]
-        yield f"Move by hand what {target} does not serve:\n{bullets(view.limited(lines))}"
+def _tasks(view: View, findings: Sequence[Finding]) -> Iterator[tuple[Severity, str]]:
+    """The tasks of one kind of finding."""
     own = {file.path for file in view.moved}
-    moves = {(each.use.path, each.use.line) for known in view.analyzed for each in known.impact.moves}
-    others = [f"{path}:{line}" for path, line in sorted(moves) if path not in own]
-    if others:
-        yield (
-            f"Merge first what moves these to API versions that {target} serves:\n"
-            f"{bullets(view.limited([code(each) for each in others]))}"
-        )
-    orphaned = sorted({(place(use), who(use)) for known in view.analyzed for use in known.impact.orphaned})
-    if orphaned:
-        lines = [f"{code(where)}: {code(what)}" for where, what in orphaned]
-        yield f"Remove the resources whose controller will be gone:\n{bullets(view.limited(lines))}"
+    found: dict[tuple[Severity, str], list[Finding]] = {}
+    for each in findings:
+        # What waits for a migration that is made here does not wait.
+        is_done = HoldReason.MIGRATION_PENDING in each.holds and each.path in own
+        if each.task and each.change is None and not is_done:
+            found.setdefault((each.severity, each.task), []).append(each)
+    for (severity, task), group in found.items():
+        heading = task.replace("{target}", view.proposal.target)
+        if group[0].path:
+            yield severity, f"{heading}:\n{bullets(view.limited(_items(group)))}"
+        else:
+            lines = dict.fromkeys(each.worded(MARKDOWN) for each in group)
+            yield from ((severity, f"{heading}: {line}") for line in lines)
+    for places in by_change(findings):
+        yield places[0].severity, _change(view, places)
 
 
-def _patches(view: View, verdict: OverlayVerdict) -> Iterator[str]:
-    overlays = {each.path: each for known in view.analyzed if (each := known.impact.overlay) is not None}
-    found = [
-        each
-        for path in sorted(overlays)
-        for each in overlays[path].findings
-        if each.verdict is verdict and not each.already
-    ]
-    lines = [finding_line(each, MARKDOWN) for each in found]
-    if verdict is OverlayVerdict.BREAKS:
-        failed = [overlays[path] for path in sorted(overlays) if overlays[path].failed]
-        lines += [f"{code(each.path)}: {sentences(MARKDOWN, each.failed)}" for each in failed]
-    heading = (
-        "Mend what no longer fits"
-        if verdict is OverlayVerdict.BREAKS
-        else "Look at what replaces a whole list, and keeps out what the release adds to it"
-    )
-    if lines:
-        yield f"{heading}:\n{bullets(view.limited(lines))}"
+def _items(findings: Iterable[Finding]) -> list[str]:
+    """Each once, in one order."""
+    found = {each.order or (each.path, each.line): each for each in findings}
+    return [found[at].item or found[at].worded(MARKDOWN) for at in sorted(found)]
 
 
-def _break(view: View, hits: Sequence[Hit]) -> str:
-    """One rule: what changes, where it is met, and the line that keeps the old behaviour."""
-    first = hits[0]
-    source = f"([Flux {plain(first.since)}]({defused(first.source)}))"
-    change, hint = f"{sentences(MARKDOWN, first.change)} {source}", sentences(MARKDOWN, first.hint)
-    keeps = {hit.keep for hit in hits}
+def _change(view: View, found: Sequence[Finding]) -> str:
+    """What changes, where it is met, and the line that keeps the old behaviour."""
+    known, keeps = found[0].change, {each.remedy for each in found}
+    if known is None:
+        return ""
+    source = f"([Flux {plain(known.since)}]({defused(known.source)}))"
+    change, hint = f"{sentences(MARKDOWN, known.what)} {source}", sentences(MARKDOWN, known.hint)
+    places = [each.worded(MARKDOWN) for each in found]
     if len(keeps) > 1:
         lines = [
-            f"{hit_place(hit, MARKDOWN)}: {code(hit.keep) if hit.keep else 'look at it'}" for hit in hits
+            f"{place}: {code(each.remedy) if each.remedy else 'look at it'}"
+            for place, each in zip(places, found, strict=True)
         ]
         return f"{_said(change, hint, 'To keep the old behaviour')}:\n{bullets(view.limited(lines))}"
-    places = [hit_place(hit, MARKDOWN) for hit in hits]
-    where = f"To keep the old behaviour: {code(first.keep)} in" if first.keep else "Met in"
+    keep = found[0].remedy
+    where = f"To keep the old behaviour: {code(keep)} in" if keep else "Met in"
     if len(places) <= _FEW:
         return _said(change, f"{where} {', '.join(places)}.", hint)
     return f"{_said(change, hint, where)}:\n{bullets(view.limited(places))}"
@@ -98,11 +77,3 @@ def _break(view: View, hits: Sequence[Hit]) -> str:
 
 def _said(*sentences: str) -> str:
     return " ".join(filter(None, sentences))
-
-
-def _kubernetes(view: View) -> Iterator[str]:
-    if not view.crosses_minor:
-        return  # a patch asks for what the release before it asked for
-    said = (fit_line(each.impact, each.upgrade.target, MARKDOWN) for each in view.analyzed)
-    for line in dict.fromkeys(filter(None, said)):
-        yield f"Look at the clusters' Kubernetes: {line}"

@@ -13,11 +13,12 @@ from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.pullrequests.text import flux_migrate
-from flux_upgrade.pullrequests.text.breaking_changes import MARKDOWN, dangers
+from flux_upgrade.pullrequests.text.breaking_changes import dangers
 from flux_upgrade.pullrequests.text.notes import link, passed
 from flux_upgrade.pullrequests.text.verification import conflict_line, edits
 from flux_upgrade.pullrequests.text.view import ManifestUpgrade, View
-from flux_upgrade.report.impact_phrases import in_the_way
+from flux_upgrade.report.finding_kinds import in_the_way
+from flux_upgrade.report.impact_phrases import MARKDOWN
 
 _FEW = 5
 
@@ -147,7 +148,7 @@ def _why(view: View, plan: Plan, hold: Hold) -> str:
         text += f" {hint[:1].upper()}{hint[1:]}."
     impact = plan.impacts.get(hold.bump_kind)
     if impact is not None:
-        lines = in_the_way(hold.reason, impact, MARKDOWN)
+        lines = in_the_way(hold, impact, MARKDOWN)
         text += f"\n{bullets(view.limited(lines))}" if lines else ""
     change = plan.tried.get(hold.bump_kind)
     conflicts = change.carried.conflicts if change is not None else ()

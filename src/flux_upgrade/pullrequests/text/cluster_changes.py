@@ -12,7 +12,6 @@ from flux_upgrade.manifests.options import COMPONENTS
 from flux_upgrade.model.markdown import bullets, code, counted, fold, plain, table
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.planning.plan import Plan
-from flux_upgrade.pullrequests.text.breaking_changes import MARKDOWN
 from flux_upgrade.pullrequests.text.verification import version_text
 from flux_upgrade.pullrequests.text.view import AnalyzedUpgrade, View
 from flux_upgrade.report.cluster_phrases import (
@@ -28,7 +27,8 @@ from flux_upgrade.report.cluster_phrases import (
     unserved_line,
     way_back,
 )
-from flux_upgrade.report.impact_phrases import finding_line, hops_line, support_line
+from flux_upgrade.report.finding_kinds import patch_line
+from flux_upgrade.report.impact_phrases import MARKDOWN, hops_line, support_line
 
 _SHORT = 8
 """Lines of what changes that are not folded."""
@@ -108,7 +108,7 @@ def patches(view: View) -> Iterator[str]:
     else:
         yield from (patches_line(each, MARKDOWN) for each in found)
     for overlay in found:
-        yield from (finding_line(each, MARKDOWN).rstrip(".") for each in remarkable(overlay))
+        yield from (patch_line(each, MARKDOWN).rstrip(".") for each in remarkable(overlay))
         yield from filter(None, [idle_line(overlay, MARKDOWN)])
 
 

@@ -21,7 +21,7 @@ from flux_upgrade.pullrequests.text.verification import checksums, pins_phrase, 
 from flux_upgrade.pullrequests.text.view import View
 from flux_upgrade.report.wording import proof_phrase
 
-_TITLE = 250
+TITLE = 250
 """GitHub takes 256 characters."""
 _FEW = 2
 _LEAST = 4
@@ -34,7 +34,7 @@ _UPDATES = {"bump", "update", "upgrade"}
 _PREFIXES = ("chore(deps)", "build(deps)", "fix(deps)", "chore", "build")
 _SUBJECT = 72
 """Characters that Git's own tools show of a subject line."""
-_DESCRIPTION = 140
+DESCRIPTION = 140
 """What GitHub takes."""
 _MOST_MOVED = 300
 _ROOM = 8_000
@@ -44,7 +44,7 @@ _HELD = "**Do not merge this now**"
 
 def title(proposal: Proposal, context: ProposalContext) -> str:
     """The pull request's title."""
-    return shortened(headline(proposal, context, where=True), _TITLE)
+    return shortened(headline(proposal, context, where=True), TITLE)
 
 
 def conventional_prefix(headlines: Sequence[str]) -> str:
@@ -74,6 +74,11 @@ def headline(proposal: Proposal, context: ProposalContext, *, where: bool) -> st
     text = migration.what(view, place) if view.is_migration else _what(view)
     if place and not view.is_migration:
         text += f" in {place}"
+    return as_in_history(text, context)
+
+
+def as_in_history(text: str, context: ProposalContext) -> str:
+    """A headline as this repository writes them."""
     if context.conventional:
         text = f"{context.conventional}: {text[0].lower()}{text[1:].replace('Flux', 'flux', 1)}"
     return inert(text)
@@ -92,22 +97,29 @@ def _what(view: View) -> str:
 def commit_message(proposal: Proposal, context: ProposalContext) -> str:
     """Subject, proof, and trailers, which ``markers.sealed`` completes with the digest."""
     view = View(proposal, context)
-    whole = headline(proposal, context, where=True)
-    subject = (
-        whole if len(whole) <= _SUBJECT else shortened(headline(proposal, context, where=False), _SUBJECT)
-    )
-    trailers = (
-        ("Group", proposal.slug),
-        ("Subject", proposal.bump_kind),
-        ("Target", proposal.target),
-        ("Plan", plan_digest(proposal)),
-    )
+    headlines = (headline(proposal, context, where=where) for where in (True, False))
+    verification = textwrap.fill(_verification(view), _SUBJECT)
+    trailers = (proposal.slug, proposal.bump_kind, proposal.target, plan_digest(proposal))
+    return message(headlines, f"In {inert(view.name)}.", (verification,), trailers)
+
+
+def message(
+    headlines: Iterable[str], where: str, paragraphs: Iterable[str], trailers: tuple[str, str, str, str]
+) -> str:
+    """``headlines``: one with the place, and one without it for where the first is too long.
+
+    ``where``: a sentence with the place, for the second. ``trailers``: group, subject, target, digest of
+    the plan.
+    """
+    whole, short = headlines
+    subject = whole if len(whole) <= _SUBJECT else shortened(short, _SUBJECT)
+    named = zip(("Group", "Subject", "Target", "Plan"), trailers, strict=True)
     return "\n\n".join(
         [
             subject,
-            *([textwrap.fill(f"In {inert(view.name)}.", _SUBJECT)] if subject != whole else ()),
-            textwrap.fill(_verification(view), _SUBJECT),
-            "\n".join(f"Flux-Upgrade-{name}: {visible(value)}" for name, value in trailers) + "\n",
+            *([textwrap.fill(where, _SUBJECT)] if subject != whole and where else ()),
+            *paragraphs,
+            "".join(f"Flux-Upgrade-{name}: {visible(value)}\n" for name, value in named),
         ]
     )
 
@@ -131,7 +143,7 @@ def changes_digest(changes: Iterable[tuple[str, bytes | None, bytes]]) -> str:
 def status(proposal: Proposal) -> Status:
     """The proof, where branch protection can require it."""
     summary = _verification(View(proposal, ProposalContext(())))
-    return Status(markers.PROOF, "success", shortened(summary, _DESCRIPTION))
+    return Status(markers.PROOF, "success", shortened(summary, DESCRIPTION))
 
 
 def _verification(view: View) -> str:

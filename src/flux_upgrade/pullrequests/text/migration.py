@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.model.markdown import bullets, code, counted, fold, plain, prose, table
 from flux_upgrade.model.text import enumeration, first_few
-from flux_upgrade.pullrequests.text.breaking_changes import MARKDOWN
 from flux_upgrade.pullrequests.text.view import View, in_order
+from flux_upgrade.report.finding_kinds import left_finding
 from flux_upgrade.report.impact_phrases import (
+    MARKDOWN,
     is_broken_already,
     kept_sentence,
-    left_line,
     place,
     uses_of,
     who,
@@ -188,9 +188,9 @@ def _file(view: View, file: Migrated) -> str:
 
 def _left(view: View) -> Iterator[str]:
     found = _lefts(view)
-    blocking = [left_line(each, MARKDOWN) for each in found if each.blocks]
-    texts = [left_line(each, MARKDOWN) for each in found if each.reason is Reason.TEXT]
-    broken = [left_line(each, MARKDOWN) for each in found if is_broken_already(each)]
+    blocking = [left_finding(each).worded(MARKDOWN) for each in found if each.blocks]
+    texts = [left_finding(each).worded(MARKDOWN) for each in found if each.reason is Reason.TEXT]
+    broken = [left_finding(each).worded(MARKDOWN) for each in found if is_broken_already(each)]
     if blocking:
         yield (
             f"**Left as they are**, and to be changed by hand before {view.proposal.target}:\n"

@@ -1,4 +1,4 @@
-"""The text of a bootstrap's pull request: what is proposed, and what a person does then."""
+"""The text of a bootstrap's pull request: title, commit, body, and what the next run has to know of it."""
 
 from __future__ import annotations
 
@@ -8,24 +8,95 @@ from flux_upgrade.bootstrap import todo, workflow_file
 from flux_upgrade.bootstrap.changes import FlagChange
 from flux_upgrade.bootstrap.flag_table import FLAGS
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions
-from flux_upgrade.bootstrap.proposed import Bootstrap, ProposedCluster
+from flux_upgrade.bootstrap.proposed import SUBJECT, Bootstrap, ProposedCluster
 from flux_upgrade.manifests.options import spell
 from flux_upgrade.model import markers
-from flux_upgrade.model.markdown import bullets, code, counted, fold, numbered, plain, table
+from flux_upgrade.model.forge import Status
+from flux_upgrade.model.markdown import (
+    bullets,
+    code,
+    counted,
+    fold,
+    inert,
+    numbered,
+    plain,
+    shortened,
+    table,
+    visible,
+)
 from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.text import capped
 from flux_upgrade.planning.proposal import ProposalContext
+from flux_upgrade.pullrequests.text import commit
 
 _PATH = 200
+_NAMES = 1000
 _SPARE = 32
 """One part in so many of the limit is left to people, and to the line that says why it was closed."""
 _LISTS = (40, 12, 4, 1)
 """Lengths of lists, one after the other, until the text fits."""
-_ACCESS = {
-    Auth.SSH: "an SSH key",
-    Auth.TOKEN: "a token",
-    Auth.APP: "a GitHub App",
-}
+_ACCESS = {Auth.SSH: "an SSH key", Auth.TOKEN: "a token", Auth.APP: "a GitHub App"}
+
+
+def title(proposal: Bootstrap, context: ProposalContext) -> str:
+    """The pull request's title."""
+    return shortened(_headline(proposal, context, where=True), commit.TITLE)
+
+
+def commit_message(proposal: Bootstrap, context: ProposalContext) -> str:
+    """Subject, the user's own appendix, and trailers, which ``markers.sealed`` completes with the digest."""
+    headlines = (_headline(proposal, context, where=where) for where in (True, False))
+    names = ", ".join(cluster.name for cluster in proposal.changed if cluster.name)
+    where = f"In {inert(shortened(names, _NAMES))}." if names else ""
+    trailers = (proposal.slug, SUBJECT, proposal.target, plan_digest(proposal))
+    return commit.message(headlines, where, filter(None, (_appendix(proposal),)), trailers)
+
+
+def direct_message(proposal: Bootstrap) -> str:
+    """Of a commit that goes straight to the branch: no next run has to know it again."""
+    verb = "Add" if any(cluster.is_new for cluster in proposal.changed) or not proposal.changed else "Change"
+    what = f"Flux {proposal.target} manifests" if proposal.changed else "the workflow that upgrades Flux"
+    return "\n\n".join(filter(None, (f"{verb} {what}", _appendix(proposal))))
+
+
+def plan_digest(proposal: Bootstrap) -> str:
+    """Changes whenever a file that is replaced, or what is written in its place, does."""
+    return commit.changes_digest((each.path, each.before, each.after) for each in proposal.changes)
+
+
+def status(proposal: Bootstrap, context: ProposalContext) -> Status:
+    """What branch protection may require of all our pull requests."""
+    description = f"The files of flux bootstrap, from the manifests of {visible(proposal.target)}"
+    return Status(markers.PROOF, "success", shortened(description, commit.DESCRIPTION), context.run_url)
+
+
+def state(proposal: Bootstrap, context: ProposalContext) -> MarkerState:
+    """What the next run has to know."""
+    return MarkerState(
+        group=proposal.slug,
+        subject=SUBJECT,
+        target=proposal.target,
+        title=markers.digest_of(title(proposal, context)),
+    )
+
+
+def _headline(proposal: Bootstrap, context: ProposalContext, *, where: bool) -> str:
+    if not proposal.changed:
+        headline = "Add a workflow that upgrades Flux"
+    elif any(cluster.is_new for cluster in proposal.changed):
+        headline = f"Bootstrap Flux {proposal.target}"
+    else:
+        headline = "Change the bootstrap of Flux"
+    if where and len(proposal.changed) == 1 and proposal.changed[0].name:
+        headline += f" in {proposal.changed[0].name}"
+    elif where and len(proposal.changed) > 1:
+        headline += f" in {counted(len(proposal.changed), 'cluster')}"
+    return commit.as_in_history(headline, context)
+
+
+def _appendix(proposal: Bootstrap) -> str:
+    appendices = (cluster.options.commit_message_appendix.strip() for cluster in proposal.clusters)
+    return "\n\n".join(dict.fromkeys(filter(None, appendices)))
 
 
 def body(proposal: Bootstrap, context: ProposalContext, state: MarkerState) -> str:
@@ -126,13 +197,9 @@ def _of(clusters: Sequence[ProposedCluster], cluster: ProposedCluster) -> str:
 
 
 def _shown(change: FlagChange) -> str:
-    is_flag = change.flag in FLAGS
-    name = code(f"--{change.flag}") if is_flag else plain(change.flag)
-    return f"{name}: {_value(change.old)} → {_value(change.new)}"
-
-
-def _value(text: str) -> str:
-    return code(text, _PATH) if text else "none"
+    name = code(f"--{change.flag}") if change.flag in FLAGS else plain(change.flag)
+    old, new = (code(text, _PATH) if text else "none" for text in (change.old, change.new))
+    return f"{name}: {old} → {new}"
 
 
 def _files(proposal: Bootstrap, most: int) -> str:
@@ -148,41 +215,30 @@ def _files(proposal: Bootstrap, most: int) -> str:
 
 def _left(proposal: Bootstrap, context: ProposalContext, most: int) -> Iterator[str]:
     changed = proposal.changed
-    shared = [*_of_workflow(proposal), *_checks(context)]
+    shared = [workflow_file.to_do()] if proposal.workflow is not None else []
+    if context.waits_for_checks:
+        # https://docs.github.com/en/actions/concepts/security/github_token
+        shared.append(
+            "Select **Approve workflows to run** in the merge box, should workflows check your pull "
+            "requests: GitHub lets them wait for somebody with write access where a pull request was opened "
+            "with `GITHUB_TOKEN`."
+        )
     if len(changed) == 1:
         shared += todo.left_to_do(changed[0], proposal.repository)
     if shared:
         yield f"**What is left to do**\n{numbered(shared)}"
     if len(changed) == 1:
-        yield from _at_once(changed[0])
+        if changed[0].is_new:
+            yield todo.at_once(changed[0])
         return
     for cluster in changed[:most]:
-        parts = [numbered(todo.left_to_do(cluster, proposal.repository)), *_at_once(cluster)]
+        parts = [numbered(todo.left_to_do(cluster, proposal.repository))]
+        parts += [todo.at_once(cluster)] if cluster.is_new else []
         yield fold(todo.heading(cluster), "\n\n".join(parts))
     if len(changed) > most:
         yield (
             f"For the other {len(changed) - most} clusters it is the same with their own values: "
             f"`flux-upgrade bootstrap --dry-run` prints it."
-        )
-
-
-def _at_once(cluster: ProposedCluster) -> Iterator[str]:
-    if cluster.is_new:
-        yield todo.at_once(cluster)
-
-
-def _of_workflow(proposal: Bootstrap) -> Iterator[str]:
-    if proposal.workflow is not None:
-        yield workflow_file.to_do()
-
-
-def _checks(context: ProposalContext) -> Iterator[str]:
-    # https://docs.github.com/en/actions/concepts/security/github_token
-    if context.waits_for_checks:
-        yield (
-            "Select **Approve workflows to run** in the merge box, should workflows check your pull "
-            "requests: GitHub lets them wait for somebody with write access where a pull request was opened "
-            "with `GITHUB_TOKEN`."
         )
 
 

@@ -1,0 +1,76 @@
+"""What a place says of a release, and the pin that is made of it."""
+
+from __future__ import annotations
+
+from flux_upgrade.model.errors import ReleaseNotFound, UnsupportedPin
+from flux_upgrade.model.ports import Artifacts
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
+
+BY_HAND = "change it by hand"
+PATCH = ("it is a patch of another pin", "change both by hand, or drop the patch")
+"""Why a patch is not changed, and what to do."""
+TEMPLATE = (
+    "the file is a template, or broken, and cannot be read as YAML",
+    "change it by hand, and what is made of it",
+)
+MADE = ("something else is made of this file", TEMPLATE[1])
+RESOURCE_SET = ("the flux-operator makes the object from a ResourceSet", BY_HAND)
+
+
+class Reading(NamedTuple):
+    """What the text at a place comes to; the fields are those of ``Pin``."""
+
+    state: PinState
+    version: str = ""
+    reason: str = ""
+    hint: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+def unknown(reason: str, hint: str = BY_HAND, version: str = "") -> Reading:
+    """A version that is unknown, or cannot be changed safely."""
+    return Reading(PinState.UNKNOWN, version, reason, hint)
+
+
+def floating(reason: str, hint: str = "") -> Reading:
+    """No release in particular."""
+    return Reading(PinState.FLOATING, "", reason, hint)
+
+
+def judged(pin: Pin, reading: Reading) -> Pin:
+    """``pin`` with what stands there; what was remarked of it before stays."""
+    return pin._replace(**{**reading._asdict(), "remarks": (*pin.remarks, *reading.remarks)})
+
+
+def unknown_pin(
+    file: SourceFile, kind: str, spot: tuple[int, str, str], reason: str = "", hint: str = ""
+) -> Pin:
+    """A pin of which no more is known than where it is. ``spot``: its ``line``, ``where`` and ``raw``."""
+    return Pin(file.path, kind, file.content, *spot, PinState.UNKNOWN, reason=reason, hint=hint)
+
+
+def in_template(file: SourceFile, kind: str, spot: tuple[int, str, str], broken: BrokenDocument) -> Pin:
+    """A pin in a document that is no YAML. ``spot``: as above, its line that of the document."""
+    line, where, raw = spot
+    reason = f"the file is no YAML as it stands, a template perhaps: {broken.message}"
+    hint = "change the version by hand, or where the template gets it from"
+    return unknown_pin(file, kind, (broken.line + line - 1, where, raw), reason, hint)
+
+
+def never_changed(pin: Pin, target: str, context: object) -> PinChange:
+    """``change`` of the kinds whose pins are only reported. Raises UnsupportedPin."""
+    del target, context
+    raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.reason}", hint=pin.hint)
+
+
+def published(artifacts: Artifacts, repository: str, tag: str, hint: str) -> str:
+    """The digest of an image or artifact. Raises ReleaseNotFound if there is no such tag (yet).
+
+    SourceUnavailable, UntrustedArchive.
+    """
+    digest = artifacts.digest(repository, tag)
+    if digest is None:
+        raise ReleaseNotFound(f"there is no {repository}:{tag}", hint=hint)
+    return digest

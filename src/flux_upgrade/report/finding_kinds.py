@@ -1,0 +1,246 @@
+"""The kinds of findings, in the order of the text report: whatever an upgrade breaks is a row here.
+
+A new kind is a function that yields findings, and its row: text, Markdown, JSON and annotations have it then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade.impact.impact import Impact
+from flux_upgrade.impact.migrate.result import Left, Move
+from flux_upgrade.impact.overlay.result import OverlayFinding, OverlayVerdict
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.report.cluster_phrases import (
+    idle_line,
+    is_reportable,
+    patches_line,
+    remarkable,
+    unserved,
+    unserved_line,
+)
+from flux_upgrade.report.finding_values import hit_value, place_value, uses_value
+from flux_upgrade.report.findings import Finding, FindingKind, KnownChange, Severity
+from flux_upgrade.report.impact_phrases import (
+    TEXT,
+    Style,
+    api,
+    fit_sentence,
+    managed_line,
+    move_line,
+    names,
+    place,
+    sentences,
+    stored_lines,
+    who,
+)
+
+
+def _flux_migrate(impact: Impact, target: str, style: Style) -> Iterator[Finding]:
+    """Pull requests have it in paragraphs of their own, with the clusters' names and boxes to tick."""
+    stored, managed = impact.stored, impact.managed
+    is_confirmed = bool(stored.resolved) or (managed is not None and managed.is_done)
+    why = [managed_line(managed, target, style)] if managed is not None and not managed.is_done else []
+    run = "run `flux migrate` with the Flux CLI"
+    if managed is not None and managed.is_after:
+        yield from _in_cluster(f"right after merging: {run} {managed.cli} in the cluster", why)
+        why = []
+    if stored.refused or why:
+        cli = stored.cli or (managed.cli if managed is not None else "")
+        lines = [*stored_lines(stored.refused, target, style), *why]
+        yield from _in_cluster(f"before merging: {run} {cli} in the cluster", lines)
+    if stored.after_migrate and not impact.upgrade_path:
+        heading = "before merging: stop at a release in between, and run `flux migrate` there as well"
+        yield from _in_cluster(heading, stored_lines(stored.after_migrate, target, style))
+    if is_confirmed:
+        yield from _in_cluster("", ["`flux migrate` ran in the cluster, as people said"], Severity.NOTE)
+    elif stored.unknown and not why and (impact.changes is None or unserved(impact.changes)):
+        lacking = (
+            f"{target} lacks API versions that older releases stored; which of them ran there is not known"
+        )
+        heading = "before merging: make sure that `flux migrate` has run in the cluster"
+        yield from _in_cluster(heading, [f"{lacking}: {stored.unknown}"])
+
+
+def _in_cluster(
+    heading: str, lines: Sequence[str], severity: Severity = Severity.BREAKS
+) -> Iterator[Finding]:
+    return (Finding(severity, heading=heading, wording=line) for line in lines)
+
+
+def _unserved(impact: Impact, _: str, style: Style) -> Iterator[Finding]:
+    gone = unserved_line(impact.changes, style) if impact.changes is not None else ""
+    if gone:
+        yield Finding(Severity.NOTE, heading="", wording=f"no longer served: {gone}")
+
+
+def _by_hand(impact: Impact, target: str, _: Style) -> Iterator[Finding]:
+    for left in impact.blocking:
+        found = left_finding(left)
+        yield found._replace(
+            heading="to move by hand:",
+            task="Move by hand what {target} does not serve",
+            holds=(HoldReason.BLOCKED_BY_API_REMOVAL,),
+            title=_not_served(left, target),
+            message=sentences(TEXT, f"{who(left.use)}: {left.detail or left.reason}", left.hint),
+            order=(left.use.path, left.use.start),
+        )
+
+
+def left_finding(left: Left) -> Finding:
+    """What stays as it is, and what to do about it."""
+    use = left.use
+    what = left.detail or left.reason.replace("-", " ")
+    return Finding(Severity.BREAKS, use.path, use.line, names(use), what, left.hint)
+
+
+def _not_served(each: Move | Left, target: str) -> str:
+    return f"{target} does not serve {api(each.use)}"
+
+
+def _moves(impact: Impact, target: str, style: Style) -> Iterator[Finding]:
+    for move in impact.moves:
+        use = move.use
+        yield Finding(
+            Severity.BREAKS,
+            use.path,
+            use.line,
+            task="Merge first what moves these to API versions that {target} serves",
+            holds=(HoldReason.MIGRATION_PENDING, HoldReason.BLOCKED_BY_API_REMOVAL),
+            title=_not_served(move, target),
+            message=f"{who(use)} is moved to {move.to}.",
+            wording=move_line(move, style),
+            item=style.code(place(use)),
+            order=(use.path, use.line),
+        )
+
+
+def _orphaned(impact: Impact, target: str, style: Style) -> Iterator[Finding]:
+    for use in impact.orphaned:
+        where = place(use)
+        yield Finding(
+            Severity.BREAKS,
+            use.path,
+            use.line,
+            names(use),
+            heading="their controller would be gone:",
+            task="Remove the resources whose controller will be gone",
+            holds=(HoldReason.COMPONENT_IN_USE,),
+            title=f"{target} would run without the controller of {use.kind}",
+            message=f"{who(use)} would be left alone.",
+            item=f"{style.code(where)}: {style.code(who(use))}",
+            order=(where, who(use)),
+        )
+
+
+def _breaks(impact: Impact, _: str, style: Style) -> Iterator[Finding]:
+    for hit in impact.breaks:
+        name = "/".join(filter(None, (hit.namespace, hit.name)))
+        parts = (style.code(f"{hit.path}:{hit.line}"), style.plain(f"{hit.kind} {name}"))
+        keep = f"to keep the old behaviour: {hit.keep}" if hit.keep else ""
+        yield Finding(
+            Severity.CHANGES,
+            hit.path,
+            hit.line,
+            remedy=hit.keep,
+            task=hit.change,
+            title=f"Flux {hit.since} changes this: {hit.rule}",
+            message=f"{sentences(TEXT, hit.change, hit.hint, keep)} See {hit.source}",
+            wording=" ".join(filter(None, parts)),
+            change=KnownChange(hit.since, hit.rule, hit.change, hit.source, hit.hint),
+        )
+
+
+def _patches(impact: Impact, target: str, style: Style) -> Iterator[Finding]:
+    overlay = impact.overlay
+    if overlay is None:
+        return
+    heading = patches_line(overlay, style) if is_reportable(overlay) else None
+    remarks = remarkable(overlay)
+    for at, each in enumerate(overlay.findings):
+        found = _patch(each, target, style)
+        is_news = each.verdict in (OverlayVerdict.BREAKS, OverlayVerdict.FROZEN) or each in remarks
+        yield found._replace(
+            heading=heading if is_news else None,
+            task="" if each.already else found.task,
+            order=(0, overlay.path, at),
+        )
+    yield Finding(Severity.NOTE, heading=heading, wording=idle_line(overlay, style))
+    if overlay.failed:
+        said = sentences(style, overlay.failed)
+        yield Finding(
+            Severity.BREAKS,
+            overlay.path,
+            task=_MEND,
+            holds=(HoldReason.OVERLAY_BREAKS,),
+            wording=said,
+            item=f"{style.code(overlay.path)}: {said}",
+            order=(1, overlay.path),
+        )
+
+
+_MEND = "Mend what no longer fits"
+_FROZEN = "Look at what replaces a whole list, and keeps out what the release adds to it"
+
+
+def _patch(each: OverlayFinding, target: str, style: Style) -> Finding:
+    kept_out = f"kept out: {', '.join(each.drops)}" if each.drops else ""
+    found = Finding(
+        Severity.NOTE,
+        each.path,
+        each.line,
+        message=sentences(TEXT, f"{each.what}: {each.detail}", each.hint, kept_out),
+        wording=patch_line(each, style),
+    )
+    if each.verdict is OverlayVerdict.FROZEN:
+        title = f"Keeps out what is new in {target}"
+        return found._replace(severity=Severity.REVIEW, task=_FROZEN, title=title)
+    if each.holds:
+        holds = (HoldReason.OVERLAY_BREAKS,)
+        return found._replace(
+            severity=Severity.BREAKS, task=_MEND, title=f"Does not fit {target}", holds=holds
+        )
+    return found
+
+
+def patch_line(each: OverlayFinding, style: Style) -> str:
+    """What becomes of a patch."""
+    where = style.code(f"{each.path}:{each.line}")
+    verdict = sentences(style, each.detail or each.verdict, each.hint)
+    dropped = f" Kept out: {', '.join(map(style.code, each.drops))}." if each.drops else ""
+    return f"{where}, {style.plain(each.what)}: {verdict}{dropped}"
+
+
+def _kubernetes(impact: Impact, target: str, style: Style) -> Iterator[Finding]:
+    fit = impact.kubernetes
+    if fit is not None and (fit.is_too_old or fit.is_untested):
+        yield Finding(
+            Severity.REVIEW,  # what is too old is held
+            heading="",
+            task="Look at the clusters' Kubernetes",
+            holds=(HoldReason.KUBERNETES_TOO_OLD,) if fit.is_too_old else (),
+            wording=fit_sentence(fit, target, style),
+        )
+
+
+FINDING_KINDS = (
+    FindingKind(_flux_migrate),
+    FindingKind(_unserved),
+    FindingKind(_by_hand, "uses", lambda impact: uses_value(impact.files), rank=0),
+    FindingKind(_moves, rank=3),
+    FindingKind(_orphaned, "orphaned", lambda impact: list(map(place_value, impact.orphaned)), rank=0),
+    FindingKind(_breaks, "breaks", lambda impact: list(map(hit_value, impact.breaks)), rank=2),
+    FindingKind(_patches, rank=1),
+    FindingKind(_kubernetes, is_for_minors=True),
+)
+
+
+def in_the_way(hold: Hold, impact: Impact, style: Style) -> list[str]:
+    """What a hold is about, line by line: the places of the first kind that has any for its reason."""
+    for kind in FINDING_KINDS:
+        findings = kind.find(impact, hold.target, style)
+        lines = [each.worded(style) for each in findings if hold.reason in each.holds and each.path]
+        if lines:
+            return lines
+    return []

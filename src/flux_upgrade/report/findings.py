@@ -1,0 +1,110 @@
+"""Findings: what an upgrade breaks or changes, as one value that text, Markdown and JSON are made from.
+
+Where the reports differ, a finding carries both sides: ``heading`` is the text report's, ``task`` and
+``item`` are the pull request's, ``title`` and ``message`` are an annotation's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from enum import IntEnum
+from typing import Any
+
+from flux_upgrade.impact.impact import Impact
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.report.impact_phrases import Style, sentences
+
+
+class Severity(IntEnum):
+    """The most severe first: the order of the tasks in a pull request."""
+
+    BREAKS = 0
+    """It fails, or something is lost."""
+    CHANGES = 1
+    """It goes on to work, and does something else."""
+    REVIEW = 2
+    """It works, and misses something that is new, or that nobody has tested."""
+    NOTE = 3
+    """There is nothing to do."""
+
+
+class KnownChange(NamedTuple):
+    """A change of a release, told once for all places that it concerns."""
+
+    since: str
+    """The minor: ``2.9``."""
+    rule: str
+    """Its slug."""
+    what: str
+    """A sentence without markup."""
+    source: str
+    """Where Flux says so: an address."""
+    hint: str = ""
+
+
+class Finding(NamedTuple):
+    """One thing that an upgrade breaks or changes."""
+
+    severity: Severity
+    path: str = ""
+    """Relative to the repository's root; empty: it concerns the cluster as a whole."""
+    line: int = 0
+    """1-based."""
+    names: tuple[str, ...] = ()
+    """What is there: a resource, an API version."""
+    what: str = ""
+    """Sentences without markup."""
+    remedy: str = ""
+    """What to do about it; of a known change the line that keeps the old behaviour."""
+    heading: str | None = None
+    """What it stands below in text; empty: nothing, None: text leaves it out."""
+    task: str = ""
+    """What to do about it and its like, in Markdown; ``{target}`` is the release. Empty: nothing."""
+    holds: tuple[HoldReason, ...] = ()
+    """The holds that list it."""
+    title: str = ""
+    """Of an annotation on its line; empty: it gets none."""
+    message: str = ""
+    """Of the annotation, where it is not ``what`` and ``remedy``."""
+    wording: str = ""
+    """Its line in a list, if it is not made from its other fields."""
+    item: str = ""
+    """Its line below ``task``, if that is another one."""
+    order: tuple[Any, ...] = ()
+    """Its place below ``task``; findings of several clusters with the same one are the same."""
+    change: KnownChange | None = None
+
+    def worded(self, style: Style) -> str:
+        """Its line in a list."""
+        if self.wording or not self.path:
+            return self.wording or sentences(style, self.what, self.remedy)
+        where = ", ".join(map(style.code, self.names))
+        parts = (style.code(f"{self.path}:{self.line}"), where, sentences(style, self.what, self.remedy))
+        return ": ".join(filter(None, parts))
+
+
+class FindingKind(NamedTuple):
+    """How one kind of finding is made: a row of the table."""
+
+    find: Callable[[Impact, str, Style], Iterable[Finding]]
+    """From what is known of an upgrade to a release; what is worded, in a style."""
+    key: str = ""
+    """Of its list in JSON; empty: it has none."""
+    values: Callable[[Impact], list[dict[str, Any]]] | None = None
+    """The entries of that list, if they are not made from the findings."""
+    rank: int = 9
+    """Which annotations come first: GitHub shows a few."""
+    is_for_minors: bool = False
+    """Whether a pull request of a patch leaves it out: a patch asks for what the release before it did."""
+
+
+def by_change(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
+    """The findings of each known change, oldest change first, each place once."""
+    found: dict[tuple[str, str], dict[tuple[str, int, str], Finding]] = {}
+    for each in findings:
+        if each.change is not None:
+            places = found.setdefault((each.change.since, each.change.rule), {})
+            places.setdefault((each.path, each.line, each.remedy), each)
+    for _, places in sorted(found.items()):
+        yield sorted(places.values(), key=lambda each: (each.path, each.line))
