@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from flux_upgrade.config.config import Governance
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.ports import Artifacts, Releases
 from flux_upgrade.pins.pin import Installation, ManifestChange
@@ -16,7 +17,7 @@ from flux_upgrade.policy.policy import MaxBump, Policy
 from memory import MemoryArtifacts
 
 NOW = datetime(2026, 9, 1, tzinfo=UTC)
-NEWEST = Terms(policy=Policy(bump=MaxBump.MINOR, minor_cool_down=timedelta(0)))
+NEWEST = Governance(policy=Policy(bump=MaxBump.MINOR, minor_cool_down=timedelta(0)))
 
 
 def plans_of(
@@ -27,8 +28,9 @@ def plans_of(
     artifacts: Artifacts | None = None,
     **asked: Any,
 ) -> Iterator[Plan]:
-    """To the newest stable release, or to ``to``. ``asked``: as ``Terms`` has it."""
-    terms = Terms(policy=NEWEST.policy, **asked)
+    """To the newest stable release, or to ``to``. ``asked``: as ``Governance`` has it."""
+    to = asked.pop("to", "")
+    terms = Terms(NEWEST._replace(**asked), to=to)
     planner = ManifestPlanner(using, artifacts or MemoryArtifacts(), releases.list() if releases else (), NOW)
     return (planner.plan(PlannedTarget(each, each.path, terms), each) for each in installations)
 

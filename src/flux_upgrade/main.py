@@ -1,4 +1,4 @@
-"""The entry point: argv + environment → settings → a command → exit code.
+"""The entry point: argv + environment → options → a command → exit code.
 
 The only catch-all, and the only place that prints errors. A command's own modules
 are imported when it runs: imports are most of a short run's time.
@@ -12,19 +12,21 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 
-from flux_upgrade.cli.options import parse_settings
+from flux_upgrade.cli.options import parse_command
+from flux_upgrade.commands.output import Console
 from flux_upgrade.config.environment import masked, secrets_of
 from flux_upgrade.model.errors import FluxUpgradeError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import IO
+    from typing import IO, Any
 
-    from flux_upgrade.cli.options import Settings
+    from flux_upgrade.config.environment import Environment
     from flux_upgrade.model.ports import Timing
 
-    Command = Callable[[Settings, IO[bytes], IO[str]], int]
+    # Each takes the options of its own.
+    Command = Callable[[Any, Environment, Console], int]
 
 INTERRUPTED = 130
 _UNEXPECTED = 1
@@ -59,20 +61,19 @@ def run(  # noqa: PLR0913 whatever a process has
 
     ``timing``: the clock to go by; None: the machine's. ``stdin``: where a password comes from.
     """
-    secrets = secrets_of(env)
+    secrets, console = secrets_of(env), Console(out, err)
     try:
-        settings = parse_settings(argv, env)._replace(timing=timing)
-        if settings.bootstrap is not None:
-            secrets = (*secrets, *settings.bootstrap.secret_values())
-        if settings.registry.is_password_on_stdin:
+        invocation = parse_command(argv, env, timing)
+        environment, secrets = invocation.environment, (*secrets, *invocation.secrets)
+        if environment.registry.is_password_on_stdin:
             password = _password(stdin)
-            settings = settings._replace(registry=settings.registry._replace(password=password))
+            environment = environment._replace(registry=environment.registry._replace(password=password))
             secrets = (*secrets, password)
-        if settings.command == "action":
+        if invocation.command == "action":
             from flux_upgrade.commands import action
 
-            return action.run(env, out, err, timing)
-        return _command(settings.command)(settings, out, err)
+            return action.run(env, console, timing)
+        return _command(invocation.command)(invocation.options, environment, console)
     except FluxUpgradeError as error:
         err.write(masked(explain(error), secrets))
         return error.exit_code

@@ -16,8 +16,8 @@ from adapters.loopback import Answer, Loopback, closed_port
 from adapters.small_release import member, pack
 from adapters.worlds import serve_artifact
 from flux_upgrade.adapters.oci.artifacts import RegistryArtifacts
-from flux_upgrade.cli.options import Settings
 from flux_upgrade.commands.wiring import build_artifacts
+from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
 from flux_upgrade.model.oci.manifest import CONTENT_TYPE, MANIFEST_TYPE
 from flux_upgrade.model.ports import Artifacts
@@ -257,5 +257,5 @@ def test_more_files_than_a_release_has_are_listed_up_to_a_bound(server: Loopback
 
 def test_the_artifacts_of_a_run(server: Loopback, tmp_path: Path) -> None:
     serve_artifact(server, "v2.9.4", _layer(NEWEST))
-    built = build_artifacts(Settings("plan", cache_dir=str(tmp_path)))
+    built = build_artifacts(Environment(cache_dir=str(tmp_path)))
     assert built.listing(f"{server.host}/{PATH}", "v2.9.4") == ("gotk-components.yaml",)

@@ -14,8 +14,8 @@ from adapters.conftest import Clients
 from adapters.loopback import Answer, Loopback, closed_port
 from flux_upgrade.adapters.http.client import Client, Credential
 from flux_upgrade.adapters.oci.charts import CONFIG_TYPE, MAX_INDEX, HelmCharts, read_index
-from flux_upgrade.cli.options import Settings
 from flux_upgrade.commands.wiring import build_charts
+from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
 from flux_upgrade.model.oci.manifest import MANIFEST_TYPE
 from flux_upgrade.model.ports import Charts
@@ -290,4 +290,4 @@ def test_a_config_of_another_digest(server: Loopback, clients: Clients) -> None:
 
 def test_as_it_is_built(server: Loopback) -> None:
     server.route("/index.yaml", Answer(index(VERSIONS)))
-    assert build_charts(Settings("plan")).versions(server.url, "flux2") == VERSIONS
+    assert build_charts(Environment()).versions(server.url, "flux2") == VERSIONS

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from github_stand_in import Repository as Hosted
@@ -16,13 +17,10 @@ from flux_upgrade.adapters.git.git_history import GitHistory
 from flux_upgrade.adapters.github.api import GitHubApi
 from flux_upgrade.adapters.github.history import MOST, GitHubHistory
 from flux_upgrade.adapters.http.client import Client, Credential
-from flux_upgrade.cli.options import Settings
-from flux_upgrade.commands.wiring_repository import build_history
-from flux_upgrade.config.config import Config
-from flux_upgrade.config.environment import GitHub, Tokens
+from flux_upgrade.commands.wiring_repository import RepositorySource, build_history
+from flux_upgrade.config.environment import Environment, GitHub, Tokens
 from flux_upgrade.model.files import FileRevision, FileRevisions
 from git_servers import PERSON, git
-from replacing import replace
 from stand_in.checked import checked
 
 PATH = "clusters/production/flux-system/gotk-components.yaml"
@@ -204,19 +202,17 @@ def test_what_was_fetched_before_a_failure_is_reported(world: World) -> None:
 # -- which of the two is asked
 
 
-def settings(world: World, folder: Path, **changes: object) -> Settings:
+def environment(world: World, **changes: Any) -> Environment:
     hub = world.hub
     github = GitHub(api_url=hub.api_url, graphql_url=hub.graphql_url, server_url=hub.url)
-    defaults = Settings(
-        command="plan",
-        path=str(folder),
+    defaults = Environment(
         tokens=Tokens(repository=world.token.value),
         github=github,
         search_path=PERSON["PATH"],
         home="/nonexistent",
         timing=world.clock.timing,
     )
-    return replace(defaults, **changes)
+    return defaults._replace(**changes)
 
 
 def cloned(world: World, folder: Path, *options: str) -> Path:
@@ -246,7 +242,7 @@ def test_git_where_it_has_all_else_github(  # noqa: PLR0913, PLR0917  (a row of 
     world: World,
     tmp_path: Path,
     option: str,
-    changes: dict[str, object],
+    changes: dict[str, Any],
     asked: type,
     found: tuple[bytes, ...],
 ) -> None:
@@ -254,7 +250,8 @@ def test_git_where_it_has_all_else_github(  # noqa: PLR0913, PLR0917  (a row of 
     git("config", "uploadpack.allowFilter", "true", at=world.fleet.git)
     world.commit(b"two")
     folder = cloned(world, tmp_path / "clone", option)
-    history = build_history(settings(world, folder / "clusters", **changes), Config())
+    source = RepositorySource(str(folder / "clusters"), str(changes.pop("repository", "")), "")
+    history = build_history(environment(world, **changes), source)
     revisions = history.of(PATH)
     assert isinstance(history, asked)
     assert tuple(past.content for past in revisions.versions) == found
@@ -262,5 +259,5 @@ def test_git_where_it_has_all_else_github(  # noqa: PLR0913, PLR0917  (a row of 
 
 
 def test_there_may_be_no_checkout(world: World, tmp_path: Path) -> None:
-    found = build_history(settings(world, tmp_path), Config()).of(PATH)
+    found = build_history(environment(world), RepositorySource(str(tmp_path), "", "")).of(PATH)
     assert found == FileRevisions(missing="it is in no Git checkout, or nothing was committed there yet")

@@ -16,9 +16,8 @@ from adapters.conftest import Clients
 from adapters.loopback import Answer, Loopback, Seen, closed_port
 from flux_upgrade.adapters.oci.artifacts import RegistryArtifacts
 from flux_upgrade.adapters.oci.repository import INDEX_TYPE
-from flux_upgrade.cli.options import Settings
 from flux_upgrade.commands.wiring import build_artifacts
-from flux_upgrade.config.environment import RegistryAccess
+from flux_upgrade.config.environment import Environment, RegistryAccess
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive, UsageError
 from flux_upgrade.model.oci.manifest import MANIFEST_TYPE
@@ -235,14 +234,14 @@ def test_the_credentials_of_dockers_file_are_used(tmp_path: Path) -> None:
         config.write_text(
             json.dumps({"auths": {server.host: {"auth": b64encode(b"robot:hunter2").decode()}}})
         )
-        settings = Settings("plan", registry=RegistryAccess(found_config=str(config)))
-        assert isinstance(plan_of(build_artifacts(settings), server.host).decisions[0], Upgrade)
-        hold = held(plan_of(build_artifacts(Settings("plan")), server.host))
+        environment = Environment(registry=RegistryAccess(found_config=str(config)))
+        assert isinstance(plan_of(build_artifacts(environment), server.host).decisions[0], Upgrade)
+        hold = held(plan_of(build_artifacts(Environment()), server.host))
         assert hold.reason is HoldReason.SOURCE_UNAVAILABLE
         assert "hunter2" not in repr(hold)
 
 
 def test_credentials_that_cannot_be_read_end_the_run(tmp_path: Path) -> None:
-    settings = Settings("plan", registry=RegistryAccess(docker_config=str(tmp_path / "missing.json")))
+    environment = Environment(registry=RegistryAccess(docker_config=str(tmp_path / "missing.json")))
     with Locked() as server, pytest.raises(UsageError, match=r"missing\.json"):
-        plan_of(build_artifacts(settings), server.host)
+        plan_of(build_artifacts(environment), server.host)

@@ -23,8 +23,8 @@ from flux_upgrade.adapters.http.cache import DownloadCache
 from flux_upgrade.adapters.http.client import Client
 from flux_upgrade.adapters.oci.repository import RegistryRepository, open_repository
 from flux_upgrade.adapters.releases.registry import Derivation, RegistryReleases
-from flux_upgrade.cli.options import Settings
 from flux_upgrade.commands.wiring import build_releases
+from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.derive import at_default_registry, derive
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.errors import (
@@ -299,7 +299,7 @@ def test_a_registry_that_is_not_there(clients: Clients) -> None:
 )
 def test_an_address_that_is_no_repository_s_is_refused_and_not_shown(address: str) -> None:
     with pytest.raises(UsageError, match="--release-source") as caught:
-        build_releases(Settings(command="plan", release_source=address))
+        build_releases(Environment(), address)
     assert "secret" not in caught.value.message + caught.value.hint
     assert "without a tag" in caught.value.hint
 

@@ -13,8 +13,8 @@ from adapters.registries import own_certificate
 from bootstrap.cli_runs import COMPONENTS, Laptop, files_of
 from flux_upgrade.bootstrap.options import Provider, Source
 from flux_upgrade.bootstrap.rendered_components import RenderedComponents
-from flux_upgrade.cli.options import parse_settings
-from flux_upgrade.commands.wiring import build_regenerator
+from flux_upgrade.commands.wiring import build_regenerator, build_releases
+from flux_upgrade.config.environment import Environment
 from git_servers import WRITE, Bare, HttpHost
 from parsed_flags import parse_flags
 
@@ -71,8 +71,9 @@ def test_the_newest_is_taken_where_it_is_asked_for(laptop: Laptop, checkout: Pat
 
 
 def test_what_latest_stands_for_is_settled_once(written_source: Path) -> None:
-    settings = parse_settings(["bootstrap", f"--release-source={written_source}"], {})
-    components = RenderedComponents(build_regenerator(settings))
+    environment = Environment()
+    releases = build_releases(environment, str(written_source))
+    components = RenderedComponents(build_regenerator(environment, releases))
     for version, is_settled in (("latest", True), ("", False), ("v2.6.4", False)):
         flags = {"owner": "o", "repository": "r", **({"version": version} if version else {})}
         options = parse_flags(Provider.GITHUB, Source.GIT, flags)

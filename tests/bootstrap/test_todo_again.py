@@ -15,8 +15,8 @@ from flux_upgrade.bootstrap.options import BootstrapOptions, Provider
 from flux_upgrade.bootstrap.proposed import ProposedCluster
 from flux_upgrade.bootstrap.request import BootstrapCluster, BootstrapRequest
 from flux_upgrade.bootstrap.todo import at_once, left_to_do
-from flux_upgrade.cli.options import parse_settings
 from flux_upgrade.config.config import BootstrapConfig
+from parsed_options import bootstrap_command
 
 URL = "oci://registry.example.com/flux:production"
 OCI: dict[str, Any] = {"source": "oci", "commands": ["kubectl apply"], "flags": {"url": URL}}
@@ -40,9 +40,9 @@ def words_of(each: ProposedCluster) -> list[str]:
 
 def asked_of(words: list[str]) -> BootstrapRequest:
     env = {"HOME": "/home/me", "FLUX_UPGRADE_APP_PRIVATE_KEY": ""}
-    asked = parse_settings(words, env).bootstrap
-    assert asked is not None
-    return asked
+    command, *flags = words
+    assert command == "bootstrap"
+    return bootstrap_command(*flags, env=env).request
 
 
 def again(each: ProposedCluster) -> BootstrapOptions:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from conformance.real_files import members, regenerator_of, rows, tell
-from flux_upgrade.cli.options import parse_settings
 from flux_upgrade.manifests.generators import known_generator
 from flux_upgrade.manifests.nodes import compose, serialize
 from flux_upgrade.manifests.options import InstallOptions, validate
+from parsed_options import render_options
 
 pytestmark = pytest.mark.real_part("shared data")
 
@@ -40,7 +40,7 @@ def _options(row: dict[str, object]) -> InstallOptions:
     """The golden's own command line, less ``install --export``, read as ours."""
     arguments = row["flux_args"]
     assert isinstance(arguments, list)
-    return parse_settings(["render", *arguments[2:]], {}).options
+    return render_options(*arguments[2:]).install
 
 
 def test_every_document_is_serialized_as_flux_wrote_it(releases: Path) -> None:

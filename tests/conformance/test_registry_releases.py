@@ -9,10 +9,10 @@ import pytest
 from conformance.real_files import members, rows, tell
 from derived import differences, generator_of, published, published_components
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
-from flux_upgrade.cli.options import parse_settings
 from flux_upgrade.manifests.derive import derive
 from flux_upgrade.manifests.generators import GENERATORS, known_generator
 from flux_upgrade.manifests.render import render
+from parsed_options import render_options
 
 pytestmark = pytest.mark.real_part("shared data")
 
@@ -48,7 +48,7 @@ def test_every_golden_of_flux_2_comes_out_of_what_was_published(conformance: Pat
         if known_generator(tag) is None:
             continue
         real = source.manifests(tag)
-        options = parse_settings(["render", *row["flux_args"][2:]], {}).options
+        options = render_options(*row["flux_args"][2:]).install
         if not set(options.components) <= set(published_components(real)):
             left_out += 1
             continue

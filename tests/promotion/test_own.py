@@ -8,6 +8,7 @@ import pytest
 
 from flows import listed, manifest
 from flux_upgrade.artifacts.pinned_artifacts import PinnedArtifacts
+from flux_upgrade.config.config import Governance
 from flux_upgrade.model.errors import Overtaken, RegistryUnavailable, UntrustedArchive
 from flux_upgrade.pins.context import RebasedArtifact
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
@@ -187,7 +188,7 @@ def test_the_settings_of_the_pin_govern_the_manifest() -> None:
     planner = ManifestPlanner(given.regenerator, MemoryArtifacts(), listed(*TAGS), NOW)
     flags = {"network-policy": "false"}
     artifacts = PinnedArtifacts(
-        ADDRESS, planner, lambda path: Terms(flags=flags if path == PATH else {}), given
+        ADDRESS, planner, lambda path: Terms(Governance(flags=flags if path == PATH else {})), given
     )
 
     plain, other = artifacts.rebased(TAG, "v2.8.8", "other.yaml"), rebased(artifacts, TAG, "v2.8.8")

@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 
 from flux_upgrade.adapters.local.spread import spread
-from flux_upgrade.config.config import Config, Group
+from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.impact.api_scan import Searched, in_use, searched, suspects
 from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.migrate.schema import Schema
@@ -155,12 +155,15 @@ def test_what_is_searched_is_what_the_config_file_says() -> None:
         frozenset({"a/x.yaml", "a/y.json", "b/x.yaml", "c/x.yaml"}),
         frozenset({"a/x.yaml", "b/x.yaml", "c/x.yaml"}),
     )
-    of_a, of_b = Group(scan=("a/",)), Group(name="b", paths=("b/",), scan=("b/",))
+    of_a, of_b = (
+        Group(governance=Governance(scan=("a/",))),
+        Group(name="b", paths=("b/",), governance=Governance(scan=("b/",))),
+    )
     narrowed = Config(default=of_a, groups=(of_b,), ignore=("**/y.json",))
     assert searched(tree, "", narrowed).paths == {"a/x.yaml", "b/x.yaml"}
-    wide = narrowed._replace(groups=(of_b._replace(scan=()),))
+    wide = narrowed._replace(groups=(of_b._replace(governance=Governance()),))
     assert searched(tree, "", wide).paths == {"a/x.yaml", "b/x.yaml", "c/x.yaml"}
-    below = searched(tree, "deploy/", Config(default=Group(scan=("deploy/a/",))))
+    below = searched(tree, "deploy/", Config(default=Group(governance=Governance(scan=("deploy/a/",)))))
     assert below.paths == {"deploy/a/x.yaml", "deploy/a/y.json"}
 
 

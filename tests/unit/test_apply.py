@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from flows import PATH, World, fleet, listed, manifest, path_in
 from flux_upgrade.adapters.recording import RecordingForge
-from flux_upgrade.config.config import Config, Group
+from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import (
     CheckoutDiffers,
@@ -73,7 +73,7 @@ def test_what_was_approved_once_stays_approved() -> None:
 def test_a_minor_that_needs_nobody_takes_the_place_of_the_patch() -> None:
     world, forge = one_cluster()
     world.run(forge)
-    world.config = Config(Group(policy=Policy(MaxBump.MINOR)))
+    world.config = Config(Group(governance=Governance(policy=Policy(MaxBump.MINOR))))
     assert actions(world.run(forge)) == {PATCH: "closed", MINOR: "updated"}
     assert [pull.is_draft for pull in forge.open_pulls()] == [False]
     assert actions(world.run(forge)) == {MINOR: "unchanged"}
@@ -91,7 +91,7 @@ def test_what_is_merged_elsewhere_is_closed() -> None:
 
 def test_a_group_has_one_pull_request() -> None:
     files = fleet({"clusters/a": "v2.8.7", "clusters/b": "v2.8.8", "other": "v2.9.4"})
-    group = Group("prod", ("clusters/",), labels=("flux",))
+    group = Group("prod", ("clusters/",), Governance(labels=("flux",)))
     world, forge = World(files, Config(groups=(group,))), MemoryForge(dict(files))
     assert actions(world.run(forge)) == {
         "flux-upgrade/prod/patch": "opened",
@@ -472,7 +472,7 @@ def test_subjects_have_branches_of_their_own() -> None:
 
 def test_what_a_range_makes_wait_is_a_draft_again() -> None:
     world, forge = one_cluster("v2.8.8")
-    world.config = Config(Group(policy=Policy(MaxBump.MINOR)))
+    world.config = Config(Group(governance=Governance(policy=Policy(MaxBump.MINOR))))
     assert actions(world.run(forge)) == {MINOR: "opened"}
     world.config = Config()
     assert actions(world.run(forge)) == {MINOR: "updated"}
@@ -503,7 +503,7 @@ def test_a_cluster_that_joins_a_group_is_not_approved_with_it() -> None:
 
 
 def test_flags_come_along_with_a_patch_that_waits() -> None:
-    group = Group(policy=Policy(MaxBump.NONE), flags={"log-level": "debug"})
+    group = Group(governance=Governance(policy=Policy(MaxBump.NONE), flags={"log-level": "debug"}))
     files = fleet({"clusters/staging": "v2.8.7"})
     world, forge = World(files, Config(group)), MemoryForge(dict(files))
     world.run(forge)

@@ -8,7 +8,7 @@ import pytest
 
 from flows import World, listed
 from flux_upgrade.clusters.groups import is_seen_to
-from flux_upgrade.config.config import Config, Group
+from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.model.errors import (
     FluxUpgradeError,
     ForbiddenByRegistry,
@@ -279,7 +279,7 @@ def test_a_cluster_that_verifies_has_a_signature_to_wait_for() -> None:
 def test_what_waits_for_a_signature_does_not_merge_by_itself() -> None:
     for more, merges in (("", True), ("  verify: {provider: cosign}\n", False)):
         world, forge, _ = one_cluster(pinned(more=more))
-        world.config = Config(default=Group(auto_merge=True))
+        world.config = Config(default=Group(governance=Governance(auto_merge=True)))
         world.run(forge)
         assert [step.extras.auto_merge for step in forge.steps if isinstance(step, OpenPull)] == [
             merges,

@@ -66,10 +66,10 @@ def test_file_line_and_place_are_reported() -> None:
     only = only_reference("kind: Other\n", repository(f"{PINNED}, digest: '{DIGEST}'"))
     assert (only.path, only.line) == ("clusters/a/flux.yaml", 9)
     assert only.where == "OCIRepository flux-system/flux, spec.ref.digest"
-    assert only.tag is not None
-    assert only.digest is not None
-    assert (only.tag.text, only.digest.text) == ("v2.8.8-0123456789ab", DIGEST)
-    assert only.digest.replaced("new").old == DIGEST
+    assert only.stated.tag is not None
+    assert only.stated.digest is not None
+    assert (only.stated.tag.text, only.stated.digest.text) == ("v2.8.8-0123456789ab", DIGEST)
+    assert only.stated.digest.replaced("new").old == DIGEST
 
 
 @pytest.mark.parametrize("api", ["v1", "v1beta2"])

@@ -8,10 +8,11 @@ import pytest
 
 from flux_upgrade.adapters.git import remotes
 from flux_upgrade.bootstrap.clusters import clusters_of
-from flux_upgrade.cli.options import Settings, parse_settings
+from flux_upgrade.bootstrap.request import BootstrapRequest
 from flux_upgrade.commands.wiring_servers import at_host, known_of_url, servers_of
-from flux_upgrade.config.environment import GitHub
+from flux_upgrade.config.environment import Environment, GitHub, environment_of
 from flux_upgrade.model.errors import UsageError
+from parsed_options import bootstrap_command
 
 ON_A_LAPTOP = {"HOME": "/home/me", "GITHUB_TOKEN": "hush"}
 AT_AN_ENTERPRISE = {
@@ -23,22 +24,23 @@ CLONE = "https://github.com/o/r.git"
 
 
 def remote_facts(url: str, **env: str) -> dict[str, str]:
-    return dict(known_of_url(parse_settings(["bootstrap"], env), url))
+    return dict(known_of_url(environment_of(env), url))
 
 
-def settings_in_clone(*words: str, env: dict[str, str] | None = None, clone: str = CLONE) -> Settings:
-    """The settings of a run in a clone."""
-    settings = parse_settings(["bootstrap", *words], ON_A_LAPTOP if env is None else env)
-    assert settings.bootstrap is not None
-    of_remote = known_of_url(settings, clone)
-    (only,) = clusters_of(settings.bootstrap, None, of_remote, servers_of(settings))
-    return at_host(settings, only.options)
+def in_clone(
+    *words: str, env: dict[str, str] | None = None, clone: str = CLONE
+) -> tuple[Environment, BootstrapRequest]:
+    """Environment and request of a run in a clone."""
+    variables = ON_A_LAPTOP if env is None else env
+    environment, asked = environment_of(variables), bootstrap_command(*words, env=variables).request
+    of_remote = known_of_url(environment, clone)
+    (only,) = clusters_of(asked, None, of_remote, servers_of(environment))
+    return at_host(environment, asked, only.options)
 
 
-def given_to_the_cluster(settings: Settings) -> str:
+def given_to_the_cluster(asked: BootstrapRequest) -> str:
     """What a cluster could be given: never that, but what says so has to know of it."""
-    assert settings.bootstrap is not None
-    return settings.bootstrap.secrets.own.get("github", "")
+    return asked.secrets.own.get("github", "")
 
 
 @pytest.mark.parametrize(
@@ -56,8 +58,8 @@ def given_to_the_cluster(settings: Settings) -> str:
 def test_the_token_of_the_environment_goes_to_its_server(
     words: tuple[str, ...], env: dict[str, str], clone: str
 ) -> None:
-    found = settings_in_clone(*words, env=env, clone=clone)
-    assert found.tokens.repository == given_to_the_cluster(found) == "hush"
+    environment, asked = in_clone(*words, env=env, clone=clone)
+    assert environment.tokens.repository == given_to_the_cluster(asked) == "hush"
 
 
 @pytest.mark.parametrize(
@@ -71,17 +73,16 @@ def test_the_token_of_the_environment_goes_to_its_server(
     ],
 )
 def test_it_goes_to_no_other_by_itself(words: tuple[str, ...], env: dict[str, str], clone: str) -> None:
-    found = settings_in_clone(*words, env=env, clone=clone)
-    assert found.tokens.repository == given_to_the_cluster(found) == ""
+    environment, asked = in_clone(*words, env=env, clone=clone)
+    assert environment.tokens.repository == given_to_the_cluster(asked) == ""
 
 
 def test_a_token_for_another_server_is_not_sent_to_githubs_releases() -> None:
     words = ("--provider=github", "--hostname=ghes.example.com", "--repository=o/r")
-    assert settings_in_clone(*words).tokens.releases == ""
-    assert settings_in_clone("--hostname=github.example.com", "--repository=o/r").tokens.releases == "hush"
+    assert in_clone(*words)[0].tokens.releases == ""
+    assert in_clone("--hostname=github.example.com", "--repository=o/r")[0].tokens.releases == "hush"
     assert (
-        settings_in_clone(*words, env={**ON_A_LAPTOP, "FLUX_UPGRADE_RELEASE_TOKEN": "own"}).tokens.releases
-        == "own"
+        in_clone(*words, env={**ON_A_LAPTOP, "FLUX_UPGRADE_RELEASE_TOKEN": "own"})[0].tokens.releases == "own"
     )
 
 
@@ -95,7 +96,7 @@ def test_a_token_for_another_server_is_not_sent_to_githubs_releases() -> None:
     ],
 )  # fmt: skip
 def test_a_github_has_its_apis_where_its_kind_has_them(host: str, github: GitHub) -> None:
-    assert settings_in_clone("--provider=github", f"--hostname={host}", "--repository=o/r").github == github
+    assert in_clone("--provider=github", f"--hostname={host}", "--repository=o/r")[0].github == github
 
 
 @pytest.mark.parametrize(
@@ -143,8 +144,8 @@ def test_an_address_is_written_as_a_url_without_credentials(url: str, spelled: s
 
 def test_the_servers_that_the_environment_names() -> None:
     env = {"CI_SERVER_HOST": "Git.corp", "GITHUB_SERVER_URL": "https://forge.corp", "GITEA_ACTIONS": "true"}
-    assert servers_of(parse_settings(["bootstrap"], env)) == {"forge.corp": "gitea", "git.corp": "gitlab"}
-    assert servers_of(parse_settings(["bootstrap"], {})) == {"github.com": "github"}
+    assert servers_of(environment_of(env)) == {"forge.corp": "gitea", "git.corp": "gitlab"}
+    assert servers_of(environment_of({})) == {"github.com": "github"}
 
 
 def header(remote: remotes.RemoteAccess) -> str:

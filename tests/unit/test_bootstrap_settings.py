@@ -11,10 +11,11 @@ from config_files import load
 from flux_upgrade.bootstrap.clusters import clusters_of
 from flux_upgrade.bootstrap.options import Provider, Source
 from flux_upgrade.bootstrap.request import BootstrapCluster, BootstrapRequest
-from flux_upgrade.cli.options import Settings, parse_settings
+from flux_upgrade.cli.options import BootstrapCommand, Invocation, parse_command
 from flux_upgrade.config.config import BootstrapConfig
 from flux_upgrade.config.environment import BootstrapSecrets, bootstrap_secrets_of, masked, secrets_of
 from flux_upgrade.model.errors import UsageError
+from parsed_options import bootstrap_command
 
 ENV = {"HOME": "/home/me", "PATH": "/bin"}
 REPOSITORY = "--repository=o/r"
@@ -30,14 +31,12 @@ SERVERS = {"ghes.example.com": "github", "forge.example.com": "gitea"}
 OCI = ("--source=oci", "--url=oci://r.example.com/a:b")
 
 
-def settings(*words: str, env: dict[str, str] | None = None) -> Settings:
-    return parse_settings(["bootstrap", *words], {**ENV, **(env or {})})
+def invocation(*words: str, env: dict[str, str] | None = None) -> Invocation:
+    return parse_command(["bootstrap", *words], {**ENV, **(env or {})})
 
 
 def request_of(*words: str, env: dict[str, str] | None = None) -> BootstrapRequest:
-    found = settings(*words, env=env).bootstrap
-    assert found is not None
-    return found
+    return bootstrap_command(*words, env={**ENV, **(env or {})}).request
 
 
 def clusters(
@@ -60,20 +59,9 @@ def problems(
 
 
 def test_without_arguments_there_is_nothing_but_defaults() -> None:
-    found = settings()
-    assert found.bootstrap == BootstrapRequest()
-    assert (found.command, found.path, found.config, found.json, found.dry_run) == (
-        "bootstrap",
-        ".",
-        "",
-        False,
-        False,
-    )
-    assert settings("x").path == "x"
-
-
-def test_other_commands_have_none() -> None:
-    assert parse_settings(["inspect"], ENV).bootstrap is None
+    assert invocation().command == "bootstrap"
+    assert bootstrap_command() == BootstrapCommand(".", "", "github", BootstrapRequest())
+    assert bootstrap_command("x").checkout == "x"
 
 
 def test_everything_that_is_ours_is_taken() -> None:
@@ -83,14 +71,15 @@ def test_everything_that_is_ours_is_taken() -> None:
         "--app-private-key=p.pem", "--kubeconfig=kc", "--context=ctx", "--timeout=10m", "--push", "--json", "--dry-run",
         "--ca-file=ca.pem", "--docker-config=d.json", "--release-source=rel",
     )  # fmt: skip
-    found = settings(*words)
-    assert found.bootstrap == BootstrapRequest(
+    found = invocation(*words)
+    request = BootstrapRequest(
         {"ca-file": "ca.pem"}, "github", "git", "x", create_repository=True, description="d", add_workflow=True,
         secret_file="s.yaml", known_hosts="k", rotate_key=True, app_private_key="p.pem", kubeconfig="kc",
         context="ctx", timeout=600, push=True, json=True, dry_run=True,
     )  # fmt: skip
-    assert (found.path, found.config, found.json, found.dry_run) == ("tree", "c.yaml", True, True)
-    assert (found.ca_file, found.registry.docker_config, found.release_source) == ("ca.pem", "d.json", "rel")
+    assert found.options == BootstrapCommand("tree", "c.yaml", "rel", request)
+    environment = found.environment
+    assert (environment.ca_file, environment.registry.docker_config) == ("ca.pem", "d.json")
 
 
 def test_what_is_given_by_itself_and_in_flags_has_to_be_the_same() -> None:
@@ -161,13 +150,14 @@ def test_secrets_are_read_and_shown_nowhere() -> None:
         "GIT_PASSWORD": "hush-git",
         "GH_TOKEN": "hush-gh",
     }
-    found = settings("--registry-creds=u:hush-creds", "--image-pull-secret=s", env=env)
-    assert found.bootstrap is not None
-    assert found.bootstrap.secrets == BootstrapSecrets(
+    found = invocation("--registry-creds=u:hush-creds", "--image-pull-secret=s", env=env)
+    assert isinstance(found.options, BootstrapCommand)
+    request = found.options.request
+    assert request.secrets == BootstrapSecrets(
         "hush-sync", key.strip(), "robot", "hush-cluster", {"gitlab": "hush-gitlab", "git": "hush-git", "github": "hush-gh"}
     )  # fmt: skip
-    assert "hush" not in repr(found) + repr(found.bootstrap) + repr(found.bootstrap.secrets)
-    assert set(found.bootstrap.secret_values()) == {"u:hush-creds", "hush-creds"}
+    assert "hush" not in repr(found) + repr(found.options) + repr(request.secrets) + repr(found.environment)
+    assert set(found.secrets) == {"u:hush-creds", "hush-creds"}
     shown = " ".join([*env.values(), "line: hushhushhushhushhush"])
     assert "hush" not in masked(shown, secrets_of(env))
     assert (
@@ -175,7 +165,7 @@ def test_secrets_are_read_and_shown_nowhere() -> None:
         == "-----BEGIN RSA PRIVATE KEY----- robot"
     )
     # Neither Git nor Docker's helpers have any use for them.
-    assert "hush" not in str(dict(found.git)) + str(dict(found.registry.environment))
+    assert "hush" not in str(dict(found.environment.git)) + str(dict(found.environment.registry.environment))
 
 
 @pytest.mark.parametrize(
@@ -290,11 +280,12 @@ def test_a_cluster_beats_what_is_for_all_and_arguments_beat_both() -> None:
 
 
 def test_the_registry_username_comes_with_its_password() -> None:
-    registry = settings("--source=oci", "--username=me", "--password-stdin").registry
+    registry = invocation("--source=oci", "--username=me", "--password-stdin").environment.registry
     assert (registry.username, registry.is_password_on_stdin) == ("me", True)
-    assert settings("--username=me").registry.username == ""
-    assert settings("--username=me", "--password-stdin").registry.username == "me"
-    assert settings("--username=me", "--password-stdin", "--source=git").registry.username == ""
+    assert invocation("--username=me").environment.registry.username == ""
+    assert invocation("--username=me", "--password-stdin").environment.registry.username == "me"
+    git = invocation("--username=me", "--password-stdin", "--source=git")
+    assert git.environment.registry.username == ""
     in_a_file = BootstrapConfig(source="oci", flags={"url": "oci://r.example.com/a:b"})
     assert clusters("--password-stdin", "--username=me", found=in_a_file)
 

@@ -1,38 +1,36 @@
-"""Arguments and environment become the settings of each command, and secrets are shown nowhere."""
+"""Arguments and environment become the options of each command, and secrets are shown nowhere."""
 
 from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.cli.options import parse_settings, tag
-from flux_upgrade.config.environment import secrets_of
+from flux_upgrade.cli.options import ConfigOptions, UpgradeOptions, parse_command, tag
+from flux_upgrade.config.environment import environment_of, secrets_of
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.planning.plan import UpgradeRequest
+from parsed_options import parsed, render_options, upgrade_options
 
 ENV = {"HOME": "/home/me", "PATH": "/bin", "GITHUB_TOKEN": "secret"}
 
 
 def test_render_has_the_flags_of_flux() -> None:
-    settings = parse_settings(
-        [
-            "render",
-            "--version=2.9.4",
-            "--namespace=x",
-            "--components=a,b",
-            "--components=c",
-            "--components-extra=d,e",
-            "--registry=r",
-            "--image-pull-secret=s",
-            "--watch-all-namespaces=false",
-            "--network-policy=F",
-            "--log-level=debug",
-            "--cluster-domain=c.l",
-            "--toleration-keys=k,l",
-            "--toleration-keys=m",
-        ],
-        ENV,
+    options = render_options(
+        "--version=2.9.4",
+        "--namespace=x",
+        "--components=a,b",
+        "--components=c",
+        "--components-extra=d,e",
+        "--registry=r",
+        "--image-pull-secret=s",
+        "--watch-all-namespaces=false",
+        "--network-policy=F",
+        "--log-level=debug",
+        "--cluster-domain=c.l",
+        "--toleration-keys=k,l",
+        "--toleration-keys=m",
     )
-    assert settings.options == InstallOptions(
+    assert options.install == InstallOptions(
         version="v2.9.4",
         namespace="x",
         components=("a", "b", "c", "d", "e"),
@@ -47,24 +45,19 @@ def test_render_has_the_flags_of_flux() -> None:
 
 
 def test_defaults_are_those_of_flux() -> None:
-    assert parse_settings(["render"], ENV).options == InstallOptions(version="")
-    assert parse_settings(["render", "--network-policy"], ENV).options.network_policy
-    extra = parse_settings(["render", "--components-extra=source-watcher"], ENV).options.components
+    assert render_options().install == InstallOptions(version="")
+    assert render_options("--network-policy").install.network_policy
+    extra = render_options("--components-extra=source-watcher").install.components
     assert extra == (*InstallOptions("").components, "source-watcher")
 
 
 def test_upgrade() -> None:
-    settings = parse_settings(
-        ["upgrade", "x", "--to", "2.9.4", "--dry-run", "--on-conflict=take-release"], ENV
-    )
-    assert (settings.path, settings.to, settings.dry_run, settings.take_release) == (
-        "x",
-        "v2.9.4",
-        True,
-        True,
-    )
-    plain = parse_settings(["upgrade"], ENV)
-    assert (plain.path, plain.to, plain.dry_run, plain.take_release) == (".", "", False, False)
+    options = upgrade_options("upgrade", "x", "--to", "2.9.4", "--dry-run", "--on-conflict=take-release")
+    request = options.request
+    assert (options.path, request.to, request.writes) == ("x", "v2.9.4", False)
+    assert options.governing == {"on-conflict": "take-release"}
+    plain = upgrade_options("upgrade")
+    assert (plain.path, plain.request) == (".", UpgradeRequest(writes=True))
     assert plain.release_source == "github"
 
 
@@ -77,14 +70,14 @@ def test_upgrade() -> None:
     ],
 )
 def test_the_cache_is_where_caches_are(env: dict[str, str], cache: str) -> None:
-    assert parse_settings(["inspect"], env).cache_dir == cache
+    assert environment_of(env).cache_dir == cache
 
 
 def test_the_token_is_not_shown() -> None:
-    settings = parse_settings(["inspect"], ENV)
-    assert settings.tokens == ("secret", "", "secret")
-    assert "secret" not in repr(settings)
-    assert parse_settings(["inspect"], {"GH_TOKEN": " other\n"}).tokens.repository == "other"
+    found = parse_command(["inspect"], ENV)
+    assert found.environment.tokens == ("secret", "", "secret")
+    assert "secret" not in repr(found) + repr(found.options) + repr(found.environment)
+    assert environment_of({"GH_TOKEN": " other\n"}).tokens.repository == "other"
 
 
 @pytest.mark.parametrize(
@@ -105,7 +98,7 @@ def test_the_token_is_not_shown() -> None:
 )
 def test_bad_usage(argv: list[str], message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        parse_settings(argv, ENV)
+        parse_command(argv, ENV)
     assert message in caught.value.message
     assert "--help" in caught.value.hint
     assert "\n" not in caught.value.message
@@ -115,61 +108,67 @@ SERVER = {"GITHUB_API_URL": "https://ghe.example/api/v3"}
 GOVERNED = {
     "--policy=minor": ("policy", "minor"),
     "--range=>=2.6 <2.9": ("range", ">=2.6 <2.9"),
-    "--config=x.yaml": ("config", "x.yaml"),
     "--flags=log-level: debug": ("flags", "log-level: debug"),
-    "--repository=acme/fleet": ("repository", "acme/fleet"),
-    "--base=release": ("base", "release"),
-    "--pull-request": ("pull_request", True),
-    "--check-images=false": ("check_images", False),
+    "--check-images=false": ("check-images", False),
     "--migrate=with-upgrade": ("migrate", "with-upgrade"),
     "--ladder=false": ("ladder", False),
-    "--scan=apps/**": ("scan", ("apps/**",)),
-    "--kubernetes-version=1.33": ("kubernetes_version", "1.33"),
+    "--scan=apps/**": ("scan", ["apps/**"]),
+    "--kubernetes-version=1.33": ("kubernetes-version", "1.33"),
+}
+ASKED = {
+    "--config=x.yaml": ("config", "x.yaml"),
+    "--repository=acme/fleet": ("repository", "acme/fleet"),
+    "--pull-request": ("pull_request", True),
+    "--release-source=/mirror": ("release_source", "/mirror"),
+}
+REQUESTED = {
+    "--base=release": ("base", "release"),
     "--migrated": ("migrated", True),
     "--approve=2.9": ("approve", ("2.9",)),
-    "--ca-file=ca.pem": ("ca_file", "ca.pem"),
-    "--release-source=/mirror": ("release_source", "/mirror"),
 }
 
 
 @pytest.mark.parametrize("command", ["plan", "upgrade"])
 def test_plan_and_upgrade_have_what_governs_them(command: str) -> None:
-    settings = parse_settings([command, "x", *GOVERNED], ENV)
-    assert settings.command == command
-    assert settings.path == "x"
-    for name, value in GOVERNED.values():
-        assert getattr(settings, name) == value
-    plain = parse_settings([command], ENV)
-    for name, value in GOVERNED.values():
-        assert getattr(plain, name) != value
+    found = parse_command([command, "x", "--ca-file=ca.pem", *GOVERNED, *ASKED, *REQUESTED], ENV)
+    options, plain = found.options, upgrade_options(command)
+    assert isinstance(options, UpgradeOptions)
+    assert (found.command, options.path, found.environment.ca_file) == (command, "x", "ca.pem")
+    assert (dict(options.governing), dict(plain.governing)) == (dict(GOVERNED.values()), {})
+    for name, value in ASKED.values():
+        assert getattr(options, name) == value != getattr(plain, name)
+    for name, value in REQUESTED.values():
+        assert getattr(options.request, name) == value != getattr(plain.request, name)
+    assert options.request.writes == (command == "upgrade")
 
 
 def test_images_are_looked_for_as_the_config_file_says_unless_asked() -> None:
-    assert parse_settings(["plan"], ENV).check_images is None
-    assert parse_settings(["plan", "--check-images"], ENV).check_images is True
-    assert parse_settings(["upgrade", "--check-images", "x"], ENV).path == "x"
+    assert upgrade_options("plan").governing == {}
+    assert upgrade_options("plan", "--check-images").governing == {"check-images": True}
+    assert upgrade_options("upgrade", "--check-images", "x").path == "x"
     with pytest.raises(UsageError, match="'never' is neither true nor false"):
-        parse_settings(["plan", "--check-images=never"], ENV)
+        parse_command(["plan", "--check-images=never"], ENV)
 
 
 def test_what_an_upgrade_means_is_as_the_config_file_says_unless_asked() -> None:
-    assert parse_settings(["plan"], ENV).ladder is None
-    assert parse_settings(["plan", "--ladder"], ENV).ladder is True
-    asked = parse_settings(["upgrade", "--migrated", "x", "--scan=b", "--scan", "!b/c"], ENV)
-    assert (asked.migrated, asked.path, asked.scan) == (True, "x", ("b", "!b/c"))
-    assert not parse_settings(["upgrade", "--migrated=false"], ENV).migrated
+    assert upgrade_options("plan", "--ladder").governing == {"ladder": True}
+    asked = upgrade_options("upgrade", "--migrated", "x", "--scan=b", "--scan", "!b/c")
+    assert (asked.request.migrated, asked.path, asked.governing) == (True, "x", {"scan": ["b", "!b/c"]})
+    assert not upgrade_options("upgrade", "--migrated=false").request.migrated
     with pytest.raises(UsageError, match="with-upgrade"):
-        parse_settings(["plan", "--migrate=later"], ENV)
+        parse_command(["plan", "--migrate=later"], ENV)
 
 
 ARTIFACT = "oci://ghcr.io/org/flux:production"
 
 
 def test_an_artifact_is_an_address_and_the_tree_is_around_the_working_folder() -> None:
-    settings = parse_settings(["upgrade", ARTIFACT, "--username=me", "--password-stdin"], ENV)
-    assert (str(settings.artifact), settings.path) == (ARTIFACT, ".")
-    assert settings.registry.is_password_on_stdin
-    assert parse_settings(["plan", "clusters"], ENV).artifact is None
+    words = ("--username=me", "--password-stdin")
+    options = upgrade_options("upgrade", ARTIFACT, *words)
+    assert (str(options.artifact), options.path) == (ARTIFACT, ".")
+    registry = parse_command(["upgrade", ARTIFACT, *words], ENV).environment.registry
+    assert (registry.host, registry.is_password_on_stdin) == ("ghcr.io", True)
+    assert upgrade_options("plan", "clusters").artifact is None
 
 
 @pytest.mark.parametrize(
@@ -182,7 +181,7 @@ def test_an_artifact_is_an_address_and_the_tree_is_around_the_working_folder() -
     ],
 )
 def test_who_asks_for_a_pull_request_has_an_artifact_promoted_by_one(flags: list[str], promote: str) -> None:
-    assert parse_settings(["upgrade", ARTIFACT, *flags], ENV).promote == promote
+    assert upgrade_options("upgrade", ARTIFACT, *flags).promote == promote
 
 
 @pytest.mark.parametrize(
@@ -200,18 +199,18 @@ def test_who_asks_for_a_pull_request_has_an_artifact_promoted_by_one(flags: list
 )
 def test_what_cannot_be_meant_about_an_artifact_is_said(argv: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        parse_settings(argv, ENV)
+        parse_command(argv, ENV)
 
 
 def test_credential_helpers_get_none_of_our_own_secrets() -> None:
     env = {**ENV, "AWS_PROFILE": "ci", "INPUT_TOKEN": "a", "FLUX_UPGRADE_REGISTRY_PASSWORD": "b"}
-    environment = parse_settings(["upgrade", ARTIFACT], env).registry.environment
+    environment = environment_of(env).registry.environment
     assert environment == {"HOME": "/home/me", "PATH": "/bin", "AWS_PROFILE": "ci"}
 
 
 def test_the_config_to_check_is_a_path() -> None:
-    assert parse_settings(["config", "check"], ENV).path == ".github/flux-upgrade.yaml"
-    assert parse_settings(["config", "check", "x.yaml"], ENV).path == "x.yaml"
+    assert parsed(ConfigOptions, ["config", "check"]).path == ".github/flux-upgrade.yaml"
+    assert parsed(ConfigOptions, ["config", "check", "x.yaml"]).path == "x.yaml"
 
 
 @pytest.mark.parametrize(
@@ -234,7 +233,7 @@ def test_the_config_to_check_is_a_path() -> None:
     ids=["a laptop", "an Enterprise Server", "one that tells no address of GraphQL"],
 )
 def test_where_github_is(env: dict[str, str], github: tuple[str, str, str]) -> None:
-    assert parse_settings(["plan"], env).github == github
+    assert environment_of(env).github == github
 
 
 @pytest.mark.parametrize(
@@ -252,7 +251,7 @@ def test_where_github_is(env: dict[str, str], github: tuple[str, str, str]) -> N
     ],
 )
 def test_each_token_is_for_one_place(env: dict[str, str], tokens: tuple[str, str, str]) -> None:
-    assert parse_settings(["plan"], env).tokens == tokens
+    assert environment_of(env).tokens == tokens
 
 
 def test_every_token_is_a_secret() -> None:
@@ -278,7 +277,7 @@ def test_git_gets_its_users_settings_but_no_path_of_another_repository() -> None
         "GIT_INDEX_FILE": "/elsewhere/index",
         "OTHER": "x",
     }
-    assert parse_settings(["upgrade"], env).git == {
+    assert environment_of(env).git == {
         "GIT_SSH_COMMAND": "ssh -i key",
         "SSH_AUTH_SOCK": "/run/agent",
     }

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flux_upgrade.clusters.groups import UpdateGroup, assign, branch_name
-from flux_upgrade.config.config import Config, Group, slug
+from flux_upgrade.config.config import Config, Governance, Group, slug
 from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.pins.pin import Installation
 from real_parts import require_program
@@ -54,10 +54,10 @@ def test_names_and_slugs(path: str, name: str, expected: str) -> None:
 
 
 GROUPS = Config(
-    default=Group(labels=("default",)),
+    default=Group(governance=Governance(labels=("default",))),
     groups=(
         Group("Test clusters", ("clusters/test-*",)),
-        Group("", ("clusters/lab-*",), labels=("lab",)),
+        Group("", ("clusters/lab-*",), Governance(labels=("lab",))),
         Group("prod", ("clusters/",)),
     ),
     ignore=("old/",),
@@ -76,7 +76,7 @@ def test_groups_share_a_team_and_others_have_their_own() -> None:
         ("clusters.lab-2", [paths[4]]),
         ("x", [other]),
     ]
-    assert [each.group.labels for each in found] == [(), (), ("lab",), ("lab",), ("default",)]
+    assert [each.group.governance.labels for each in found] == [(), (), ("lab",), ("lab",), ("default",)]
     assert found[0].name == "Test clusters"
 
 

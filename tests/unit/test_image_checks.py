@@ -6,7 +6,7 @@ from collections import Counter
 
 from flows import KUSTOMIZATION, World, path_in
 from flux_upgrade.clusters.ownership import remarks
-from flux_upgrade.config.config import Config, Group
+from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from flux_upgrade.pins.reported import single_controllers
 from flux_upgrade.planning.plan import Plan
@@ -56,13 +56,15 @@ def test_a_draft_waits_for_its_images_as_well() -> None:
 def test_what_is_not_proposed_is_not_asked_for() -> None:
     artifacts = images("v1.8.8")
     policy = Policy(pending=Pending.SUMMARY)
-    (plan,) = plans(World(mirrored(FOLDER), Config(Group(policy=policy)), artifacts=artifacts)).values()
+    (plan,) = plans(
+        World(mirrored(FOLDER), Config(Group(governance=Governance(policy=policy))), artifacts=artifacts)
+    ).values()
     assert decisions_of(plan) == [("patch", "v2.8.8"), ("needs-approval", "v2.9.4")]
     assert all(name.endswith(":v1.8.8") for name in artifacts.asked)
 
 
 def test_each_group_says_whether_images_are_looked_for() -> None:
-    group = Group("far", ("clusters/far/",), check_images=False)
+    group = Group("far", ("clusters/far/",), Governance(check_images=False))
     world = World(mirrored("clusters/far", "clusters/near"), Config(groups=(group,)), artifacts=images())
     found = plans(world)
     assert decisions_of(found[path_in("clusters/far")]) == PENDING
@@ -86,7 +88,7 @@ def test_what_flux_publishes_is_never_asked_for() -> None:
 
 def test_an_open_pull_request_outlasts_a_registry_that_cannot_be_asked() -> None:
     files = mirrored(FOLDER)
-    config = Config(Group(policy=Policy(MaxBump.MINOR)))
+    config = Config(Group(governance=Governance(policy=Policy(MaxBump.MINOR))))
     forge = MemoryForge(dict(files))
     World(files, config, artifacts=EveryImage()).run(forge)
     (number,) = [pull.number for pull in forge.open_pulls()]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from flows import PATH, World, fleet
-from flux_upgrade.config.config import Config, Group, Migrate
+from flux_upgrade.config.config import Config, Governance, Group, Migrate
 from flux_upgrade.model import markers
 from flux_upgrade.model.files import Mentions
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -36,7 +36,7 @@ class ClusterRepository:
 
     def __init__(self, files: dict[str, bytes] | None = None, **settings: Any) -> None:
         # A minor needs nobody, so that each test says by itself who approves.
-        group = Group(policy=Policy(bump=MaxBump.MINOR))._replace(**settings)
+        group = Group(governance=Governance(policy=Policy(bump=MaxBump.MINOR))._replace(**settings))
         self.config = Config(default=group)
         self.history = MemoryHistory()
         self.world = World(
@@ -160,14 +160,18 @@ def test_a_migration_waits_for_the_approval_of_its_upgrade() -> None:
 def test_a_hold_that_comes_later_makes_a_draft_of_what_is_open() -> None:
     repository = ClusterRepository({APPS: NEW})
     repository.run()
-    repository.config = Config(default=repository.config.default._replace(kubernetes="1.30"))
+    repository.config = Config(
+        Group(governance=repository.config.default.governance._replace(kubernetes_version="1.30"))
+    )
     assert repository.run() == {MINOR: "updated"}
     pull = repository.forge.open_pull(MINOR)
     assert pull is not None
     assert pull.is_draft
     assert "kubernetes-too-old" in pull.body.partition("</")[0][:600]
     assert repository.run() == {MINOR: "unchanged"}
-    repository.config = Config(default=repository.config.default._replace(kubernetes="1.34"))
+    repository.config = Config(
+        Group(governance=repository.config.default.governance._replace(kubernetes_version="1.34"))
+    )
     assert repository.run() == {MINOR: "updated"}
     pull = repository.forge.open_pull(MINOR)
     assert pull is not None
@@ -204,9 +208,7 @@ def test_a_team_that_moves_nothing_leaves_its_files_to_others() -> None:
     off = Group(
         "a",
         ("clusters/staging/**",),
-        policy=Policy(bump=MaxBump.MINOR),
-        migrate=Migrate.OFF,
-        kubernetes="1.30",
+        Governance(policy=Policy(bump=MaxBump.MINOR), migrate=Migrate.OFF, kubernetes_version="1.30"),
     )
     repository = ClusterRepository(fleet({"clusters/production": "v2.8.8"}), migrate=Migrate.WITH_UPGRADE)
     repository.config = replace(repository.config, groups=(off,))
@@ -216,7 +218,7 @@ def test_a_team_that_moves_nothing_leaves_its_files_to_others() -> None:
 
 
 def test_who_is_approved_moves_before_who_waits() -> None:
-    waits = Group("a", ("clusters/a/**",), policy=Policy(bump=MaxBump.PATCH))
+    waits = Group("a", ("clusters/a/**",), Governance(policy=Policy(bump=MaxBump.PATCH)))
     repository = ClusterRepository(fleet({"clusters/a": "v2.8.8"}))
     repository.config = replace(repository.config, groups=(waits,))
     assert repository.run() == {MIGRATION: "opened"}
@@ -348,7 +350,7 @@ def test_a_file_is_moved_once_for_several_clusters() -> None:
     [("1.32", {HoldReason.KUBERNETES_TOO_OLD}), ("1.33", set[HoldReason]()), ("", set[HoldReason]())],
 )
 def test_kubernetes_too_old(declared: str, expected: set[HoldReason]) -> None:
-    repository = ClusterRepository({APPS: NEW}, kubernetes=declared)
+    repository = ClusterRepository({APPS: NEW}, kubernetes_version=declared)
     repository.run()
     assert repository.reasons == expected
 
@@ -366,7 +368,7 @@ def test_a_component_in_use_is_not_taken_away() -> None:
 
 
 def test_content_that_needs_approval_makes_a_patch_wait() -> None:
-    repository = ClusterRepository(fleet({"clusters/staging": "v2.9.3"}), gates=frozenset({"network-policy"}))
+    repository = ClusterRepository(fleet({"clusters/staging": "v2.9.3"}), needs_approval=("network-policy",))
     repository.run()
     (pull,) = repository.forge.open_pulls()
     changes = [each.impact.changes for plan in repository.plans for each in plan.upgrades if each.impact]
@@ -376,7 +378,7 @@ def test_content_that_needs_approval_makes_a_patch_wait() -> None:
 
 
 def test_patches_come_while_a_larger_bump_is_held() -> None:
-    repository = ClusterRepository(fleet({"clusters/staging": "v2.8.7"}), kubernetes="1.32")
+    repository = ClusterRepository(fleet({"clusters/staging": "v2.8.7"}), kubernetes_version="1.32")
     repository.run()
     assert repository.reasons == {HoldReason.KUBERNETES_TOO_OLD}
     assert repository.forge.open_pull("flux-upgrade/clusters.staging/patch") is not None
@@ -387,7 +389,9 @@ def test_moved_with_the_upgrade_after_it_was_reverted() -> None:
     repository.run()
     repository.merge(MIGRATION)
     repository.forge.push_to_base({APPS: OLD})
-    repository.config = Config(default=repository.config.default._replace(migrate=Migrate.WITH_UPGRADE))
+    repository.config = Config(
+        Group(governance=repository.config.default.governance._replace(migrate=Migrate.WITH_UPGRADE))
+    )
     assert repository.run() == {MINOR: "opened"}
     repository.merge(MINOR)
     assert repository.forge.files[APPS] == NEW
@@ -398,7 +402,9 @@ def held_repository(*, has_drafts: bool = True) -> ClusterRepository:
     repository = ClusterRepository({APPS: NEW})
     repository.forge.has_drafts = has_drafts
     repository.run()
-    repository.config = Config(default=repository.config.default._replace(kubernetes="1.30"))
+    repository.config = Config(
+        Group(governance=repository.config.default.governance._replace(kubernetes_version="1.30"))
+    )
     return repository
 
 
@@ -406,7 +412,7 @@ def test_where_there_are_no_drafts_a_hold_is_no_approval() -> None:
     repository = held_repository(has_drafts=False)
     assert repository.run() == {MINOR: "updated"}
     assert repository.run() == {MINOR: "unchanged"}
-    repository.config = Config(default=Group(policy=Policy(bump=MaxBump.PATCH)))
+    repository.config = Config(default=Group(governance=Governance(policy=Policy(bump=MaxBump.PATCH))))
     repository.run()
     pull = repository.forge.open_pull(MINOR)
     assert pull is None or '"approval"' not in pull.body
@@ -418,7 +424,9 @@ def test_a_draft_of_a_persons_stays_one() -> None:
     assert pull is not None
     repository.forge.edit(pull.number, is_draft=True)
     assert repository.run() == {MINOR: "updated"}
-    repository.config = Config(default=repository.config.default._replace(kubernetes="1.34"))
+    repository.config = Config(
+        Group(governance=repository.config.default.governance._replace(kubernetes_version="1.34"))
+    )
     assert repository.run() == {MINOR: "updated"}
     pull = repository.forge.open_pull(MINOR)
     assert pull is not None

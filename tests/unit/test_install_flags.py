@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from flux_upgrade.config.install_flag_shapes import parse_flags
 from flux_upgrade.config.install_flags import MEANINGS, REFUSED, applied
-from flux_upgrade.config.reader import parse_flags
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from flux_upgrade.model.errors import UsageError
 

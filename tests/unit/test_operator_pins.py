@@ -8,7 +8,7 @@ import pytest
 
 from flows import World, listed
 from flux_upgrade.clusters.groups import drift_of
-from flux_upgrade.config.config import Config, Group
+from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.model.errors import ReleaseNotFound
 from flux_upgrade.pins.objects.operator_releases import lowest_with
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, UpgradeRequest, files_after
@@ -67,7 +67,11 @@ def world(files: Mapping[str, str], policy: Policy = PATCH, **given: object) -> 
         if "gotk-components" in path
     }
     encoded = {path: text.encode() for path, text in {**beside, **files}.items()}
-    found = World(encoded, Config(default=Group(policy=policy), moves_operator=True), artifacts=manifests())
+    found = World(
+        encoded,
+        Config(default=Group(governance=Governance(policy=policy)), moves_operator=True),
+        artifacts=manifests(),
+    )
     for name, value in given.items():
         setattr(found, name, value)
     return found
@@ -213,7 +217,8 @@ def test_it_has_to_know_what_its_cluster_goes_to(
 
 def test_unasked_it_is_named_and_nothing_waits_for_it() -> None:
     found = world(
-        {FLUX: frozen("2.8.7"), CHART: chart("${OPERATOR}")}, config=Config(default=Group(policy=MINOR))
+        {FLUX: frozen("2.8.7"), CHART: chart("${OPERATOR}")},
+        config=Config(default=Group(governance=Governance(policy=MINOR))),
     )
     gathered = found.gathered()
     assert [member.path for member in gathered.reported_only] == [CHART, FLUX]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from flows import World
-from flux_upgrade.config.config import Config, Group
+from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.model.errors import SourceUnavailable, UnsupportedPin, WriteFailed
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.pin_planner import PinPlanner
@@ -43,7 +43,7 @@ def with_kustomizations(files: Mapping[str, str]) -> dict[str, bytes]:
 
 
 def world(files: Mapping[str, str], policy: Policy = MINOR, **given: object) -> World:
-    config = Config(default=Group(policy=policy))
+    config = Config(default=Group(governance=Governance(policy=policy)))
     encoded = with_kustomizations(files)
     found = World(encoded, config)
     for name, value in given.items():
@@ -261,7 +261,9 @@ class TreeWithReadOnlyFile(MemoryTree):
 def test_half_a_set_is_not_written() -> None:
     files = with_kustomizations({A: vendored(), BASE: base(), B: vendored()})
     tree = TreeWithReadOnlyFile(files)
-    teams = plan_update_groups(World(files, Config(default=Group(policy=MINOR))).gathered())
+    teams = plan_update_groups(
+        World(files, Config(default=Group(governance=Governance(policy=MINOR)))).gathered()
+    )
     done = list(publish((each for team in teams for each in team.sets), tree))
     assert {path for path, content in tree.files.items() if content != files[path]} == {B}
     assert {outcome.plan.path: outcome.written for outcome in done} == {A: False, BASE: False, B: True}

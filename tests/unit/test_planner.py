@@ -8,7 +8,7 @@ import pytest
 
 from flows import World, counting, fleet, listed, manifest, path_in
 from flux_upgrade.clusters.groups import branches_of
-from flux_upgrade.config.config import Config, Group
+from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.model.errors import CheckoutDiffers, FluxUpgradeError, ReleaseNotFound
 from flux_upgrade.model.forge import BaseFile, Repository
 from flux_upgrade.planning.plan import Plan, UpgradeRequest
@@ -45,8 +45,11 @@ def seen(world: World, forge: MemoryForge | None = None) -> Repository:
 
 def test_each_group_has_its_policy() -> None:
     config = Config(
-        default=Group(policy=Policy(MaxBump.NONE)),
-        groups=(Group("staging", ("clusters/s*/",), policy=MINORS), Group("prod", ("clusters/p*/",))),
+        default=Group(governance=Governance(policy=Policy(MaxBump.NONE))),
+        groups=(
+            Group("staging", ("clusters/s*/",), Governance(policy=MINORS)),
+            Group("prod", ("clusters/p*/",)),
+        ),
         ignore=("clusters/old/",),
     )
     versions = dict.fromkeys(("clusters/old", "clusters/p1", "clusters/s1", "clusters/s2", "other"), "v2.8.7")
@@ -88,7 +91,7 @@ def test_identical_installations_are_planned_once() -> None:
 
 
 def test_those_of_other_terms_are_planned_by_themselves() -> None:
-    config = Config(groups=(Group("staging", ("clusters/s*/",), policy=MINORS),))
+    config = Config(groups=(Group("staging", ("clusters/s*/",), Governance(policy=MINORS)),))
     found = plans(World(fleet({"clusters/p": "v2.8.7", "clusters/s": "v2.8.7"}), config))
     assert decisions_of(found["clusters/p"]) == ["v2.8.8", "v2.9.4 pending"]
     assert decisions_of(found["clusters/s"]) == ["v2.9.4"]
@@ -231,7 +234,7 @@ def test_the_checkout_is_looked_at_before_terraform() -> None:
     ],
 )
 def test_a_version_that_is_asked_for_is_the_one(to: str, decisions: list[str]) -> None:
-    config = Config(Group(policy=Policy(MaxBump.NONE)))
+    config = Config(Group(governance=Governance(policy=Policy(MaxBump.NONE))))
     assert (
         decisions_of(
             plans(World(fleet({"clusters/a": "v2.8.7"}), config, asked=UpgradeRequest(to=to)))["clusters/a"]
@@ -276,12 +279,12 @@ def test_edits_may_be_given_up() -> None:
     world = World(files, asked=UpgradeRequest(approve=("2.9",)))
     assert decisions_of(plans(world)["a"]) == ["residue-conflict v2.9.4"]
     assert list(plans(world)["a"].tried) == [BumpKind.MINOR]
-    world.asked = replace(world.asked, take_release=True)
+    world.config = Config(Group(governance=Governance(take_release=True)))
     assert decisions_of(plans(world)["a"]) == ["v2.9.4"]
 
 
 def test_flags_change_what_is_newest_already() -> None:
-    config = Config(Group(policy=Policy(MaxBump.NONE), flags={"log-level": "debug"}))
+    config = Config(Group(governance=Governance(policy=Policy(MaxBump.NONE), flags={"log-level": "debug"})))
     plan = plans(World(fleet({"a": "v2.9.4"}), config))["a"]
     assert decisions_of(plan) == ["v2.9.4"]
     assert plan.upgrades[0].flags == (("log-level", "info", "debug"),)

@@ -8,7 +8,7 @@ import pytest
 
 from flows import PATH, World, fleet, listed, path_in
 from flux_upgrade.clusters.groups import UpdateGroup
-from flux_upgrade.config.config import Config, Group
+from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade, UpgradeRequest
 from flux_upgrade.planning.planner import plan_update_groups
@@ -219,7 +219,7 @@ def test_a_group_is_kept_for_one_member() -> None:
 
 
 def test_a_range_that_was_narrowed_ends_a_proposal() -> None:
-    group = Group(policy=Policy(MaxBump.MINOR, Constraint("~2.8")))
+    group = Group(governance=Governance(policy=Policy(MaxBump.MINOR, Constraint("~2.8"))))
     (planned,) = plan_update_groups(World(fleet({"clusters/a": "v2.8.8"}), Config(group)).gathered())
     found = no_longer_needed(planned, MINOR)
     assert found is not None
@@ -272,7 +272,9 @@ def test_a_cluster_of_an_unknown_version_keeps_its_proposal() -> None:
 
 def test_who_is_ahead_keeps_no_proposal_that_another_holds() -> None:
     files = fleet({"clusters/a": "v2.8.7"}) | {BASE: base("v2.9.4").encode()}
-    (planned,) = plan_update_groups(World(files, Config(Group(policy=Policy(MaxBump.MINOR)))).gathered())
+    (planned,) = plan_update_groups(
+        World(files, Config(Group(governance=Governance(policy=Policy(MaxBump.MINOR))))).gathered()
+    )
     found = no_longer_needed(planned, PATCH, "v2.8.8", {"v2.8.8"})
     assert found is not None
     assert found[0] == "superseded"

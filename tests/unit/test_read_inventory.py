@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from flows import fleet, manifest, path_in
-from flux_upgrade.cli.options import parse_settings
 from flux_upgrade.commands.read import read_inventory
 from flux_upgrade.config.config import PATH as CONFIG
 from flux_upgrade.config.config import Migrate
+from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import (
     FluxUpgradeError,
     InvalidConfig,
@@ -22,6 +22,7 @@ from flux_upgrade.model.errors import (
 )
 from flux_upgrade.planning.planner import Inventory, plan_update_groups
 from flux_upgrade.policy.policy import MaxBump
+from parsed_options import upgrade_options
 
 TERRAFORM = b'resource "flux_bootstrap_git" "x" {\n  path    = "clusters/a"\n  version = var.flux\n}\n'
 
@@ -44,7 +45,8 @@ class Tree:
 
     def gathered(self, path: str = "", *words: str) -> Inventory:
         where = str(self.root / path) if path else str(self.root)
-        return read_inventory(parse_settings(["plan", where, f"--release-source={self.source}", *words], {}))
+        options = upgrade_options("plan", where, f"--release-source={self.source}", *words)
+        return read_inventory(options, Environment())
 
     def decisions(self, path: str = "", *words: str) -> dict[str, list[str]]:
         plans = [plan for team in plan_update_groups(self.gathered(path, *words)) for plan in team.plans]
@@ -94,7 +96,7 @@ def test_outside_of_a_checkout_paths_begin_where_one_looks(tree: Tree) -> None:
 def test_the_config_file_is_the_repositorys(tree: Tree, path: str) -> None:
     tree.write({**fleet({"clusters/a": "v2.8.7"}), CONFIG: b"policy: minor\ncool-down: {minor: 0}\n"})
     assert tree.decisions(path) == {A: ["v2.9.4"]}
-    assert tree.gathered(path, "--policy=none").config.default.policy.bump is MaxBump.NONE
+    assert tree.gathered(path, "--policy=none").config.default.governance.policy.bump is MaxBump.NONE
 
 
 @pytest.mark.parametrize("asked", ["", "flux-operator: report\n", "flux-operator: change\n"])
@@ -106,7 +108,10 @@ def test_the_config_file_says_what_becomes_of_the_operators_pins(tree: Tree, ask
 def test_another_config_file_may_be_named(tree: Tree, tmp_path: Path) -> None:
     tree.write({**fleet({"clusters/a": "v2.8.7"}), CONFIG: b"policy: minor\n"})
     (tmp_path / "other.yaml").write_bytes(b"policy: none\n")
-    assert tree.gathered("", f"--config={tmp_path}/other.yaml").config.default.policy.bump is MaxBump.NONE
+    assert (
+        tree.gathered("", f"--config={tmp_path}/other.yaml").config.default.governance.policy.bump
+        is MaxBump.NONE
+    )
 
 
 def test_what_an_upgrade_means_is_asked_for_above_the_config_file(tree: Tree) -> None:
@@ -114,15 +119,15 @@ def test_what_an_upgrade_means_is_asked_for_above_the_config_file(tree: Tree) ->
     tree.write({**fleet({"clusters/a": "v2.8.7"}), CONFIG: config + b"groups: {a: {paths: [clusters]}}\n"})
     asked = ["--migrate=with-upgrade", "--ladder", "--scan=infra", "--scan=!infra/old"]
     merged = tree.gathered("", *asked, "--kubernetes-version=v1.35.2").config
-    for each in (merged.default, *merged.groups):
-        assert (each.migrate, each.ladder, each.scan, each.kubernetes) == (
+    for each in (group.governance for group in (merged.default, *merged.groups)):
+        assert (each.migrate, each.ladder, each.scan, each.kubernetes_version) == (
             Migrate.WITH_UPGRADE,
             True,
             ("infra", "!infra/old"),
             "v1.35.2",
         )
-    plain = tree.gathered().config.groups[0]
-    assert (plain.migrate, plain.ladder, plain.scan, plain.kubernetes) == (
+    plain = tree.gathered().config.groups[0].governance
+    assert (plain.migrate, plain.ladder, plain.scan, plain.kubernetes_version) == (
         Migrate.OFF,
         False,
         ("apps",),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from flux_upgrade.config.config import Group
+from flux_upgrade.config.config import Governance, Group
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import (
     ClosePull,
@@ -373,13 +373,13 @@ def test_a_commit_has_the_base_as_its_parent_and_its_modes() -> None:
     [
         (Group(), PATCH, Extras()),
         (
-            Group(labels=("flux",), reviewers=("acme/platform",), assignees=("ann",)),
+            Group(governance=Governance(labels=("flux",), reviewers=("acme/platform",), assignees=("ann",))),
             DRAFT,
             Extras(("flux",), ("ann",), ("acme/platform",)),
         ),
-        (Group(auto_merge=True), PATCH, Extras(auto_merge=True)),
-        (Group(auto_merge=True), DRAFT, Extras()),
-        (Group(auto_merge=True), READY, Extras()),
+        (Group(governance=Governance(auto_merge=True)), PATCH, Extras(auto_merge=True)),
+        (Group(governance=Governance(auto_merge=True)), DRAFT, Extras()),
+        (Group(governance=Governance(auto_merge=True)), READY, Extras()),
     ],
     ids=["none", "people", "a patch merges by itself", "a draft does not", "a minor does not"],
 )
@@ -391,7 +391,9 @@ def test_extras(group: Group, proposed: Proposal, extras: Extras) -> None:
 
 def test_a_patch_that_waits_for_approval_does_not_merge_by_itself() -> None:
     waiting = proposal(Stated(version="v2.8.7", target="v2.8.8"), subject=BumpKind.PATCH, approved=False)
-    (step,) = reconciled(forge_for(waiting), replace(waiting, group=Group(auto_merge=True))).steps
+    (step,) = reconciled(
+        forge_for(waiting), replace(waiting, group=Group(governance=Governance(auto_merge=True)))
+    ).steps
     assert isinstance(step, OpenPull)
     assert not step.extras.auto_merge
 

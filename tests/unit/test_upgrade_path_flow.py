@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from flows import PATH, World, listed
-from flux_upgrade.config.config import Config, Group, Migrate
+from flux_upgrade.config.config import Config, Governance, Group, Migrate
 from flux_upgrade.impact.impact import Impact
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model import markers
@@ -93,7 +93,7 @@ class ClusterRepository:
 
     def run(self, asked: UpgradeRequest | None = None) -> dict[str, str]:
         """One run; branch → what was done."""
-        group = Group(policy=Policy(bump=MaxBump.MINOR))._replace(**self.settings)
+        group = Group(governance=Governance(policy=Policy(bump=MaxBump.MINOR))._replace(**self.settings))
         world = World(
             dict(self.forge.files), Config(default=group), RELEASES, USING, asked or UpgradeRequest()
         )

@@ -13,8 +13,9 @@ import yaml
 from config_files import load
 from flux_upgrade.action import inputs as action
 from flux_upgrade.action.action_yml import INPUTS, OUTPUTS
-from flux_upgrade.cli.options import parse_settings
+from flux_upgrade.cli.options import ApiUsesOptions
 from flux_upgrade.model.oci.reference import parse_address
+from parsed_options import parsed
 from workflows.linters import CONFIGS, EXAMPLES, WORKFLOWS
 
 USES = re.compile(r"^\s*(?:- )?uses: (\S+)@(\S+)(.*)$", re.MULTILINE)
@@ -194,4 +195,4 @@ def test_an_example_that_checks_runs_on_pull_requests_and_may_only_read(path: Pa
     assert [job["permissions"] for job in jobs(path).values()] == [{"contents": "read"}]
     (command,) = (step["run"] for step in steps(path) if "run" in step)
     words = command.partition(" flux-upgrade ")[2].split()
-    assert parse_settings(words, {"GITHUB_ACTIONS": "true"}).annotates
+    assert parsed(ApiUsesOptions, words, {"GITHUB_ACTIONS": "true"}).annotates

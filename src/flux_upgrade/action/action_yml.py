@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
+from flux_upgrade.config.keys import GOVERNING
 from flux_upgrade.model.values import NamedTuple
 
 REPORT_FILE = "flux-upgrade-report.json"
@@ -28,6 +29,17 @@ class Output(NamedTuple):
     description: str
 
 
+_PLACED = ("policy", "range", "flags")
+"""Keys of the config file whose inputs stand between others; those of all others come last."""
+
+
+def _of_keys(*names: str) -> Iterator[Input]:
+    """The inputs of keys of the config file, as their rows have them; without names, all not ``_PLACED``."""
+    for key in GOVERNING:
+        if key.input and (key.name in names if names else key.name not in _PLACED):
+            yield Input(key.name, key.input)
+
+
 INPUTS = (
     Input(
         "mode",
@@ -42,16 +54,7 @@ INPUTS = (
         "repository the cluster's manifests are to be; or the artifact that is made.",
         ".",
     ),
-    Input(
-        "policy",
-        "Largest bump that needs no approval: `patch`, `minor`, `major` or `none`. "
-        "Default: the config file's, else `patch`.",
-    ),
-    Input(
-        "range",
-        "Versions that are allowed, as Flux writes ranges, like `2.x` or `>=2.6 <2.9`; "
-        "without `policy` it is the whole policy. Default: the config file's, else all.",
-    ),
+    *_of_keys("policy", "range"),
     Input(
         "approve",
         "A minor (`2.9`, with its later patches) or one version (`v2.9.4`) that a person lets through. "
@@ -79,12 +82,7 @@ INPUTS = (
         "nothing on a GitHub Enterprise Server.",
     ),
     Input("base", "Branch that pull requests go into. Default: the repository's default branch."),
-    Input(
-        "flags",
-        "Install flags that are to change, with Flux's names, like `network-policy=false log-level=debug`. "
-        "With `mode: bootstrap`, any flag of `flux bootstrap`, as such words or as YAML. "
-        "Default: the config file's, else none.",
-    ),
+    *_of_keys("flags"),
     Input("dry-run", "`true` or `false`: decide all and write nothing.", "false"),
     Input(
         "repository", "The repository with the pull requests, `owner/name`. Default: the one of the workflow."
@@ -141,6 +139,7 @@ INPUTS = (
         "For `mode: bootstrap` on a GitHub Enterprise Server, with `actions-secret`: a file with its SSH "
         "host keys, relative to the workspace. Default: those that github.com publishes.",
     ),
+    *_of_keys(),
 )
 
 OUTPUTS = (

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from flux_upgrade.action.action_yml import INPUTS
 from flux_upgrade.action.runner import Runner
+from flux_upgrade.config.keys import GOVERNING
 from flux_upgrade.manifests.options import nearest
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.oci import SCHEME
@@ -42,7 +43,12 @@ _OF_ROLLBACKS = ("to", "docker-config", "ca-file")
 """A rollback is about a registry and nothing else."""
 _OF_BOOTSTRAPS = ("description", "actions-secret", "actions-environment", "known-hosts")
 _SWITCHES = ("create-repository", "add-workflow", "rotate-key")
-_NOT_OF_BOOTSTRAPS = ("policy", "range", "approve", "promote", "to")
+_NOT_OF_BOOTSTRAPS = (
+    *(key.name for key in GOVERNING if key.input and key.name != "flags"),
+    "approve",
+    "promote",
+    "to",
+)
 _WITH_BOOTSTRAPS = (
     *("repository", "config", "release-source", "flags", "ca-file", "docker-config"),
     *_OF_BOOTSTRAPS,

@@ -106,9 +106,8 @@ def _first(upgrade: Upgrade) -> Iterator[str]:
     managed = impact.managed
     if managed is not None and managed.is_after:
         yield f"run `flux migrate` with the Flux CLI {plain(managed.cli)} right after merging"
-    cli = impact.stored.cli or (managed.cli if managed is not None else "")
     if impact.stored.refused or impact.has_to_migrate:
-        yield f"run `flux migrate` with the Flux CLI {plain(cli)} first"
+        yield f"run `flux migrate` with the Flux CLI {plain(impact.cli)} first"
     if impact.moves:
         yield f"{uses_of(impact.moves)} to move"
     if impact.blocking:

@@ -12,10 +12,14 @@ from flux_upgrade.bootstrap.request import BootstrapRequest
 from flux_upgrade.cli.flags_shared import (
     BOOL,
     CONFIG,
+    DOCKER,
+    RELEASES,
     boolean_text,
-    declare_docker,
-    declare_releases,
+    declare,
     list_of,
+    place,
+    switch,
+    text,
 )
 from flux_upgrade.config.config import FlagValue
 from flux_upgrade.config.environment import bootstrap_secrets_of, kubeconfig_of
@@ -100,35 +104,34 @@ _SWITCHES = (
 )
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
+def declare_bootstrap(parser: argparse.ArgumentParser) -> None:
     """All of them."""
     parser.description = _DESCRIPTION
     parser.usage = "%(prog)s [FLAGS] [CHECKOUT]"
-    parser.add_argument(
-        "checkout", nargs="?", default=".", metavar="CHECKOUT", help="where files are written (default: .)"
-    )
-    parser.add_argument(
-        "--provider",
-        choices=tuple(Provider),
-        default="",
-        help="the subcommand of `flux bootstrap` (default: told by --url, --hostname or the remote)",
-    )
-    parser.add_argument(
-        "--source", choices=tuple(Source), default="", help="what Flux reconciles from (default: git)"
-    )
-    for name, metavar, message in _OURS:
-        parser.add_argument(name, default="", metavar=metavar, help=message)
-    for name, message in _SWITCHES:
-        parser.add_argument(name, action="store_true", help=message)
-    parser.add_argument(
-        "--timeout",
-        type=_seconds,
-        default=300,
-        metavar="DURATION",
-        help="how long to wait for the cluster, like 10m (default: 5m)",
-    )
-    declare_releases(parser)
-    declare_docker(parser)
+    arguments = {
+        "checkout": place("CHECKOUT", "where files are written (default: .)"),
+        "--provider": {
+            "choices": tuple(Provider),
+            "default": "",
+            "help": "the subcommand of `flux bootstrap` (default: told by --url, --hostname or the remote)",
+        },
+        "--source": {
+            "choices": tuple(Source),
+            "default": "",
+            "help": "what Flux reconciles from (default: git)",
+        },
+        **{name: text(metavar, message) for name, metavar, message in _OURS},
+        **{name: switch(message) for name, message in _SWITCHES},
+        "--timeout": {
+            "type": _seconds,
+            "default": 300,
+            "metavar": "DURATION",
+            "help": "how long to wait for the cluster, like 10m (default: 5m)",
+        },
+        **RELEASES,
+        **DOCKER,
+    }
+    declare(parser, arguments)
     for group in FlagGroup:
         section = parser.add_argument_group(group)
         for flag in FLAGS.values():
@@ -148,23 +151,13 @@ def given(args: Mapping[str, Any]) -> dict[str, str | list[str]]:
 def _declare(section: argparse._ArgumentGroup, flag: Flag) -> None:
     names = [*filter(None, (flag.short,)), f"--{flag.name}"]
     metavar = "FILE" if flag.is_local else "|".join(flag.choices) or _KINDS.get(flag.kind, "TEXT")
+    more: dict[str, Any] = {"dest": _DEST + flag.name, "metavar": metavar, "help": flag.description}
     # Values are read later, so that all problems are told at once.
-    match flag.kind:
-        case FlagKind.LIST:
-            section.add_argument(
-                *names,
-                dest=_DEST + flag.name,
-                type=list_of,
-                action="extend",
-                metavar=metavar,
-                help=flag.description,
-            )
-        case FlagKind.BOOLEAN:
-            section.add_argument(
-                *names, dest=_DEST + flag.name, type=boolean_text, metavar=metavar, help=flag.description
-            )
-        case _:
-            section.add_argument(*names, dest=_DEST + flag.name, metavar=metavar, help=flag.description)
+    if flag.kind is FlagKind.LIST:
+        more |= {"type": list_of, "action": "extend"}
+    elif flag.kind is FlagKind.BOOLEAN:
+        more |= {"type": boolean_text}
+    section.add_argument(*names, **more)
 
 
 def _seconds(text: str) -> int:

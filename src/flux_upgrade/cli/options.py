@@ -1,26 +1,17 @@
-"""argv + environment → one frozen value. Nothing below reads either again."""
+"""argv + environment → one frozen value for the command. Nothing below reads either again."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from flux_upgrade.cli.flags import COMMANDS, PROGRAM, build_parser, parse
-from flux_upgrade.cli.flags_shared import DEFAULT_SOURCE
-from flux_upgrade.config.environment import (
-    GitHub,
-    RegistryAccess,
-    Tokens,
-    cache_dir_of,
-    git_environment_of,
-    github_of,
-    registry_of,
-    tokens_of,
-)
+from flux_upgrade.config.environment import Environment, RegistryAccess, environment_of
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions, nearest
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.oci.reference import Address, parse_address
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import is_tag
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,100 +20,154 @@ if TYPE_CHECKING:
 
     from flux_upgrade.bootstrap.request import BootstrapRequest
     from flux_upgrade.model.ports import Timing
+    from flux_upgrade.planning.plan import UpgradeRequest
 
-_ANY_RELEASE = InstallOptions(version="")
+
+class RenderOptions(NamedTuple):
+    """Of ``render``."""
+
+    release_source: str
+    """``github``, a folder, or an http(s) or oci address."""
+    install: InstallOptions
+    """``version`` empty: the newest stable release."""
 
 
-class Settings(NamedTuple):
-    """Everything that one run was asked for."""
+class InspectOptions(NamedTuple):
+    """Of ``inspect``."""
+
+    path: str
+    artifact: Address | None
+    """The artifact that was named instead of a path; ``path`` is the working folder then."""
+    release_source: str
+    json: bool
+
+
+class UpgradeOptions(NamedTuple):
+    """Of ``upgrade``, and of ``plan``, which is an upgrade that writes nothing."""
+
+    path: str
+    artifact: Address | None
+    """As ``InspectOptions`` has it."""
+    release_source: str
+    config: str
+    """A file that has to be there; empty: the usual one, should it be there."""
+    governing: Mapping[str, object]
+    """Keys of the config file that were given as flags, as they were given."""
+    request: UpgradeRequest
+    repository: str
+    """``owner/name`` or an address; empty: the checkout's remote says it."""
+    pull_request: bool
+    promote: str
+    """``tag`` or ``pull-request``; empty: what the tree says."""
+    json: bool = False
+
+    @property
+    def address(self) -> Address:
+        """``artifact``, in a run about one."""
+        assert self.artifact is not None  # noqa: S101 the caller has seen to it
+        return self.artifact
+
+
+class ApiUsesOptions(NamedTuple):
+    """Of ``check``, and of ``migrate``."""
+
+    path: str
+    release_source: str
+    to: str
+    """A tag; empty: the newest stable release."""
+    running: tuple[str, ...]
+    """Releases that clusters run today; empty: those that the repository installs."""
+    governing: Mapping[str, object]
+    """As ``UpgradeOptions`` has it."""
+    json: bool
+    is_dry: bool
+    annotates: bool
+    """Whether the run is a step of GitHub Actions, which shows findings on the lines that they are about."""
+
+
+class RollbackOptions(NamedTuple):
+    """Of ``rollback``."""
+
+    artifact: Address
+    to: str
+    """A tag or a digest; empty: what there was before."""
+    is_dry: bool
+
+
+class BootstrapCommand(NamedTuple):
+    """Of ``bootstrap``."""
+
+    checkout: str
+    config: str
+    """As ``UpgradeOptions`` has it."""
+    release_source: str
+    request: BootstrapRequest
+    repository: str = ""
+    """``owner/name`` on the GitHub that the environment names; empty: the checkout's remote says it."""
+
+
+class ConfigOptions(NamedTuple):
+    """Of ``config check``."""
+
+    path: str
+
+
+Options = (
+    RenderOptions
+    | InspectOptions
+    | UpgradeOptions
+    | ApiUsesOptions
+    | RollbackOptions
+    | BootstrapCommand
+    | ConfigOptions
+)
+
+
+class Invocation(NamedTuple):
+    """One command line with its environment."""
 
     command: str
-    release_source: str = DEFAULT_SOURCE
-    """``github``, a folder, or an http(s) address."""
-    ca_file: str = ""
-    cache_dir: str = ""
-    """Empty: no cache."""
-    tokens: Tokens = Tokens()
-    github: GitHub = GitHub()
-    search_path: str = ""
-    """``PATH``: where a ``flux`` binary is looked for."""
-    home: str = ""
-    git: Mapping[str, str] = {}
-    """What Git and SSH read from the environment (``GIT_SSH_COMMAND`` …), and whose runner it is."""
-    path: str = "."
-    artifact: Address | None = None
-    """The artifact that ``path`` is the address of."""
-    registry: RegistryAccess = RegistryAccess()
-    promote: str = ""
-    """``tag`` or ``pull-request``; empty: what the tree says."""
-    back_to: str = ""
-    """The tag or digest that a rollback leads to; empty: what there was before."""
-    options: InstallOptions = _ANY_RELEASE
-    """``version`` empty: the newest stable release."""
-    json: bool = False
-    annotates: bool = False
-    """Whether the run is a step of GitHub Actions, which shows findings on the lines that they are about."""
-    to: str = ""
-    running: tuple[str, ...] = ()
-    """Releases that clusters run today, as they were given; empty: those that the repository installs."""
-    dry_run: bool = False
-    take_release: bool = False
-    policy: str = ""
-    range: str = ""
-    approve: tuple[str, ...] = ()
-    config: str = ""
-    """A file that has to be there; empty: the usual one, should it be there."""
-    flags: str = ""
-    """Install flags that are to change, as ``config.reader.parse_flags`` reads them."""
-    check_images: bool | None = None
-    """Whether a registry other than Flux's own is asked for images; None: the config file says it."""
-    migrate: str = ""
-    """When manifests with removed API versions are moved, as ``config.Migrate``; empty: the file says it."""
-    ladder: bool | None = None
-    """Whether to go release by release where one step is not enough; None: the file says it."""
-    scan: tuple[str, ...] = ()
-    """Patterns of the files that are searched for what breaks; empty: the file says it."""
-    kubernetes_version: str = ""
-    """What the clusters run; empty: the file says it."""
-    migrated: bool = False
-    """Whether ``flux migrate`` ran in the clusters, at the release that they are at."""
-    repository: str = ""
-    base: str = ""
-    pull_request: bool = False
-    bootstrap: BootstrapRequest | None = None
-    """Of the command ``bootstrap``."""
-    timing: Timing | None = None
-    """The clock to go by; None: the machine's."""
+    options: Options | None
+    """None: of ``action``, which has inputs instead."""
+    environment: Environment
+    secrets: tuple[str, ...] = ()
+    """Values of flags that are to be masked wherever something is printed."""
 
     def __repr__(self) -> str:
         """Without what may hold a secret."""
-        return f"Settings({self.command})"
+        return f"Invocation({self.command})"
 
 
-def parse_settings(argv: Sequence[str], env: Mapping[str, str]) -> Settings:
+def parse_command(argv: Sequence[str], env: Mapping[str, str], timing: Timing | None = None) -> Invocation:
     """Raises UsageError for what cannot be used, SystemExit for --help and --version."""
     command = argv[0] if argv else ""
     if command not in COMMANDS:
         return _without_command(argv)
     args = parse(command, argv[1:])
-    github = github_of(env)
-    shared = Settings(
-        command=command,
-        release_source=getattr(args, "release_source", DEFAULT_SOURCE),
-        ca_file=getattr(args, "ca_file", ""),
-        cache_dir=cache_dir_of(env),
-        tokens=tokens_of(env, github),
-        github=github,
-        search_path=env.get("PATH", ""),
-        home=env.get("HOME", ""),
-        registry=registry_of(env)._replace(docker_config=getattr(args, "docker_config", "")),
-        git=git_environment_of(env),
-    )
-    if command == "bootstrap":
-        return _bootstrap(shared, args, env)
-    if command in ("check", "migrate"):
-        return _apis(shared, args, env)
-    return _for_command(shared, args)
+    environment = environment_of(env)._replace(timing=timing, ca_file=getattr(args, "ca_file", ""))
+    if hasattr(args, "docker_config"):
+        registry = environment.registry._replace(docker_config=args.docker_config)
+        environment = environment._replace(registry=registry)
+    options: Options | None = None
+    match command:
+        case "render":
+            options = RenderOptions(args.release_source, _install(args))
+        case "inspect":
+            environment = _with_registry(environment, args)
+            options = InspectOptions(*_location(args), args.release_source, args.json)
+        case "plan" | "upgrade":
+            environment = _with_registry(environment, args)
+            options = _upgrade(args, writes=command == "upgrade" and not args.dry_run)
+        case "check" | "migrate":
+            options = _api_uses(args, annotates=env.get("GITHUB_ACTIONS") == "true")
+        case "rollback":
+            environment = _with_registry(environment, args)
+            options = _rollback(args)
+        case "bootstrap":
+            return _bootstrap(environment, args, env)
+        case "config":
+            options = ConfigOptions(args.path)
+    return Invocation(command, options, environment)
 
 
 def _without_command(argv: Sequence[str]) -> NoReturn:
@@ -136,128 +181,7 @@ def _without_command(argv: Sequence[str]) -> NoReturn:
     raise UsageError("the command comes first", hint=hint)
 
 
-def _for_command(shared: Settings, args: Namespace) -> Settings:
-    match shared.command:
-        case "render":
-            return shared._replace(options=_options(args))
-        case "inspect":
-            return _placed(shared, args)._replace(json=args.json)
-        case "rollback":
-            return _rollback(shared, args)
-        case "plan":
-            return _governed(shared, args)._replace(json=args.json)
-        case "upgrade":
-            return _governed(shared, args)._replace(
-                to=tag(args.to), dry_run=args.dry_run, take_release=args.on_conflict == "take-release"
-            )
-        case _:
-            return shared._replace(path=getattr(args, "path", shared.path))
-
-
-def _apis(shared: Settings, args: Namespace, env: Mapping[str, str]) -> Settings:
-    return shared._replace(
-        path=args.path,
-        json=args.json,
-        to=tag(args.to),
-        running=tuple(map(tag, args.running)),
-        scan=tuple(args.scan),
-        dry_run=getattr(args, "dry_run", True),
-        annotates=env.get("GITHUB_ACTIONS") == "true",
-    )
-
-
-def _governed(shared: Settings, args: Namespace) -> Settings:
-    placed = _placed(shared, args)
-    return placed._replace(
-        promote=_promotion(placed, args),
-        policy=args.policy,
-        range=args.range,
-        approve=tuple(args.approve),
-        config=args.config,
-        flags=args.flags,
-        check_images=args.check_images,
-        migrate=args.migrate,
-        ladder=args.ladder,
-        scan=tuple(args.scan),
-        kubernetes_version=args.kubernetes_version,
-        migrated=args.migrated,
-        repository=args.repository,
-        base=args.base,
-        pull_request=args.pull_request,
-    )
-
-
-def _bootstrap(shared: Settings, args: Namespace, env: Mapping[str, str]) -> Settings:
-    from flux_upgrade.cli.bootstrap_flags import request_of
-
-    wanted = request_of(vars(args), env)
-    # With a Git repository as its source, --username is for that; the config file may say the source.
-    is_oci = wanted.source == "oci" or (args.password_stdin and not wanted.source)
-    username = str(wanted.flags.get("username", "")) if is_oci else ""
-    return shared._replace(
-        path=args.checkout,
-        config=args.config,
-        ca_file=str(wanted.flags.get("ca-file", "")),
-        json=args.json,
-        dry_run=args.dry_run,
-        pull_request=args.pull_request,
-        registry=shared.registry._replace(username=username, is_password_on_stdin=args.password_stdin),
-        bootstrap=wanted,
-    )
-
-
-def _placed(shared: Settings, args: Namespace) -> Settings:
-    """With what is looked at: a tree, or an artifact and its registry."""
-    access = shared.registry._replace(
-        username=args.username,
-        is_password_on_stdin=args.password_stdin,
-        plain_http=args.plain_http,
-    )
-    if access.is_password_on_stdin and not access.username:
-        raise UsageError("--password-stdin is given without --username", hint="give both, or neither")
-    if access.username and not (access.password or access.is_password_on_stdin):
-        raise UsageError(
-            "--username is given without a password",
-            hint="give it with --password-stdin, or as FLUX_UPGRADE_REGISTRY_PASSWORD",
-        )
-    if not args.path.startswith(SCHEME):
-        for flag, value in (("--plain-http", access.plain_http), ("--username", access.username)):
-            if value:
-                raise UsageError(
-                    f"{flag} is about the registry of an artifact, and '{args.path}' is none",
-                    hint="give the artifact as oci://HOST/REPOSITORY:TAG",
-                )
-        return shared._replace(path=args.path, registry=access)
-    # The tree is the one around the working folder: it may say how the artifact is promoted.
-    return shared._replace(artifact=parse_address(args.path), registry=access)
-
-
-def _promotion(settings: Settings, args: Namespace) -> str:
-    """Who asks for a pull request about an artifact asks for its promotion by one."""
-    if settings.artifact is None or not args.pull_request:
-        promote: str = args.promote
-        return promote
-    if args.promote == "tag":
-        raise UsageError("--pull-request moves no tag, and --promote tag does", hint="give one of them")
-    return "pull-request"
-
-
-def _rollback(shared: Settings, args: Namespace) -> Settings:
-    settings = _placed(shared, args)._replace(back_to=args.to, dry_run=args.dry_run)
-    if settings.artifact is None or not settings.artifact.tag or settings.artifact.digest:
-        raise UsageError(
-            "what is rolled back is the tag of an artifact",
-            hint="give it as oci://HOST/REPOSITORY:TAG; in Git, revert the commit",
-        )
-    return settings
-
-
-def tag(version: str) -> str:
-    """A version as Flux tags it: ``2.9.4`` is taken for ``v2.9.4``."""
-    return f"v{version}" if version[:1].isdigit() else version
-
-
-def _options(args: Namespace) -> InstallOptions:
+def _install(args: Namespace) -> InstallOptions:
     components = _flat(args.components) if args.components is not None else list(DEFAULT_COMPONENTS)
     return InstallOptions(
         version=tag(args.version),
@@ -271,6 +195,136 @@ def _options(args: Namespace) -> InstallOptions:
         cluster_domain=args.cluster_domain,
         toleration_keys=tuple(_flat(args.toleration_keys)),
     )
+
+
+def _upgrade(args: Namespace, *, writes: bool) -> UpgradeOptions:
+    from flux_upgrade.planning.plan import UpgradeRequest
+
+    path, artifact = _location(args)
+    given = vars(args)
+    request = UpgradeRequest(
+        to=tag(given.get("to", "")),
+        approve=tuple(map(_approval, args.approve)),
+        base=args.base,
+        writes=writes,
+        migrated=args.migrated,
+    )
+    return UpgradeOptions(
+        path=path,
+        artifact=artifact,
+        release_source=args.release_source,
+        config=args.config,
+        governing=_governing(args),
+        request=request,
+        repository=args.repository,
+        pull_request=args.pull_request,
+        promote=_promotion(args, artifact),
+        json=given.get("json", False),
+    )
+
+
+def _governing(args: Namespace) -> Mapping[str, object]:
+    from flux_upgrade.config.keys import GOVERNING
+
+    given = {key.name: getattr(args, key.flag_name, None) for key in GOVERNING}
+    return {name: value for name, value in given.items() if value not in (None, "", [])}
+
+
+def _approval(text: str) -> str:
+    """``2.9``, or a tag. Raises UsageError."""
+    plain = text.strip().removeprefix("v")
+    if is_tag(f"v{plain}"):
+        return f"v{plain}"
+    if is_tag(f"v{plain}.0"):
+        return plain
+    raise UsageError(
+        f"--approve '{text}' is neither a minor nor a version",
+        hint="approve a minor with its later patches (2.9), or one version alone (v2.9.4)",
+    )
+
+
+def _api_uses(args: Namespace, *, annotates: bool) -> ApiUsesOptions:
+    return ApiUsesOptions(
+        path=args.path,
+        release_source=args.release_source,
+        to=tag(args.to),
+        running=tuple(map(tag, args.running)),
+        governing=_governing(args),
+        json=args.json,
+        is_dry=getattr(args, "dry_run", True),
+        annotates=annotates,
+    )
+
+
+def _bootstrap(environment: Environment, args: Namespace, env: Mapping[str, str]) -> Invocation:
+    from flux_upgrade.cli.bootstrap_flags import request_of
+
+    wanted = request_of(vars(args), env)
+    # With a Git repository as its source, --username is for that; the config file may say the source.
+    is_oci = wanted.source == "oci" or (args.password_stdin and not wanted.source)
+    username = str(wanted.flags.get("username", "")) if is_oci else ""
+    registry = environment.registry._replace(username=username, is_password_on_stdin=args.password_stdin)
+    return Invocation(
+        "bootstrap",
+        BootstrapCommand(args.checkout, args.config, args.release_source, wanted),
+        environment._replace(ca_file=str(wanted.flags.get("ca-file", "")), registry=registry),
+        wanted.secret_values(),
+    )
+
+
+def _location(args: Namespace) -> tuple[str, Address | None]:
+    """A path, or an artifact. The tree of an artifact is the one around the working folder."""
+    return (".", parse_address(args.path)) if args.path.startswith(SCHEME) else (args.path, None)
+
+
+def _with_registry(environment: Environment, args: Namespace) -> Environment:
+    """With how the registry of the artifact is reached. Raises UsageError."""
+    access: RegistryAccess = environment.registry._replace(
+        username=args.username, is_password_on_stdin=args.password_stdin, plain_http=args.plain_http
+    )
+    if access.is_password_on_stdin and not access.username:
+        raise UsageError("--password-stdin is given without --username", hint="give both, or neither")
+    if access.username and not (access.password or access.is_password_on_stdin):
+        raise UsageError(
+            "--username is given without a password",
+            hint="give it with --password-stdin, or as FLUX_UPGRADE_REGISTRY_PASSWORD",
+        )
+    artifact = _location(args)[1]
+    if artifact is not None:
+        access = access._replace(host=artifact.host)
+    else:
+        for flag, value in (("--plain-http", access.plain_http), ("--username", access.username)):
+            if value:
+                raise UsageError(
+                    f"{flag} is about the registry of an artifact, and '{args.path}' is none",
+                    hint="give the artifact as oci://HOST/REPOSITORY:TAG",
+                )
+    return environment._replace(registry=access)
+
+
+def _promotion(args: Namespace, artifact: Address | None) -> str:
+    """Who asks for a pull request about an artifact asks for its promotion by one."""
+    if artifact is None or not args.pull_request:
+        promote: str = args.promote
+        return promote
+    if args.promote == "tag":
+        raise UsageError("--pull-request moves no tag, and --promote tag does", hint="give one of them")
+    return "pull-request"
+
+
+def _rollback(args: Namespace) -> RollbackOptions:
+    artifact = _location(args)[1]
+    if artifact is None or not artifact.tag or artifact.digest:
+        raise UsageError(
+            "what is rolled back is the tag of an artifact",
+            hint="give it as oci://HOST/REPOSITORY:TAG; in Git, revert the commit",
+        )
+    return RollbackOptions(artifact, args.to, args.dry_run)
+
+
+def tag(version: str) -> str:
+    """A version as Flux tags it: ``2.9.4`` is taken for ``v2.9.4``."""
+    return f"v{version}" if version[:1].isdigit() else version
 
 
 def _flat(lists: list[list[str]] | None) -> list[str]:

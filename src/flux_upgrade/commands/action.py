@@ -12,9 +12,15 @@ from flux_upgrade.action.action_yml import REPORT_FILE, Outcome
 from flux_upgrade.action.runner import Runner
 from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.adapters.local.worktree import append, write
-from flux_upgrade.cli.options import Settings, parse_settings
+from flux_upgrade.cli.options import (
+    BootstrapCommand,
+    Invocation,
+    RollbackOptions,
+    UpgradeOptions,
+    parse_command,
+)
 from flux_upgrade.commands.action_result import ActionResult, by_pull_request
-from flux_upgrade.commands.output import show
+from flux_upgrade.commands.output import Console
 from flux_upgrade.config.environment import masked, secrets_of
 from flux_upgrade.model.errors import FluxUpgradeError, WriteFailed
 from flux_upgrade.model.markdown import fenced, plain
@@ -24,29 +30,25 @@ from flux_upgrade.report.wording import Annotation, Level
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import IO
-
     from flux_upgrade.model.ports import Timing
 
 _LONGEST_NOTE = 1000
 """Characters: of a message and what to do about it."""
 
 
-def run(env: Mapping[str, str], out: IO[bytes], err: IO[str], timing: Timing | None = None) -> int:
+def run(env: Mapping[str, str], console: Console, timing: Timing | None = None) -> int:
     """One step of a job: log, annotations, outputs, summary, report file; then the exit code."""
-    del err  # the runner shows both streams as one
     where = runner.runner_of(env)
     tokens = inputs.secrets(env, where)
     for secret in tokens:
-        show(out, "".join(f"{line}\n" for line in runner.mask(secret)))
-    log = _Log(out, where, secrets_of(env))
+        console.show("".join(f"{line}\n" for line in runner.mask(secret)))
+    log = _Log(console, where, secrets_of(env))
     for warning in inputs.unknown(env):
         log.annotate(Annotation(Level.WARNING, warning))
     try:
-        settings = _settings(env, where, tokens)._replace(timing=timing)
-        if settings.bootstrap is not None:
-            log.hide(settings.bootstrap.secret_values())
-        result = _act(settings, where, log.warn)
+        invocation = _invocation(env, where, tokens, timing)
+        log.hide(invocation.secrets)
+        result = _act(invocation, where, log.warn)
     except FluxUpgradeError as error:
         log.failed(error.slug, error.message, error.hint)
         log.finish({"outcome": str(Outcome.FAILED)}, "")
@@ -61,7 +63,9 @@ def run(env: Mapping[str, str], out: IO[bytes], err: IO[str], timing: Timing | N
     return exit_code(result.errors)
 
 
-def _settings(env: Mapping[str, str], where: Runner, tokens: inputs.Secrets) -> Settings:
+def _invocation(
+    env: Mapping[str, str], where: Runner, tokens: inputs.Secrets, timing: Timing | None
+) -> Invocation:
     argv = inputs.arguments(env)
     inputs.check(env, where, has_checkout=_has_checkout(where, argv[1]))
     given = {
@@ -69,8 +73,11 @@ def _settings(env: Mapping[str, str], where: Runner, tokens: inputs.Secrets) -> 
         "FLUX_UPGRADE_RELEASE_TOKEN": tokens.release_token,
         "FLUX_UPGRADE_REGISTRY_PASSWORD": tokens.registry_password,
     }
-    settings = parse_settings(argv, {**env, **given})
-    return settings._replace(repository=settings.repository or where.repository)
+    found = parse_command(argv, {**env, **given}, timing)
+    options = found.options
+    if isinstance(options, (UpgradeOptions, BootstrapCommand)) and not options.repository:
+        return found._replace(options=options._replace(repository=where.repository))
+    return found
 
 
 def _has_checkout(where: Runner, path: str) -> bool:
@@ -83,18 +90,22 @@ def _has_checkout(where: Runner, path: str) -> bool:
     return place.is_checkout
 
 
-def _act(settings: Settings, where: Runner, warn: Callable[[str], None]) -> ActionResult:
+def _act(invocation: Invocation, where: Runner, warn: Callable[[str], None]) -> ActionResult:
     """Do what the inputs ask for. Raises FluxUpgradeError where nothing could be done."""
-    if settings.bootstrap is not None:
-        # Late, as all that most runs are not about.
-        from flux_upgrade.commands import action_bootstrap
+    options, environment = invocation.options, invocation.environment
+    # Late, as all that most runs are not about.
+    if isinstance(options, BootstrapCommand):
+        from flux_upgrade.commands import bootstrap
 
-        return action_bootstrap.act(settings, where, warn)
-    if settings.artifact is None:
-        return by_pull_request(settings, where, warn)
+        return bootstrap.act(options, environment, where)
+    if isinstance(options, UpgradeOptions) and options.artifact is None:
+        return by_pull_request(options, environment, where, warn)
     from flux_upgrade.commands import action_artifact
 
-    return action_artifact.act(settings, settings.artifact, where, warn)
+    if isinstance(options, RollbackOptions):
+        return action_artifact.rolled_back(options, environment)
+    assert isinstance(options, UpgradeOptions)  # noqa: S101 no input asks for another command
+    return action_artifact.promote(options, environment, where, warn)
 
 
 def _report(result: ActionResult, log: _Log, where: Runner) -> None:
@@ -117,8 +128,8 @@ def _report(result: ActionResult, log: _Log, where: Runner) -> None:
 class _Log:
     """What the runner reads: commands in the log, outputs, the summary."""
 
-    def __init__(self, out: IO[bytes], where: Runner, tokens: Iterable[str]) -> None:
-        self._out, self._where = out, where
+    def __init__(self, console: Console, where: Runner, tokens: Iterable[str]) -> None:
+        self._console, self._where = console, where
         self._tokens: list[str] = []
         self.hide(tokens)
         self._annotations: list[Annotation] = []
@@ -130,7 +141,7 @@ class _Log:
 
     def text(self, text: str) -> None:
         """Show text that may be anybody's: commands in it are none."""
-        show(self._out, runner.stopped(self.masked(text), secrets.token_hex(16)))
+        self._console.show(runner.stopped(self.masked(text), secrets.token_hex(16)))
 
     def masked(self, text: str) -> str:
         """Without tokens: another input may hold one, and the runner masks the log alone."""
@@ -159,7 +170,7 @@ class _Log:
     def finish(self, outputs: Mapping[str, str], summary: str) -> None:
         """Write everything. What there are no annotations for goes into the summary."""
         lines, others = runner.annotate(self._annotations)
-        show(self._out, "".join(f"{line}\n" for line in lines))
+        self._console.show("".join(f"{line}\n" for line in lines))
         fits, dropped = runner.fitting({name: self.masked(value) for name, value in outputs.items()})
         notes = [each.note for each in (*others, *(self._annotations if not summary else ()))]
         notes += [f"the output {name} is empty: it is larger than GitHub takes" for name in dropped]

@@ -8,8 +8,9 @@ from typing import Any
 from flux_upgrade.action.job_summary import summary
 from flux_upgrade.action.report import outputs, run_value
 from flux_upgrade.action.runner import Runner
-from flux_upgrade.cli.options import Settings
+from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.commands.pull_requests import RunDetails, perform
+from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.proposal import Round
@@ -39,15 +40,16 @@ class ActionResult(NamedTuple):
 
 
 def by_pull_request(
-    settings: Settings,
+    options: UpgradeOptions,
+    environment: Environment,
     where: Runner,
     warn: Callable[[str], None],
     references: Sequence[ArtifactReference] = (),
 ) -> ActionResult:
     """``references``: to the artifact, where the run is about one. Raises as ``act``."""
-    details = RunDetails(where.approve_command(settings.repository), where.run_url)
-    done, calls = perform(settings, details, warn, references)
-    written = writes(settings)
+    details = RunDetails(where.approve_command(options.repository), where.run_url)
+    done, calls = perform(options, environment, details, warn, references)
+    written = options.request.writes
     return ActionResult(
         round_text(done, calls=calls, written=written),
         summary(
@@ -73,8 +75,3 @@ def _annotations(done: Round) -> tuple[Annotation, ...]:
     from flux_upgrade.report.annotations import on_lines  # late: nearly every run has none
 
     return tuple(on_lines(done.plans))
-
-
-def writes(settings: Settings) -> bool:
-    """Whether the run does what it reports."""
-    return not settings.dry_run and settings.command != "plan"

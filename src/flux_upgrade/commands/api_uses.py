@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from flux_upgrade.action import runner
 from flux_upgrade.action.runner import annotation_command
 from flux_upgrade.adapters.local.spread import spread
-from flux_upgrade.cli.options import Settings
+from flux_upgrade.cli.options import ApiUsesOptions
 from flux_upgrade.clusters.clusters import Member
-from flux_upgrade.commands.output import fail, show
+from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.read import Scope, build_config, scope_of
 from flux_upgrade.commands.wiring import build_pin_context, build_regenerator, build_releases
 from flux_upgrade.config.config import Config
+from flux_upgrade.config.environment import Environment
 from flux_upgrade.impact.api_scan import Searched, in_use, searched, suspects
 from flux_upgrade.impact.impact import Impact
 from flux_upgrade.impact.migrate.apis import Apis
@@ -40,22 +41,20 @@ from flux_upgrade.report.api_uses import (
 from flux_upgrade.report.wording import Annotation, Level
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import IO
 
 
-def read_api_uses(settings: Settings) -> ApiUsesReport:
+def read_api_uses(options: ApiUsesOptions, environment: Environment) -> ApiUsesReport:
     """What is there to migrate. Raises UsageError, InvalidConfig, ReleaseNotFound, SourceUnavailable."""
-    scope = scope_of(settings)
-    config = build_config(settings, scope.place)
-    source = build_releases(settings)
-    regenerator = build_regenerator(settings, source)
+    scope = scope_of(options.path)
+    config = build_config(scope.place, governing=options.governing)
+    source = build_releases(environment, options.release_source)
+    regenerator = build_regenerator(environment, source)
     served = ServedApis(regenerator)
-    target = served.at(settings.to or newest_stable(regenerator))
-    running, unknown = [served.at(each) for each in settings.running], []
+    target = served.at(options.to or newest_stable(regenerator))
+    running, unknown = [served.at(each) for each in options.running], []
     pinning = frozenset(() if running else looked_at(scope.whole))
     suspected = suspects(scope.whole, _searched(scope, config), pinning, target, spread)
-    found = _installed(build_pin_context(settings, scope.whole, source), suspected.pins)
+    found = _installed(build_pin_context(environment, scope.whole, source), suspected.pins)
     for tag in found.releases:
         try:
             running.append(served.at(tag))
@@ -71,7 +70,7 @@ def read_api_uses(settings: Settings) -> ApiUsesReport:
     between = Between(
         target.tag,
         tuple(each.tag for each in running),
-        bool(settings.running),
+        bool(options.running),
         tuple(unknown),
         tuple(
             ManifestWithoutRelease(each.path, each.version, each not in unread) for each in found.unverified
@@ -80,7 +79,7 @@ def read_api_uses(settings: Settings) -> ApiUsesReport:
     return ApiUsesReport(
         between,
         Impact(files=files),
-        settings.path,
+        options.path,
         scope.below,
         failures=dict(suspected.unread),
         ignored=len(suspected.ignored),
@@ -110,30 +109,29 @@ def _apis(running: Sequence[ReleaseApis], target: ReleaseApis, served: ServedApi
     return Apis(oldest, target, others, served.schema, served.between(oldest.tag, target.tag))
 
 
-def show_report(settings: Settings, found: ApiUsesReport, text: str, out: IO[bytes]) -> None:
+def show_report(options: ApiUsesOptions, found: ApiUsesReport, text: str, console: Console) -> None:
     """Print the report. Text that may be anybody's commands nothing in a step of GitHub Actions."""
-    if settings.json:
+    if options.json:
         text = api_uses_json(found)
-    elif settings.annotates:
+    elif options.annotates:
         text = runner.stopped(text, secrets.token_hex(16))
-    show(out, text)
+    console.show(text)
 
 
-def finish(settings: Settings, found: ApiUsesReport, err: IO[str]) -> int:
+def finish(options: ApiUsesOptions, found: ApiUsesReport, console: Console) -> int:
     """Say on stderr what is wrong: annotations, and a line for each failure. The exit code."""
-    if settings.annotates:
+    if options.annotates:
         lines, others = runner.annotate(line_annotations(found))
         if others:
             more = Annotation(Level.WARNING, f"{counted(len(others), 'more use')}: see the log of this step")
             lines = (*lines, annotation_command(more))
-        err.writelines(f"{line}\n" for line in lines)
+        console.err.writelines(f"{line}\n" for line in lines)
     for error in found.failures.values():
-        fail(err, error.slug, error.message, error.hint)
+        console.fail(error.slug, error.message, error.hint)
     errors = [type(error) for error in found.failures.values()]
     if found.breaking:
         target = found.between.target
-        fail(
-            err,
+        console.fail(
             ApiRemoved.slug,
             f"{counted(len(found.breaking), 'use')} of API versions that {target} does not serve",
             remedy(found),

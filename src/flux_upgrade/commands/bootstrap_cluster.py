@@ -75,7 +75,7 @@ class ClusterStep:
         self, cluster: ProposedCluster, files: Mapping[str, bytes], revisions: Mapping[str, str]
     ) -> Desired:
         options = cluster.options
-        kustomize = build_kustomize(self._inventory.settings)
+        kustomize = build_kustomize(self._inventory.environment)
         build = None if kustomize is None else kustomize.build
         folder = options.folder if options.oci is None else options.namespace
         manifests = manifests_of(files, folder, options.namespace, build)
@@ -95,10 +95,10 @@ def open_cluster(
     inventory: BootstrapInventory, opened: ExitStack, progress: Callable[[str], None]
 ) -> ClusterStep:
     """Connect to what ``--kubeconfig`` and ``--context`` name. Raises UsageError, ClusterUnavailable."""
-    asked, settings = inventory.asked, inventory.settings
-    cluster = build_cluster(settings, asked.kubeconfig, asked.context)
+    asked, environment = inventory.asked, inventory.environment
+    cluster = build_cluster(environment, asked.kubeconfig, asked.context)
     opened.enter_context(closing(cluster))
-    return ClusterStep(cluster, inventory, build_timing(settings), progress)
+    return ClusterStep(cluster, inventory, build_timing(environment), progress)
 
 
 def files_of(cluster: ProposedCluster, tree: Tree) -> Mapping[str, bytes]:

@@ -67,7 +67,7 @@ class _Run:
             if not self._inventory.publishes:
                 write_all(
                     self.ran.proposal.changes,
-                    build_worktree(self._inventory.settings._replace(path=self.ran.checkout)),
+                    build_worktree(self.ran.checkout, writes=not self.ran.is_dry),
                 )
             elif self._goes_to_branch():
                 self._push()
@@ -139,17 +139,15 @@ class _Run:
         self.ran = self.ran._replace(is_pushed=True, commit="" if self.ran.is_dry else head)
 
     def _propose(self) -> None:
-        forge = build_pulls(
-            self._inventory.settings, self._options, self._inventory.config, self._inventory.checkout
-        )
-        group = self._inventory.config.default
+        forge = build_pulls(self._inventory.target, self._inventory.config.forge)
+        governance = self._inventory.config.default.governance
         with closing(forge):
             published = run_bootstrap(
                 forge,
                 self._planned_anew(),
                 self._proposal_context,
                 base=self._options.branch,
-                extras=Extras(group.labels, group.assignees, group.reviewers),
+                extras=Extras(governance.labels, governance.assignees, governance.reviewers),
             )
         self.ran = self.ran._replace(proposal=published.proposal, published=published, calls=forge.calls)
 

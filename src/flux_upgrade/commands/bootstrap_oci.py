@@ -72,7 +72,7 @@ def bootstrap_oci(inventory: BootstrapInventory, caller: BootstrapCaller) -> Boo
         plans = with_shared_overlays([each.plan for each in ready])
         ready = [each._replace(plan=plan) for each, plan in zip(ready, plans, strict=True)]
         _require_agreement(ready)
-        build_worktree(inventory.settings).require_room(
+        build_worktree(inventory.path, writes=False).require_room(
             change.path for each in ready for change in each.cluster.changes
         )
         if step is not None:
@@ -101,16 +101,16 @@ def _planned(
 ) -> _Ready:
     options, found = each.options, addresses_of(each.options)
     # The credentials that were given are for the registry that Flux's artifact is pushed to.
-    settings = inventory.settings._replace(artifact=found.flux, registry=registry_access(inventory))
-    releases = build_releases(settings)
+    environment = inventory.environment._replace(registry=registry_access(inventory, found.flux.host))
+    releases, writes = build_releases(environment, inventory.release_source), not inventory.asked.dry_run
     means = ArtifactPorts(
-        build_registry(settings, found.flux),
+        build_registry(environment, found.flux, writes=writes),
         inventory.regenerator,
         opened.enter_context(build_spool()),
         releases.commit,
-        datetime.fromtimestamp(build_timing(settings).now(), UTC),
+        datetime.fromtimestamp(build_timing(environment).now(), UTC),
     )
-    registry = None if found.cluster is None else build_registry(settings, found.cluster)
+    registry = None if found.cluster is None else build_registry(environment, found.cluster, writes=writes)
     plan = plan_oci(options, _kustomization(options), inventory.components, means, registry)
     check_version(options, plan.manifest.version)
     place = place_of(inventory, each, None) or (step.place if step is not None else None)
@@ -150,7 +150,7 @@ def _secrets(inventory: BootstrapInventory, options: BootstrapOptions) -> tuple[
 
 def _changes(inventory: BootstrapInventory, below: str, paths: Mapping[str, bytes]) -> Iterator[FileChange]:
     """What is to be written below the folder that was given."""
-    tree = build_tree(inventory.settings.path)
+    tree = build_tree(inventory.path)
     for path, content in sorted(paths.items()):
         name = below + path
         before = tree.read(name) if name in tree.named((name,)) else None
@@ -194,7 +194,7 @@ def _carried_out(
         given = handover_of(done, in_cluster=step is not None)
         ran = _with(ran, ready.cluster._replace(handover=given))
         if step is None:
-            write_all(ready.cluster.changes, build_worktree(inventory.settings))
+            write_all(ready.cluster.changes, build_worktree(inventory.path, writes=not ran.is_dry))
         elif not ran.is_dry:
             revision = _revision(outcome)
             step.bootstrap(ready.cluster, ready.paths, {COMPONENTS: revision})

@@ -43,7 +43,9 @@ class Preflight:
     def __init__(self, inventory: BootstrapInventory, caller: BootstrapCaller, opened: ExitStack) -> None:
         self._inventory, self._caller, self._opened = inventory, caller, opened
         self._options = inventory.first
-        self.hosting: Hosting | None = build_hosting(inventory.settings, self._options)
+        self.hosting: Hosting | None = build_hosting(
+            inventory.environment, self._options, writes=not inventory.asked.dry_run
+        )
         self.hosted: HostedRepository | None = None
         self.remote: Remote | None = None
         self.cluster: ClusterStep | None = None
@@ -76,7 +78,7 @@ class Preflight:
 
     def fetch(self) -> None:
         """The branch as it is now."""
-        remote = build_remote(self._inventory.settings, self._options, self._inventory.checkout)
+        remote = build_remote(self._inventory.target)
         self.remote = self._opened.enter_context(closing(remote))
 
     def proposal(self) -> Bootstrap:
@@ -147,8 +149,8 @@ class Preflight:
         """Links, folders and files in the way are found before anything is written anywhere."""
         paths = [each.path for each in proposal.changes]
         if not self._inventory.publishes:
-            settings = self._inventory.settings._replace(path=self._inventory.checkout.root)
-            build_worktree(settings).require_room(paths)
+            worktree = build_worktree(self._inventory.checkout.root, writes=not self._inventory.asked.dry_run)
+            worktree.require_room(paths)
         elif self.remote is not None:
             self.remote.require_room(paths)
 

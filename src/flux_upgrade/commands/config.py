@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from flux_upgrade.adapters.git.checkout import find, is_sparse
 from flux_upgrade.adapters.releases.offline import NoArtifacts, NoCharts, NoReleases
-from flux_upgrade.cli.options import Settings
+from flux_upgrade.cli.options import ConfigOptions
 from flux_upgrade.clusters.clusters import Member, is_reported_only, role_of
 from flux_upgrade.clusters.flux_kustomizations import flux_kustomizations
 from flux_upgrade.clusters.groups import assign
 from flux_upgrade.clusters.void_groups import Void, group_paths, groups_without_match
-from flux_upgrade.commands.output import show, warn
+from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.wiring import KEY_READERS, build_flux, build_tree, read_text
 from flux_upgrade.config.config import Config
+from flux_upgrade.config.environment import Environment
 from flux_upgrade.config.reader import lines_of_groups, load
 from flux_upgrade.config.summary import check_report
 from flux_upgrade.manifests.regenerate import Regenerator
@@ -26,7 +27,6 @@ from flux_upgrade.report.clusters import matches
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import IO
 
     from flux_upgrade.model.files import Tree
 
@@ -42,41 +42,41 @@ class _Compared(NamedTuple):
     warning: str = ""
 
 
-def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
+def run(options: ConfigOptions, environment: Environment, console: Console) -> int:
     """Say what the config file means, or everything that is wrong with it."""
-    text = read_text(settings.path, "name the file: flux-upgrade config check FILE")
-    config = load(text, settings.path, KEY_READERS)
-    compared = _compared(settings, config)
+    text = read_text(options.path, "name the file: flux-upgrade config check FILE")
+    config = load(text, options.path, KEY_READERS)
+    compared = _compared(options.path, environment, config)
     void = compared.void
     verdict = f"{counted(len(void), 'group')} without a match" if void else "no problem"
-    show(out, check_report(config, settings.path, compared.matches, verdict=verdict))
+    console.show(check_report(config, options.path, compared.matches, verdict=verdict))
     if compared.warning:
-        warn(err, compared.warning)
+        console.warn(compared.warning)
     if void:
         lines = lines_of_groups(text)
-        problems = [f"{settings.path}:{lines[each.name]}: {each.message}" for each in void]
+        problems = [f"{options.path}:{lines[each.name]}: {each.message}" for each in void]
         hints = dict.fromkeys(each.hint for each in void)
         raise InvalidConfig("\n".join(problems), hint="\n  ".join(hints))
     return 0
 
 
-def _compared(settings: Settings, config: Config) -> _Compared:
-    place = find(settings.path)
+def _compared(path: str, environment: Environment, config: Config) -> _Compared:
+    place = find(path)
     if not config.groups or not place.is_checkout:
         return _Compared()
     if is_sparse(place.root):
         return _Compared(warning=f"{_SPARSE}\nTry: `git sparse-checkout disable`")
-    return _in_tree(settings, config, build_tree(place.root))
+    return _in_tree(path, environment, config, build_tree(place.root))
 
 
-def _in_tree(settings: Settings, config: Config, tree: Tree) -> _Compared:
+def _in_tree(path: str, environment: Environment, config: Config, tree: Tree) -> _Compared:
     # Which groups there are does not depend on releases: the command needs no network.
-    regenerator = Regenerator(NoReleases(), build_flux(settings))
+    regenerator = Regenerator(NoReleases(), build_flux(environment))
     found = discover(PinContext(tree, regenerator, NoArtifacts(), NoCharts(), config.moves_operator))
     members = [Member(each, each.path) for each in found]
     if not any(role_of(each) is Role.INSTALLS for each in found):
         return _Compared(warning=f"{_NO_FLUX}\nTry: `flux-upgrade config check` again after the bootstrap")
-    void = groups_without_match(config, members, tree, settings.path, is_all=True)
+    void = groups_without_match(config, members, tree, path, is_all=True)
     update_groups = assign(
         (each for each in found if not is_reported_only(each)), "", config, lambda: flux_kustomizations(tree)
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from flux_upgrade.cli.options import Settings
+from flux_upgrade.cli.options import InspectOptions
 from flux_upgrade.clusters.clusters import Member, clusters_of, is_reported_only
-from flux_upgrade.commands.output import fail, require_any, show
+from flux_upgrade.commands.output import Console, require_any
 from flux_upgrade.commands.read import scope_of
-from flux_upgrade.commands.wiring import build_pin_context
+from flux_upgrade.commands.wiring import build_pin_context, build_releases
+from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.pins.discover import discover
@@ -14,29 +15,25 @@ from flux_upgrade.pins.pin import Installation, Pin
 from flux_upgrade.report.inspection import Inspected, inspection_json, inspection_text
 from flux_upgrade.report.wording import located
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import IO
 
-
-def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
+def run(options: InspectOptions, environment: Environment, console: Console) -> int:
     """Say what every installation really is, and what pins it."""
-    if settings.artifact is not None:
+    if options.artifact is not None:
         from flux_upgrade.commands import artifacts
 
-        return artifacts.inspect(settings, settings.artifact, out, err)
-    scope = scope_of(settings)
-    context = build_pin_context(settings, scope.tree)
+        return artifacts.inspect(options, options.artifact, environment, console)
+    scope = scope_of(options.path)
+    context = build_pin_context(environment, scope.tree, build_releases(environment, options.release_source))
     everything = discover(context)
     installations = tuple(each for each in everything if isinstance(each, Installation))
     pins = tuple(each for each in everything if isinstance(each, Pin))
     members = (Member(each, scope.below + each.path) for each in everything if not is_reported_only(each))
     clusters = clusters_of(members, scope.flux_kustomizations)
     found = Inspected(installations, pins, clusters)
-    show(out, inspection_json(found) if settings.json else inspection_text(found, settings.path))
-    require_any(everything, settings.path)
+    console.show(inspection_json(found) if options.json else inspection_text(found, options.path))
+    require_any(everything, options.path)
     broken = [each for each in installations if each.proof.verdict is Verdict.UNREADABLE]
     for each in broken:
-        where = located(settings.path, each.path)
-        fail(err, Unreadable.slug, f"{where}: {each.proof.reason}", each.proof.hint)
+        where = located(options.path, each.path)
+        console.fail(Unreadable.slug, f"{where}: {each.proof.reason}", each.proof.hint)
     return Unreadable.exit_code if broken else 0

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flux_upgrade.cli.options import Settings
+from flux_upgrade.cli.options import ApiUsesOptions
 from flux_upgrade.commands.api_uses import finish, read_api_uses, show_report
+from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.wiring import build_worktree
+from flux_upgrade.config.environment import Environment
 from flux_upgrade.impact.migrate.result import Migrated
 from flux_upgrade.model.errors import FluxUpgradeError, WriteFailed
 from flux_upgrade.report.api_uses import ApiUsesReport, migrate_text
 from flux_upgrade.report.outcomes import diff, diff_hunks
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import IO
 
-
-def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
+def run(options: ApiUsesOptions, environment: Environment, console: Console) -> int:
     """Move what can be moved, and say what cannot."""
     # All is known before the first byte is written.
-    found = _written(settings, read_api_uses(settings))
-    diffs = _diffs(found) if settings.dry_run else ()
-    show_report(settings, found, "".join((*diffs, migrate_text(found))), out)
-    return finish(settings, found, err)
+    found = _written(options, read_api_uses(options, environment))
+    diffs = _diffs(found) if options.is_dry else ()
+    show_report(options, found, "".join((*diffs, migrate_text(found))), console)
+    return finish(options, found, console)
 
 
-def _written(settings: Settings, found: ApiUsesReport) -> ApiUsesReport:
+def _written(options: ApiUsesOptions, found: ApiUsesReport) -> ApiUsesReport:
     """With each file written whole or not at all; one that fails does not stop the others."""
-    worktree = build_worktree(settings)
+    worktree = build_worktree(options.path, writes=not options.is_dry)
     failures: dict[str, FluxUpgradeError] = dict(found.failures)
     moved = set()
     for file in _moving(found):
@@ -38,7 +36,7 @@ def _written(settings: Settings, found: ApiUsesReport) -> ApiUsesReport:
             failures[file.path] = error
         else:
             moved.add(file.path)
-    return found._replace(failures=failures, moved=frozenset(moved), is_dry=settings.dry_run)
+    return found._replace(failures=failures, moved=frozenset(moved), is_dry=options.is_dry)
 
 
 def _diffs(found: ApiUsesReport) -> Iterator[str]:

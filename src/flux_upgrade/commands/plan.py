@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from flux_upgrade.cli.options import Settings
-from flux_upgrade.commands.output import show, warn
+from flux_upgrade.cli.options import UpgradeOptions
+from flux_upgrade.commands.output import Console, show_plans
 from flux_upgrade.commands.read import read_inventory
+from flux_upgrade.config.environment import Environment
 from flux_upgrade.planning.planner import plan_update_groups
-from flux_upgrade.report.plans import plans_json, plans_text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import IO
 
 
-def run(settings: Settings, out: IO[bytes], err: IO[str]) -> int:
+def run(options: UpgradeOptions, environment: Environment, console: Console) -> int:
     """Show what would happen and why. Ends with 0 whatever is held: nothing was asked to be done."""
-    if settings.artifact is not None:
+    if options.artifact is not None:
         from flux_upgrade.commands import artifacts
 
-        return artifacts.plan(settings, settings.artifact, out, err)
-    if settings.pull_request:
+        return artifacts.plan(options, environment, console)
+    if options.pull_request:
         from flux_upgrade.commands.pull_requests import preview
 
-        return preview(settings, out, err)
-    inventory = read_inventory(settings)
-    for each in inventory.void:
-        warn(err, each.text)
-    plans = plan_update_groups(inventory)
-    if settings.json:
-        show(out, plans_json(plans, inventory.reported_only, inventory.void))
-    else:
-        show(out, plans_text(plans, inventory.reported_only))
+        return preview(options, environment, console)
+    inventory = read_inventory(options, environment)
+    show_plans(options, inventory, plan_update_groups(inventory), console)
     return 0

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 
 from flux_upgrade.adapters.recording import RecordingForge
-from flux_upgrade.cli.options import Settings
+from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.clusters.ownership.remarks import remarks
-from flux_upgrade.commands.output import fail, show, warn
+from flux_upgrade.commands.output import Console, show_plans
 from flux_upgrade.commands.read import read_inventory
 from flux_upgrade.commands.wiring import build_spool
-from flux_upgrade.commands.wiring_repository import build_forge
+from flux_upgrade.commands.wiring_repository import build_forge, source_of
+from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.values import NamedTuple
@@ -22,13 +23,11 @@ from flux_upgrade.planning.preflight import JOBS_OWN
 from flux_upgrade.planning.proposal import Proposal, ProposalContext, Round
 from flux_upgrade.planning.write_tree import exit_code
 from flux_upgrade.pullrequests.apply import fetch_plans, nothing, reconcile_pull_requests
-from flux_upgrade.report.plans import plans_json, plans_text
 from flux_upgrade.report.pull_requests import round_errors, round_failures, round_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import IO
-
+    from flux_upgrade.model.oci.reference import Address
     from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
 
 
@@ -41,59 +40,52 @@ class RunDetails(NamedTuple):
 
 
 def propose(
-    settings: Settings, out: IO[bytes], err: IO[str], references: Sequence[ArtifactReference] = ()
+    options: UpgradeOptions,
+    environment: Environment,
+    console: Console,
+    references: Sequence[ArtifactReference] = (),
 ) -> int:
     """Open, update and close pull requests; ``--dry-run`` shows what would be done.
 
     ``references``: to the artifact, where the run is about one.
     """
-    done, calls = perform(settings, _details(settings), lambda text: warn(err, text), references)
-    show(out, round_text(done, calls=calls, written=not settings.dry_run))
+    done, calls = perform(options, environment, _details(options.artifact), console.warn, references)
+    console.show(round_text(done, calls=calls, written=options.request.writes))
     for slug, message, hint in round_failures(done):
-        fail(err, slug, message, hint)
+        console.fail(slug, message, hint)
     return exit_code(round_errors(done))
 
 
-def _details(settings: Settings) -> RunDetails:
+def _details(artifact: Address | None) -> RunDetails:
     """What approves on a laptop: the same command again."""
-    if settings.artifact is None:
+    if artifact is None:
         return RunDetails()
-    return RunDetails(f"flux-upgrade upgrade {settings.artifact} --promote=pull-request --approve=")
+    return RunDetails(f"flux-upgrade upgrade {artifact} --promote=pull-request --approve=")
 
 
 def preview(
-    settings: Settings, out: IO[bytes], err: IO[str], references: Sequence[ArtifactReference] = ()
+    options: UpgradeOptions,
+    environment: Environment,
+    console: Console,
+    references: Sequence[ArtifactReference] = (),
 ) -> int:
-    """The plan under the answers that people gave in pull requests. ``references``: as for ``propose``."""
-    with _inventory(settings, references) as (inventory, _):
-        with closing(_forge(settings, inventory)) as forge:
-            _, plans = fetch_plans(inventory, forge)
-        _show_plans(settings, inventory, plans, out, err)
+    """The plan, under the answers that people gave in pull requests if these are asked for.
+
+    ``references``: as for ``propose``.
+    """
+    with _inventory(options, environment, references) as (inventory, _):
+        if options.pull_request:
+            with closing(_forge(options, environment, inventory)) as forge:
+                _, plans = fetch_plans(inventory, forge)
+        else:
+            plans = plan_update_groups(inventory)
+        show_plans(options, inventory, plans, console)
     return 0
-
-
-def show_pins(
-    settings: Settings, out: IO[bytes], err: IO[str], references: Sequence[ArtifactReference]
-) -> int:
-    """The plan for what pins an artifact, without anybody's answers. ``references``: as for ``propose``."""
-    with _inventory(settings, references) as (inventory, _):
-        _show_plans(settings, inventory, plan_update_groups(inventory), out, err)
-    return 0
-
-
-def _show_plans(
-    settings: Settings, inventory: Inventory, plans: Sequence[UpdateGroupPlan], out: IO[bytes], err: IO[str]
-) -> None:
-    for each in inventory.void:
-        warn(err, each.text)
-    if settings.json:
-        show(out, plans_json(plans, inventory.reported_only, inventory.void))
-    else:
-        show(out, plans_text(plans, inventory.reported_only))
 
 
 def perform(
-    settings: Settings,
+    options: UpgradeOptions,
+    environment: Environment,
     details: RunDetails,
     warn: Callable[[str], None],
     references: Sequence[ArtifactReference] = (),
@@ -103,35 +95,33 @@ def perform(
     ``warn`` is given what a person should know before anything is written. ``references``: as for
     ``propose``.
     """
-    with _inventory(settings, references) as (inventory, prepare):
+    with _inventory(options, environment, references) as (inventory, prepare):
 
         def context_of(repository: Repository, planned: UpdateGroupPlan) -> ProposalContext:
             return _proposal_context(inventory, details, repository, planned)
 
-        with closing(_forge(settings, inventory)) as forge:
+        with closing(_forge(options, environment, inventory)) as forge:
             return reconcile_pull_requests(inventory, forge, context_of, warn, prepare), forge.calls
 
 
 @contextmanager
 def _inventory(
-    settings: Settings, references: Sequence[ArtifactReference]
+    options: UpgradeOptions, environment: Environment, references: Sequence[ArtifactReference]
 ) -> Iterator[tuple[Inventory, Callable[[Proposal], None]]]:
     """What is planned for, and what is done directly before it is proposed."""
-    if settings.artifact is None:
-        yield read_inventory(settings), nothing
+    if options.artifact is None:
+        yield read_inventory(options, environment), nothing
         return
     from flux_upgrade.commands.read_artifact import read_artifact_pins
 
     with build_spool() as spool:
-        found = read_artifact_pins(settings, settings.artifact, references, spool)
+        found = read_artifact_pins(options, environment, references, spool)
         yield found.inventory, found.prepare
 
 
-def _forge(settings: Settings, inventory: Inventory) -> Forge:
-    forge = build_forge(settings, inventory.config)
-    if not settings.dry_run and settings.command != "plan":
-        return forge
-    return RecordingForge(forge)
+def _forge(options: UpgradeOptions, environment: Environment, inventory: Inventory) -> Forge:
+    forge = build_forge(environment, source_of(options, inventory.config))
+    return forge if options.request.writes else RecordingForge(forge)
 
 
 def _overriding(inventory: Inventory, paths: Iterable[str]) -> tuple[str, ...]:

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, head_of, is_sparse
-from flux_upgrade.cli.options import Settings
+from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.clusters.clusters import Member, is_reported_only, role_of
 from flux_upgrade.clusters.flux_kustomizations import FluxKustomization, flux_kustomizations
 from flux_upgrade.clusters.groups import assign
@@ -20,46 +20,43 @@ from flux_upgrade.commands.output import require_any
 from flux_upgrade.commands.wiring import (
     KEY_READERS,
     build_checkout,
+    build_kustomize,
     build_pin_context,
     build_releases,
     build_timing,
     build_tree,
     read_text,
 )
-from flux_upgrade.config.config import PATH, Config, Migrate, Overrides, overridden
-from flux_upgrade.manifests.options import nearest
-from flux_upgrade.model.errors import UsageError
-from flux_upgrade.model.files import Tree
+from flux_upgrade.commands.wiring_repository import build_history, source_of
+from flux_upgrade.config.config import PATH, Config
+from flux_upgrade.config.environment import Environment
+from flux_upgrade.model.files import FileHistory, Tree
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import is_tag
 from flux_upgrade.pins.discover import discover
 from flux_upgrade.pins.pin import AnyPin, Role
-from flux_upgrade.planning.plan import UpgradeRequest
 from flux_upgrade.planning.planner import Inventory
-from flux_upgrade.policy.policy import MaxBump
-from flux_upgrade.policy.semver_range import Constraint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.manifests.regenerate import Regenerator
+    from flux_upgrade.pins.context import PinContext
     from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 
 
-def read_inventory(settings: Settings) -> Inventory:
-    """Settings, config, installations and releases, in this order: what is wrong is said early.
+def read_inventory(options: UpgradeOptions, environment: Environment) -> Inventory:
+    """Config, installations and releases, in this order: what is wrong is said early.
 
     Raises UsageError, InvalidConfig, NothingFound, SourceUnavailable.
     """
-    request = upgrade_request(settings)
-    scope = scope_of(settings)
+    scope = scope_of(options.path)
     place, below = scope.place, scope.below
-    config = build_config(settings, place)
-    source = build_releases(settings)
-    context = build_pin_context(settings, scope.tree, source, moves_operator=config.moves_operator)
+    config = build_config(place, options.config, options.governing)
+    source = build_releases(environment, options.release_source)
+    context = build_pin_context(environment, scope.tree, source, moves_operator=config.moves_operator)
     # Listed first: what the list says of a release has not to be asked for again.
     releases = source.list()
     found = discover(context)
-    require_any(found, settings.path)
+    require_any(found, options.path)
     return Inventory(
         update_groups=assign(
             (each for each in found if not is_reported_only(each)), below, config, scope.flux_kustomizations
@@ -73,17 +70,25 @@ def read_inventory(settings: Settings) -> Inventory:
             for each in found
             if is_reported_only(each) and not config.is_ignored(below + each.path)
         ),
-        request=request,
-        now=datetime.fromtimestamp(build_timing(settings).now(), UTC),
+        request=options.request,
+        now=datetime.fromtimestamp(build_timing(environment).now(), UTC),
         head=head_of(place.root),
         all_paths=frozenset(each.path for each in found) if scope.is_whole else None,
-        explain=lambda path, base: build_checkout(settings, place).explain(path, base),
+        explain=lambda path, base: build_checkout(environment, place).explain(path, base),
         analyzer=build_impact_analyzer(
-            settings, scope.whole, context.regenerator, config, [below + each.path for each in found]
+            environment,
+            scope.whole,
+            context.regenerator,
+            config,
+            lambda: build_history(
+                environment, source_of(options, config), [below + each.path for each in found]
+            ),
         ),
-        elsewhere=lambda: _elsewhere(settings, scope, found, config),
+        elsewhere=lambda: _elsewhere(
+            build_pin_context(environment, scope.whole, source), scope, found, config
+        ),
         void=void_here(
-            settings,
+            options,
             scope.whole,
             config,
             [Member(each, below + each.path) for each in found],
@@ -93,18 +98,20 @@ def read_inventory(settings: Settings) -> Inventory:
 
 
 def void_here(
-    settings: Settings, tree: Tree, config: Config, found: Sequence[Member], *, is_all: bool
+    options: UpgradeOptions, tree: Tree, config: Config, found: Sequence[Member], *, is_all: bool
 ) -> tuple[Void, ...]:
     """As ``groups_without_match``; a sparse checkout does not show what its groups match."""
-    if not config.groups or is_sparse(find(settings.path).root):
+    if not config.groups or is_sparse(find(options.path).root):
         return ()
-    return groups_without_match(config, found, tree, settings.config or PATH, is_all=is_all)
+    return groups_without_match(config, found, tree, options.config or PATH, is_all=is_all)
 
 
-def _elsewhere(settings: Settings, scope: Scope, found: Sequence[AnyPin], config: Config) -> Sequence[Member]:
+def _elsewhere(
+    context: PinContext, scope: Scope, found: Sequence[AnyPin], config: Config
+) -> Sequence[Member]:
     """What installs clusters that nothing is planned for: what is left alone runs all the same."""
     planned = {scope.below + each.path for each in found if not config.is_ignored(scope.below + each.path)}
-    everything = found if scope.is_whole else discover(build_pin_context(settings, scope.whole))
+    everything = found if scope.is_whole else discover(context)
     others = (each for each in everything if each.path not in planned)
     members = (Member(each, each.path) for each in others)
     return [each for each in members if _runs(each)]
@@ -119,11 +126,13 @@ def _runs(member: Member) -> bool:
 
 
 def build_impact_analyzer(
-    settings: Settings, tree: Tree, regenerator: Regenerator, config: Config, paths: Sequence[str] = ()
+    environment: Environment,
+    tree: Tree,
+    regenerator: Regenerator,
+    config: Config,
+    history: Callable[[], FileHistory],
 ) -> ImpactAnalyzer:
-    """What upgrades mean for a repository. ``tree``: all of it. ``paths``: of what may be upgraded in it."""
-    from flux_upgrade.commands.wiring import build_kustomize
-    from flux_upgrade.commands.wiring_repository import build_history
+    """What upgrades mean for a repository. ``tree``: all of it."""
     from flux_upgrade.planning.api_uses import Sources
     from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 
@@ -131,19 +140,10 @@ def build_impact_analyzer(
         Sources(
             tree,
             regenerator,
-            lambda: build_history(settings, config, paths),
-            lambda: build_kustomize(settings),
+            history,
+            lambda: build_kustomize(environment),
             config.is_ignored,
         )
-    )
-
-
-def upgrade_request(settings: Settings) -> UpgradeRequest:
-    """What the flags ask of this run. Raises UsageError."""
-    approve = tuple(map(_approval, settings.approve))
-    writes = settings.command == "upgrade" and not settings.dry_run
-    return UpgradeRequest(
-        settings.to, approve, settings.take_release, settings.base, writes, settings.migrated
     )
 
 
@@ -165,71 +165,29 @@ class Scope(NamedTuple):
         return flux_kustomizations(self.whole)
 
 
-def scope_of(settings: Settings) -> Scope:
+def scope_of(path: str) -> Scope:
     """Raises UsageError where there is nothing at the path."""
-    place, tree = find(settings.path), build_tree(settings.path)
-    is_file = os.path.isfile(settings.path)
+    place, tree = find(path), build_tree(path)
+    is_file = os.path.isfile(path)
     folder = os.path.dirname(place.prefix) if is_file else place.prefix
     is_whole = not folder and not is_file and not is_sparse(place.root)
     whole = tree if is_whole else build_tree(place.root)
     return Scope(place, tree, whole, f"{folder}/" if folder else "", is_file, is_whole)
 
 
-def build_config(settings: Settings, place: CheckoutLocation) -> Config:
-    """The config file, under what was asked for explicitly. Raises UsageError, InvalidConfig."""
-    path = settings.config or os.path.join(place.root, PATH)
-    config = Config()
-    if settings.config or os.path.lexists(path):
-        shown = settings.config or PATH
-        # Late: most repositories have no config file.
-        from flux_upgrade.config.reader import load
+def build_config(
+    place: CheckoutLocation, named: str = "", governing: Mapping[str, object] | None = None
+) -> Config:
+    """The config file, under what was asked for explicitly. Raises UsageError, InvalidConfig.
 
-        config = load(read_text(path, "check --config, or leave it out"), shown, KEY_READERS)
-    return _asked_for(settings, config)
+    ``named``: as ``--config``. ``governing``: as ``UpgradeOptions`` has it.
+    """
+    path = named or os.path.join(place.root, PATH)
+    is_there = bool(named) or os.path.lexists(path)
+    if not is_there and not governing:
+        return Config()
+    # Late: most repositories have no config file.
+    from flux_upgrade.config.reader import load
 
-
-def _asked_for(settings: Settings, config: Config) -> Config:
-    """``config`` under what was given explicitly."""
-    asked = Overrides(
-        policy=_bump(settings.policy) if settings.policy else None,
-        check_images=settings.check_images,
-        migrate=Migrate(settings.migrate) if settings.migrate else None,
-        ladder=settings.ladder,
-    )
-    if settings.range:
-        asked = asked._replace(range=Constraint(settings.range))
-    if settings.flags:
-        from flux_upgrade.config.reader import parse_flags
-
-        asked = asked._replace(flags=parse_flags(settings.flags, "--flags"))
-    if settings.scan:
-        from flux_upgrade.config.reader import parse_key
-
-        asked = asked._replace(scan=parse_key("scan", settings.scan))
-    if settings.kubernetes_version:
-        from flux_upgrade.config.reader import parse_key
-
-        asked = asked._replace(kubernetes=parse_key("kubernetes-version", settings.kubernetes_version))
-    return overridden(config, asked)
-
-
-def _bump(text: str) -> MaxBump:
-    if text not in set(MaxBump):
-        raise UsageError(
-            f"--policy '{text}' is not one of {', '.join(MaxBump)}{nearest(text, MaxBump)}",
-            hint="it is the largest bump that needs no approval",
-        )
-    return MaxBump(text)
-
-
-def _approval(text: str) -> str:
-    """``2.9``, or a tag. Raises UsageError."""
-    plain = text.strip().removeprefix("v")
-    if is_tag(f"v{plain}"):
-        return f"v{plain}"
-    if is_tag(f"v{plain}.0"):
-        return plain
-    raise UsageError(
-        f"--approve '{text}' is neither a minor nor a version",
-        hint="approve a minor with its later patches (2.9), or one version alone (v2.9.4)",
-    )
+    text = read_text(path, "check --config, or leave it out") if is_there else ""
+    return load(text, named or PATH, KEY_READERS, governing)

@@ -10,7 +10,7 @@ from flux_upgrade.adapters.local.worktree import Spool
 from flux_upgrade.artifacts.pinned_artifacts import PinnedArtifacts
 from flux_upgrade.artifacts.promotion_plan import ArtifactPlan, ConsumingClusters, plan_artifact
 from flux_upgrade.artifacts.pull import ArtifactPorts, pull
-from flux_upgrade.cli.options import Settings
+from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.flux_kustomizations import flux_kustomizations
 from flux_upgrade.clusters.groups import assign, of_artifact
@@ -21,7 +21,7 @@ from flux_upgrade.clusters.ownership.artifact_references import (
     takes_what_waits,
 )
 from flux_upgrade.clusters.ownership.ownership import Ownership
-from flux_upgrade.commands.read import build_config, build_impact_analyzer, upgrade_request, void_here
+from flux_upgrade.commands.read import build_config, build_impact_analyzer, void_here
 from flux_upgrade.commands.wiring import (
     build_artifacts,
     build_checkout,
@@ -32,7 +32,8 @@ from flux_upgrade.commands.wiring import (
     build_timing,
     build_tree,
 )
-from flux_upgrade.config.config import Config, Group
+from flux_upgrade.commands.wiring_repository import build_history, source_of
+from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import NothingFound, UsageError
 from flux_upgrade.model.oci import reference
 from flux_upgrade.model.oci.reference import Address
@@ -42,7 +43,7 @@ from flux_upgrade.pins.own_artifact import pin
 from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
-from flux_upgrade.planning.plan import Terms, terms_of
+from flux_upgrade.planning.plan import Terms
 from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.planning.proposal import Proposal
 from flux_upgrade.policy.feedback import Feedback
@@ -57,26 +58,30 @@ class ArtifactToMove(NamedTuple):
 
 
 def read_artifact(
-    settings: Settings, address: Address, found: Sequence[ArtifactReference], spool: Spool
+    options: UpgradeOptions,
+    environment: Environment,
+    found: Sequence[ArtifactReference],
+    spool: Spool,
 ) -> ArtifactToMove:
-    """Settings, config, releases, artifact: what is wrong is said early. ``found``: as ``references_here``.
+    """Config, releases, artifact: what is wrong is said early. ``found``: as ``references_here``.
 
     Raises UsageError, InvalidConfig, SourceUnavailable, and what ``pull`` and ``plan_artifact`` raise.
     """
+    address = options.address
     if not address.tag or reference.is_ours(address.tag):
         raise UsageError(
             f"{address} names no tag that could be moved",
             hint="give the tag that the cluster's OCIRepository follows, like :production",
         )
     reference.require_short(address.tag)
-    request = upgrade_request(settings)
-    group = build_config(settings, find(settings.path)).default
-    source = build_releases(settings)
+    governance = build_config(find(options.path), options.config, options.governing).default.governance
+    source = build_releases(environment, options.release_source)
     # Listed first: what the list says of a release has not to be asked for again.
     releases = source.list()
-    means = build_means(settings, address, spool, source)
-    planner = ManifestPlanner(means.regenerator, build_artifacts(settings), releases, means.now)
-    pulled, terms = pull(address, means), terms_of(group, Feedback(approved=request.approve), request)
+    means = build_means(environment, address, spool, source, writes=options.request.writes)
+    planner = ManifestPlanner(means.regenerator, build_artifacts(environment), releases, means.now)
+    feedback = Feedback(approved=options.request.approve)
+    pulled, terms = pull(address, means), Terms(governance, feedback, options.request.to)
     clusters = ConsumingClusters(
         is_verified(found, address), takes_what_waits(found), remarks_of(found, address)
     )
@@ -84,22 +89,21 @@ def read_artifact(
 
 
 def build_means(
-    settings: Settings, address: Address, spool: Spool, source: Releases | None = None
+    environment: Environment, address: Address, spool: Spool, source: Releases, *, writes: bool = True
 ) -> ArtifactPorts:
-    """``source``: of releases, should it have been built already."""
-    source = source or build_releases(settings)
+    """What an artifact is pulled and pushed with."""
     return ArtifactPorts(
-        build_registry(settings, address),
-        build_regenerator(settings, source),
+        build_registry(environment, address, writes=writes),
+        build_regenerator(environment, source),
         spool,
         source.commit,
-        datetime.fromtimestamp(build_timing(settings).now(), UTC),
+        datetime.fromtimestamp(build_timing(environment).now(), UTC),
     )
 
 
-def references_here(settings: Settings, address: Address) -> tuple[ArtifactReference, ...]:
+def references_here(path: str, address: Address) -> tuple[ArtifactReference, ...]:
     """What refers to the artifact in the checkout around the working folder; without one, nothing."""
-    place = find(settings.path)
+    place = find(path)
     return references(build_tree(place.root), address) if place.is_checkout else ()
 
 
@@ -117,33 +121,27 @@ class ArtifactPins(NamedTuple):
                 self.own.push(reference, upgrade.target, plan.installation.path)
 
 
-def _without_drafts(config: Config) -> Config:
-    """The same, but for what waits for approval: it is shown in the summary."""
-
-    def quiet(group: Group) -> Group:
-        return group._replace(policy=group.policy._replace(pending=Pending.SUMMARY))
-
-    return config._replace(default=quiet(config.default), groups=tuple(map(quiet, config.groups)))
-
-
 def read_artifact_pins(
-    settings: Settings, address: Address, references: Sequence[ArtifactReference], spool: Spool
+    options: UpgradeOptions,
+    environment: Environment,
+    references: Sequence[ArtifactReference],
+    spool: Spool,
 ) -> ArtifactPins:
     """As ``read_inventory``, for what pins the artifact only. ``references``: as ``references_here``.
 
     Raises UsageError, InvalidConfig, NothingFound, SourceUnavailable.
     """
-    request, place = upgrade_request(settings), find(settings.path)
-    config, source = build_config(settings, place), build_releases(settings)
-    if takes_what_waits(references):
-        # A draft would be of what is pushed, and what is pushed would run: it is named in the summary alone.
-        config = _without_drafts(config)
+    request, address, place = options.request, options.address, find(options.path)
+    # A draft would be of what is pushed, and what is pushed may run: it is named in the summary alone then.
+    quiet = {"pending": str(Pending.SUMMARY)} if takes_what_waits(references) else {}
+    config = build_config(place, options.config, {**options.governing, **quiet})
+    source = build_releases(environment, options.release_source)
     releases = source.list()
-    means = build_means(settings, address, spool, source)
-    planner = ManifestPlanner(means.regenerator, build_artifacts(settings), releases, means.now)
+    means = build_means(environment, address, spool, source, writes=options.request.writes)
+    planner = ManifestPlanner(means.regenerator, build_artifacts(environment), releases, means.now)
 
     def terms(path: str) -> Terms:
-        return terms_of(config.group_of(path) or config.default, Feedback(), request)
+        return Terms((config.group_of(path) or config.default).governance, to=request.to)
 
     own = PinnedArtifacts(address, planner, terms, means)
     tree = build_tree(place.root)
@@ -159,15 +157,21 @@ def read_artifact_pins(
         update_groups=tuple(of_artifact(group, address.repository) for group in update_groups),
         config=config,
         releases=releases,
-        pin_context=build_pin_context(settings, tree, source, own=own),
+        pin_context=build_pin_context(environment, tree, source, own=own),
         ownership=Ownership(tree),
         reported_only=(),
         request=request,
-        now=datetime.fromtimestamp(build_timing(settings).now(), UTC),
+        now=datetime.fromtimestamp(build_timing(environment).now(), UTC),
         head=head_of(place.root),
         all_paths=None if is_sparse(place.root) else frozenset(each.path for each in found),
-        explain=lambda path, base: build_checkout(settings, place).explain(path, base),
-        analyzer=build_impact_analyzer(settings, tree, means.regenerator, config),
-        void=void_here(settings, tree, config, [Member(each, each.path) for each in found], is_all=False),
+        explain=lambda path, base: build_checkout(environment, place).explain(path, base),
+        analyzer=build_impact_analyzer(
+            environment,
+            tree,
+            means.regenerator,
+            config,
+            lambda: build_history(environment, source_of(options, config)),
+        ),
+        void=void_here(options, tree, config, [Member(each, each.path) for each in found], is_all=False),
     )
     return ArtifactPins(inventory, own)

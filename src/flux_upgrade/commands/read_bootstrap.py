@@ -18,13 +18,13 @@ from flux_upgrade.bootstrap.options import (
 from flux_upgrade.bootstrap.rendered_components import RenderedComponents
 from flux_upgrade.bootstrap.request import BootstrapCluster, BootstrapRequest
 from flux_upgrade.bootstrap.secrets import ActionsSecret
-from flux_upgrade.cli.options import Settings
+from flux_upgrade.cli.options import BootstrapCommand
 from flux_upgrade.commands.read import build_config
-from flux_upgrade.commands.wiring import build_regenerator, read_text
-from flux_upgrade.commands.wiring_bootstrap import build_place
+from flux_upgrade.commands.wiring import build_regenerator, build_releases, read_text
+from flux_upgrade.commands.wiring_bootstrap import BootstrapTarget, build_place
 from flux_upgrade.commands.wiring_servers import at_host, known_of, known_of_url, servers_of
 from flux_upgrade.config.config import Config
-from flux_upgrade.config.environment import RegistryAccess
+from flux_upgrade.config.environment import Environment, RegistryAccess
 from flux_upgrade.manifests.options import parse_bool
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import UsageError
@@ -40,14 +40,29 @@ if TYPE_CHECKING:
 class BootstrapInventory(NamedTuple):
     """One run, as far as it is settled before anybody is asked."""
 
-    settings: Settings
-    """For the server that the options name."""
-    asked: BootstrapRequest
+    target: BootstrapTarget
+    release_source: str
+    path: str
+    """The folder that was named, in the checkout."""
     config: Config
-    checkout: CheckoutLocation
     clusters: tuple[BootstrapCluster, ...]
     regenerator: Regenerator
     components: RenderedComponents
+
+    @property
+    def environment(self) -> Environment:
+        """For the server that the options name."""
+        return self.target.environment
+
+    @property
+    def asked(self) -> BootstrapRequest:
+        """The arguments of the run."""
+        return self.target.asked
+
+    @property
+    def checkout(self) -> CheckoutLocation:
+        """The one around the folder that was named."""
+        return self.target.checkout
 
     @property
     def first(self) -> BootstrapOptions:
@@ -70,19 +85,18 @@ class BootstrapInventory(NamedTuple):
         return self.asked.create_repository
 
 
-def read_bootstrap(settings: Settings) -> BootstrapInventory:
+def read_bootstrap(command: BootstrapCommand, environment: Environment) -> BootstrapInventory:
     """What is wrong with flags and config is said at once. Raises UsageError, InvalidConfig."""
-    asked = settings.bootstrap
-    assert asked is not None  # noqa: S101 of the command `bootstrap`
-    _require_folder(settings.path, asked)
-    checkout = find(settings.path)
-    config = build_config(settings, checkout)
+    asked = command.request
+    _require_folder(command.checkout, asked)
+    checkout = find(command.checkout)
+    config = build_config(checkout, command.config)
     known = (
-        known_of_url(settings, f"{settings.github.server_url}/{settings.repository}")
-        if settings.repository
-        else known_of(settings, checkout)
+        known_of_url(environment, f"{environment.github.server_url}/{command.repository}")
+        if command.repository
+        else known_of(environment, checkout)
     )
-    clusters = clusters_of(asked, config.bootstrap, known, servers_of(settings))
+    clusters = clusters_of(asked, config.bootstrap, known, servers_of(environment))
     if asked.kubeconfig and (asked.secret_file or asked.actions_secret):
         raise UsageError(
             "--kubeconfig hands the credentials to the cluster itself, and they go to one place",
@@ -90,22 +104,23 @@ def read_bootstrap(settings: Settings) -> BootstrapInventory:
         )
     first = clusters[0].options
     # The config file may have it, too.
-    here = at_host(settings._replace(ca_file=first.ca_file), first)
+    here, asked = at_host(environment._replace(ca_file=first.ca_file), asked, first)
     for path in filter(None, dict.fromkeys(each.options.ca_file for each in clusters)):
         read_text(path, "check --ca-file")
     if first.source is Source.GIT:
-        # It is pushed to as it was given, whichever way Flux takes.
-        here = here._replace(repository=first.url)
         # The address is what the keys of the repository are known by.
         clusters = tuple(
             each._replace(options=each.options._replace(url=url_of(each.options))) for each in clusters
         )
-    regenerator = build_regenerator(here)
+    regenerator = build_regenerator(here, build_releases(here, command.release_source))
     components = RenderedComponents(regenerator)
     clusters = tuple(each._replace(options=components.settled(each.options)) for each in clusters)
-    assert here.bootstrap is not None  # noqa: S101 it was, above
-    inventory = BootstrapInventory(here, here.bootstrap, config, checkout, clusters, regenerator, components)
-    _require_token(inventory, settings)
+    # It is pushed to as it was given, whichever way Flux takes.
+    target = BootstrapTarget(here, asked, clusters[0].options, first.url, checkout)
+    inventory = BootstrapInventory(
+        target, command.release_source, command.checkout, config, clusters, regenerator, components
+    )
+    _require_token(inventory, environment)
     return inventory
 
 
@@ -120,13 +135,15 @@ def _require_folder(path: str, asked: BootstrapRequest) -> None:
     raise UsageError(f"there is no folder '{path}' to work in", hint=hint)
 
 
-def _require_token(inventory: BootstrapInventory, settings: Settings) -> None:
+def _require_token(inventory: BootstrapInventory, environment: Environment) -> None:
     """That there is one for the server, where the one of the environment is for another. See ``at_host``."""
-    if not inventory.publishes or inventory.settings.tokens.repository or not settings.tokens.repository:
+    if not inventory.publishes or inventory.environment.tokens.repository:
         return
-    host = host_of(inventory.first)
+    if not environment.tokens.repository:
+        return
+    server, host = environment.github.server_url, host_of(inventory.first)
     raise UsageError(
-        f"the token of the environment is for {settings.github.server_url}, and the repository is at {host}",
+        f"the token of the environment is for {server}, and the repository is at {host}",
         hint=f"if it is one of {host}, give --provider=github and --hostname={host}",
     )
 
@@ -189,7 +206,7 @@ def place_of(
     if not asked.secret_file:
         return None
     path = secret_file_name(asked.secret_file, cluster.name if several else "")
-    return build_place(inventory.settings, path, inventory.checkout)
+    return build_place(path, inventory.checkout, writes=not asked.dry_run)
 
 
 def require_secret(inventory: BootstrapInventory, hosting: Hosting, *, is_new_repository: bool) -> None:
@@ -209,8 +226,8 @@ def require_secret(inventory: BootstrapInventory, hosting: Hosting, *, is_new_re
         )
 
 
-def registry_access(inventory: BootstrapInventory) -> RegistryAccess:
+def registry_access(inventory: BootstrapInventory, host: str) -> RegistryAccess:
     """With what artifacts are pushed: never what the cluster gets."""
-    options, access = inventory.first, inventory.settings.registry
+    options, access = inventory.first, inventory.environment.registry
     plain = options.oci is not None and options.oci.allow_insecure_http
-    return access._replace(plain_http=plain, username=options.username)
+    return access._replace(host=host, plain_http=plain, username=options.username)

@@ -1,10 +1,9 @@
-"""The composition root: options → the adapters and what is read through them, each by a small function."""
+"""The composition root: the environment → adapters, and what is read through them, by small functions."""
 
 from __future__ import annotations
 
 from flux_upgrade.cli.flags_shared import DEFAULT_SOURCE
-from flux_upgrade.cli.options import Settings
-from flux_upgrade.config.environment import GITHUB_API
+from flux_upgrade.config.environment import GITHUB_API, Environment
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.oci import SCHEME
 
@@ -29,13 +28,12 @@ _API_REPOSITORY = "/repos/"
 _MAX_CONFIG = 1 << 20
 
 
-def build_releases(settings: Settings) -> Releases:
-    """The release source that was asked for. Raises UsageError, SourceUnavailable."""
-    source = settings.release_source
+def build_releases(environment: Environment, source: str) -> Releases:
+    """``source``: as ``--release-source``. Raises UsageError, SourceUnavailable."""
     if source == DEFAULT_SOURCE or source.startswith(("http://", "https://")):
-        return _build_remote(settings)
+        return _build_remote(environment, source)
     if source.startswith(SCHEME):
-        return _build_mirrored(settings)
+        return _build_mirrored(environment, source)
     if "://" in source:
         raise UsageError(
             f"--release-source '{source}' is neither github, a folder, nor an http(s) or oci address",
@@ -46,33 +44,33 @@ def build_releases(settings: Settings) -> Releases:
     return DirectoryReleases(source)
 
 
-def _build_remote(settings: Settings) -> Releases:
+def _build_remote(environment: Environment, source: str) -> Releases:
     from flux_upgrade.adapters.http.cache import DownloadCache
 
-    source, cache = settings.release_source, DownloadCache(settings.cache_dir or None)
+    cache = DownloadCache(environment.cache_dir or None)
     if source == DEFAULT_SOURCE:
         source = f"{GITHUB_API}{_API_REPOSITORY}fluxcd/flux2"
     api, marked, repository = source.rstrip("/").partition(_API_REPOSITORY)
     if not marked or repository.count("/") != 1:
         from flux_upgrade.adapters.releases.mirror import HttpReleases
 
-        return HttpReleases(source, build_client(settings, "", ""), cache)
+        return HttpReleases(source, build_client(environment), cache)
     from flux_upgrade.adapters.releases.github import GitHubReleases
     from flux_upgrade.adapters.releases.registry import FluxManifestsRegistry
 
     # An Enterprise Server has raw files below /raw; github.com has a host for them.
     raw = "https://raw.githubusercontent.com" if api == GITHUB_API else f"{api.removesuffix('/api/v3')}/raw"
     return GitHubReleases(
-        build_client(settings, api, settings.tokens.releases),
+        build_client(environment, api, environment.tokens.releases),
         cache,
-        FluxManifestsRegistry(build_client(settings, "", "")),
+        FluxManifestsRegistry(build_client(environment)),
         repository=repository,
         api_url=api,
         raw_url=raw,
     )
 
 
-def _build_mirrored(settings: Settings) -> Releases:
+def _build_mirrored(environment: Environment, source: str) -> Releases:
     from flux_upgrade.adapters.http.cache import DownloadCache
     from flux_upgrade.adapters.oci.repository import open_repository
     from flux_upgrade.adapters.releases.registry import Derivation, RegistryReleases
@@ -81,49 +79,49 @@ def _build_mirrored(settings: Settings) -> Releases:
 
     example = "write it like oci://registry.example.com/fluxcd/flux-manifests, without a tag"
     try:
-        address = parse_address(settings.release_source)
+        address = parse_address(source)
     except UsageError as error:
         raise UsageError("--release-source is no address of a registry", hint=example) from error
     if address.tag or address.digest:
         raise UsageError("--release-source names one artifact, not a repository of them", hint=example)
     return RegistryReleases(
-        open_repository(build_client(settings, "", ""), address.repository, build_credentials(settings)),
-        DownloadCache(settings.cache_dir or None),
+        open_repository(build_client(environment), address.repository, build_credentials(environment)),
+        DownloadCache(environment.cache_dir or None),
         Derivation(at_default_registry, derive),
-        build_timing(settings).now,
+        build_timing(environment).now,
     )
 
 
-def build_artifacts(settings: Settings) -> Artifacts:
+def build_artifacts(environment: Environment) -> Artifacts:
     """OCI artifacts in any registry; connected when something is asked of them."""
     from flux_upgrade.adapters.oci.artifacts import RegistryArtifacts
 
-    return RegistryArtifacts(lambda: build_client(settings, "", ""), lambda: build_credentials(settings))
+    return RegistryArtifacts(lambda: build_client(environment), lambda: build_credentials(environment))
 
 
-def build_charts(settings: Settings) -> Charts:
+def build_charts(environment: Environment) -> Charts:
     """Helm charts in any repository; connected when something is asked of them."""
     from flux_upgrade.adapters.oci.charts import HelmCharts
 
-    return HelmCharts(lambda: build_client(settings, "", ""))
+    return HelmCharts(lambda: build_client(environment))
 
 
-def build_registry(settings: Settings, address: Address) -> ArtifactRegistry:
-    """The registry of an artifact; for a dry run, a record of what would be written."""
+def build_registry(environment: Environment, address: Address, *, writes: bool = True) -> ArtifactRegistry:
+    """The registry of an artifact; if nothing is to be written, a record of what would be."""
     from flux_upgrade.adapters.oci.artifact_registry import open_artifact_registry
     from flux_upgrade.adapters.recording import RecordingRegistry
 
     registry = open_artifact_registry(
-        build_client(settings, "", ""),
+        build_client(environment),
         address.host,
         address.path,
-        build_credentials(settings, is_asked=True),
-        plain_http=settings.registry.plain_http,
+        build_credentials(environment, is_asked=True),
+        plain_http=environment.registry.plain_http,
     )
-    return RecordingRegistry(registry) if settings.dry_run or settings.command == "plan" else registry
+    return registry if writes else RecordingRegistry(registry)
 
 
-def build_credentials(settings: Settings, *, is_asked: bool = False) -> CredentialSource:
+def build_credentials(environment: Environment, *, is_asked: bool = False) -> CredentialSource:
     """Those that were given, for the artifact's registry alone; for any other, those of Docker's file.
 
     ``is_asked``: a file that cannot be used is an error, though nobody named it.
@@ -131,18 +129,18 @@ def build_credentials(settings: Settings, *, is_asked: bool = False) -> Credenti
     from flux_upgrade.adapters.oci.docker_config import DockerConfig
     from flux_upgrade.adapters.oci.registry_credentials import ForgivingCredentials, GivenCredentials
 
-    access = settings.registry
+    access = environment.registry
     found = DockerConfig(
         access.docker_config or access.found_config,
-        settings.search_path,
+        environment.search_path,
         access.environment,
         required=bool(access.docker_config),
     )
     # Most of what is pulled is public, and can be had without.
     source = found if access.docker_config or is_asked else ForgivingCredentials(found)
-    if settings.artifact is None or not access.username:
+    if not access.host or not access.username:
         return source
-    return GivenCredentials(settings.artifact.host, access.username, access.password, source)
+    return GivenCredentials(access.host, access.username, access.password, source)
 
 
 def build_spool() -> Spool:
@@ -152,22 +150,20 @@ def build_spool() -> Spool:
     return Spool()
 
 
-def build_client(settings: Settings, origin: str, token: str) -> Client:
+def build_client(environment: Environment, origin: str = "", token: str = "") -> Client:
     """An http client whose token goes to one origin alone."""
     from flux_upgrade.adapters.http.cache import EtagCache
     from flux_upgrade.adapters.http.client import Client, Credential
 
     credential = Credential(origin, token) if token else None
-    etags = EtagCache(settings.cache_dir or None)
-    return Client(
-        build_timing(settings), credential=credential, etags=etags, ca_file=settings.ca_file or None
-    )
+    etags, ca_file = EtagCache(environment.cache_dir or None), environment.ca_file or None
+    return Client(build_timing(environment), credential=credential, etags=etags, ca_file=ca_file)
 
 
-def build_timing(settings: Settings) -> Timing:
+def build_timing(environment: Environment) -> Timing:
     """The clock and the dice that the run was given, or the machine's."""
-    if settings.timing is not None:
-        return settings.timing
+    if environment.timing is not None:
+        return environment.timing
     import random
     import time
 
@@ -176,24 +172,24 @@ def build_timing(settings: Settings) -> Timing:
     return Timing(now=time.time, sleep=time.sleep, jitter=random.random)
 
 
-def build_flux(settings: Settings) -> FluxCli:
+def build_flux(environment: Environment) -> FluxCli:
     """The Flux CLI of this machine, should there be one."""
     from flux_upgrade.adapters.releases.flux_cli import LocalFluxCli
 
-    return LocalFluxCli(settings.search_path, {"HOME": settings.home, "PATH": settings.search_path})
+    return LocalFluxCli(environment.search_path, environment.of_programs)
 
 
-def build_regenerator(settings: Settings, releases: Releases | None = None) -> Regenerator:
+def build_regenerator(environment: Environment, releases: Releases) -> Regenerator:
     """Renders what the release source holds."""
     from flux_upgrade.manifests.regenerate import Regenerator
 
-    return Regenerator(releases or build_releases(settings), build_flux(settings))
+    return Regenerator(releases, build_flux(environment))
 
 
 def build_pin_context(
-    settings: Settings,
+    environment: Environment,
     tree: Tree,
-    releases: Releases | None = None,
+    releases: Releases,
     *,
     moves_operator: bool = False,
     own: OwnArtifacts | None = None,
@@ -203,9 +199,9 @@ def build_pin_context(
 
     return PinContext(
         tree,
-        build_regenerator(settings, releases),
-        build_artifacts(settings),
-        build_charts(settings),
+        build_regenerator(environment, releases),
+        build_artifacts(environment),
+        build_charts(environment),
         moves_operator,
         own,
     )
@@ -218,21 +214,20 @@ def build_tree(path: str) -> Tree:
     return DirectoryTree(path)
 
 
-def build_worktree(settings: Settings) -> Worktree:
-    """Where changes go: the tree, or, for a dry run, a record of them."""
+def build_worktree(path: str, *, writes: bool) -> Worktree:
+    """Where changes go: the tree; if nothing is to be written, a record of them."""
     from flux_upgrade.adapters.local.worktree import DirectoryWorktree
     from flux_upgrade.adapters.recording import RecordingWorktree
 
-    worktree = DirectoryWorktree(settings.path)
-    return RecordingWorktree(worktree) if settings.dry_run else worktree
+    worktree = DirectoryWorktree(path)
+    return worktree if writes else RecordingWorktree(worktree)
 
 
-def build_kustomize(settings: Settings) -> Kustomize | None:
+def build_kustomize(environment: Environment) -> Kustomize | None:
     """What builds a kustomization on this machine; None: nothing does."""
     from flux_upgrade.adapters.local import kustomize
 
-    environment = {"HOME": settings.home, "PATH": settings.search_path, **settings.git}
-    return kustomize.find(settings.search_path, environment)
+    return kustomize.find(environment.search_path, {**environment.of_programs, **environment.git})
 
 
 def _read_bootstrap_key(name: str, node: Node, source: YamlText) -> BootstrapConfig | None:
@@ -255,8 +250,8 @@ def read_text(path: str, hint: str) -> str:
         raise UsageError(f"{path} cannot be read: {error.strerror}", hint=hint) from error
 
 
-def build_checkout(settings: Settings, place: CheckoutLocation) -> Checkout:
+def build_checkout(environment: Environment, place: CheckoutLocation) -> Checkout:
     """The user's checkout, as far as Git knows it."""
     from flux_upgrade.adapters.git.checkout import Checkout
 
-    return Checkout(place.root, {"HOME": settings.home, "PATH": settings.search_path})
+    return Checkout(place.root, environment.of_programs)

@@ -1,4 +1,4 @@
-"""What a bootstrap works with: settings and options → the provider's API, the branch, the cluster."""
+"""What a bootstrap works with: environment and options → the provider's API, the branch, the cluster."""
 # Paths as the user wrote them: os calls, and no pathlib to import.
 # ruff: noqa: PTH100
 
@@ -10,19 +10,20 @@ from dataclasses import replace
 from flux_upgrade.adapters.git.checkout import CheckoutLocation
 from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS, url_of
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
-from flux_upgrade.cli.options import Settings
 from flux_upgrade.commands.wiring import build_checkout, build_timing
 from flux_upgrade.commands.wiring_repository import build_github
 from flux_upgrade.commands.wiring_servers import servers_of, where
+from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flux_upgrade.adapters.git.remotes import RemoteAccess
+    from flux_upgrade.bootstrap.request import BootstrapRequest
     from flux_upgrade.bootstrap.secrets import SecretPlace
-    from flux_upgrade.config.config import Config
     from flux_upgrade.model.files import Remote
     from flux_upgrade.model.hosting import Hosting
     from flux_upgrade.model.kubernetes_objects import KubernetesApi
@@ -39,18 +40,19 @@ _FLAVOURS = {
 _GIT_USER = "git"
 
 
-def build_hosting(settings: Settings, options: BootstrapOptions) -> Hosting | None:
+def build_hosting(environment: Environment, options: BootstrapOptions, *, writes: bool) -> Hosting | None:
     """GitHub's API; None for a provider whose API is not spoken, and without a token."""
-    if options.provider is not Provider.GITHUB or not settings.tokens.repository or options.oci is not None:
+    token = environment.tokens.repository
+    if options.provider is not Provider.GITHUB or not token or options.oci is not None:
         return None
     from flux_upgrade.adapters.github.hosting import GitHubHosting
 
-    hosting = GitHubHosting(build_github(settings), repository_of(options), settings.tokens.repository)
-    if not settings.dry_run:
+    hosting = GitHubHosting(build_github(environment), repository_of(options), token)
+    if writes:
         return hosting
     from flux_upgrade.adapters.recording import RecordingHosting
 
-    return RecordingHosting(hosting, settings.github.server_url)
+    return RecordingHosting(hosting, environment.github.server_url)
 
 
 def repository_of(options: BootstrapOptions) -> str:
@@ -58,49 +60,60 @@ def repository_of(options: BootstrapOptions) -> str:
     return f"{options.owner}/{options.repository}" if options.owner else ""
 
 
-def build_remote(settings: Settings, options: BootstrapOptions, place: CheckoutLocation) -> Remote:
+class BootstrapTarget(NamedTuple):
+    """The repository that is set up, and what says how it is reached."""
+
+    environment: Environment
+    """For the server that the options name."""
+    asked: BootstrapRequest
+    options: BootstrapOptions
+    """Of the first cluster."""
+    url: str
+    """As it was given, not as Flux takes it."""
+    checkout: CheckoutLocation
+
+
+def build_remote(target: BootstrapTarget) -> Remote:
     """The branch as it is on the server now. For a dry run, it is only read."""
     from flux_upgrade.adapters.git.remote import GitRemote
 
-    server = _reached(settings, options, place)
-    remote = GitRemote(server, options.branch, _environment(settings), build_timing(settings).now)
-    if not settings.dry_run:
+    environment = target.environment
+    now = build_timing(environment).now
+    remote = GitRemote(_reached(target), target.options.branch, _variables(environment), now)
+    if not target.asked.dry_run:
         return remote
     from flux_upgrade.adapters.recording import RecordingRemote
 
     return RecordingRemote(remote)
 
 
-def build_pulls(
-    settings: Settings, options: BootstrapOptions, config: Config, place: CheckoutLocation
-) -> Forge:
-    """Where the pull request is opened; for a dry run, a record of it."""
-    forge = _forge(settings, options, config, place)
-    if not settings.dry_run:
+def build_pulls(target: BootstrapTarget, flavour: str) -> Forge:
+    """Where the pull request is opened; for a dry run, a record of it. ``flavour``: as ``Config.forge``."""
+    forge = _forge(target, flavour)
+    if not target.asked.dry_run:
         return forge
     from flux_upgrade.adapters.recording import RecordingForge
 
     return RecordingForge(forge)
 
 
-def _forge(settings: Settings, options: BootstrapOptions, config: Config, place: CheckoutLocation) -> Forge:
-    if options.provider is Provider.GITHUB:
+def _forge(target: BootstrapTarget, flavour: str) -> Forge:
+    environment = target.environment
+    if target.options.provider is Provider.GITHUB:
         from flux_upgrade.commands.wiring_repository import github_forge
 
-        return github_forge(settings, repository_of(options))
+        return github_forge(environment, repository_of(target.options))
     from flux_upgrade.adapters.git.forge import GitForge
 
-    server = _reached(settings, options, place, config.forge)
-    return GitForge(server, _environment(settings), build_timing(settings).now)
+    server = _reached(target, flavour)
+    return GitForge(server, _variables(environment), build_timing(environment).now)
 
 
-def _reached(
-    settings: Settings, options: BootstrapOptions, place: CheckoutLocation, flavour: str = ""
-) -> RemoteAccess:
+def _reached(target: BootstrapTarget, flavour: str = "") -> RemoteAccess:
     """Where it is pushed to, and as whom: by the user's own means where a checkout has them."""
     from flux_upgrade.adapters.git.remotes import RemoteAccess, parse
 
-    own = settings.bootstrap.secrets.own if settings.bootstrap is not None else {}
+    options, environment = target.options, target.environment
     server = RemoteAccess(
         "",
         flavour or _FLAVOURS[options.provider],
@@ -109,14 +122,15 @@ def _reached(
         is_bearer=options.with_bearer_token,
     )
     if options.provider is Provider.GITHUB:
-        url = f"{settings.github.server_url}/{repository_of(options)}.git"
-        return replace(server, url=url, token=settings.tokens.repository)
-    token = settings.tokens.git or own.get(options.provider, "")
+        url = f"{environment.github.server_url}/{repository_of(options)}.git"
+        return replace(server, url=url, token=environment.tokens.repository)
+    token = environment.tokens.git or target.asked.secrets.own.get(options.provider, "")
     is_git = options.provider is Provider.GIT
-    url = settings.repository if is_git else url_of(options._replace(auth=Auth.TOKEN))
-    remote = build_checkout(settings, place).origin() if place.is_checkout else ""
+    url = target.url if is_git else url_of(options._replace(auth=Auth.TOKEN))
+    place = target.checkout
+    remote = build_checkout(environment, place).origin() if place.is_checkout else ""
     ways = (url, remote) if remote and where(remote) == where(url) else (url,)
-    if token and not _is_known(settings, options, url, remote):
+    if token and not _is_known(target, url, remote):
         raise UsageError(
             f"the config file alone says that the token is for {parse(url).host}",
             hint="say it with the command: --hostname, or --url; whoever wrote that file would be given it",
@@ -127,16 +141,13 @@ def _reached(
     return replace(server, url=ways[-1])
 
 
-def _is_known(settings: Settings, options: BootstrapOptions, url: str, remote: str) -> bool:
+def _is_known(target: BootstrapTarget, url: str, remote: str) -> bool:
     """Whether more than a file in the repository says that a server is the one that a token is for."""
-    asked, host = settings.bootstrap, where(url)[0]
-    is_said = asked is not None and bool({"hostname", "url"} & {*asked.flags})
-    is_runners = servers_of(settings).get(host) == options.provider
-    return (
-        is_said
-        or is_runners
-        or host in (DEFAULT_HOSTS.get(options.provider), where(remote)[0] if remote else "")
-    )
+    host, provider = where(url)[0], target.options.provider
+    is_said = bool({"hostname", "url"} & {*target.asked.flags})
+    is_runners = servers_of(target.environment).get(host) == provider
+    known = (DEFAULT_HOSTS.get(provider), where(remote)[0] if remote else "")
+    return is_said or is_runners or host in known
 
 
 def _user(options: BootstrapOptions, found: str) -> str:
@@ -146,26 +157,27 @@ def _user(options: BootstrapOptions, found: str) -> str:
     return options.username if options.username != _GIT_USER else found or _GIT_USER
 
 
-def _environment(settings: Settings) -> Mapping[str, str]:
+def _variables(environment: Environment) -> Mapping[str, str]:
     """What Git is run with, which talks to the one server. What was given beats the machine's own file."""
-    trusted = {"GIT_SSL_CAINFO": os.path.abspath(settings.ca_file)} if settings.ca_file else {}
-    return {"HOME": settings.home, "PATH": settings.search_path, **settings.git, **trusted}
+    ca_file = environment.ca_file
+    trusted = {"GIT_SSL_CAINFO": os.path.abspath(ca_file)} if ca_file else {}
+    return {**environment.of_programs, **environment.git, **trusted}
 
 
-def build_place(settings: Settings, path: str, checkout: CheckoutLocation) -> SecretPlace:
-    """A file for Secrets outside of the checkout; for a dry run, it is only read. Raises UsageError."""
+def build_place(path: str, checkout: CheckoutLocation, *, writes: bool) -> SecretPlace:
+    """A file for Secrets outside of the checkout; else it is only read. Raises UsageError."""
     from flux_upgrade.adapters.local.secret_file import SecretFile
 
     found = SecretFile(path, (checkout.root,))
-    if not settings.dry_run:
+    if writes:
         return found
     from flux_upgrade.bootstrap.secrets import ReadOnlyPlace
 
     return ReadOnlyPlace(found)
 
 
-def build_cluster(settings: Settings, kubeconfig: str, context: str) -> KubernetesApi:
+def build_cluster(environment: Environment, kubeconfig: str, context: str) -> KubernetesApi:
     """The cluster of a kubeconfig. Raises UsageError, ClusterUnavailable."""
     from flux_upgrade.adapters.kubernetes.connect import connect
 
-    return connect(kubeconfig, context, build_timing(settings))
+    return connect(kubeconfig, context, build_timing(environment))

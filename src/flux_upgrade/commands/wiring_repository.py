@@ -1,4 +1,4 @@
-"""Where the repository is: settings, config and the checkout's remote → a forge, and its history."""
+"""Where the repository is: options, config and the checkout's remote → a forge, and its history."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from flux_upgrade.adapters.git.checkout import find
-from flux_upgrade.cli.options import Settings
+from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.commands.wiring import build_checkout, build_client, build_timing
 from flux_upgrade.config.config import Config
+from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.files import FileHistory
 from flux_upgrade.model.ports import Forge
+from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,82 +23,101 @@ if TYPE_CHECKING:
 _GITHUB = "github"
 
 
-def build_forge(settings: Settings, config: Config) -> Forge:
-    """The forge of ``--repository``, or of the checkout's remote ``origin``. Raises UsageError."""
-    if _is_name(settings.repository, config):
-        return github_forge(settings, settings.repository)
+class RepositorySource(NamedTuple):
+    """What says where the repository is."""
+
+    path: str
+    """In the checkout."""
+    repository: str
+    """As ``--repository``; empty: the checkout's remote ``origin``."""
+    forge: str
+    """As the config file has it; empty: the remote's host decides."""
+
+    @property
+    def is_name(self) -> bool:
+        """Whether ``repository`` is ``owner/name``, of GitHub."""
+        name = self.repository
+        return bool(name) and ":" not in name and name.count("/") == 1 and self.forge in ("", _GITHUB)
+
+    def flavour(self, url: str, environment: Environment) -> str:
+        """The kind of server at ``url``."""
+        from flux_upgrade.adapters.git.remotes import flavour_of
+
+        return self.forge or flavour_of(url, environment.of_runner)
+
+
+def source_of(options: UpgradeOptions, config: Config) -> RepositorySource:
+    """What flags and config file say of it."""
+    return RepositorySource(options.path, options.repository, config.forge)
+
+
+def build_forge(environment: Environment, source: RepositorySource) -> Forge:
+    """Raises UsageError."""
+    if source.is_name:
+        return github_forge(environment, source.repository)
     from flux_upgrade.adapters.git.remotes import RemoteAccess, is_at, repository_of
 
-    checkout = build_checkout(settings, find(settings.path))
-    url = settings.repository or checkout.remote_url()
-    flavour = _flavour(settings, config, url)
+    checkout = build_checkout(environment, find(source.path))
+    url = source.repository or checkout.remote_url()
+    flavour = source.flavour(url, environment)
     if flavour == _GITHUB:
-        return github_forge(settings, repository_of(url))
+        return github_forge(environment, repository_of(url))
     from flux_upgrade.adapters.git.forge import GitForge
 
-    environment = {"HOME": settings.home, "PATH": settings.search_path, **settings.git}
     # Gitea's and Forgejo's runners say where they are in GitHub's words, and their token is for that server.
-    is_runners = is_at(url, settings.github.server_url)
-    token = settings.tokens.git or (settings.tokens.repository if is_runners else "")
-    return GitForge(RemoteAccess(url, flavour, token), environment, build_timing(settings).now, checkout)
+    is_runners = is_at(url, environment.github.server_url)
+    token = environment.tokens.git or (environment.tokens.repository if is_runners else "")
+    variables = {**environment.of_programs, **environment.git}
+    return GitForge(RemoteAccess(url, flavour, token), variables, build_timing(environment).now, checkout)
 
 
-def github_forge(settings: Settings, repository: str) -> Forge:
-    """The GitHub that the settings name."""
+def github_forge(environment: Environment, repository: str) -> Forge:
+    """The GitHub that the environment names."""
     from flux_upgrade.adapters.github.forge import GitHubForge
 
-    return GitHubForge(build_github(settings), repository, settings.tokens.repository)
+    return GitHubForge(build_github(environment), repository, environment.tokens.repository)
 
 
-def build_github(settings: Settings) -> GitHubApi:
-    """The API of the GitHub that the settings name, with the repository's token."""
+def build_github(environment: Environment) -> GitHubApi:
+    """The API of the GitHub that the environment names, with the repository's token."""
     from flux_upgrade.adapters.github.api import GitHubApi
 
-    github = settings.github
-    client = build_client(settings, github.api_url, settings.tokens.repository)
-    timing = build_timing(settings)
+    github = environment.github
+    client = build_client(environment, github.api_url, environment.tokens.repository)
+    timing = build_timing(environment)
     return GitHubApi(client, timing, api_url=github.api_url, graphql_url=github.graphql_url)
 
 
-def build_history(settings: Settings, config: Config, paths: Iterable[str] = ()) -> FileHistory:
+def build_history(
+    environment: Environment, source: RepositorySource, paths: Iterable[str] = ()
+) -> FileHistory:
     """What files were: as Git has it, or GitHub, where the checkout is shallow. Raises nothing.
 
     ``paths``: those that it may be asked about.
     """
     from flux_upgrade.adapters.git.git_history import GitHistory
 
-    place = find(settings.path)
-    checkout = build_checkout(settings, place)
+    place = find(source.path)
+    checkout = build_checkout(environment, place)
     with suppress(UsageError):
         if place.is_checkout and (checkout.is_shallow() or checkout.is_partial()):
-            repository = _repository_on_github(settings, config, checkout)
-            if repository and settings.tokens.repository:
-                return _github_history(settings, repository, checkout.head())
+            repository = _repository_on_github(environment, source, checkout)
+            if repository and environment.tokens.repository:
+                return _github_history(environment, repository, checkout.head())
     return GitHistory(checkout, paths)
 
 
-def _github_history(settings: Settings, repository: str, head: str) -> FileHistory:
+def _github_history(environment: Environment, repository: str, head: str) -> FileHistory:
     from flux_upgrade.adapters.github.history import GitHubHistory
 
-    return GitHubHistory(build_github(settings), repository, head)
+    return GitHubHistory(build_github(environment), repository, head)
 
 
-def _repository_on_github(settings: Settings, config: Config, checkout: Checkout) -> str:
+def _repository_on_github(environment: Environment, source: RepositorySource, checkout: Checkout) -> str:
     """``owner/name``; empty where the forge is another one. Raises UsageError."""
-    if _is_name(settings.repository, config):
-        return settings.repository
+    if source.is_name:
+        return source.repository
     from flux_upgrade.adapters.git.remotes import repository_of
 
-    url = settings.repository or checkout.origin()
-    return repository_of(url) if url and _flavour(settings, config, url) == _GITHUB else ""
-
-
-def _is_name(asked: str, config: Config) -> bool:
-    """Whether ``--repository`` is ``owner/name``, of GitHub."""
-    return bool(asked) and ":" not in asked and asked.count("/") == 1 and config.forge in ("", _GITHUB)
-
-
-def _flavour(settings: Settings, config: Config, url: str) -> str:
-    from flux_upgrade.adapters.git.remotes import flavour_of
-
-    return config.forge or flavour_of(url, {**settings.git, "GITHUB_SERVER_URL": settings.github.server_url})
+    url = source.repository or checkout.origin()
+    return repository_of(url) if url and source.flavour(url, environment) == _GITHUB else ""

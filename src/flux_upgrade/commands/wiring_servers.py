@@ -5,13 +5,14 @@ from __future__ import annotations
 from flux_upgrade.adapters.git.checkout import CheckoutLocation
 from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS, host_of
 from flux_upgrade.bootstrap.options import BootstrapOptions, Provider
-from flux_upgrade.cli.options import Settings
 from flux_upgrade.commands.wiring import build_checkout
-from flux_upgrade.config.environment import GITHUB_API, GitHub
+from flux_upgrade.config.environment import GITHUB_API, Environment, GitHub
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from flux_upgrade.bootstrap.request import BootstrapRequest
 
 _PROVIDERS = {"github": "github", "gitlab": "gitlab", "gitea": "gitea", "forgejo": "gitea"}
 _OVER_443 = {"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com"}
@@ -19,21 +20,20 @@ _OVER_443 = {"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com"}
 _HTTPS = 443
 
 
-def known_of(settings: Settings, place: CheckoutLocation) -> Mapping[str, str]:
+def known_of(environment: Environment, place: CheckoutLocation) -> Mapping[str, str]:
     """What the checkout's remote tells: provider, owner, repository, hostname, url."""
-    url = build_checkout(settings, place).origin() if place.is_checkout else ""
-    return known_of_url(settings, url) if url else {}
+    url = build_checkout(environment, place).origin() if place.is_checkout else ""
+    return known_of_url(environment, url) if url else {}
 
 
-def known_of_url(settings: Settings, url: str) -> Mapping[str, str]:
+def known_of_url(environment: Environment, url: str) -> Mapping[str, str]:
     """What the address of a remote tells; nothing where it is a folder. Each provider takes what it has."""
     from flux_upgrade.adapters.git.remotes import flavour_of, parse, repository_of, spelled
 
     address = parse(url)
     if not address.host:
         return {}
-    runner = {**settings.git, "GITHUB_SERVER_URL": settings.github.server_url}
-    provider = _PROVIDERS.get(flavour_of(url, runner), "")
+    provider = _PROVIDERS.get(flavour_of(url, environment.of_runner), "")
     owner, _, name = repository_of(url).rpartition("/")
     kind = provider or str(Provider.GIT)
     known = {"owner": owner, "repository": name, "url": spelled(url), "provider": kind}
@@ -48,37 +48,37 @@ def known_of_url(settings: Settings, url: str) -> Mapping[str, str]:
     return {**known, "hostname": address.origin.removeprefix("https://"), "ssh-hostname": host}
 
 
-def servers_of(settings: Settings) -> Mapping[str, str]:
+def servers_of(environment: Environment) -> Mapping[str, str]:
     """Host → provider, of the servers that the environment names."""
     from flux_upgrade.adapters.git.remotes import flavour_of, parse
 
-    runner = {**settings.git, "GITHUB_SERVER_URL": settings.github.server_url}
-    gitlab = settings.git.get("CI_SERVER_HOST", "")
-    found = {parse(settings.github.server_url).host: flavour_of(settings.github.server_url, runner)}
+    server, gitlab = environment.github.server_url, environment.git.get("CI_SERVER_HOST", "")
+    found = {parse(server).host: flavour_of(server, environment.of_runner)}
     flavours = {**found, **({gitlab.lower(): "gitlab"} if gitlab else {})}
     return {host: _PROVIDERS[flavour] for host, flavour in flavours.items() if flavour in _PROVIDERS}
 
 
-def at_host(settings: Settings, options: BootstrapOptions) -> Settings:
-    """``settings`` for the GitHub that ``--hostname`` names.
+def at_host(
+    environment: Environment, asked: BootstrapRequest, options: BootstrapOptions
+) -> tuple[Environment, BootstrapRequest]:
+    """Both for the GitHub that ``--hostname`` names.
 
     ``GITHUB_TOKEN`` is for the server that the environment names: that of ``GITHUB_SERVER_URL``, without
     it github.com. It goes to no other, unless the command itself has both ``--provider=github`` and
     ``--hostname``, which is how a person at a laptop says whose the token is. A config file or a remote
     cannot say it: whoever writes these would be given the token.
     """
-    if options.provider is not Provider.GITHUB or _is_server(host_of(options), settings.github.server_url):
-        return settings
-    tokens, asked, api = settings.tokens, settings.bootstrap, _github_at(host_of(options).partition("/")[0])
+    if options.provider is not Provider.GITHUB or _is_server(host_of(options), environment.github.server_url):
+        return environment, asked
+    tokens, api = environment.tokens, _github_at(host_of(options).partition("/")[0])
     # Where there is one token for both, it was meant for the server that the environment names.
     is_one = tokens.releases == tokens.repository
-    if asked is not None and asked.names_github:
+    if asked.names_github:
         releases = "" if is_one and api.api_url != GITHUB_API else tokens.releases
-        return settings._replace(github=api, tokens=tokens._replace(releases=releases))
-    if asked is not None:
-        own = {name: token for name, token in asked.secrets.own.items() if name != Provider.GITHUB}
-        asked = asked._replace(secrets=asked.secrets._replace(own=own))
-    return settings._replace(github=api, tokens=tokens._replace(repository=""), bootstrap=asked)
+        return environment._replace(github=api, tokens=tokens._replace(releases=releases)), asked
+    own = {name: token for name, token in asked.secrets.own.items() if name != Provider.GITHUB}
+    environment = environment._replace(github=api, tokens=tokens._replace(repository=""))
+    return environment, asked._replace(secrets=asked.secrets._replace(own=own))
 
 
 def _is_server(host: str, server: str) -> bool:

@@ -1,4 +1,4 @@
-"""The config file as values: its groups with their policies, and what overrides them."""
+"""The config file as values: its groups, and what governs each."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from enum import StrEnum
 from functools import cache
 
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.policy.policy import MaxBump, Policy
-from flux_upgrade.policy.semver_range import Constraint
+from flux_upgrade.policy.policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,13 +36,12 @@ class Migrate(StrEnum):
     """By people: the upgrade waits until they have."""
 
 
-class Group(NamedTuple):
-    """Installations that share a policy and, if ``name`` is given, a pull request."""
+class Governance(NamedTuple):
+    """What governs installations: said by the config file's top level and by its groups, beaten by flags.
 
-    name: str = ""
-    """Empty: the defaults, where each installation has a pull request of its own."""
-    paths: tuple[str, ...] = ()
-    """Patterns as in .gitignore, relative to the repository's root."""
+    Each field is a row of ``config.keys``, or several.
+    """
+
     policy: Policy = Policy()
     flags: Mapping[str, str] = {}
     """Install flags that are to change, with Flux's names; values as on Flux's command line."""
@@ -61,12 +59,20 @@ class Group(NamedTuple):
     """Whether a jump that cannot be made in one step is proposed hop by hop."""
     scan: tuple[str, ...] = ()
     """Patterns of the files that are searched for uses of Flux's APIs; empty: all of the repository's."""
-    kubernetes: str = ""
-    """The version of Kubernetes that the clusters run, ``1.33``; empty: unknown."""
-    gates: frozenset[str] = frozenset()
+    kubernetes_version: str = ""
+    """What the clusters run, ``1.33``; empty: unknown."""
+    needs_approval: tuple[str, ...] = ()
     """Values of ``policy.decision.ChangeKind`` whose bump waits for approval, whatever its size."""
-    is_bump_given: bool = False
-    """Whether somebody chose ``policy.bump``. Where nobody did, a range is the whole policy."""
+
+
+class Group(NamedTuple):
+    """Installations that are governed alike and, if ``name`` is given, share a pull request."""
+
+    name: str = ""
+    """Empty: the defaults, where each installation has a pull request of its own."""
+    paths: tuple[str, ...] = ()
+    """Patterns as in .gitignore, relative to the repository's root."""
+    governance: Governance = Governance()
 
 
 class BootstrapConfig(NamedTuple):
@@ -134,40 +140,3 @@ def problem(pattern: str) -> str:
     except ValueError:
         return "is not a pattern as in .gitignore"
     return "matches nothing" if compiled.include is None else ""
-
-
-class Overrides(NamedTuple):
-    """What was asked for explicitly; what is None or empty was not."""
-
-    policy: MaxBump | None = None
-    range: Constraint | None = None
-    flags: Mapping[str, str] = {}
-    check_images: bool | None = None
-    migrate: Migrate | None = None
-    ladder: bool | None = None
-    scan: tuple[str, ...] = ()
-    kubernetes: str = ""
-
-
-def overridden(config: Config, asked: Overrides) -> Config:
-    """``config`` with what was asked for, which beats the file everywhere in it."""
-
-    def ask(group: Group) -> Group:
-        is_given = asked.policy is not None or group.is_bump_given
-        bump = asked.policy or group.policy.bump
-        if asked.range is not None and not is_given:
-            bump = MaxBump.MAJOR
-        return group._replace(
-            policy=group.policy._replace(bump=bump, range=asked.range or group.policy.range),
-            flags={**group.flags, **asked.flags},
-            check_images=group.check_images if asked.check_images is None else asked.check_images,
-            migrate=asked.migrate or group.migrate,
-            ladder=group.ladder if asked.ladder is None else asked.ladder,
-            scan=asked.scan or group.scan,
-            kubernetes=asked.kubernetes or group.kubernetes,
-            is_bump_given=is_given,
-        )
-
-    if asked == Overrides():
-        return config
-    return config._replace(default=ask(config.default), groups=tuple(map(ask, config.groups)))

@@ -7,6 +7,10 @@ from collections.abc import Iterable, Mapping
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.values import NamedTuple
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.model.ports import Timing
+
 GITHUB_SERVER = "https://github.com"
 GITHUB_API = "https://api.github.com"
 
@@ -79,6 +83,8 @@ class Tokens(NamedTuple):
 class RegistryAccess(NamedTuple):
     """How the registry of an artifact is reached. What is given here goes to that registry alone."""
 
+    host: str = ""
+    """The registry; empty: there is no artifact."""
     username: str = ""
     password: str = ""
     is_password_on_stdin: bool = False
@@ -94,6 +100,38 @@ class RegistryAccess(NamedTuple):
     def __repr__(self) -> str:
         """Without the password."""
         return "RegistryAccess()"
+
+
+class Environment(NamedTuple):
+    """How a run reaches what is outside of it: the process's environment, and the flags that add to it."""
+
+    tokens: Tokens = Tokens()
+    github: GitHub = GitHub()
+    registry: RegistryAccess = RegistryAccess()
+    home: str = ""
+    search_path: str = ""
+    """``PATH``: where a ``flux`` binary is looked for."""
+    git: Mapping[str, str] = {}
+    """What Git and SSH read (``GIT_SSH_COMMAND`` …), and whose runner it is."""
+    cache_dir: str = ""
+    """Empty: no cache."""
+    ca_file: str = ""
+    timing: Timing | None = None
+    """The clock to go by; None: the machine's."""
+
+    def __repr__(self) -> str:
+        """Without what may hold a secret."""
+        return "Environment()"
+
+    @property
+    def of_programs(self) -> dict[str, str]:
+        """What other programs are run with."""
+        return {"HOME": self.home, "PATH": self.search_path}
+
+    @property
+    def of_runner(self) -> dict[str, str]:
+        """Whose runner it is."""
+        return {**self.git, "GITHUB_SERVER_URL": self.github.server_url}
 
 
 class BootstrapSecrets(NamedTuple):
@@ -133,6 +171,20 @@ class BootstrapSecrets(NamedTuple):
         return token
 
 
+def environment_of(env: Mapping[str, str]) -> Environment:
+    """What the variables ``env`` say."""
+    github = _github(env)
+    return Environment(
+        tokens=_tokens(env, github),
+        github=github,
+        registry=_registry(env),
+        home=env.get("HOME", ""),
+        search_path=env.get("PATH", ""),
+        git=_git(env),
+        cache_dir=_cache_dir(env),
+    )
+
+
 def bootstrap_secrets_of(env: Mapping[str, str]) -> BootstrapSecrets:
     """What the environment says of a bootstrap."""
 
@@ -155,7 +207,7 @@ def kubeconfig_of(env: Mapping[str, str]) -> str:
     return env.get("KUBECONFIG", "") or (f"{home}/.kube/config" if home else "")
 
 
-def github_of(env: Mapping[str, str]) -> GitHub:
+def _github(env: Mapping[str, str]) -> GitHub:
     """What the runner says (GITHUB_SERVER_URL …), on a laptop github.com."""
     api = env.get("GITHUB_API_URL", "").rstrip("/") or GITHUB_API
     server = env.get("GITHUB_SERVER_URL", "").rstrip("/") or GITHUB_SERVER
@@ -164,7 +216,7 @@ def github_of(env: Mapping[str, str]) -> GitHub:
     return GitHub(server, api, graphql)
 
 
-def tokens_of(env: Mapping[str, str], github: GitHub) -> Tokens:
+def _tokens(env: Mapping[str, str], github: GitHub) -> Tokens:
     """Each for one place."""
     repository = (env.get("GITHUB_TOKEN", "") or env.get("GH_TOKEN", "")).strip()
     releases = env.get("FLUX_UPGRADE_RELEASE_TOKEN", "").strip()
@@ -173,7 +225,7 @@ def tokens_of(env: Mapping[str, str], github: GitHub) -> Tokens:
     return Tokens(repository, env.get("FLUX_UPGRADE_TOKEN", "").strip(), releases or own)
 
 
-def registry_of(env: Mapping[str, str]) -> RegistryAccess:
+def _registry(env: Mapping[str, str]) -> RegistryAccess:
     """What the environment says of registries."""
     return RegistryAccess(
         password=env.get("FLUX_UPGRADE_REGISTRY_PASSWORD", "").strip(),
@@ -186,7 +238,7 @@ def registry_of(env: Mapping[str, str]) -> RegistryAccess:
     )
 
 
-def git_environment_of(env: Mapping[str, str]) -> dict[str, str]:
+def _git(env: Mapping[str, str]) -> dict[str, str]:
     """What Git and SSH read, and what forges' runners say of themselves."""
     return {
         name: value
@@ -195,7 +247,7 @@ def git_environment_of(env: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def cache_dir_of(env: Mapping[str, str]) -> str:
+def _cache_dir(env: Mapping[str, str]) -> str:
     """Where downloads are kept; empty: nowhere."""
     home, asked = env.get("HOME", ""), env.get("XDG_CACHE_HOME", "")
     # The XDG specification has relative paths ignored.

@@ -1,11 +1,13 @@
-"""The key ``flags``: how Flux's install flags are read from YAML, and their JSON Schema."""
+"""The key ``flags``: how Flux's install flags are read from YAML or one text, and their JSON Schema."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
+from flux_upgrade.config.flag_text import FlagText
 from flux_upgrade.config.install_flags import EXTRA, MEANINGS, canonical, default, unknown
 from flux_upgrade.config.shapes import BooleanShape, Key, Schema, described
 from flux_upgrade.config.yaml_text import YamlText, is_text, kind, quoted
@@ -122,3 +124,41 @@ class InstallFlagsShape(NamedTuple):
 
 
 FLAGS = tuple(Key(flag, InstallFlagShape(flag), meaning) for flag, meaning in MEANINGS.items())
+
+
+def parse_flags(text: str, where: str) -> Mapping[str, str]:
+    """Install flags given in one text, as ``config.Governance`` has them: Flux's name → value.
+
+    Either a YAML mapping (``network-policy: false``), or ``name=value`` as on Flux's
+    command line, each in a line or all in one, with or without ``--``. ``where``: what
+    the text was given as. Raises UsageError with all problems.
+    """
+    return FlagText(_InstallFlags()).read(text, where)
+
+
+class _InstallFlags:
+    """The protocol ``Vocabulary``: the flags of ``flux install``."""
+
+    hint = "see docs/reference/config.md for the flags and their values"
+
+    def refusal(self, name: str) -> str:
+        return unknown(name)
+
+    def called(self, name: str) -> str:
+        return f"flag '{name}'"
+
+    def is_list(self, name: str) -> bool:
+        return isinstance(default(name), list)
+
+    def is_boolean(self, name: str) -> bool:
+        return isinstance(default(name), bool)
+
+    def stray(self, number: int, word: str) -> str:
+        del number
+        return quoted(word)
+
+    def value(self, name: str, text: str) -> str:
+        return canonical(name, text)
+
+    def mapping(self, root: Node, source: YamlText) -> Mapping[str, str] | None:
+        return InstallFlagsShape().read("this", root, source)

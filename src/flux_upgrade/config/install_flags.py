@@ -58,7 +58,7 @@ def canonical(flag: str, text: str) -> str:
 
 
 def applied(flags: Mapping[str, str], options: InstallOptions) -> InstallOptions:
-    """``options`` with these flags changed; ``flags`` as ``config.Group`` has them.
+    """``options`` with these flags changed; ``flags`` as ``config.Governance`` has them.
 
     ``components`` replaces the list; ``components-extra`` adds to it what it lacks.
     """

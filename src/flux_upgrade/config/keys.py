@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 from yaml import MappingNode, Node
 
 from flux_upgrade.config.config import BootstrapConfig, Migrate, problem, slug
-from flux_upgrade.config.install_flag_shapes import InstallFlagsShape
+from flux_upgrade.config.install_flag_shapes import InstallFlagsShape, parse_flags
 from flux_upgrade.config.scalar_shapes import KubernetesVersionShape, OffChoiceShape, SwitchShape
 from flux_upgrade.config.shapes import (
     BooleanShape,
     ChoiceShape,
     DurationShape,
     Key,
+    KeyFlag,
     ListShape,
     MappingShape,
     PatternsShape,
@@ -33,9 +34,15 @@ _LOGIN = "[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?"
 _PREFIX = r"(?![./-]|refs/)(?!.*(?://|\.\.|@\{|/\.|\.lock/))[^\x00-\x20\x7f~^:?*\[\\]+"
 
 
+def _range(text: str) -> str:
+    """``text``, which is one. Raises UsageError."""
+    Constraint(text)
+    return text
+
+
 def _range_problem(text: str) -> str:
     try:
-        Constraint(text)
+        _range(text)
     except UsageError as error:
         return f"is not a range: {error.message}"
     return ""
@@ -103,17 +110,32 @@ class _BootstrapShape(NamedTuple):
         return source.readers["bootstrap"](name, node, source)
 
 
-_SHARED = (
+_FILE = "(default: what the config file says, else"
+GOVERNING = (
     Key(
         "policy",
         ChoiceShape(tuple(MaxBump)),
         "The largest bump that needs no approval. A `range` without `policy` is the whole policy.",
         "patch",
+        flag=KeyFlag(
+            "the largest bump that needs no approval: none, patch (the default), minor, major",
+            "BUMP",
+            "it is the largest bump that needs no approval",
+        ),
+        input="Largest bump that needs no approval: `patch`, `minor`, `major` or `none`. "
+        "Default: the config file's, else `patch`.",
     ),
     Key(
         "range",
         TextShape("a range of versions in quotes, such as '>=2.6'", r".*\S.*", problem=_range_problem),
         "The versions that may be proposed, such as `'>=2.6 <2.9'`, `2.x` or `~2.8`.",
+        flag=KeyFlag(
+            "versions that may be proposed, like '>=2.6 <2.9' or 2.x; alone, it is the policy",
+            "RANGE",
+            read=_range,
+        ),
+        input="Versions that are allowed, as Flux writes ranges, like `2.x` or `>=2.6 <2.9`; "
+        "without `policy` it is the whole policy. Default: the config file's, else all.",
     ),
     Key(
         "pending",
@@ -122,7 +144,21 @@ _SHARED = (
         "draft",
     ),
     Key("cool-down", MappingShape(_COOL_DOWN), "How old a release must be.", "{patch: 0, minor: 7d}"),
-    Key("flags", InstallFlagsShape(), "Install flags that are to change; all others stay as they are.", "{}"),
+    Key(
+        "flags",
+        InstallFlagsShape(),
+        "Install flags that are to change; all others stay as they are.",
+        "{}",
+        flag=KeyFlag(
+            "install flags that are to change, like 'network-policy: false'; Flux's names",
+            "FLAGS",
+            read=lambda text: parse_flags(text, "--flags"),
+        ),
+        input="Install flags that are to change, with Flux's names, "
+        "like `network-policy=false log-level=debug`. With `mode: bootstrap`, any flag of `flux bootstrap`, "
+        "as such words or as YAML. "
+        "Default: the config file's, else none.",
+    ),
     Key("labels", ListShape(_LABEL), "Labels of the pull request.", "[]"),
     Key(
         "reviewers", ListShape(_REVIEWER), "Who is asked for a review: logins, and teams as `org/team`.", "[]"
@@ -130,15 +166,17 @@ _SHARED = (
     Key("assignees", ListShape(_PERSON), "Who is assigned.", "[]"),
     Key(
         "auto-merge",
-        ChoiceShape(("none", "patch")),
+        ChoiceShape(("none", "patch"), (False, True)),
         "Which pull requests are set to merge by themselves once the forge's own rules are met.",
         "none",
     ),
     Key(
         "on-conflict",
-        ChoiceShape(("hold", "take-release")),
+        ChoiceShape(("hold", "take-release"), (False, True)),
         "What is done where a release changed what was edited by hand.",
         "hold",
+        field="take_release",
+        flag=KeyFlag("what to do where the release changed what was edited by hand (default: hold)"),
     ),
     Key(
         "check-images",
@@ -146,6 +184,10 @@ _SHARED = (
         "Whether a registry other than `ghcr.io/fluxcd` is asked for the images of a release before that is "
         "proposed.",
         "true",
+        flag=KeyFlag(
+            "false: propose a release without asking the registry, where it is not ghcr.io/fluxcd, for its "
+            f"images {_FILE} true)"
+        ),
     ),
     Key(
         "migrate",
@@ -155,6 +197,10 @@ _SHARED = (
         "people, and the upgrade waits until they have. With `with-upgrade`, run `flux migrate` right after "
         "the merge, otherwise before it.",
         "before",
+        flag=KeyFlag(
+            "when manifests with API versions that the target does not serve are moved: by a pull request "
+            f"before the upgrade, with it, or by people {_FILE} before)"
+        ),
     ),
     Key(
         "ladder",
@@ -162,17 +208,25 @@ _SHARED = (
         "Whether an upgrade that cannot be made in one step is proposed release by release. `off`: in one "
         "jump, with what is in its way said.",
         "on",
+        flag=KeyFlag(
+            f"false: propose one jump, even where it takes several releases to get there {_FILE} true)"
+        ),
     ),
     Key(
         "scan",
         PatternsShape(_PATTERN),
         "The files that are searched for what an upgrade breaks; without a pattern, all of the repository's.",
         "[]",
+        flag=KeyFlag(
+            f"files to search for what an upgrade breaks, as in .gitignore; repeatable {_FILE} all)",
+            "PATTERN",
+        ),
     ),
     Key(
         "kubernetes-version",
         KubernetesVersionShape(),
         "What the clusters run; a release of Flux that refuses it is held. Without it, none is.",
+        flag=KeyFlag(f"what the clusters run, like 1.33 {_FILE} not known)", "VERSION"),
     ),
     Key(
         "needs-approval",
@@ -204,7 +258,7 @@ _OWN = (
     ),
     Key(
         "flux-operator",
-        ChoiceShape(("report", "change")),
+        ChoiceShape(("report", "change"), (False, True)),
         "What is done with the pins of the flux-operator itself: they are named, or move along with Flux, as "
         "far as it has to know the release.",
         "report",
@@ -225,7 +279,7 @@ _OWN = (
     ),
 )
 GROUP = MappingShape(
-    (_PATHS, *_SHARED),
+    (_PATHS, *GOVERNING),
     required=("paths",),
     elsewhere=dict.fromkeys((*(key.name for key in _OWN), "groups"), "belongs to the top level"),
 )
@@ -236,4 +290,4 @@ _GROUPS = Key(
     "{}",
     in_group=False,
 )
-TOP = MappingShape((*_SHARED, *_OWN, _GROUPS), elsewhere={"paths": "belongs into a group"})
+TOP = MappingShape((*GOVERNING, *_OWN, _GROUPS), elsewhere={"paths": "belongs into a group"})

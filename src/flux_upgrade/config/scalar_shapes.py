@@ -38,8 +38,9 @@ class OffChoiceShape(NamedTuple):
 
     def read(self, name: str, node: Node, source: YamlText) -> str | None:
         if node.tag == _BOOL and node.value.lower() not in _ON:
-            return "off"
-        return ChoiceShape(self.words).read(name, node, source)
+            return self.words[self.words.index("off")]
+        found: str | None = ChoiceShape(self.words).read(name, node, source)
+        return found
 
 
 class SwitchShape(NamedTuple):

@@ -40,12 +40,36 @@ class Key(NamedTuple):
     """As it would be written in YAML; empty where there is none."""
     at_top: bool = True
     in_group: bool = True
+    field: str = ""
+    """Of ``config.Governance``; empty: the one of the key's name, if there is one."""
+    flag: KeyFlag | None = None
+    input: str = ""
+    """What ``action.yml`` says of the input of that name; empty: there is none."""
+
+    @property
+    def flag_name(self) -> str:
+        """As argparse stores it."""
+        return self.name.replace("-", "_")
+
+
+class KeyFlag(NamedTuple):
+    """The flag ``--name`` that beats a key."""
+
+    help: str
+    metavar: str = ""
+    """Empty: argparse has one, of the words that there are."""
+    hint: str = ""
+    """What to do about a value that cannot be read; empty: a pointer to the reference."""
+    read: Callable[[str], Any] | None = None
+    """Text → the value; None: as the key's shape reads it."""
 
 
 class ChoiceShape(NamedTuple):
     """One of a few words."""
 
     words: tuple[str, ...]
+    values: tuple[Any, ...] = ()
+    """What they mean; empty: themselves."""
 
     @property
     def description(self) -> str:
@@ -55,7 +79,7 @@ class ChoiceShape(NamedTuple):
     def schema(self) -> Schema:
         return {"enum": list(self.words)}
 
-    def read(self, name: str, node: Node, source: YamlText) -> str | None:
+    def read(self, name: str, node: Node, source: YamlText) -> Any:
         wanted = ", ".join(self.words)
         if not is_text(node):
             source.refuse(node, f"{name} wants one of {wanted}, not {kind(node)}")
@@ -63,7 +87,7 @@ class ChoiceShape(NamedTuple):
             close = nearest(node.value, self.words)
             source.refuse(node, f"{name} {quoted(node.value)} is not one of {wanted}{close}")
         else:
-            return str(node.value)
+            return (self.values or self.words)[self.words.index(node.value)]
         return None
 
 

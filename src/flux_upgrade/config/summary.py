@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
-from flux_upgrade.config.config import Config, Group, Migrate
+from flux_upgrade.config.config import Config, Governance, Migrate
 from flux_upgrade.policy.policy import MaxBump, Pending, Policy
 
 _BY_ITSELF = {
@@ -28,9 +28,13 @@ def check_report(
     lines = [f"{path}: {verdict}"]
     for group in config.groups:
         lines.append(f"group {group.name}: one pull request for {', '.join(group.paths)}")
-        lines += [*matches.get(group.name, ()), *_group_lines(group)]
+        lines += [*matches.get(group.name, ()), *_governance_lines(group.governance)]
     rest = "all other installations" if config.groups else "all installations"
-    lines += [f"{rest}: a pull request each", *matches.get("", ()), *_group_lines(config.default)]
+    lines += [
+        f"{rest}: a pull request each",
+        *matches.get("", ()),
+        *_governance_lines(config.default.governance),
+    ]
     if config.ignore:
         lines.append(f"ignored: {', '.join(config.ignore)}")
     lines.append(f"branches: {config.branch_prefix}…")
@@ -44,26 +48,26 @@ def check_report(
     return "".join(f"{line}\n" for line in lines)
 
 
-def _group_lines(group: Group) -> Iterator[str]:
-    policy = group.policy
+def _governance_lines(found: Governance) -> Iterator[str]:
+    policy = found.policy
     yield f"  without approval: {_scope(policy)}"
     if policy.bump is not MaxBump.MAJOR:
         shown = "a draft pull request" if policy.pending is Pending.DRAFT else "the summary alone"
         yield f"  waiting for approval: shown in {shown}"
     yield f"  age: patch {_span(policy.patch_cool_down)}, minor {_span(policy.minor_cool_down)}"
     for name, values in (
-        ("flags", [f"{flag}={value}" for flag, value in group.flags.items()]),
-        ("labels", group.labels),
-        ("reviewers", group.reviewers),
-        ("assignees", group.assignees),
-        ("merged by themselves", ["patches"] if group.auto_merge else []),
-        ("edits in conflict", ["given up for the release's own values"] if group.take_release else []),
-        ("images of the target", [] if group.check_images else ["not looked for in their registry"]),
-        ("manifests with removed APIs", _MIGRATIONS[group.migrate]),
-        ("upgrades that need several steps", [] if group.ladder else ["proposed in one jump"]),
-        ("searched for what breaks", group.scan),
-        ("Kubernetes", [group.kubernetes] if group.kubernetes else []),
-        ("waiting for approval at any size", sorted(group.gates)),
+        ("flags", [f"{flag}={value}" for flag, value in found.flags.items()]),
+        ("labels", found.labels),
+        ("reviewers", found.reviewers),
+        ("assignees", found.assignees),
+        ("merged by themselves", ["patches"] if found.auto_merge else []),
+        ("edits in conflict", ["given up for the release's own values"] if found.take_release else []),
+        ("images of the target", [] if found.check_images else ["not looked for in their registry"]),
+        ("manifests with removed APIs", _MIGRATIONS[found.migrate]),
+        ("upgrades that need several steps", [] if found.ladder else ["proposed in one jump"]),
+        ("searched for what breaks", found.scan),
+        ("Kubernetes", [found.kubernetes_version] if found.kubernetes_version else []),
+        ("waiting for approval at any size", sorted(found.needs_approval)),
     ):
         if values:
             yield f"  {name}: {', '.join(values)}"

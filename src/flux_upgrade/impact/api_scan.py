@@ -19,7 +19,7 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.ports import Spread
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.discover import may_pin
+from flux_upgrade.pins.discover import PinHints, pin_hints, pinning_files
 
 _AT_A_TIME = 4
 _Question = tuple[str, str, str] | None
@@ -56,18 +56,19 @@ class Suspects(NamedTuple):
 
 def searched(tree: Tree, below: str, config: Config) -> Searched:
     """What the config file wants to be searched. ``below``: where the tree begins in the repository."""
-    scans = {group.scan for group in (config.default, *config.groups)}
+    scans = {group.governance.scan for group in (config.default, *config.groups)}
 
-    def is_wanted(path: str) -> bool:
-        if () in scans:
-            return True
+    def wanted(paths: Iterable[str]) -> frozenset[str]:
+        found = (below + each for each in paths)
+        return frozenset(found if () in scans else filter(match_any, found))
+
+    def match_any(path: str) -> bool:
         return any(match(patterns, path) for patterns in scans)
 
     # A folder that cannot be listed is a candidate as well, and found to be unreadable.
-    manifests = frozenset(path for each in tree.candidates() if is_wanted(path := below + each))
-    named = frozenset(path for each in tree.named(SUFFIXES) if is_wanted(path := below + each))
-    paths = manifests | named
-    ignored = frozenset(filter(config.is_ignored, paths))
+    manifests = wanted(tree.candidates())
+    paths = manifests | wanted(tree.named(SUFFIXES))
+    ignored = frozenset(filter(config.is_ignored, paths) if config.ignore else ())
     return Searched(paths - ignored, manifests - ignored, ignored)
 
 
@@ -77,27 +78,43 @@ def suspects(
     """``tree``: the whole repository. ``pinning``: paths of files that may pin Flux by their names."""
     prefilter = _Prefilter(target)
 
-    def look(paths: Sequence[str]) -> Suspects:
-        uses, pins, unread, ignored = [], [], [], []
+    def look(paths: Sequence[str]) -> _Glance:
+        found = _Glance([], [], [], [])
         for path in paths:
+            is_pinning = path in pinning
             try:
                 content = tree.read(path)
             except Unreadable as error:
                 if path in searched.manifests:
-                    unread.append((path, error))
-                if path in pinning and may_pin(path, b""):  # a name may be enough
-                    pins.append(path)
-                continue
-            if path in searched.paths and prefilter.may_use(content):
-                uses.append(path)
-            if path in searched.ignored and prefilter.may_use(content):
-                ignored.append(path)
-            if path in pinning and may_pin(path, content):
-                pins.append(path)
-        return Suspects(tuple(uses), tuple(pins), tuple(unread), tuple(ignored))
+                    found.unread.append((path, error))
+                if not is_pinning:
+                    continue
+                content = b""  # a name may be enough
+            if prefilter.may_use(content):
+                if path in searched.paths:
+                    found.uses.append(path)
+                if path in searched.ignored:
+                    found.ignored.append(path)
+            if is_pinning and (hints := pin_hints(path, content)):
+                found.pins.append((path, hints))
+        return found
 
-    found = list(spread(look, sorted(searched.paths.union(searched.ignored, pinning)), _READ_AT_A_TIME))
-    return Suspects(*(tuple(each for some in field for each in some) for field in zip(*found, strict=True)))
+    glances = list(spread(look, sorted(searched.paths.union(searched.ignored, pinning)), _READ_AT_A_TIME))
+    return Suspects(
+        tuple(each for some in glances for each in some.uses),
+        tuple(pinning_files([each for some in glances for each in some.pins])),
+        tuple(each for some in glances for each in some.unread),
+        tuple(each for some in glances for each in some.ignored),
+    )
+
+
+class _Glance(NamedTuple):
+    """What a look at some files gave; as ``Suspects``."""
+
+    uses: list[str]
+    pins: list[tuple[str, PinHints]]
+    unread: list[tuple[str, Unreadable]]
+    ignored: list[str]
 
 
 class _Prefilter:
@@ -106,12 +123,12 @@ class _Prefilter:
     def __init__(self, target: ReleaseApis) -> None:
         self._target = target
         self._groups = groups_of(target.groups)
-        names = b"|".join(re.escape(name.encode()) for name in sorted(target.groups))
+        self._names = tuple(name.encode() for name in target.groups)
         resource = rb"/(?P<version>v\d\w*)[ \r]*\n(?P<indent> *)kind: (?P<kind>[A-Za-z]+)[ \r]*$"
         label = rb"/(?!v\d)[a-z-]+: "
-        self._mention = re.compile(
-            rb"(?P<group>%b)(?:%b|(?P<label>%b))?" % (names, resource, label), re.MULTILINE
-        )
+        # It begins with plain characters, and so is soon searched for.
+        mark = re.escape(self._groups.mark)
+        self._mention = re.compile(rb"%b(?:%b|(?P<label>%b))?" % (mark, resource, label), re.MULTILINE)
 
     def may_use(self, content: bytes) -> bool:
         """Whether a file may use what is not served: it names a group otherwise than nearly all files do."""
@@ -121,13 +138,15 @@ class _Prefilter:
 
     def _is_served(self, match: re.Match[bytes], content: bytes) -> bool:
         """Whether it is in the first of the two lines that a resource begins with, of one that is served."""
+        end = match.start() + len(self._groups.mark)
+        if not content.endswith(self._names, 0, end):
+            return True  # it is none of these groups
         if match["version"] is None:
             return False
-        begin = content.rfind(b"\n", 0, match.start()) + 1
-        if content[begin : match.start()] != match["indent"] + b"apiVersion: ":
-            return False
-        group, version, kind = (match[name].decode() for name in ("group", "version", "kind"))
-        return self._target.serves(group, version, kind)
+        line = content[content.rfind(b"\n", 0, end) + 1 : end].decode("ascii", "replace")
+        version, indent, kind = (match[name].decode() for name in ("version", "indent", "kind"))
+        key = f"{indent}apiVersion: "
+        return line.startswith(key) and self._target.serves(line[len(key) :], version, kind)
 
 
 def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
@@ -143,13 +162,19 @@ def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
     ``patches``: paths of files that a kustomization takes for patches. Files are migrated by ``spread``,
     where nothing can be downloaded; what they need of other releases is fetched here, and they come again.
     """
-    known = _Known(apis)
+    known, prefilter = _Known(apis), _Prefilter(apis.target)
 
     def look(some: Sequence[str]) -> _BatchResult:
         result = _BatchResult([], [], set())
         for path in some:
             try:
-                file = find(path, tree.read(path), apis.target.groups, is_patch=path in patches)
+                file = find(
+                    path,
+                    tree.read(path),
+                    apis.target.groups,
+                    is_patch=path in patches,
+                    leaves_out=lambda text: not prefilter.may_use(text.encode(errors="replace")),
+                )
                 migrated = migrate(file, suited(known.apis, path)) if file is not None else None
             except _Unknown as error:
                 result.again.append(path)

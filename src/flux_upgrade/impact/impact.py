@@ -135,13 +135,31 @@ class Impact(NamedTuple):
         return self.managed is not None and not self.managed.is_after and not self.managed.is_done
 
     @property
+    def has_to_migrate_after(self) -> bool:
+        """Whether it has to run right after the merge."""
+        return self.managed is not None and self.managed.is_after
+
+    @property
+    def repaired(self) -> tuple[Refused, ...]:
+        """What would be refused unless `flux migrate` runs at the current release."""
+        return tuple(each for each in self.stored.refused if each not in self.stored.after_migrate)
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether it is confirmed that `flux migrate` ran, as it has to."""
+        return bool(self.stored.resolved) or (self.managed is not None and self.managed.is_done)
+
+    @property
+    def cli(self) -> str:
+        """The minor of the Flux CLI to run it with; empty where nothing has to."""
+        return self.stored.cli or (self.managed.cli if self.managed is not None else "")
+
+    @property
     def moves(self) -> tuple[Move, ...]:
-        """Uses that go to another version by themselves."""
         return tuple(move for file in self.files for move in file.moves)
 
     @property
     def lefts(self) -> tuple[Left, ...]:
-        """Uses that stay as they are."""
         return tuple(left for file in self.files for left in file.lefts)
 
     @property

@@ -41,7 +41,6 @@ class UnverifiedInstallation(NamedTuple):
 
     @property
     def name(self) -> str:
-        """For people: version and path."""
         where = f"{self.path}, CRDs edited" if self.is_edited else self.path
         return f"{self.version} ({where})" if self.version else self.path
 
@@ -162,7 +161,6 @@ def _crds(manifest: Manifest) -> dict[str, Crd]:
 
 
 def _version(found: Installation) -> str:
-    """As ``inspect`` shows it."""
     proof = found.proof
     labels = proof.inferred.versions if proof.inferred is not None else ()
     header = proof.manifest.header_version if proof.manifest is not None else ""

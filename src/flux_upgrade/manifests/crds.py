@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,19 +13,28 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.versions import ReleaseManifests
 
 _KIND = "CustomResourceDefinition"
+_SCHEMA = re.compile(r"^    schema:\n(?:(?: {6}.*)?\n)+", re.MULTILINE)
+"""Of an entry of ``spec.versions``, as controller-gen writes it: all but some lines of the document."""
 
 
 @dataclass(frozen=True)
 class ApiVersion:
     """One entry of ``spec.versions``."""
 
+    document: Document
+    """The whole CRD."""
+    index: int
     name: str
     """``v1beta2``."""
     served: bool
     storage: bool
     deprecated: bool
-    schema: Mapping[str, Any]
-    """``schema.openAPIV3Schema``: a structural schema, as plain values."""
+
+    @cached_property
+    def schema(self) -> Mapping[str, Any]:
+        """``schema.openAPIV3Schema``: a structural schema, as plain values. Raises Unreadable."""
+        entry = self.document.data["spec"]["versions"][self.index]
+        return (entry.get("schema") or {}).get("openAPIV3Schema") or {}
 
 
 @dataclass(frozen=True)
@@ -32,10 +42,15 @@ class Crd:
     """One of them, read when it is asked for: a schema is long. All but its names raise Unreadable."""
 
     document: Document
+    is_released: bool = False
+    """Whether it is as a release has it, so that its schemas need not be read to know that they can be."""
 
     @cached_property
     def _spec(self) -> Mapping[str, Any]:
-        match self.document.data:
+        document = self.document
+        if self.is_released:
+            document = Document(_SCHEMA.sub("", document.text), document.line)
+        match document.data:
             case {"spec": {"names": {"kind": str()}, "versions": list(versions)} as spec} if all(
                 isinstance(each, dict) and "name" in each for each in versions
             ):
@@ -66,13 +81,14 @@ class Crd:
         """In the order of the document."""
         return tuple(
             ApiVersion(
+                self.document,
+                index,
                 str(each["name"]),
                 bool(each.get("served")),
                 bool(each.get("storage")),
                 bool(each.get("deprecated")),
-                (each.get("schema") or {}).get("openAPIV3Schema") or {},
             )
-            for each in self._spec["versions"]
+            for index, each in enumerate(self._spec["versions"])
         )
 
     @property
@@ -90,9 +106,9 @@ class Crd:
         return next((each for each in self.versions if each.name == name), None)
 
 
-def crds_of(documents: Iterable[Document]) -> dict[str, Crd]:
+def crds_of(documents: Iterable[Document], *, are_released: bool = False) -> dict[str, Crd]:
     """Those among some documents, by name. Raises Unreadable."""
-    found = (Crd(each) for each in documents if each.key.kind == _KIND)
+    found = (Crd(each, are_released) for each in documents if each.key.kind == _KIND)
     return {each.name: each for each in found}
 
 
@@ -124,5 +140,5 @@ def served_by(manifests: ReleaseManifests) -> ReleaseApis:
     """What a release serves, read from its own CRDs. Raises Unreadable."""
     crds: dict[str, Crd] = {}
     for text in manifests.files.values():
-        crds |= crds_of(parse(text.encode()).documents)
+        crds |= crds_of(parse(text.encode()).documents, are_released=True)
     return ReleaseApis(manifests.tag, crds)

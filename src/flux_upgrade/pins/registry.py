@@ -177,3 +177,10 @@ PIN_KINDS: tuple[PinKind, ...] = (
         ),
     ),
 )
+_ENDS = tuple({end for kind in PIN_KINDS for end in kind.files})
+_BEGINS = tuple({begin for kind in PIN_KINDS for begin in kind.begins})
+
+
+def may_take(path: str) -> bool:
+    """Whether a file of that name may hold a pin of any kind."""
+    return path.endswith(_ENDS) or path.rpartition("/")[2].startswith(_BEGINS)

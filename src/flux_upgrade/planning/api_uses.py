@@ -81,7 +81,7 @@ class ApiUses:
     def files(self, transition: Transition) -> tuple[FluxFile, ...]:
         """Every file of the repository that is searched, and that speaks of Flux's APIs."""
         known = [self.apis.at(transition.upgrade.target), *self.known(transition.found.version)]
-        key = transition.terms.scan, frozenset().union(*(each.groups for each in known))
+        key = transition.terms.governance.scan, frozenset().union(*(each.groups for each in known))
         if key not in self._files:
             from flux_upgrade.impact.api_uses.scan import files
 
@@ -106,7 +106,7 @@ class ApiUses:
             transition.found.version,
             transition.upgrade.target,
             transition.other_clusters,
-            transition.terms.scan,
+            transition.terms.governance.scan,
         )
         if key not in self._migrated:
             self._migrated[key] = tuple(self._moving(transition, files))

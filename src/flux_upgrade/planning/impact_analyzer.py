@@ -44,7 +44,7 @@ class ImpactAnalyzer:
         from flux_upgrade.impact.kubernetes_versions import fit
 
         found = Impact(
-            kubernetes=fit(transition.terms.kubernetes, transition.upgrade.target),
+            kubernetes=fit(transition.terms.governance.kubernetes_version, transition.upgrade.target),
             migrated=transition.terms.feedback.migrated,
         )
         if isinstance(transition.found, Installation) and isinstance(
@@ -122,7 +122,7 @@ class ImpactAnalyzer:
             dropped,
             dropped & used,
             any(precedence(tag) > precedence(current) for tag in feedback.moved_for if is_tag(tag)),
-            transition.terms.migrate is Migrate.WITH_UPGRADE,
+            transition.terms.governance.migrate is Migrate.WITH_UPGRADE,
             current,
             transition.upgrade.target,
         )
@@ -133,7 +133,10 @@ class ImpactAnalyzer:
 
     def _mentions(self, transition: Transition, versions: tuple[str, ...]) -> Mentions:
         """What the history shows of files that are searched today and not another cluster's."""
-        found, is_wanted = self._history.mentions(versions), self._uses.searches(transition.terms.scan)
+        found, is_wanted = (
+            self._history.mentions(versions),
+            self._uses.searches(transition.terms.governance.scan),
+        )
         paths = (
             each for each in found.paths if is_wanted(each) and not transition.other_clusters.is_theirs(each)
         )

@@ -112,7 +112,7 @@ class ImpactGate:
         """
         terms = transition.terms
         impact = self.analyzer.impact(transition)
-        if not terms.ladder:
+        if not terms.governance.ladder:
             return _gated(upgrade._replace(impact=impact._replace(upgrade_path=())), terms)
         if impact.upgrade_path and not terms.to:
             step = _to(upgrade.bump, impact.upgrade_path[0], terms, redirect)
@@ -155,7 +155,9 @@ def _is_analyzed(plan: Plan) -> bool:
 def _gated(upgrade: Upgrade, terms: Terms) -> Upgrade:
     """Waits for approval on account of what it changes, should the settings want that."""
     changes = upgrade.impact.changes if upgrade.impact is not None else None
-    found = sorted(changes.contents & terms.gates) if changes is not None else []
+    found = (
+        sorted(changes.contents.intersection(terms.governance.needs_approval)) if changes is not None else []
+    )
     if not found or upgrade.bump.approval or terms.to:
         return upgrade
     why = f"{upgrade.bump.why}; it changes {', '.join(found)}, which needs approval"
@@ -164,7 +166,11 @@ def _gated(upgrade: Upgrade, terms: Terms) -> Upgrade:
 
 def _is_apart(upgrade: Upgrade, hold: Hold | None, terms: Terms) -> bool:
     """Whether manifests are moved in a pull request of their own now."""
-    if terms.migrate is not Migrate.BEFORE or hold is None or not hold.reason.effect.is_moved_first:
+    if (
+        terms.governance.migrate is not Migrate.BEFORE
+        or hold is None
+        or not hold.reason.effect.is_moved_first
+    ):
         return False
     return bool(upgrade.bump.approval) or closed_migration(upgrade, terms) is None
 

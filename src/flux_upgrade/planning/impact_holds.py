@@ -54,7 +54,7 @@ def _holds(upgrade: Upgrade, impact: Impact, terms: Terms) -> Iterator[Hold]:
         )
     yield from _out_of_reach(target, impact, terms)
     blocking = [f"{each.use.path}:{each.use.line}" for each in impact.blocking]
-    by_hand = [*blocking, *_moving(impact)] if terms.migrate is Migrate.OFF else blocking
+    by_hand = [*blocking, *_moving(impact)] if terms.governance.migrate is Migrate.OFF else blocking
     if by_hand:
         yield Hold(
             HoldReason.BLOCKED_BY_API_REMOVAL,
@@ -62,7 +62,7 @@ def _holds(upgrade: Upgrade, impact: Impact, terms: Terms) -> Iterator[Hold]:
             f"{first_few(by_hand, _NAMED)}",
             _by_hand(impact, target),
         )
-    if impact.moves and terms.migrate is Migrate.BEFORE:
+    if impact.moves and terms.governance.migrate is Migrate.BEFORE:
         yield _moved_first(upgrade, impact, terms)
     yield from _unmigrated(target, impact, terms)
     yield from _overlay(upgrade, impact)
@@ -91,7 +91,7 @@ def _moved_first(upgrade: Upgrade, impact: Impact, terms: Terms) -> Hold:
 
 def is_back(file: Migrated, terms: Terms) -> bool:
     """Whether people have reverted what was moved before: the file is as it was then."""
-    moved = terms.feedback.moved if terms.migrate is Migrate.BEFORE else ()
+    moved = terms.feedback.moved if terms.governance.migrate is Migrate.BEFORE else ()
     return bool(moved) and content_entry(file.path, file.content) in moved
 
 
@@ -135,7 +135,7 @@ def _overlay(upgrade: Upgrade, impact: Impact) -> Iterator[Hold]:
 
 def _out_of_reach(target: str, impact: Impact, terms: Terms) -> Iterator[Hold]:
     """One step is not enough, and the first of several cannot be taken in its place."""
-    if not terms.ladder:
+    if not terms.governance.ladder:
         return
     if impact.upgrade_path and impact.upgrade_path[0] != target:
         first = impact.upgrade_path[0]

@@ -89,7 +89,7 @@ class _Planner:
 
     def __init__(self, target: PlannedTarget, installation: Installation, sources: _Sources) -> None:
         self._installation, self._path = installation, target.path
-        self._terms = target.terms
+        self._terms, self._governance = target.terms, target.terms.governance
         self._regenerator, self._artifacts = sources.regenerator, sources.artifacts
         self._releases, self._now = sources.releases, sources.now
         self._tried: dict[BumpKind, ManifestChange] = {}
@@ -106,7 +106,7 @@ class _Planner:
         if self._terms.to:
             yield self._asked(version)
             return
-        decided = decide(version, self._releases, self._terms.policy, self._terms.feedback, self._now)
+        decided = decide(version, self._releases, self._governance.policy, self._terms.feedback, self._now)
         # One file, one change: a patch that waits brings all of that along.
         moves = any(
             isinstance(each, Bump) and (each.approved or each.bump_kind is BumpKind.PATCH) for each in decided
@@ -166,7 +166,7 @@ class _Planner:
         return self._terms.to == version or version in self._terms.feedback.approved
 
     def _wanted(self, options: InstallOptions) -> InstallOptions:
-        return applied(self._terms.flags, options) if self._terms.flags else options
+        return applied(self._governance.flags, options) if self._governance.flags else options
 
     def carried_out(self, decision: Bump | Hold) -> Upgrade | Hold:
         """What comes of a decision."""
@@ -200,9 +200,11 @@ class _Planner:
         options = installation.proof.options
         assert options is not None  # noqa: S101 eligibility.ineligible has seen to it
         wanted = self._wanted(options)._replace(version=target)
-        if self._terms.flags:
+        if self._governance.flags:
             validate_components(wanted.components, self._regenerator.manifests(target).components)
-        change = pin.change(installation, wanted, self._regenerator, take_release=self._terms.take_release)
+        change = pin.change(
+            installation, wanted, self._regenerator, take_release=self._governance.take_release
+        )
         if change.carried.conflicts:
             self._tried[bump.bump_kind] = change
             return _conflict(target, change.carried.conflicts)
@@ -210,7 +212,7 @@ class _Planner:
 
     def _settled(self, upgrade: Upgrade) -> Upgrade | Hold:
         """With the images of the target, as their registries have them."""
-        change, installation, checks = upgrade.change, self._installation, self._terms.check_images
+        change, installation, checks = upgrade.change, self._installation, self._governance.check_images
         assert isinstance(change, ManifestChange)  # noqa: S101 it was made here
         found = settled(change, installation, upgrade.target, self._artifacts, checks=checks)
         if isinstance(found, Hold):

@@ -41,7 +41,7 @@ class PinPlanner:
         if target.terms.to:
             return self._carried_out(target, pin, [_asked(pin, target.terms.to)])
         terms = target.terms
-        decided = decide(pin.version, self._releases, terms.policy, terms.feedback, self._now)
+        decided = decide(pin.version, self._releases, terms.governance.policy, terms.feedback, self._now)
         return self._carried_out(target, pin, decided)
 
     def follow(self, target: PlannedTarget, pin: Pin, lead: Plan) -> Plan:
@@ -63,7 +63,7 @@ class PinPlanner:
             for each in self._releases
             if is_tag(each.tag) and precedence(each.tag) <= precedence(farthest)
         ]
-        return decide(pin.version, within, target.terms.policy, target.terms.feedback, self._now)
+        return decide(pin.version, within, target.terms.governance.policy, target.terms.feedback, self._now)
 
     def _know(self, target: PlannedTarget, pin: Pin, lead: Plan) -> Plan:
         """The plan of a pin of the flux-operator, which has to know what its cluster goes to.
@@ -86,7 +86,7 @@ class PinPlanner:
         elif _range_of(lead) and (order >= 0 or allows(_range_of(lead), pin.version)):
             # Such a range takes by itself what the operator knows: the policy decides about that.
             at = min(pin.version, found.version, key=precedence)
-            for each in decide(at, self._releases, terms.policy, terms.feedback, self._now):
+            for each in decide(at, self._releases, terms.governance.policy, terms.feedback, self._now):
                 if order < 0 or isinstance(each, Bump):  # else the lead's plan says it
                     yield each
         else:

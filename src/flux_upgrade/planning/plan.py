@@ -7,14 +7,13 @@ from itertools import islice
 
 from flux_upgrade.clusters.clusters import role_of
 from flux_upgrade.clusters.groups import UpdateGroup
-from flux_upgrade.config.config import Group, Migrate
+from flux_upgrade.config.config import Governance
 from flux_upgrade.model.text_edit import TextEdit, edited
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.pin import AnyPin, ManifestChange, Pin, PinChange, Resources, Role
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.feedback import Feedback
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.policy.policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ class UpgradeRequest(NamedTuple):
     """A tag, whatever the policy says."""
     approve: tuple[str, ...] = ()
     """``2.9`` or ``v2.9.4``."""
-    take_release: bool = False
     base: str = ""
     """Branch that pull requests go into; empty: the default branch."""
     writes: bool = True
@@ -39,41 +37,12 @@ class UpgradeRequest(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """What governs some installations: made once, and shared by them."""
+    """What some installations are planned by: made once, and shared by them."""
 
-    policy: Policy = Policy()
+    governance: Governance = Governance()
     feedback: Feedback = Feedback()
-    flags: Mapping[str, str] = {}
-    """Install flags that are to change, as in ``config.Group``."""
     to: str = ""
     """A tag that was asked for, whatever the policy says; empty: the policy decides."""
-    take_release: bool = False
-    check_images: bool = True
-    """Whether a registry other than Flux's own is asked for the target's images."""
-    migrate: Migrate = Migrate.BEFORE
-    ladder: bool = True
-    scan: tuple[str, ...] = ()
-    kubernetes: str = ""
-    gates: frozenset[str] = frozenset()
-    """These five: as in ``config.Group``."""
-
-
-def terms_of(group: Group, feedback: Feedback, request: UpgradeRequest) -> Terms:
-    """What governs the installations of a group."""
-    take_release = request.take_release or group.take_release
-    return Terms(
-        group.policy,
-        feedback,
-        group.flags,
-        request.to,
-        take_release,
-        group.check_images,
-        group.migrate,
-        group.ladder,
-        group.scan,
-        group.kubernetes,
-        group.gates,
-    )
 
 
 class PlannedTarget(NamedTuple):

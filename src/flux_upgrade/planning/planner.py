@@ -27,7 +27,6 @@ from flux_upgrade.planning.plan import (
     UpdateGroupPlan,
     Upgrade,
     UpgradeRequest,
-    terms_of,
 )
 from flux_upgrade.planning.preflight import PreflightChecks, hold_cluster_set
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold
@@ -196,13 +195,13 @@ class _UpdateGroups:
             plan.upgrades
             or terms.to
             or not plan.impacts
-            or terms.policy.bump in (MaxBump.NONE, MaxBump.PATCH)
+            or terms.governance.policy.bump in (MaxBump.NONE, MaxBump.PATCH)
         ):
             return None
         key = (id(terms), terms.feedback)
         if key not in self._terms:
-            policy = terms.policy._replace(bump=MaxBump.PATCH)
-            self._terms[key] = terms._replace(policy=policy)
+            policy = terms.governance.policy._replace(bump=MaxBump.PATCH)
+            self._terms[key] = terms._replace(governance=terms.governance._replace(policy=policy))
         found = self._member(target._replace(terms=self._terms[key]), cluster, None)
         patches = tuple(each for each in found.upgrades if each.bump_kind is BumpKind.PATCH)
         return found._replace(decisions=patches) if patches else None
@@ -243,7 +242,7 @@ class _UpdateGroups:
         feedback, request = self._feedback(update_group, member), self._inventory.request
         key = (id(update_group.group), feedback)
         if key not in self._terms:
-            self._terms[key] = terms_of(update_group.group, feedback, request)
+            self._terms[key] = Terms(update_group.group.governance, feedback, request.to)
         return self._terms[key]
 
     def _feedback(self, update_group: UpdateGroup, member: Member) -> Feedback:

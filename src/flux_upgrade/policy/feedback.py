@@ -121,14 +121,12 @@ def _carried(branches: Iterable[Branch], path: str, current: str) -> Iterator[st
         if not is_merged or not state.approval or minor == minor_of(current):
             continue
         others = [each for each, its in found if each is not pull and minor_of(its.target) == minor]
-        if markers.target_of(state, path) and not any(_is_later(each, pull) for each in others):
+        is_superseded = any(
+            each.number > pull.number or (each.state is PullState.CLOSED and each.closed_at >= pull.closed_at)
+            for each in others
+        )
+        if markers.target_of(state, path) and not is_superseded:
             yield state.approval
-
-
-def _is_later(pull: PullRequest, merged: PullRequest) -> bool:
-    """Whether a pull request was opened after another one, or closed after that was merged."""
-    is_closed = pull.state is PullState.CLOSED and pull.closed_at >= merged.closed_at
-    return pull.number > merged.number or is_closed
 
 
 def _stored(branches: Iterable[Branch], issues: Iterable[Issue], group: str) -> Iterator[str]:
@@ -230,20 +228,15 @@ def _approvals(state: markers.MarkerState, pull: PullRequest) -> Iterator[str]:
         yield state.approval
 
 
-def _merged_target(pull: PullRequest) -> str:
-    """The target in the commit that was merged, whatever the body said by then; empty: not ours."""
-    if pull.head is None or not markers.is_ours(pull.head):
-        return ""
-    return markers.trailers(pull.head.message).get(markers.TARGET, "")
-
-
 def _refusals(state: markers.MarkerState, pull: PullRequest, path: str, current: str) -> Iterator[Rejection]:
     if state.subject not in set(BumpKind):
         return
     bump_kind = BumpKind(state.subject)
     if pull.state is PullState.MERGED and bump_kind is not BumpKind.MIGRATION:
-        own_target = markers.target_of(state, path)
-        tag = own_target if own_target != state.target else _merged_target(pull) or own_target
+        tag = markers.target_of(state, path)
+        if tag == state.target and pull.head is not None and markers.is_ours(pull.head):
+            # What was merged, whatever the body said by then.
+            tag = markers.trailers(pull.head.message).get(markers.TARGET, "") or tag
         target, own = Version.parse(tag), Version.parse(current)
         if target is not None and own is not None and own < target:
             # When it was reverted nobody tells; `closed_at` is when it was merged.

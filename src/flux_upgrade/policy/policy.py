@@ -237,18 +237,17 @@ def _refusal(rejections: _VersionedRejections, bump_kind: BumpKind, asked: Versi
         for version, rejection in rejections
         if version.minor == asked.minor
         and (rejection.bump_kind is BumpKind.PATCH) is (bump_kind is BumpKind.PATCH)
-        and (not _is_about_a_version(rejection) or asked <= version)
+        # A rejected patch, or what was rolled back, lets newer ones through; a rejected minor does not.
+        and (
+            asked <= version
+            or (rejection.bump_kind is not BumpKind.PATCH and rejection.reason is not HoldReason.ROLLED_BACK)
+        )
     ]
     if not found:
         return None
     version, last = max(found, key=lambda each: (each[0], each[1].since, each[1].where))
     detail = f"{last.target} was {last.reason.effect.verb} by a person: {last.where}"
     return Hold(last.reason, detail, _approve(bump_kind, version), None, bump_kind, last.target, last.since)
-
-
-def _is_about_a_version(rejection: Rejection) -> bool:
-    """Whether newer patches are proposed again; of a rejected minor, none of its patches is."""
-    return rejection.bump_kind is BumpKind.PATCH or rejection.reason is HoldReason.ROLLED_BACK
 
 
 def _approve(bump_kind: BumpKind, version: Version) -> str:

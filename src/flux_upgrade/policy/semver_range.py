@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import cached_property
 
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.values import NamedTuple
@@ -36,7 +38,9 @@ class _Comparison(NamedTuple):
         given, numbers = self.base.numbers[: self.depth], version.numbers[: self.depth]
         is_whole = self.depth == len(("major", "minor", "patch"))
         if self.operator in ("~", "^") or (self.operator == "=" and not is_whole):
-            kept = _leading(given) if self.operator == "^" else 2
+            # ^ keeps the numbers up to the first that is not 0, ~ major and minor.
+            first = next((at for at, number in enumerate(given, 1) if number), len(given))
+            kept = first if self.operator == "^" else 2
             return version >= self.base and numbers[:kept] == given[:kept]
         if is_whole or self.operator in (">=", "<"):
             order = (version > self.base) - (version < self.base)
@@ -46,6 +50,7 @@ class _Comparison(NamedTuple):
         return order in _ORDERS[self.operator]
 
 
+@dataclass(frozen=True, repr=False)
 class Constraint:
     """A parsed range: comparisons joined by "and", and such groups by "or".
 
@@ -55,13 +60,18 @@ class Constraint:
     for a text that is no range.
     """
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        if not text.strip():
+    text: str
+
+    def __post_init__(self) -> None:
+        if not self.text.strip():
             raise UsageError("the range is empty", hint=HINT)
-        if len(text) > _LONGEST:
+        if len(self.text) > _LONGEST:
             raise UsageError(f"the range is longer than {_LONGEST} characters", hint=HINT)
-        self._groups = tuple(_group(part, text) for part in text.split("||"))
+        _ = self._groups  # now, for the errors
+
+    @cached_property
+    def _groups(self) -> tuple[tuple[_Comparison, ...], ...]:
+        return tuple(_group(part, self.text) for part in self.text.split("||"))
 
     def allows(self, version: Version) -> bool:
         """Whether ``version`` is in the range."""
@@ -76,17 +86,6 @@ class Constraint:
 
     def __repr__(self) -> str:
         return f"Constraint({self.text!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Constraint) and self.text == other.text
-
-    def __hash__(self) -> int:
-        return hash(self.text)
-
-
-def _leading(given: tuple[int, ...]) -> int:
-    """How many numbers ^ keeps: up to the first that is not 0."""
-    return next((at for at, number in enumerate(given, 1) if number), len(given))
 
 
 def _group(part: str, text: str) -> tuple[_Comparison, ...]:

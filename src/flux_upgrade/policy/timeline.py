@@ -54,8 +54,9 @@ def why(listed: Sequence[StableRelease], current: Version, target: StableRelease
     first = first_of_line(listed, target.version)
     if own and target.version.major == current.major and target.version.minor != current.minor:
         successor = next(each for each in listed if each.version > own[-1].version)
-        if successor.published is not None and all(_is_before(each, successor.published) for each in own):
-            since = f"{successor.tag} ({_day(successor.published)})"
+        out = successor.published
+        if out is not None and all(each.published is not None and each.published < out for each in own):
+            since = f"{successor.tag} ({_day(out)})"
             return f"{current.minor} has had no patch since {since}"
     if target.published is None:
         return f"{target.tag} is newer than {current}"
@@ -77,10 +78,6 @@ def end_of(start: datetime, wait: timedelta) -> datetime:
 def rfc3339(moment: datetime) -> str:
     """A moment in UTC, to the second."""
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def _is_before(release: StableRelease, moment: datetime) -> bool:
-    return release.published is not None and release.published < moment
 
 
 def _day(moment: datetime) -> str:

@@ -186,7 +186,7 @@ def _status(proposal: Proposal, context: ProposalContext) -> Status:
 
 
 def _extras(proposal: Proposal) -> Extras:
-    group = proposal.group
+    group = proposal.group.governance
     patch = group.auto_merge and proposal.is_patch and not proposal.is_pending
     # What has to be done before merging, such as a signature, waits for whoever does it.
     is_ready = not text.has_to_do(proposal)

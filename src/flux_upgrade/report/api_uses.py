@@ -31,7 +31,6 @@ class ManifestWithoutRelease(NamedTuple):
 
     @property
     def name(self) -> str:
-        """For people."""
         return f"{self.path} ({self.version or 'no known release'})"
 
 

@@ -40,20 +40,18 @@ from flux_upgrade.report.impact_phrases import (
 def _flux_migrate(impact: Impact, target: str, style: Style) -> Iterator[Finding]:
     """Pull requests have it in paragraphs of their own, with the clusters' names and boxes to tick."""
     stored, managed = impact.stored, impact.managed
-    is_confirmed = bool(stored.resolved) or (managed is not None and managed.is_done)
     why = [managed_line(managed, target, style)] if managed is not None and not managed.is_done else []
     run = "run `flux migrate` with the Flux CLI"
     if managed is not None and managed.is_after:
         yield from _in_cluster(f"right after merging: {run} {managed.cli} in the cluster", why)
         why = []
     if stored.refused or why:
-        cli = stored.cli or (managed.cli if managed is not None else "")
         lines = [*stored_lines(stored.refused, target, style), *why]
-        yield from _in_cluster(f"before merging: {run} {cli} in the cluster", lines)
+        yield from _in_cluster(f"before merging: {run} {impact.cli} in the cluster", lines)
     if stored.after_migrate and not impact.upgrade_path:
         heading = "before merging: stop at a release in between, and run `flux migrate` there as well"
         yield from _in_cluster(heading, stored_lines(stored.after_migrate, target, style))
-    if is_confirmed:
+    if impact.is_confirmed:
         yield from _in_cluster("", ["`flux migrate` ran in the cluster, as people said"], Severity.NOTE)
     elif stored.unknown and not why and (impact.changes is None or unserved(impact.changes)):
         lacking = (

@@ -12,27 +12,29 @@ from flux_upgrade.model.errors import Unreadable, UsageError
 from flux_upgrade.model.text import one_line
 
 
-def read_regular(path: str, limit: int) -> bytes:
-    """The content of a regular file of at most ``limit`` bytes; links are followed.
+def read_regular(path: str, limit: int, flags: int = 0) -> bytes:
+    """The content of a regular file of at most ``limit`` bytes; links are followed, if ``flags`` allow it.
 
     Raises OSError, with a ``strerror`` to show; its errno is EINVAL for pipes and
     the like, EISDIR for folders, EFBIG for more than ``limit``.
     """
-    with open(path, "rb", opener=_without_waiting) as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
+    # Opening a named pipe would wait for a writer. A file object would take half as long again.
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | flags)
+    try:
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
             raise OSError(errno.EINVAL, "it is not a file")
         # To make room for as much as may be read takes longer than to read most files.
-        content = file.read(min(found.st_size, limit) + 1)
-        if len(content) > found.st_size:  # it grows, or is one of those that do not tell their size
-            content += file.read(limit + 1 - len(content))
+        content = more = os.read(file, min(found.st_size, limit) + 1)
+        # Else it grows or shrinks, or is one of those that do not tell their size.
+        while len(content) != found.st_size and more and len(content) <= limit:
+            more = os.read(file, limit + 1 - len(content))
+            content += more
+    finally:
+        os.close(file)
     if len(content) > limit:
         raise OSError(errno.EFBIG, f"it is larger than {limit} bytes")
     return content
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK)  # opening a named pipe would wait for a writer
 
 
 MAX_FILE = 32 * 1024 * 1024
@@ -93,7 +95,17 @@ class DirectoryTree:
 
     def read(self, path: str) -> bytes:
         """The bytes of a file. Raises Unreadable, also where ``path`` leaves the tree."""
-        real = self._inside(path)
+        above, _, name = path.rpartition("/")
+        # Where a folder leads to is found out once; nearly no file is a link.
+        if above not in self._real:
+            self._real[above] = inside(self._folder, above)
+        folder = self._real[above]
+        if folder is not None and name not in ("", ".", "..") and "\0" not in name:
+            try:
+                return read_regular(f"{folder}/{name}", MAX_FILE, os.O_NOFOLLOW)
+            except OSError:
+                pass  # a link, or whatever it is: see below
+        real = inside(self._folder, path)
         if real is None:
             raise Unreadable(
                 f"{one_line(path)} leaves the folder that is worked on",
@@ -106,16 +118,6 @@ class DirectoryTree:
                 f"{one_line(path)} cannot be read: {error.strerror}",
                 hint="check that it is there, what it is, and its permissions",
             ) from error
-
-    def _inside(self, path: str) -> str | None:
-        """As ``inside``; where a folder leads to is found out once."""
-        above, _, name = path.rpartition("/")
-        if above not in self._real:
-            self._real[above] = inside(self._folder, above)
-        folder = self._real[above]
-        real = f"{folder}/{name}"
-        is_plain = folder is not None and name not in ("", ".", "..") and "\0" not in name
-        return real if is_plain and not os.path.islink(real) else inside(self._folder, path)
 
     def _listing(self) -> tuple[list[str], list[str]]:
         """What ``candidates`` and ``named`` choose from; the tree is walked once."""
@@ -142,21 +144,18 @@ class DirectoryTree:
                     if entry.name not in SKIPPED:
                         folders.append(f"{folder}{entry.name}/")
                     continue
-                if _is_candidate(entry):
-                    candidates.append(folder + entry.name)
-                if entry.is_file(follow_symlinks=False):
+                is_file = entry.is_file(follow_symlinks=False)
+                if is_file:
                     files.append(folder + entry.name)
+                if _is_candidate(entry, is_file=is_file):
+                    candidates.append(folder + entry.name)
         return candidates, files
 
 
-def _is_candidate(entry: os.DirEntry[str]) -> bool:
+def _is_candidate(entry: os.DirEntry[str], *, is_file: bool) -> bool:
     if entry.name in NAMED:
         return not entry.is_symlink()
-    return entry.name.endswith((".yaml", ".yml")) and _is_small_file(entry)
-
-
-def _is_small_file(entry: os.DirEntry[str]) -> bool:
-    if not entry.is_file(follow_symlinks=False):
+    if not is_file or not entry.name.endswith((".yaml", ".yml")):
         return False
     with suppress(OSError):  # gone or locked since: reading it tells
         return entry.stat(follow_symlinks=False).st_size <= MAX_FILE

@@ -58,7 +58,7 @@ def is_verified(found: Sequence[ArtifactReference], address: Address) -> bool:
 
 def remarks_of(found: Sequence[ArtifactReference], address: Address) -> tuple[str, ...]:
     """What the move of the tag means to those who take a range, a sentence each."""
-    ranges = {_place(each): each.semver.text for each in found if _is_by_range(each) and each.semver}
+    ranges = {_place(each): text for each in found if (text := _range(each))}
     return tuple(
         f"{place} takes what the range {text} admits: moving {address.tag} changes nothing there"
         for place, text in ranges.items()
@@ -67,14 +67,12 @@ def remarks_of(found: Sequence[ArtifactReference], address: Address) -> tuple[st
 
 def takes_what_waits(found: Sequence[ArtifactReference]) -> bool:
     """Whether a reference takes what is only pushed: to semver our immutable tags are prereleases."""
-    return any(
-        _is_by_range(each) and each.semver is not None and _ADMITS.search(each.semver.text) is not None
-        for each in found
-    )
+    return any(_ADMITS.search(_range(each)) is not None for each in found)
 
 
-def _is_by_range(each: ArtifactReference) -> bool:
-    return each.semver is not None and each.digest is None
+def _range(each: ArtifactReference) -> str:
+    """The semver range that counts; empty: none does."""
+    return "" if each.stated.semver is None or each.stated.digest is not None else each.stated.semver.text
 
 
 def _follows(each: ArtifactReference, address: Address) -> bool:

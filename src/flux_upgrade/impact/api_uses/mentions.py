@@ -62,6 +62,9 @@ class ApiGroups:
         self.names = frozenset(names)
         # What all names end with: a pattern that begins with plain characters is soon searched for.
         self._mark = posixpath.commonprefix([name[::-1] for name in names])[::-1]
+        self.mark = self._mark.encode()
+        """What is in each file that names one of them."""
+        self._letter = b"x" if b"x" in self.mark else b""
         mark = re.escape(self._mark)
         self._mention = re.compile(rf"{mark}\\?/({_VERSION}|{_PUT_IN})", re.ASCII)
         self._alone = re.compile(rf"{mark}(?![\w./-])", re.ASCII)
@@ -69,7 +72,8 @@ class ApiGroups:
 
     def are_in(self, content: bytes) -> bool:
         """Whether a file may name one of them: a test that costs nearly nothing, and that nearly all fail."""
-        return bool(self.names) and self._mark.encode() in content
+        # `rfind` takes half of the time that `in` takes, and one letter takes nearly none.
+        return bool(self.names) and self._letter in content and content.rfind(self.mark) >= 0
 
     def mentions(self, text: str) -> list[Mention]:
         """All of them, in their order."""

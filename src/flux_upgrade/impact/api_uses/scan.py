@@ -59,10 +59,18 @@ def files(tree: Tree, groups: Collection[str], is_wanted: Callable[[str], bool])
                 yield found
 
 
-def find(path: str, content: bytes, groups: Collection[str], *, is_patch: bool = False) -> FluxFile | None:
+def find(
+    path: str,
+    content: bytes,
+    groups: Collection[str],
+    *,
+    is_patch: bool = False,
+    leaves_out: Callable[[str], bool] = lambda _: False,
+) -> FluxFile | None:
     """What a file names of ``groups``; None: no version of any.
 
     ``is_patch``: a kustomization takes it for a patch, see ``Kustomizations.patch_files``.
+    ``leaves_out``: whether nobody asks for what a document has, so that it need not be read.
     """
     known = groups_of(frozenset(groups))
     if not known.are_in(content):
@@ -73,7 +81,9 @@ def find(path: str, content: bytes, groups: Collection[str], *, is_patch: bool =
     if not _is_yaml(path):
         uses += in_text(path, file, known.mentions(file.text))
     elif known.are_named(file.text):
-        structure = Structure(path, file, known, UsePlace.PATCH if is_patch else UsePlace.RESOURCE)
+        structure = Structure(
+            path, file, known, UsePlace.PATCH if is_patch else UsePlace.RESOURCE, leaves_out
+        )
         uses += _all(path, structure, known)
         objects = structure.objects
     if not uses:

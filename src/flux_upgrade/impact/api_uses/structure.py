@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Callable
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxObject, UsePlace
 from flux_upgrade.impact.api_uses.mappings import (
@@ -55,7 +56,14 @@ class _PendingNode(NamedTuple):
 class Structure:
     """The uses, resources and unreadable spans of one YAML file."""
 
-    def __init__(self, path: str, file: Passage, groups: ApiGroups, role: UsePlace) -> None:
+    def __init__(
+        self,
+        path: str,
+        file: Passage,
+        groups: ApiGroups,
+        role: UsePlace,
+        leaves_out: Callable[[str], bool],
+    ) -> None:
         self.file = file
         self.mentions = groups.mentions(file.text)
         self.uses: dict[int, ApiUse] = {}
@@ -64,7 +72,7 @@ class Structure:
         """Offsets of the mentions that these cover. The others stand in comments, or in what is broken."""
         self.objects: list[FluxObject] = []
         self.broken: list[UnreadableSpan] = []
-        self._path, self._groups = path, groups
+        self._path, self._groups, self._leaves_out = path, groups, leaves_out
         self._starts = [each.start for each in self.mentions]
         self._seen: dict[int, Node] = {}
         self._waiting: list[_PendingNode] = []
@@ -78,6 +86,9 @@ class Structure:
             begin, end = document.offset(0), document.offset(len(document.text))
             are_apart = self._groups.are_apart(document.text)
             if not are_apart and not self._between(begin, end):
+                continue
+            if not context.path and self._leaves_out(document.text):
+                self.claimed.update(each.start for each in self._between(begin, end))
                 continue
             try:
                 root = document.root

@@ -30,7 +30,6 @@ class Span(NamedTuple):
     """The first that does so no longer; empty: there is none yet."""
 
     def has(self, tag: str) -> bool:
-        """Whether a release is one of them."""
         return has_reached(tag, self.first) and not (self.end and has_reached(tag, self.end))
 
 
@@ -72,7 +71,6 @@ class BreakRule(NamedTuple):
         return next((span for span in self.spans if span.has(target)), None)
 
     def concerns(self, resource: FluxObject, target: str) -> bool:
-        """Whether a resource has to be looked at."""
         if resource.kind not in self.kinds or (resource.place is UsePlace.PATCH and not self.takes_patches):
             return False
         if self.until and has_reached(target, self.until.get(resource.version, "v0.0.0")):
@@ -85,7 +83,6 @@ class BreakRule(NamedTuple):
         return (found.keep or self.keep) if is_known else ""
 
     def hint_for(self, target: str) -> str:
-        """What else to do on the way to a release."""
         if not self.keep_since or not has_reached(target, self.keep_since):
             return self.hint
         # What the API server says of a field that it does not know: https://github.com/fluxcd/flux2/issues/4479

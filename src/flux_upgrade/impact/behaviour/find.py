@@ -42,7 +42,6 @@ def gates_in(contents: Iterable[bytes]) -> frozenset[str]:
 
 
 def _spelled(line: str, path: str) -> str:
-    """A line as it would stand in a file."""
     return json.dumps(construct(compose(line)))[1:-1] if line and path.endswith(".json") else line
 
 

@@ -111,7 +111,6 @@ class Changes(NamedTuple):
 
     @property
     def contents(self) -> frozenset[ChangeKind]:
-        """Which kinds of change there are."""
         found = {each.content for each in self.others if each.content is not None}
         if self.crds_removed or any(each.unserved or each.removed for each in self.crds):
             found.add(ChangeKind.API_REMOVED)

@@ -119,7 +119,6 @@ def _is_spec(edit: Edit) -> bool:
 
 
 def _compared(before: NetworkPolicy | None, after: NetworkPolicy | None) -> Iterator[tuple[str, str]]:
-    """Path and phrase of each change."""
     if before is None or after is None:
         for state, each in (("added", after), ("removed", before)):
             if each is not None:

@@ -47,7 +47,6 @@ class DocumentText:
         return self.replaced(at, at, new)
 
     def line_start(self, at: int) -> int:
-        """The index of the first character of a line."""
         return self.text.rfind("\n", 0, at) + 1
 
     def line_end(self, at: int) -> int:
@@ -94,22 +93,18 @@ class Field:
 
     @property
     def start(self) -> int:
-        """Of its key."""
         return int(self.key.start_mark.index)
 
     @property
     def end(self) -> int:
-        """Of its value."""
         return max(self.page.end(self.value), self.key.end_mark.index)
 
     @property
     def in_flow(self) -> bool:
-        """Whether it stands in braces."""
         return in_flow(self.parent)
 
     @property
     def adjacent(self) -> tuple[Field | None, Field | None]:
-        """The fields before and after it."""
         index = next(at for at, (key, _) in enumerate(self.parent.value) if key is self.key)
         fields = self.parent.value
         before = fields[index - 1] if index else None

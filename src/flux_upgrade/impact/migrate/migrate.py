@@ -152,6 +152,10 @@ def _scan(path: str) -> str:
 
 def verified_moves(file: FluxFile, moves: list[Move], apis: Apis) -> list[Move]:
     """Those that can be made together. A version alone changes within a line: it needs no verification."""
+    if not any(move.fields for move in moves):
+        return moves
+    # With the documents that nobody asked for, too.
+    file = find(file.path, file.content, {use.group for use in file.uses}) or file
     kept = [move for move in moves if not move.fields or _holds(file, [move], apis)]
     while any(move.fields for move in kept) and not _holds(file, kept, apis):
         # One resource stands in another, and both would be changed: both are left, so that the next

@@ -76,5 +76,4 @@ class Migrated(NamedTuple):
 
     @property
     def new(self) -> bytes:
-        """The file's content afterwards."""
         return edited(self.content, (edit for move in self.moves for edit in move.edits))

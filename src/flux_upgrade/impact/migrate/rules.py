@@ -45,7 +45,6 @@ class Rule(NamedTuple):
     """What was done, a sentence as well."""
 
     def covers(self, kind: str, path: Path) -> bool:
-        """Whether it is about what stands at the path."""
         field = tuple(_ANY if isinstance(step, int) else step for step in path[: len(self.path)])
         return field == self.path and (not self.kinds or kind in self.kinds)
 

@@ -32,11 +32,9 @@ class Sides(NamedTuple):
 
     @property
     def is_one(self) -> bool:
-        """Whether nothing of the manifest is among them."""
         return self.old is self.new
 
     def plus(self, more: Sides) -> Sides:
-        """With more objects behind these."""
         if not (self.is_one and more.is_one):
             return Sides(self.old + more.old, self.new + more.new)
         both = self.old + more.old

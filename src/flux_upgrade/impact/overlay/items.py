@@ -51,7 +51,6 @@ class Id(NamedTuple):
 
     @property
     def effective_namespace(self) -> str:
-        """As selectors see it."""
         if self.is_cluster_scoped:
             return _NOWHERE
         return self.namespace or "default"
@@ -114,11 +113,9 @@ class Item:
 
     @property
     def current(self) -> Id:
-        """The name that it has now."""
         return self.ids[-1]
 
     def with_data(self, data: Any) -> Item:
-        """The same object after a step."""
         now = id_of(data)
         return replace(self, ids=self.ids if now == self.current else (*self.ids, now), load=_held(data))
 

@@ -51,7 +51,6 @@ class Kustomization:
             yield self.location(name, index), item
 
     def location(self, *path: str | int) -> Location:
-        """Where something of it begins."""
         return Location(self.path, self.object.line_at(*path))
 
     def takes_in(self) -> Iterator[tuple[Location, str, str]]:

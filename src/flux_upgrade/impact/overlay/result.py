@@ -22,11 +22,6 @@ class OverlayVerdict(StrEnum):
     UNKNOWN = "unknown"
     """It is unknown: it depends on something that is not in the repository, a generator, a plugin."""
 
-    @property
-    def holds(self) -> bool:
-        """Whether an upgrade must not be made as it is."""
-        return self is OverlayVerdict.BREAKS
-
 
 class OverlayFinding(NamedTuple):
     """What becomes of one patch, image override or replacement, and where it is."""

@@ -40,10 +40,9 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
 
 def _places(found: Object) -> Iterator[Value]:
     """Where a version stands, in each of the three forms of ``packages``."""
-    for at in range(found.count("packages")):
-        listed = found.at("packages", at)
-        name, _, version = listed.text.partition("@") if listed is not None else ("", "", "")
-        if listed is not None and name == _PACKAGE:
+    for listed in found.scalars("packages"):
+        name, _, version = listed.text.partition("@")
+        if name == _PACKAGE:
             yield listed._replace(text=version, start=listed.end - len(version))
     ways: tuple[tuple[Step, ...], ...] = (("packages", _PACKAGE), ("packages", _PACKAGE, "version"))
     yield from (value for way in ways if (value := found.at(*way)) is not None)

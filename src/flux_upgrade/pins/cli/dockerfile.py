@@ -45,16 +45,12 @@ class Dockerfile:
         """Instruction and image, in the order of the file: of stages, copies and mounts."""
         found = [("FROM", each) for each in _FROM.finditer(self._text)]
         found += [("COPY --from", each) for each in _COPY.finditer(self._text)]
-        found += [("RUN --mount", each) for each in self._mounted()]
-        for where, match in sorted(found, key=lambda each: each[1].start(1)):
-            yield where, self._value(match, 1)
-
-    def _mounted(self) -> Iterator[re.Match[str]]:
         for options in _OPTIONS.finditer(self._text):
             for mount in _MOUNT.finditer(self._text, *options.span(1)):
-                found = _MOUNTED.search(self._text, *mount.span())
-                if found is not None:
-                    yield found
+                mounted = _MOUNTED.search(self._text, *mount.span())
+                found += [("RUN --mount", mounted)] if mounted is not None else []
+        for where, match in sorted(found, key=lambda each: each[1].start(1)):
+            yield where, self._value(match, 1)
 
     def arguments(self) -> Iterator[Argument]:
         """The build arguments that have a default."""

@@ -122,13 +122,10 @@ def references(each: Object, content: bytes, rows: Sequence[str]) -> Iterator[Cl
                 known = _AUTOMATED if _POLICY in rows[image.version.line - 1] else image.known
                 yield image._replace(where=owner + dotted((*path, *keys)), known=known)
     if each.text_at("kind") in _PATCHING and not _PATCHED.isdisjoint(each.keys()):
-        yield from _patched(each, content, owner)
-
-
-def _patched(each: Object, content: bytes, owner: str) -> Iterator[CliImageReference]:
-    for text in inline(each, content):
-        for number, _ in _rows(decoded(text.content)):
-            yield _unread(f"{owner}a patch", text.before + number, "it stands in a patch of another object")
+        for text in inline(each, content):
+            for number, _ in _rows(decoded(text.content)):
+                reason = "it stands in a patch of another object"
+                yield _unread(f"{owner}a patch", text.before + number, reason)
 
 
 def loose(broken: BrokenDocument) -> Iterator[CliImageReference]:

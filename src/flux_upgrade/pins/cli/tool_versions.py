@@ -120,8 +120,8 @@ def _of_mise(file: SourceFile, context: PinContext) -> Iterator[Pin]:
 
 def _of_aqua(file: SourceFile, context: PinContext) -> Iterator[Pin]:
     for each in readable(file.content):
-        for index in range(each.count("packages")):
-            yield from _of_package(file, each, ("packages", index), context)
+        for entry in each.entries("packages"):
+            yield from _of_package(file, each, entry, context)
 
 
 def _of_package(file: SourceFile, root: Object, path: tuple[Step, ...], context: PinContext) -> Iterator[Pin]:

@@ -85,16 +85,14 @@ def _loose(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
 def _steps(root: Object) -> Iterator[_WorkflowStep]:
     for name in root.keys("jobs"):
         job: tuple[Step, ...] = ("jobs", name)
-        for index in range(root.count(*job, "steps")):
-            step = (*job, "steps", index)
-            yield _WorkflowStep(root, job, step, f"job {name}, step {_name(root, step, index)}")
-    for index in range(root.count("runs", "steps")):
-        step = ("runs", "steps", index)
-        yield _WorkflowStep(root, (), step, f"step {_name(root, step, index)}")
+        for number, step in enumerate(root.entries(*job, "steps"), 1):
+            yield _WorkflowStep(root, job, step, f"job {name}, step {_name(root, step) or number}")
+    for number, step in enumerate(root.entries("runs", "steps"), 1):
+        yield _WorkflowStep(root, (), step, f"step {_name(root, step) or number}")
 
 
-def _name(root: Object, step: tuple[Step, ...], index: int) -> str:
-    return root.text_at(*step, "name").strip() or str(index + 1)
+def _name(root: Object, step: tuple[Step, ...]) -> str:
+    return root.text_at(*step, "name").strip()
 
 
 def _of_step(file: SourceFile, place: _WorkflowStep) -> Iterator[Pin]:

@@ -38,7 +38,10 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
             continue
         for each in objects(file.content):
             if isinstance(each, BrokenDocument):
-                yield from _template(file, each)
+                found = stated(each.text, *_VERSION) if "eksctl.io/" in each.text else None
+                if found:
+                    spot = found[0], f"ClusterConfig, {'.'.join(_VERSION)}", found[1]
+                    yield in_template(file, NAME, spot, each)
             elif _is_config(each):
                 yield from _pins(file, each)
             else:
@@ -141,13 +144,6 @@ def _called(each: Object) -> str:
 
 def _reported(file: SourceFile, each: Object, path: tuple[str, ...], reason: str, hint: str) -> Pin:
     return _unknown(file, each, path, reason, hint)._replace(role=Role.REPORTED)
-
-
-def _template(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
-    found = stated(broken.text, *_VERSION) if "eksctl.io/" in broken.text else None
-    if found:
-        spot = found[0], f"ClusterConfig, {'.'.join(_VERSION)}", found[1]
-        yield in_template(file, NAME, spot, broken)
 
 
 def _patch(file: SourceFile, content: bytes, before: int) -> Iterator[Pin]:

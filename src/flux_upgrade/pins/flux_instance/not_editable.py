@@ -73,8 +73,7 @@ def of_resource_set(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
     if each.text_at("kind") != "ResourceSet":
         return
     name = f"ResourceSet {each.text_at('metadata', 'name')}"
-    for index in range(each.count("spec", "resources")):
-        item: tuple[Step, ...] = ("spec", "resources", index)
+    for item in each.entries("spec", "resources"):
         above = {"FluxInstance": INSTANCE, "HelmRelease": INLINE}.get(each.text_at(*item, "kind"), ())
         place = (*item, *above, "distribution", "version")
         if above and each.has(*place):

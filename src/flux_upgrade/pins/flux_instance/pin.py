@@ -184,7 +184,6 @@ def _unclear(distribution: Distribution, stated: Stated) -> tuple[str, str]:
 
 
 def _notes(pin: Pin, distribution: Distribution, target: str) -> Iterator[str]:
-    """What the change asks of others."""
     old, new = (each.split(".")[:2] for each in (pin.version, target))
     if old != new:
         yield f"The flux-operator has to be at a release that knows Flux {'.'.join(new).removeprefix('v')}."

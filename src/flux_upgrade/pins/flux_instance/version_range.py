@@ -48,7 +48,6 @@ class ReleaseChoice(NamedTuple):
         return self.releases[0] if self.is_single else ranges.newest(text, self.releases)
 
     def reason(self, text: str) -> str:
-        """What decides what a range comes to."""
         if self.is_single:
             return f"{self.origin} decides what is installed"
         if not self.is_frozen:

@@ -13,9 +13,8 @@ from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.oci.reference import is_immutable
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_manifests import registry_contents as contents
-from flux_upgrade.pins.flux_manifests.registry_contents import judged, lets_through
 from flux_upgrade.pins.formats import passages, ranges
-from flux_upgrade.pins.formats.readings import MADE, RESOURCE_SET, TEMPLATE, unknown_pin
+from flux_upgrade.pins.formats.readings import MADE, RESOURCE_SET, TEMPLATE, judged, unknown_pin
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, objects
 from flux_upgrade.pins.objects.flux_distribution import of_instance as distribution_of
 from flux_upgrade.pins.objects.flux_manifests_patches import of_flux_manifests, patches
@@ -99,7 +98,7 @@ def _range_changed(
     pin: Pin, reference: FluxManifestsReference, target: str, context: PinContext
 ) -> PinChange:
     value, place = reference.semver, f"{pin.path}:{pin.line}"
-    if value is None or not lets_through(reference.filter, target):
+    if value is None or not contents.lets_through(reference.filter, target):
         raise UnsupportedPin(
             f"{place}: spec.ref.semverFilter does not let {target} through",
             hint="change the filter by hand, or leave it out",
@@ -126,12 +125,14 @@ def _in_object(file: SourceFile, each: Object, context: PinContext) -> Iterator[
             yield pin._replace(reason=MADE[0], hint=MADE[1])
         elif each.text_at("kind") == "FluxInstance":
             folder = distribution_of(file, each).folder
-            yield judged(pin._replace(folder=folder, remarks=(_OTHER_LAYOUT,)), reference, context)
+            pin = pin._replace(folder=folder, remarks=(_OTHER_LAYOUT,))
+            yield judged(pin, contents.reading_of(reference, file.content, context))
         else:
             suspended = (SUSPENDED,) if each.text_at("spec", "suspend") == "true" else ()
-            yield judged(pin._replace(remarks=suspended), reference, context)
-    for index in range(each.count("spec", "resources") if each.text_at("kind") == "ResourceSet" else 0):
-        inner = of_repository(each, "spec", "resources", index)
+            pin = pin._replace(remarks=suspended)
+            yield judged(pin, contents.reading_of(reference, file.content, context))
+    for entry in each.entries("spec", "resources") if each.text_at("kind") == "ResourceSet" else ():
+        inner = of_repository(each, *entry)
         if inner is not None:
             name = f"ResourceSet {each.text_at('metadata', 'name')}"
             where, (reason, hint) = f"{name}, {inner.place}", RESOURCE_SET

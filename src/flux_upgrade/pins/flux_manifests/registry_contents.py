@@ -11,10 +11,10 @@ from flux_upgrade.model.text import enumeration
 from flux_upgrade.model.versions import is_tag, precedence
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
-from flux_upgrade.pins.formats.readings import published
+from flux_upgrade.pins.formats.readings import Reading, floating, published, unknown
 from flux_upgrade.pins.formats.yaml_places import Value, as_number, is_variable
 from flux_upgrade.pins.objects.flux_manifests_reference import NO_SEMVER, FluxManifestsReference, doubts
-from flux_upgrade.pins.pin import Pin, PinState
+from flux_upgrade.pins.pin import PinState
 
 TROUBLE = (SourceUnavailable, UntrustedArchive)
 """What the registry, or the source of releases, may raise."""
@@ -115,15 +115,24 @@ def _components(tag: str, context: PinContext) -> frozenset[str] | None:
     return None
 
 
-def judged(pin: Pin, reference: FluxManifestsReference, context: PinContext) -> Pin:
-    """The pin with its state, its version, and why."""
+def reading_of(reference: FluxManifestsReference, content: bytes, context: PinContext) -> Reading:
+    """What a reference in a file with this content comes to."""
     for reason, hint in doubts(reference):
-        return _unknown(pin, reason, hint)
+        return unknown(reason, hint)
     if reference.digest is not None:
-        return _by_digest(pin, reference, reference.digest, context)
+        reading = _by_digest(reference, reference.digest.text, context)
+        return reading if reference.semver is None else reading._replace(remarks=(NO_SEMVER,))
     if reference.semver is not None:
-        return _by_range(pin, reference, reference.semver, context)
-    return _by_tag(pin, reference)
+        reading = _by_range(reference, reference.semver, content, context)
+        remarks = () if reference.tag is None else ("spec.ref.tag has no effect beside spec.ref.semver",)
+        return reading._replace(remarks=(*remarks, *reading.remarks))
+    text = "" if reference.tag is None else reference.tag.text
+    if text in ("", _LATEST):
+        return floating(
+            "it follows the tag latest" if text else "it names no tag, and so follows the tag latest",
+            "write the tag of a release, to have upgrades by pull request",
+        )
+    return _located(reference, ranges.tag_of(text), f"the tag {text} is no release of Flux")
 
 
 def lets_through(pattern: str, tag: str) -> bool:
@@ -136,81 +145,57 @@ def lets_through(pattern: str, tag: str) -> bool:
         return False
 
 
-def _by_tag(pin: Pin, reference: FluxManifestsReference) -> Pin:
-    text = "" if reference.tag is None else reference.tag.text
-    if text in ("", _LATEST):
-        reason = "it follows the tag latest" if text else "it names no tag, and so follows the tag latest"
-        hint = "write the tag of a release, to have upgrades by pull request"
-        return pin._replace(state=PinState.FLOATING, reason=reason, hint=hint)
-    return _located(pin, reference, ranges.tag_of(text), f"the tag {text} is no release of Flux")
-
-
-def _by_digest(pin: Pin, reference: FluxManifestsReference, digest: Value, context: PinContext) -> Pin:
-    if reference.semver is not None:
-        pin = pin._replace(remarks=(*pin.remarks, NO_SEMVER))
-    release = "" if reference.tag is None else ranges.tag_of(reference.tag.text)
+def _by_digest(reference: FluxManifestsReference, digest: str, context: PinContext) -> Reading:
+    release: str | None = "" if reference.tag is None else ranges.tag_of(reference.tag.text)
     if release or is_variable(reference.repository):
-        return _located(pin, reference, release, "the digest is of a registry that cannot be told")
-    return _asked(pin, reference, digest.text, context)
-
-
-def _asked(pin: Pin, reference: FluxManifestsReference, digest: str, context: PinContext) -> Pin:
-    """Of a digest that is said to be no release: the artifact's own word."""
+        return _located(reference, release or "", "the digest is of a registry that cannot be told")
+    # The artifact's own word.
     try:
         release = release_of(reference.repository, digest, context)
     except TROUBLE as error:
-        return _unknown(pin, f"which release the digest is could not be asked: {error.message}", error.hint)
+        return unknown(f"which release the digest is could not be asked: {error.message}", error.hint)
     if not release:
         why = "the artifact with that digest does not say which release of Flux it is"
         if release is None:
             why = f"{reference.repository} holds no artifact with that digest"
-        return _unknown(pin, why, "write the tag of the release beside the digest it has")
+        return unknown(why, "write the tag of the release beside the digest it has")
     if reference.tag is not None:
         why = f"the tag {reference.tag.text} beside the digest is no release of Flux"
-        return _unknown(pin, why, f"write {release} there, of which the digest is")._replace(version=release)
-    return pin._replace(state=PinState.EXACT, version=release)
+        return unknown(why, f"write {release} there, of which the digest is", release)
+    return Reading(PinState.EXACT, release)
 
 
-def _by_range(pin: Pin, reference: FluxManifestsReference, value: Value, context: PinContext) -> Pin:
-    if reference.tag is not None:
-        pin = pin._replace(remarks=(*pin.remarks, "spec.ref.tag has no effect beside spec.ref.semver"))
-    if ranges.is_exact(value.text):
-        return _located(
-            pin, reference, ranges.tag_of(value.text.lstrip("=v")), f"{value.text} is no release of Flux"
-        )
-    number = as_number(value, pin.content)
-    if number or ranges.parsed(value.text) is None:
-        return _unknown(
-            pin, number or f"{value.text} is neither a version nor a range", "write it like 2.9.x"
-        )
+def _by_range(
+    reference: FluxManifestsReference, value: Value, content: bytes, context: PinContext
+) -> Reading:
+    text = value.text
+    if ranges.is_exact(text):
+        return _located(reference, ranges.tag_of(text.lstrip("=v")), f"{text} is no release of Flux")
+    number = as_number(value, content)
+    if number or ranges.parsed(text) is None:
+        return unknown(number or f"{text} is neither a version nor a range", "write it like 2.9.x")
     try:
         tags = [tag for tag in context.regenerator.stable_tags() if lets_through(reference.filter, tag)]
     except TROUBLE as error:
-        return _unknown(pin, f"what the range comes to could not be asked: {error.message}", error.hint)
-    version = ranges.newest(value.text, tags)
+        return unknown(f"what the range comes to could not be asked: {error.message}", error.hint)
+    version = ranges.newest(text, tags)
     if not version:
         through = " that spec.ref.semverFilter lets through" if reference.filter else ""
-        why = f"the range {value.text} admits no release of Flux{through}"
-        return _unknown(pin, why, "write a range that admits one")
-    admits = f"{value.text} {'and spec.ref.semverFilter admit' if reference.filter else 'admits'}"
+        why = f"the range {text} admits no release of Flux{through}"
+        return unknown(why, "write a range that admits one")
+    admits = f"{text} {'and spec.ref.semverFilter admit' if reference.filter else 'admits'}"
     by_itself = f"Flux takes each new release that {admits} by itself, without a pull request"
-    pin = _located(pin, reference, version, "")
-    if pin.state is PinState.UNKNOWN:
-        return pin
-    return pin._replace(state=PinState.RANGE, remarks=(*pin.remarks, by_itself))
+    reading = _located(reference, version, "")
+    if reading.state is PinState.UNKNOWN:
+        return reading
+    return reading._replace(state=PinState.RANGE, remarks=(by_itself,))
 
 
-def _located(pin: Pin, reference: FluxManifestsReference, version: str, otherwise: str) -> Pin:
+def _located(reference: FluxManifestsReference, version: str, otherwise: str) -> Reading:
     """EXACT, where there is a version and a registry to ask; ``otherwise``: why there is no version."""
     if not version:
-        return _unknown(pin, otherwise, "write the tag of a release, like v2.9.4")
+        return unknown(otherwise, "write the tag of a release, like v2.9.4")
     if is_variable(reference.repository):
         why = "a variable stands for the registry, so that nothing can be looked up there"
-        return _unknown(pin, why, "write the registry out, or change the version by hand")._replace(
-            version=version
-        )
-    return pin._replace(state=PinState.EXACT, version=version)
-
-
-def _unknown(pin: Pin, reason: str, hint: str) -> Pin:
-    return pin._replace(state=PinState.UNKNOWN, reason=reason, hint=hint)
+        return unknown(why, "write the registry out, or change the version by hand", version)
+    return Reading(PinState.EXACT, version)

@@ -24,17 +24,10 @@ from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace, inline, operations
 from flux_upgrade.pins.formats.readings import unknown_pin
-from flux_upgrade.pins.formats.yaml_places import Object, Value, is_variable, readable
-from flux_upgrade.pins.objects import chart_patches
+from flux_upgrade.pins.formats.yaml_places import Value, is_variable, readable
+from flux_upgrade.pins.objects import chart_patches, flux_distribution
 from flux_upgrade.pins.objects.chart_place import ChartSource, Files
 from flux_upgrade.pins.objects.chart_place import ChartVersionPlace as Chart
-from flux_upgrade.pins.objects.flux_distribution import (
-    chart_repositories,
-    is_instance,
-    is_release,
-    of_instance,
-    of_release,
-)
 from flux_upgrade.pins.objects.operator_releases import last
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
 
@@ -50,7 +43,14 @@ _PATCH_HINT = "change it by hand, or state the release in the object itself"
 
 def patches(files: Sequence[SourceFile], tree: Tree) -> Iterator[PatchedPlace]:
     """Patches of charts and manifests that are in ``files``, and of the operator's image."""
-    charts = [chart for file in files for each in readable(file.content) for chart in _charts(file, each)]
+    charts = [
+        Chart(file, place.line, place.where, ChartSource(""), None, target=target)
+        for file in files
+        for each in readable(file.content)
+        for target in [(each.text_at("kind"), each.text_at("metadata", "name"))]
+        if target[0] in _OF_CHARTS
+        for place in places(file, each)
+    ]
     for patch in chart_patches.ChartPatches(Files(files), tree).of(charts):
         yield patch._replace(of="")
     for file in files:
@@ -70,13 +70,6 @@ def patches(files: Sequence[SourceFile], tree: Tree) -> Iterator[PatchedPlace]:
                     yield PatchedPlace(file, text.before + place.line, place.where, place.raw)
 
 
-def _charts(file: SourceFile, each: Object) -> Iterator[Chart]:
-    kind, name = each.text_at("kind"), each.text_at("metadata", "name")
-    if kind in _OF_CHARTS:
-        for place in places(file, each):
-            yield Chart(file, place.line, place.where, ChartSource(""), None, target=(kind, name))
-
-
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     """Every pin of the operator. The registry is asked what a release knows only if the pins are updated."""
     kustomizations = context.kustomizations
@@ -85,7 +78,8 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
         yield from (_reported(file, place) for file, place in found)
         return
     for file, place in found:
-        pin = _bare(file, place)
+        pin = unknown_pin(file, NAME, (place.line, place.where, moves.raw_of(place)))
+        pin = pin._replace(role=Role.OPERATOR, folder=place.folder, details=place)
         if file.path in kustomizations.patch_files:
             yield pin._replace(reason=_PATCH, hint=_PATCH_HINT)
         elif moves.is_floating(place):
@@ -111,7 +105,7 @@ def _places(
     files: Sequence[SourceFile], kustomizations: Kustomizations, *, is_asked: bool
 ) -> Iterator[tuple[SourceFile, OperatorPlace]]:
     """Every place; those of the artifact last, each once: two HelmReleases may share a file of values."""
-    repositories = chart_repositories(files)
+    repositories = flux_distribution.chart_repositories(files)
     artifacts: dict[tuple[str, int], tuple[SourceFile, OperatorPlace]] = {}
     for file in files:
         for each in readable(file.content):
@@ -119,11 +113,11 @@ def _places(
             if is_asked:
                 yield from ((file, place) for place in override(each))
             found = None
-            if is_instance(each):
-                found = artifact(of_instance(file, each))
-            elif is_release(each, repositories):
+            if flux_distribution.is_instance(each):
+                found = artifact(flux_distribution.of_instance(file, each))
+            elif flux_distribution.is_release(each, repositories):
                 # Its values, and so the artifact, may stand in another file.
-                found = artifact(of_release(file, each, kustomizations))
+                found = artifact(flux_distribution.of_release(file, each, kustomizations))
             if found is not None:
                 file_of, place_of = found
                 artifacts[file_of.path, place_of.start] = found
@@ -150,9 +144,3 @@ def _state(place: OperatorPlace) -> tuple[PinState, str]:
     if ranges.parsed(text) is not None:
         return PinState.RANGE, ""
     return PinState.UNKNOWN, "it is neither a version nor a range"
-
-
-def _bare(file: SourceFile, place: OperatorPlace) -> Pin:
-    """With everything but what it comes to."""
-    pin = unknown_pin(file, NAME, (place.line, place.where, moves.raw_of(place)))
-    return pin._replace(role=Role.OPERATOR, folder=place.folder, details=place)

@@ -54,7 +54,6 @@ class OperatorPlace(NamedTuple):
 
     @property
     def start(self) -> int:
-        """Offset of the value in its file."""
         return self.value.start if self.value else 0
 
     @property
@@ -80,9 +79,8 @@ def places(file: SourceFile, each: Object) -> Iterator[OperatorPlace]:
 
 def images(each: Object) -> Iterator[OperatorPlace]:
     """The images of the operator in a workload, or in a patch of one."""
-    for index in range(each.count("spec", "template", "spec", "containers")):
-        path: tuple[Step, ...] = ("spec", "template", "spec", "containers", index, "image")
-        found = image(each.at(*path), where_of(each, path))
+    for entry in each.entries("spec", "template", "spec", "containers"):
+        found = image(each.at(*entry, "image"), where_of(each, (*entry, "image")))
         if found is not None and last(found.repository) == OPERATOR:
             yield found
 
@@ -146,16 +144,14 @@ def _repository(each: Object) -> Iterator[OperatorPlace]:
 
 
 def _kustomization(each: Object) -> Iterator[OperatorPlace]:
-    for index in range(each.count("resources")):
-        value = each.at("resources", index)
+    for entry in each.entries("resources"):
+        value = each.at(*entry)
         match = _URL.fullmatch(value.text) if value else None
         if value and match:
             group = "tag" if match["tag"] else "ref"
             version = value.part(*match.span(group)) if match[group] else None
-            where = where_of(each, ("resources", index))
-            yield OperatorPlace(where, value.line, match[group] or "", value, version)
-    for index in range(each.count("images")):
-        entry: tuple[Step, ...] = ("images", index)
+            yield OperatorPlace(where_of(each, entry), value.line, match[group] or "", value, version)
+    for entry in each.entries("images"):
         name = each.text_at(*entry, "name")
         if last(name) == OPERATOR:
             found = _field(each, (*entry, "digest" if each.has(*entry, "digest") else "newTag"))

@@ -128,7 +128,10 @@ def _expression(line: int, tokens: list[_Token]) -> Attribute:
             }
         else:
             items = tuple(_expression(part[0].line, part) for part in parts)
-    return Attribute(line, _shown(tokens), literal, start, members, items)
+    shown = (
+        f'"{each.text}"' if each.kind == "string" else each.text for each in tokens if each.kind != "end"
+    )
+    return Attribute(line, "".join(shown), literal, start, members, items)
 
 
 def _split(tokens: list[_Token], *, ends_at: str) -> Iterator[list[_Token]]:
@@ -153,12 +156,6 @@ def _end(tokens: list[_Token], position: int) -> int:
         if depth == 0:
             return at
     return len(tokens)
-
-
-def _shown(tokens: list[_Token]) -> str:
-    return "".join(
-        f'"{each.text}"' if each.kind == "string" else each.text for each in tokens if each.kind != "end"
-    )
 
 
 def _tokens(text: str) -> Iterator[_Token]:

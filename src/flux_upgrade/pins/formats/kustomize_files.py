@@ -83,9 +83,9 @@ class Kustomizations:
             joined(folder, text)
             for folder, each in self._all
             for field, inner in fields
-            for index in range(each.count(field))
+            for entry in each.entries(field)
             # patchesStrategicMerge takes a patch itself, too.
-            if (text := each.text_at(field, index, *inner)) and not {"\n", ":"} & set(text)
+            if (text := each.text_at(*entry, *inner)) and not {"\n", ":"} & set(text)
         )
 
     @cached_property
@@ -93,11 +93,10 @@ class Kustomizations:
         return [
             Generated(folder, name, key or posixpath.basename(path), joined(folder, path))
             for folder, each in self._all
-            for index in range(each.count("configMapGenerator"))
-            for name in [each.text_at("configMapGenerator", index, "name")]
-            for position in range(each.count("configMapGenerator", index, "files"))
-            for text in [each.text_at("configMapGenerator", index, "files", position)]
-            for key, _, path in [text.rpartition("=")]
+            for entry in each.entries("configMapGenerator")
+            for name in [each.text_at(*entry, "name")]
+            for file in each.entries(*entry, "files")
+            for key, _, path in [each.text_at(*file).rpartition("=")]
         ]
 
     @cached_property

@@ -68,10 +68,10 @@ class PatchOperation(NamedTuple):
 def inline(each: Object, content: bytes) -> Iterator[InlinePatch]:
     """The patches that are written out in an object; ``content`` is the file that it stands in."""
     for place, inner in _LISTS:
-        for index in range(each.count(*place)):
-            text = text_at(each, content, *place, index, *inner)
+        for entry in each.entries(*place):
+            text = text_at(each, content, *entry, *inner)
             if text is not None:
-                kind, name = (each.text_at(*place, index, "target", key) for key in ("kind", "name"))
+                kind, name = (each.text_at(*entry, "target", key) for key in ("kind", "name"))
                 yield text._replace(target_kind=kind, target_name=name)
 
 
@@ -86,14 +86,11 @@ def text_at(each: Object, content: bytes, *path: Step) -> InlinePatch | None:
 
 def replaced(each: Object) -> Iterator[tuple[str, str, Value]]:
     """Kind and name of what replacements choose, and each field path (kustomize api/types/replacement.go)."""
-    for index in range(each.count("replacements")):
-        for position in range(each.count("replacements", index, "targets")):
-            target: tuple[Step, ...] = ("replacements", index, "targets", position)
+    for entry in each.entries("replacements"):
+        for target in each.entries(*entry, "targets"):
             kind, name = (each.text_at(*target, "select", key) for key in ("kind", "name"))
-            for number in range(each.count(*target, "fieldPaths")):
-                path = each.at(*target, "fieldPaths", number)
-                if path is not None:
-                    yield kind, name, path
+            for path in each.scalars(*target, "fieldPaths"):
+                yield kind, name, path
 
 
 def operations(content: bytes) -> Iterator[PatchOperation]:

@@ -169,6 +169,14 @@ class Object:
         node, _ = self._walk(path)
         return len(node.value) if isinstance(node, SequenceNode) else 0
 
+    def entries(self, *path: Step) -> Iterator[tuple[Step, ...]]:
+        """The path of each item of the list at the path."""
+        return ((*path, index) for index in range(self.count(*path)))
+
+    def scalars(self, *path: Step) -> Iterator[Value]:
+        """The items of the list at the path that are scalars."""
+        return (value for entry in self.entries(*path) if (value := self.at(*entry)) is not None)
+
     def keys(self, *path: Step) -> tuple[str, ...]:
         """Keys of the mapping at the path; none where there is none."""
         node, _ = self._walk(path)

@@ -24,15 +24,7 @@ from flux_upgrade.pins.formats.yaml_places import (
     objects,
     readable,
 )
-from flux_upgrade.pins.gardener.flux_config import (
-    CONTROLLERS,
-    OF_FIRST_GENERATION,
-    Dropped,
-    dropped,
-    folder,
-    refused,
-    version_place,
-)
+from flux_upgrade.pins.gardener import flux_config
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
 
 NAME = "gardener-shoot-flux"
@@ -52,7 +44,7 @@ class _ShootDetails(NamedTuple):
     """What ``change`` needs."""
 
     value: Value
-    apis: tuple[Dropped, ...] = ()
+    apis: tuple[flux_config.Dropped, ...] = ()
 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
@@ -77,7 +69,7 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     del context
     if not isinstance(pin.details, _ShootDetails):
         raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} names no release")
-    remarks = (_FOR_OLD, *refused(pin.details.apis, target))
+    remarks = (_FOR_OLD, *flux_config.refused(pin.details.apis, target))
     return PinChange((pin.details.value.replaced(target),), target, remarks)
 
 
@@ -93,14 +85,13 @@ def _pins(file: SourceFile, each: Object) -> Iterator[Pin]:
         yield _loose(file, each)
     elif kind == "ConfigMap" and each.text_at("metadata", "name") == "flux-config":
         yield from _config_map(file, each)
-    elif (group, kind) in CONTROLLERS:
+    elif (group, kind) in flux_config.CONTROLLERS:
         yield from _own_pin(file, each)
 
 
 def _shoot(file: SourceFile, each: Object, root: tuple[Step, ...]) -> Iterator[Pin]:
     """``root``: where the Shoot stands in the object."""
-    for index in range(each.count(*root, "spec", "extensions")):
-        extension = (*root, "spec", "extensions", index)
+    for extension in each.entries(*root, "spec", "extensions"):
         if each.text_at(*extension, "type") != _TYPE:
             continue
         pin = _configured(file, each, extension)
@@ -121,7 +112,6 @@ def _shoot(file: SourceFile, each: Object, root: tuple[Step, ...]) -> Iterator[P
 
 
 def _configured(file: SourceFile, each: Object, extension: tuple[Step, ...]) -> Pin:
-    """The pin of an extension of type shoot-flux."""
     config = (*extension, "providerConfig")
     pin = _pin(file, each, config if each.has(*config) else (*extension, "type"), (*config, *_VERSION))
     value = each.at(*config, *_VERSION)
@@ -129,8 +119,10 @@ def _configured(file: SourceFile, each: Object, extension: tuple[Step, ...]) -> 
         return _unknown(pin, "providerConfig is a text, and Gardener takes a mapping", "write it as one")
     if value is None and each.has(*config, *_VERSION):
         return _unknown(pin, "it is no text", "write the tag of a release")
-    apis = dropped(each, config)
-    pin = pin._replace(folder=folder(each, config), remarks=(_ONCE, *(api.remark for api in apis)))
+    apis = flux_config.dropped(each, config)
+    pin = pin._replace(
+        folder=flux_config.folder(each, config), remarks=(_ONCE, *(api.remark for api in apis))
+    )
     if value is None or is_nothing(value):
         return pin._replace(
             reason="no version is given: the extension installs the one that its own release names"
@@ -147,7 +139,7 @@ def _config_map(file: SourceFile, each: Object) -> Iterator[Pin]:
     remark = "it is for every Shoot of the project that has the extension, whose first generation reads it"
     pin = _pin(file, each, ("data",), _OF_CONFIG_MAP)._replace(remarks=(remark, _ONCE))
     if value is not None:
-        pin = _read(pin, value, _BARE_IN_CONFIG_MAP, OF_FIRST_GENERATION)
+        pin = _read(pin, value, _BARE_IN_CONFIG_MAP, flux_config.OF_FIRST_GENERATION)
         if not whole:
             pin = _unknown(
                 pin,
@@ -179,7 +171,7 @@ def _loose(file: SourceFile, each: Object) -> Pin:
 
 
 def _own_pin(file: SourceFile, each: Object) -> Iterator[Pin]:
-    place = version_place(each)
+    place = flux_config.version_place(each)
     if place:
         yield _unknown(
             _at(_pin(file, each, place, place), each.at(*place)),
@@ -231,7 +223,7 @@ def _at(pin: Pin, value: Value | None) -> Pin:
     return pin if value is None else pin._replace(line=value.line, raw=value.text)
 
 
-def _read(pin: Pin, value: Value, bare: str, apis: tuple[Dropped, ...]) -> Pin:
+def _read(pin: Pin, value: Value, bare: str, apis: tuple[flux_config.Dropped, ...]) -> Pin:
     reading = read(value, bare)
     details = _ShootDetails(value, apis) if reading.version else None
     return judged(_at(pin, value), reading)._replace(details=details)

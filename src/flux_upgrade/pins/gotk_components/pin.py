@@ -20,6 +20,8 @@ NAME = "gotk-components"
 INSTALL = "install"
 
 _HEADER = re.compile(rb"^# Flux [Vv]ersion:", re.MULTILINE)
+_LABELS = b"app.kubernetes.io/"
+"""How the names of both labels begin."""
 _FILE_NAMES = ("gotk-components.yaml", "gotk-components.yml")
 
 
@@ -74,7 +76,8 @@ def may_be(path: str, content: bytes) -> bool:
         _is_named(path)
         or _has_header(content)
         or (
-            b"Deployment" in content
+            content.rfind(_LABELS) >= 0
+            and b"Deployment" in content
             and (PART_OF.encode() in content or INSTANCE.encode() in content)
             and (b"-controller" in content or b"source-watcher" in content)
         )
@@ -83,7 +86,7 @@ def may_be(path: str, content: bytes) -> bool:
 
 def _has_header(content: bytes) -> bool:
     # Most files have no such word: to look for that takes a tenth of what the pattern does.
-    return b"# Flux " in content and _HEADER.search(content) is not None
+    return b"x" in content and content.rfind(b"# Flux ") >= 0 and _HEADER.search(content) is not None
 
 
 def _look(content: bytes, regenerator: Regenerator, *, is_named: bool) -> tuple[str, Proof] | None:

@@ -52,8 +52,7 @@ def places(files: Files, tree: Tree) -> Iterator[ChartVersionPlace]:
 def _dependencies(tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:
     folder, _, name = file.path.rpartition("/")
     folder = f"{folder}/" if folder else ""
-    for at in range(each.count("dependencies")):
-        entry: tuple[Step, ...] = ("dependencies", at)
+    for entry in each.entries("dependencies"):
         if each.text_at(*entry, "name") != CHART:
             continue
         alias = each.text_at(*entry, "alias")
@@ -91,22 +90,15 @@ def _chart_lock(tree: Tree, folder: str, name: str) -> Lock | None:
     lock = lock_at(tree, f"{folder}{name}", command)
     if lock is not None:
         return lock
-    copies = (f"{folder}charts/{CHART}/Chart.yaml", *_archives(tree, f"{folder}charts/"))
+    archive = re.compile(rf"{re.escape(folder)}charts/{CHART}-\d.*")
+    archives = (path for path in tree.named((".tgz",)) if archive.fullmatch(path))
+    copies = (f"{folder}charts/{CHART}/Chart.yaml", *archives)
     return next((Lock(path, command) for path in copies if read(tree, path) is not None), None)
-
-
-def _archives(tree: Tree, folder: str) -> Iterator[str]:
-    return (
-        path
-        for path in tree.named((".tgz",))
-        if path.startswith(f"{folder}{CHART}-") and path.removeprefix(f"{folder}{CHART}-")[:1].isdigit()
-    )
 
 
 def _releases(files: Files, tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:
     """Those of a helmfile, and the templates that they inherit from."""
-    listed: list[tuple[Step, ...]] = [("releases", at) for at in range(each.count("releases"))]
-    listed += [("templates", name) for name in each.keys("templates")]
+    listed = [*each.entries("releases"), *(("templates", name) for name in each.keys("templates"))]
     repositories = _repositories(files, tree, file)
     seen: set[int] = set()
     for entry in listed:
@@ -117,11 +109,7 @@ def _releases(files: Files, tree: Tree, file: SourceFile, each: Object) -> Itera
         if version is not None:
             seen.add(version.start)
         name = each.text_at(*entry, "name") or entry[1]
-        values = [
-            remark
-            for at in range(each.count(*entry, "values"))
-            for remark in overridden(each, *entry, "values", at)
-        ]
+        values = [remark for place in each.entries(*entry, "values") for remark in overridden(each, *place)]
         yield _place(
             file,
             each,
@@ -155,15 +143,14 @@ def _repositories(files: Files, tree: Tree, file: SourceFile) -> dict[str, str]:
     """Address by name, of all parts of the file and of its bases."""
     parts = [*files.readable(file)]
     for each in tuple(parts):
-        for at in range(each.count("bases")):
-            base = joined(folder_of(file.path), each.text_at("bases", at))
+        for entry in each.entries("bases"):
+            base = joined(folder_of(file.path), each.text_at(*entry))
             parts += readable(read(tree, base) or b"")
     found = {}
     for each in parts:
-        for at in range(each.count("repositories")):
-            url = each.text_at("repositories", at, "url")
-            is_oci = each.text_at("repositories", at, "oci") == "true"
-            found[each.text_at("repositories", at, "name")] = f"oci://{url}" if is_oci else url
+        for entry in each.entries("repositories"):
+            url, is_oci = each.text_at(*entry, "url"), each.text_at(*entry, "oci") == "true"
+            found[each.text_at(*entry, "name")] = f"oci://{url}" if is_oci else url
     return found
 
 
@@ -176,10 +163,10 @@ def _helmfile_lock(tree: Tree, path: str, stated: str) -> Lock | None:
 def _inflated(tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:
     """Charts that kustomize has Helm render, in the spelling of today and in those that it left behind."""
     spellings: tuple[tuple[tuple[Step, ...], str, str, str], ...] = (
-        *((("helmCharts", at), "name", "repo", "version") for at in range(each.count("helmCharts"))),
+        *((entry, "name", "repo", "version") for entry in each.entries("helmCharts")),
         *(
-            (("helmChartInflationGenerator", at), "chartName", "chartRepoUrl", "chartVersion")
-            for at in range(each.count("helmChartInflationGenerator"))
+            (entry, "chartName", "chartRepoUrl", "chartVersion")
+            for entry in each.entries("helmChartInflationGenerator")
         ),
         *([((), "name", "repo", "version")] if each.text_at("kind") == "HelmChartInflationGenerator" else []),
     )

@@ -61,7 +61,7 @@ class ChartPatches:
 
     def _listed(self, file: SourceFile, each: Object, target: Target) -> Iterator[PatchedPlace]:
         """The patches of a Kustomization, whose texts stand there or in a file."""
-        for entry in ((*path, at) for path in _LISTS for at in range(each.count(*path))):
+        for entry in (entry for path in _LISTS for entry in each.entries(*path)):
             kind, name = (each.text_at(*entry, "target", key) for key in ("kind", "name"))
             if not _selects(kind, name, target):
                 continue

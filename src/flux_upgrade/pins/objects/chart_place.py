@@ -101,7 +101,6 @@ class Files:
         return self._parsed[file.path]
 
     def readable(self, file: SourceFile) -> Iterator[Object]:
-        """What is in it and can be read."""
         return (each for each in self.objects(file) if isinstance(each, Object))
 
 
@@ -142,10 +141,10 @@ def lock_at(tree: Tree, path: str, command: str) -> Lock | None:
     if content is None:
         return None
     versions = (
-        each.text_at("dependencies", at, "version")
+        each.text_at(*entry, "version")
         for each in readable(content)
-        for at in range(each.count("dependencies"))
-        if each.text_at("dependencies", at, "name").rpartition("/")[2] == CHART
+        for entry in each.entries("dependencies")
+        if each.text_at(*entry, "name").rpartition("/")[2] == CHART
     )
     return Lock(path, command, tuple(versions))
 
@@ -160,8 +159,8 @@ def overridden(each: Object, *values: Step) -> Iterator[str]:
 
 def overridden_by_set(each: Object, *flags: Step) -> Iterator[str]:
     """The same, of values as ``helm --set`` takes them: a list of names and values."""
-    for at in range(each.count(*flags)):
-        name, value = each.text_at(*flags, at, "name"), each.text_at(*flags, at, "value")
+    for entry in each.entries(*flags):
+        name, value = each.text_at(*entry, "name"), each.text_at(*entry, "value")
         if re.fullmatch(rf".*({'|'.join(_CONTROLLER)})\.tag", name, re.IGNORECASE):
             yield _overridden(name, value)
 

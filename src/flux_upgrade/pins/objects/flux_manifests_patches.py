@@ -103,7 +103,6 @@ def _merged(file: SourceFile, each: Object, before: int, aim: Aim) -> Iterator[P
 
 
 def _operations(file: SourceFile, text: InlinePatch, aim: Aim) -> Iterator[PatchedPlace]:
-    """A JSON patch."""
     for operation in operations(text.content):
         field = next((field for field in aim.fields if touches(operation, field)), None)
         if field is not None:
@@ -124,11 +123,9 @@ def _targets(files: Sequence[SourceFile]) -> Iterator[tuple[str, InlinePatch]]:
         folder = posixpath.dirname(file.path)
         for each in readable(file.content):
             for field in ("patches", "patchesJson6902"):
-                for index in range(each.count(field)):
-                    path, kind, name = (
-                        each.text_at(field, index, *keys)
-                        for keys in (("path",), ("target", "kind"), ("target", "name"))
-                    )
+                for entry in each.entries(field):
+                    kind, name = (each.text_at(*entry, "target", key) for key in ("kind", "name"))
+                    path = each.text_at(*entry, "path")
                     if path:
                         yield joined(folder, path), InlinePatch(b"", 0, kind, name)
 

@@ -15,7 +15,7 @@ from flux_upgrade.model.oci.reference import Address, is_immutable
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.passages import ENDS
 from flux_upgrade.pins.formats.readings import MADE, RESOURCE_SET, TEMPLATE
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, is_variable
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, is_variable
 from flux_upgrade.pins.objects import flux_manifests_reference as parts
 from flux_upgrade.pins.objects.flux_distribution import INLINE, INSTANCE, is_instance
 from flux_upgrade.pins.pin import SourceFile
@@ -55,7 +55,6 @@ class ArtifactReference(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether it is known what it takes."""
         return self.is_made or not self.reason
 
     @property
@@ -74,31 +73,16 @@ class ArtifactReference(NamedTuple):
         return f"{self.stated.place}, {self.stated.field}"
 
     @property
-    def tag(self) -> Value | None:
-        """The tag as it stands there, with its place; None if there is none."""
-        return self.stated.tag
-
-    @property
-    def digest(self) -> Value | None:
-        """The digest, likewise."""
-        return self.stated.digest
-
-    @property
-    def semver(self) -> Value | None:
-        """The semver range, likewise."""
-        return self.stated.semver
-
-    @property
     def follows(self) -> str:
         """The tag that it goes with, wherever that is moved; empty: it has a digest, or a range."""
-        if self.digest is not None or self.semver is not None:
+        if self.stated.digest is not None or self.stated.semver is not None:
             return ""
-        return LATEST if self.tag is None else self.tag.text
+        return LATEST if self.stated.tag is None else self.stated.tag.text
 
     @property
     def is_pinned(self) -> bool:
         """Whether it takes one artifact, until somebody changes it here."""
-        return self.digest is not None or names_one(self.follows)
+        return self.stated.digest is not None or names_one(self.follows)
 
 
 def names_one(tag: str) -> bool:
@@ -112,10 +96,12 @@ def in_object(file: SourceFile, each: Object, address: Address) -> Iterator[Arti
     if each.text_at("kind") != "ResourceSet":
         return
     name = f"ResourceSet {each.text_at('metadata', 'name')}"
-    for index in range(each.count("spec", "resources")):
-        for found in _of(file, each, address, "spec", "resources", index):
-            stated = found.stated._replace(place=f"{name}, {found.stated.place}")
-            yield _made(found._replace(stated=stated))
+    for entry in each.entries("spec", "resources"):
+        for found in _of(file, each, address, *entry):
+            made = found._replace(stated=found.stated._replace(place=f"{name}, {found.stated.place}"))
+            if not made.reason:
+                made = made._replace(is_made=True, reason=RESOURCE_SET[0], hint=RESOURCE_SET[1])
+            yield made
     template = each.at("spec", "resourcesTemplate")
     if template is not None:
         # A block scalar's text begins in the line after its indicator.
@@ -198,12 +184,6 @@ def _doubts(reference: ArtifactReference) -> Iterator[tuple[str, str]]:
     if not reference.stated.problem and is_variable(reference.stated.repository):
         yield "a variable stands for the address, which may be that of the artifact", "write the address out"
     yield from parts.doubts(reference.stated)
-
-
-def _made(reference: ArtifactReference) -> ArtifactReference:
-    if reference.reason:
-        return reference
-    return reference._replace(is_made=True, reason=RESOURCE_SET[0], hint=RESOURCE_SET[1])
 
 
 def _bare(file: SourceFile, place: str, line: int, address: Address) -> ArtifactReference:

@@ -47,7 +47,7 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
         f"Sign {name} by its digest, {made.digest}: Flux verifies signatures (spec.verify), and takes nothing"
         " that has none."
     )
-    parts = ((reference.tag, made.tag), (reference.digest, made.digest))
+    parts = ((reference.stated.tag, made.tag), (reference.stated.digest, made.digest))
     stated = [(value, new) for value, new in parts if value is not None]
     return PinChange(
         tuple(value.replaced(new) for value, new in stated),
@@ -67,7 +67,8 @@ def reference_of(pin: Pin) -> str:
 
 def _reference(reference: ArtifactReference) -> str:
     # Flux goes by the digest, and so do we.
-    return reference.follows if reference.digest is None else reference.digest.text
+    digest = reference.stated.digest
+    return reference.follows if digest is None else digest.text
 
 
 def _judged(reference: ArtifactReference, own: OwnArtifacts) -> Pin:
@@ -81,7 +82,7 @@ def _judged(reference: ArtifactReference, own: OwnArtifacts) -> Pin:
     )
     if reference.reason:
         return pin
-    if reference.digest is not None and reference.semver is not None:
+    if reference.stated.digest is not None and reference.stated.semver is not None:
         pin = pin._replace(remarks=(*pin.remarks, NO_SEMVER))
     if not reference.is_pinned:
         takes = (

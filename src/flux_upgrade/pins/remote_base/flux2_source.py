@@ -9,15 +9,7 @@ from flux_upgrade.model.errors import SourceUnavailable, UnsupportedPin, Untrust
 from flux_upgrade.model.text_edit import line_of
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.formats import ranges
-from flux_upgrade.pins.formats.flux2_repository import (
-    COPY,
-    RepositoryReference,
-    is_installation,
-    judge,
-    parse,
-    pin_of,
-)
+from flux_upgrade.pins.formats import flux2_repository, ranges
 from flux_upgrade.pins.formats.readings import TEMPLATE, Reading, floating, unknown, unknown_pin
 from flux_upgrade.pins.formats.yaml_places import (
     BrokenDocument,
@@ -45,7 +37,7 @@ Key = tuple[str, str]
 class _Flux2Source(NamedTuple):
     file: SourceFile
     found: Object
-    reference: RepositoryReference
+    reference: flux2_repository.RepositoryReference
 
     @property
     def key(self) -> Key:
@@ -90,7 +82,7 @@ def _broken(file: SourceFile, kind: str) -> Iterator[Pin]:
     for each in objects(file.content):
         if isinstance(each, BrokenDocument) and "kind: GitRepository" in each.text:
             for match in _URL.finditer(each.text):
-                reference = parse(match[1])
+                reference = flux2_repository.parse(match[1])
                 if reference is not None and reference.is_flux2 and not reference.path:
                     line = each.line + line_of(each.text, match.start(1)) - 1
                     yield unknown_pin(file, kind, (line, "GitRepository, spec.url", ""), *TEMPLATE)
@@ -102,7 +94,7 @@ def _sources(file: SourceFile) -> Iterator[_Flux2Source]:
     for found in readable(file.content):
         if not found.text_at("apiVersion").startswith(_SOURCE) or found.text_at("kind") != "GitRepository":
             continue
-        reference = parse(found.text_at("spec", "url"))
+        reference = flux2_repository.parse(found.text_at("spec", "url"))
         if reference is not None and not reference.path and (reference.is_flux2 or reference.is_copy):
             yield _Flux2Source(file, found, reference)
 
@@ -126,7 +118,7 @@ def _pin(
     source: _Flux2Source, paths: Mapping[Key, list[str]], kind: str, context: PinContext
 ) -> Iterator[Pin]:
     taken = [path for key, each in paths.items() if _is_same(key, source.key) for path in each]
-    installs = any(map(is_installation, taken))
+    installs = any(map(flux2_repository.is_installation, taken))
     if source.reference.is_copy and not installs:
         return
     found, field = source.found, source.field
@@ -134,30 +126,35 @@ def _pin(
     place = f"GitRepository {_called(source.key)}, spec.ref{'.' if field else ''}{field}"
     line = value.line if value is not None else found.line_at("spec", "ref")
     written = value.text if value is not None else ""
-    pin = unknown_pin(source.file, kind, (line, place, written))._replace(remarks=tuple(_remarks(source)))
+    remarks = tuple(
+        f"spec.ref.{each} does not count beside spec.ref.{field}"
+        for each in _FIELDS
+        if each != field and found.has("spec", "ref", each)
+    )
+    pin = unknown_pin(source.file, kind, (line, place, written))._replace(remarks=remarks)
     reading = _reading(source, field, written, context)
     if taken and not installs and not any(map(is_variable, taken)):
-        pin = pin_of(pin._replace(role=Role.REPORTED), reading, value)
+        pin = flux2_repository.pin_of(pin._replace(role=Role.REPORTED), reading, value)
         reason = "no Kustomization installs Flux from it"
         yield pin._replace(reason=reason, hint="raise it by hand where you need to")
     elif not installs:
         reason = "which part of Flux's repository is used cannot be told"
         hint = "have a Kustomization with the path ./manifests/install in this repository refer to it"
-        yield pin_of(pin, unknown(reason, hint, reading.version), value)
+        yield flux2_repository.pin_of(pin, unknown(reason, hint, reading.version), value)
     else:
-        pin = pin_of(pin, reading, value)
+        pin = flux2_repository.pin_of(pin, reading, value)
         is_range = pin.is_movable and field == "semver"
         yield pin._replace(details=value) if is_range else pin
 
 
 def _reading(source: _Flux2Source, field: str, written: str, context: PinContext) -> Reading:
     if source.reference.is_copy:
-        return COPY
+        return flux2_repository.COPY
     if field in ("", "branch"):
         return floating(f"it follows the branch {written}" if field else "it names no release")
     if field == "semver" and not is_variable(written):
         return _range(written, context)
-    reading = judge(written)
+    reading = flux2_repository.judge(written)
     if field == "tag" and reading.state is not PinState.EXACT and not is_variable(written):
         return unknown(f"{written} is no release of Flux", "name a release's tag, which begins with v")
     return reading
@@ -177,12 +174,6 @@ def _range(text: str, context: PinContext) -> Reading:
     return Reading(PinState.RANGE, newest)
 
 
-def _remarks(source: _Flux2Source) -> Iterator[str]:
-    for each in _FIELDS:
-        if each != source.field and source.found.has("spec", "ref", each):
-            yield f"spec.ref.{each} does not count beside spec.ref.{source.field}"
-
-
 def _patches(file: SourceFile, sources: set[Key], kind: str) -> Iterator[Pin]:
     if b"GitRepository" not in file.content:
         return
@@ -192,8 +183,8 @@ def _patches(file: SourceFile, sources: set[Key], kind: str) -> Iterator[Pin]:
         if is_source and found.has("spec", "ref") and any(_is_same(key, each) for each in sources):
             yield _patch(file, found.line_at("spec", "ref"), key, kind)
         for steps in (("patches",), ("spec", "patches")):
-            for index in range(found.count(*steps)):
-                yield from _inline_patch(file, found, (*steps, index), sources, kind)
+            for entry in found.entries(*steps):
+                yield from _inline_patch(file, found, entry, sources, kind)
 
 
 def _inline_patch(

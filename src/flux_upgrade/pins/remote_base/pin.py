@@ -9,15 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.formats.flux2_repository import (
-    COPY,
-    REWRITE,
-    RepositoryReference,
-    change_tag,
-    judge,
-    parse,
-    pin_of,
-)
+from flux_upgrade.pins.formats import flux2_repository
 from flux_upgrade.pins.formats.kustomize_files import NAMES, TEMPLATES
 from flux_upgrade.pins.formats.readings import TEMPLATE, Reading, floating, unknown, unknown_pin
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Value, objects
@@ -47,7 +39,7 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     del context
     if isinstance(pin.details, Value):
         return flux2_source.change_range(pin, pin.details, target)
-    return change_tag(pin, target)
+    return flux2_repository.change_tag(pin, target)
 
 
 def _in_file(file: SourceFile) -> Iterator[Pin]:
@@ -70,24 +62,22 @@ def _is_kustomization(found: Object, name: str) -> bool:
 
 def _in_object(file: SourceFile, found: Object) -> Iterator[Pin]:
     for field in (*_BUILT, *_BESIDE):
-        for index in range(found.count(field)):
-            value = found.at(field, index)
-            if value is not None:
-                yield from _pin(file, field, value)
-    for index in range(found.count("patches")):
-        value = found.at("patches", index, "path")
+        for built in found.scalars(field):
+            yield from _pin(file, field, built)
+    for entry in found.entries("patches"):
+        value = found.at(*entry, "path")
         if value is not None:
             yield from _pin(file, "patches", value)
 
 
 def _pin(file: SourceFile, field: str, value: Value) -> Iterator[Pin]:
-    reference = parse(value.text)
+    reference = flux2_repository.parse(value.text)
     if reference is None or not (reference.is_flux2 or (reference.is_copy and reference.installs)):
         return
     role = Role.INSTALLS if field in _BUILT and reference.installs else Role.REPORTED
     place = f"{field}, {_called(reference)}"
     pin = unknown_pin(file, NAME, (value.line, place, reference.ref or ""))._replace(role=role)
-    pin = pin_of(pin, _reading(file.path, reference), value, reference.start)
+    pin = flux2_repository.pin_of(pin, _reading(file.path, reference), value, reference.start)
     if role is Role.REPORTED:
         pin = pin._replace(
             reason="it is no part of what installs Flux", hint="raise it by hand where you need to"
@@ -99,18 +89,18 @@ def _pin(file: SourceFile, field: str, value: Value) -> Iterator[Pin]:
     yield pin
 
 
-def _called(reference: RepositoryReference) -> str:
+def _called(reference: flux2_repository.RepositoryReference) -> str:
     owner = reference.repository if reference.is_flux2 else f"{reference.host}/{reference.repository}"
     path = f" {reference.path}" if reference.path else ""
     return f"{owner}{path}"
 
 
-def _reading(path: str, reference: RepositoryReference) -> Reading:
-    reading = judge(reference.ref)
+def _reading(path: str, reference: flux2_repository.RepositoryReference) -> Reading:
+    reading = flux2_repository.judge(reference.ref)
     if not reference.is_flux2:
-        return COPY
+        return flux2_repository.COPY
     if reference.reason and reading.state is not PinState.FLOATING:
-        return unknown(reference.reason, REWRITE, reading.version)
+        return unknown(reference.reason, flux2_repository.REWRITE, reading.version)
     if reference.form == "release" and reference.ref is None:
         return floating("it follows the latest release", reading.hint)
     if path.rpartition("/")[2] not in NAMES:
@@ -122,7 +112,7 @@ def _reading(path: str, reference: RepositoryReference) -> Reading:
 def _in_template(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
     for line, text in enumerate(broken.text.split("\n"), broken.line):
         for match in _IN_TEXT.finditer(_COMMENT.sub("", text)):
-            reference = parse(match[0])
+            reference = flux2_repository.parse(match[0])
             if reference is not None and reference.is_flux2 and reference.installs:
                 spot = line, _called(reference), reference.ref or ""
                 yield unknown_pin(file, NAME, spot, *TEMPLATE)

@@ -63,8 +63,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
 def _images(file: SourceFile, found: Object) -> Iterator[Pin]:
     for above in _CONTAINERS:
         for field in ("initContainers", "containers"):
-            for index in range(found.count(*above, field)):
-                at = (*above, field, index)
+            for at in found.entries(*above, field):
                 value = found.at(*at, "image")
                 match = _IMAGE.fullmatch(value.text) if value is not None else None
                 if value is None or match is None:

@@ -39,44 +39,30 @@ class _Installer(NamedTuple):
     hint: str
 
 
+def _chart(group: str, kind: str, chart: tuple[str, ...], version: str) -> _Installer:
+    """Its ``version`` stands beside the name of the chart."""
+    return _Installer(group, kind, ((chart, _CHART),), (*chart[:-1], version), _OF_CHART)
+
+
 def _argo(kind: str, *above: str) -> tuple[_Installer, ...]:
-    chart = (((*above, "chart"), _CHART),)
     folder = (((*above, "repoURL"), _REPOSITORY), ((*above, "path"), _FOLDER))
-    version = (*above, "targetRevision")
     return (
-        _Installer("argoproj.io", kind, chart, version, _OF_CHART),
-        _Installer("argoproj.io", kind, folder, version, _BY_HAND),
+        _chart("argoproj.io", kind, (*above, "chart"), "targetRevision"),
+        _Installer("argoproj.io", kind, folder, (*above, "targetRevision"), _BY_HAND),
     )
 
 
-_PROVIDER = ("spec", "forProvider", "chart")
-_CHARTS = ("spec", "helmCharts", _EACH)
+_CHARTS = ("spec", "helmCharts", _EACH, "chartName")
 _CONTENTS = ("directories", _EACH, "contents", _EACH, "githubRelease")
 _INSTALLERS = (
     *_argo("Application", "spec", "source"),
     *_argo("Application", "spec", "sources", _EACH),
     *_argo("ApplicationSet", "spec", "template", "spec", "source"),
     *_argo("ApplicationSet", "spec", "template", "spec", "sources", _EACH),
-    _Installer(
-        "helm.crossplane.io", "Release", (((*_PROVIDER, "name"), _CHART),), (*_PROVIDER, "version"), _OF_CHART
-    ),
-    _Installer(
-        "addons.cluster.x-k8s.io",
-        "HelmChartProxy",
-        ((("spec", "chartName"), _CHART),),
-        ("spec", "version"),
-        _OF_CHART,
-    ),
-    *(
-        _Installer(
-            "config.projectsveltos.io",
-            kind,
-            (((*_CHARTS, "chartName"), _CHART),),
-            (*_CHARTS, "chartVersion"),
-            _OF_CHART,
-        )
-        for kind in ("ClusterProfile", "Profile")
-    ),
+    _chart("helm.crossplane.io", "Release", ("spec", "forProvider", "chart", "name"), "version"),
+    _chart("addons.cluster.x-k8s.io", "HelmChartProxy", ("spec", "chartName"), "version"),
+    _chart("config.projectsveltos.io", "ClusterProfile", _CHARTS, "chartVersion"),
+    _chart("config.projectsveltos.io", "Profile", _CHARTS, "chartVersion"),
     _Installer(
         "operators.coreos.com",
         "Subscription",
@@ -95,7 +81,7 @@ _INSTALLERS = (
         "vendir.k14s.io", "Config", (((*_CONTENTS, "slug"), "fluxcd/flux2"),), (*_CONTENTS, "tag"), _BY_HAND
     ),
     # Rancher Fleet, in fleet.yaml, and the configuration of Talos: both without apiVersion.
-    _Installer("", "", ((("helm", "chart"), _CHART),), ("helm", "version"), _OF_CHART),
+    _chart("", "", ("helm", "chart"), "version"),
     _Installer(
         "",
         "",
@@ -116,7 +102,11 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
             except Unreadable:
                 continue
             for root, value in _roots(data, ()):
-                yield from _in_object(file, each, root, value)
+                group, kind = (str(value.get(key, "")) for key in ("apiVersion", "kind"))
+                for installer in _INSTALLERS:
+                    if (installer.group, installer.kind) == (group.partition("/")[0], kind):
+                        for indices in _matches(each, root, installer):
+                            yield _pin(file, each, root, installer, indices)
 
 
 def _roots(value: Any, path: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], dict[str, Any]]]:
@@ -131,17 +121,6 @@ def _roots(value: Any, path: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...
         return
     for step, each in children:
         yield from _roots(each, (*path, step))
-
-
-def _in_object(
-    file: SourceFile, found: Object, root: tuple[Step, ...], data: dict[str, Any]
-) -> Iterator[Pin]:
-    group, kind = str(data.get("apiVersion", "")).partition("/")[0], str(data.get("kind", ""))
-    for installer in _INSTALLERS:
-        if (installer.group, installer.kind) != (group, kind):
-            continue
-        for indices in _matches(found, root, installer):
-            yield _pin(file, found, root, installer, indices)
 
 
 def _matches(found: Object, root: tuple[Step, ...], installer: _Installer) -> Iterator[tuple[int, ...]]:

@@ -48,8 +48,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
 
 
 def _images(file: SourceFile, found: Object, above: tuple[Step, ...]) -> Iterator[Pin]:
-    for index in range(found.count(*above, "images")):
-        at = (*above, "images", index)
+    for at in found.entries(*above, "images"):
         match = _NAME.fullmatch(found.text_at(*at, "name"))
         for field in ("digest", "newTag"):
             value = found.at(*at, field)
@@ -59,24 +58,19 @@ def _images(file: SourceFile, found: Object, above: tuple[Step, ...]) -> Iterato
 
 
 def _patches(file: SourceFile, found: Object, above: tuple[Step, ...]) -> Iterator[Pin]:
-    for index in range(found.count(*above, "patches")):
-        at = (*above, "patches", index, "patch")
-        for match in _IN_PATCH.finditer(re.sub(r"(?m)^\s*#.*$", "", found.text_at(*at))):
-            yield _pin(file, found.line_at(*at), f"patch of the image of {match[1]}", match[2])
+    for at in found.entries(*above, "patches"):
+        for match in _IN_PATCH.finditer(re.sub(r"(?m)^\s*#.*$", "", found.text_at(*at, "patch"))):
+            yield _pin(file, found.line_at(*at, "patch"), f"patch of the image of {match[1]}", match[2])
 
 
 def _remotes(file: SourceFile, found: Object) -> Iterator[Pin]:
     for field in ("resources", "bases", "components"):
-        for index in range(found.count(field)):
-            value = found.at(field, index)
-            reference = parse(value.text) if value is not None else None
-            if value is None or reference is None or reference.host not in GITHUB:
-                continue
-            match = _NAME.fullmatch(reference.repository)
-            if match is not None:
-                yield _pin(
-                    file, value.line, f"{field}, {match[0]} {reference.path}".rstrip(), reference.ref or ""
-                )
+        for value in found.scalars(field):
+            reference = parse(value.text)
+            match = _NAME.fullmatch(reference.repository) if reference is not None else None
+            if reference is not None and match is not None and reference.host in GITHUB:
+                where = f"{field}, {match[0]} {reference.path}".rstrip()
+                yield _pin(file, value.line, where, reference.ref or "")
 
 
 def _pin(file: SourceFile, line: int, where: str, written: str) -> Pin:

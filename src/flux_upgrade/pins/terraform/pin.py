@@ -15,7 +15,7 @@ from flux_upgrade.model.text_edit import TextEdit, decoded, line_of
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.hcl import Attribute
-from flux_upgrade.pins.formats.readings import unknown_pin
+from flux_upgrade.pins.formats.readings import Reading, judged, unknown, unknown_pin
 from flux_upgrade.pins.formats.yaml_places import is_variable
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 from flux_upgrade.pins.terraform import provider, reported
@@ -135,29 +135,25 @@ def _of_resource(pin: Pin, place: TerraformBlock, module: Module) -> Pin:
 
 def _stated(pin: Pin, version: Attribute, module: Module) -> Pin:
     written = one_line(version)
-    unknown = pin._replace(state=PinState.UNKNOWN, raw=written)
+    pin, place = pin._replace(raw=written), f"{pin.path}:{version.line}"
     if version.literal is None or is_variable(version.literal):
-        return unknown._replace(
-            reason=f"{written} stands for it, which only Terraform can work out",
-            hint=_instead(f"{pin.path}:{version.line}", "the release", module.where_set(version)),
-        )
+        reason = f"{written} stands for it, which only Terraform can work out"
+        return judged(pin, unknown(reason, _instead(place, "the release", module.where_set(version))))
     if version.literal == "latest":
-        return pin._replace(raw=written, reason="each apply takes the latest release")
+        return pin._replace(reason="each apply takes the latest release")
     text = decoded(pin.content)[version.start : version.start + len(version.literal)]
     if Version.parse(f"v{version.literal}") is not None:
-        return unknown._replace(
-            reason="the provider takes no version without a leading v",
-            hint=f'write "v{version.literal}" in {pin.path}:{version.line}',
+        reason, hint = (
+            "the provider takes no version without a leading v",
+            f'write "v{version.literal}" in {place}',
         )
+        return judged(pin, unknown(reason, hint))
     if Version.parse(version.literal) is None or text != version.literal:
-        return unknown._replace(
-            reason="it is no release of Flux, or is spelled with escapes",
-            hint=f'write a release, as in "v2.8.7", in {pin.path}:{version.line}',
-        )
+        reason = "it is no release of Flux, or is spelled with escapes"
+        return judged(pin, unknown(reason, f'write a release, as in "v2.8.7", in {place}'))
     remarks = tuple(provider.mismatches(module, version.literal))
-    return pin._replace(
-        raw=written, state=PinState.EXACT, version=version.literal, remarks=remarks, details=version.start
-    )
+    reading = Reading(PinState.EXACT, version.literal, remarks=remarks)
+    return judged(pin, reading)._replace(details=version.start)
 
 
 def _floating(pin: Pin, at: Attribute | None, reason: str, module: Module) -> Pin:
@@ -182,5 +178,4 @@ def _unreadable(file: SourceFile) -> Iterator[Pin]:
 
 
 def _instead(place: str, what: str, said: str) -> str:
-    """The way forward for an expression."""
     return f"{f'{said}; ' if said else ''}write {what} itself in {place} to have it kept current"

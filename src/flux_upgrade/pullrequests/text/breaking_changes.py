@@ -29,7 +29,6 @@ def dangers(view: View) -> list[str]:
 
 
 def _tasks(view: View, findings: Sequence[Finding]) -> Iterator[tuple[Severity, str]]:
-    """The tasks of one kind of finding."""
     own = {file.path for file in view.moved}
     found: dict[tuple[Severity, str], list[Finding]] = {}
     for each in findings:
@@ -49,7 +48,6 @@ def _tasks(view: View, findings: Sequence[Finding]) -> Iterator[tuple[Severity, 
 
 
 def _items(findings: Iterable[Finding]) -> list[str]:
-    """Each once, in one order."""
     found = {each.order or (each.path, each.line): each for each in findings}
     return [found[at].item or found[at].worded(MARKDOWN) for at in sorted(found)]
 

@@ -9,7 +9,7 @@ from flux_upgrade.impact.diff.sentences import lines
 from flux_upgrade.impact.kubernetes_versions import support
 from flux_upgrade.manifests.images import Image, tag_order
 from flux_upgrade.manifests.options import COMPONENTS
-from flux_upgrade.model.markdown import bullets, code, counted, fold, plain, table
+from flux_upgrade.model.markdown import bullets, code, counted, fold, plain
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.pullrequests.text.verification import version_text
@@ -164,10 +164,8 @@ def controllers(view: View) -> tuple[str, int]:
         [*([view.places(plans)] if first else ()), *(dict(cells).get(name, "") for name in names)]
         for cells, plans in rows.items()
     ]
-    shown = lines[: view.most]
-    if len(shown) < len(lines):
-        shown.append([f"… and {len(lines) - len(shown)} more", *([""] * len(names))])
-    return table([*first, *(plain(name.removesuffix("-controller")) for name in names)], shown), len(lines)
+    head = [*first, *(plain(name.removesuffix("-controller")) for name in names)]
+    return view.table(head, lines), len(lines)
 
 
 def _from_to(old: str, new: str) -> str:

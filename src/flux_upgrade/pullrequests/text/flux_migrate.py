@@ -20,7 +20,7 @@ _MANAGED = (
 
 def right_after_merging(view: View) -> list[str]:
     """What is to be done then, because manifests are moved in the upgrade's own commit."""
-    found = [each for each in view.analyzed if _is_after(each)]
+    found = [each for each in view.analyzed if each.impact.has_to_migrate_after]
     if not found:
         return []
     targets = " or ".join(in_order(each.upgrade.target for each in found))
@@ -44,15 +44,19 @@ def after_merging(view: View) -> Iterator[str]:
 def kept_box(view: View) -> Iterator[str]:
     """The box that is ticked already: it stays, because the next run looks at it again."""
     is_elsewhere = any(each.impact.upgrade_path or _is_before(each) for each in view.analyzed)
-    is_said = any(map(_is_said, view.analyzed))
-    if view.has_boxes and is_said and not is_elsewhere:
+    is_confirmed = any(each.impact.is_confirmed for each in view.analyzed)
+    if view.has_boxes and is_confirmed and not is_elsewhere:
         yield f"**Ticked already**{_box(view)}"
 
 
 def _box(view: View) -> str:
     if not view.has_boxes:
         return ""
-    found = [each for each in view.analyzed if each.impact.upgrade_path or _is_before(each) or _is_said(each)]
+    found = [
+        each
+        for each in view.analyzed
+        if each.impact.upgrade_path or _is_before(each) or each.impact.is_confirmed
+    ]
     label = f"`flux migrate` ran in {_clusters(view, found)}, at {', '.join(view.proposal.migrates_at)}"
     return f"\n{markers.checkbox(markers.MIGRATED, label, is_ticked=view.proposal.is_migrated)}"
 
@@ -83,11 +87,11 @@ def _migrate(view: View) -> Iterator[str]:
     if not found:
         return
     used = [each for each in found if each.impact.has_to_migrate]
-    helped = {each.plan.path: refused for each in found if (refused := _helped(each))}
+    helped = {each.plan.path: refused for each in found if (refused := each.impact.repaired)}
     if helped:
         task = (
             f"Run `flux migrate` in {_clusters(view, found)}, with "
-            f"{_cli(map(_cli_before, found))}. The API server refuses the new CRDs otherwise, "
+            f"{_cli(each.impact.cli for each in found)}. The API server refuses the new CRDs otherwise, "
             f"whether or not there are such objects{f'. Also, {_MANAGED}' if used else ':'}\n"
         )
     else:
@@ -104,36 +108,15 @@ def _migrate(view: View) -> Iterator[str]:
     yield task if is_later else f"{task}{_box(view)}"
 
 
-def _helped(each: AnalyzedUpgrade) -> tuple[Refused, ...]:
-    """What `flux migrate` at the current release puts right."""
-    stored = each.impact.stored
-    return tuple(refused for refused in stored.refused if refused not in stored.after_migrate)
-
-
 def _is_before(each: AnalyzedUpgrade) -> bool:
     """Whether `flux migrate` has to run before merging, for whatever reason."""
-    return bool(_helped(each)) or each.impact.has_to_migrate
-
-
-def _is_after(each: AnalyzedUpgrade) -> bool:
-    return each.impact.managed is not None and each.impact.managed.is_after
-
-
-def _is_said(each: AnalyzedUpgrade) -> bool:
-    managed = each.impact.managed
-    return bool(each.impact.stored.resolved) or (managed is not None and managed.is_done)
-
-
-def _cli_before(each: AnalyzedUpgrade) -> str:
-    return each.impact.stored.cli or _cli_managed(each)
-
-
-def _cli_managed(each: AnalyzedUpgrade) -> str:
-    return each.impact.managed.cli if each.impact.managed is not None else ""
+    return bool(each.impact.repaired) or each.impact.has_to_migrate
 
 
 def _cli_of(found: Sequence[AnalyzedUpgrade]) -> str:
-    return _cli(map(_cli_managed, found)).removeprefix("the ")
+    """Of those that have to because of managed fields."""
+    minors = (each.impact.managed.cli for each in found if each.impact.managed is not None)
+    return _cli(minors).removeprefix("the ")
 
 
 def _who_used(view: View, found: Sequence[AnalyzedUpgrade], among: int) -> list[str]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
-from flux_upgrade.model.markdown import bullets, code, counted, fold, plain, prose, table
+from flux_upgrade.model.markdown import bullets, code, counted, fold, plain, prose
 from flux_upgrade.model.text import enumeration, first_few
 from flux_upgrade.pullrequests.text.view import View, in_order
 from flux_upgrade.report.finding_kinds import left_finding
@@ -20,7 +20,6 @@ from flux_upgrade.report.impact_phrases import (
 )
 
 _FEW = 3
-_CANNOT = "Flux cannot apply"
 
 
 def what(view: View, name: str) -> str:
@@ -147,33 +146,26 @@ def _table(view: View) -> str:
         )
         for (group, old, new), kinds in _steps(view)
     ]
-    shown = rows[: view.most]
-    if len(shown) < len(rows):
-        shown.append((f"… and {len(rows) - len(shown)} more", "", "", ""))
-    return table(("API", "From", "To", "Kinds"), shown)
+    return view.table(("API", "From", "To", "Kinds"), rows)
 
 
 def _details(view: View) -> Iterator[str]:
     fields: dict[str, list[str]] = {}
+    kept: dict[str, list[str]] = {}
     for move in _moves(view):
         for each in move.fields:
             fields.setdefault(each, []).append(code(place(move.use)))
-    if fields:
-        lines = [f"{prose(each)} {_places(places)}" for each, places in sorted(fields.items())]
-        yield f"**Fields that change with the version**\n{bullets(view.limited(lines))}"
-    kept: dict[str, list[str]] = {}
-    for move in _moves(view):
         if move.kept_by:
             kept.setdefault(kept_sentence(move), []).append(code(place(move.use)))
-    if kept:
-        lines = [f"{plain(each)} {_places(places)}" for each, places in sorted(kept.items())]
-        yield f"**Not to the newest version**\n{bullets(view.limited(lines))}"
+    for heading, found, shown in (
+        ("**Fields that change with the version**", fields, prose),
+        ("**Not to the newest version**", kept, plain),
+    ):
+        if found:
+            lines = [f"{shown(each)} ({first_few(places, _FEW)})" for each, places in sorted(found.items())]
+            yield f"{heading}\n{bullets(view.limited(lines))}"
     items = [_file(view, file) for file in view.moved if file.moves]
     yield fold(f"<b>{counted(len(items), 'file')}</b>", bullets(view.limited(items)))
-
-
-def _places(places: list[str]) -> str:
-    return f"({first_few(places, _FEW)})"
 
 
 def _file(view: View, file: Migrated) -> str:
@@ -187,10 +179,10 @@ def _file(view: View, file: Migrated) -> str:
 
 
 def _left(view: View) -> Iterator[str]:
-    found = _lefts(view)
-    blocking = [left_finding(each).worded(MARKDOWN) for each in found if each.blocks]
-    texts = [left_finding(each).worded(MARKDOWN) for each in found if each.reason is Reason.TEXT]
-    broken = [left_finding(each).worded(MARKDOWN) for each in found if is_broken_already(each)]
+    found = [(each, left_finding(each).worded(MARKDOWN)) for each in _lefts(view)]
+    blocking = [line for each, line in found if each.blocks]
+    texts = [line for each, line in found if each.reason is Reason.TEXT]
+    broken = [line for each, line in found if is_broken_already(each)]
     if blocking:
         yield (
             f"**Left as they are**, and to be changed by hand before {view.proposal.target}:\n"

@@ -15,7 +15,7 @@ from flux_upgrade.manifests.merge import Conflict
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, spell
 from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.manifests.residue import VERSION_LABEL, Edit, Op
-from flux_upgrade.model.markdown import code, counted, plain, table
+from flux_upgrade.model.markdown import code, counted, plain
 from flux_upgrade.pins.pin import AnyPin, Pin, Resources
 from flux_upgrade.pullrequests.text.view import ManifestUpgrade, View, in_order
 from flux_upgrade.report.wording import edit_phrase, place_of, proof_phrase
@@ -118,10 +118,7 @@ def pins(view: View) -> str:
         )
         for each in view.pins
     ]
-    shown = rows[: view.most]
-    if len(shown) < len(rows):
-        shown.append((f"… and {len(rows) - len(shown)} more", "", "", ""))
-    return table(("Where", "What", "From", "To"), shown)
+    return view.table(("Where", "What", "From", "To"), rows)
 
 
 def version_text(written: str) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from flux_upgrade.clusters.clusters import TOOLS, role_of
 from flux_upgrade.clusters.groups import ROOT
 from flux_upgrade.manifests.proof import Proof
-from flux_upgrade.model.markdown import bullets, code
+from flux_upgrade.model.markdown import bullets, code, table
 from flux_upgrade.model.text import capped, enumeration, first_few
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag, precedence
@@ -72,7 +72,6 @@ class View:
 
     @cached_property
     def manifests(self) -> tuple[ManifestUpgrade, ...]:
-        """Those that are about vendored manifests."""
         return tuple(
             ManifestUpgrade(plan, upgrade, plan.installation.proof, upgrade.change)
             for plan, upgrade in self.upgrades
@@ -81,7 +80,6 @@ class View:
 
     @cached_property
     def pins(self) -> tuple[PinUpgrade, ...]:
-        """Those that are about pins."""
         return tuple(
             PinUpgrade(plan, upgrade, plan.installation, upgrade.change)
             for plan, upgrade in self.upgrades
@@ -170,7 +168,6 @@ class View:
 
     @property
     def crosses_minor(self) -> bool:
-        """Whether more than a patch is proposed."""
         return self.proposal.bump_kind is not BumpKind.PATCH
 
     @property
@@ -211,6 +208,12 @@ class View:
                 f"{places}: {own[0]}" if len(own) == 1 else f"{places}:\n{bullets(self.limited(own))}"
             )
         return items
+
+    def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+        """At most ``most`` rows, and how many more there are; cells are Markdown."""
+        rest = len(rows) - self.most
+        more = [(f"… and {rest} more", *([""] * (len(head) - 1)))] if rest > 0 else []
+        return table(head, [*rows[: self.most], *more])
 
     def limited(self, lines: list[str]) -> list[str]:
         """At most ``most`` of them, and how many more there are."""
