@@ -24,8 +24,8 @@ class _Rebased(NamedTuple):
     """None: it is in the registry."""
 
 
-_Key = tuple[str, str, int]
-"""Digest of what is rebased, the release that it is taken to, and the terms (by their identity)."""
+_Key = tuple[str, str, tuple[object, ...]]
+"""Digest of what is rebased, the release that it is taken to, and the value of the terms."""
 
 
 class PinnedArtifacts:
@@ -42,8 +42,6 @@ class PinnedArtifacts:
         self.address = address
         self._planner, self._ports = planner, ports
         self._terms_of = terms_of
-        # A planner tells terms apart by their identity, so that they have to last.
-        self._terms: dict[tuple[str, str], Terms] = {}
         self._pulled: dict[str, Pulled | ArtifactRelease] = {}
         self._rebased: dict[_Key, _Rebased | Hold] = {}
         self._stale: set[str] = set()
@@ -69,7 +67,7 @@ class PinnedArtifacts:
             self._rebased = {known: each for known, each in self._rebased.items() if known[0] != digest}
         self._stale.clear()
         pulled, terms = self._movable(reference), self._to(target, path)
-        key = pulled.stored.digest, target, id(terms)
+        key = pulled.stored.digest, target, terms.value
         if key not in self._rebased:
             self._rebased[key] = self._rebase(pulled, terms)
         found = self._rebased[key]
@@ -82,7 +80,7 @@ class PinnedArtifacts:
         then ``rebased`` names that one. Raises what ``ArtifactRegistry`` raises.
         """
         pulled, registry = self._movable(reference), self._ports.registry
-        key = pulled.stored.digest, target, id(self._to(target, path))
+        key = pulled.stored.digest, target, self._to(target, path).value
         found = self._rebased[key]
         if isinstance(found, Hold) or found.made is None:
             return
@@ -104,8 +102,7 @@ class PinnedArtifacts:
         self._rebased[key] = found._replace(made=None)
 
     def _to(self, target: str, path: str) -> Terms:
-        terms = self._terms_of(path)
-        return self._terms.setdefault((target, repr(terms)), terms._replace(to=target))
+        return self._terms_of(path)._replace(to=target)
 
     def _movable(self, reference: str) -> Pulled:
         found = self._at(reference)

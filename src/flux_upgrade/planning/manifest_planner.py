@@ -62,7 +62,7 @@ class ManifestPlanner:
     ) -> None:
         self._sources = _Sources(regenerator, artifacts, releases, now)
         # The plan holds the proof, and the caller the terms, so that the ids are nobody else's.
-        self._decided: dict[tuple[int, int], Plan] = {}
+        self._decided: dict[tuple[bytes, tuple[object, ...]], Plan] = {}
 
     def plan(self, target: PlannedTarget) -> Plan:
         """Raises ReleaseNotFound for a release that was asked for, SourceUnavailable and UntrustedArchive.
@@ -71,7 +71,7 @@ class ManifestPlanner:
         """
         if target.blocked is not None:
             return Plan(target.installation, target.path, (target.blocked,))
-        key = (id(target.installation.proof), id(target.terms))
+        key = (target.installation.content, target.terms.value)
         if key not in self._decided:
             self._decided[key] = _Planner(target, self._sources).plan()
         return self._decided[key]._replace(installation=target.installation, path=target.path)

@@ -36,12 +36,18 @@ class UpgradeRequest(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """What some installations are planned by: made once, and shared by them."""
+    """What some installations are planned by."""
 
     governance: Governance = Governance()
     feedback: Feedback = Feedback()
     to: str = ""
     """A tag that was asked for, whatever the policy says; empty: the policy decides."""
+
+    @property
+    def value(self) -> tuple[object, ...]:
+        """To be hashed: what is planned by terms of the same value is the same."""
+        governance = {**self.governance._asdict(), "flags": tuple(sorted(self.governance.flags.items()))}
+        return (*governance.values(), self.feedback, self.to)
 
 
 class PlannedTarget(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup, branches_of
@@ -85,8 +86,6 @@ def unused_approvals(inventory: Inventory, plans: Iterable[UpdateGroupPlan]) -> 
 class _UpdateGroups:
     def __init__(self, inventory: Inventory, repository: Repository | None) -> None:
         self._inventory, self._repository = inventory, repository
-        # One object for all that share a group and the feedback: equal files are planned once.
-        self._terms: dict[tuple[int, Feedback], Terms] = {}
         self._preflight = PreflightChecks(
             repository,
             inventory.ownership,
@@ -113,16 +112,18 @@ class _UpdateGroups:
             for update_group in self._inventory.update_groups
             for cluster in update_group.clusters
         ]
-        plans: dict[int, Sequence[Plan]] = {}
-        for update_group, cluster in sorted(clusters, key=lambda each: each[1].is_tools):
-            plans[id(cluster)] = self._cluster(update_group, cluster)
-            version = self._version(plans[id(cluster)])
+        planned: dict[int, Sequence[Plan]] = {}
+        for place in sorted(range(len(clusters)), key=lambda each: clusters[each][1].is_tools):
+            update_group, cluster = clusters[place]
+            planned[place] = self._cluster(update_group, cluster)
+            version = self._version(planned[place])
             if version:
                 self._versions.setdefault(cluster.name, version)
+        in_order = (planned[place] for place in range(len(clusters)))
         for update_group in self._inventory.update_groups:
             yield UpdateGroupPlan(
                 update_group,
-                tuple(plan for cluster in update_group.clusters for plan in plans[id(cluster)]),
+                tuple(plan for plans in islice(in_order, len(update_group.clusters)) for plan in plans),
                 tuple(map(self._preflight.differing, self._moved(update_group))),
             )
 
@@ -186,11 +187,9 @@ class _UpdateGroups:
             or terms.governance.policy.bump in (MaxBump.NONE, MaxBump.PATCH)
         ):
             return None
-        key = (id(terms), terms.feedback)
-        if key not in self._terms:
-            policy = terms.governance.policy._replace(bump=MaxBump.PATCH)
-            self._terms[key] = terms._replace(governance=terms.governance._replace(policy=policy))
-        found = self._member(target._replace(terms=self._terms[key]), cluster, None)
+        policy = terms.governance.policy._replace(bump=MaxBump.PATCH)
+        patch_only = terms._replace(governance=terms.governance._replace(policy=policy))
+        found = self._member(target._replace(terms=patch_only), cluster, None)
         patches = tuple(each for each in found.upgrades if each.bump_kind is BumpKind.PATCH)
         return found._replace(decisions=patches) if patches else None
 
@@ -216,10 +215,7 @@ class _UpdateGroups:
 
     def _terms_of(self, update_group: UpdateGroup, member: Member) -> Terms:
         feedback, request = self._feedback(update_group, member), self._inventory.request
-        key = (id(update_group.group), feedback)
-        if key not in self._terms:
-            self._terms[key] = Terms(update_group.group.governance, feedback, request.to)
-        return self._terms[key]
+        return Terms(update_group.group.governance, feedback, request.to)
 
     def _feedback(self, update_group: UpdateGroup, member: Member) -> Feedback:
         approve = self._inventory.request.approve
