@@ -158,8 +158,8 @@ class World:
 
     def _prepare(self, proposal: Proposal) -> None:
         for plan, upgrade in proposal.upgrades:
-            if self.own is not None and not plan.installation.is_manifest:
-                self.own.push(own_artifact.reference_of(plan.installation), upgrade.target, plan.path)
+            if self.own is not None and not plan.pin.is_manifest:
+                self.own.push(own_artifact.reference_of(plan.pin), upgrade.target, plan.path)
 
 
 def counting() -> tuple[Regenerator, WrittenReleases]:

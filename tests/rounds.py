@@ -86,7 +86,7 @@ def round_of(*teams: UpdateGroupPlan, results: Sequence[Result] = (), warnings: 
 
 def team_of(name: str, *plans: Plan) -> UpdateGroupPlan:
     """A group with these plans, each of a cluster of its own."""
-    found = ((plan.installation, plan.path) for plan in plans)
+    found = ((plan.pin, plan.path) for plan in plans)
     members = (Member(each, path) for each, path in found if each.role is not Role.RESOURCES)
     clusters = tuple(Cluster(member.path, member.path, (member,)) for member in members)
     return UpdateGroupPlan(UpdateGroup(name, name, Group(name), clusters), plans)

@@ -86,7 +86,7 @@ def test_the_prefix_of_the_tree_counts() -> None:
     (found,) = teams(path, prefix="clusters/", config=GROUPS)
     assert found.slug == "test-clusters"
     assert found.members[0].path == f"clusters/{path}"
-    assert found.members[0].installation.path == path
+    assert found.members[0].pin.path == path
 
 
 def test_a_folder_never_takes_a_groups_slug() -> None:

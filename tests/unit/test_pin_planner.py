@@ -206,7 +206,7 @@ def test_a_tool_that_was_refused_stays_away(answers: Feedback, expected: list[tu
         for team in gathered.update_groups
         for member in team.members
         if member.path == ".tool-versions"
-    ).installation
+    ).pin
     planner = PinPlanner(gathered.pin_context, gathered.releases, gathered.now)
     subjected = PlannedTarget(pin, pin.path, Terms(feedback=answers))
     assert decisions_of(planner.serve(subjected, pin, {"a": "v2.8.8", "b": "v2.9.4"})) == expected

@@ -155,7 +155,7 @@ def test_a_name_forges_no_trailer() -> None:
 def test_the_plan_is_another_only_where_a_file_is() -> None:
     plan, upgrade = group().upgrades[0]
     same = replace(upgrade, bump=replace(upgrade.bump, why="another", approved=False))
-    read = replace(plan, installation=replace(plan.installation, content=b"other"))
+    read = replace(plan, pin=replace(plan.pin, content=b"other"))
     other = replace(change_of(upgrade), carried=replace(change_of(upgrade).carried, content=b"other"))
     written = replace(upgrade, change=replace(upgrade.change, manifest=other))
     moved = replace(plan, path="elsewhere.yaml")

@@ -65,7 +65,7 @@ def _rows(
         next_ = "<br>".join([*(decision_cell(plan, each) for each in plan.decisions), *trouble])
         line = f":{plan.line}" if plan.line else ""
         links = "<br>".join(_link(result, written=written) for result in linked if _is_in(plan, result))
-        yield code(f"{plan.path}{line}"), plan.installation.version or "unknown", next_, links
+        yield code(f"{plan.path}{line}"), plan.pin.version or "unknown", next_, links
 
 
 def _is_in(plan: Plan, result: Result) -> bool:

@@ -132,7 +132,7 @@ def only(values: set[str]) -> str:
 
 def versions_of(plans: tuple[Plan, ...]) -> tuple[str, str, str]:
     """Current, target and pending version; each empty where installations differ or there is none."""
-    current = only({plan.installation.version for plan in plans})
+    current = only({plan.pin.version for plan in plans})
     target = only({plan.approved.target if plan.approved else "" for plan in plans})
     pending = only({next((u.target for u in plan.upgrades if not u.approved), "") for plan in plans})
     return current, target, pending

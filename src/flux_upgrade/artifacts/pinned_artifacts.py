@@ -52,9 +52,9 @@ class PinnedArtifacts:
         found = self._at(reference)
         if isinstance(found, ArtifactRelease):
             return found
-        hold = found.installation.held
+        hold = found.pin.held
         reason, hint = (hold.detail, hold.hint) if hold is not None else ("", "")
-        return ArtifactRelease(found.installation.version, reason, hint, found.stored.digest)
+        return ArtifactRelease(found.pin.version, reason, hint, found.stored.digest)
 
     def rebased(self, reference: str, target: str, path: str) -> RebasedArtifact | Hold:
         # What was overtaken is looked at anew by the next plan, and not before.
@@ -122,7 +122,7 @@ class PinnedArtifacts:
         return self._pulled[reference]
 
     def _rebase(self, pulled: Pulled, terms: Terms) -> _Rebased | Hold:
-        installation = pulled.installation
+        installation = pulled.pin
         plan = self._planner.plan(PlannedTarget(installation, installation.path, terms))
         (decided,) = plan.decisions
         if not isinstance(decided, Upgrade):

@@ -43,14 +43,14 @@ class Pulled(NamedTuple):
     layer: Layer
     """The first one, which is what Flux takes unless an OCIRepository has a layerSelector."""
     entry: TarEntry
-    installation: Pin
+    pin: Pin
     """The same; its path is that in the layer."""
     tags: tuple[str, ...]
 
     @property
     def immutable_tag(self) -> str:
         """The tag that its content has, or would have; empty where its release is not known."""
-        version = self.installation.version
+        version = self.pin.version
         return reference.immutable(version, self.layer.diff_id) if version else ""
 
 

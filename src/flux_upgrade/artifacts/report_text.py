@@ -46,7 +46,7 @@ def _outcome(outcome: ArtifactOutcome, *, written: bool) -> Iterator[str]:
     upgrade = plan.approved
     if upgrade is not None and upgrade.change.manifest is not None:
         yield f"  {plan.path}: {step(plan, upgrade)}"
-        yield from change_lines(pulled.installation.proof, upgrade, upgrade.change.manifest)
+        yield from change_lines(pulled.pin.proof, upgrade, upgrade.change.manifest)
     if outcome.kept:
         yield f"  {would}kept: {outcome.kept} ({pulled.stored.digest}), what there was before"
     for each in outcome.pushed:

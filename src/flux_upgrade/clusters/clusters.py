@@ -38,14 +38,14 @@ OF_CLUSTERS = (Role.INSTALLS, Role.OPERATOR)
 class Member(NamedTuple):
     """A vendored manifest or a pin, and where it stands in the repository."""
 
-    installation: Pin
+    pin: Pin
     path: str
     """Relative to the repository's root."""
 
     @property
     def place(self) -> str:
         """Path, and line where there is one."""
-        return self.installation.place(self.path)
+        return self.pin.place(self.path)
 
 
 class Cluster(NamedTuple):
@@ -63,7 +63,7 @@ class Cluster(NamedTuple):
     @property
     def is_tools(self) -> bool:
         """Whether it is CLI pins alone, which stand behind all others."""
-        return self.members[0].installation.role is Role.CLI
+        return self.members[0].pin.role is Role.CLI
 
 
 def clusters_of(members: Iterable[Member], tree: Tree | None) -> tuple[Cluster, ...]:
@@ -78,7 +78,7 @@ class _ClusterAssignment:
     def __init__(self, members: tuple[Member, ...], tree: Tree | None) -> None:
         self._members = members
         self._kustomizations: Sequence[FluxKustomization] = ()
-        if tree is not None and not all(member.installation.is_manifest for member in members):
+        if tree is not None and not all(member.pin.is_manifest for member in members):
             self._kustomizations = flux_kustomizations(tree)
         self._roots: dict[str, None] = {}
         self._sets: dict[str, list[Member]] = {}
@@ -88,12 +88,12 @@ class _ClusterAssignment:
         self._roots = dict.fromkeys(self._stated_roots())
         for member in sorted(self._of_clusters(), key=_rank):
             key = self._key(member)
-            if member.installation.is_manifest and key in self._sets:
+            if member.pin.is_manifest and key in self._sets:
                 # Two manifests beside each other are two installations, with two namespaces.
                 key = f"{key}{_OF}{member.path}"
             self._sets.setdefault(key, []).append(member)
         for member in self._members:
-            if member.installation.role is Role.CLI:
+            if member.pin.role is Role.CLI:
                 served = self._served(member)
                 # Not every token may change a workflow, and the cluster does not wait for one that may.
                 if len(served) == 1 and not member.path.startswith(WORKFLOWS):
@@ -121,13 +121,13 @@ class _ClusterAssignment:
         return filter(_installs, self._members)
 
     def _of_clusters(self) -> Iterator[Member]:
-        return (member for member in self._members if member.installation.role in OF_CLUSTERS)
+        return (member for member in self._members if member.pin.role in OF_CLUSTERS)
 
     def _stated_roots(self) -> Iterator[str]:
         for member in self._installing():
-            if member.installation.is_manifest:
+            if member.pin.is_manifest:
                 yield self._home(member.path)
-            elif (folder := self._stated(member, member.installation)) is not None:
+            elif (folder := self._stated(member, member.pin)) is not None:
                 yield folder
         for each in self._kustomizations:
             # A folder of another cluster, or one from which a Kustomization reconciles itself.
@@ -145,7 +145,7 @@ class _ClusterAssignment:
         return above if last == _NAMESPACE else folder
 
     def _key(self, member: Member) -> str:
-        found = member.installation
+        found = member.pin
         if found.is_manifest:
             return self._home(member.path) or "."
         folder = posixpath.dirname(member.path)
@@ -172,7 +172,7 @@ class _ClusterAssignment:
     def _claims(self) -> dict[tuple[str, str | None], set[tuple[str, str]]]:
         """Kind and stated folder → who states it."""
         claims: dict[tuple[str, str | None], set[tuple[str, str]]] = {}
-        for path, found in ((each.path, each.installation) for each in self._installing()):
+        for path, found in ((each.path, each.pin) for each in self._installing()):
             if not found.is_manifest:
                 who = posixpath.dirname(path), found.owner
                 claims.setdefault((found.kind, found.folder), set()).add(who)
@@ -224,7 +224,7 @@ class _ClusterAssignment:
 
 def _rank(member: Member) -> tuple[bool, bool, int]:
     """Who speaks for a cluster: its manifest, then what runs it, then what began it; see ``PIN_KINDS``."""
-    found = member.installation
+    found = member.pin
     if found.is_manifest:
         return False, False, 0
     is_late = found.kind in COPIES or found.role is Role.OPERATOR
@@ -232,7 +232,7 @@ def _rank(member: Member) -> tuple[bool, bool, int]:
 
 
 def _installs(member: Member) -> bool:
-    return member.installation.role is Role.INSTALLS
+    return member.pin.role is Role.INSTALLS
 
 
 def _scope(path: str) -> str:
@@ -251,7 +251,7 @@ def _name(key: str) -> str:
 
 def _named_after(key: str, members: Sequence[Member]) -> str:
     first = members[0]
-    if first.installation.is_manifest:
+    if first.pin.is_manifest:
         return first.path
     folder, _, owner = key.partition(_OF)
     return posixpath.join("" if folder == "." else folder, owner, _NAMESPACE, _FILE)

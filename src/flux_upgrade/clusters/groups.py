@@ -142,10 +142,10 @@ def drift_of(cluster: Cluster) -> dict[str, list[Member]]:
     exact = {
         version: pins
         for version, pins in places.items()
-        if not all(member.installation.state is PinState.RANGE for member in pins)
+        if not all(member.pin.state is PinState.RANGE for member in pins)
     }
     agreed = next(iter(exact)) if len(exact) == 1 else ""
-    if agreed and all(agrees(member.installation, agreed) for pins in places.values() for member in pins):
+    if agreed and all(agrees(member.pin, agreed) for pins in places.values() for member in pins):
         return {}
     return places if len(places) > 1 else {}
 
@@ -153,8 +153,8 @@ def drift_of(cluster: Cluster) -> dict[str, list[Member]]:
 def _places(cluster: Cluster) -> dict[str, list[Member]]:
     found: dict[str, list[Member]] = {}
     for member in cluster.members:
-        if member.installation.role is Role.INSTALLS and is_tag(member.installation.version):
-            found.setdefault(member.installation.version, []).append(member)
+        if member.pin.role is Role.INSTALLS and is_tag(member.pin.version):
+            found.setdefault(member.pin.version, []).append(member)
     return dict(sorted(found.items(), key=lambda each: precedence(each[0])))
 
 

@@ -77,7 +77,5 @@ def _in_tree(path: str, environment: Environment, config: Config, tree: Tree) ->
         return _Compared(warning=f"{_NO_FLUX}\nTry: `flux-upgrade config check` again after the bootstrap")
     void = groups_without_match(config, members, tree, path, is_all=True)
     update_groups = assign(found, "", config, tree)
-    reported = [
-        each for each in members if each.installation.is_reported_only and not config.is_ignored(each.path)
-    ]
+    reported = [each for each in members if each.pin.is_reported_only and not config.is_ignored(each.path)]
     return _Compared(matches(config, update_groups, reported, group_paths(config, members), void), void)

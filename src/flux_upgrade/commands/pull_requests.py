@@ -136,11 +136,7 @@ def _proposal_context(
     # Late, as impact/ is: the text needs it, and nearly every run proposes nothing.
     from flux_upgrade.pullrequests import text as pull_request
 
-    files = {
-        plan.path: plan.installation.content
-        for plan in planned.plans
-        if plan.upgrades and plan.installation.is_manifest
-    }
+    files = {plan.path: plan.pin.content for plan in planned.plans if plan.upgrades and plan.pin.is_manifest}
     history = {path: repository.files[path].history for path in files}
     return ProposalContext(
         releases=inventory.releases,

@@ -119,9 +119,9 @@ class ArtifactPins(NamedTuple):
     def prepare(self, proposal: Proposal) -> None:
         """Push what is about to be proposed. Raises what ``PinnedArtifacts.push`` raises."""
         for plan, upgrade in proposal.upgrades:
-            if plan.installation.kind == pin.NAME:
-                reference = pin.reference_of(plan.installation)
-                self.own.push(reference, upgrade.target, plan.installation.path)
+            if plan.pin.kind == pin.NAME:
+                reference = pin.reference_of(plan.pin)
+                self.own.push(reference, upgrade.target, plan.pin.path)
 
 
 def read_artifact_pins(

@@ -94,7 +94,7 @@ def running(members: Iterable[Member]) -> Running:
     unverified: list[UnverifiedInstallation] = []
     homes: set[str] = set()
     for member in members:
-        found = member.installation
+        found = member.pin
         if found.role is not Role.INSTALLS:
             continue
         if is_tag(found.version):
@@ -113,7 +113,7 @@ def running(members: Iterable[Member]) -> Running:
 
 def installs(member: Member) -> bool:
     """Whether it installs Flux. Which one that is, a manifest need not tell."""
-    is_known = member.installation.role is Role.INSTALLS and bool(member.installation.version)
+    is_known = member.pin.role is Role.INSTALLS and bool(member.pin.version)
     return is_known or bool(running([member]).unverified)
 
 
@@ -206,8 +206,8 @@ def other_clusters(
     others = [each.members[0] for each in clusters if each is not cluster and not each.is_tools]
     others += elsewhere
     # A pin may stand in a folder that several clusters share; a manifest stands in its cluster's own.
-    home = home_of(cluster.path) if cluster.members[0].installation.is_manifest else ""
-    manifests = (each for each in others if each.installation.is_manifest)
+    home = home_of(cluster.path) if cluster.members[0].pin.is_manifest else ""
+    manifests = (each for each in others if each.pin.is_manifest)
     folders = {home_of(each.path) for each in manifests} - {home}
     return OtherClusters(
         home,

@@ -34,7 +34,7 @@ class FirstSteps(NamedTuple):
 
         Raises what ``ImpactAnalyzer.impact`` raises.
         """
-        pin = plan.installation
+        pin = plan.pin
         if pin.role is not Role.INSTALLS or not pin.version:
             return plan
         decisions = (
@@ -66,11 +66,11 @@ class FirstSteps(NamedTuple):
     def _impact(self, upgrade: Upgrade) -> Impact:
         target = self.target
         return self.analyzer.impact(
-            Transition(target.path, target.installation, upgrade, target.terms, self.other_clusters)
+            Transition(target.path, target.pin, upgrade, target.terms, self.other_clusters)
         )
 
     def _carried_out(self, bump: Bump) -> Upgrade | Hold:
-        planner = self.manifests if self.target.installation.is_manifest else self.pins
+        planner = self.manifests if self.target.pin.is_manifest else self.pins
         return planner.carried_out(self.target, bump)
 
 

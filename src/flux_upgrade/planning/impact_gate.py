@@ -68,9 +68,7 @@ class ImpactGate:
             upgrade, impact, hold = each, each.impact, held_by(each, target.terms)
             if hold is None:
                 # Nobody is asked about the past of what cannot go on anyway.
-                transition = Transition(
-                    target.path, target.installation, upgrade, target.terms, other_clusters
-                )
+                transition = Transition(target.path, target.pin, upgrade, target.terms, other_clusters)
                 impact = self.analyzer.looked_back(transition, impact)
                 upgrade = upgrade._replace(impact=impact)
                 hold = held_by(upgrade, target.terms)
@@ -113,7 +111,5 @@ def _migrations(files: Sequence[Migrated], plan: Plan, upgrade: Upgrade) -> Iter
         bump_kind=BumpKind.MIGRATION, why=f"{upgrade.target} does not serve the old versions any more"
     )
     for file in files:
-        found = Pin(
-            file.path, "resources", file.content, role=Role.RESOURCES, version=plan.installation.version
-        )
+        found = Pin(file.path, "resources", file.content, role=Role.RESOURCES, version=plan.pin.version)
         yield Plan(found, file.path, (Upgrade(bump, PinChange(), moved=(file,), waiting=(plan.path,)),))

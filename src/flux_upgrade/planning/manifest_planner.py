@@ -70,11 +70,11 @@ class ManifestPlanner:
         They concern all installations.
         """
         if target.blocked is not None:
-            return Plan(target.installation, target.path, (target.blocked,))
-        key = (target.installation.content, target.terms.value)
+            return Plan(target.pin, target.path, (target.blocked,))
+        key = (target.pin.content, target.terms.value)
         if key not in self._decided:
             self._decided[key] = _Planner(target, self._sources).plan()
-        return self._decided[key]._replace(installation=target.installation, path=target.path)
+        return self._decided[key]._replace(pin=target.pin, path=target.path)
 
     def carried_out(self, target: PlannedTarget, bump: Bump) -> Upgrade | Hold:
         """One step of the installation of ``target``, a manifest. Raises as ``plan``."""
@@ -85,7 +85,7 @@ class _Planner:
     """Plans one installation."""
 
     def __init__(self, target: PlannedTarget, sources: _Sources) -> None:
-        self._pin, self._path = target.installation, target.path
+        self._pin, self._path = target.pin, target.path
         self._proof = self._pin.proof
         self._terms, self._governance = target.terms, target.terms.governance
         self._regenerator, self._artifacts = sources.regenerator, sources.artifacts

@@ -53,7 +53,7 @@ class Terms(NamedTuple):
 class PlannedTarget(NamedTuple):
     """An installation, where it stands, and what governs it."""
 
-    installation: Pin
+    pin: Pin
     path: str
     terms: Terms
     blocked: Hold | None = None
@@ -93,7 +93,7 @@ class Upgrade(NamedTuple):
 class Plan(NamedTuple):
     """One installation and what is to become of it."""
 
-    installation: Pin
+    pin: Pin
     path: str
     """Relative to the repository's root."""
     decisions: tuple[Upgrade | Hold, ...]
@@ -106,12 +106,12 @@ class Plan(NamedTuple):
     @property
     def line(self) -> int:
         """1-based: where the version stands; 0 for a manifest, which is a version throughout."""
-        return self.installation.line
+        return self.pin.line
 
     @property
     def can_lead(self) -> bool:
         """Whether what is decided about it can be decided for its cluster."""
-        pin = self.installation
+        pin = self.pin
         is_orphan = any(hold.reason is HoldReason.ORPHAN for hold in self.holds)
         return pin.role is Role.INSTALLS and bool(pin.version) and pin.is_movable and not is_orphan
 
@@ -168,7 +168,7 @@ def files_after(upgrades: Iterable[tuple[Plan, Upgrade]]) -> dict[str, bytes]:
             files[plan.path] = upgrade.change.manifest.new
         else:
             edits.setdefault(plan.path, []).extend(upgrade.change.replacements)
-            contents[plan.path] = plan.installation.content
+            contents[plan.path] = plan.pin.content
         for file in upgrade.moved:
             edits.setdefault(file.path, []).extend(edit for move in file.moves for edit in move.edits)
             contents[file.path] = file.content
@@ -179,6 +179,6 @@ def files_before(upgrades: Iterable[tuple[Plan, Upgrade]]) -> dict[str, bytes]:
     """What stands in the place of ``files_after`` now."""
     found: dict[str, bytes] = {}
     for plan, upgrade in upgrades:
-        found[plan.path] = plan.installation.content
+        found[plan.path] = plan.pin.content
         found |= {file.path: file.content for file in upgrade.moved}
     return found

@@ -134,7 +134,7 @@ class _UpdateGroups:
         for member in cluster.members:
             target = self._target(update_group, member)
             plan = self._member(target, cluster, lead)
-            if member.installation.is_manifest or (lead is None and not cluster.is_tools):
+            if member.pin.is_manifest or (lead is None and not cluster.is_tools):
                 plan = self._after_impact_gate(plan, target, update_group, cluster)
             plans.append(plan)
             if lead is None and plan.can_lead:
@@ -144,7 +144,7 @@ class _UpdateGroups:
         return hold_cluster_set(checked, is_asked=bool(self._inventory.request.to))
 
     def _member(self, target: PlannedTarget, cluster: Cluster, lead: Plan | None) -> Plan:
-        found = target.installation
+        found = target.pin
         if found.is_manifest:
             return self._manifests.plan(target)
         if cluster.is_tools and cluster.served:
@@ -206,11 +206,11 @@ class _UpdateGroups:
             return ""
         # In a tree all is written at once; of pull requests nobody knows when they are merged.
         moves = lead.approved if self._repository is None else None
-        return moves.target if moves is not None else lead.installation.version
+        return moves.target if moves is not None else lead.pin.version
 
     def _target(self, update_group: UpdateGroup, member: Member) -> PlannedTarget:
         return PlannedTarget(
-            member.installation, member.path, self._terms_of(update_group, member), self._blocked(member)
+            member.pin, member.path, self._terms_of(update_group, member), self._blocked(member)
         )
 
     def _terms_of(self, update_group: UpdateGroup, member: Member) -> Terms:
@@ -219,7 +219,7 @@ class _UpdateGroups:
 
     def _feedback(self, update_group: UpdateGroup, member: Member) -> Feedback:
         approve = self._inventory.request.approve
-        current = member.installation.version
+        current = member.pin.version
         ran = (current,) if self._inventory.request.migrated else ()
         if self._repository is None:
             return Feedback(approved=approve, migrated=ran)
@@ -234,7 +234,7 @@ class _UpdateGroups:
         return found._replace(migrated=found.migrated + ran)
 
     def _blocked(self, member: Member) -> Hold | None:
-        if not member.installation.is_manifest:
+        if not member.pin.is_manifest:
             return None  # a base may be built by hand, and a tool's file is read by the tool
         if self._inventory.request.to or self._inventory.ownership.is_referred_to(member.path):
             return None

@@ -55,7 +55,7 @@ class PreflightChecks(NamedTuple):
         if self.repository is None or not self.writes:
             return None
         moved = [(file.path, file.content) for each in plan.upgrades for file in each.moved]
-        for path, content in ((plan.path, plan.installation.content), *moved):
+        for path, content in ((plan.path, plan.pin.content), *moved):
             hold = self._differs_at(self.repository, path, content)
             if hold is not None:
                 return hold
@@ -86,23 +86,21 @@ class PreflightChecks(NamedTuple):
         """The hold of a manifest that Terraform writes, and of Terraform's pin that may write another."""
         if self.is_asked:
             return None
-        if not plan.installation.is_manifest:
-            return self._unsettled(plan, plan.installation, cluster)
+        if not plan.pin.is_manifest:
+            return self._unsettled(plan, plan.pin, cluster)
         history: Sequence[str] = ()
         if self.repository is not None:
             history = self.repository.files[plan.path].history
-        moves = all(each.target != plan.installation.version for each in plan.upgrades)
+        moves = all(each.target != plan.pin.version for each in plan.upgrades)
         # Terraform's pin says the release, and nothing of flags.
-        pins = [each.installation for each in cluster.members] if moves else []
+        pins = [each.pin for each in cluster.members] if moves else []
         return self.ownership.other_writer(plan.path, plan.upgrades[0].target, history, pins)
 
     def _unsettled(self, plan: Plan, pin: Pin, cluster: Cluster) -> Hold | None:
         if pin.kind != _TERRAFORM:
             return None
         elsewhere = [
-            member.path
-            for member in self.members
-            if member.installation.is_manifest and member not in cluster.members
+            member.path for member in self.members if member.pin.is_manifest and member not in cluster.members
         ]
         path = next((path for path in elsewhere if self.ownership.is_writer(pin, path)), None)
         if path is None:
@@ -146,7 +144,7 @@ def _unless_blocked(upgrade: Upgrade, others: Sequence[tuple[Plan, Hold]]) -> Up
             continue
         return Hold(
             HoldReason.CLUSTER_HELD,
-            f"{plan.installation.place(plan.path)} is of the same cluster and cannot move: {hold.reason}",
+            f"{plan.pin.place(plan.path)} is of the same cluster and cannot move: {hold.reason}",
             f"see to it first, or list {plan.path} under `ignore` in the config file",
             bump_kind=upgrade.bump_kind,
             target=upgrade.target,
@@ -156,7 +154,7 @@ def _unless_blocked(upgrade: Upgrade, others: Sequence[tuple[Plan, Hold]]) -> Up
 
 def _blocks(plans: Sequence[Plan]) -> Iterator[tuple[Plan, Hold]]:
     for plan in plans:
-        if plan.installation.role in OF_CLUSTERS:
+        if plan.pin.role in OF_CLUSTERS:
             for hold in plan.holds:
                 if hold.reason.effect.holds_cluster:
                     yield plan, hold

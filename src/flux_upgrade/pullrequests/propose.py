@@ -89,7 +89,7 @@ def no_longer_needed(
     ``target``: the release that it proposes; ``listed``: those that there are. None: it stays,
     for what is in the way now may pass.
     """
-    plans = [plan for plan in planned.plans if _takes_part(plan.installation)]
+    plans = [plan for plan in planned.plans if _takes_part(plan.pin)]
     holds = [hold for plan in plans for hold in plan.holds]
     if target and listed is not None and target not in listed:
         return "withdrawn", f"{target} is not among Flux's releases any more."
@@ -128,9 +128,9 @@ def _moved(plans: Sequence[Plan], target: str) -> tuple[str, str] | None:
 
 def _finished(plans: Sequence[Plan], target: str) -> tuple[str, str] | None:
     """``no_longer_needed``, where nothing is in the way of ``target``."""
-    waiting = [plan for plan in plans if target and _is_before(plan.installation.version, target)]
+    waiting = [plan for plan in plans if target and _is_before(plan.pin.version, target)]
     waiting = [plan for plan in waiting if not _rests(plan)]
-    if any(plan.installation.role in OF_CLUSTERS and not _goes_to(plan, target) for plan in waiting):
+    if any(plan.pin.role in OF_CLUSTERS and not _goes_to(plan, target) for plan in waiting):
         return None
     if waiting:
         return "superseded", "Another pull request has what is still to be done."

@@ -30,7 +30,7 @@ class Inspected(NamedTuple):
 
 def inspection_json(found: Inspected) -> str:
     """What ``inspect --json`` prints: see docs/reference/inspect.schema.json."""
-    clusters = {id(member.installation): cluster for cluster in found.clusters for member in cluster.members}
+    clusters = {id(member.pin): cluster for cluster in found.clusters for member in cluster.members}
     report = {
         "drift": drift_value(found.clusters),
         "installations": [_installation(each) for each in found.installations],
@@ -121,7 +121,7 @@ def inspection_text(found: Inspected, root: str) -> str:
 
     ``root``: the tree, as the user named it.
     """
-    ordered = [(each.installation, cluster) for cluster in found.clusters for each in cluster.members]
+    ordered = [(each.pin, cluster) for cluster in found.clusters for each in cluster.members]
     blocks: list[list[str]] = [
         list(drift_lines(found.clusters)),
         *(

@@ -46,7 +46,7 @@ def upgrade_text(
 
 def _outcome(outcome: WriteResult, root: str, *, written: bool) -> Iterator[str]:
     plan = outcome.plan
-    pin = plan.installation
+    pin = plan.pin
     # What is moved may be anywhere in the repository.
     yield pin.place(plan.path if pin.role is Role.RESOURCES else located(root, pin.path))
     upgrade = plan.approved
@@ -84,7 +84,7 @@ def waiting_lines(plan: Plan) -> Iterator[str]:
 
 def _overridden(plan: Plan, reported: Sequence[Member]) -> Iterator[str]:
     """What runs in place of the images of an upgraded manifest."""
-    if reported and plan.upgrades and plan.installation.is_manifest:
+    if reported and plan.upgrades and plan.pin.is_manifest:
         for place, pin in beside(plan.path, reported):
             what = f"pins {pin.raw or 'no version'}: that runs, whatever is changed here"
             yield f"  note: {place} ({pin.where}) {what}"
@@ -97,7 +97,7 @@ def step(plan: Plan, upgrade: Upgrade) -> str:
 
         moves = [move for file in upgrade.moved for move in file.moves]
         return f"{uses_of(moves)} → what {upgrade.target} serves"
-    old, new = plan.installation.version, upgrade.target
+    old, new = plan.pin.version, upgrade.target
     if old != new:
         return f"{old} → {new}"
     return f"{new}, other flags" if upgrade.flags else f"{new}, made whole"
@@ -173,7 +173,7 @@ def _image_notes(controllers: Sequence[Controller], change: ManifestChange) -> I
 
 def failures(outcome: WriteResult, root: str) -> Iterator[str]:
     """For stderr: why an installation was not upgraded, and what to do."""
-    path = located(root, outcome.plan.installation.path)
+    path = located(root, outcome.plan.pin.path)
     if outcome.failure is not None:
         yield _failure(outcome.failure.slug, path, outcome.failure.message, outcome.failure.hint)
     for hold in outcome.plan.holds:

@@ -40,7 +40,7 @@ def plans_text(plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = ()
 
 
 def _reported(member: Member) -> Iterator[str]:
-    pin = member.installation
+    pin = member.pin
     yield f"{member.place}  {pin.raw or pin.where}"
     yield f"  not changed · {pin.kind}"
     yield from (f"    {line}" for line in (pin.reason, pin.hint) if line)
@@ -72,7 +72,7 @@ def plan_lines(plan: Plan, above: Sequence[Plan]) -> Iterator[str]:
 
 
 def _headline(plan: Plan) -> str:
-    pin = plan.installation
+    pin = plan.pin
     if pin.role is Role.RESOURCES:
         return plan.path
     return f"{pin.place(plan.path)}  {pin.version or 'unknown version'}"
@@ -87,9 +87,7 @@ def _meaning(upgrade: Upgrade) -> Iterator[str]:
 
 def _goes_along(decision: Upgrade, lead: Plan) -> bool:
     """Whether it was decided for another of its cluster, and goes where that one goes."""
-    return lead.installation.role is Role.INSTALLS and any(
-        decision.bump == other.bump for other in lead.upgrades
-    )
+    return lead.pin.role is Role.INSTALLS and any(decision.bump == other.bump for other in lead.upgrades)
 
 
 def _when(hold: Hold) -> str:
@@ -119,7 +117,7 @@ def void_values(void: Sequence[Void]) -> dict[str, Any]:
 
 
 def _reported_value(member: Member) -> dict[str, Any]:
-    pin = member.installation
+    pin = member.pin
     return {
         "path": member.path,
         "line": pin.line,
@@ -156,10 +154,10 @@ def plan_value(plan: Plan, cluster: str) -> dict[str, Any]:
     """One installation, as JSON. ``cluster``: its name."""
     return {
         "path": plan.path,
-        "kind": plan.installation.kind,
+        "kind": plan.pin.kind,
         "line": plan.line or None,
         "cluster": cluster,
-        "current": plan.installation.version or None,
+        "current": plan.pin.version or None,
         "decisions": [_decision(plan, each) for each in plan.decisions],
     }
 

@@ -40,7 +40,7 @@ def beside(path: str, reported_only: Iterable[Member]) -> Iterator[tuple[str, Pi
     """
     folder = posixpath.dirname(path)
     for member in reported_only:
-        pin = member.installation
+        pin = member.pin
         if pin.kind == _KIND and posixpath.dirname(member.path) == folder:
             yield member.place, pin
 

@@ -191,14 +191,14 @@ def state_for(proposal: Proposal, context: ProposalContext) -> MarkerState:
 def _moved(proposal: Proposal) -> Iterator[str]:
     for plan, upgrade in proposal.upgrades:
         if upgrade.waiting:
-            yield markers.content_entry(plan.path, plan.installation.content)
+            yield markers.content_entry(plan.path, plan.pin.content)
 
 
 def _stored(proposal: Proposal) -> Iterator[str]:
     """What the next run need not look up in the history again, as far as there is room for it."""
     room = _ROOM
     for plan, upgrade in proposal.upgrades:
-        impact, found = upgrade.impact, plan.installation
+        impact, found = upgrade.impact, plan.pin
         if impact is None or impact.changes is None or not any(each.removed for each in impact.changes.crds):
             continue
         asked = HistoryQuery(plan.path, found.content, found.version, upgrade.target, impact.migrated)

@@ -78,12 +78,12 @@ def drift(view: View) -> Iterator[str]:
 
 def _afterwards(view: View, pins: Sequence[Member]) -> str:
     """What becomes of a drift."""
-    moves = {plan.installation.place(plan.path): upgrade.target for plan, upgrade in view.upgrades}
+    moves = {plan.pin.place(plan.path): upgrade.target for plan, upgrade in view.upgrades}
     targets = {moves[pin.place] for pin in pins if pin.place in moves}
     apart = [
         pin
         for pin in pins
-        if pin.place not in moves and not any(agrees(pin.installation, target) for target in targets)
+        if pin.place not in moves and not any(agrees(pin.pin, target) for target in targets)
     ]
     if not targets:
         return "This pull request moves none of them."

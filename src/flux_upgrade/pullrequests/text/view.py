@@ -73,7 +73,7 @@ class View:
     @cached_property
     def manifests(self) -> tuple[ManifestUpgrade, ...]:
         return tuple(
-            ManifestUpgrade(plan, upgrade, plan.installation.proof, upgrade.change.manifest)
+            ManifestUpgrade(plan, upgrade, plan.pin.proof, upgrade.change.manifest)
             for plan, upgrade in self.upgrades
             if upgrade.change.manifest is not None
         )
@@ -81,7 +81,7 @@ class View:
     @cached_property
     def pins(self) -> tuple[PinUpgrade, ...]:
         return tuple(
-            PinUpgrade(plan, upgrade, plan.installation, upgrade.change)
+            PinUpgrade(plan, upgrade, plan.pin, upgrade.change)
             for plan, upgrade in self.upgrades
             if upgrade.change.replacements
         )
@@ -139,7 +139,7 @@ class View:
     @property
     def current(self) -> tuple[str, ...]:
         """The releases that are left, oldest first; what the flux-operator knows where it moves alone."""
-        found = [plan.installation for plan, _ in self.upgrades]
+        found = [plan.pin for plan, _ in self.upgrades]
         run = [each for each in found if each.role is not Role.OPERATOR]
         return in_order(each.version for each in run or found)
 
@@ -151,7 +151,7 @@ class View:
     @property
     def moves(self) -> bool:
         """Whether any installation goes to another release."""
-        return any(plan.installation.version != upgrade.target for plan, upgrade in self.upgrades)
+        return any(plan.pin.version != upgrade.target for plan, upgrade in self.upgrades)
 
     @property
     def aligns(self) -> bool:
