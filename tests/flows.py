@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 
-from flux_upgrade.clusters.clusters import Member, is_reported_only
-from flux_upgrade.clusters.flux_kustomizations import flux_kustomizations
+from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign, of_artifact
 from flux_upgrade.clusters.ownership.artifact_references import references
 from flux_upgrade.clusters.ownership.ownership import Ownership
@@ -22,7 +21,7 @@ from flux_upgrade.pins import discover
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.gotk_components import pin as gotk_components
 from flux_upgrade.pins.own_artifact import pin as own_artifact
-from flux_upgrade.pins.pin import AnyPin, Installation, Pin
+from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.api_uses import Sources
 from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.plan import UpgradeRequest
@@ -72,6 +71,29 @@ def listed(*tags: str) -> tuple[Release, ...]:
     return tuple(Release(tag, prerelease="-" in tag) for tag in tags)
 
 
+class MemoryCheckout:
+    """The port Checkout."""
+
+    def explain(self, path: str, base_oid: str) -> CheckoutDiffers:
+        return CheckoutDiffers(f"{path} differs from {base_oid[:4]}", hint="git pull")
+
+
+@dataclass
+class MemoryReads:
+    """The port LateReads: a history, and no program that builds."""
+
+    written: MemoryHistory
+
+    def history(self) -> MemoryHistory:
+        return self.written
+
+    def builder(self) -> None:
+        return None
+
+    def unplanned(self) -> Sequence[Member]:
+        return ()
+
+
 @dataclass
 class World:
     """What a run is given. ``files``: of the checkout."""
@@ -97,15 +119,10 @@ class World:
         tree = MemoryTree(self.files)
         moves = self.config.moves_operator
         world = PinContext(tree, self.using, self.artifacts, MemoryCharts(), moves, self.own)
-        found: list[AnyPin] = [*_installations(tree, self.using), *discover.discover_pins(world)]
+        found: list[Pin] = [*_installations(tree, self.using), *discover.discover_pins(world)]
         if self.own is not None:
             found = [*own_artifact.pins_of(references(tree, self.own.address), self.own)]
-        teams = assign(
-            (each for each in found if not is_reported_only(each)),
-            "",
-            self.config,
-            lambda: flux_kustomizations(tree),
-        )
+        teams = assign(found, "", self.config, tree)
         if self.own is not None:
             teams = tuple(of_artifact(team, self.own.address.repository) for team in teams)
         return Inventory(
@@ -113,13 +130,13 @@ class World:
             config=self.config,
             releases=self.releases,
             pin_context=world,
-            reported_only=tuple(Member(each, each.path) for each in found if is_reported_only(each)),
+            reported_only=tuple(Member(each, each.path) for each in found if each.is_reported_only),
             ownership=Ownership(tree, is_named=self.is_named),
             request=self.asked,
             now=NOW,
             head=self.head,
             all_paths=frozenset(each.path for each in found),
-            explain=lambda path, base: CheckoutDiffers(f"{path} differs from {base[:4]}", hint="git pull"),
+            checkout=MemoryCheckout(),
             analyzer=self._contents(tree),
         )
 
@@ -127,9 +144,7 @@ class World:
         history = self.history
         if history is None:
             return None
-        return ImpactAnalyzer(
-            Sources(tree, self.using, lambda: history, lambda: None, self.config.is_ignored),
-        )
+        return ImpactAnalyzer(Sources(tree, self.using, self.config, MemoryReads(history)))
 
     def run(self, forge: Forge) -> Round:
         """One run."""
@@ -143,8 +158,8 @@ class World:
 
     def _prepare(self, proposal: Proposal) -> None:
         for plan, upgrade in proposal.upgrades:
-            if self.own is not None and isinstance(plan.installation, Pin):
-                self.own.push(own_artifact.reference_of(plan.installation), upgrade.target, plan.path)
+            if self.own is not None and not plan.pin.is_manifest:
+                self.own.push(own_artifact.reference_of(plan.pin), upgrade.target, plan.path)
 
 
 def counting() -> tuple[Regenerator, WrittenReleases]:
@@ -153,10 +168,10 @@ def counting() -> tuple[Regenerator, WrittenReleases]:
     return Regenerator(releases, NoFlux()), releases
 
 
-_FOUND: dict[tuple[int, tuple[tuple[str, bytes], ...]], list[Installation]] = {}
+_FOUND: dict[tuple[int, tuple[tuple[str, bytes], ...]], list[Pin]] = {}
 
 
-def _installations(tree: MemoryTree, using: Regenerator) -> list[Installation]:
+def _installations(tree: MemoryTree, using: Regenerator) -> list[Pin]:
     """Proofs depend on the files alone: a walk over many runs looks at each but once."""
     key = (id(using), tuple((path, tree.read(path)) for path in tree.candidates()))
     if using is not _USING:

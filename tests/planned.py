@@ -9,7 +9,7 @@ from typing import Any
 from flux_upgrade.config.config import Governance
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.ports import Artifacts, Releases
-from flux_upgrade.pins.pin import Installation, ManifestChange
+from flux_upgrade.pins.pin import ManifestChange, Pin
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, Upgrade
 from flux_upgrade.policy.decision import Hold
@@ -21,7 +21,7 @@ NEWEST = Governance(policy=Policy(bump=MaxBump.MINOR, minor_cool_down=timedelta(
 
 
 def plans_of(
-    installations: Iterable[Installation],
+    installations: Iterable[Pin],
     using: Regenerator,
     releases: Releases | None = None,
     *,
@@ -32,7 +32,7 @@ def plans_of(
     to = asked.pop("to", "")
     terms = Terms(NEWEST._replace(**asked), to=to)
     planner = ManifestPlanner(using, artifacts or MemoryArtifacts(), releases.list() if releases else (), NOW)
-    return (planner.plan(PlannedTarget(each, each.path, terms), each) for each in installations)
+    return (planner.plan(PlannedTarget(each, each.path, terms)) for each in installations)
 
 
 def decision_of(plan: Plan) -> Upgrade | Hold:
@@ -42,8 +42,8 @@ def decision_of(plan: Plan) -> Upgrade | Hold:
 
 def change_of(upgrade: Upgrade) -> ManifestChange:
     """What becomes of a vendored manifest."""
-    assert isinstance(upgrade.change, ManifestChange)
-    return upgrade.change
+    assert upgrade.change.manifest is not None
+    return upgrade.change.manifest
 
 
 def decisions_of(plan: Plan) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from flux_upgrade.clusters.groups import UpdateGroup
 from flux_upgrade.config.config import Group
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.forge import Repository
-from flux_upgrade.pins.pin import Resources
+from flux_upgrade.pins.pin import Role
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, UpgradeRequest
 from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.planning.proposal import Action, Proposal, Result, Round
@@ -86,7 +86,7 @@ def round_of(*teams: UpdateGroupPlan, results: Sequence[Result] = (), warnings: 
 
 def team_of(name: str, *plans: Plan) -> UpdateGroupPlan:
     """A group with these plans, each of a cluster of its own."""
-    found = ((plan.installation, plan.path) for plan in plans)
-    members = (Member(each, path) for each, path in found if not isinstance(each, Resources))
+    found = ((plan.pin, plan.path) for plan in plans)
+    members = (Member(each, path) for each, path in found if each.role is not Role.RESOURCES)
     clusters = tuple(Cluster(member.path, member.path, (member,)) for member in members)
     return UpdateGroupPlan(UpdateGroup(name, name, Group(name), clusters), plans)

@@ -19,8 +19,8 @@ from flux_upgrade.manifests.crds import ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.files import Mentions
 from flux_upgrade.model.text_edit import TextEdit
-from flux_upgrade.pins.pin import Resources
-from flux_upgrade.planning.plan import Migration, Plan, Upgrade
+from flux_upgrade.pins.pin import Pin, PinChange, Role
+from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.policy.decision import Bump, BumpKind
 
 Stated = Mapping[str, Any]
@@ -167,8 +167,9 @@ def migrations(stated: Stated, files: Mapping[str, str], *, approved: bool) -> I
     for file in migrated(stated, files):
         why = f"{stated['target']} does not serve the old versions any more"
         candidate = Bump(BumpKind.MIGRATION, stated["target"], approved, why=why)
-        upgrade = Upgrade(candidate, Migration(file, tuple(stated["waiting"])))
-        yield Plan(Resources(file.path, file.content, stated["version"]), file.path, (upgrade,)), upgrade
+        upgrade = Upgrade(candidate, PinChange(), moved=(file,), waiting=tuple(stated["waiting"]))
+        resources = Pin(file.path, "resources", file.content, role=Role.RESOURCES, version=stated["version"])
+        yield Plan(resources, file.path, (upgrade,)), upgrade
 
 
 def repeated(stated: Stated, files: Mapping[str, str], times: int) -> tuple[Stated, Mapping[str, str]]:

@@ -21,6 +21,7 @@ from flux_upgrade.manifests.render import render
 from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.versions import Release, ReleaseManifests
 from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.pins.pin import PinChange
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.planning.target_images import settled
@@ -140,7 +141,7 @@ def _plans(stated: Stated, candidate: Bump, using: Regenerator, files: Mapping[s
         options = installation.proof.options
         assert options is not None
         wanted = applied(stated.flags, options)._replace(version=candidate.target)
-        change = pin.change(installation, wanted, using, take_release=stated.take_release)
+        change = pin.change(installation.proof, wanted, using, take_release=stated.take_release)
         known = None
         if stated.impact is not None:
             old = installation.content
@@ -159,14 +160,14 @@ def _plans(stated: Stated, candidate: Bump, using: Regenerator, files: Mapping[s
             yield Plan(installation, installation.path, (hold,), tried, impacts)
             continue
         assert not change.carried.conflicts
-        settled_change = settled(change, installation, candidate.target, EveryImage(), checks=True)
+        settled_change = settled(change, installation.proof, candidate.target, EveryImage(), checks=True)
         assert not isinstance(settled_change, Hold)
         before, after = options.flags(), wanted.flags()
         flags = tuple(
             (name, spell(before[name]), spell(after[name])) for name in after if before[name] != after[name]
         )
         moved = known.files if known is not None and stated.impact and stated.impact.get("moved") else ()
-        upgrade = Upgrade(candidate, settled_change, flags, known, moved)
+        upgrade = Upgrade(candidate, PinChange(manifest=settled_change), flags, known, moved)
         yield Plan(installation, installation.path, (upgrade,))
 
 

@@ -20,7 +20,7 @@ from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover_pins
 from flux_upgrade.pins.gotk_components import pin as gotk
-from flux_upgrade.pins.pin import Installation
+from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.plan import Upgrade
 from flux_upgrade.planning.write_tree import publish
 from flux_upgrade.policy.decision import Hold
@@ -138,12 +138,12 @@ def _look(record: Record, content: bytes, releases: Sequence[str], regenerator: 
     record.faults += _faults(decision, tree, regenerator)
 
 
-def _upgraded(installation: Installation, release: str, regenerator: Regenerator) -> str:
+def _upgraded(installation: Pin, release: str, regenerator: Regenerator) -> str:
     """The digest of what ``upgrade --to`` would write if it went backwards as well: some people did."""
     proof = installation.proof
     if proof.base is None or proof.options is None:
         return ""
-    change = gotk.change(installation, proof.options._replace(version=release), regenerator)
+    change = gotk.change(proof, proof.options._replace(version=release), regenerator)
     return "" if change.carried.conflicts else digest_of(change.new)
 
 

@@ -122,7 +122,7 @@ def _sides(content: bytes | None, regenerator: Regenerator) -> tuple[str, bytes,
     proof = installation.proof
     if proof.options is None or proof.base is None:
         return proof.version or "unknown", content, wanted
-    changed = pin.change(installation, proof.options._replace(version=TARGET), regenerator)
+    changed = pin.change(proof, proof.options._replace(version=TARGET), regenerator)
     return proof.version, content, changed.new
 
 

@@ -11,8 +11,7 @@ import pytest
 
 from conformance.judged_pins import CLUSTERS, JUDGED, brief
 from conformance.real_files import members, regenerator_of, rows, tell
-from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of, is_reported_only
-from flux_upgrade.clusters.flux_kustomizations import flux_kustomizations
+from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.clusters.groups import drift_of
 from flux_upgrade.clusters.ownership.artifact_references import references
 from flux_upgrade.manifests.regenerate import Regenerator
@@ -95,8 +94,8 @@ def with_next(regenerator: Regenerator) -> Regenerator:
 
 def clusters_in(pins: Sequence[Pin], context: PinContext) -> tuple[Cluster, ...]:
     return clusters_of(
-        (Member(pin, pin.path) for pin in pins if not is_reported_only(pin)),
-        lambda: flux_kustomizations(context.tree),
+        (Member(pin, pin.path) for pin in pins if not pin.is_reported_only),
+        context.tree,
     )
 
 

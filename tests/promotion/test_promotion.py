@@ -444,7 +444,7 @@ def test_where_a_range_takes_what_is_pushed_nothing_that_waits_is_pushed() -> No
 def test_a_tag_that_moved_since_its_digest_was_noted_is_said() -> None:
     using = registry("v2.8.7")
     noted = ADDRESS._replace(digest=using.named[TAG])
-    assert pull(noted, ports(using)).installation.version == "v2.8.7"
+    assert pull(noted, ports(using)).pin.version == "v2.8.7"
     run(using)
 
     with pytest.raises(Overtaken, match="is not so any more: the tag stands for sha256:"):

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of, is_reported_only
-from flux_upgrade.clusters.flux_kustomizations import flux_kustomizations
+from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.clusters.groups import drift_of
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover_pins
 from flux_upgrade.pins.gotk_components import pin
-from flux_upgrade.pins.pin import AnyPin
+from flux_upgrade.pins.pin import Pin
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, regenerator
 from pinned import artifact, base, instance, sync, terraform, tools, vendored, workflow
 
@@ -22,10 +21,10 @@ USING = regenerator()
 def clusters(files: Mapping[str, str]) -> tuple[Cluster, ...]:
     tree = MemoryTree({path: text.encode() for path, text in files.items()})
     context = PinContext(tree, USING, MemoryArtifacts(), MemoryCharts())
-    found: list[AnyPin] = [*pin.find(tree, USING), *discover_pins(context)]
+    found: list[Pin] = [*pin.find(tree, USING), *discover_pins(context)]
     return clusters_of(
-        (Member(each, each.path) for each in found if not is_reported_only(each)),
-        lambda: flux_kustomizations(tree),
+        (Member(each, each.path) for each in found if not each.is_reported_only),
+        tree,
     )
 
 

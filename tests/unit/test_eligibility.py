@@ -7,7 +7,7 @@ import pytest
 from flows import manifest
 from flux_upgrade.model.errors import Downgrade, Unproved, Unreadable
 from flux_upgrade.pins.gotk_components import pin
-from flux_upgrade.pins.pin import Installation
+from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning import eligibility
 from flux_upgrade.policy.hold_reasons import HoldReason
 from memory import MemoryTree, regenerator
@@ -15,7 +15,7 @@ from memory import MemoryTree, regenerator
 IMAGE = b"ghcr.io/fluxcd/source-controller:v1.8.7"
 
 
-def installation(content: bytes) -> Installation:
+def installation(content: bytes) -> Pin:
     (found,) = pin.find(MemoryTree({"gotk-components.yaml": content}), regenerator())
     return found
 
@@ -23,7 +23,7 @@ def installation(content: bytes) -> Installation:
 PLAIN = manifest("v2.8.7")
 
 
-def bumped(image: bytes) -> Installation:
+def bumped(image: bytes) -> Pin:
     assert IMAGE in PLAIN
     return installation(PLAIN.replace(IMAGE, image))
 
@@ -39,7 +39,7 @@ def bumped(image: bytes) -> Installation:
     ids=["broken", "of a release that is not there", "exact", "edited"],
 )
 def test_what_cannot_be_proved_can_go_nowhere(content: bytes, reason: HoldReason | None) -> None:
-    hold = eligibility.ineligible(installation(content))
+    hold = installation(content).held
     assert (hold.reason if hold else None) is reason
     if hold is not None:
         assert hold.error in (Unreadable, Unproved)
@@ -61,7 +61,7 @@ def test_what_cannot_be_proved_can_go_nowhere(content: bytes, reason: HoldReason
     ids=["as released", "header", "no header", "labels", "image behind", "image ahead", "own image"],
 )
 def test_what_stands_around_a_body_may_be_behind_it(content: bytes, *, is_behind: bool) -> None:
-    assert eligibility.is_behind(installation(content), "v2.8.7") is is_behind
+    assert eligibility.is_behind(installation(content).proof, "v2.8.7") is is_behind
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_what_stands_around_a_body_may_be_behind_it(content: bytes, *, is_behind
     ],
 )
 def test_no_controller_goes_backwards(image: bytes, target: str, detail: str, remedy: str) -> None:
-    found = bumped(image)
+    found = bumped(image).proof
     for asked in (False, True):
         hold = eligibility.ahead(found, target, regenerator(), asked=asked)
         if not detail:
@@ -105,8 +105,8 @@ def test_no_controller_goes_backwards(image: bytes, target: str, detail: str, re
 
 
 def test_a_controller_that_is_ahead_is_named() -> None:
-    assert eligibility.ahead_controllers(installation(PLAIN)) == []
-    assert eligibility.ahead_controllers(bumped(b"ghcr.io/fluxcd/source-controller:v1.9.3")) == [
+    assert eligibility.ahead_controllers(installation(PLAIN).proof) == []
+    assert eligibility.ahead_controllers(bumped(b"ghcr.io/fluxcd/source-controller:v1.9.3").proof) == [
         "source-controller runs v1.9.3, newer than v1.8.7 of the release"
     ]
 

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from flux_upgrade.clusters.groups import UpdateGroup, assign, branch_name
 from flux_upgrade.config.config import Config, Governance, Group, slug
 from flux_upgrade.manifests.proof import Proof, Verdict
-from flux_upgrade.pins.pin import Installation
+from flux_upgrade.pins.gotk_components.pin import manifest_pin
+from flux_upgrade.pins.pin import Pin
 from real_parts import require_program
 
 
-def installation(path: str) -> Installation:
-    return Installation(path, "gotk-components", b"", Proof(Verdict.UNREADABLE))
+def installation(path: str) -> Pin:
+    return manifest_pin(path, "gotk-components", b"", Proof(Verdict.UNREADABLE))
 
 
 def teams(*paths: str, prefix: str = "", config: Config | None = None) -> tuple[UpdateGroup, ...]:
@@ -85,7 +86,7 @@ def test_the_prefix_of_the_tree_counts() -> None:
     (found,) = teams(path, prefix="clusters/", config=GROUPS)
     assert found.slug == "test-clusters"
     assert found.members[0].path == f"clusters/{path}"
-    assert found.members[0].installation.path == path
+    assert found.members[0].pin.path == path
 
 
 def test_a_folder_never_takes_a_groups_slug() -> None:

@@ -118,7 +118,7 @@ def test_controllers_that_are_pinned_beside_a_manifest_are_named() -> None:
         ".github/workflows/x.yaml": workflow().encode(),
     }
     named = World(files).gathered().reported_only
-    assert {member.installation.kind for member in named} == {single_controllers.NAME}
+    assert {member.pin.kind for member in named} == {single_controllers.NAME}
     (remark,) = remarks.remarks([path_in(FOLDER), path_in(FOLDER)], named)
     assert remark.endswith(
         "`clusters/a/flux-system/kustomization.yaml:5` (`images, source-controller, newTag: v1.8.7`); "

@@ -84,7 +84,7 @@ def teams(files: Mapping[str, str], policy: Policy = PATCH, **given: object) -> 
 def by_place(found: Sequence[UpdateGroupPlan]) -> dict[str, Plan]:
     """Path, and kind where it is the operator's own pin → plan."""
     return {
-        plan.path + (" operator" if plan.installation.kind == "flux-operator" else ""): plan
+        plan.path + (" operator" if plan.pin.kind == "flux-operator" else ""): plan
         for team in found
         for plan in team.plans
     }

@@ -9,7 +9,6 @@ import pytest
 from flows import World
 from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.model.errors import SourceUnavailable, UnsupportedPin, WriteFailed
-from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.pin_planner import PinPlanner
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, UpgradeRequest, files_after
 from flux_upgrade.planning.planner import plan_update_groups
@@ -207,8 +206,7 @@ def test_a_tool_that_was_refused_stays_away(answers: Feedback, expected: list[tu
         for team in gathered.update_groups
         for member in team.members
         if member.path == ".tool-versions"
-    ).installation
-    assert isinstance(pin, Pin)
+    ).pin
     planner = PinPlanner(gathered.pin_context, gathered.releases, gathered.now)
     subjected = PlannedTarget(pin, pin.path, Terms(feedback=answers))
     assert decisions_of(planner.serve(subjected, pin, {"a": "v2.8.8", "b": "v2.9.4"})) == expected

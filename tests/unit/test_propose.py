@@ -117,7 +117,7 @@ def test_branches_begin_as_the_config_says() -> None:
 
 def _plan(*decisions: Upgrade | Hold) -> Plan:
     world = World(fleet({"clusters/a": "v2.8.7"}))
-    installation = world.gathered().update_groups[0].members[0].installation
+    installation = world.gathered().update_groups[0].members[0].pin
     return Plan(installation, PATH, decisions)
 
 

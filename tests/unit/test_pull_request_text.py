@@ -90,7 +90,8 @@ def _moved(one: tuple[Plan, Upgrade], number: int) -> tuple[Plan, Upgrade]:
     """The same elsewhere, with edits that are nobody else's."""
     plan, upgrade = one
     kept = tuple(replace(edit, new=f"{edit.new}-{number}") for edit in change_of(upgrade).carried.kept)
-    change = replace(change_of(upgrade), carried=replace(change_of(upgrade).carried, kept=kept))
+    manifest = replace(change_of(upgrade), carried=replace(change_of(upgrade).carried, kept=kept))
+    change = replace(upgrade.change, manifest=manifest)
     return replace(plan, path=f"clusters/{number}/gotk-components.yaml"), replace(upgrade, change=change)
 
 
@@ -154,8 +155,9 @@ def test_a_name_forges_no_trailer() -> None:
 def test_the_plan_is_another_only_where_a_file_is() -> None:
     plan, upgrade = group().upgrades[0]
     same = replace(upgrade, bump=replace(upgrade.bump, why="another", approved=False))
-    read = replace(plan, installation=replace(plan.installation, content=b"other"))
-    written = replace(upgrade, change=replace(upgrade.change, new=b"other"))
+    read = replace(plan, pin=replace(plan.pin, content=b"other"))
+    other = replace(change_of(upgrade), carried=replace(change_of(upgrade).carried, content=b"other"))
+    written = replace(upgrade, change=replace(upgrade.change, manifest=other))
     moved = replace(plan, path="elsewhere.yaml")
 
     def digest(plan: Plan, upgrade: Upgrade) -> str:

@@ -43,7 +43,7 @@ BRANCH = DRAFT.branch
 
 
 def forge_for(proposed: Proposal = DRAFT, *, has_drafts: bool = True) -> MemoryForge:
-    files = {plan.path: plan.installation.content for plan, _ in proposed.upgrades}
+    files = {plan.path: plan.pin.content for plan, _ in proposed.upgrades}
     return MemoryForge({"README.md": b"Fleet\n", **files}, has_drafts=has_drafts)
 
 

@@ -17,7 +17,7 @@ from flux_upgrade.action.runner import annotation_command
 from flux_upgrade.impact.impact import Impact
 from flux_upgrade.impact.kubernetes_versions import fit
 from flux_upgrade.impact.migrate.result import Reason
-from flux_upgrade.planning.plan import Migration, Plan, UpdateGroupPlan
+from flux_upgrade.planning.plan import Plan, UpdateGroupPlan
 from flux_upgrade.planning.proposal import Action, Proposal, Result
 from flux_upgrade.planning.write_tree import WriteResult
 from flux_upgrade.policy.decision import BumpKind, Hold
@@ -49,7 +49,7 @@ def team(of: Proposal) -> UpdateGroupPlan:
 
 
 def _is_moved(plan: Plan) -> bool:
-    return any(isinstance(each.change, Migration) for each in plan.upgrades)
+    return any(each.waiting for each in plan.upgrades)
 
 
 def stated(impact: Mapping[str, Any], **more: Any) -> UpdateGroupPlan:
@@ -265,7 +265,7 @@ def test_whoever_waits_has_a_link_to_what_is_moved_before() -> None:
 
 
 def _waits_for_nobody(upgrade: Any) -> Any:
-    return replace(upgrade, change=replace(upgrade.change, waiting=("elsewhere",)))
+    return replace(upgrade, waiting=("elsewhere",))
 
 
 def test_annotations_stand_on_the_very_lines() -> None:

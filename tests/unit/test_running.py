@@ -10,7 +10,6 @@ from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.running import ManifestApis, Running, UnverifiedInstallation, other_clusters, running
 from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.pins.gotk_components import pin
-from flux_upgrade.pins.pin import Installation
 from memory import MemoryTree, regenerator
 from written_apis import served
 from written_unverified import unverified
@@ -70,7 +69,9 @@ def test_edited_crds_and_their_release_both_speak() -> None:
 
 
 def test_a_file_that_cannot_be_read_counts_by_its_name() -> None:
-    (each,) = running([Member(Installation(PATH, pin.NAME, b"", Proof(Verdict.UNREADABLE)), PATH)]).unverified
+    (each,) = running(
+        [Member(pin.manifest_pin(PATH, pin.NAME, b"", Proof(Verdict.UNREADABLE)), PATH)]
+    ).unverified
     assert each == UnverifiedInstallation(PATH, "", None)
 
 

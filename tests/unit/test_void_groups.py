@@ -8,14 +8,14 @@ from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.void_groups import GroupPaths, Void, group_paths, void_groups, void_patterns
 from flux_upgrade.config.config import Config, Group
 from flux_upgrade.manifests.proof import Proof, Verdict
-from flux_upgrade.pins.pin import Installation
+from flux_upgrade.pins.gotk_components.pin import manifest_pin
 
 FILE = ".github/flux-upgrade.yaml"
 
 
 def places(config: Config, *folders: str) -> GroupPaths:
     paths = [f"{folder}/flux-system/gotk-components.yaml".lstrip("/") for folder in folders]
-    found = [Installation(path, "gotk-components", b"", Proof(Verdict.UNREADABLE)) for path in paths]
+    found = [manifest_pin(path, "gotk-components", b"", Proof(Verdict.UNREADABLE)) for path in paths]
     return group_paths(config, [Member(each, each.path) for each in found])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from flux_upgrade.model.markdown import code, counted, plain, table
 from flux_upgrade.model.versions import precedence
-from flux_upgrade.planning.plan import Migration, Plan, UpdateGroupPlan, Upgrade
+from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.feedback import APPROVED
@@ -65,7 +65,7 @@ def _rows(
         next_ = "<br>".join([*(decision_cell(plan, each) for each in plan.decisions), *trouble])
         line = f":{plan.line}" if plan.line else ""
         links = "<br>".join(_link(result, written=written) for result in linked if _is_in(plan, result))
-        yield code(f"{plan.path}{line}"), plan.installation.version or "unknown", next_, links
+        yield code(f"{plan.path}{line}"), plan.pin.version or "unknown", next_, links
 
 
 def _is_in(plan: Plan, result: Result) -> bool:
@@ -73,9 +73,7 @@ def _is_in(plan: Plan, result: Result) -> bool:
     if result.proposal is None:
         return True
     return any(
-        plan.path in upgrade.change.waiting
-        if isinstance(upgrade.change, Migration)
-        else (each.path, each.line) == (plan.path, plan.line)
+        plan.path in upgrade.waiting if upgrade.waiting else (each.path, each.line) == (plan.path, plan.line)
         for each, upgrade in result.proposal.upgrades
     )
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from flux_upgrade.action.action_yml import Outcome, most_severe
-from flux_upgrade.pins.pin import PinChange
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -91,7 +90,7 @@ def _artifact(plans: Sequence[Plan]) -> dict[str, str]:
     changes = [(each.approved, each.change) for plan in plans for each in plan.upgrades]
     artifacts = {is_approved: set[str]() for is_approved in (True, False)}
     for is_approved, change in changes:
-        if isinstance(change, PinChange) and change.artifact:
+        if change.artifact:
             artifacts[is_approved].add(change.artifact)
     artifact, _, digest = only(artifacts[True] or artifacts[False]).partition("@")
     return {"artifact": artifact, "digest": digest}
@@ -133,7 +132,7 @@ def only(values: set[str]) -> str:
 
 def versions_of(plans: tuple[Plan, ...]) -> tuple[str, str, str]:
     """Current, target and pending version; each empty where installations differ or there is none."""
-    current = only({plan.installation.version for plan in plans})
+    current = only({plan.pin.version for plan in plans})
     target = only({plan.approved.target if plan.approved else "" for plan in plans})
     pending = only({next((u.target for u in plan.upgrades if not u.approved), "") for plan in plans})
     return current, target, pending

@@ -12,8 +12,6 @@ from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import ArtifactRelease, RebasedArtifact
-from flux_upgrade.pins.pin import ManifestChange
-from flux_upgrade.planning.eligibility import ineligible
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import PlannedTarget, Terms, Upgrade
 from flux_upgrade.policy.decision import Hold
@@ -26,8 +24,8 @@ class _Rebased(NamedTuple):
     """None: it is in the registry."""
 
 
-_Key = tuple[str, str, int]
-"""Digest of what is rebased, the release that it is taken to, and the terms (by their identity)."""
+_Key = tuple[str, str, tuple[object, ...]]
+"""Digest of what is rebased, the release that it is taken to, and the value of the terms."""
 
 
 class PinnedArtifacts:
@@ -44,8 +42,6 @@ class PinnedArtifacts:
         self.address = address
         self._planner, self._ports = planner, ports
         self._terms_of = terms_of
-        # A planner tells terms apart by their identity, so that they have to last.
-        self._terms: dict[tuple[str, str], Terms] = {}
         self._pulled: dict[str, Pulled | ArtifactRelease] = {}
         self._rebased: dict[_Key, _Rebased | Hold] = {}
         self._stale: set[str] = set()
@@ -56,9 +52,9 @@ class PinnedArtifacts:
         found = self._at(reference)
         if isinstance(found, ArtifactRelease):
             return found
-        hold = ineligible(found.installation)
+        hold = found.pin.held
         reason, hint = (hold.detail, hold.hint) if hold is not None else ("", "")
-        return ArtifactRelease(found.installation.version, reason, hint, found.stored.digest)
+        return ArtifactRelease(found.pin.version, reason, hint, found.stored.digest)
 
     def rebased(self, reference: str, target: str, path: str) -> RebasedArtifact | Hold:
         # What was overtaken is looked at anew by the next plan, and not before.
@@ -71,7 +67,7 @@ class PinnedArtifacts:
             self._rebased = {known: each for known, each in self._rebased.items() if known[0] != digest}
         self._stale.clear()
         pulled, terms = self._movable(reference), self._to(target, path)
-        key = pulled.stored.digest, target, id(terms)
+        key = pulled.stored.digest, target, terms.value
         if key not in self._rebased:
             self._rebased[key] = self._rebase(pulled, terms)
         found = self._rebased[key]
@@ -84,7 +80,7 @@ class PinnedArtifacts:
         then ``rebased`` names that one. Raises what ``ArtifactRegistry`` raises.
         """
         pulled, registry = self._movable(reference), self._ports.registry
-        key = pulled.stored.digest, target, id(self._to(target, path))
+        key = pulled.stored.digest, target, self._to(target, path).value
         found = self._rebased[key]
         if isinstance(found, Hold) or found.made is None:
             return
@@ -106,8 +102,7 @@ class PinnedArtifacts:
         self._rebased[key] = found._replace(made=None)
 
     def _to(self, target: str, path: str) -> Terms:
-        terms = self._terms_of(path)
-        return self._terms.setdefault((target, repr(terms)), terms._replace(to=target))
+        return self._terms_of(path)._replace(to=target)
 
     def _movable(self, reference: str) -> Pulled:
         found = self._at(reference)
@@ -127,8 +122,8 @@ class PinnedArtifacts:
         return self._pulled[reference]
 
     def _rebase(self, pulled: Pulled, terms: Terms) -> _Rebased | Hold:
-        installation = pulled.installation
-        plan = self._planner.plan(PlannedTarget(installation, installation.path, terms), installation)
+        installation = pulled.pin
+        plan = self._planner.plan(PlannedTarget(installation, installation.path, terms))
         (decided,) = plan.decisions
         if not isinstance(decided, Upgrade):
             return decided
@@ -143,14 +138,15 @@ class PinnedArtifacts:
 
 def _remarks(upgrade: Upgrade) -> Iterator[str]:
     """What the rebase did with what is in the artifact, a sentence each."""
-    if not isinstance(upgrade.change, ManifestChange):
+    change = upgrade.change.manifest
+    if change is None:
         return
-    carried = upgrade.change.carried
+    carried = change.carried
     if carried.kept:
         yield f"{counted(len(carried.kept), 'edit')} of the manifest in the artifact kept."
     if carried.dropped:
         yield f"{counted(len(carried.dropped), 'edit')} gave way to the release's own values."
     for name, old, new in upgrade.flags:
         yield f"The install flag {name} goes from {old or 'empty'} to {new or 'empty'}."
-    if not upgrade.change.verified:
+    if not change.verified:
         yield f"There is no checksum for the manifests of {upgrade.target}."

@@ -51,8 +51,8 @@ def plan_artifact(
     # With what the registry remembers: the versions that the tag was rolled back from.
     feedback = Feedback(tuple(_rejections(pulled, ports)), terms.feedback.approved)
     terms = terms._replace(feedback=feedback)
-    target = PlannedTarget(pulled.installation, pulled.installation.path, terms)
-    plan = planner.plan(target, pulled.installation)
+    target = PlannedTarget(pulled.pin, pulled.pin.path, terms)
+    plan = planner.plan(target)
     successors, holds = [], []
     for upgrade in plan.upgrades:
         if clusters.takes_what_waits and not upgrade.approved:
@@ -73,7 +73,7 @@ def plan_artifact(
 
 
 def _rejections(pulled: Pulled, ports: ArtifactPorts) -> Iterator[Rejection]:
-    current = pulled.installation.version
+    current = pulled.pin.version
     for version in reference.rejected_versions(pulled.tags, pulled.address.tag):
         noted = reference.rejected(pulled.address.tag, version)
         # Who had it after all, by an approval, has taken back what was said of it.

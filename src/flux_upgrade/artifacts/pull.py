@@ -16,7 +16,7 @@ from flux_upgrade.model.oci.tar import TarEntry, temporary_file_errors
 from flux_upgrade.model.ports import ArtifactRegistry
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.gotk_components.pin import InstallationFinder
-from flux_upgrade.pins.pin import Installation
+from flux_upgrade.pins.pin import Pin
 
 _MAX_FILE = 16 * 1024 * 1024
 """Bytes of a YAML file that is looked into. Flux's own manifest has below 1 MB."""
@@ -43,14 +43,14 @@ class Pulled(NamedTuple):
     layer: Layer
     """The first one, which is what Flux takes unless an OCIRepository has a layerSelector."""
     entry: TarEntry
-    installation: Installation
+    pin: Pin
     """The same; its path is that in the layer."""
     tags: tuple[str, ...]
 
     @property
     def immutable_tag(self) -> str:
         """The tag that its content has, or would have; empty where its release is not known."""
-        version = self.installation.version
+        version = self.pin.version
         return reference.immutable(version, self.layer.diff_id) if version else ""
 
 
@@ -86,7 +86,7 @@ def pull(address: Address, ports: ArtifactPorts) -> Pulled:
     return Pulled(address, stored, manifest, layer, entry, installation, ports.registry.tags())
 
 
-def _manifests(layer: Layer, regenerator: Regenerator) -> Iterator[tuple[TarEntry, Installation]]:
+def _manifests(layer: Layer, regenerator: Regenerator) -> Iterator[tuple[TarEntry, Pin]]:
     manifests = InstallationFinder(regenerator)
     for entry in layer.files(lambda name: name.endswith((".yaml", ".yml"))):
         if entry.size <= _MAX_FILE:
@@ -95,7 +95,7 @@ def _manifests(layer: Layer, regenerator: Regenerator) -> Iterator[tuple[TarEntr
                 yield entry, found
 
 
-def _only(address: Address, found: list[tuple[TarEntry, Installation]]) -> tuple[TarEntry, Installation]:
+def _only(address: Address, found: list[tuple[TarEntry, Pin]]) -> tuple[TarEntry, Pin]:
     if not found:
         raise NothingFound(
             f"{address} holds no manifest of Flux",

@@ -12,7 +12,6 @@ from flux_upgrade.artifacts.rollback import Rollback
 from flux_upgrade.artifacts.successor import Successor
 from flux_upgrade.model.oci.manifest import StoredManifest
 from flux_upgrade.model.text import printable_lines
-from flux_upgrade.pins.pin import ManifestChange
 from flux_upgrade.report.outcomes import change_lines, hold_lines, step, waiting_lines
 from flux_upgrade.report.plans import plan_lines, plan_value
 
@@ -45,9 +44,9 @@ def _outcome(outcome: ArtifactOutcome, *, written: bool) -> Iterator[str]:
     plan, pulled = planned.plan, planned.pulled
     yield f"{pulled.address}" + ("" if written else " · dry run")
     upgrade = plan.approved
-    if upgrade is not None and isinstance(upgrade.change, ManifestChange):
+    if upgrade is not None and upgrade.change.manifest is not None:
         yield f"  {plan.path}: {step(plan, upgrade)}"
-        yield from change_lines(pulled.installation, upgrade, upgrade.change)
+        yield from change_lines(pulled.pin.proof, upgrade, upgrade.change.manifest)
     if outcome.kept:
         yield f"  {would}kept: {outcome.kept} ({pulled.stored.digest}), what there was before"
     for each in outcome.pushed:

@@ -22,7 +22,6 @@ from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.oci.tar import temporary_file_errors
 from flux_upgrade.model.ports import ArtifactRegistry
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.pin import ManifestChange
 from flux_upgrade.planning.plan import Upgrade
 
 
@@ -69,8 +68,8 @@ class MadeArtifact(NamedTuple):
 
 def successor_of(pulled: Pulled, upgrade: Upgrade) -> Successor:
     """``upgrade``: of the manifest that ``pulled`` holds."""
-    assert isinstance(upgrade.change, ManifestChange)  # noqa: S101 it is no pin
-    spliced = pulled.layer.replaced(pulled.entry, upgrade.change.new)
+    assert upgrade.change.manifest is not None  # noqa: S101 it is a manifest
+    spliced = pulled.layer.replaced(pulled.entry, upgrade.change.manifest.new)
     tag = reference.immutable(upgrade.target, spliced.diff_id)
     return Successor(upgrade, tag, spliced, tag in pulled.tags)
 

@@ -141,7 +141,7 @@ class ExistingArtifact(NamedTuple):
     @property
     def components(self) -> str:
         """Path of Flux's manifest."""
-        return self.pulled.installation.path
+        return self.pulled.pin.path
 
 
 class DesiredArtifact(NamedTuple):
@@ -155,7 +155,7 @@ class DesiredArtifact(NamedTuple):
 
 def existing_artifact(pulled: Pulled, namespace: str) -> ExistingArtifact:
     """Raises AlreadyBootstrapped for a Flux of another namespace, or at another path of the artifact."""
-    path, options = pulled.installation.path, pulled.installation.proof.options
+    path, options = pulled.pin.path, pulled.pin.proof.options
     if path != posixpath.join(namespace, COMPONENTS_FILE):
         raise _taken(pulled, f"holds Flux as {path}, where a bootstrap would not have it")
     if options is not None and options.namespace != namespace:

@@ -11,7 +11,7 @@ from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import FluxUpgradeError, ResidueConflict, Unproved
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.gotk_components import pin
-from flux_upgrade.pins.pin import Installation
+from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning import eligibility
 from flux_upgrade.planning.manifest_planner import newest_stable
 from flux_upgrade.policy.decision import Hold
@@ -63,7 +63,7 @@ class RenderedComponents:
             return ManifestPlan(content, proof.version, edits=edits)
         self._refuse_backwards(installation, wanted, path)
         validate(wanted, self._regenerator.manifests(wanted.version).components)
-        change = pin.change(installation, wanted, self._regenerator)
+        change = pin.change(proof, wanted, self._regenerator)
         if change.carried.conflicts:
             named = ", ".join(f"{each.object} {each.where}".strip() for each in change.carried.conflicts)
             raise ResidueConflict(
@@ -85,19 +85,18 @@ class RenderedComponents:
             change.verified,
         )
 
-    def _verified(self, path: str, content: bytes) -> Installation:
+    def _verified(self, path: str, content: bytes) -> Pin:
         found = self._manifests.at(path, content)
         assert found is not None  # noqa: S101 a file of this name is always spoken of
-        unfit = eligibility.ineligible(found)
-        if unfit is not None:
-            raise _error(unfit, path)
+        if found.held is not None:
+            raise _error(found.held, path)
         return found
 
-    def _refuse_backwards(self, installation: Installation, wanted: InstallOptions, path: str) -> None:
+    def _refuse_backwards(self, installation: Pin, wanted: InstallOptions, path: str) -> None:
         current, target = Version.parse(installation.version), Version.parse(wanted.version)
         if current is not None and target is not None and target < current:
             raise _error(eligibility.downgrade(installation.version, wanted.version), path)
-        ahead = eligibility.ahead(installation, wanted.version, self._regenerator, asked=True)
+        ahead = eligibility.ahead(installation.proof, wanted.version, self._regenerator, asked=True)
         if ahead is not None:
             raise _error(ahead, path)
 

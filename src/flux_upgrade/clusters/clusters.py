@@ -10,13 +10,14 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from flux_upgrade.clusters.flux_kustomizations import FluxKustomization
+from flux_upgrade.clusters.flux_kustomizations import FluxKustomization, flux_kustomizations
+from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import is_below
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.pin import AnyPin, Installation, Pin, Resources, Role
+from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.pins.registry import PIN_KINDS
 
 COPIES = frozenset({"kustomize-remote-base", "terraform", "eksctl"})
@@ -37,9 +38,14 @@ OF_CLUSTERS = (Role.INSTALLS, Role.OPERATOR)
 class Member(NamedTuple):
     """A vendored manifest or a pin, and where it stands in the repository."""
 
-    installation: AnyPin
+    pin: Pin
     path: str
     """Relative to the repository's root."""
+
+    @property
+    def place(self) -> str:
+        """Path, and line where there is one."""
+        return self.pin.place(self.path)
 
 
 class Cluster(NamedTuple):
@@ -57,53 +63,37 @@ class Cluster(NamedTuple):
     @property
     def is_tools(self) -> bool:
         """Whether it is CLI pins alone, which stand behind all others."""
-        return role_of(self.members[0].installation) is Role.CLI
+        return self.members[0].pin.role is Role.CLI
 
 
-def role_of(found: AnyPin | Resources) -> Role:
-    """What depends on it."""
-    return Role.INSTALLS if isinstance(found, Installation) else found.role
-
-
-def is_reported_only(found: AnyPin) -> bool:
-    """Whether it is recognized and reported, and never changed."""
-    return role_of(found) is Role.REPORTED
-
-
-def clusters_of(
-    members: Iterable[Member], kustomizations: Callable[[], Sequence[FluxKustomization]]
-) -> tuple[Cluster, ...]:
+def clusters_of(members: Iterable[Member], tree: Tree | None) -> tuple[Cluster, ...]:
     """Every cluster, in the order of its first member.
 
-    ``kustomizations`` is called only if there is more than vendored manifests.
+    ``tree``: the whole repository: if there is more than vendored manifests, what Flux reconciles is read.
     """
-    return tuple(_ClusterAssignment(tuple(members), kustomizations).clusters())
+    return tuple(_ClusterAssignment(tuple(members), tree).clusters())
 
 
 class _ClusterAssignment:
-    def __init__(
-        self, members: tuple[Member, ...], kustomizations: Callable[[], Sequence[FluxKustomization]]
-    ) -> None:
-        self._members, self._read_kustomizations = members, kustomizations
-        self._is_plain = all(isinstance(member.installation, Installation) for member in members)
+    def __init__(self, members: tuple[Member, ...], tree: Tree | None) -> None:
+        self._members = members
+        self._kustomizations: Sequence[FluxKustomization] = ()
+        if tree is not None and not all(member.pin.is_manifest for member in members):
+            self._kustomizations = flux_kustomizations(tree)
         self._roots: dict[str, None] = {}
         self._sets: dict[str, list[Member]] = {}
-
-    @cached_property
-    def _kustomizations(self) -> Sequence[FluxKustomization]:
-        return () if self._is_plain else self._read_kustomizations()
 
     def clusters(self) -> Iterator[Cluster]:
         tools: dict[tuple[str, ...], list[Member]] = {}
         self._roots = dict.fromkeys(self._stated_roots())
         for member in sorted(self._of_clusters(), key=_rank):
             key = self._key(member)
-            if isinstance(member.installation, Installation) and key in self._sets:
+            if member.pin.is_manifest and key in self._sets:
                 # Two manifests beside each other are two installations, with two namespaces.
                 key = f"{key}{_OF}{member.path}"
             self._sets.setdefault(key, []).append(member)
         for member in self._members:
-            if role_of(member.installation) is Role.CLI:
+            if member.pin.role is Role.CLI:
                 served = self._served(member)
                 # Not every token may change a workflow, and the cluster does not wait for one that may.
                 if len(served) == 1 and not member.path.startswith(WORKFLOWS):
@@ -131,13 +121,13 @@ class _ClusterAssignment:
         return filter(_installs, self._members)
 
     def _of_clusters(self) -> Iterator[Member]:
-        return (member for member in self._members if role_of(member.installation) in OF_CLUSTERS)
+        return (member for member in self._members if member.pin.role in OF_CLUSTERS)
 
     def _stated_roots(self) -> Iterator[str]:
         for member in self._installing():
-            if isinstance(member.installation, Installation):
+            if member.pin.is_manifest:
                 yield self._home(member.path)
-            elif (folder := self._stated(member, member.installation)) is not None:
+            elif (folder := self._stated(member, member.pin)) is not None:
                 yield folder
         for each in self._kustomizations:
             # A folder of another cluster, or one from which a Kustomization reconciles itself.
@@ -155,8 +145,8 @@ class _ClusterAssignment:
         return above if last == _NAMESPACE else folder
 
     def _key(self, member: Member) -> str:
-        found = member.installation
-        if isinstance(found, Installation):
+        found = member.pin
+        if found.is_manifest:
             return self._home(member.path) or "."
         folder = posixpath.dirname(member.path)
         stated = self._stated(member, found)
@@ -182,8 +172,8 @@ class _ClusterAssignment:
     def _claims(self) -> dict[tuple[str, str | None], set[tuple[str, str]]]:
         """Kind and stated folder → who states it."""
         claims: dict[tuple[str, str | None], set[tuple[str, str]]] = {}
-        for path, found in ((each.path, each.installation) for each in self._installing()):
-            if isinstance(found, Pin):
+        for path, found in ((each.path, each.pin) for each in self._installing()):
+            if not found.is_manifest:
                 who = posixpath.dirname(path), found.owner
                 claims.setdefault((found.kind, found.folder), set()).add(who)
         return claims
@@ -234,15 +224,15 @@ class _ClusterAssignment:
 
 def _rank(member: Member) -> tuple[bool, bool, int]:
     """Who speaks for a cluster: its manifest, then what runs it, then what began it; see ``PIN_KINDS``."""
-    found = member.installation
-    if isinstance(found, Installation):
+    found = member.pin
+    if found.is_manifest:
         return False, False, 0
     is_late = found.kind in COPIES or found.role is Role.OPERATOR
     return True, is_late, [style.name for style in PIN_KINDS].index(found.kind)
 
 
 def _installs(member: Member) -> bool:
-    return role_of(member.installation) is Role.INSTALLS
+    return member.pin.role is Role.INSTALLS
 
 
 def _scope(path: str) -> str:
@@ -261,7 +251,7 @@ def _name(key: str) -> str:
 
 def _named_after(key: str, members: Sequence[Member]) -> str:
     first = members[0]
-    if isinstance(first.installation, Installation):
+    if first.pin.is_manifest:
         return first.path
     folder, _, owner = key.partition(_OF)
     return posixpath.join("" if folder == "." else folder, owner, _NAMESPACE, _FILE)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of, role_of
-from flux_upgrade.clusters.flux_kustomizations import FluxKustomization
+from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.config.config import Config, Group, slug
+from flux_upgrade.model.files import Tree
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag, precedence
 from flux_upgrade.pins.formats.ranges import allows
-from flux_upgrade.pins.pin import AnyPin, Pin, PinState, Role
+from flux_upgrade.pins.pin import Pin, PinState, Role
 from flux_upgrade.policy.decision import BumpKind
 
 ROOT = "root"
@@ -43,19 +43,16 @@ class UpdateGroup(NamedTuple):
 
 
 def assign(
-    installations: Iterable[AnyPin],
-    prefix: str,
-    config: Config,
-    kustomizations: Callable[[], Sequence[FluxKustomization]] = tuple,
+    pins: Iterable[Pin], prefix: str, config: Config, tree: Tree | None = None
 ) -> tuple[UpdateGroup, ...]:
-    """The update groups of all that is not ignored, in the order of their first members.
+    """The update groups of all that is changed and not ignored, in the order of their first members.
 
-    ``prefix``: of the tree in the repository, ``deploy/``; empty where they are the same. ``kustomizations``:
-    what Flux reconciles from this repository, called only if there are pins.
+    ``prefix``: of the paths in the repository, ``deploy/``; empty where they are the same. ``tree``: see
+    ``clusters_of``.
     """
     taken = frozenset(slug(group.name) for group in config.groups)
-    members = (Member(each, prefix + each.path) for each in installations)
-    clusters = clusters_of((each for each in members if not config.is_ignored(each.path)), kustomizations)
+    members = [Member(each, prefix + each.path) for each in pins if not each.is_reported_only]
+    clusters = clusters_of([each for each in members if not config.is_ignored(each.path)], tree)
     update_groups: dict[str, UpdateGroup] = {}
     for whole in clusters:
         for group, cluster in _by_group(whole, config):
@@ -145,10 +142,10 @@ def drift_of(cluster: Cluster) -> dict[str, list[Member]]:
     exact = {
         version: pins
         for version, pins in places.items()
-        if not all(_is_range(member.installation) for member in pins)
+        if not all(member.pin.state is PinState.RANGE for member in pins)
     }
     agreed = next(iter(exact)) if len(exact) == 1 else ""
-    if agreed and all(agrees(member.installation, agreed) for pins in places.values() for member in pins):
+    if agreed and all(agrees(member.pin, agreed) for pins in places.values() for member in pins):
         return {}
     return places if len(places) > 1 else {}
 
@@ -156,19 +153,14 @@ def drift_of(cluster: Cluster) -> dict[str, list[Member]]:
 def _places(cluster: Cluster) -> dict[str, list[Member]]:
     found: dict[str, list[Member]] = {}
     for member in cluster.members:
-        if role_of(member.installation) is Role.INSTALLS and is_tag(member.installation.version):
-            found.setdefault(member.installation.version, []).append(member)
+        if member.pin.role is Role.INSTALLS and is_tag(member.pin.version):
+            found.setdefault(member.pin.version, []).append(member)
     return dict(sorted(found.items(), key=lambda each: precedence(each[0])))
 
 
-def _is_range(found: AnyPin) -> bool:
-    return isinstance(found, Pin) and found.state is PinState.RANGE
-
-
-def agrees(found: AnyPin, version: str) -> bool:
+def agrees(pin: Pin, version: str) -> bool:
     """Whether it comes to a release, or is a range that admits it."""
-    is_admitted = isinstance(found, Pin) and _is_range(found) and allows(found.raw, version)
-    return found.version == version or is_admitted
+    return pin.version == version or (pin.state is PinState.RANGE and allows(pin.raw, version))
 
 
 def branches_of(update_group: UpdateGroup, config: Config) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
-from flux_upgrade.clusters.clusters import Member, role_of
+from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.config.config import Config, Group, match
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
@@ -62,7 +62,7 @@ class Void(NamedTuple):
 
 def group_paths(config: Config, members: Sequence[Member], manifests: Sequence[str] = ()) -> GroupPaths:
     """``manifests``: paths of further files that install Flux, as their names say."""
-    installing = [each.path for each in members if role_of(each.installation) is Role.INSTALLS]
+    installing = [each.path for each in members if each.pin.role is Role.INSTALLS]
     installed = dict.fromkeys(path for path in (*installing, *manifests) if not config.is_ignored(path))
     pinned = dict.fromkeys((*(each.path for each in members), *manifests))
     return GroupPaths(tuple(pinned), tuple(installed))

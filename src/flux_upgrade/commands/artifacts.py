@@ -70,8 +70,8 @@ def inspect(options: InspectOptions, address: Address, environment: Environment,
     with build_spool() as spool:
         releases = build_releases(environment, options.release_source)
         pulled = pull(address, build_means(environment, address, spool, releases))
-    installation = pulled.installation
-    found = Inspected((installation,), (), clusters_of([Member(installation, installation.path)], tuple))
+    installation = pulled.pin
+    found = Inspected((installation,), (), clusters_of([Member(installation, installation.path)], None))
     console.show(inspection_json(found) if options.json else inspection_text(found, str(address)))
     if installation.proof.verdict is not Verdict.UNREADABLE:
         return 0

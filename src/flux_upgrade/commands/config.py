@@ -5,8 +5,7 @@ from __future__ import annotations
 from flux_upgrade.adapters.git.checkout import find, is_sparse
 from flux_upgrade.adapters.releases.offline import NoArtifacts, NoCharts, NoReleases
 from flux_upgrade.cli.options import ConfigOptions
-from flux_upgrade.clusters.clusters import Member, is_reported_only, role_of
-from flux_upgrade.clusters.flux_kustomizations import flux_kustomizations
+from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign
 from flux_upgrade.clusters.void_groups import Void, group_paths, groups_without_match
 from flux_upgrade.commands.output import Console
@@ -74,13 +73,9 @@ def _in_tree(path: str, environment: Environment, config: Config, tree: Tree) ->
     regenerator = Regenerator(NoReleases(), build_flux(environment))
     found = discover(PinContext(tree, regenerator, NoArtifacts(), NoCharts(), config.moves_operator))
     members = [Member(each, each.path) for each in found]
-    if not any(role_of(each) is Role.INSTALLS for each in found):
+    if not any(each.role is Role.INSTALLS for each in found):
         return _Compared(warning=f"{_NO_FLUX}\nTry: `flux-upgrade config check` again after the bootstrap")
     void = groups_without_match(config, members, tree, path, is_all=True)
-    update_groups = assign(
-        (each for each in found if not is_reported_only(each)), "", config, lambda: flux_kustomizations(tree)
-    )
-    reported = [
-        each for each in members if is_reported_only(each.installation) and not config.is_ignored(each.path)
-    ]
+    update_groups = assign(found, "", config, tree)
+    reported = [each for each in members if each.pin.is_reported_only and not config.is_ignored(each.path)]
     return _Compared(matches(config, update_groups, reported, group_paths(config, members), void), void)

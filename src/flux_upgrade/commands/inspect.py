@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flux_upgrade.cli.options import InspectOptions
-from flux_upgrade.clusters.clusters import Member, clusters_of, is_reported_only
+from flux_upgrade.clusters.clusters import Member, clusters_of
 from flux_upgrade.commands.output import Console, require_any
 from flux_upgrade.commands.read import scope_of
 from flux_upgrade.commands.wiring import build_pin_context, build_releases
@@ -11,7 +11,6 @@ from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.pins.discover import discover
-from flux_upgrade.pins.pin import Installation, Pin
 from flux_upgrade.report.inspection import Inspected, inspection_json, inspection_text
 from flux_upgrade.report.wording import located
 
@@ -25,10 +24,10 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
     scope = scope_of(options.path)
     context = build_pin_context(environment, scope.tree, build_releases(environment, options.release_source))
     everything = discover(context)
-    installations = tuple(each for each in everything if isinstance(each, Installation))
-    pins = tuple(each for each in everything if isinstance(each, Pin))
-    members = (Member(each, scope.below + each.path) for each in everything if not is_reported_only(each))
-    clusters = clusters_of(members, scope.flux_kustomizations)
+    installations = tuple(each for each in everything if each.is_manifest)
+    pins = tuple(each for each in everything if not each.is_manifest)
+    members = (Member(each, scope.below + each.path) for each in everything if not each.is_reported_only)
+    clusters = clusters_of(members, scope.whole)
     found = Inspected(installations, pins, clusters)
     console.show(inspection_json(found) if options.json else inspection_text(found, options.path))
     require_any(everything, options.path)

@@ -16,7 +16,6 @@ from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.pin import Installation
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory, plan_update_groups
 from flux_upgrade.planning.preflight import JOBS_OWN
@@ -137,11 +136,7 @@ def _proposal_context(
     # Late, as impact/ is: the text needs it, and nearly every run proposes nothing.
     from flux_upgrade.pullrequests import text as pull_request
 
-    files = {
-        plan.path: plan.installation.content
-        for plan in planned.plans
-        if plan.upgrades and isinstance(plan.installation, Installation)
-    }
+    files = {plan.path: plan.pin.content for plan in planned.plans if plan.upgrades and plan.pin.is_manifest}
     history = {path: repository.files[path].history for path in files}
     return ProposalContext(
         releases=inventory.releases,

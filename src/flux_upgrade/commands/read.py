@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, head_of, is_sparse
 from flux_upgrade.cli.options import UpgradeOptions
-from flux_upgrade.clusters.clusters import Member, is_reported_only, role_of
-from flux_upgrade.clusters.flux_kustomizations import FluxKustomization, flux_kustomizations
+from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.clusters.void_groups import Void, groups_without_match
@@ -33,13 +32,13 @@ from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.files import FileHistory, Tree
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.discover import discover
-from flux_upgrade.pins.pin import AnyPin, Role
+from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.planner import Inventory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.manifests.regenerate import Regenerator
-    from flux_upgrade.pins.context import PinContext
+    from flux_upgrade.model.ports import Builder, Releases
     from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 
 
@@ -58,9 +57,7 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     found = discover(context)
     require_any(found, options.path)
     return Inventory(
-        update_groups=assign(
-            (each for each in found if not is_reported_only(each)), below, config, scope.flux_kustomizations
-        ),
+        update_groups=assign(found, below, config, scope.whole),
         config=config,
         releases=releases,
         pin_context=context,
@@ -68,24 +65,15 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
         reported_only=tuple(
             Member(each, below + each.path)
             for each in found
-            if is_reported_only(each) and not config.is_ignored(below + each.path)
+            if each.is_reported_only and not config.is_ignored(below + each.path)
         ),
         request=options.request,
         now=datetime.fromtimestamp(build_timing(environment).now(), UTC),
         head=head_of(place.root),
         all_paths=frozenset(each.path for each in found) if scope.is_whole else None,
-        explain=lambda path, base: build_checkout(environment, place).explain(path, base),
+        checkout=build_checkout(environment, place),
         analyzer=build_impact_analyzer(
-            environment,
-            scope.whole,
-            context.regenerator,
-            config,
-            lambda: build_history(
-                environment, source_of(options, config), [below + each.path for each in found]
-            ),
-        ),
-        elsewhere=lambda: _elsewhere(
-            build_pin_context(environment, scope.whole, source), scope, found, config
+            context.regenerator, RepositoryReads(options, environment, config, source, scope, found)
         ),
         void=void_here(
             options,
@@ -106,45 +94,38 @@ def void_here(
     return groups_without_match(config, found, tree, options.config or PATH, is_all=is_all)
 
 
-def _elsewhere(
-    context: PinContext, scope: Scope, found: Sequence[AnyPin], config: Config
-) -> Sequence[Member]:
-    """What installs clusters that nothing is planned for: what is left alone runs all the same."""
-    planned = {scope.below + each.path for each in found if not config.is_ignored(scope.below + each.path)}
-    everything = found if scope.is_whole else discover(context)
-    others = (each for each in everything if each.path not in planned)
-    members = (Member(each, each.path) for each in others)
-    return [each for each in members if _runs(each)]
+class RepositoryReads(NamedTuple):
+    """The port LateReads over the checkout. ``found``: the pins of what the user named."""
+
+    options: UpgradeOptions
+    environment: Environment
+    config: Config
+    source: Releases
+    scope: Scope
+    found: Sequence[Pin] = ()
+
+    def history(self) -> FileHistory:
+        paths = [self.scope.below + each.path for each in self.found]
+        return build_history(self.environment, source_of(self.options, self.config), paths)
+
+    def builder(self) -> Builder | None:
+        return build_kustomize(self.environment)
+
+    def unplanned(self) -> Sequence[Member]:
+        paths = [self.scope.below + each.path for each in self.found]
+        planned = {path for path in paths if not self.config.is_ignored(path)}
+        found = self.found
+        if not self.scope.is_whole:
+            found = discover(build_pin_context(self.environment, self.scope.whole, self.source))
+        return [Member(each, each.path) for each in found if each.path not in planned]
 
 
-def _runs(member: Member) -> bool:
-    """Whether it installs Flux. Which one that is, a manifest need not tell."""
-    from flux_upgrade.impact.running import running
-
-    is_known = role_of(member.installation) is Role.INSTALLS and bool(member.installation.version)
-    return is_known or bool(running([member]).unverified)
-
-
-def build_impact_analyzer(
-    environment: Environment,
-    tree: Tree,
-    regenerator: Regenerator,
-    config: Config,
-    history: Callable[[], FileHistory],
-) -> ImpactAnalyzer:
-    """What upgrades mean for a repository. ``tree``: all of it."""
+def build_impact_analyzer(regenerator: Regenerator, reads: RepositoryReads) -> ImpactAnalyzer:
+    """What upgrades mean for a repository."""
     from flux_upgrade.planning.api_uses import Sources
     from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 
-    return ImpactAnalyzer(
-        Sources(
-            tree,
-            regenerator,
-            history,
-            lambda: build_kustomize(environment),
-            config.is_ignored,
-        )
-    )
+    return ImpactAnalyzer(Sources(reads.scope.whole, regenerator, reads.config, reads))
 
 
 class Scope(NamedTuple):
@@ -159,10 +140,6 @@ class Scope(NamedTuple):
     """Where paths of ``tree`` begin in the repository: ``deploy/``; empty for its root."""
     is_file: bool
     is_whole: bool
-
-    def flux_kustomizations(self) -> Sequence[FluxKustomization]:
-        """The Flux Kustomizations of the whole repository; read only if there are pins."""
-        return flux_kustomizations(self.whole)
 
 
 def scope_of(path: str) -> Scope:

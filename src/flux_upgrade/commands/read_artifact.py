@@ -12,7 +12,6 @@ from flux_upgrade.artifacts.promotion_plan import ArtifactPlan, ConsumingCluster
 from flux_upgrade.artifacts.pull import ArtifactPorts, pull
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.clusters.clusters import Member
-from flux_upgrade.clusters.flux_kustomizations import flux_kustomizations
 from flux_upgrade.clusters.groups import assign, of_artifact
 from flux_upgrade.clusters.ownership.artifact_references import (
     is_verified,
@@ -21,7 +20,13 @@ from flux_upgrade.clusters.ownership.artifact_references import (
     takes_what_waits,
 )
 from flux_upgrade.clusters.ownership.ownership import Ownership
-from flux_upgrade.commands.read import build_config, build_impact_analyzer, void_here
+from flux_upgrade.commands.read import (
+    RepositoryReads,
+    Scope,
+    build_config,
+    build_impact_analyzer,
+    void_here,
+)
 from flux_upgrade.commands.wiring import (
     build_artifacts,
     build_checkout,
@@ -32,7 +37,6 @@ from flux_upgrade.commands.wiring import (
     build_timing,
     build_tree,
 )
-from flux_upgrade.commands.wiring_repository import build_history, source_of
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import NothingFound, UsageError
 from flux_upgrade.model.oci import reference
@@ -41,7 +45,6 @@ from flux_upgrade.model.ports import Releases
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.own_artifact import pin
 from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
-from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Terms
 from flux_upgrade.planning.planner import Inventory
@@ -116,9 +119,9 @@ class ArtifactPins(NamedTuple):
     def prepare(self, proposal: Proposal) -> None:
         """Push what is about to be proposed. Raises what ``PinnedArtifacts.push`` raises."""
         for plan, upgrade in proposal.upgrades:
-            if isinstance(plan.installation, Pin):
-                reference = pin.reference_of(plan.installation)
-                self.own.push(reference, upgrade.target, plan.installation.path)
+            if plan.pin.kind == pin.NAME:
+                reference = pin.reference_of(plan.pin)
+                self.own.push(reference, upgrade.target, plan.pin.path)
 
 
 def read_artifact_pins(
@@ -152,7 +155,8 @@ def read_artifact_pins(
             hint="run it in a checkout with the OCIRepository or FluxInstance that does, or move the tag "
             "with --promote tag",
         )
-    update_groups = assign(found, "", config, lambda: flux_kustomizations(tree))
+    update_groups = assign(found, "", config, tree)
+    scope = Scope(place, tree, tree, "", is_file=False, is_whole=True)
     inventory = Inventory(
         update_groups=tuple(of_artifact(group, address.repository) for group in update_groups),
         config=config,
@@ -164,13 +168,9 @@ def read_artifact_pins(
         now=datetime.fromtimestamp(build_timing(environment).now(), UTC),
         head=head_of(place.root),
         all_paths=None if is_sparse(place.root) else frozenset(each.path for each in found),
-        explain=lambda path, base: build_checkout(environment, place).explain(path, base),
+        checkout=build_checkout(environment, place),
         analyzer=build_impact_analyzer(
-            environment,
-            tree,
-            means.regenerator,
-            config,
-            lambda: build_history(environment, source_of(options, config)),
+            means.regenerator, RepositoryReads(options, environment, config, source, scope)
         ),
         void=void_here(options, tree, config, [Member(each, each.path) for each in found], is_all=False),
     )

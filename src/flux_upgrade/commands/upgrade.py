@@ -55,7 +55,7 @@ def _show_diffs(plans: Sequence[Plan], root: str, console: Console) -> None:
     upgrades = [(plan, plan.approved) for plan in plans]
     moving = [(plan, upgrade) for plan, upgrade in upgrades if upgrade is not None]
     # Paths are shown as the user named the tree, and those outside of it as they are in the repository.
-    shown = {plan.path: located(root, plan.installation.path) for plan, _ in moving}
+    shown = {plan.path: located(root, plan.pin.path) for plan, _ in moving}
     before = files_before(moving)
     # Identical manifests have one change, and its diff is made once.
     hunks: dict[tuple[bytes, bytes], str] = {}

@@ -11,7 +11,7 @@ import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from flux_upgrade.clusters.clusters import Cluster, Member, role_of
+from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.manifests.crds import Crd, ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import Manifest, parse
@@ -19,7 +19,7 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import is_below
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag, precedence
-from flux_upgrade.pins.pin import Installation, Role
+from flux_upgrade.pins.pin import Pin, Role
 
 _NAMESPACE = "flux-system"
 _CRD = "CustomResourceDefinition"
@@ -94,12 +94,12 @@ def running(members: Iterable[Member]) -> Running:
     unverified: list[UnverifiedInstallation] = []
     homes: set[str] = set()
     for member in members:
-        found = member.installation
-        if role_of(found) is not Role.INSTALLS:
+        found = member.pin
+        if found.role is not Role.INSTALLS:
             continue
         if is_tag(found.version):
             releases.add(found.version)
-        if isinstance(found, Installation):
+        if found.is_manifest:
             is_verified = found.proof.base is not None
             if is_verified:
                 homes.add(home_of(member.path))
@@ -109,6 +109,12 @@ def running(members: Iterable[Member]) -> Running:
     return Running(
         tuple(sorted(releases, key=precedence)), tuple(unverified), tuple(sorted(filter(None, homes)))
     )
+
+
+def installs(member: Member) -> bool:
+    """Whether it installs Flux. Which one that is, a manifest need not tell."""
+    is_known = member.pin.role is Role.INSTALLS and bool(member.pin.version)
+    return is_known or bool(running([member]).unverified)
 
 
 def home_of(path: str) -> str:
@@ -122,7 +128,7 @@ def _are_nested(one: str, other: str) -> bool:
     return is_below(one, other) or is_below(other, one)
 
 
-def _is_unverified(found: Installation) -> bool:
+def _is_unverified(found: Pin) -> bool:
     """Whether its own CRDs say what its cluster serves, and no release, or not alone."""
     proof = found.proof
     if proof.manifest is None:
@@ -160,7 +166,7 @@ def _crds(manifest: Manifest) -> dict[str, Crd]:
     return {name: crd for name, crd in found.items() if crd.group.endswith(_FLUX)}
 
 
-def _version(found: Installation) -> str:
+def _version(found: Pin) -> str:
     proof = found.proof
     labels = proof.inferred.versions if proof.inferred is not None else ()
     header = proof.manifest.header_version if proof.manifest is not None else ""
@@ -200,8 +206,8 @@ def other_clusters(
     others = [each.members[0] for each in clusters if each is not cluster and not each.is_tools]
     others += elsewhere
     # A pin may stand in a folder that several clusters share; a manifest stands in its cluster's own.
-    home = home_of(cluster.path) if isinstance(cluster.members[0].installation, Installation) else ""
-    manifests = (each for each in others if isinstance(each.installation, Installation))
+    home = home_of(cluster.path) if cluster.members[0].pin.is_manifest else ""
+    manifests = (each for each in others if each.pin.is_manifest)
     folders = {home_of(each.path) for each in manifests} - {home}
     return OtherClusters(
         home,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
+from flux_upgrade.model.errors import CheckoutDiffers
 from flux_upgrade.model.values import NamedTuple
 
 
@@ -98,6 +99,14 @@ class Mentions(NamedTuple):
     """Of YAML and JSON files, as they were called then; sorted."""
     missing: str = ""
     """Why there may be others: a shallow checkout, no repository; empty: these are all."""
+
+
+class Checkout(Protocol):
+    """The user's checkout, as far as Git knows it."""
+
+    def explain(self, path: str, base_oid: str) -> CheckoutDiffers:
+        """Why a file is another one at ``base_oid``, the head of the base branch; to be raised."""
+        ...
 
 
 class FileHistory(Protocol):

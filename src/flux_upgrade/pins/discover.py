@@ -10,7 +10,7 @@ from flux_upgrade.model.files import Tree
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.gotk_components import pin as gotk
-from flux_upgrade.pins.pin import Installation, Pin, SourceFile
+from flux_upgrade.pins.pin import Pin, SourceFile
 from flux_upgrade.pins.registry import PIN_KINDS, KindModule, may_take
 
 _ANY = ("",)
@@ -24,14 +24,14 @@ _YAML = (".yaml", ".yml")
 _DEFINITION = b"\nkind: CustomResourceDefinition"
 
 
-def discover(context: PinContext, paths: Collection[str] | None = None) -> tuple[Installation | Pin, ...]:
+def discover(context: PinContext, paths: Collection[str] | None = None) -> tuple[Pin, ...]:
     """Every vendored manifest in the order of the paths, then every pin, kind by kind.
 
     Each file is read once. ``paths``: those to read, where it is known which ``may_pin``; None: all.
     Raises SourceUnavailable where the releases cannot be had.
     """
     manifests, candidates = gotk.InstallationFinder(context.regenerator), frozenset(context.tree.candidates())
-    found: list[Installation] = []
+    found: list[Pin] = []
     chosen = _Chosen()
     for path in looked_at(context.tree) if paths is None else sorted(paths):
         manifest, content = None, b""

@@ -1,10 +1,13 @@
-"""A pin: a place in a file that says which release of Flux a cluster, or the CLI beside it, is at."""
+"""A pin: what says which release of Flux a cluster, or the CLI beside it, is at.
+
+That is a place in a file, or a vendored manifest as a whole.
+"""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
-from flux_upgrade.manifests.proof import Proof
+from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.model.text_edit import TextEdit
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.policy.decision import Hold
@@ -50,21 +53,26 @@ class SourceFile(NamedTuple):
     content: bytes
 
 
+NO_PROOF = Proof(Verdict.UNPROVED)
+"""Of every pin that is no vendored manifest."""
+
+
 class Pin(NamedTuple):
-    """One place in one file."""
+    """One place in one file, or a vendored manifest."""
 
     path: str
+    """Relative to the tree's root, with ``/``."""
     kind: str
-    """``NAME`` of the kind's module."""
+    """``NAME`` of the kind's module; ``install`` for Flux's install.yaml."""
     content: bytes
     """Of the whole file."""
-    line: int
-    """1-based: where the version stands."""
-    where: str
+    line: int = 0
+    """1-based: where the version stands; 0 for a manifest, which is a version throughout."""
+    where: str = ""
     """Which place of the file, in the words of its format: ``FluxInstance flux, distribution.version``."""
-    raw: str
+    raw: str = ""
     """The raw value: what stands in the file, without quotes; empty if nothing does."""
-    state: PinState
+    state: PinState = PinState.EXACT
     role: Role = Role.INSTALLS
     version: str = ""
     """The release of Flux that it comes to today, a tag; empty if that is unknown."""
@@ -84,60 +92,32 @@ class Pin(NamedTuple):
     """What kept it from being looked at; None: nothing."""
     details: object = None
     """What the kind's ``change`` has to know; of no concern to anybody else."""
+    proof: Proof = NO_PROOF
+    """Of a vendored manifest: what it really is."""
+
+    @property
+    def is_manifest(self) -> bool:
+        """Whether it is a vendored manifest, which has CRDs and flags, and a folder that is its cluster's."""
+        return self.proof is not NO_PROOF
+
+    @property
+    def is_reported_only(self) -> bool:
+        """Whether it is recognized and reported, and never changed."""
+        return self.role is Role.REPORTED
 
     @property
     def is_movable(self) -> bool:
         """Whether there is something that could be changed."""
-        return self.role is not Role.REPORTED and self.state in (PinState.EXACT, PinState.RANGE)
+        return not self.is_reported_only and self.state in (PinState.EXACT, PinState.RANGE)
 
-
-class PinChange(NamedTuple):
-    """What takes a pin to another release."""
-
-    replacements: tuple[TextEdit, ...]
-    """In the pin's own file; none where it admits the release as it is."""
-    raw: str
-    """The raw value afterwards, as ``Pin.raw``."""
-    remarks: tuple[str, ...] = ()
-    """What the change brings along, a sentence each, without markup: said in the pull request."""
-    beyond: str = ""
-    """The highest release of Flux that can be installed then, where that is one above the target."""
-    todo: tuple[str, ...] = ()
-    """What a person, or another program, has to do before it is merged, a sentence each, without markup."""
-    artifact: str = ""
-    """``HOST/REPOSITORY:TAG@DIGEST`` that it stands for then, where that is an artifact of the user's."""
-    hold: Hold | None = None
-    """Why nothing is changed after all; its subject and target are the caller's to fill in."""
-
-
-def reported_pin(file: SourceFile, kind: str, spot: tuple[int, str, str], reason: str, hint: str) -> Pin:
-    """A pin that is reported and never changed. ``spot``: its ``line``, ``where`` and ``raw``."""
-    return Pin(
-        file.path, kind, file.content, *spot, PinState.UNKNOWN, Role.REPORTED, reason=reason, hint=hint
-    )
-
-
-class Installation(NamedTuple):
-    """A manifest in the tree with its proof."""
-
-    path: str
-    """Relative to the tree's root, with ``/``."""
-    kind: str
-    """``gotk-components``, or ``install`` for Flux's install.yaml."""
-    content: bytes
-    proof: Proof
-
-    @property
-    def version(self) -> str:
-        """The release of the body, a tag; empty where it is not known."""
-        return self.proof.version
+    def place(self, path: str) -> str:
+        """``path``, with the line if there is one. ``path``: of the pin, as it is to be shown."""
+        return f"{path}:{self.line}" if self.line else path
 
 
 class ManifestChange(NamedTuple):
-    """What takes an installation to another release; the same for all that are identical."""
+    """How a vendored manifest is made again; the same for all that are identical."""
 
-    new: bytes
-    """The file's content."""
     carried: Carried
     images: tuple[tuple[str, str, str], ...]
     """Controller, its image in the file, its image afterwards."""
@@ -150,26 +130,35 @@ class ManifestChange(NamedTuple):
     seen: tuple[str, ...] = ()
     """Controllers whose image afterwards its registry was asked for, and has."""
 
-
-AnyPin = Installation | Pin
-"""Whatever decides which Flux a cluster runs: a vendored manifest, or a pin."""
-
-
-class Resources(NamedTuple):
-    """A file with resources of Flux's that are moved to other versions of their APIs."""
-
-    path: str
-    """Relative to the repository's root."""
-    content: bytes
-    version: str
-    """The release that the cluster is at, a tag."""
-
     @property
-    def kind(self) -> str:
-        """``resources``: installations and pins have a kind, too."""
-        return "resources"
+    def new(self) -> bytes:
+        """The file's content."""
+        return self.carried.content
 
-    @property
-    def role(self) -> Role:
-        """Nothing runs because of them."""
-        return Role.RESOURCES
+
+class PinChange(NamedTuple):
+    """What takes a pin to another release."""
+
+    replacements: tuple[TextEdit, ...] = ()
+    """In the pin's own file; none where it admits the release as it is."""
+    raw: str = ""
+    """The raw value afterwards, as ``Pin.raw``."""
+    remarks: tuple[str, ...] = ()
+    """What the change brings along, a sentence each, without markup: said in the pull request."""
+    beyond: str = ""
+    """The highest release of Flux that can be installed then, where that is one above the target."""
+    todo: tuple[str, ...] = ()
+    """What a person, or another program, has to do before it is merged, a sentence each, without markup."""
+    artifact: str = ""
+    """``HOST/REPOSITORY:TAG@DIGEST`` that it stands for then, where that is an artifact of the user's."""
+    hold: Hold | None = None
+    """Why nothing is changed after all; its subject and target are the caller's to fill in."""
+    manifest: ManifestChange | None = None
+    """What stands in the file's place, if it is a vendored manifest."""
+
+
+def reported_pin(file: SourceFile, kind: str, spot: tuple[int, str, str], reason: str, hint: str) -> Pin:
+    """A pin that is reported and never changed. ``spot``: its ``line``, ``where`` and ``raw``."""
+    return Pin(
+        file.path, kind, file.content, *spot, PinState.UNKNOWN, Role.REPORTED, reason=reason, hint=hint
+    )

@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
+from typing import Protocol
 
-from flux_upgrade.config.config import match
+from flux_upgrade.clusters.clusters import Member
+from flux_upgrade.config.config import Config, match
 from flux_upgrade.model.errors import ReleaseNotFound
 from flux_upgrade.model.files import FileHistory, Tree
 from flux_upgrade.model.ports import Builder
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import precedence
-from flux_upgrade.pins.pin import AnyPin
+from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.plan import Terms, Upgrade
 
 TYPE_CHECKING = False
@@ -27,16 +29,30 @@ if TYPE_CHECKING:
     from flux_upgrade.manifests.regenerate import Regenerator
 
 
+class LateReads(Protocol):
+    """What only the analysis of an upgrade reads: it costs something, and nearly every run does without."""
+
+    def history(self) -> FileHistory:
+        """What the files of the repository were."""
+        ...
+
+    def builder(self) -> Builder | None:
+        """What builds kustomizations on this machine; None: nothing does."""
+        ...
+
+    def unplanned(self) -> Sequence[Member]:
+        """The pins that nothing is planned for: they are ignored, or outside of what the user named."""
+        ...
+
+
 class Sources(NamedTuple):
-    """What the analysis reads; what costs something is made when it is needed."""
+    """What the analysis reads."""
 
     tree: Tree
     """The whole repository."""
     regenerator: Regenerator
-    history: Callable[[], FileHistory]
-    builder: Callable[[], Builder | None]
-    is_ignored: Callable[[str], bool] = lambda _: False
-    """Path → whether the user said that it is left alone."""
+    config: Config
+    late: LateReads
 
 
 class Transition(NamedTuple):
@@ -44,7 +60,7 @@ class Transition(NamedTuple):
 
     path: str
     """Of the installation, relative to the repository's root."""
-    found: AnyPin
+    found: Pin
     upgrade: Upgrade
     terms: Terms
     other_clusters: OtherClusters
@@ -92,11 +108,7 @@ class ApiUses:
         """Path → whether the file is searched. ``patterns``: of the setting `scan`; empty: all files."""
 
         def is_searched(path: str) -> bool:
-            if self._sources.is_ignored(path):
-                return False
-            if not patterns:
-                return True
-            return match(patterns, path)
+            return not self._sources.config.is_ignored(path) and (not patterns or match(patterns, path))
 
         return is_searched
 

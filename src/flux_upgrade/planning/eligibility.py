@@ -5,24 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flux_upgrade.manifests.images import ImageState, tag_order
-from flux_upgrade.manifests.proof import Verdict
+from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.model.errors import Downgrade, Unproved, Unreadable, UnsupportedRelease
+from flux_upgrade.model.errors import Downgrade, UnsupportedRelease
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.gotk_components import pin
-from flux_upgrade.pins.pin import Installation, Pin, PinState
+from flux_upgrade.pins.pin import Pin, PinState
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
-
-
-def ineligible(installation: Installation) -> Hold | None:
-    """Why it can go nowhere: it is broken, or its settings could not be proved."""
-    proof = installation.proof
-    if proof.verdict is Verdict.UNREADABLE:
-        return Hold(HoldReason.UNREADABLE, proof.reason, proof.hint, Unreadable)
-    if proof.base is None:
-        return Hold(HoldReason.UNPROVED, proof.reason, proof.hint, Unproved)
-    return None
 
 
 def downgrade(current: str, target: str) -> Hold:
@@ -36,29 +26,28 @@ def downgrade(current: str, target: str) -> Hold:
     )
 
 
-def is_behind(installation: Installation, target: str) -> bool:
+def is_behind(proof: Proof, target: str) -> bool:
     """Whether the objects are of that release, but header, labels or images are of another one."""
-    proof = installation.proof
     versions = {proof.manifest.header_version} if proof.manifest is not None else set()
     versions |= set(proof.inferred.versions) if proof.inferred is not None else set()
     return bool(versions - {"", target}) or any(each.state is ImageState.BEHIND for each in proof.controllers)
 
 
-def ahead_controllers(installation: Installation) -> list[str]:
+def ahead_controllers(proof: Proof) -> list[str]:
     """A line for each controller that is newer than the release of the body."""
     return [
         f"{each.name} runs {each.image.tag}, newer than {each.release_image.tag} of the release"
-        for each in installation.proof.controllers
+        for each in proof.controllers
         if each.state is ImageState.AHEAD
     ]
 
 
-def ahead(installation: Installation, target: str, regenerator: Regenerator, *, asked: bool) -> Hold | None:
+def ahead(proof: Proof, target: str, regenerator: Regenerator, *, asked: bool) -> Hold | None:
     """A controller never goes backwards, whatever bumped it."""
-    newer = _newer_than(installation, target, regenerator)
+    newer = _newer_than(proof, target, regenerator)
     if not newer:
         return None
-    align = _align(installation, target, regenerator)
+    align = _align(proof, target, regenerator)
     return Hold(
         HoldReason.CONTROLLER_NEWER,
         "; ".join(newer),
@@ -69,10 +58,10 @@ def ahead(installation: Installation, target: str, regenerator: Regenerator, *, 
     )
 
 
-def _newer_than(installation: Installation, target: str, regenerator: Regenerator) -> list[str]:
-    images = pin.shipped(target, installation, regenerator)
+def _newer_than(proof: Proof, target: str, regenerator: Regenerator) -> list[str]:
+    images = pin.shipped(target, proof, regenerator)
     newer = []
-    for each in installation.proof.controllers:
+    for each in proof.controllers:
         if each.state is ImageState.CUSTOM or each.name not in images:
             continue
         own, shipped = tag_order(each.image.tag), tag_order(images[each.name].tag)
@@ -81,7 +70,7 @@ def _newer_than(installation: Installation, target: str, regenerator: Regenerato
     return newer
 
 
-def _align(installation: Installation, target: str, regenerator: Regenerator) -> str:
+def _align(proof: Proof, target: str, regenerator: Regenerator) -> str:
     """The smallest release above ``target`` with no older controller; empty where there is none."""
     wanted = Version.parse(target)
     for tag in reversed(regenerator.stable_tags()):
@@ -89,7 +78,7 @@ def _align(installation: Installation, target: str, regenerator: Regenerator) ->
         if version is None or wanted is None or version <= wanted:
             continue
         try:
-            if not _newer_than(installation, tag, regenerator):
+            if not _newer_than(proof, tag, regenerator):
                 return tag
         except UnsupportedRelease:
             continue

@@ -5,10 +5,11 @@ Nearly every run finds nothing to do, and imports none of what reads manifests a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
 
+from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.config.config import Migrate
 from flux_upgrade.manifests.crds import Crd, crds_of
 from flux_upgrade.manifests.documents import parse
@@ -16,7 +17,6 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import FileHistory, FileRevisions, Mentions
 from flux_upgrade.model.ports import Builder
 from flux_upgrade.model.versions import is_tag, precedence
-from flux_upgrade.pins.pin import Installation, ManifestChange
 from flux_upgrade.planning.api_uses import ApiUses, Sources, Transition
 
 TYPE_CHECKING = False
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from flux_upgrade.impact.impact import Impact, Managed, Stored
     from flux_upgrade.impact.migrate.result import Migrated
     from flux_upgrade.impact.overlay.result import Overlay
+    from flux_upgrade.impact.running import OtherClusters
 
 
 class ImpactAnalyzer:
@@ -47,10 +48,9 @@ class ImpactAnalyzer:
             kubernetes=fit(transition.terms.governance.kubernetes_version, transition.upgrade.target),
             migrated=transition.terms.feedback.migrated,
         )
-        if isinstance(transition.found, Installation) and isinstance(
-            transition.upgrade.change, ManifestChange
-        ):
-            old, new = transition.found.content, transition.upgrade.change.new
+        manifest = transition.upgrade.change.manifest
+        if manifest is not None:
+            old, new = transition.found.content, manifest.new
             found = found._replace(
                 changes=self._compared(old, new), overlay=self._overlay(transition, old, new)
             )
@@ -69,10 +69,16 @@ class ImpactAnalyzer:
         return found._replace(
             files=migrated,
             orphaned=tuple(self._uses.orphaned(transition, found.changes, files)),
-            breaks=find_breaks(files, current, target, gates_in(self._beside(transition.path))),
+            breaks=find_breaks(files, current, target, gates_in([*self._beside(transition.path)])),
             stored=stored,
             upgrade_path=self._upgrade_path(transition, migrated, stored),
         )
+
+    def other_clusters(self, cluster: Cluster, clusters: Iterable[Cluster]) -> OtherClusters:
+        """What is in the repository besides a cluster. ``clusters``: all that are planned for."""
+        from flux_upgrade.impact.running import installs, other_clusters
+
+        return other_clusters(cluster, clusters, filter(installs, self._unplanned))
 
     def looked_back(self, transition: Transition, impact: Impact) -> Impact:
         """With what the histories of the installation and of API uses show.
@@ -172,7 +178,7 @@ class ImpactAnalyzer:
 
     @cached_property
     def _builder(self) -> Builder | None:
-        return self._sources.builder()
+        return self._sources.late.builder()
 
     @staticmethod
     def _takes_away(changes: Changes | None) -> bool:
@@ -183,13 +189,15 @@ class ImpactAnalyzer:
         """What the API server would refuse."""
         from flux_upgrade.impact.impact import Stored
 
-        change = transition.upgrade.change
-        if not isinstance(change, ManifestChange) or not self._takes_away(changes):
+        manifest = transition.upgrade.change.manifest
+        if manifest is None or not self._takes_away(changes):
             return Stored()
         from flux_upgrade.impact.stored_versions.refused import stored
 
         ran = transition.terms.feedback.migrated
-        return stored(pasts, transition.found.content, self._crds(change.new), ran, transition.found.version)
+        return stored(
+            pasts, transition.found.content, self._crds(manifest.new), ran, transition.found.version
+        )
 
     def _upgrade_path(
         self, transition: Transition, files: Iterable[Migrated], stored: Stored
@@ -206,7 +214,7 @@ class ImpactAnalyzer:
         from flux_upgrade.impact.upgrade_path import upgrade_path
 
         crds = {each.crd for each in stored.after_migrate}
-        if isinstance(transition.upgrade.change, ManifestChange):
+        if transition.found.is_manifest:
             crds |= {each.name for each in self._crds(transition.found.content)}
         tags = self._sources.regenerator.stable_tags()
         return (
@@ -217,8 +225,12 @@ class ImpactAnalyzer:
         )
 
     @cached_property
+    def _unplanned(self) -> Sequence[Member]:
+        return self._sources.late.unplanned()
+
+    @cached_property
     def _history(self) -> FileHistory:
-        return self._sources.history()
+        return self._sources.late.history()
 
     @staticmethod
     def _crds(manifest: bytes) -> Iterable[Crd]:

@@ -22,7 +22,7 @@ from flux_upgrade.model.text import first_few
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.pins.gotk_components import pin
-from flux_upgrade.pins.pin import Installation, ManifestChange
+from flux_upgrade.pins.pin import ManifestChange, PinChange
 from flux_upgrade.planning import eligibility
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Upgrade
 from flux_upgrade.planning.target_images import settled
@@ -62,47 +62,43 @@ class ManifestPlanner:
     ) -> None:
         self._sources = _Sources(regenerator, artifacts, releases, now)
         # The plan holds the proof, and the caller the terms, so that the ids are nobody else's.
-        self._decided: dict[tuple[int, int], Plan] = {}
+        self._decided: dict[tuple[bytes, tuple[object, ...]], Plan] = {}
 
-    def plan(self, target: PlannedTarget, installation: Installation) -> Plan:
-        """``installation``: the one of ``target``.
+    def plan(self, target: PlannedTarget) -> Plan:
+        """Raises ReleaseNotFound for a release that was asked for, SourceUnavailable and UntrustedArchive.
 
-        Raises ReleaseNotFound for a release that was asked for, SourceUnavailable and
-        UntrustedArchive: they concern all installations.
+        They concern all installations.
         """
         if target.blocked is not None:
-            return Plan(installation, target.path, (target.blocked,))
-        key = (id(installation.proof), id(target.terms))
+            return Plan(target.pin, target.path, (target.blocked,))
+        key = (target.pin.content, target.terms.value)
         if key not in self._decided:
-            self._decided[key] = _Planner(target, installation, self._sources).plan()
-        return self._decided[key]._replace(installation=installation, path=target.path)
+            self._decided[key] = _Planner(target, self._sources).plan()
+        return self._decided[key]._replace(pin=target.pin, path=target.path)
 
     def carried_out(self, target: PlannedTarget, bump: Bump) -> Upgrade | Hold:
         """One step of the installation of ``target``, a manifest. Raises as ``plan``."""
-        installation = target.installation
-        assert isinstance(installation, Installation)  # noqa: S101 the caller has seen to it
-        return _Planner(target, installation, self._sources).carried_out(bump)
+        return _Planner(target, self._sources).carried_out(bump)
 
 
 class _Planner:
     """Plans one installation."""
 
-    def __init__(self, target: PlannedTarget, installation: Installation, sources: _Sources) -> None:
-        self._installation, self._path = installation, target.path
+    def __init__(self, target: PlannedTarget, sources: _Sources) -> None:
+        self._pin, self._path = target.pin, target.path
+        self._proof = self._pin.proof
         self._terms, self._governance = target.terms, target.terms.governance
         self._regenerator, self._artifacts = sources.regenerator, sources.artifacts
         self._releases, self._now = sources.releases, sources.now
         self._tried: dict[BumpKind, ManifestChange] = {}
 
     def plan(self) -> Plan:
-        ineligible = eligibility.ineligible(self._installation)
-        decisions = (
-            (ineligible,) if ineligible is not None else tuple(map(self.carried_out, self._decisions()))
-        )
-        return Plan(self._installation, self._path, decisions, self._tried)
+        held = self._pin.held
+        decisions = (held,) if held is not None else tuple(map(self.carried_out, self._decisions()))
+        return Plan(self._pin, self._path, decisions, self._tried)
 
     def _decisions(self) -> Iterator[Bump | Hold]:
-        version = self._installation.proof.version
+        version = self._proof.version
         if self._terms.to:
             yield self._asked(version)
             return
@@ -117,7 +113,7 @@ class _Planner:
         for each in decided:
             if isinstance(each, Hold) and each.reason is HoldReason.UP_TO_DATE:
                 if whole is None:
-                    detail = "; ".join([each.detail, *eligibility.ahead_controllers(self._installation)])
+                    detail = "; ".join([each.detail, *eligibility.ahead_controllers(self._proof)])
                     yield each._replace(detail=detail)
             else:
                 yield each
@@ -132,7 +128,7 @@ class _Planner:
         if version == to and self._completed(version) is None:
             return Hold(
                 HoldReason.UP_TO_DATE,
-                "; ".join([f"it is {to}", *eligibility.ahead_controllers(self._installation)]),
+                "; ".join([f"it is {to}", *eligibility.ahead_controllers(self._proof)]),
             )
         return Bump(size(version, to), to, approved=True, why=f"{to} was asked for")
 
@@ -155,10 +151,10 @@ class _Planner:
 
     def _incomplete(self, version: str) -> str:
         """Why the installation is not what its release and its settings make; empty where it is."""
-        proof = self._installation.proof
-        if proof.options is not None and self._wanted(proof.options) != proof.options:
+        options = self._proof.options
+        if options is not None and self._wanted(options) != options:
             return "install flags are to change"
-        if eligibility.is_behind(self._installation, version):
+        if eligibility.is_behind(self._proof, version):
             return f"the objects are those of {version}, the header, labels or images are not"
         return ""
 
@@ -173,53 +169,53 @@ class _Planner:
         if isinstance(decision, Hold):
             return decision
         try:
-            held = self._change(decision)
+            made = self._change(decision)
         except Unreadable as error:
-            held = Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable)
+            made = Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable)
         except ReleaseNotFound as error:
             # Listed, but its assets are still being uploaded.
-            held = Hold(
+            made = Hold(
                 HoldReason.UNSUPPORTED_RELEASE, error.message, "it is listed already: run again later"
             )
         except UnsupportedRelease as error:
             kind = None if error.pending and not self._terms.to else UnsupportedRelease
-            held = Hold(HoldReason.UNSUPPORTED_RELEASE, error.message, error.hint, kind)
+            made = Hold(HoldReason.UNSUPPORTED_RELEASE, error.message, error.hint, kind)
         except UsageError as error:
             # A component that is asked for and that this release does not ship.
-            held = Hold(HoldReason.UNSUPPORTED_RELEASE, error.message, error.hint, UsageError)
-        made = self._settled(held) if isinstance(held, Upgrade) else held
+            made = Hold(HoldReason.UNSUPPORTED_RELEASE, error.message, error.hint, UsageError)
+        if isinstance(made, Upgrade) and made.change.manifest is not None:
+            # Not above: what the registry's credentials are not good for concerns all installations.
+            made = self._settled(made, made.change.manifest)
         if isinstance(made, Upgrade):
             return made
         return made._replace(bump_kind=decision.bump_kind, target=decision.target)
 
     def _change(self, bump: Bump) -> Upgrade | Hold:
-        installation, target = self._installation, bump.target
-        ahead = eligibility.ahead(installation, target, self._regenerator, asked=bool(self._terms.to))
+        target, options = bump.target, self._proof.options
+        ahead = eligibility.ahead(self._proof, target, self._regenerator, asked=bool(self._terms.to))
         if ahead is not None:
             return ahead
-        options = installation.proof.options
-        assert options is not None  # noqa: S101 eligibility.ineligible has seen to it
+        assert options is not None  # noqa: S101 others are held
         wanted = self._wanted(options)._replace(version=target)
         if self._governance.flags:
             validate_components(wanted.components, self._regenerator.manifests(target).components)
         change = pin.change(
-            installation, wanted, self._regenerator, take_release=self._governance.take_release
+            self._proof, wanted, self._regenerator, take_release=self._governance.take_release
         )
         if change.carried.conflicts:
             self._tried[bump.bump_kind] = change
             return _conflict(target, change.carried.conflicts)
-        return Upgrade(bump, change, _altered(options, wanted))
+        return Upgrade(bump, PinChange(manifest=change), _altered(options, wanted))
 
-    def _settled(self, upgrade: Upgrade) -> Upgrade | Hold:
+    def _settled(self, upgrade: Upgrade, change: ManifestChange) -> Upgrade | Hold:
         """With the images of the target, as their registries have them."""
-        change, installation, checks = upgrade.change, self._installation, self._governance.check_images
-        assert isinstance(change, ManifestChange)  # noqa: S101 it was made here
-        found = settled(change, installation, upgrade.target, self._artifacts, checks=checks)
+        target, checks = upgrade.target, self._governance.check_images
+        found = settled(change, self._proof, target, self._artifacts, checks=checks)
         if isinstance(found, Hold):
             return found
-        if found.new == installation.content:
-            return Hold(HoldReason.UP_TO_DATE, f"it is {upgrade.target}")
-        return upgrade._replace(change=found)
+        if found.new == self._pin.content:
+            return Hold(HoldReason.UP_TO_DATE, f"it is {target}")
+        return upgrade._replace(change=PinChange(manifest=found))
 
 
 def _altered(before: InstallOptions, after: InstallOptions) -> tuple[tuple[str, str, str], ...]:

@@ -11,7 +11,7 @@ from flux_upgrade.model.versions import Release, is_tag, minor_of, precedence
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import kind_of
 from flux_upgrade.pins.formats.ranges import allows
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role
+from flux_upgrade.pins.pin import Pin, PinState, Role
 from flux_upgrade.planning.eligibility import compare, skew, unled, unmovable, within_reach
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Upgrade
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold
@@ -57,7 +57,7 @@ class PinPlanner:
 
     def _by_itself(self, target: PlannedTarget, pin: Pin, lead: Plan) -> Sequence[Bump | Hold]:
         """What the policy decides about a pin that runs another minor; not beyond where ``lead`` goes."""
-        farthest = max([lead.installation.version, *(each.target for each in lead.upgrades)], key=precedence)
+        farthest = max([lead.pin.version, *(each.target for each in lead.upgrades)], key=precedence)
         within = [
             each
             for each in self._releases
@@ -77,7 +77,7 @@ class PinPlanner:
         return _plan(target, tuple(needed) or (_knowing(pin, lead),))
 
     def _to_know(self, target: PlannedTarget, pin: Pin, lead: Plan) -> Iterator[Bump | Hold]:
-        found, terms = lead.installation, target.terms
+        found, terms = lead.pin, target.terms
         order = compare(pin.version, found.version)
         if terms.to:
             if compare(found.version, terms.to) <= 0:
@@ -118,9 +118,7 @@ class PinPlanner:
 
     def carried_out(self, target: PlannedTarget, bump: Bump) -> Upgrade | Hold:
         """One step of the pin of ``target``."""
-        pin = target.installation
-        assert isinstance(pin, Pin)  # noqa: S101 the caller has seen to it
-        return self._upgrade(pin, bump)
+        return self._upgrade(target.pin, bump)
 
     def _carried_out(self, target: PlannedTarget, pin: Pin, decisions: Sequence[Bump | Hold]) -> Plan:
         return _plan(target, tuple(self._upgrade(pin, each) for each in decisions))
@@ -143,7 +141,7 @@ class PinPlanner:
 
 
 def _plan(target: PlannedTarget, decisions: tuple[Upgrade | Hold, ...]) -> Plan:
-    return Plan(target.installation, target.path, decisions)
+    return Plan(target.pin, target.path, decisions)
 
 
 def _asked(pin: Pin, to: str) -> Bump | Hold:
@@ -163,7 +161,7 @@ def _asked(pin: Pin, to: str) -> Bump | Hold:
 
 def _is_apart(pin: Pin, lead: Plan) -> bool:
     """Whether it runs Flux itself, at an older minor: catching up is a minor bump like any other."""
-    at = lead.installation.version
+    at = lead.pin.version
     runs = pin.role is Role.INSTALLS and pin.kind not in COPIES
     return runs and compare(pin.version, at) < 0 and size(pin.version, at) is not BumpKind.PATCH
 
@@ -179,7 +177,7 @@ def _following(pin: Pin, lead: Plan, target: PlannedTarget) -> Iterator[Bump | H
     yield from moves
     if moves or aligned is not None:
         return
-    current = lead.installation.version
+    current = lead.pin.version
     if compare(pin.version, current) > 0 and pin.role is Role.INSTALLS and lead.upgrades:
         detail = f"it is {pin.version} already, newer than {current} in {lead.path}"
         yield Hold(HoldReason.DRIFT, detail, f"it waits until {lead.path} is there; nothing is downgraded")
@@ -191,7 +189,7 @@ def _following(pin: Pin, lead: Plan, target: PlannedTarget) -> Iterator[Bump | H
 
 def _aligned(pin: Pin, lead: Plan, target: PlannedTarget) -> Bump | None:
     """To where its cluster is already, should it lag behind."""
-    current = lead.installation.version
+    current = lead.pin.version
     if not current or compare(pin.version, current) >= 0:
         return None
     if pin.role is Role.CLI and skew(pin.version, current) <= 1:
@@ -212,8 +210,8 @@ def _aligned(pin: Pin, lead: Plan, target: PlannedTarget) -> Bump | None:
 
 def _range_of(plan: Plan) -> str:
     """What stands there, where it is a range; else empty."""
-    found = plan.installation
-    return found.raw if isinstance(found, Pin) and found.state is PinState.RANGE else ""
+    found = plan.pin
+    return found.raw if found.state is PinState.RANGE else ""
 
 
 def _knowing(pin: Pin, lead: Plan) -> Hold:
@@ -226,7 +224,7 @@ def _knowing(pin: Pin, lead: Plan) -> Hold:
 def _held_within(made: Upgrade | Hold, lead: Plan) -> Upgrade | Hold:
     """What would bring more than was decided about, where the lead is a range that takes it at once: held."""
     taken = _range_of(lead)
-    if isinstance(made, Hold) or not isinstance(made.change, PinChange):
+    if isinstance(made, Hold):
         return made
     beyond = made.change.beyond
     if not (taken and allows(taken, beyond)):

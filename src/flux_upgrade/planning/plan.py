@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
-from flux_upgrade.clusters.clusters import role_of
 from flux_upgrade.clusters.groups import UpdateGroup
 from flux_upgrade.config.config import Governance
 from flux_upgrade.model.text_edit import TextEdit, edited
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.pin import AnyPin, ManifestChange, Pin, PinChange, Resources, Role
+from flux_upgrade.pins.pin import ManifestChange, Pin, PinChange, Role
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.feedback import Feedback
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -37,48 +36,43 @@ class UpgradeRequest(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """What some installations are planned by: made once, and shared by them."""
+    """What some installations are planned by."""
 
     governance: Governance = Governance()
     feedback: Feedback = Feedback()
     to: str = ""
     """A tag that was asked for, whatever the policy says; empty: the policy decides."""
 
+    @property
+    def value(self) -> tuple[object, ...]:
+        """To be hashed: what is planned by terms of the same value is the same."""
+        governance = {**self.governance._asdict(), "flags": tuple(sorted(self.governance.flags.items()))}
+        return (*governance.values(), self.feedback, self.to)
+
 
 class PlannedTarget(NamedTuple):
     """An installation, where it stands, and what governs it."""
 
-    installation: AnyPin
+    pin: Pin
     path: str
     terms: Terms
     blocked: Hold | None = None
     """What keeps it as it is, whatever there is to upgrade to."""
 
 
-class Migration(NamedTuple):
-    """What becomes of a file whose resources are moved to other versions of their APIs."""
-
-    migrated: Migrated
-    waiting: tuple[str, ...]
-    """Paths of the installations that wait until this is merged."""
-
-    @property
-    def replacements(self) -> tuple[TextEdit, ...]:
-        """All of the file's."""
-        return tuple(edit for move in self.migrated.moves for edit in move.edits)
-
-
 class Upgrade(NamedTuple):
     """The installation can go to a release; whether it may is ``approved``."""
 
     bump: Bump
-    change: ManifestChange | PinChange | Migration
+    change: PinChange
     flags: tuple[tuple[str, str, str], ...] = ()
     """Install flags that are to change, as was asked for: name, value before, value afterwards."""
     impact: Impact | None = None
     """What it means for the repository; None: that was not analyzed."""
     moved: tuple[Migrated, ...] = ()
     """Files with resources that go to other versions of their APIs in the same commit."""
+    waiting: tuple[str, ...] = ()
+    """Paths of the pins that wait until it is merged, if it migrates resources and no more."""
 
     @property
     def bump_kind(self) -> BumpKind:
@@ -99,7 +93,7 @@ class Upgrade(NamedTuple):
 class Plan(NamedTuple):
     """One installation and what is to become of it."""
 
-    installation: AnyPin | Resources
+    pin: Pin
     path: str
     """Relative to the repository's root."""
     decisions: tuple[Upgrade | Hold, ...]
@@ -112,17 +106,14 @@ class Plan(NamedTuple):
     @property
     def line(self) -> int:
         """1-based: where the version stands; 0 for a manifest, which is a version throughout."""
-        return self.installation.line if isinstance(self.installation, Pin) else 0
+        return self.pin.line
 
     @property
     def can_lead(self) -> bool:
         """Whether what is decided about it can be decided for its cluster."""
-        found = self.installation
-        if role_of(found) is not Role.INSTALLS or not found.version:
-            return False
-        if isinstance(found, Pin):
-            return found.is_movable
-        return all(hold.reason is not HoldReason.ORPHAN for hold in self.holds)
+        pin = self.pin
+        is_orphan = any(hold.reason is HoldReason.ORPHAN for hold in self.holds)
+        return pin.role is Role.INSTALLS and bool(pin.version) and pin.is_movable and not is_orphan
 
     @property
     def approved(self) -> Upgrade | None:
@@ -173,11 +164,11 @@ def files_after(upgrades: Iterable[tuple[Plan, Upgrade]]) -> dict[str, bytes]:
     edits: dict[str, list[TextEdit]] = {}
     contents: dict[str, bytes] = {}
     for plan, upgrade in upgrades:
-        if isinstance(upgrade.change, ManifestChange):
-            files[plan.path] = upgrade.change.new
+        if upgrade.change.manifest is not None:
+            files[plan.path] = upgrade.change.manifest.new
         else:
             edits.setdefault(plan.path, []).extend(upgrade.change.replacements)
-            contents[plan.path] = plan.installation.content
+            contents[plan.path] = plan.pin.content
         for file in upgrade.moved:
             edits.setdefault(file.path, []).extend(edit for move in file.moves for edit in move.edits)
             contents[file.path] = file.content
@@ -188,6 +179,6 @@ def files_before(upgrades: Iterable[tuple[Plan, Upgrade]]) -> dict[str, bytes]:
     """What stands in the place of ``files_after`` now."""
     found: dict[str, bytes] = {}
     for plan, upgrade in upgrades:
-        found[plan.path] = plan.installation.content
+        found[plan.path] = plan.pin.content
         found |= {file.path: file.content for file in upgrade.moved}
     return found

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from functools import cached_property
+from itertools import islice
 
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup, branches_of
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.config.config import Config
-from flux_upgrade.model.errors import CheckoutDiffers, Unreadable
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.files import Checkout
 from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Release, minor_of
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.pin import Installation
+from flux_upgrade.planning.first_steps import FirstSteps
 from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.impact_gate import ImpactGate, joined
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
@@ -29,7 +30,7 @@ from flux_upgrade.planning.plan import (
     UpgradeRequest,
 )
 from flux_upgrade.planning.preflight import PreflightChecks, hold_cluster_set
-from flux_upgrade.policy.decision import Bump, BumpKind, Hold
+from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import Feedback, feedback_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump
@@ -37,7 +38,6 @@ from flux_upgrade.policy.policy import MaxBump
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
-    from flux_upgrade.impact.running import OtherClusters
 
 
 class Inventory(NamedTuple):
@@ -56,12 +56,9 @@ class Inventory(NamedTuple):
     """Oid of the commit that is checked out; empty where it is unknown."""
     all_paths: frozenset[str] | None
     """Paths of all installations, ignored ones too; None: only a part of the repository was looked at."""
-    explain: Callable[[str, str], CheckoutDiffers]
-    """Path, commit of the base → why the checkout differs from the base there."""
+    checkout: Checkout
     analyzer: ImpactAnalyzer | None = None
     """What upgrades mean for the repository; None: nobody looks."""
-    elsewhere: Callable[[], Sequence[Member]] = tuple
-    """What installs clusters that are ignored, or outside of what was named. Asked late."""
     void: tuple[Void, ...] = ()
     """Groups of the config file that match nothing."""
 
@@ -89,13 +86,11 @@ def unused_approvals(inventory: Inventory, plans: Iterable[UpdateGroupPlan]) -> 
 class _UpdateGroups:
     def __init__(self, inventory: Inventory, repository: Repository | None) -> None:
         self._inventory, self._repository = inventory, repository
-        # One object for all that share a group and the feedback: equal files are planned once.
-        self._terms: dict[tuple[int, Feedback], Terms] = {}
         self._preflight = PreflightChecks(
             repository,
             inventory.ownership,
             [member for update_group in inventory.update_groups for member in update_group.members],
-            inventory.explain,
+            inventory.checkout,
             writes=inventory.request.writes,
             is_asked=bool(inventory.request.to),
         )
@@ -107,10 +102,8 @@ class _UpdateGroups:
         self._manifests = ManifestPlanner(
             context.regenerator, context.artifacts, inventory.releases, inventory.now
         )
-
-    @cached_property
-    def _pins(self) -> PinPlanner:
-        return PinPlanner(self._inventory.pin_context, self._inventory.releases, self._inventory.now)
+        self._pins = PinPlanner(context, inventory.releases, inventory.now)
+        self._gate = ImpactGate(inventory.analyzer) if inventory.analyzer is not None else None
 
     def plan(self) -> Iterator[UpdateGroupPlan]:
         # Tools last: what they go to depends on the clusters that they serve.
@@ -119,16 +112,18 @@ class _UpdateGroups:
             for update_group in self._inventory.update_groups
             for cluster in update_group.clusters
         ]
-        plans: dict[int, Sequence[Plan]] = {}
-        for update_group, cluster in sorted(clusters, key=lambda each: each[1].is_tools):
-            plans[id(cluster)] = self._cluster(update_group, cluster)
-            version = self._version(plans[id(cluster)])
+        planned: dict[int, Sequence[Plan]] = {}
+        for place in sorted(range(len(clusters)), key=lambda each: clusters[each][1].is_tools):
+            update_group, cluster = clusters[place]
+            planned[place] = self._cluster(update_group, cluster)
+            version = self._version(planned[place])
             if version:
                 self._versions.setdefault(cluster.name, version)
+        in_order = (planned[place] for place in range(len(clusters)))
         for update_group in self._inventory.update_groups:
             yield UpdateGroupPlan(
                 update_group,
-                tuple(plan for cluster in update_group.clusters for plan in plans[id(cluster)]),
+                tuple(plan for plans in islice(in_order, len(update_group.clusters)) for plan in plans),
                 tuple(map(self._preflight.differing, self._moved(update_group))),
             )
 
@@ -139,7 +134,7 @@ class _UpdateGroups:
         for member in cluster.members:
             target = self._target(update_group, member)
             plan = self._member(target, cluster, lead)
-            if isinstance(member.installation, Installation) or (lead is None and not cluster.is_tools):
+            if member.pin.is_manifest or (lead is None and not cluster.is_tools):
                 plan = self._after_impact_gate(plan, target, update_group, cluster)
             plans.append(plan)
             if lead is None and plan.can_lead:
@@ -149,9 +144,9 @@ class _UpdateGroups:
         return hold_cluster_set(checked, is_asked=bool(self._inventory.request.to))
 
     def _member(self, target: PlannedTarget, cluster: Cluster, lead: Plan | None) -> Plan:
-        found = target.installation
-        if isinstance(found, Installation):
-            return self._manifests.plan(target, found)
+        found = target.pin
+        if found.is_manifest:
+            return self._manifests.plan(target)
         if cluster.is_tools and cluster.served:
             known = {name: at for name in cluster.served if (at := self._versions.get(name, ""))}
             if known:
@@ -164,24 +159,18 @@ class _UpdateGroups:
         self, plan: Plan, target: PlannedTarget, update_group: UpdateGroup, cluster: Cluster
     ) -> Plan:
         """The plan of what speaks for a cluster, as far as nothing that it breaks is in the way."""
-        gate = self._impact_gate if plan.upgrades else None
+        gate = self._gate if plan.upgrades else None
         # What is not ours to move needs no look: whatever holds it is said later, for all of the cluster.
         if gate is None or self._preflight.checked(plan, cluster, has_open=False) is not plan:
             return plan
-
-        def redirect(bump: Bump) -> Upgrade | Hold:
-            found = target.installation
-            planner = self._manifests if isinstance(found, Installation) else self._pins
-            return planner.carried_out(target, bump)
-
+        clusters = [each for group in self._inventory.update_groups for each in group.clusters]
         try:
-            other_clusters = self._other_clusters(cluster)
-            checked = gate.check(plan, target, update_group.slug, other_clusters, redirect)
+            others = gate.analyzer.other_clusters(cluster, clusters)
+            steps = FirstSteps(gate.analyzer, self._manifests, self._pins, target, others)
+            checked = gate.check(steps.of(plan), target, update_group.slug, others)
             patch = self._patch_meanwhile(checked.plan, target, cluster)
             if patch is not None:
-                checked = joined(
-                    gate.check(patch, target, update_group.slug, other_clusters, redirect), checked
-                )
+                checked = joined(gate.check(steps.of(patch), target, update_group.slug, others), checked)
         except Unreadable as error:
             hold = Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable)
             return plan._replace(decisions=(hold,))
@@ -198,31 +187,17 @@ class _UpdateGroups:
             or terms.governance.policy.bump in (MaxBump.NONE, MaxBump.PATCH)
         ):
             return None
-        key = (id(terms), terms.feedback)
-        if key not in self._terms:
-            policy = terms.governance.policy._replace(bump=MaxBump.PATCH)
-            self._terms[key] = terms._replace(governance=terms.governance._replace(policy=policy))
-        found = self._member(target._replace(terms=self._terms[key]), cluster, None)
+        policy = terms.governance.policy._replace(bump=MaxBump.PATCH)
+        patch_only = terms._replace(governance=terms.governance._replace(policy=policy))
+        found = self._member(target._replace(terms=patch_only), cluster, None)
         patches = tuple(each for each in found.upgrades if each.bump_kind is BumpKind.PATCH)
         return found._replace(decisions=patches) if patches else None
-
-    @cached_property
-    def _impact_gate(self) -> ImpactGate | None:
-        if self._inventory.analyzer is None:
-            return None
-        return ImpactGate(self._inventory.analyzer)
 
     def _moved(self, update_group: UpdateGroup) -> Iterator[Plan]:
         """The files that are moved for an update group, and not for one that needs no approval any more."""
         for plan in self._migrations.get(update_group.slug, ()):
-            if self._impact_gate is not None and self._impact_gate.is_of(plan.path, update_group.slug):
+            if self._gate is not None and self._gate.is_of(plan.path, update_group.slug):
                 yield plan
-
-    def _other_clusters(self, cluster: Cluster) -> OtherClusters:
-        from flux_upgrade.impact.running import other_clusters
-
-        clusters = (each for update_group in self._inventory.update_groups for each in update_group.clusters)
-        return other_clusters(cluster, clusters, self._inventory.elsewhere())
 
     def _version(self, plans: Sequence[Plan]) -> str:
         """What the cluster is at when its tools are changed; empty where that is not known."""
@@ -231,23 +206,20 @@ class _UpdateGroups:
             return ""
         # In a tree all is written at once; of pull requests nobody knows when they are merged.
         moves = lead.approved if self._repository is None else None
-        return moves.target if moves is not None else lead.installation.version
+        return moves.target if moves is not None else lead.pin.version
 
     def _target(self, update_group: UpdateGroup, member: Member) -> PlannedTarget:
         return PlannedTarget(
-            member.installation, member.path, self._terms_of(update_group, member), self._blocked(member)
+            member.pin, member.path, self._terms_of(update_group, member), self._blocked(member)
         )
 
     def _terms_of(self, update_group: UpdateGroup, member: Member) -> Terms:
         feedback, request = self._feedback(update_group, member), self._inventory.request
-        key = (id(update_group.group), feedback)
-        if key not in self._terms:
-            self._terms[key] = Terms(update_group.group.governance, feedback, request.to)
-        return self._terms[key]
+        return Terms(update_group.group.governance, feedback, request.to)
 
     def _feedback(self, update_group: UpdateGroup, member: Member) -> Feedback:
         approve = self._inventory.request.approve
-        current = member.installation.version
+        current = member.pin.version
         ran = (current,) if self._inventory.request.migrated else ()
         if self._repository is None:
             return Feedback(approved=approve, migrated=ran)
@@ -262,7 +234,7 @@ class _UpdateGroups:
         return found._replace(migrated=found.migrated + ran)
 
     def _blocked(self, member: Member) -> Hold | None:
-        if not isinstance(member.installation, Installation):
+        if not member.pin.is_manifest:
             return None  # a base may be built by hand, and a tool's file is read by the tool
         if self._inventory.request.to or self._inventory.ownership.is_referred_to(member.path):
             return None

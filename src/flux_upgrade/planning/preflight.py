@@ -6,14 +6,15 @@ that cannot move: manifests and pins of a cluster move all or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from flux_upgrade.clusters.clusters import OF_CLUSTERS, WORKFLOWS, Cluster, Member, role_of
+from flux_upgrade.clusters.clusters import OF_CLUSTERS, WORKFLOWS, Cluster, Member
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.model.errors import CheckoutDiffers
+from flux_upgrade.model.files import Checkout
 from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.pin import Installation, Pin
+from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -31,8 +32,7 @@ class PreflightChecks(NamedTuple):
     ownership: Ownership
     members: Sequence[Member]
     """Of all clusters."""
-    explain: Callable[[str, str], CheckoutDiffers]
-    """Path, commit of the base → why the checkout differs from the base there."""
+    checkout: Checkout
     writes: bool
     is_asked: bool
     """A release was asked for by name: other writers are the user's to see to."""
@@ -55,7 +55,7 @@ class PreflightChecks(NamedTuple):
         if self.repository is None or not self.writes:
             return None
         moved = [(file.path, file.content) for each in plan.upgrades for file in each.moved]
-        for path, content in ((plan.path, plan.installation.content), *moved):
+        for path, content in ((plan.path, plan.pin.content), *moved):
             hold = self._differs_at(self.repository, path, content)
             if hold is not None:
                 return hold
@@ -65,7 +65,7 @@ class PreflightChecks(NamedTuple):
         # Files that are moved are asked about once it is known that they are.
         if path not in repository.files or repository.files[path].holds(content):
             return None
-        why = self.explain(path, repository.base_oid)
+        why = self.checkout.explain(path, repository.base_oid)
         return Hold(HoldReason.CHECKOUT_DIFFERS, why.message, why.hint, CheckoutDiffers)
 
     def _forbidden(self, plan: Plan) -> Hold | None:
@@ -86,24 +86,21 @@ class PreflightChecks(NamedTuple):
         """The hold of a manifest that Terraform writes, and of Terraform's pin that may write another."""
         if self.is_asked:
             return None
-        if isinstance(plan.installation, Pin):
-            return self._unsettled(plan, plan.installation, cluster)
+        if not plan.pin.is_manifest:
+            return self._unsettled(plan, plan.pin, cluster)
         history: Sequence[str] = ()
         if self.repository is not None:
             history = self.repository.files[plan.path].history
-        moves = all(each.target != plan.installation.version for each in plan.upgrades)
+        moves = all(each.target != plan.pin.version for each in plan.upgrades)
         # Terraform's pin says the release, and nothing of flags.
-        beside = [each.installation for each in cluster.members] if moves else []
-        pins = [each for each in beside if isinstance(each, Pin)]
+        pins = [each.pin for each in cluster.members] if moves else []
         return self.ownership.other_writer(plan.path, plan.upgrades[0].target, history, pins)
 
     def _unsettled(self, plan: Plan, pin: Pin, cluster: Cluster) -> Hold | None:
         if pin.kind != _TERRAFORM:
             return None
         elsewhere = [
-            member.path
-            for member in self.members
-            if isinstance(member.installation, Installation) and member not in cluster.members
+            member.path for member in self.members if member.pin.is_manifest and member not in cluster.members
         ]
         path = next((path for path in elsewhere if self.ownership.is_writer(pin, path)), None)
         if path is None:
@@ -145,10 +142,9 @@ def _unless_blocked(upgrade: Upgrade, others: Sequence[tuple[Plan, Hold]]) -> Up
         is_about_it = not hold.target or hold.bump_kind is upgrade.bump_kind or hold.reason.effect.is_of_file
         if not is_about_it:
             continue
-        place = f"{plan.path}:{plan.line}" if plan.line else plan.path
         return Hold(
             HoldReason.CLUSTER_HELD,
-            f"{place} is of the same cluster and cannot move: {hold.reason}",
+            f"{plan.pin.place(plan.path)} is of the same cluster and cannot move: {hold.reason}",
             f"see to it first, or list {plan.path} under `ignore` in the config file",
             bump_kind=upgrade.bump_kind,
             target=upgrade.target,
@@ -158,7 +154,7 @@ def _unless_blocked(upgrade: Upgrade, others: Sequence[tuple[Plan, Hold]]) -> Up
 
 def _blocks(plans: Sequence[Plan]) -> Iterator[tuple[Plan, Hold]]:
     for plan in plans:
-        if role_of(plan.installation) in OF_CLUSTERS:
+        if plan.pin.role in OF_CLUSTERS:
             for hold in plan.holds:
                 if hold.reason.effect.holds_cluster:
                     yield plan, hold

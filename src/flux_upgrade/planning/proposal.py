@@ -71,7 +71,7 @@ class Proposal(NamedTuple):
 
     def _migrated(self) -> Iterator[tuple[str, Impact]]:
         for plan, upgrade in self.upgrades:
-            impact, current = upgrade.impact, plan.installation.version
+            impact, current = upgrade.impact, plan.pin.version
             if impact is not None and impact.upgrade_path:
                 yield upgrade.target, impact
             elif impact is not None and (

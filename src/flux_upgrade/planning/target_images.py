@@ -10,11 +10,12 @@ from dataclasses import replace
 
 from flux_upgrade.manifests.carry import with_images
 from flux_upgrade.manifests.images import Controller, Image, ImageState
+from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.model.errors import FluxUpgradeError, Unreadable, UntrustedArchive
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.ports import Artifacts
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.pin import Installation, ManifestChange
+from flux_upgrade.pins.pin import ManifestChange
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 
@@ -46,7 +47,7 @@ class _Wanted(NamedTuple):
 
 
 def settled(
-    change: ManifestChange, installation: Installation, target: str, artifacts: Artifacts, *, checks: bool
+    change: ManifestChange, proof: Proof, target: str, artifacts: Artifacts, *, checks: bool
 ) -> ManifestChange | Hold:
     """``change`` with its digest pins: those of the new tags, and as they were where the image stays.
 
@@ -55,7 +56,7 @@ def settled(
     controller costs one request at most, one that is nothing but a digest in a registry of its own two.
     Raises UsageError where credentials that were given cannot be used.
     """
-    wanted = tuple(_wanted(change, installation, checks=checks))
+    wanted = tuple(_wanted(change, proof, checks=checks))
     digests = artifacts.digests(
         [tagged for each in wanted for tagged in (each.origin, each.asked) if tagged is not None]
     )
@@ -68,8 +69,8 @@ def settled(
         return Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable)
 
 
-def _wanted(change: ManifestChange, installation: Installation, *, checks: bool) -> Iterator[_Wanted]:
-    old = {each.name: each for each in installation.proof.controllers}
+def _wanted(change: ManifestChange, proof: Proof, *, checks: bool) -> Iterator[_Wanted]:
+    old = {each.name: each for each in proof.controllers}
     for new in change.carried.controllers:
         was = old.get(new.name)
         if was is not None and was.image.digest:
@@ -139,10 +140,9 @@ def _pinned(change: ManifestChange, wanted: tuple[_Wanted, ...], digests: _Diges
     change = change._replace(seen=seen)
     if not pins:
         return change
-    new, carried = with_images(change.new, pins), change.carried
+    carried = change.carried
     controllers = tuple(replace(each, image=pins.get(each.name, each.image)) for each in carried.controllers)
     return change._replace(
-        new=new,
-        carried=replace(carried, content=new, controllers=controllers),
+        carried=replace(carried, content=with_images(change.new, pins), controllers=controllers),
         images=tuple((name, old, str(pins.get(name, image))) for name, old, image in change.images),
     )

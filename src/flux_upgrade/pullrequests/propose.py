@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 
-from flux_upgrade.clusters.clusters import OF_CLUSTERS, role_of
+from flux_upgrade.clusters.clusters import OF_CLUSTERS
 from flux_upgrade.clusters.groups import branch_name, drift_of, is_seen_to
 from flux_upgrade.config.config import Config
 from flux_upgrade.model import markers
@@ -12,8 +12,8 @@ from flux_upgrade.model.forge import Branch, Question, Repository
 from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.versions import Version, minor_of, precedence
-from flux_upgrade.pins.pin import AnyPin, Pin, PinState, Resources
-from flux_upgrade.planning.plan import Migration, Plan, UpdateGroupPlan, Upgrade
+from flux_upgrade.pins.pin import Pin, PinState
+from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.planning.proposal import Proposal
 from flux_upgrade.policy.decision import BumpKind, Hold
@@ -63,11 +63,7 @@ def proposals_of(
 
 def _left(planned: UpdateGroupPlan, upgrades: Sequence[tuple[Plan, Upgrade]]) -> Iterator[Plan]:
     """``Proposal.held``; if manifests are moved, the installations that wait for that."""
-    waiting = {
-        path
-        for _, each in upgrades
-        for path in (each.change.waiting if isinstance(each.change, Migration) else ())
-    }
+    waiting = {path for _, each in upgrades for path in each.waiting}
     for plan in planned.plans:
         if plan.path in waiting if waiting else not plan.upgrades and is_held(plan):
             yield plan
@@ -93,7 +89,7 @@ def no_longer_needed(
     ``target``: the release that it proposes; ``listed``: those that there are. None: it stays,
     for what is in the way now may pass.
     """
-    plans = [plan for plan in planned.plans if _takes_part(plan.installation)]
+    plans = [plan for plan in planned.plans if _takes_part(plan.pin)]
     holds = [hold for plan in plans for hold in plan.holds]
     if target and listed is not None and target not in listed:
         return "withdrawn", f"{target} is not among Flux's releases any more."
@@ -132,20 +128,18 @@ def _moved(plans: Sequence[Plan], target: str) -> tuple[str, str] | None:
 
 def _finished(plans: Sequence[Plan], target: str) -> tuple[str, str] | None:
     """``no_longer_needed``, where nothing is in the way of ``target``."""
-    waiting = [plan for plan in plans if target and _is_before(plan.installation.version, target)]
+    waiting = [plan for plan in plans if target and _is_before(plan.pin.version, target)]
     waiting = [plan for plan in waiting if not _rests(plan)]
-    if any(role_of(plan.installation) in OF_CLUSTERS and not _goes_to(plan, target) for plan in waiting):
+    if any(plan.pin.role in OF_CLUSTERS and not _goes_to(plan, target) for plan in waiting):
         return None
     if waiting:
         return "superseded", "Another pull request has what is still to be done."
     return "done", "It is not needed any more: the base branch is at this version, or at a later one."
 
 
-def _takes_part(found: AnyPin | Resources) -> bool:
+def _takes_part(pin: Pin) -> bool:
     """Whether anything could ever be proposed for it, or waits for it."""
-    if not isinstance(found, Pin) or found.is_movable:
-        return True
-    return found.role in OF_CLUSTERS and found.state is PinState.UNKNOWN
+    return pin.is_movable or (pin.role in OF_CLUSTERS and pin.state is PinState.UNKNOWN)
 
 
 def _rests(plan: Plan) -> bool:

@@ -10,7 +10,6 @@ from flux_upgrade.clusters.groups import UpdateGroup, drift_of
 from flux_upgrade.clusters.void_groups import GroupPaths, Void, void_patterns
 from flux_upgrade.config.config import Config
 from flux_upgrade.model.text import first_few, printable, printable_lines
-from flux_upgrade.pins.pin import Pin
 
 _FEW = 3
 
@@ -43,21 +42,15 @@ def drift_value(clusters: Iterable[Cluster]) -> list[dict[str, Any]]:
     return [
         {
             "cluster": cluster.name,
-            "versions": {version: [place_of(pin) for pin in pins] for version, pins in places.items()},
+            "versions": {version: [pin.place for pin in pins] for version, pins in places.items()},
         }
         for cluster in clusters
         if (places := drift_of(cluster))
     ]
 
 
-def place_of(member: Member) -> str:
-    """Path, and line where it is a pin."""
-    found = member.installation
-    return f"{member.path}:{found.line}" if isinstance(found, Pin) else member.path
-
-
 def _few(members: Sequence[Member]) -> str:
-    return first_few([place_of(member) for member in members], _FEW)
+    return first_few([member.place for member in members], _FEW)
 
 
 def matches(
@@ -96,8 +89,8 @@ def _clusters(update_groups: Iterable[UpdateGroup]) -> Iterator[str]:
     for group in update_groups:
         for cluster in group.clusters:
             yield f"    {cluster.name}"
-            yield from (f"      {place_of(member)}" for member in cluster.members)
+            yield from (f"      {member.place}" for member in cluster.members)
 
 
 def _unchanged(members: Iterable[Member]) -> Iterator[str]:
-    yield from (f"    {place_of(member)} (never changed)" for member in members)
+    yield from (f"    {member.place} (never changed)" for member in members)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from flux_upgrade.impact.impact import Impact
 from flux_upgrade.model.text import capped, enumeration
-from flux_upgrade.planning.plan import Migration, Plan, Upgrade
+from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.cluster_phrases import in_cluster, said_apart
@@ -21,9 +21,8 @@ _AT = "  "
 
 def _moved(upgrade: Upgrade) -> Iterator[str]:
     """What is moved to other versions of its API: all that a file's own decision does, or what goes along."""
-    files = (upgrade.change.migrated,) if isinstance(upgrade.change, Migration) else upgrade.moved
-    moves = [move for file in files for move in file.moves]
-    if upgrade.moved:
+    moves = [move for file in upgrade.moved for move in file.moves]
+    if upgrade.moved and not upgrade.waiting:
         yield f"{uses_of(moves)} moved along:"
     yield from _limited([move_line(each, TEXT) for each in moves])
     yield from _limited(list(dict.fromkeys(field for each in moves for field in each.fields)))

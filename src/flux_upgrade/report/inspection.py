@@ -14,7 +14,7 @@ from flux_upgrade.manifests.residue import Edit
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import printable_lines
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.pin import Installation, Pin, Role
+from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.report.clusters import drift_lines, drift_value
 from flux_upgrade.report.wording import edit_line, hearsay, limited, located, tag
 
@@ -22,14 +22,15 @@ from flux_upgrade.report.wording import edit_line, hearsay, limited, located, ta
 class Inspected(NamedTuple):
     """What ``inspect`` found."""
 
-    installations: tuple[Installation, ...]
+    installations: tuple[Pin, ...]
+    """The vendored manifests."""
     pins: tuple[Pin, ...]
     clusters: tuple[Cluster, ...]
 
 
 def inspection_json(found: Inspected) -> str:
     """What ``inspect --json`` prints: see docs/reference/inspect.schema.json."""
-    clusters = {id(member.installation): cluster for cluster in found.clusters for member in cluster.members}
+    clusters = {id(member.pin): cluster for cluster in found.clusters for member in cluster.members}
     report = {
         "drift": drift_value(found.clusters),
         "installations": [_installation(each) for each in found.installations],
@@ -39,7 +40,7 @@ def inspection_json(found: Inspected) -> str:
     return json.dumps(report, indent=2, ensure_ascii=False, default=str) + "\n"
 
 
-def _installation(installation: Installation) -> dict[str, Any]:
+def _installation(installation: Pin) -> dict[str, Any]:
     proof = installation.proof
     manifest, base = proof.manifest, proof.base
     flags = proof.options.flags() if proof.options is not None else {}
@@ -120,11 +121,11 @@ def inspection_text(found: Inspected, root: str) -> str:
 
     ``root``: the tree, as the user named it.
     """
-    ordered = [(each.installation, cluster) for cluster in found.clusters for each in cluster.members]
+    ordered = [(each.pin, cluster) for cluster in found.clusters for each in cluster.members]
     blocks: list[list[str]] = [
         list(drift_lines(found.clusters)),
         *(
-            list(_block(each, root) if isinstance(each, Installation) else _pin_block(each, cluster, root))
+            list(_block(each, root) if each.is_manifest else _pin_block(each, cluster, root))
             for each, cluster in ordered
         ),
         *(list(_pin_block(pin, None, root)) for pin in found.pins if pin.role is Role.REPORTED),
@@ -162,7 +163,7 @@ def _role(pin: Pin) -> str:
     }[pin.role]
 
 
-def _block(installation: Installation, root: str) -> Iterator[str]:
+def _block(installation: Pin, root: str) -> Iterator[str]:
     proof = installation.proof
     yield located(root, installation.path)
     body = f"Flux {proof.version}" if proof.version else "no known release"
@@ -172,7 +173,7 @@ def _block(installation: Installation, root: str) -> Iterator[str]:
     if proof.hint:
         yield f"  remedy: {proof.hint}"
     if proof.manifest is not None and proof.version:
-        yield from hearsay(installation)
+        yield from hearsay(proof)
     if proof.options is not None:
         yield from _flags(proof.options, proof.inferred.lines if proof.inferred else {})
     if proof.controllers:

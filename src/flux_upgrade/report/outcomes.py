@@ -11,8 +11,8 @@ from flux_upgrade.manifests.images import Controller, Image, ImageState
 from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.model.text import printable, printable_lines
 from flux_upgrade.model.text_edit import decoded
-from flux_upgrade.pins.pin import Installation, ManifestChange, Pin, PinChange, Resources
-from flux_upgrade.planning.plan import Migration, Plan, Upgrade
+from flux_upgrade.pins.pin import ManifestChange, Role
+from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.write_tree import WriteResult
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -46,20 +46,20 @@ def upgrade_text(
 
 def _outcome(outcome: WriteResult, root: str, *, written: bool) -> Iterator[str]:
     plan = outcome.plan
-    line = f":{plan.line}" if plan.line else ""
+    pin = plan.pin
     # What is moved may be anywhere in the repository.
-    is_inside = not isinstance(plan.installation, Resources)
-    yield (located(root, plan.installation.path) if is_inside else plan.path) + line
+    yield pin.place(plan.path if pin.role is Role.RESOURCES else located(root, pin.path))
     upgrade = plan.approved
     if outcome.failure is not None:
         yield f"  failed: {outcome.failure.message}"
     elif upgrade is not None:
         done = "written" if written else "not written: dry run"
         yield f"  {step(plan, upgrade)} · {done}"
-        if isinstance(plan.installation, Installation) and isinstance(upgrade.change, ManifestChange):
-            yield from change_lines(plan.installation, upgrade, upgrade.change)
-        elif isinstance(plan.installation, Pin) and isinstance(upgrade.change, PinChange):
-            yield from _pin_change(plan.installation, upgrade.change)
+        if upgrade.change.replacements:
+            yield f"  {pin.where}: {pin.raw} → {upgrade.change.raw}"
+            yield from (f"  note: {remark}" for remark in (*pin.remarks, *upgrade.change.remarks))
+        elif upgrade.change.manifest is not None:
+            yield from change_lines(pin.proof, upgrade, upgrade.change.manifest)
         yield from _meaning(upgrade)
     for hold in plan.holds:
         yield from hold_lines(plan, hold)
@@ -67,7 +67,7 @@ def _outcome(outcome: WriteResult, root: str, *, written: bool) -> Iterator[str]
 
 
 def _meaning(upgrade: Upgrade) -> Iterator[str]:
-    if upgrade.impact is not None or isinstance(upgrade.change, Migration):
+    if upgrade.impact is not None or upgrade.moved:
         from flux_upgrade.report.impact_text import done_lines  # late: nearly every run has none
 
         yield from (f"  {line}" for line in done_lines(upgrade))
@@ -84,7 +84,7 @@ def waiting_lines(plan: Plan) -> Iterator[str]:
 
 def _overridden(plan: Plan, reported: Sequence[Member]) -> Iterator[str]:
     """What runs in place of the images of an upgraded manifest."""
-    if reported and plan.upgrades and isinstance(plan.installation, Installation):
+    if reported and plan.upgrades and plan.pin.is_manifest:
         for place, pin in beside(plan.path, reported):
             what = f"pins {pin.raw or 'no version'}: that runs, whatever is changed here"
             yield f"  note: {place} ({pin.where}) {what}"
@@ -92,11 +92,12 @@ def _overridden(plan: Plan, reported: Sequence[Member]) -> Iterator[str]:
 
 def step(plan: Plan, upgrade: Upgrade) -> str:
     """From where to where."""
-    if isinstance(upgrade.change, Migration):
+    if upgrade.waiting:
         from flux_upgrade.report.impact_phrases import uses_of  # late: nearly every run has none
 
-        return f"{uses_of(upgrade.change.migrated.moves)} → what {upgrade.target} serves"
-    old, new = plan.installation.version, upgrade.target
+        moves = [move for file in upgrade.moved for move in file.moves]
+        return f"{uses_of(moves)} → what {upgrade.target} serves"
+    old, new = plan.pin.version, upgrade.target
     if old != new:
         return f"{old} → {new}"
     return f"{new}, other flags" if upgrade.flags else f"{new}, made whole"
@@ -123,22 +124,16 @@ def hold_lines(plan: Plan, hold: Hold) -> Iterator[str]:
         yield f"  remedy: {hold.hint}"
 
 
-def _pin_change(pin: Pin, change: PinChange) -> Iterator[str]:
-    yield f"  {pin.where}: {pin.raw} → {change.raw}"
-    yield from (f"  note: {remark}" for remark in (*pin.remarks, *change.remarks))
-
-
-def change_lines(installation: Installation, decision: Upgrade, change: ManifestChange) -> Iterator[str]:
+def change_lines(proof: Proof, decision: Upgrade, change: ManifestChange) -> Iterator[str]:
     """What an upgrade changes in a manifest, and what it keeps."""
-    proof = installation.proof
-    yield f"  proof: {_proof_line(proof)}"
+    yield f"  proof: {proof_phrase(proof)}" + (", listed below" if proof.edits else "")
     if not change.verified:
         yield f"  unverified: there is no checksum for the manifests of {decision.target}"
     if change.evidence:
         yield f"  newer than the rules of this flux-upgrade, but {change.evidence}"
         if change.not_covered:
             yield f"  it speaks for default flags only; not covered: {', '.join(change.not_covered)}"
-    yield from hearsay(installation)
+    yield from hearsay(proof)
     for name, old, new in decision.flags:
         yield f"  flag: --{name} {old or 'empty'} → {new or 'empty'}"
     yield "  controllers:"
@@ -161,10 +156,6 @@ def _side(value: Any) -> str:
     return "nothing" if value is None else short(value)
 
 
-def _proof_line(proof: Proof) -> str:
-    return proof_phrase(proof) + (", listed below" if proof.edits else "")
-
-
 def _image_notes(controllers: Sequence[Controller], change: ManifestChange) -> Iterator[str]:
     after = {name: image for name, _, image in change.images}
     for each in controllers:
@@ -182,7 +173,7 @@ def _image_notes(controllers: Sequence[Controller], change: ManifestChange) -> I
 
 def failures(outcome: WriteResult, root: str) -> Iterator[str]:
     """For stderr: why an installation was not upgraded, and what to do."""
-    path = located(root, outcome.plan.installation.path)
+    path = located(root, outcome.plan.pin.path)
     if outcome.failure is not None:
         yield _failure(outcome.failure.slug, path, outcome.failure.message, outcome.failure.hint)
     for hold in outcome.plan.holds:

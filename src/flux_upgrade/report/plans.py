@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from flux_upgrade.clusters.clusters import Member, role_of
+from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.model.text import printable_lines
-from flux_upgrade.pins.pin import AnyPin, Pin, PinChange, Resources, Role
-from flux_upgrade.planning.plan import Migration, Plan, UpdateGroupPlan, Upgrade
+from flux_upgrade.pins.pin import Role
+from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import Hold
-from flux_upgrade.report.clusters import drift_text, drift_value, place_of
+from flux_upgrade.report.clusters import drift_text, drift_value
 from flux_upgrade.report.outcomes import step
 from flux_upgrade.report.wording import ALL_IGNORED
 
@@ -35,16 +35,15 @@ def plans_text(plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = ()
         ),
         *(_reported(member) for member in reported),
     ]
-    text = "\n".join(map(printable_lines, blocks))
+    text = "\n".join(printable_lines([*block]) for block in blocks)
     return drift_text(group.update_group for group in plans) + (text or f"{ALL_IGNORED}\n")
 
 
 def _reported(member: Member) -> Iterator[str]:
-    pin = member.installation
-    if isinstance(pin, Pin):
-        yield f"{place_of(member)}  {pin.raw or pin.where}"
-        yield f"  not changed · {pin.kind}"
-        yield from (f"    {line}" for line in (pin.reason, pin.hint) if line)
+    pin = member.pin
+    yield f"{member.place}  {pin.raw or pin.where}"
+    yield f"  not changed · {pin.kind}"
+    yield from (f"    {line}" for line in (pin.reason, pin.hint) if line)
 
 
 def plan_lines(plan: Plan, above: Sequence[Plan]) -> Iterator[str]:
@@ -53,13 +52,13 @@ def plan_lines(plan: Plan, above: Sequence[Plan]) -> Iterator[str]:
     for decision in plan.decisions:
         if isinstance(decision, Upgrade):
             waits = "" if decision.approved else " · waits for approval"
-            what = "" if isinstance(decision.change, Migration) else "upgrade "
+            what = "" if decision.waiting else "upgrade "
             yield f"  {decision.bump_kind}: {what}{step(plan, decision)}{waits}"
             lead = next((other for other in above if _goes_along(decision, other)), None)
             why = decision.bump.why if lead is None else f"with {lead.path}"
             if why:
                 yield f"    {why}"
-            if isinstance(decision.change, PinChange) and decision.change.artifact:
+            if decision.change.artifact:
                 yield f"    by {decision.change.artifact}"
             yield from _meaning(decision)
         else:
@@ -73,14 +72,14 @@ def plan_lines(plan: Plan, above: Sequence[Plan]) -> Iterator[str]:
 
 
 def _headline(plan: Plan) -> str:
-    if isinstance(plan.installation, Resources):
+    pin = plan.pin
+    if pin.role is Role.RESOURCES:
         return plan.path
-    line = f":{plan.line}" if plan.line else ""
-    return f"{plan.path}{line}  {plan.installation.version or 'unknown version'}"
+    return f"{pin.place(plan.path)}  {pin.version or 'unknown version'}"
 
 
 def _meaning(upgrade: Upgrade) -> Iterator[str]:
-    if upgrade.impact is not None or isinstance(upgrade.change, Migration):
+    if upgrade.impact is not None or upgrade.moved:
         from flux_upgrade.report.impact_text import upgrade_lines  # late: as above
 
         yield from (f"    {line}" for line in upgrade_lines(upgrade))
@@ -88,8 +87,7 @@ def _meaning(upgrade: Upgrade) -> Iterator[str]:
 
 def _goes_along(decision: Upgrade, lead: Plan) -> bool:
     """Whether it was decided for another of its cluster, and goes where that one goes."""
-    is_one = role_of(lead.installation) is Role.INSTALLS
-    return is_one and any(decision.bump == other.bump for other in lead.upgrades)
+    return lead.pin.role is Role.INSTALLS and any(decision.bump == other.bump for other in lead.upgrades)
 
 
 def _when(hold: Hold) -> str:
@@ -106,7 +104,7 @@ def plans_json(
         "drift": drift_value(cluster for group in plans for cluster in group.update_group.clusters),
         "installations": [each for group in plans for each in plan_values(group)],
         "migrations": [each for group in plans for each in migration_values(group)],
-        "named": [_reported_value(member.path, member.installation) for member in reported],
+        "named": [_reported_value(member) for member in reported],
         **void_values(void),
     }
     return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
@@ -118,15 +116,15 @@ def void_values(void: Sequence[Void]) -> dict[str, Any]:
     return {"warnings": warnings} if warnings else {}
 
 
-def _reported_value(path: str, pin: AnyPin) -> dict[str, Any]:
-    editable = pin if isinstance(pin, Pin) else None
+def _reported_value(member: Member) -> dict[str, Any]:
+    pin = member.pin
     return {
-        "path": path,
-        "line": editable.line if editable else None,
+        "path": member.path,
+        "line": pin.line,
         "kind": pin.kind,
-        "written": editable.raw if editable else None,
-        "reason": (editable.reason if editable else "") or None,
-        "remedy": (editable.hint if editable else "") or None,
+        "written": pin.raw,
+        "reason": pin.reason or None,
+        "remedy": pin.hint or None,
     }
 
 
@@ -143,11 +141,11 @@ def migration_values(group: UpdateGroupPlan) -> Iterator[dict[str, Any]]:
         from flux_upgrade.report.finding_values import uses_value  # late: nearly every run has none
 
         for each in plan.decisions:
-            change = each.change if isinstance(each, Upgrade) else None
+            waiting, moved = (each.waiting, each.moved) if isinstance(each, Upgrade) else ((), ())
             yield {
                 "path": plan.path,
-                "waiting": list(change.waiting) if isinstance(change, Migration) else [],
-                "uses": uses_value([change.migrated]) if isinstance(change, Migration) else [],
+                "waiting": list(waiting),
+                "uses": uses_value(moved),
                 "decision": _decision(plan, each),
             }
 
@@ -156,10 +154,10 @@ def plan_value(plan: Plan, cluster: str) -> dict[str, Any]:
     """One installation, as JSON. ``cluster``: its name."""
     return {
         "path": plan.path,
-        "kind": plan.installation.kind,
+        "kind": plan.pin.kind,
         "line": plan.line or None,
         "cluster": cluster,
-        "current": plan.installation.version or None,
+        "current": plan.pin.version or None,
         "decisions": [_decision(plan, each) for each in plan.decisions],
     }
 

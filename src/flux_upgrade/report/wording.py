@@ -14,7 +14,6 @@ from flux_upgrade.manifests.residue import Edit, Op
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import minor_of
-from flux_upgrade.pins.pin import Installation
 from flux_upgrade.policy.decision import BumpKind
 
 
@@ -100,9 +99,8 @@ def located(root: str, path: str) -> str:
     return plain if plain.rpartition("/")[2] == path else f"{plain}/{path}"
 
 
-def hearsay(installation: Installation) -> Iterator[str]:
+def hearsay(proof: Proof) -> Iterator[str]:
     """What header, labels and templates say that the body does not bear out."""
-    proof = installation.proof
     manifest, base = proof.manifest, proof.base
     if manifest is None or base is None:
         return

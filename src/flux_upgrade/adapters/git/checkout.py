@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cached_property
 
 from flux_upgrade.adapters.local.files import read_regular
 from flux_upgrade.model.errors import CheckoutDiffers, UsageError
@@ -13,7 +14,7 @@ from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.adapters.git.git_command import GitResult, Settings
+    from flux_upgrade.adapters.git.git_command import GitCommand, GitResult, Settings
 
 _MAX_FILE = 32 * 1024 * 1024
 _MAX_LINE = 4096
@@ -104,11 +105,18 @@ class Checkout:
     """
 
     def __init__(self, root: str, environment: Mapping[str, str]) -> None:
-        from flux_upgrade.adapters.git.git_command import GitCommand  # late: `find` needs none of it
-
         self.root = os.path.realpath(root)
-        here = {**environment, "GIT_NO_LAZY_FETCH": "1"}  # nothing here is worth a call to the server
-        self.git = GitCommand(self.root, here, (("safe.directory", self.root),))
+        # Nothing here is worth a call to the server.
+        self._environment = {**environment, "GIT_NO_LAZY_FETCH": "1"}
+
+    @cached_property
+    def git(self) -> GitCommand:
+        """Git in this checkout."""
+        from flux_upgrade.adapters.git.git_command import (
+            GitCommand,  # late: nearly every run needs none of it
+        )
+
+        return GitCommand(self.root, self._environment, (("safe.directory", self.root),))
 
     def head(self) -> str:
         """Oid of the commit that is checked out; empty where there is none."""

@@ -40,10 +40,9 @@ def beside(path: str, reported_only: Iterable[Member]) -> Iterator[tuple[str, Pi
     """
     folder = posixpath.dirname(path)
     for member in reported_only:
-        pin = member.installation
-        is_beside = pin.kind == _KIND and posixpath.dirname(member.path) == folder
-        if is_beside and isinstance(pin, Pin):
-            yield f"{member.path}:{pin.line}", pin
+        pin = member.pin
+        if pin.kind == _KIND and posixpath.dirname(member.path) == folder:
+            yield member.place, pin
 
 
 def remarks(paths: Iterable[str], reported_only: Iterable[Member]) -> tuple[str, ...]:

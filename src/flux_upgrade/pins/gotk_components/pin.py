@@ -12,9 +12,11 @@ from flux_upgrade.manifests.infer import INSTANCE, PART_OF, deployments, flux_la
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Proof, Verdict, prove
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.errors import Unproved, Unreadable
 from flux_upgrade.model.files import Tree
-from flux_upgrade.pins.pin import Installation, ManifestChange
+from flux_upgrade.pins.pin import ManifestChange, Pin, PinState
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 
 NAME = "gotk-components"
 INSTALL = "install"
@@ -25,8 +27,8 @@ _LABELS = b"app.kubernetes.io/"
 _FILE_NAMES = ("gotk-components.yaml", "gotk-components.yml")
 
 
-def find(tree: Tree, regenerator: Regenerator) -> Iterator[Installation]:
-    """Every installation of this kind, by content.
+def find(tree: Tree, regenerator: Regenerator) -> Iterator[Pin]:
+    """Every manifest of this kind, by content.
 
     Raises SourceUnavailable where the releases cannot be had.
     """
@@ -47,7 +49,7 @@ class InstallationFinder:
         self._regenerator = regenerator
         self._known: dict[tuple[bytes, bool], tuple[str, Proof] | None] = {}
 
-    def at(self, path: str, content: bytes) -> Installation | None:
+    def at(self, path: str, content: bytes) -> Pin | None:
         """The installation that a file is; None where it is none of Flux's manifests."""
         if not may_be(path, content):
             return None
@@ -56,14 +58,24 @@ class InstallationFinder:
             self._known[content, is_named] = _look(content, self._regenerator, is_named=is_named)
         found = self._known[content, is_named]
         if found is not None:
-            return Installation(path, found[0], content, found[1])
-        return (
-            Installation(path, NAME, content, _unreadable(_stranger(), parse(content))) if is_named else None
-        )
+            return manifest_pin(path, found[0], content, found[1])
+        if not is_named:
+            return None
+        return manifest_pin(path, NAME, content, _unreadable(_stranger(), parse(content)))
 
-    def unread(self, path: str, error: Unreadable) -> Installation | None:
+    def unread(self, path: str, error: Unreadable) -> Pin | None:
         """What is said of a file that cannot be read: nothing, but for one of Flux's own name."""
-        return Installation(path, NAME, b"", _unreadable(error)) if _is_named(path) else None
+        return manifest_pin(path, NAME, b"", _unreadable(error)) if _is_named(path) else None
+
+
+def manifest_pin(path: str, kind: str, content: bytes, proof: Proof) -> Pin:
+    """A manifest with its proof. It can go nowhere if it is broken, or if its flags are unknown."""
+    pin = Pin(path, kind, content, version=proof.version, reason=proof.reason, hint=proof.hint, proof=proof)
+    if proof.base is not None:
+        return pin
+    is_read = proof.verdict is not Verdict.UNREADABLE
+    reason, error = (HoldReason.UNPROVED, Unproved) if is_read else (HoldReason.UNREADABLE, Unreadable)
+    return pin._replace(state=PinState.UNKNOWN, held=Hold(reason, proof.reason, proof.hint, error))
 
 
 def _is_named(path: str) -> bool:
@@ -125,14 +137,10 @@ def _stranger() -> Unreadable:
 
 
 def change(
-    installation: Installation,
-    wanted: InstallOptions,
-    regenerator: Regenerator,
-    *,
-    take_release: bool = False,
+    proof: Proof, wanted: InstallOptions, regenerator: Regenerator, *, take_release: bool = False
 ) -> ManifestChange:
     """The file with these settings at their release, edits kept. Raises as ``Regenerator.regenerate``."""
-    proof, target = installation.proof, wanted.version
+    target = wanted.version
     rules = regenerator.rules(target)
     regenerated = regenerator.regenerate(wanted)
     # Late, as impact/ is: nearly every run finds nothing to change.
@@ -141,7 +149,6 @@ def change(
     carried = carry(proof, regenerated, take_release=take_release)
     after = {each.name: each.image for each in carried.controllers}
     return ManifestChange(
-        new=carried.content,
         carried=carried,
         images=tuple(
             (each.name, str(each.image), str(after[each.name]))
@@ -154,9 +161,9 @@ def change(
     )
 
 
-def shipped(target: str, installation: Installation, regenerator: Regenerator) -> dict[str, Image]:
-    """Controller → the image that ``target`` has for it, in the installation's registry."""
-    options = installation.proof.options
+def shipped(target: str, proof: Proof, regenerator: Regenerator) -> dict[str, Image]:
+    """Controller → the image that ``target`` has for it, in the manifest's registry."""
+    options = proof.options
     assert options is not None  # noqa: S101 only proved installations are asked about
     base = regenerator.regenerate(options._replace(version=target))
     return {each.name: each.image for each in controllers_of(base.manifest, base)}

@@ -13,7 +13,7 @@ from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Status
 from flux_upgrade.model.markdown import code, inert, plain, shortened, visible
 from flux_upgrade.model.markers import MarkerState
-from flux_upgrade.planning.plan import Migration, Plan, Upgrade, files_after, files_before
+from flux_upgrade.planning.plan import Plan, Upgrade, files_after, files_before
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.pullrequests.text import migration
@@ -190,15 +190,15 @@ def state_for(proposal: Proposal, context: ProposalContext) -> MarkerState:
 
 def _moved(proposal: Proposal) -> Iterator[str]:
     for plan, upgrade in proposal.upgrades:
-        if isinstance(upgrade.change, Migration):
-            yield markers.content_entry(plan.path, plan.installation.content)
+        if upgrade.waiting:
+            yield markers.content_entry(plan.path, plan.pin.content)
 
 
 def _stored(proposal: Proposal) -> Iterator[str]:
     """What the next run need not look up in the history again, as far as there is room for it."""
     room = _ROOM
     for plan, upgrade in proposal.upgrades:
-        impact, found = upgrade.impact, plan.installation
+        impact, found = upgrade.impact, plan.pin
         if impact is None or impact.changes is None or not any(each.removed for each in impact.changes.crds):
             continue
         asked = HistoryQuery(plan.path, found.content, found.version, upgrade.target, impact.migrated)
@@ -210,7 +210,7 @@ def _stored(proposal: Proposal) -> Iterator[str]:
 
 def _about(plan: Plan, upgrade: Upgrade) -> tuple[str, ...]:
     """The installations that a pull request is about, whatever files it changes."""
-    return upgrade.change.waiting if isinstance(upgrade.change, Migration) else (plan.path,)
+    return upgrade.waiting or (plan.path,)
 
 
 def closing(body: str, state: MarkerState, why: str) -> str:

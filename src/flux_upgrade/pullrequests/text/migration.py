@@ -85,7 +85,7 @@ def _moves(view: View) -> list[Move]:
 
 
 def _versions(view: View) -> tuple[str, ...]:
-    return in_order(plan.installation.version for plan, _ in view.upgrades)
+    return in_order(plan.pin.version for plan, _ in view.upgrades)
 
 
 def _broken(view: View) -> list[Move]:

@@ -47,9 +47,9 @@ def link(tag: str) -> str:
 def passed(view: View) -> list[str]:
     """The releases that any installation passes or comes to, newest first; prereleases only as a target."""
     spans = [
-        (precedence(plan.installation.version), precedence(upgrade.target))
+        (precedence(plan.pin.version), precedence(upgrade.target))
         for plan, upgrade in view.upgrades
-        if is_tag(plan.installation.version)
+        if is_tag(plan.pin.version)
     ]
     tags = {
         release.tag

@@ -16,7 +16,6 @@ from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, spell
 from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.manifests.residue import VERSION_LABEL, Edit, Op
 from flux_upgrade.model.markdown import code, counted, plain
-from flux_upgrade.pins.pin import AnyPin, Pin, Resources
 from flux_upgrade.pullrequests.text.view import ManifestUpgrade, View, in_order
 from flux_upgrade.report.wording import edit_phrase, place_of, proof_phrase
 
@@ -79,13 +78,12 @@ def drift(view: View) -> Iterator[str]:
 
 def _afterwards(view: View, pins: Sequence[Member]) -> str:
     """What becomes of a drift."""
-    moves = {_spot(plan.path, plan.installation): upgrade.target for plan, upgrade in view.upgrades}
-    targets = {moves[spot] for pin in pins if (spot := _spot(pin.path, pin.installation)) in moves}
+    moves = {plan.pin.place(plan.path): upgrade.target for plan, upgrade in view.upgrades}
+    targets = {moves[pin.place] for pin in pins if pin.place in moves}
     apart = [
         pin
         for pin in pins
-        if _spot(pin.path, pin.installation) not in moves
-        and not any(agrees(pin.installation, target) for target in targets)
+        if pin.place not in moves and not any(agrees(pin.pin, target) for target in targets)
     ]
     if not targets:
         return "This pull request moves none of them."
@@ -95,11 +93,7 @@ def _afterwards(view: View, pins: Sequence[Member]) -> str:
 
 
 def _spots(view: View, pins: Sequence[Member]) -> str:
-    return ", ".join(code(_spot(pin.path, pin.installation), _WHERE) for pin in pins[: view.most])
-
-
-def _spot(path: str, found: AnyPin | Resources) -> str:
-    return f"{path}:{found.line}" if isinstance(found, Pin) else path
+    return ", ".join(code(pin.place, _WHERE) for pin in pins[: view.most])
 
 
 def pins_phrase(view: View) -> str:
@@ -111,7 +105,7 @@ def pins(view: View) -> str:
     """A table of the pins, from → to."""
     rows = [
         (
-            code(f"{each.plan.path}:{each.pin.line}", _WHERE),
+            code(each.pin.place(each.plan.path), _WHERE),
             plain(each.pin.kind),
             version_text(each.pin.raw),
             version_text(each.change.raw),
@@ -131,7 +125,7 @@ def pin_remarks(view: View) -> list[str]:
     by_remark: dict[str, list[str]] = {}
     for each in view.pins:
         for remark in (*each.pin.remarks, *each.change.remarks):
-            by_remark.setdefault(remark, []).append(code(f"{each.plan.path}:{each.pin.line}", _WHERE))
+            by_remark.setdefault(remark, []).append(code(each.pin.place(each.plan.path), _WHERE))
     return [f"{', '.join(dict.fromkeys(places))}: {plain(remark)}" for remark, places in by_remark.items()]
 
 

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from flux_upgrade.clusters.clusters import TOOLS, role_of
+from flux_upgrade.clusters.clusters import TOOLS
 from flux_upgrade.clusters.groups import ROOT
 from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.model.markdown import bullets, code, table
 from flux_upgrade.model.text import capped, enumeration, first_few
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag, precedence
-from flux_upgrade.pins.pin import Installation, ManifestChange, Pin, PinChange, Role
-from flux_upgrade.planning.plan import Migration, Plan, Upgrade
+from flux_upgrade.pins.pin import ManifestChange, Pin, PinChange, Role
+from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import BumpKind
 
@@ -73,17 +73,17 @@ class View:
     @cached_property
     def manifests(self) -> tuple[ManifestUpgrade, ...]:
         return tuple(
-            ManifestUpgrade(plan, upgrade, plan.installation.proof, upgrade.change)
+            ManifestUpgrade(plan, upgrade, plan.pin.proof, upgrade.change.manifest)
             for plan, upgrade in self.upgrades
-            if isinstance(plan.installation, Installation) and isinstance(upgrade.change, ManifestChange)
+            if upgrade.change.manifest is not None
         )
 
     @cached_property
     def pins(self) -> tuple[PinUpgrade, ...]:
         return tuple(
-            PinUpgrade(plan, upgrade, plan.installation, upgrade.change)
+            PinUpgrade(plan, upgrade, plan.pin, upgrade.change)
             for plan, upgrade in self.upgrades
-            if isinstance(plan.installation, Pin) and isinstance(upgrade.change, PinChange)
+            if upgrade.change.replacements
         )
 
     @cached_property
@@ -99,15 +99,12 @@ class View:
     def moved(self) -> tuple[Migrated, ...]:
         """Files with resources that go to other versions of their APIs, in the order of their paths."""
         found = {file.path: file for _, upgrade in self.upgrades for file in upgrade.moved}
-        changes = (upgrade.change for _, upgrade in self.upgrades)
-        found |= {each.migrated.path: each.migrated for each in changes if isinstance(each, Migration)}
         return tuple(found[path] for path in sorted(found))
 
     @cached_property
     def waiting(self) -> tuple[str, ...]:
         """Installations that wait until manifests have been moved, under short names."""
-        changes = (upgrade.change for _, upgrade in self.upgrades)
-        paths = {path for each in changes if isinstance(each, Migration) for path in each.waiting}
+        paths = {path for _, upgrade in self.upgrades for path in upgrade.waiting}
         return tuple(sorted(labels(paths).values()))
 
     @cached_property
@@ -142,8 +139,8 @@ class View:
     @property
     def current(self) -> tuple[str, ...]:
         """The releases that are left, oldest first; what the flux-operator knows where it moves alone."""
-        found = [plan.installation for plan, _ in self.upgrades]
-        run = [each for each in found if role_of(each) is not Role.OPERATOR]
+        found = [plan.pin for plan, _ in self.upgrades]
+        run = [each for each in found if each.role is not Role.OPERATOR]
         return in_order(each.version for each in run or found)
 
     @property
@@ -154,7 +151,7 @@ class View:
     @property
     def moves(self) -> bool:
         """Whether any installation goes to another release."""
-        return any(plan.installation.version != upgrade.target for plan, upgrade in self.upgrades)
+        return any(plan.pin.version != upgrade.target for plan, upgrade in self.upgrades)
 
     @property
     def aligns(self) -> bool:
