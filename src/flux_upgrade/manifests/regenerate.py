@@ -113,6 +113,10 @@ class Regenerator:
 
     def stable_tags(self) -> list[str]:
         """Every release of Flux 2 in the source that is no prerelease, newest first."""
+        return self._stable_tags
+
+    @cached_property
+    def _stable_tags(self) -> list[str]:
         versions = [Version.parse(release.tag) for release in self._releases.list() if not release.prerelease]
         usable = [each for each in versions if each is not None and each.major == 2 and not each.prerelease]  # noqa: PLR2004
         return [str(each) for each in sorted(usable, reverse=True)]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from flux_upgrade.impact.impact import PastRelease, Refused, Stored
 from flux_upgrade.manifests.crds import Crd, crds_of
@@ -61,6 +62,7 @@ class InstalledCrds(NamedTuple):
     """By name."""
 
 
+@lru_cache(maxsize=8)  # equal manifests are many
 def installed_crds(content: bytes) -> InstalledCrds | None:
     """None for what installs no CRDs, or never could: a stub, a merge that was not resolved."""
     is_merging = any(marker in content for marker in _CONFLICT)
