@@ -8,12 +8,12 @@ from typing import Any
 from flux_upgrade.manifests.generators import Generator, known_generator
 from flux_upgrade.manifests.options import COMPONENTS, InstallOptions
 from flux_upgrade.manifests.render import render
-from flux_upgrade.model.versions import ReleaseManifests, precedence
+from flux_upgrade.model.versions import ReleaseManifests, Version
 
 
 def published_components(manifests: ReleaseManifests) -> tuple[str, ...]:
     """Those in ``flux-manifests``: all that the release ships, but source-watcher since v2.9.3 only."""
-    has_watcher = precedence(manifests.tag) >= precedence("v2.9.3")
+    has_watcher = Version(manifests.tag) >= Version("v2.9.3")
     return tuple(
         name
         for name in COMPONENTS

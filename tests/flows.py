@@ -16,7 +16,7 @@ from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import CheckoutDiffers
 from flux_upgrade.model.ports import Forge
-from flux_upgrade.model.versions import Release
+from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.pins import discover
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.gotk_components import pin as gotk_components
@@ -68,7 +68,7 @@ def fleet(versions: Mapping[str, str], *, orphans: Sequence[str] = ()) -> dict[s
 
 def listed(*tags: str) -> tuple[Release, ...]:
     """Releases without dates."""
-    return tuple(Release(tag, prerelease="-" in tag) for tag in tags)
+    return tuple(Release(Version(tag), prerelease="-" in tag) for tag in tags)
 
 
 class MemoryCheckout:

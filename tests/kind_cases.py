@@ -19,7 +19,7 @@ from flux_upgrade.clusters.ownership.artifact_references import references
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
 from flux_upgrade.model.text_edit import TextEdit, edited
-from flux_upgrade.model.versions import Release, ReleaseManifests
+from flux_upgrade.model.versions import Release, ReleaseManifests, Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover_pins, kind_of
 from flux_upgrade.pins.own_artifact import pin as artifact
@@ -105,7 +105,7 @@ class ListedReleases:
         self._tags, self._published = tags, published
 
     def list(self) -> tuple[Release, ...]:
-        return tuple(Release(tag, prerelease="-" in tag) for tag in self._tags)
+        return tuple(Release(Version(tag), prerelease="-" in tag) for tag in self._tags)
 
     def manifests(self, tag: str) -> ReleaseManifests:
         raise ReleaseNotFound(f"there are no manifests of {tag}")
@@ -147,7 +147,7 @@ def upgrade(case: KindCase, files: Mapping[str, bytes]) -> Upgraded:
         if not pin.is_movable or pin.version == case.to:
             continue
         try:
-            change = kind_of(pin).change(pin, case.to, context)
+            change = kind_of(pin).change(pin, Version(case.to), context)
         except FluxUpgradeError as error:
             lines += [
                 f"  {case.to}: {error.slug}: {error.message}",

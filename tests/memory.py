@@ -11,7 +11,7 @@ from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound, SourceUnavailable, Unreadable
 from flux_upgrade.model.files import FileRevisions, Mentions
-from flux_upgrade.model.versions import Release, ReleaseManifests
+from flux_upgrade.model.versions import Release, ReleaseManifests, Version
 
 
 class MemoryTree:
@@ -92,7 +92,7 @@ class WrittenReleases:
         self.asked: list[str] = []
 
     def list(self) -> tuple[Release, ...]:
-        return tuple(Release(tag, prerelease="-" in tag) for tag in self.files)
+        return tuple(Release(Version(tag), prerelease="-" in tag) for tag in self.files)
 
     def manifests(self, tag: str) -> ReleaseManifests:
         self.asked.append(tag)

@@ -9,6 +9,7 @@ from typing import Any
 
 from flux_upgrade.model.errors import FluxUpgradeError, RegistryUnavailable
 from flux_upgrade.model.oci.reference import Address, immutable, parse_address
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import ArtifactRelease, RebasedArtifact
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -40,9 +41,10 @@ class MemoryOwnArtifacts:
             raise RegistryUnavailable(f"{self.address.host} cannot be reached", hint="run again later")
         for tag, stated in self.stated.items():
             if reference in (tag, stated["digest"]):
-                return ArtifactRelease(**{"version": "", **stated})
+                others = {name: value for name, value in stated.items() if name != "version"}
+                return ArtifactRelease(Version(stated.get("version", "")), **others)
         return ArtifactRelease(
-            "", f"there is no {self.address.repository}:{reference}", "write one that there is"
+            Version(""), f"there is no {self.address.repository}:{reference}", "write one that there is"
         )
 
     def rebased(self, reference: str, target: str, path: str) -> RebasedArtifact | Hold:

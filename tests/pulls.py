@@ -7,6 +7,7 @@ from typing import Any
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, Commit, Issue, PullRequest, PullState
 from flux_upgrade.model.markers import MarkerState
+from flux_upgrade.model.versions import Version
 
 TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 CREATED = "2026-03-01T06:00:00Z"
@@ -26,7 +27,7 @@ def their_commit(oid: str = "theirs") -> Commit:
 
 def marker(subject: str = "minor", target: str = "v2.9.4", **more: Any) -> MarkerState:
     """What stands in a body, of the team ``staging``."""
-    return MarkerState("staging", subject, target, **more)
+    return MarkerState("staging", subject, Version(target), **more)
 
 
 def pull(

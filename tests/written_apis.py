@@ -12,7 +12,7 @@ import yaml
 
 from flux_upgrade.manifests.crds import ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.model.versions import precedence
+from flux_upgrade.model.versions import Version
 
 FOLDER = Path(__file__).resolve().parent / "migration"
 _DURATION = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"
@@ -53,14 +53,12 @@ def _written() -> dict[str, Any]:
 
 def _is_served(version: dict[str, Any], tag: str) -> bool:
     until = version.get("until")
-    return precedence(version["since"]) <= precedence(tag) and (
-        until is None or precedence(tag) < precedence(until)
-    )
+    return Version(version["since"]) <= Version(tag) and (until is None or Version(tag) < Version(until))
 
 
 def _crd(group: str, kind: str, versions: dict[str, Any], tag: str) -> dict[str, Any]:
     names = [name for name, each in versions.items() if _is_served(each, tag)]
-    newest = max(names, key=lambda name: precedence(versions[name]["since"]))
+    newest = max(names, key=lambda name: Version(versions[name]["since"]))
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

@@ -19,6 +19,7 @@ from flux_upgrade.manifests.crds import ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.files import Mentions
 from flux_upgrade.model.text_edit import TextEdit
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import Pin, PinChange, Role
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.policy.decision import Bump, BumpKind
@@ -67,7 +68,7 @@ def _managed(stated: Stated, found: Impact, old: Release, new: Release) -> Manag
     used = {f"{each.group}/{each.version}" for each in found.in_use}
     is_along = stated["migrate"] == Migrate.WITH_UPGRADE
     asked = DroppedVersions(
-        dropped, dropped & used, stated.get("was-migrated", False), is_along, old[0], new[0]
+        dropped, dropped & used, stated.get("was-migrated", False), is_along, Version(old[0]), Version(new[0])
     )
     mentions = Mentions(tuple(stated.get("mentions", ())), stated.get("missing", ""))
     return managed(asked, found.migrated, lambda _: mentions)

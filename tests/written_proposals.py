@@ -19,7 +19,7 @@ from flux_upgrade.manifests.options import InstallOptions, spell
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.manifests.render import render
 from flux_upgrade.model.markers import MarkerState
-from flux_upgrade.model.versions import Release, ReleaseManifests
+from flux_upgrade.model.versions import Release, ReleaseManifests, Version
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.pin import PinChange
 from flux_upgrade.planning.plan import Plan, Upgrade
@@ -86,7 +86,7 @@ def proposal(
     using = Regenerator(releases or StatedReleases(), NoFlux())
     upgrades, held = [], []
     for each in stated or (Stated(),):
-        candidate = Bump(subject, each.target, approved, why=each.why)
+        candidate = Bump(subject, Version(each.target), approved, why=each.why)
         for plan in _plans(each, candidate, using, files or {}):
             (upgrade,) = plan.decisions
             if isinstance(upgrade, Upgrade):
@@ -188,7 +188,7 @@ def state(of: Proposal) -> MarkerState:
 def proposal_context(notes: Mapping[str, str] | None = None, **facts: Any) -> ProposalContext:
     """The written releases, and those that notes are given for."""
     noted = dict.fromkeys(written_release.TAGS, "") | dict(notes or {})
-    releases = tuple(Release(tag, prerelease="-" in tag, notes=text) for tag, text in noted.items())
+    releases = tuple(Release(Version(tag), prerelease="-" in tag, notes=text) for tag, text in noted.items())
     return ProposalContext(releases, **facts)
 
 

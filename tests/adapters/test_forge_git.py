@@ -40,13 +40,14 @@ from flux_upgrade.model.forge import (
     UpdatePull,
     blob_id,
 )
+from flux_upgrade.model.versions import Version
 from git_servers import PERSON, READ, WRITE, Bare, HttpHost, SshHost, git, give_away
 from replacing import replace
 
 PATH = "clusters/production/flux-system/gotk-components.yaml"
 BRANCH = "flux-upgrade/clusters-production-patch"
 QUESTION = Question((BRANCH, "flux-upgrade/other"), (PATH, "missing.yaml"))
-STATE = markers.MarkerState("clusters-production", "patch", "v2.9.4", title="abc")
+STATE = markers.MarkerState("clusters-production", "patch", Version("v2.9.4"), title="abc")
 BODY = markers.block("# Flux v2.9.4\n\n- before merging", STATE) + "\n## Notes\n/merge\na \\n b"
 NOW = 1_700_000_000.0
 

@@ -16,6 +16,7 @@ from flux_upgrade.model.errors import (
     UsageError,
 )
 from flux_upgrade.model.forge import Extras, NewCommit
+from flux_upgrade.model.versions import Version
 
 URL = "https://git.example/fleet/infra.git"
 
@@ -358,7 +359,7 @@ def test_a_malformed_trailer_is_ignored(trailer: str) -> None:
 
 def test_the_state_follows_a_new_commit() -> None:
     state = pull_requests_by_push.comment_of(
-        markers.block("", markers.MarkerState("a", "patch", "v2.9.3", approval="2.9"))
+        markers.block("", markers.MarkerState("a", "patch", Version("v2.9.3"), approval="2.9"))
     )
     commit = NewCommit("T\n\nFlux-Upgrade-Target: v2.9.4", "", "", {"a.yaml": ("100644", b"")})
     known = markers.state_of(pull_requests_by_push.updated(state, commit) + "\n")

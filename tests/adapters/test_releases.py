@@ -22,7 +22,7 @@ from flux_upgrade.adapters.releases.github import GitHubReleases, asset_url
 from flux_upgrade.adapters.releases.mirror import HttpReleases
 from flux_upgrade.adapters.releases.registry import FluxManifestsRegistry
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UntrustedArchive, UsageError
-from flux_upgrade.model.versions import Release
+from flux_upgrade.model.versions import Release, Version
 
 
 class Serve(Protocol):
@@ -70,10 +70,10 @@ def refusal(served: worlds.Served, tag: str = "v2.9.4") -> str:
 
 def test_lists_releases_in_their_order(serve: Serve) -> None:
     assert serve(worlds.small_world()).releases.list() == (
-        Release("v2.10.0-rc.1", prerelease=True, published_at="2026-09-01T00:00:00Z"),
-        Release("v2.9.4", prerelease=False, published_at="2026-08-07T13:49:34Z", notes="notes"),
-        Release("v2.9.3"),
-        Release("v0.24.0"),
+        Release(Version("v2.10.0-rc.1"), prerelease=True, published_at="2026-09-01T00:00:00Z"),
+        Release(Version("v2.9.4"), prerelease=False, published_at="2026-08-07T13:49:34Z", notes="notes"),
+        Release(Version("v2.9.3")),
+        Release(Version("v0.24.0")),
     )
 
 

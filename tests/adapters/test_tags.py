@@ -7,7 +7,7 @@ import pytest
 from flux_upgrade.adapters.releases.listing import not_found, require_tag
 from flux_upgrade.model.errors import ReleaseNotFound
 from flux_upgrade.model.text import one_line
-from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.model.versions import Version, is_tag
 
 ORDERED = [
     "v0.25.2",
@@ -27,7 +27,7 @@ ORDERED = [
 
 def test_orders_as_semver_does() -> None:
     backwards = ORDERED[::-1]
-    assert sorted(backwards, key=precedence) == ORDERED
+    assert sorted(backwards, key=Version) == ORDERED
     assert all(map(is_tag, ORDERED))
 
 

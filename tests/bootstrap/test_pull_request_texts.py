@@ -16,6 +16,7 @@ from flux_upgrade.bootstrap.pull_request_text import body
 from flux_upgrade.bootstrap.report_text import bootstrap_text
 from flux_upgrade.model import markers
 from flux_upgrade.model.markers import MarkerState
+from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.proposal import ProposalContext
 
 AROUND = ProposalContext(())
@@ -144,6 +145,6 @@ def test_the_state_is_read_by_whoever_closes_it() -> None:
     assert pull_request_text.state(bootstrap(STAGING), AROUND) == MarkerState(
         "clusters.staging",
         "bootstrap",
-        "v2.9.4",
+        Version("v2.9.4"),
         title=markers.digest_of("Bootstrap Flux v2.9.4 in clusters/staging"),
     )

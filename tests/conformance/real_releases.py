@@ -13,7 +13,7 @@ from flux_upgrade.impact.upgrade_path import upgrade_path
 from flux_upgrade.manifests.crds import Crd, ReleaseApis, crds_of, served_by
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.files import FileRevision, FileRevisions
-from flux_upgrade.model.versions import ReleaseManifests, precedence
+from flux_upgrade.model.versions import ReleaseManifests, Version
 
 DEFAULT = ("source-controller", "kustomize-controller", "helm-controller", "notification-controller")
 IMAGE = ("image-reflector-controller", "image-automation-controller")
@@ -29,7 +29,7 @@ def pairs(refused: Sequence[Refused]) -> set[Pair]:
 
 
 def minor_of(tag: str) -> Minor:
-    major, minor, *_ = precedence(tag)
+    major, minor, _ = Version(tag).numbers
     return major, minor
 
 
@@ -43,7 +43,7 @@ class Real:
         ]
         self.last: dict[Minor, str] = {}
         """The last release of each minor."""
-        for tag in sorted(self.stable, key=precedence):
+        for tag in sorted(self.stable, key=Version):
             self.last[minor_of(tag)] = tag
         self._known: dict[str, Crd] = {}
         """By their text."""
@@ -80,4 +80,4 @@ class Real:
 
     def upgrade_path(self, current: str, target: str, components: tuple[str, ...]) -> tuple[str, ...] | None:
         names = {each.name for tag in (current, target) for each in self.crds(tag, components)}
-        return upgrade_path(current, target, self.stable, self.served, names, ())
+        return upgrade_path(Version(current), Version(target), self.stable, self.served, names, ())

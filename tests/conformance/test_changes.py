@@ -59,7 +59,7 @@ def shared(documents: Iterable[Document]) -> tuple[Document, ...]:
 def manifests(releases: Path) -> dict[str, tuple[Document, ...]]:
     """Every stable release of Flux 2 with all of its components, the oldest first."""
     regenerator = regenerator_of(releases)
-    found = {}
+    found: dict[str, tuple[Document, ...]] = {}
     for tag in reversed(regenerator.stable_tags()):
         shipped = regenerator.manifests(tag).components
         options = InstallOptions(tag, components=tuple(each for each in COMPONENTS if each in shipped))

@@ -22,7 +22,7 @@ from flux_upgrade.impact.migrate.result import Migrated
 from flux_upgrade.impact.migrate.rules import rule_of
 from flux_upgrade.impact.migrate.schema import Path as Steps
 from flux_upgrade.impact.migrate.schema import Schema, dotted
-from flux_upgrade.model.versions import precedence
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.yaml_places import is_variable
 from migration_cases import CASES, case_of
 from spans import assert_kept_outside
@@ -37,7 +37,7 @@ class RealApis(Real):
     @property
     def newest(self) -> list[str]:
         """The last patch of each minor, newest first."""
-        return sorted(self.last.values(), key=precedence, reverse=True)
+        return sorted(self.last.values(), key=Version, reverse=True)
 
     def schema(self, group: str, kind: str, version: str) -> Schema | None:
         """As the last release had it that served it."""
@@ -207,7 +207,7 @@ def test_each_field_that_is_gone_has_a_rule(apis: RealApis) -> None:
 def _differences(apis: RealApis) -> Iterator[tuple[str, str, str, Steps, str]]:
     """Topmost fields that a newer version has not, and what it demands besides."""
     versions: dict[tuple[str, str], dict[str, list[Schema]]] = {}
-    for tag in sorted(apis.stable, key=precedence):
+    for tag in sorted(apis.stable, key=Version):
         for key, crd in apis.served(tag).kinds.items():
             for version in crd.versions:
                 schemas = versions.setdefault(key, {}).setdefault(version.name, [])

@@ -17,6 +17,7 @@ from flux_upgrade.clusters.ownership.artifact_references import references
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.oci.reference import parse_address
 from flux_upgrade.model.text_edit import edited
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover_pins, kind_of
 from flux_upgrade.pins.pin import Pin
@@ -161,12 +162,12 @@ def test_movable_pins_move_and_nothing_else_does(
         for pin in discover_pins(context):
             if not pin.is_movable or pin.version == target:
                 continue
-            change = kind_of(pin).change(pin, target, context)
+            change = kind_of(pin).change(pin, Version(target), context)
             after = edited(pin.content, change.replacements)
             assert_kept_outside(pin.content, after, change.replacements)
             (again,) = discover_pins(context_of({pin.path: after}, using))
             assert brief(again) == brief(pin).replace(pin.version, target)
-            assert edited(after, kind_of(again).change(again, target, context).replacements) == after
+            assert edited(after, kind_of(again).change(again, Version(target), context).replacements) == after
             moved += 1
     tell(f"pins: {moved} taken to {target}, and no byte beside them; none moves a second time")
     assert moved == sum(
@@ -187,7 +188,7 @@ def test_a_digest_beside_a_real_tag_moves_with_it(
             both = pin.content.decode().replace(tag, f"{tag}    digest: {digest_of(pin.version)}\n")
             context = context_of({pin.path: both.encode()}, with_next(regenerator))
             (pinned,) = discover_pins(context)
-            change = kind_of(pinned).change(pinned, NEXT, context)
+            change = kind_of(pinned).change(pinned, Version(NEXT), context)
             expected = both.replace(tag, tag.replace(pin.version, NEXT))
             expected = expected.replace(digest_of(pin.version), digest_of(NEXT))
             assert edited(pinned.content, change.replacements).decode() == expected

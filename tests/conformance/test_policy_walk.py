@@ -11,7 +11,7 @@ import pytest
 
 from conformance.real_files import tell
 from flux_upgrade.adapters.releases.listing import parse_releases
-from flux_upgrade.model.versions import Release
+from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.feedback import Feedback
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -80,7 +80,7 @@ def walk(
             for minor, since in drafted.items()
             if approved_after is not None and since + approved_after <= today
         )
-        decisions = decide(current, known, policy, Feedback(approved=tuple(due)), now)
+        decisions = decide(Version(current), known, policy, Feedback(approved=tuple(due)), now)
         done = Day(
             today,
             current,

@@ -15,7 +15,7 @@ from conformance.real_releases import ALL, DEFAULT, IMAGE, Minor, Pair, Real, pa
 from flux_upgrade.impact.impact import Stored
 from flux_upgrade.impact.stored_versions.refused import installed_crds, stored
 from flux_upgrade.model.files import FileRevision, FileRevisions
-from flux_upgrade.model.versions import precedence
+from flux_upgrade.model.versions import Version
 
 pytestmark = pytest.mark.real_part("shared data")
 
@@ -233,7 +233,7 @@ def test_real_histories_to_v2_9_4(conformance: Path, real: Real) -> None:
             assert each.version in now.crds[each.crd].versions
             ran[f"{each.release.tag} {each.release.since} {each.version}"].append(each.kind)
         stop = " and a stop" if predicted.after_migrate else ""
-        if ran and precedence(now.tag or "v0.0.0") >= precedence("v2.0.0"):
+        if ran and Version(now.tag or "v0.0.0") >= Version("v2.0.0"):
             listed = "; ".join(f"{key}: {', '.join(sorted(kinds))}" for key, kinds in ran.items())
             tell(
                 f"stored: {repository} {path} at {now.tag}, {len(found)} contents, CLI {predicted.cli}{stop}: {listed}"

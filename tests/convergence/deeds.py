@@ -10,7 +10,7 @@ from convergence.pictures import Picture, difference
 from convergence.runs import Ran
 from convergence.scenarios import Staged
 from flux_upgrade.model import markers
-from flux_upgrade.model.versions import minor_of
+from flux_upgrade.model.versions import Version
 
 _MINE: dict[str, bytes | None] = {"NOTES.md": b"Mine.\n"}
 _MESSAGE = "Add notes\n"
@@ -128,7 +128,7 @@ def _refused(stage: Staged, rest: Ran) -> str:
         return _sane(stage, rest)
     states = [state for pull in pulls.values() if (state := markers.state_of(pull.body))]
     # Who refuses a minor refuses its later patches, too.
-    targets = [each.target if each.subject == "patch" else minor_of(each.target) for each in states]
+    targets = [each.target if each.subject == "patch" else Version(each.target).minor for each in states]
     if len(targets) != len(set(targets)):
         return f"it was proposed again: {targets}"
     return _sane(stage, rest)

@@ -17,6 +17,7 @@ from flux_upgrade.artifacts.report_text import artifact_plan_json
 from flux_upgrade.impact.api_uses.flux_file import UsePlace
 from flux_upgrade.impact.overlay.result import OverlayVerdict
 from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.registry import PIN_KINDS
 from flux_upgrade.planning.plan import Plan
@@ -102,7 +103,15 @@ def test_every_hold_is_valid(reason: HoldReason) -> None:
     (found,) = pin.find(tree, regenerator())
     day = "2026-09-01T00:00:00Z"
     holds = (
-        Hold(reason, "why", "what to do", bump_kind=BumpKind.MAJOR, target="v3.0.0", since=day, until=day),
+        Hold(
+            reason,
+            "why",
+            "what to do",
+            bump_kind=BumpKind.MAJOR,
+            target=Version("v3.0.0"),
+            since=day,
+            until=day,
+        ),
         Hold(reason),
     )
     value = plan_value(Plan(found, found.path, holds), "clusters/a")

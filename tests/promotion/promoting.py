@@ -12,6 +12,7 @@ from flux_upgrade.artifacts.promotion_plan import ConsumingClusters, plan_artifa
 from flux_upgrade.artifacts.pull import ArtifactPorts, pull
 from flux_upgrade.config.config import Governance
 from flux_upgrade.model.oci.reference import Address, parse_address
+from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Terms
 from flux_upgrade.policy.feedback import Feedback
@@ -66,6 +67,6 @@ def run(  # noqa: PLR0913 a run has that many inputs
     using.calls.clear()
     given = ports(using)._replace(now=now)
     planner = ManifestPlanner(given.regenerator, MemoryArtifacts(), listed(*tags), NOW)
-    terms = Terms(Governance(Policy(policy), flags or {}), Feedback(approved=tuple(approve)), to)
+    terms = Terms(Governance(Policy(policy), flags or {}), Feedback(approved=tuple(approve)), Version(to))
     planned = plan_artifact(pull(address, given), planner, terms, given, clusters)
     return carry_out(planned, given)

@@ -18,6 +18,7 @@ from flux_upgrade.model.errors import (
     ResidueConflict,
     Unreadable,
 )
+from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.proposal import Action, Round
 from flux_upgrade.planning.write_tree import exit_code
 from flux_upgrade.policy.decision import BumpKind, Hold
@@ -28,7 +29,9 @@ from rounds import holding, planned, result, round_of, team_of
 PATCH, MINOR, MAJOR, _ = BumpKind
 ONE = planned()
 ORPHAN = Hold(HoldReason.ORPHAN, "nobody refers to it")
-CONFLICT = Hold(HoldReason.RESIDUE_CONFLICT, "a path", "take it out", ResidueConflict, MINOR, "v2.9.4")
+CONFLICT = Hold(
+    HoldReason.RESIDUE_CONFLICT, "a path", "take it out", ResidueConflict, MINOR, Version("v2.9.4")
+)
 UNREADABLE = Hold(HoldReason.UNREADABLE, "broken", "mend it", Unreadable)
 DIFFERS = Hold(HoldReason.CHECKOUT_DIFFERS, "it is behind", "git pull", CheckoutDiffers)
 EDITED = Hold(HoldReason.BRANCH_EDITED, "somebody pushed", "merge it")

@@ -13,6 +13,7 @@ from flux_upgrade.clusters.ownership.bot_config import matches
 from flux_upgrade.clusters.ownership.bots import remarks
 from flux_upgrade.clusters.ownership.ownership import Writer, hold, remark, writer_in
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.versions import Version
 from memory import MemoryTree
 
 PATH = "clusters/a/flux-system/gotk-components.yaml"
@@ -404,10 +405,10 @@ def test_terraforms_commit_holds_and_bootstraps_is_reported() -> None:
     )
     assert by_terraform is not None
     assert by_bootstrap is not None
-    held, noted = hold(by_terraform, "v2.9.4"), remark(by_bootstrap)
+    held, noted = hold(by_terraform, Version("v2.9.4")), remark(by_bootstrap)
     assert held is not None
     assert "--to v2.9.4" in held.hint
     assert noted is not None
     assert "`Add Flux v2.8.7 component manifests`" in noted.text
-    assert hold(by_bootstrap, "v2.9.4") is None
+    assert hold(by_bootstrap, Version("v2.9.4")) is None
     assert remark(by_terraform) is None

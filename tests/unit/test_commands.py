@@ -8,6 +8,7 @@ import pytest
 
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import UnsupportedPin
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.pin import Pin, SourceFile
 from flux_upgrade.pins.registry import KindModule
@@ -71,4 +72,4 @@ def test_what_is_only_reported_never_changes(kind: KindModule) -> None:
     (pin,) = found("a.sh", "flux install --version v2.8.8\n")
 
     with pytest.raises(UnsupportedPin):
-        kind.change(pin, "v2.9.4", WORLD)
+        kind.change(pin, Version("v2.9.4"), WORLD)

@@ -6,6 +6,7 @@ import pytest
 
 from flows import manifest
 from flux_upgrade.model.errors import Downgrade, Unproved, Unreadable
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning import eligibility
@@ -61,7 +62,7 @@ def test_what_cannot_be_proved_can_go_nowhere(content: bytes, reason: HoldReason
     ids=["as released", "header", "no header", "labels", "image behind", "image ahead", "own image"],
 )
 def test_what_stands_around_a_body_may_be_behind_it(content: bytes, *, is_behind: bool) -> None:
-    assert eligibility.is_behind(installation(content).proof, "v2.8.7") is is_behind
+    assert eligibility.is_behind(installation(content).proof, Version("v2.8.7")) is is_behind
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,7 @@ def test_what_stands_around_a_body_may_be_behind_it(content: bytes, *, is_behind
 def test_no_controller_goes_backwards(image: bytes, target: str, detail: str, remedy: str) -> None:
     found = bumped(image).proof
     for asked in (False, True):
-        hold = eligibility.ahead(found, target, regenerator(), asked=asked)
+        hold = eligibility.ahead(found, Version(target), regenerator(), asked=asked)
         if not detail:
             assert hold is None
             continue
@@ -112,7 +113,7 @@ def test_a_controller_that_is_ahead_is_named() -> None:
 
 
 def test_an_older_release_is_a_downgrade() -> None:
-    hold = eligibility.downgrade("v2.9.4", "v2.8.8")
+    hold = eligibility.downgrade(Version("v2.9.4"), Version("v2.8.8"))
     assert (hold.reason, hold.error) == (HoldReason.DOWNGRADE, Downgrade)
     assert "v2.9.4" in hold.detail
     assert "v2.8.8" in hold.detail

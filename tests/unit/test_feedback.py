@@ -9,6 +9,7 @@ import pytest
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, Issue, PullRequest, PullState
+from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.decision import BumpKind
 from flux_upgrade.policy.feedback import APPROVED, REBASE, Feedback, Rejection, feedback_of, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -27,14 +28,14 @@ def feedback_on(
     others: Sequence[Branch] = (),
 ) -> Feedback:
     return feedback_of(
-        [branch(*pulls), *others], issues, group="staging", path=PATH, current=current, asked=approve
+        [branch(*pulls), *others], issues, group="staging", path=PATH, current=Version(current), asked=approve
     )
 
 
 def rejected(
     reason: HoldReason, *, since: str = CLOSED, target: str = "v2.9.4", subject: str = "minor"
 ) -> Feedback:
-    return Feedback(rejections=(Rejection(BumpKind(subject), target, reason, since, URL),))
+    return Feedback(rejections=(Rejection(BumpKind(subject), Version(target), reason, since, URL),))
 
 
 def approved(*versions: str) -> Feedback:
@@ -198,7 +199,7 @@ def test_what_somebody_else_says_in_a_commit_approves_nothing() -> None:
         (issue(PENDING, APPROVED), approved("2.9")),
         (issue(marker(pending=True, target="v3.0.1"), APPROVED), approved("3.0")),
         (issue(None, APPROVED), NOTHING),
-        (issue(markers.MarkerState("production", "minor", "v2.9.4"), APPROVED), NOTHING),
+        (issue(markers.MarkerState("production", "minor", Version("v2.9.4")), APPROVED), NOTHING),
     ],
     ids=["it waits", "labelled", "of a major", "somebody else's", "of another team"],
 )

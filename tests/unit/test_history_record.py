@@ -8,9 +8,10 @@ import pytest
 
 from flux_upgrade.impact.impact import PastRelease, Refused, Stored
 from flux_upgrade.impact.stored_versions.history_record import HistoryQuery, read, written
+from flux_upgrade.model.versions import Version
 from replacing import replace
 
-ASKED = HistoryQuery("clusters/a/gotk-components.yaml", b"content", "v2.8.8", "v2.9.4", ())
+ASKED = HistoryQuery("clusters/a/gotk-components.yaml", b"content", Version("v2.8.8"), Version("v2.9.4"), ())
 OLD = Refused("alerts.example", "Alert", "v1beta2", PastRelease("v2.1.0", "2023-08-24T00:00:00Z", ()))
 NOW = Refused("receivers.example", "Receiver", "v1beta3", PastRelease("v2.8.8", "", ()))
 FOUND = Stored((OLD, NOW), (NOW,), "2.8")

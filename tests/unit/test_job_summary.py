@@ -9,6 +9,7 @@ import pytest
 from flows import PATH, World, fleet
 from flux_upgrade.action.job_summary import MOST_ROWS, summary
 from flux_upgrade.model.errors import ForbiddenByForge, ResidueConflict
+from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan
 from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.planning.proposal import Action, Result, Round
@@ -101,10 +102,10 @@ def test_a_link_says_what_a_run_that_writes_nothing_would_do() -> None:
 
 def test_a_patch_that_waits_is_approved_by_itself_and_the_lowest_comes_first() -> None:
     holds = [
-        Hold(HoldReason.NEEDS_APPROVAL, "policy none", bump_kind=MINOR, target="v2.10.1"),
-        Hold(HoldReason.NEEDS_APPROVAL, "policy none", bump_kind=MINOR, target="v2.9.4"),
-        Hold(HoldReason.NEEDS_APPROVAL, "policy none", bump_kind=PATCH, target="v2.8.8"),
-        Hold(HoldReason.NEEDS_APPROVAL, "policy none", bump_kind=MAJOR, target="v3.0.0"),
+        Hold(HoldReason.NEEDS_APPROVAL, "policy none", bump_kind=MINOR, target=Version("v2.10.1")),
+        Hold(HoldReason.NEEDS_APPROVAL, "policy none", bump_kind=MINOR, target=Version("v2.9.4")),
+        Hold(HoldReason.NEEDS_APPROVAL, "policy none", bump_kind=PATCH, target=Version("v2.8.8")),
+        Hold(HoldReason.NEEDS_APPROVAL, "policy none", bump_kind=MAJOR, target=Version("v3.0.0")),
     ]
     text = summary_of(round_of(holding(*holds), holding(holds[1], path="other")))
     commands = [line.removeprefix(COMMAND) for line in text.splitlines() if line.startswith(COMMAND)]
@@ -123,12 +124,12 @@ def test_where_nothing_waits_nothing_is_to_be_approved(done: Round) -> None:
     [
         (Hold(HoldReason.UP_TO_DATE, "it is the newest"), "up to date"),
         (
-            Hold(HoldReason.COOLING_DOWN, "2.9 cools down", since="2026-03-01T12:00:00Z", until="2026-03-08T12:00:00Z", target="v2.9.4"),
+            Hold(HoldReason.COOLING_DOWN, "2.9 cools down", since="2026-03-01T12:00:00Z", until="2026-03-08T12:00:00Z", target=Version("v2.9.4")),
             "held: v2.9.4 **cooling-down** since 2026-03-01 until 2026-03-08: 2.9 cools down",
         ),
         (Hold(HoldReason.ORPHAN, "nobody refers to it", "remove it"), "held: **orphan**: nobody refers to it<br>→ remove it"),
         (
-            Hold(HoldReason.CLOSED_BY_HUMAN, "turned down", target="v2.9.4", since="2026-03-01T12:00:00Z"),
+            Hold(HoldReason.CLOSED_BY_HUMAN, "turned down", target=Version("v2.9.4"), since="2026-03-01T12:00:00Z"),
             "held: v2.9.4 **closed-by-human** since 2026-03-01: turned down",
         ),
     ],
@@ -244,7 +245,12 @@ def test_where_everything_is_ignored_there_is_no_table() -> None:
 
 def test_a_conflict_is_reported_with_its_remedy() -> None:
     hold = Hold(
-        HoldReason.RESIDUE_CONFLICT, "v2.9.4 changed a path", "take it out", ResidueConflict, MINOR, "v2.9.4"
+        HoldReason.RESIDUE_CONFLICT,
+        "v2.9.4 changed a path",
+        "take it out",
+        ResidueConflict,
+        MINOR,
+        Version("v2.9.4"),
     )
     assert cell(hold) == "held: v2.9.4 **residue-conflict**: v2.9.4 changed a path<br>→ take it out"
 

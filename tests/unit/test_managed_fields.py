@@ -9,6 +9,7 @@ from flux_upgrade.impact.stored_versions.managed_fields import DroppedVersions, 
 from flux_upgrade.manifests.crds import ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.files import Mentions
+from flux_upgrade.model.versions import Version
 from memory import MemoryHistory
 
 HELM, ALERT = "helm.toolkit.fluxcd.io/v2beta1", "notification.toolkit.fluxcd.io/v1beta2"
@@ -17,8 +18,8 @@ ASKED = DroppedVersions(
     frozenset(),
     was_migrated=False,
     is_with_upgrade=False,
-    current="v2.8.8",
-    target="v2.9.4",
+    current=Version("v2.8.8"),
+    target=Version("v2.9.4"),
 )
 SHALLOW = "the checkout is shallow"
 
@@ -85,7 +86,7 @@ def test_it_is_done_once_people_say_so() -> None:
 
 
 def test_the_cli_is_2_7_at_least() -> None:
-    found = managed_after(ASKED._replace(was_migrated=True, current="v2.3.0"))
+    found = managed_after(ASKED._replace(was_migrated=True, current=Version("v2.3.0")))
     assert found is not None
     assert found.cli == "2.7"
 

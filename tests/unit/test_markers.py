@@ -13,13 +13,21 @@ from hypothesis import strategies as st
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Commit
 from flux_upgrade.model.markers import MarkerState
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pullrequests import text as pull_request
 from replacing import replace
 from written_proposals import proposal, proposal_context, state
 
-STATE = MarkerState("clusters.staging", "minor", "v2.9.4")
+STATE = MarkerState("clusters.staging", "minor", Version("v2.9.4"))
 FULL = MarkerState(
-    "a", "patch", "v2.8.8", pending=True, approval="2.9", title="00", paths=("11", "22"), closed="done"
+    "a",
+    "patch",
+    Version("v2.8.8"),
+    pending=True,
+    approval="2.9",
+    title="00",
+    paths=("11", "22"),
+    closed="done",
 )
 TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 MESSAGE = "Upgrade Flux to v2.9.4\n\nProved.\n\nFlux-Upgrade-Group: a\nFlux-Upgrade-Target: v2.9.4\n"

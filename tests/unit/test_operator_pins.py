@@ -10,6 +10,7 @@ from flows import World, listed
 from flux_upgrade.clusters.groups import drift_of
 from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.model.errors import ReleaseNotFound
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.objects.operator_releases import lowest_with
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, UpgradeRequest, files_after
 from flux_upgrade.planning.planner import plan_update_groups
@@ -313,14 +314,16 @@ def test_more_than_was_decided_about_is_held_where_a_range_would_take_it() -> No
 def test_asked_for_a_release_it_has_to_know_that(
     files: Mapping[str, str], to: str, expected: Mapping[str, list[tuple[str, str]]]
 ) -> None:
-    plans = by_place(teams(files, asked=UpgradeRequest(to=to)))
+    plans = by_place(teams(files, asked=UpgradeRequest(to=Version(to))))
     assert {place: decisions_of(plan) for place, plan in plans.items()} == expected
 
 
 def test_it_waits_with_what_it_does_not_know() -> None:
     policy = Policy(bump=MaxBump.PATCH, minor_cool_down=PATCH.minor_cool_down)
     releases = tuple(
-        each._replace(published_at="2026-08-31T00:00:00Z" if each.tag > "v2.9" else "2026-01-01T00:00:00Z")
+        each._replace(
+            published_at="2026-08-31T00:00:00Z" if each.tag >= Version("v2.9.0") else "2026-01-01T00:00:00Z"
+        )
         for each in listed("v2.8.7", "v2.8.8", "v2.9.3", "v2.9.4")
     )
     plans = by_place(teams({FLUX: instance("2.8.8"), CHART: chart("0.46.0")}, policy, releases=releases))

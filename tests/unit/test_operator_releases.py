@@ -65,7 +65,7 @@ def test_only_folders_of_releases_count() -> None:
     ]
     artifacts = MemoryArtifacts({"ghcr.io/a/m:v1": {"digest": _DIGEST, "files": files}})
 
-    assert releases_in(DistributionArtifact("ghcr.io/a/m", "v1", ""), artifacts) == ("v2.10.0", "v2.7.5")
+    assert releases_in(DistributionArtifact("ghcr.io/a/m", "v1", ""), artifacts) == ("v2.7.5", "v2.10.0")
 
 
 @pytest.mark.parametrize("tag", ["v1", "v2"])

@@ -9,6 +9,7 @@ import pytest
 from flows import World
 from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.model.errors import SourceUnavailable, UnsupportedPin, WriteFailed
+from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.pin_planner import PinPlanner
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, UpgradeRequest, files_after
 from flux_upgrade.planning.planner import plan_update_groups
@@ -27,7 +28,9 @@ from planned import decisions_of
 A, B = "clusters/a/flux-system/gotk-components.yaml", "clusters/b/flux-system/gotk-components.yaml"
 BASE, TF = "clusters/a/base/kustomization.yaml", "infra/a.tf"
 MINOR = Policy(bump=MaxBump.MINOR)
-CLOSED = Rejection(BumpKind.MINOR, "v2.9.3", HoldReason.CLOSED_BY_HUMAN, "2026-08-01T00:00:00Z", "#1")
+CLOSED = Rejection(
+    BumpKind.MINOR, Version("v2.9.3"), HoldReason.CLOSED_BY_HUMAN, "2026-08-01T00:00:00Z", "#1"
+)
 PINNED = f"v2.8.7@sha256:{'1' * 64}"
 
 
@@ -194,7 +197,9 @@ def test_a_tool_of_several_clusters_goes_to_the_newest_that_it_may(
         ),
         pytest.param(Feedback((CLOSED,), ("2.9",)), [("minor", "v2.9.4")], id="approved-all-the-same"),
         pytest.param(
-            Feedback(rejections=(CLOSED._replace(target="v2.10.0"),)), [("minor", "v2.9.4")], id="else"
+            Feedback(rejections=(CLOSED._replace(target=Version("v2.10.0")),)),
+            [("minor", Version("v2.9.4"))],
+            id="else",
         ),
     ],
 )
@@ -209,7 +214,10 @@ def test_a_tool_that_was_refused_stays_away(answers: Feedback, expected: list[tu
     ).pin
     planner = PinPlanner(gathered.pin_context, gathered.releases, gathered.now)
     subjected = PlannedTarget(pin, pin.path, Terms(feedback=answers))
-    assert decisions_of(planner.serve(subjected, pin, {"a": "v2.8.8", "b": "v2.9.4"})) == expected
+    assert (
+        decisions_of(planner.serve(subjected, pin, {"a": Version("v2.8.8"), "b": Version("v2.9.4")}))
+        == expected
+    )
 
 
 def test_a_tool_knows_what_is_written_beside_it() -> None:
@@ -219,7 +227,7 @@ def test_a_tool_knows_what_is_written_beside_it() -> None:
 
 def test_asked_for_a_release_every_pin_goes_there() -> None:
     files = {A: vendored(), BASE: base("v2.9.3"), ".tool-versions": tools("2.9.4")}
-    found = plans(files, asked=UpgradeRequest(to="v2.9.4"))
+    found = plans(files, asked=UpgradeRequest(to=Version("v2.9.4")))
     assert [decisions_of(plan) for plan in found.values()] == [
         [("minor", "v2.9.4")],
         [("patch", "v2.9.4")],

@@ -11,6 +11,7 @@ from flux_upgrade.clusters.groups import branches_of
 from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.model.errors import CheckoutDiffers, FluxUpgradeError, ReleaseNotFound
 from flux_upgrade.model.forge import BaseFile, Repository
+from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import Plan, UpgradeRequest
 from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.policy.decision import BumpKind
@@ -128,7 +129,7 @@ def test_an_orphan_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "is_named"), [(UpgradeRequest(to="v2.9.4"), False), (UpgradeRequest(), True)]
+    ("asked", "is_named"), [(UpgradeRequest(to=Version("v2.9.4")), False), (UpgradeRequest(), True)]
 )
 def test_what_is_named_is_no_orphan(asked: UpgradeRequest, *, is_named: bool) -> None:
     world = World(fleet({"old": "v2.8.8"}, orphans=["old"]), asked=asked, is_named=is_named)
@@ -148,7 +149,8 @@ def test_what_terraform_writes_is_left_alone() -> None:
     assert "infra/flux.tf:3: let var.flux be v2.8.8" in found["clusters/a"].holds[0].hint
     assert decisions_of(found["clusters/b"]) == ["v2.8.8", "v2.9.4 pending"]
     assert [
-        each.target for each in plans(World(files, asked=UpgradeRequest(to="v2.9.4")))["clusters/a"].upgrades
+        each.target
+        for each in plans(World(files, asked=UpgradeRequest(to=Version("v2.9.4"))))["clusters/a"].upgrades
     ] == ["v2.9.4"]
 
 
@@ -237,7 +239,9 @@ def test_a_version_that_is_asked_for_is_the_one(to: str, decisions: list[str]) -
     config = Config(Group(governance=Governance(policy=Policy(MaxBump.NONE))))
     assert (
         decisions_of(
-            plans(World(fleet({"clusters/a": "v2.8.7"}), config, asked=UpgradeRequest(to=to)))["clusters/a"]
+            plans(
+                World(fleet({"clusters/a": Version("v2.8.7")}), config, asked=UpgradeRequest(to=Version(to)))
+            )["clusters/a"]
         )
         == decisions
     )
@@ -245,12 +249,12 @@ def test_a_version_that_is_asked_for_is_the_one(to: str, decisions: list[str]) -
 
 def test_a_version_that_is_asked_for_and_is_not_there_concerns_all() -> None:
     with pytest.raises(ReleaseNotFound):
-        plans(World(fleet({"clusters/a": "v2.8.7"}), asked=UpgradeRequest(to="v2.8.99")))
+        plans(World(fleet({"clusters/a": Version("v2.8.7")}), asked=UpgradeRequest(to=Version("v2.8.99"))))
 
 
 @pytest.mark.parametrize(("to", "subject"), [("v2.8.8", BumpKind.PATCH), ("v2.9.4", BumpKind.MINOR)])
 def test_what_is_asked_for_has_the_branch_of_its_size(to: str, subject: BumpKind) -> None:
-    world = World(fleet({"clusters/a": "v2.8.7"}), asked=UpgradeRequest(to=to))
+    world = World(fleet({"clusters/a": Version("v2.8.7")}), asked=UpgradeRequest(to=Version(to)))
     assert [each.bump_kind for each in plans(world)["clusters/a"].upgrades] == [subject]
 
 

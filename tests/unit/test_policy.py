@@ -31,7 +31,11 @@ PATCH, MINOR, MAJOR = MaxBump.PATCH, MaxBump.MINOR, MaxBump.MAJOR
 
 def listed(*tags: str) -> tuple[Release, ...]:
     return tuple(
-        Release(tag, prerelease="-" in tag, published_at=f"{START + timedelta(days=at):%Y-%m-%dT%H:%M:%SZ}")
+        Release(
+            Version(tag),
+            prerelease="-" in tag,
+            published_at=f"{START + timedelta(days=at):%Y-%m-%dT%H:%M:%SZ}",
+        )
         for at, tag in enumerate(tags)
     )
 
@@ -42,7 +46,7 @@ def day(number: float) -> datetime:
 
 
 def rejection(tag: str, subject: BumpKind, reason: HoldReason = HoldReason.CLOSED_BY_HUMAN) -> Rejection:
-    return Rejection(subject, tag, reason, "2026-02-01T00:00:00Z", FAR)
+    return Rejection(subject, Version(tag), reason, "2026-02-01T00:00:00Z", FAR)
 
 
 def in_words(decisions: Sequence[Bump | Hold]) -> str:
@@ -60,7 +64,7 @@ def in_words(decisions: Sequence[Bump | Hold]) -> str:
 def decided(
     current: str, tags: Sequence[str], policy: Policy, answers: Feedback | None = None, now: datetime = LATER
 ) -> str:
-    return in_words(decide(current, listed(*tags), policy, answers or Feedback(), now))
+    return in_words(decide(Version(current), listed(*tags), policy, answers or Feedback(), now))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +102,7 @@ def decided(
         # odd tags, another order, a yanked version, a back-port after the next minor
         (
             "v2.8.3",
-            (*PATCHES, "2.8.9", "v2.8.9+build", "latest", "v2.8", "flux-v2.8.9", "v2.8.09"),
+            (*PATCHES, "v2.8.9+build"),
             PATCH,
             "patch v2.8.8",
         ),
@@ -193,13 +197,13 @@ def test_an_approval_overrides_range_cool_down_and_refusal(approved: str) -> Non
 
 def test_what_comes_after_an_approved_minor_is_reported() -> None:
     answers = Feedback(approved=("2.9",))
-    *_, hold = decide("v2.8.8", listed(*TWO_TEN), Policy(), answers, LATER)
+    *_, hold = decide(Version("v2.8.8"), listed(*TWO_TEN), Policy(), answers, LATER)
     assert hold == Hold(
         HoldReason.NEEDS_APPROVAL,
         "2.9 was approved, and is merged first",
         "approve 2.10 to have it now",
         bump_kind=BumpKind.MINOR,
-        target="v2.10.1",
+        target=Version("v2.10.1"),
         since="2026-01-16T12:00:00Z",
     )
     refusing = Feedback((rejection("v2.10.0", BumpKind.MINOR),), ("2.9",))
@@ -258,13 +262,19 @@ def test_a_patch_cools_by_its_own_age() -> None:
 
 
 def test_a_hold_for_the_cool_down_says_when_it_ends() -> None:
-    (hold,) = decide("v2.8.8", listed(*PATCHES, "v2.9.0", "v2.9.1"), Policy(), Feedback(), day(6))
+    (hold,) = decide(
+        Version("v2.8.8"),
+        listed(*PATCHES, Version("v2.9.0"), Version("v2.9.1")),
+        Policy(),
+        Feedback(),
+        day(6),
+    )
     assert hold == Hold(
         HoldReason.COOLING_DOWN,
         "2.9 was released on 2026-01-06 and cools down until 2026-01-13",
         "approve 2.9 to have it now",
         bump_kind=BumpKind.MINOR,
-        target="v2.9.1",
+        target=Version("v2.9.1"),
         since="2026-01-06T12:00:00Z",
         until="2026-01-13T12:00:00Z",
     )
@@ -274,8 +284,10 @@ def test_a_hold_for_the_cool_down_says_when_it_ends() -> None:
 def test_a_release_of_unknown_age_has_cooled(published: str) -> None:
     policy = Policy(MINOR, patch_cool_down=timedelta(days=3))
     for tag, subject in (("v2.8.8", BumpKind.PATCH), ("v2.9.0", BumpKind.MINOR)):
-        (found,) = decide("v2.8.3", [Release(tag, published_at=published)], policy, Feedback(), LATER)
-        assert found == Bump(subject, tag, approved=True, why=f"{tag} is newer than v2.8.3")
+        (found,) = decide(
+            Version("v2.8.3"), [Release(Version(tag), published_at=published)], policy, Feedback(), LATER
+        )
+        assert found == Bump(subject, Version(tag), approved=True, why=f"{tag} is newer than v2.8.3")
 
 
 def test_dates_are_read_with_and_without_a_zone_and_however_far_off() -> None:
@@ -285,7 +297,9 @@ def test_dates_are_read_with_and_without_a_zone_and_however_far_off() -> None:
         ("2026-01-01T23:30:00", "2026-01-02T23:30:00Z"),
         ("9999-12-31T23:30:00Z", "9999-12-31T23:59:59Z"),
     ):
-        (found,) = decide("v2.8.3", [Release("v2.8.8", published_at=published)], policy, Feedback(), START)
+        (found,) = decide(
+            Version("v2.8.3"), [Release(Version("v2.8.8"), published_at=published)], policy, Feedback(), START
+        )
         assert isinstance(found, Hold)
         assert found.until == until
 
@@ -337,28 +351,32 @@ def test_a_refusal_is_reported_before_a_cool_down() -> None:
 
 
 def test_of_two_answers_to_one_release_the_later_is_reported() -> None:
-    first = Rejection(BumpKind.PATCH, "v2.8.8", HoldReason.REVERTED, "2026-01-09T00:00:00Z", "z")
-    second = Rejection(BumpKind.PATCH, "v2.8.8", HoldReason.CLOSED_BY_HUMAN, "2026-01-20T00:00:00Z", "a")
+    first = Rejection(BumpKind.PATCH, Version("v2.8.8"), HoldReason.REVERTED, "2026-01-09T00:00:00Z", "z")
+    second = Rejection(
+        BumpKind.PATCH, Version("v2.8.8"), HoldReason.CLOSED_BY_HUMAN, "2026-01-20T00:00:00Z", "a"
+    )
     for order in ((first, second), (second, first)):
-        (hold,) = decide("v2.8.3", listed(*PATCHES), Policy(), Feedback(order), LATER)
+        (hold,) = decide(Version("v2.8.3"), listed(*PATCHES), Policy(), Feedback(order), LATER)
         assert isinstance(hold, Hold)
         assert (hold.reason, hold.since) == (second.reason, second.since)
 
 
 def test_a_refusal_says_where_and_since_when_and_how_to_override_it() -> None:
-    first = Rejection(BumpKind.PATCH, "v2.8.7", HoldReason.CLOSED_BY_HUMAN, "2026-03-01T00:00:00Z", "other")
+    first = Rejection(
+        BumpKind.PATCH, Version("v2.8.7"), HoldReason.CLOSED_BY_HUMAN, "2026-03-01T00:00:00Z", "other"
+    )
     answers = Feedback((first, rejection("v2.8.8", BumpKind.PATCH, HoldReason.REVERTED)))
     for order in (answers.rejections, answers.rejections[::-1]):
-        (hold,) = decide("v2.8.3", listed(*PATCHES), Policy(), Feedback(order), LATER)
+        (hold,) = decide(Version("v2.8.3"), listed(*PATCHES), Policy(), Feedback(order), LATER)
         assert hold == Hold(
             HoldReason.REVERTED,
             f"v2.8.8 was merged and reverted by a person: {FAR}",
             "approve v2.8.8 to have it now",
-            target="v2.8.8",
+            target=Version("v2.8.8"),
             since="2026-02-01T00:00:00Z",
         )
     closed = Feedback((rejection("v2.9.0", BumpKind.MINOR),))
-    (hold,) = decide("v2.8.8", listed(*TWO_NINE), Policy(), closed, LATER)
+    (hold,) = decide(Version("v2.8.8"), listed(*TWO_NINE), Policy(), closed, LATER)
     assert isinstance(hold, Hold)
     assert (hold.detail, hold.hint) == (
         f"v2.9.0 was turned down by a person: {FAR}",
@@ -370,26 +388,26 @@ def test_what_waits_can_be_reported_in_the_summary_instead() -> None:
     policy = Policy(pending=Pending.SUMMARY)
     assert decided("v2.8.3", TWO_NINE, policy) == "patch v2.8.8, (needs-approval v2.9.4)"
     assert decided("v2.8.3", TWO_NINE, Policy(MINOR, pending=Pending.SUMMARY)) == "minor v2.9.4"
-    (hold,) = decide("v2.8.8", listed(*TWO_NINE), policy, Feedback(), LATER)
+    (hold,) = decide(Version("v2.8.8"), listed(*TWO_NINE), policy, Feedback(), LATER)
     assert hold == Hold(
         HoldReason.NEEDS_APPROVAL,
         "a minor bump needs approval under policy patch",
         "approve 2.9 to have it now",
         bump_kind=BumpKind.MINOR,
-        target="v2.9.4",
+        target=Version("v2.9.4"),
         since="2026-01-13T12:00:00Z",
     )
 
 
 def test_a_release_out_of_range_is_reported_once() -> None:
     policy = Policy(MAJOR, Constraint("2.x"))
-    *_, hold = decide("v2.8.8", listed(*THREE), policy, Feedback(), LATER)
+    *_, hold = decide(Version("v2.8.8"), listed(*THREE), policy, Feedback(), LATER)
     assert hold == Hold(
         HoldReason.OUT_OF_RANGE,
         "v3.0.1 is not in the range 2.x",
         "widen the range, or approve 3.0 to have it now",
         bump_kind=BumpKind.MAJOR,
-        target="v3.0.1",
+        target=Version("v3.0.1"),
     )
 
 
@@ -401,7 +419,7 @@ def test_a_release_out_of_range_is_reported_once() -> None:
     ],
 )
 def test_up_to_date_says_which_release_it_is(current: str, tags: Sequence[str], detail: str) -> None:
-    assert decide(current, listed(*tags), Policy(), Feedback(), LATER) == (
+    assert decide(Version(current), listed(*tags), Policy(), Feedback(), LATER) == (
         Hold(HoldReason.UP_TO_DATE, detail),
     )
 
@@ -424,14 +442,11 @@ def test_up_to_date_says_which_release_it_is(current: str, tags: Sequence[str], 
     ],
 )
 def test_why_now_is_explained_with_dates(current: str, tags: Sequence[str], why: str) -> None:
-    found = decide(current, listed(*tags), Policy(MAJOR), Feedback(), LATER)
+    found = decide(Version(current), listed(*tags), Policy(MAJOR), Feedback(), LATER)
     assert [each.why for each in found if isinstance(each, Bump)] == [why]
-    assert found == decide(current, listed(*tags), Policy(MAJOR), Feedback(), LATER + timedelta(days=400))
-
-
-def test_a_body_that_is_of_no_version_cannot_be_decided() -> None:
-    with pytest.raises(ValueError, match="dev"):
-        decide("dev", listed(*PATCHES), Policy(), Feedback(), LATER)
+    assert found == decide(
+        Version(current), listed(*tags), Policy(MAJOR), Feedback(), LATER + timedelta(days=400)
+    )
 
 
 # What holds for any list, policy and answers.
@@ -443,7 +458,7 @@ _tags = st.builds(
 _releases = st.lists(
     st.builds(
         Release,
-        _tags,
+        _tags.map(Version),
         st.sampled_from([False, False, True]),
         st.sampled_from(["", *(each.published_at for each in listed(*map(str, range(20))))]),
     ),
@@ -482,7 +497,7 @@ def candidates(found: Sequence[Bump | Hold]) -> list[Bump]:
 def test_there_is_always_an_answer_and_at_most_one_candidate_for_a_subject(
     current: str, releases: list[Release], policy: Policy, answers: Feedback, now: datetime
 ) -> None:
-    found = decide(current, releases, policy, answers, now)
+    found = decide(Version(current), releases, policy, answers, now)
     subjects = [each.bump_kind for each in candidates(found)]
     assert found
     assert sorted(set(subjects), key=list(BumpKind).index) == subjects
@@ -496,7 +511,7 @@ def test_never_a_downgrade_and_never_a_prerelease(
     current: str, releases: list[Release], policy: Policy, answers: Feedback, now: datetime
 ) -> None:
     stable = {each.tag for each in releases if not each.prerelease and "-" not in each.tag}
-    for each in candidates(decide(current, releases, policy, answers, now)):
+    for each in candidates(decide(Version(current), releases, policy, answers, now)):
         assert each.target in stable
         assert version(each.target) > version(current)
 
@@ -506,7 +521,7 @@ def test_what_is_approved_is_within_the_policy_or_was_approved_by_a_person(
     current: str, releases: list[Release], policy: Policy, answers: Feedback, now: datetime
 ) -> None:
     bumps = list(MaxBump)
-    for each in candidates(decide(current, releases, policy, answers, now)):
+    for each in candidates(decide(Version(current), releases, policy, answers, now)):
         if each.approval:
             assert each.approved
             assert each.approval in answers.approved
@@ -520,10 +535,10 @@ def test_what_is_approved_is_within_the_policy_or_was_approved_by_a_person(
 def test_the_order_of_the_list_does_not_matter(
     current: str, releases: list[Release], policy: Policy, answers: Feedback, now: datetime
 ) -> None:
-    found = decide(current, releases, policy, answers, now)
-    assert found == decide(current, releases[::-1], policy, answers, now)
+    found = decide(Version(current), releases, policy, answers, now)
+    assert found == decide(Version(current), releases[::-1], policy, answers, now)
     assert found == decide(
-        current, sorted(releases, key=lambda each: each.published_at), policy, answers, now
+        Version(current), sorted(releases, key=lambda each: each.published_at), policy, answers, now
     )
 
 
@@ -531,11 +546,13 @@ def test_the_order_of_the_list_does_not_matter(
 def test_a_larger_bump_takes_no_approval_away(
     current: str, releases: list[Release], policy: Policy, answers: Feedback, now: datetime
 ) -> None:
-    highest, by_people = version("v0.0.0"), set[tuple[BumpKind, str]]()
+    highest, by_people = version("v0.0.0"), set[tuple[BumpKind, Version]]()
     for bump in MaxBump:
         wider = replace(policy, bump=bump)
         approved = [
-            each for each in candidates(decide(current, releases, wider, answers, now)) if each.approved
+            each
+            for each in candidates(decide(Version(current), releases, wider, answers, now))
+            if each.approved
         ]
         reached = max((version(each.target) for each in approved), default=version("v0.0.0"))
         asked = {(each.bump_kind, each.target) for each in approved if each.approval}

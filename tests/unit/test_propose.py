@@ -10,6 +10,7 @@ from flows import PATH, World, fleet, listed, path_in
 from flux_upgrade.clusters.groups import UpdateGroup
 from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade, UpgradeRequest
 from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.planning.proposal import Proposal
@@ -122,11 +123,11 @@ def _plan(*decisions: Upgrade | Hold) -> Plan:
 
 
 def hold(reason: HoldReason, subject: BumpKind = PATCH, target: str = "") -> Hold:
-    return Hold(reason, "detail", bump_kind=subject, target=target)
+    return Hold(reason, "detail", bump_kind=subject, target=Version(target))
 
 
 def upgrade(subject: BumpKind, target: str, *, approved: bool = True) -> Upgrade:
-    return Upgrade(Bump(subject, target, approved), CHANGE)
+    return Upgrade(Bump(subject, Version(target), approved), CHANGE)
 
 
 def why_closed(subject: BumpKind, *decisions: Upgrade | Hold) -> str:
@@ -240,7 +241,7 @@ def test_it_is_done_when_it_is_there(target: str, listed: set[str], why: str) ->
     team = UpdateGroupPlan(
         UpdateGroup("a", "a", Group(), ()), (_plan(hold(HoldReason.RESIDUE_CONFLICT, MINOR, "v2.9.4")),)
     )
-    found = no_longer_needed(team, PATCH, target, listed)
+    found = no_longer_needed(team, PATCH, Version(target), listed)
     assert (found[0] if found else "") == why
 
 
@@ -259,7 +260,7 @@ BASE, TOOLS = "clusters/a/base/kustomization.yaml", ".tool-versions"
 def test_what_moves_nowhere_keeps_no_proposal(pins: Mapping[str, str]) -> None:
     files = fleet({"clusters/a": "v2.9.4"}) | {path: text.encode() for path, text in pins.items()}
     (planned,) = plan_update_groups(World(files).gathered())
-    found = no_longer_needed(planned, MINOR, "v2.9.4", {"v2.9.4"})
+    found = no_longer_needed(planned, MINOR, Version("v2.9.4"), {Version("v2.9.4")})
     assert found is not None
     assert found[0] == "done"
 
@@ -267,7 +268,7 @@ def test_what_moves_nowhere_keeps_no_proposal(pins: Mapping[str, str]) -> None:
 def test_a_cluster_of_an_unknown_version_keeps_its_proposal() -> None:
     files = fleet({"clusters/a": "v2.9.4"}) | {BASE: base("${FLUX}").encode()}
     (planned,) = plan_update_groups(World(files).gathered())
-    assert no_longer_needed(planned, MINOR, "v2.9.4", {"v2.9.4"}) is None
+    assert no_longer_needed(planned, MINOR, Version("v2.9.4"), {Version("v2.9.4")}) is None
 
 
 def test_who_is_ahead_keeps_no_proposal_that_another_holds() -> None:
@@ -275,7 +276,7 @@ def test_who_is_ahead_keeps_no_proposal_that_another_holds() -> None:
     (planned,) = plan_update_groups(
         World(files, Config(Group(governance=Governance(policy=Policy(MaxBump.MINOR))))).gathered()
     )
-    found = no_longer_needed(planned, PATCH, "v2.8.8", {"v2.8.8"})
+    found = no_longer_needed(planned, PATCH, Version("v2.8.8"), {Version("v2.8.8")})
     assert found is not None
     assert found[0] == "superseded"
 
@@ -288,7 +289,9 @@ def test_of_several_approvals_the_highest_lasts(given: tuple[str, ...], approval
     world = World(fleet({"clusters/a": "v2.8.8"}))
     (planned,) = plan_update_groups(world.gathered())
     (plan,) = planned.plans
-    upgrades = tuple(Upgrade(Bump(MINOR, "v2.9.4", approved=True, approval=each), CHANGE) for each in given)
+    upgrades = tuple(
+        Upgrade(Bump(MINOR, Version("v2.9.4"), approved=True, approval=each), CHANGE) for each in given
+    )
     plans = tuple(plan._replace(decisions=(each,)) for each in upgrades)
     found = proposals_of(planned._replace(plans=plans), world.config, ())[MINOR]
     assert found.approval == approval

@@ -17,6 +17,7 @@ from flux_upgrade.impact.impact import Hit, Impact, PastRelease, Refused, Stored
 from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
 from flux_upgrade.model import markers
 from flux_upgrade.model.markdown import prose
+from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.proposal import Proposal
 from flux_upgrade.policy.decision import BumpKind, ChangeKind
@@ -370,7 +371,7 @@ def test_whoever_ticked_at_another_release_is_asked_again() -> None:
 def test_an_issue_has_no_boxes() -> None:
     for impact in (
         Impact(Changes(), stored=Stored((REFUSED,), cli="2.8")),
-        Impact(Changes(), upgrade_path=("v2.9.4", "v2.10.0")),
+        Impact(Changes(), upgrade_path=(Version("v2.9.4"), Version("v2.10.0"))),
         Impact(Changes(), stored=Stored(resolved=(REFUSED,)), migrated=("v2.8.8",)),
     ):
         proposed = proposal_with(impact)
@@ -380,7 +381,11 @@ def test_an_issue_has_no_boxes() -> None:
 
 
 def test_the_next_step_waits_for_the_box() -> None:
-    text = body(proposal_with(Impact(Changes(), upgrade_path=("v2.9.4", "v2.10.0", "v2.11.0"))))
+    text = body(
+        proposal_with(
+            Impact(Changes(), upgrade_path=(Version("v2.9.4"), Version("v2.10.0"), Version("v2.11.0")))
+        )
+    )
     assert "**In steps:** first of 3 hops: v2.9.4, then v2.10.0, then v2.11.0, once this is merged" in text
     assert "1. Once v2.9.4 runs in this cluster, run `flux migrate` there with the Flux CLI 2.9.\n" in text
     assert "nothing to do before merging" in text

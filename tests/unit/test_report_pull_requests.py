@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flux_upgrade.model.errors import CheckoutDiffers, ForbiddenByForge, ResidueConflict
+from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.proposal import Action
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -68,7 +69,9 @@ def test_what_has_no_remedy_promises_none() -> None:
 
 
 def test_failures_are_those_of_installations_and_of_pull_requests() -> None:
-    conflict = Hold(HoldReason.RESIDUE_CONFLICT, "a path", "take it out", ResidueConflict, MINOR, "v2.9.4")
+    conflict = Hold(
+        HoldReason.RESIDUE_CONFLICT, "a path", "take it out", ResidueConflict, MINOR, Version("v2.9.4")
+    )
     held = holding(conflict, Hold(HoldReason.ORPHAN, "nobody"))
     error = ForbiddenByForge("the token may not", hint="allow it")
     done = round_of(

@@ -11,6 +11,7 @@ from flux_upgrade.impact.stored_versions.refused import stored
 from flux_upgrade.manifests.crds import Crd, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.files import FileRevision, FileRevisions
+from flux_upgrade.model.versions import Version
 from written_crds import manifest
 
 OCI = "ocirepositories.source.toolkit.fluxcd.io"
@@ -37,7 +38,11 @@ def stored_by(
     current: str = "",
 ) -> Stored:
     return stored(
-        FileRevisions(tuple(history), missing), history[-1].content, crds_in(target), migrated, current
+        FileRevisions(tuple(history), missing),
+        history[-1].content,
+        crds_in(target),
+        migrated,
+        Version(current),
     )
 
 

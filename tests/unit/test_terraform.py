@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from flux_upgrade.clusters.ownership.terraform import TerraformOwner, hold, mover, owner_of, owners
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.hcl import blocks
 from flux_upgrade.pins.pin import SourceFile
@@ -205,7 +206,7 @@ def test_the_one_that_says_so_comes_first() -> None:
 def test_the_hold_names_the_line_to_change(text: str, detail: str, hint: str) -> None:
     ownership = owner_of(FILE, owners_in(text))
     assert ownership is not None
-    held = hold(ownership, "v2.9.4")
+    held = hold(ownership, Version("v2.9.4"))
     assert (held.reason, held.detail, held.hint) == (HoldReason.OWNED_BY_TERRAFORM, detail, hint)
     assert held.error is None
     assert held.target == "v2.9.4"
@@ -214,7 +215,7 @@ def test_the_hold_names_the_line_to_change(text: str, detail: str, hint: str) ->
 def test_the_hold_in_the_json_syntax() -> None:
     ownership = owner_of(FILE, owners_in(JSON, "flux.tf.json"))
     assert ownership is not None
-    assert hold(ownership, "v2.9.4").hint == 'flux.tf.json:6: "version": "v2.9.4"'
+    assert hold(ownership, Version("v2.9.4")).hint == 'flux.tf.json:6: "version": "v2.9.4"'
 
 
 def test_an_installation_moves_with_the_pin_of_its_resource() -> None:

@@ -12,6 +12,7 @@ from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.impact.upgrade_path import upgrade_path
 from flux_upgrade.manifests.crds import ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import parse
+from flux_upgrade.model.versions import Version
 from written_crds import manifest
 
 OCI = "ocirepositories.source.toolkit.fluxcd.io"
@@ -48,7 +49,9 @@ class Source:
     def upgrade_path(
         self, current: str, target: str, crds: tuple[str, ...], uses: tuple[ApiUse, ...] = ()
     ) -> tuple[str, ...] | None:
-        return upgrade_path(current, target, [*self.releases], self.served, crds, uses)
+        return upgrade_path(
+            Version(current), Version(target), [*map(Version, self.releases)], self.served, crds, uses
+        )
 
 
 @pytest.fixture

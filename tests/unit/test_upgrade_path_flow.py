@@ -16,6 +16,7 @@ from flux_upgrade.model import markers
 from flux_upgrade.model.errors import ApiRemoved
 from flux_upgrade.model.files import FileRevision, FileRevisions
 from flux_upgrade.model.forge import PullRequest, PullState
+from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import Plan, UpgradeRequest
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -291,13 +292,13 @@ def test_what_was_asked_for_by_name_is_not_gone_to_in_steps(
     expected: list[tuple[BumpKind, str]], *, ladder: bool
 ) -> None:
     repository = ClusterRepository(BRIDGED, settings={**TOGETHER, "ladder": ladder})
-    repository.run(UpgradeRequest(to="v2.9.4"))
+    repository.run(UpgradeRequest(to=Version("v2.9.4")))
     assert repository.upgrades == expected
     for hold in repository.holds.values():
         assert (hold.reason, hold.error) == (HoldReason.BLOCKED_BY_API_REMOVAL, ApiRemoved)
         assert "v2.7.5 → v2.9.4" in hold.detail
     # The first step by its name is one step.
-    repository.run(UpgradeRequest(to="v2.7.5"))
+    repository.run(UpgradeRequest(to=Version("v2.7.5")))
     assert repository.upgrades == [(BumpKind.MINOR, "v2.7.5")]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from flux_upgrade.model.markdown import code, counted, plain, table
-from flux_upgrade.model.versions import precedence
+from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.policy.decision import Hold
@@ -157,9 +157,7 @@ def approvals(
     waiting = {(each.bump_kind, each.target) for each in decisions if _waits(each)}
     if not waiting:
         return
-    versions = dict.fromkeys(
-        approval(*each) for each in sorted(waiting, key=lambda each: precedence(each[1]))
-    )
+    versions = dict.fromkeys(approval(*each) for each in sorted(waiting, key=lambda each: Version(each[1])))
     others = [f"[run the workflow]({workflow_url}) with `approve`"] if workflow_url else []
     others += ["run:"] if command else []
     how = ", or ".join([*ways, *others]) or (

@@ -11,6 +11,7 @@ from flux_upgrade.model.errors import NothingFound, Overtaken, Unreadable
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.context import ArtifactRelease, RebasedArtifact
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import PlannedTarget, Terms, Upgrade
@@ -102,7 +103,7 @@ class PinnedArtifacts:
         self._rebased[key] = found._replace(made=None)
 
     def _to(self, target: str, path: str) -> Terms:
-        return self._terms_of(path)._replace(to=target)
+        return self._terms_of(path)._replace(to=Version(target))
 
     def _movable(self, reference: str) -> Pulled:
         found = self._at(reference)
@@ -118,7 +119,7 @@ class PinnedArtifacts:
             try:
                 self._pulled[reference] = pull(address, self._ports)
             except (NothingFound, Unreadable) as error:
-                self._pulled[reference] = ArtifactRelease("", error.message, error.hint)
+                self._pulled[reference] = ArtifactRelease(NO_VERSION, error.message, error.hint)
         return self._pulled[reference]
 
     def _rebase(self, pulled: Pulled, terms: Terms) -> _Rebased | Hold:

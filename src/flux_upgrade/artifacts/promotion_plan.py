@@ -9,6 +9,7 @@ from flux_upgrade.artifacts.successor import Successor, checked, successor_of
 from flux_upgrade.model.errors import UntrustedArchive
 from flux_upgrade.model.oci import reference
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms
 from flux_upgrade.policy.decision import BumpKind, Hold
@@ -74,7 +75,7 @@ def plan_artifact(
 
 def _rejections(pulled: Pulled, ports: ArtifactPorts) -> Iterator[Rejection]:
     current = pulled.pin.version
-    for version in reference.rejected_versions(pulled.tags, pulled.address.tag):
+    for version in map(Version, reference.rejected_versions(pulled.tags, pulled.address.tag)):
         noted = reference.rejected(pulled.address.tag, version)
         # Who had it after all, by an approval, has taken back what was said of it.
         if version == current and ports.registry.digest(noted) == pulled.stored.digest:

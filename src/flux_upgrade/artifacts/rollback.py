@@ -12,7 +12,7 @@ from flux_upgrade.model.oci.manifest import PREVIOUS, REVISION, StoredManifest, 
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.ports import ArtifactRegistry
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.model.versions import Version, is_tag
 
 _MOST_NAMED = 5
 
@@ -55,7 +55,7 @@ def plan_rollback(address: Address, back_to: str, registry: ArtifactRegistry) ->
     if wanted.digest == current.digest:
         raise NoWayBack(f"{address} stands for {wanted.digest} already", hint=_elsewhere(tags))
     version, older = _version(current), names.version_of(reference) or _version(wanted)
-    if version and older and precedence(older) > precedence(version):
+    if version and older and Version(older) > Version(version):
         raise UsageError(
             f"{older} is newer than {version}, which {address} stands for",
             hint=f"take it there with `flux-upgrade upgrade {address} --approve {older}`",

@@ -22,6 +22,7 @@ from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.oci.tar import temporary_file_errors
 from flux_upgrade.model.ports import ArtifactRegistry
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import Upgrade
 
 
@@ -39,8 +40,8 @@ class Successor(NamedTuple):
     """The layer, where another artifact has the same one already."""
 
     @property
-    def version(self) -> str:
-        """The release of Flux in it, a tag."""
+    def version(self) -> Version:
+        """The release of Flux in it."""
         return self.upgrade.target
 
 

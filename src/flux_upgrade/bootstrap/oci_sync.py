@@ -19,7 +19,7 @@ from flux_upgrade.model.hosting import Secret
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.model.versions import Version, is_tag
 
 _GROUP = "source.toolkit.fluxcd.io"
 _V1_SINCE = "v2.6.0"
@@ -56,13 +56,13 @@ class _Object(NamedTuple):
 
 def oci_api(version: str) -> str:
     """``apiVersion`` of OCIRepository in a release of Flux. Raises UnsupportedRelease."""
-    if not is_tag(version) or precedence(version) < precedence(_OLDEST):
+    if not is_tag(version) or Version(version) < Version(_OLDEST):
         raise UnsupportedRelease(
             f"Flux {version} cannot be bootstrapped from a registry",
             hint="take a release of Flux 2: see --version",
         )
     # A release candidate has what its release has.
-    is_v1 = precedence(version)[:2] >= precedence(_V1_SINCE)[:2]
+    is_v1 = Version(version).numbers[:2] >= Version(_V1_SINCE).numbers[:2]
     return f"{_GROUP}/{'v1' if is_v1 else 'v1beta2'}"
 
 
@@ -100,7 +100,7 @@ def source_secrets(
         host = addresses.flux.host
         secrets.append(docker_secret(options.secret_name, options.namespace, host, *credentials))
     if ca:
-        has_ca_crt = precedence(options.install.version)[:2] >= precedence(_CA_CRT_SINCE)[:2]
+        has_ca_crt = Version(options.install.version).numbers[:2] >= Version(_CA_CRT_SINCE).numbers[:2]
         data = {"ca.crt" if has_ca_crt else "caFile": ca}
         secrets.append(Secret(ca_secret_name(options), options.namespace, data))
     return tuple(secrets)

@@ -11,7 +11,7 @@ from flux_upgrade.bootstrap.changes import FileChange, FilesPlan
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.clusters.groups import branch_name, slug_of
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import precedence
+from flux_upgrade.model.versions import Version
 
 SUBJECT = "bootstrap"
 """The last part of the branch, and the subject in markers: none of ``BumpKind``, so that runs
@@ -137,7 +137,7 @@ class Bootstrap(NamedTuple):
     @property
     def target(self) -> str:
         """The highest release of Flux among its clusters."""
-        return max((cluster.options.install.version for cluster in self.clusters), key=precedence)
+        return max((cluster.options.install.version for cluster in self.clusters), key=Version)
 
 
 def bootstrap_of(

@@ -26,6 +26,7 @@ from flux_upgrade.model.markdown import (
 )
 from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.text import capped
+from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.proposal import ProposalContext
 from flux_upgrade.pullrequests.text import commit
 
@@ -75,7 +76,7 @@ def state(proposal: Bootstrap, context: ProposalContext) -> MarkerState:
     return MarkerState(
         group=proposal.slug,
         subject=SUBJECT,
-        target=proposal.target,
+        target=Version(proposal.target),
         title=markers.digest_of(title(proposal, context)),
     )
 

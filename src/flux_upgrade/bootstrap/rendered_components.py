@@ -95,8 +95,8 @@ class RenderedComponents:
     def _refuse_backwards(self, installation: Pin, wanted: InstallOptions, path: str) -> None:
         current, target = Version.parse(installation.version), Version.parse(wanted.version)
         if current is not None and target is not None and target < current:
-            raise _error(eligibility.downgrade(installation.version, wanted.version), path)
-        ahead = eligibility.ahead(installation.proof, wanted.version, self._regenerator, asked=True)
+            raise _error(eligibility.downgrade(current, target), path)
+        ahead = eligibility.ahead(installation.proof, Version(wanted.version), self._regenerator, asked=True)
         if ahead is not None:
             raise _error(ahead, path)
 

@@ -13,7 +13,7 @@ from flux_upgrade.manifests.options import ambiguous, nearest, refuse, validate
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import precedence
+from flux_upgrade.model.versions import Version
 
 _REQUIRED = ("source-controller", "kustomize-controller")
 _PERMISSIONS = "pull|triage|push|maintain|admin"
@@ -198,7 +198,7 @@ def unknown(name: str) -> str:
 
 def _is_before(tag: str, since: str) -> bool:
     # A release candidate has what its release has.
-    return precedence(tag)[:3] < precedence(since)[:3]
+    return Version(tag).numbers < Version(since).numbers
 
 
 def _too_new(flag: Flag, tag: str) -> str:

@@ -11,7 +11,7 @@ from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.oci.reference import Address, parse_address
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import is_tag
+from flux_upgrade.model.versions import Version, is_tag
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def _upgrade(args: Namespace, *, writes: bool) -> UpgradeOptions:
     path, artifact = _location(args)
     given = vars(args)
     request = UpgradeRequest(
-        to=tag(given.get("to", "")),
+        to=Version(tag(given.get("to", ""))),
         approve=tuple(map(_approval, args.approve)),
         base=args.base,
         writes=writes,

@@ -10,7 +10,7 @@ from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.config.config import Config, Group, slug
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.formats.ranges import allows
 from flux_upgrade.pins.pin import Pin, PinState, Role
 from flux_upgrade.policy.decision import BumpKind
@@ -155,7 +155,7 @@ def _places(cluster: Cluster) -> dict[str, list[Member]]:
     for member in cluster.members:
         if member.pin.role is Role.INSTALLS and is_tag(member.pin.version):
             found.setdefault(member.pin.version, []).append(member)
-    return dict(sorted(found.items(), key=lambda each: precedence(each[0])))
+    return dict(sorted(found.items(), key=lambda each: Version(each[0])))
 
 
 def agrees(pin: Pin, version: str) -> bool:

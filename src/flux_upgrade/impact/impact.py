@@ -10,6 +10,7 @@ from flux_upgrade.impact.kubernetes_versions import Fit
 from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move
 from flux_upgrade.impact.overlay.result import Overlay
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Version
 
 
 class Evidence(StrEnum):
@@ -123,7 +124,7 @@ class Impact(NamedTuple):
     """None: the version that the clusters run is not declared."""
     orphaned: tuple[ApiUse, ...] = ()
     """Resources of a controller that would no longer be there."""
-    upgrade_path: tuple[str, ...] = ()
+    upgrade_path: tuple[Version, ...] = ()
     """The releases to go to, one after the other, where one step is not enough; the last is the goal."""
 
     migrated: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.model.versions import Version
 
 Minor = tuple[int, int]
 _NUMBERS = re.compile(r"v?(\d+)\.(\d+)")
@@ -47,7 +47,8 @@ def minor_of(version: str) -> Minor | None:
 
 def support(tag: str) -> Support:
     """What a release of Flux says; one newer than the table needs what the last one in it needs, or more."""
-    minor = precedence(tag)[:2] if is_tag(tag) else max(SUPPORT)
+    version = Version.parse(tag)
+    minor = version.numbers[:2] if version is not None else max(SUPPORT)
     return SUPPORT.get(minor) or Support(SUPPORT[max(SUPPORT)].least)
 
 

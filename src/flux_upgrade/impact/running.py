@@ -18,7 +18,7 @@ from flux_upgrade.manifests.documents import Manifest, parse
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import is_below
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.pin import Pin, Role
 
 _NAMESPACE = "flux-system"
@@ -107,7 +107,7 @@ def running(members: Iterable[Member]) -> Running:
                 content = found.content if found.proof.manifest is not None else None
                 unverified.append(UnverifiedInstallation(member.path, _version(found), content, is_verified))
     return Running(
-        tuple(sorted(releases, key=precedence)), tuple(unverified), tuple(sorted(filter(None, homes)))
+        tuple(sorted(releases, key=Version)), tuple(unverified), tuple(sorted(filter(None, homes)))
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from flux_upgrade.manifests.crds import ReleaseApis, served_by
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.model.versions import precedence
+from flux_upgrade.model.versions import Version
 
 
 class ServedApis:
@@ -38,15 +38,15 @@ class ServedApis:
 
     def between(self, older: str, newer: str) -> Iterable[ReleaseApis]:
         """The last release of each minor between two, newest first; each read when it is come to."""
-        low, high = precedence(older)[:2], precedence(newer)[:2]
-        tags = [tag for tag in self._last_of_minors() if low < precedence(tag)[:2] < high]
+        low, high = Version(older).numbers[:2], Version(newer).numbers[:2]
+        tags = [tag for tag in self._last_of_minors() if low < tag.numbers[:2] < high]
         return _LazyReleaseApis(self.at, tags)
 
-    def _last_of_minors(self) -> Iterator[str]:
+    def _last_of_minors(self) -> Iterator[Version]:
         """The last patch of each minor, newest first: between patches, no version of an API goes."""
         seen = set()
         for tag in self._regenerator.stable_tags():
-            minor = precedence(tag)[:2]
+            minor = tag.numbers[:2]
             if minor not in seen:
                 seen.add(minor)
                 yield tag
@@ -57,7 +57,7 @@ class _LazyReleaseApis(Iterable[ReleaseApis]):
     """Of some releases, as often as they are gone through."""
 
     at: Callable[[str], ReleaseApis]
-    tags: Sequence[str]
+    tags: Sequence[Version]
 
     def __iter__(self) -> Iterator[ReleaseApis]:
         return map(self.at, self.tags)

@@ -12,17 +12,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse
 from flux_upgrade.manifests.crds import ReleaseApis
-from flux_upgrade.model.versions import precedence
+from flux_upgrade.model.versions import Version
 
 
 def upgrade_path(  # noqa: PLR0913, PLR0917  (what a path depends on)
-    current: str,
-    target: str,
-    tags: Sequence[str],
-    served: Callable[[str], ReleaseApis],
+    current: Version,
+    target: Version,
+    tags: Sequence[Version],
+    served: Callable[[Version], ReleaseApis],
     crds: Collection[str],
     uses: Iterable[ApiUse],
-) -> tuple[str, ...] | None:
+) -> tuple[Version, ...] | None:
     """The releases to go to, one after the other, of which the last is ``target``.
 
     Empty where one step will do, None where there is no path. Of equally short paths, the one
@@ -34,18 +34,18 @@ def upgrade_path(  # noqa: PLR0913, PLR0917  (what a path depends on)
     """
     kinds = {(use.group, use.kind) for use in uses}
 
-    def leads(start: str, end: str) -> bool:
+    def leads(start: Version, end: Version) -> bool:
         return _leads(served(start), served(end), crds, kinds)
 
     if leads(current, target):
         return ()
     stops = list(_stops(current, target, tags))
-    paths: list[tuple[str, ...]] = [(current,)]
+    paths: list[tuple[Version, ...]] = [(current,)]
     while paths:
-        further: list[tuple[str, ...]] = []
+        further: list[tuple[Version, ...]] = []
         for path in paths:
             for stop in [*stops]:
-                if precedence(stop) <= precedence(path[-1]) or not leads(path[-1], stop):
+                if stop <= path[-1] or not leads(path[-1], stop):
                     continue
                 if leads(stop, target):
                     return (*path[1:], stop, target)
@@ -69,13 +69,13 @@ def _leads(
     )
 
 
-def _stops(current: str, target: str, tags: Sequence[str]) -> Iterator[str]:
+def _stops(current: Version, target: Version, tags: Sequence[Version]) -> Iterator[Version]:
     """The last patch of each minor in between, newest first; within a minor no version of an API goes."""
-    first, last = precedence(current)[:2], precedence(target)[:2]
+    first, last = current.numbers[:2], target.numbers[:2]
     seen: set[tuple[int, ...]] = set()
-    for tag in sorted(tags, key=precedence, reverse=True):
-        minor = precedence(tag)[:2]
-        is_stable = precedence(tag)[3]
+    for tag in sorted(tags, reverse=True):
+        minor = tag.numbers[:2]
+        is_stable = not tag.is_prerelease
         if is_stable and first < minor < last and minor not in seen:
             seen.add(minor)
             yield tag

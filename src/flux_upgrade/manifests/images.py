@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from flux_upgrade.model.versions import Precedence, is_tag, precedence
+from flux_upgrade.model.versions import Version, is_tag
 
 _FILLED_IN = frozenset("${}%<>")
 """What template engines, and Flux's own post-build substitution, go by; no image has it."""
@@ -57,11 +57,11 @@ class ImageState(StrEnum):
     """A registry of its own, or a tag that is no version: the user's edit, which is carried."""
 
 
-def tag_order(tag: str) -> Precedence | None:
+def tag_order(tag: str) -> Version | None:
     """A sort key for a controller's version tag, by semver's precedence; None if it is none."""
     version = tag if tag.startswith("v") else f"v{tag}"
     # No image tag has a "+".
-    return precedence(version) if is_tag(version) and "+" not in version else None
+    return Version(version) if is_tag(version) and "+" not in version else None
 
 
 def controller_index(containers: Sequence[tuple[str, str]], controller: str) -> int | None:

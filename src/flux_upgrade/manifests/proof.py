@@ -19,6 +19,7 @@ from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerated, Regenerator, without_images
 from flux_upgrade.manifests.residue import Edit
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.versions import NO_VERSION, Version
 
 
 class Verdict(StrEnum):
@@ -45,7 +46,7 @@ class Proof:
     verdict: Verdict
     manifest: Manifest | None = None
     """None where the file is unreadable."""
-    version: str = ""
+    version: Version = NO_VERSION
     """The body's release, a tag; empty where it is not known."""
     inferred: Inferred | None = None
     base: Regenerated | None = None
@@ -149,4 +150,6 @@ def _proof(candidates: Candidates, base: Regenerated, verdict: Verdict) -> Proof
     manifest = candidates.manifest
     controllers = controllers_of(manifest, base)
     edits = () if base.text == manifest.text else tuple(edits_of(manifest, base, controllers))
-    return Proof(verdict, manifest, base.options.version, candidates.inferred, base, controllers, edits)
+    return Proof(
+        verdict, manifest, Version(base.options.version), candidates.inferred, base, controllers, edits
+    )

@@ -111,12 +111,11 @@ class Regenerator:
             self._published[tag] = self._releases.published(tag)
         return self._published[tag]
 
-    def stable_tags(self) -> list[str]:
+    def stable_tags(self) -> list[Version]:
         """Every release of Flux 2 in the source that is no prerelease, newest first."""
         return self._stable_tags
 
     @cached_property
-    def _stable_tags(self) -> list[str]:
-        versions = [Version.parse(release.tag) for release in self._releases.list() if not release.prerelease]
-        usable = [each for each in versions if each is not None and each.major == 2 and not each.prerelease]  # noqa: PLR2004
-        return [str(each) for each in sorted(usable, reverse=True)]
+    def _stable_tags(self) -> list[Version]:
+        tags = [release.tag for release in self._releases.list() if not release.prerelease]
+        return sorted((each for each in tags if each.is_flux_2 and not each.is_prerelease), reverse=True)

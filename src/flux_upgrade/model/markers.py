@@ -14,6 +14,7 @@ import re
 
 from flux_upgrade.model.forge import Commit
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Version
 
 DIGEST = "Flux-Upgrade-Digest"
 APPROVAL = "Flux-Upgrade-Approval"
@@ -40,7 +41,7 @@ class MarkerState(NamedTuple):
     group: str
     """The slug."""
     subject: str
-    target: str
+    target: Version
     """The highest release that it proposes."""
     pending: bool = False
     """We made it a draft because it needs approval."""
@@ -72,13 +73,13 @@ def path_entry(path: str, target: str, highest: str) -> str:
     return digest_of(path) + (f"@{target}" if target != highest else "")
 
 
-def target_of(state: MarkerState, path: str) -> str:
-    """The release that ``path`` goes to; empty where the state is not about it."""
+def target_of(state: MarkerState, path: str) -> Version | None:
+    """The release that ``path`` goes to; None where the state is not about it."""
     if not state.paths:
         return state.target
     targets = dict(entry.partition("@")[::2] for entry in state.paths)
     digest = digest_of(path)
-    return (targets[digest] or state.target) if digest in targets else ""
+    return (Version(targets[digest]) or state.target) if digest in targets else None
 
 
 def digest_of(text: str) -> str:
@@ -131,11 +132,12 @@ def state_of(body: str) -> MarkerState | None:
         return None
     known = {name: content[name] for name in MarkerState._fields if name in content}
     paths, stored, moved = (known.pop(name, []) for name in ("paths", "stored", "moved"))
-    kinds = {"pending": bool}
+    kinds: dict[str, type] = {"pending": bool}
     if not {"group", "subject", "target"} <= set(known) or not isinstance(paths, list):
         return None
     if any(not isinstance(value, kinds.get(name, str)) for name, value in known.items()):
         return None
+    known["target"] = Version(known["target"])
     return MarkerState(**known, paths=_texts(paths), stored=_texts(stored), moved=_texts(moved))
 
 

@@ -1,27 +1,22 @@
 """Versions of Flux: tags with a leading ``v``, ordered by semver's precedence.
 
-``is_tag`` and ``precedence`` are the rules of semver.org, 2.0.0, without the
-library: ``render`` from a folder pays for every import, and needs no more.
-Decisions compare ``Version``, which is the library's.
+The semver library compares, and is imported when two versions are compared for
+the first time: ``render`` of a known release pays for every import, and compares none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import total_ordering
+from functools import cache
 
 from flux_upgrade.model.values import NamedTuple
 
-
-def minor_of(tag: str) -> str:
-    """``v2.9.4`` → ``2.9``."""
-    return ".".join(tag.removeprefix("v").split(".")[:2])
-
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import semver
 
 _LONGEST = 64
 _DIGITS = 9
-
-Precedence = tuple[int, int, int, bool, tuple[tuple[bool, int, str], ...]]
 
 
 def _is_number(text: str) -> bool:
@@ -33,7 +28,7 @@ def _is_identifier(text: str) -> bool:
 
 
 def is_tag(text: str) -> bool:
-    """Whether ``text`` is ``v`` and a semantic version, as Flux names its releases."""
+    """Whether ``text`` is ``v`` and a semantic version (semver.org, 2.0.0), as Flux names its releases."""
     if not text.startswith("v") or not text.isascii() or len(text) > _LONGEST:
         return False
     rest, plus, build = text[1:].partition("+")
@@ -49,73 +44,72 @@ def is_tag(text: str) -> bool:
     )
 
 
-def precedence(tag: str) -> Precedence:
-    """The sort key of a tag for which ``is_tag`` holds (semver.org, 2.0.0, section 11)."""
-    core, dash, pre = tag[1:].partition("+")[0].partition("-")
-    major, minor, patch = map(int, core.split("."))
-    identifiers = tuple(
-        (not i.isdigit(), int(i) if i.isdigit() else 0, i) for i in (pre.split(".") if dash else ())
-    )
-    return major, minor, patch, not dash, identifiers
+@cache
+def _parsed(tag: str) -> semver.Version:
+    import semver
+
+    return semver.Version.parse(tag[1:])
 
 
-@total_ordering
-class Version:
-    """One release's version. The semver library compares; this class keeps the ``v``."""
+class Version(str):
+    """A release's tag, ``v2.9.4``, in the order of semver (semver.org, 2.0.0, section 11).
 
-    def __init__(self, text: str) -> None:
-        import semver  # late: `render` of a known release needs no order
+    It is the text that it came from, and equal to it; ``parse`` makes one of any text. Build
+    metadata does not count in the order.
+    """
 
-        self._semver = semver.Version.parse(text)
+    __slots__ = ()
 
     @classmethod
-    def parse(cls, tag: str) -> Version | None:
-        """None where ``tag`` is not ``v`` followed by a semantic version."""
-        return cls(tag.removeprefix("v")) if is_tag(tag) else None
-
-    @property
-    def major(self) -> int:
-        """The first number."""
-        return self._semver.major
-
-    @property
-    def minor(self) -> str:
-        """The first two: ``2.9``."""
-        return f"{self._semver.major}.{self._semver.minor}"
+    def parse(cls, text: str) -> Version | None:
+        """None where ``text`` is not ``v`` followed by a semantic version."""
+        return cls(text) if is_tag(text) else None
 
     @property
     def numbers(self) -> tuple[int, int, int]:
-        """All three."""
-        return self._semver.major, self._semver.minor, self._semver.patch
+        """Major, minor and patch."""
+        major, minor, patch = map(int, self[1:].partition("+")[0].partition("-")[0].split("."))
+        return major, minor, patch
 
     @property
-    def prerelease(self) -> str:
-        """``rc.1``; empty for a stable version."""
-        return self._semver.prerelease or ""
+    def minor(self) -> str:
+        """The release line: ``2.9``."""
+        return ".".join(self.removeprefix("v").split(".")[:2])
 
     @property
-    def tag(self) -> str:
-        """``v2.9.4``, with what the version has besides."""
-        return f"v{self._semver}"
+    def bare(self) -> str:
+        """Without the ``v``, as Helm and most tools write it: ``2.9.4``."""
+        return self[1:]
 
-    def __str__(self) -> str:
-        return self.tag
+    @property
+    def is_flux_2(self) -> bool:
+        return self.startswith("v2.")
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Version) and self._semver == other._semver
+    @property
+    def is_prerelease(self) -> bool:
+        return "-" in self.partition("+")[0]
 
-    def __lt__(self, other: Version) -> bool:
-        return self._semver < other._semver
+    def __lt__(self, other: str) -> bool:
+        return _parsed(self) < _parsed(other)
 
-    def __hash__(self) -> int:
-        return hash(self._semver)
+    def __le__(self, other: str) -> bool:
+        return _parsed(self) <= _parsed(other)
+
+    def __gt__(self, other: str) -> bool:
+        return _parsed(self) > _parsed(other)
+
+    def __ge__(self, other: str) -> bool:
+        return _parsed(self) >= _parsed(other)
+
+
+NO_VERSION = Version("")
+"""Where there is none, or it is unknown: the empty text, which stands in no order."""
 
 
 class Release(NamedTuple):
     """One Flux release as its source lists it."""
 
-    tag: str
-    """The Git tag, with its leading ``v``."""
+    tag: Version
     prerelease: bool = False
     published_at: str = ""
     """RFC 3339, UTC; empty where the source does not tell."""

@@ -11,6 +11,7 @@ from flux_upgrade.model.files import Tree
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.ports import Artifacts, Charts
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.policy.decision import Hold
 
@@ -18,7 +19,7 @@ from flux_upgrade.policy.decision import Hold
 class ArtifactRelease(NamedTuple):
     """The release of Flux that an artifact holds."""
 
-    version: str
+    version: Version
     """The release of Flux, a tag; empty if it is unknown."""
     reason: str = ""
     """Why it is unknown, or why it cannot be rebased; else empty."""

@@ -10,6 +10,7 @@ from enum import StrEnum
 from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.model.text_edit import TextEdit
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.policy.decision import Hold
 
 TYPE_CHECKING = False
@@ -74,7 +75,7 @@ class Pin(NamedTuple):
     """The raw value: what stands in the file, without quotes; empty if nothing does."""
     state: PinState = PinState.EXACT
     role: Role = Role.INSTALLS
-    version: str = ""
+    version: Version = NO_VERSION
     """The release of Flux that it comes to today, a tag; empty if that is unknown."""
     reason: str = ""
     """Why nothing is changed there: for UNKNOWN always, for the others where there is something to say."""
@@ -145,7 +146,7 @@ class PinChange(NamedTuple):
     """The raw value afterwards, as ``Pin.raw``."""
     remarks: tuple[str, ...] = ()
     """What the change brings along, a sentence each, without markup: said in the pull request."""
-    beyond: str = ""
+    beyond: Version = NO_VERSION
     """The highest release of Flux that can be installed then, where that is one above the target."""
     todo: tuple[str, ...] = ()
     """What a person, or another program, has to do before it is merged, a sentence each, without markup."""

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import kustomize_files, passages
 from flux_upgrade.pins.pin import Pin, PinChange, SourceFile
@@ -27,7 +28,7 @@ class KindModule(Protocol):
         """Every pin in ``files``, which fit the kind's row. What is unclear is UNKNOWN."""
         ...
 
-    def change(self, pin: Pin, target: str, context: PinContext) -> PinChange:
+    def change(self, pin: Pin, target: Version, context: PinContext) -> PinChange:
         """Take a movable pin to a release, a tag above its own.
 
         Raises UnsupportedPin if it cannot be done safely; ReleaseNotFound if what would be

@@ -14,7 +14,6 @@ from flux_upgrade.model.errors import ReleaseNotFound
 from flux_upgrade.model.files import FileHistory, Tree
 from flux_upgrade.model.ports import Builder
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import precedence
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.plan import Terms, Upgrade
 
@@ -68,7 +67,7 @@ class Transition(NamedTuple):
     @property
     def crosses_minor(self) -> bool:
         """Whether versions of APIs may go."""
-        return precedence(self.found.version)[:2] != precedence(self.upgrade.target)[:2]
+        return self.found.version.numbers[:2] != self.upgrade.target.numbers[:2]
 
 
 class ApiUses:

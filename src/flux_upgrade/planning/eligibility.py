@@ -15,7 +15,7 @@ from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 
 
-def downgrade(current: str, target: str) -> Hold:
+def downgrade(current: Version, target: Version) -> Hold:
     """An older release was asked for."""
     return Hold(
         HoldReason.DOWNGRADE,
@@ -26,7 +26,7 @@ def downgrade(current: str, target: str) -> Hold:
     )
 
 
-def is_behind(proof: Proof, target: str) -> bool:
+def is_behind(proof: Proof, target: Version) -> bool:
     """Whether the objects are of that release, but header, labels or images are of another one."""
     versions = {proof.manifest.header_version} if proof.manifest is not None else set()
     versions |= set(proof.inferred.versions) if proof.inferred is not None else set()
@@ -42,7 +42,7 @@ def ahead_controllers(proof: Proof) -> list[str]:
     ]
 
 
-def ahead(proof: Proof, target: str, regenerator: Regenerator, *, asked: bool) -> Hold | None:
+def ahead(proof: Proof, target: Version, regenerator: Regenerator, *, asked: bool) -> Hold | None:
     """A controller never goes backwards, whatever bumped it."""
     newer = _newer_than(proof, target, regenerator)
     if not newer:
@@ -58,7 +58,7 @@ def ahead(proof: Proof, target: str, regenerator: Regenerator, *, asked: bool) -
     )
 
 
-def _newer_than(proof: Proof, target: str, regenerator: Regenerator) -> list[str]:
+def _newer_than(proof: Proof, target: Version, regenerator: Regenerator) -> list[str]:
     images = pin.shipped(target, proof, regenerator)
     newer = []
     for each in proof.controllers:
@@ -70,7 +70,7 @@ def _newer_than(proof: Proof, target: str, regenerator: Regenerator) -> list[str
     return newer
 
 
-def _align(proof: Proof, target: str, regenerator: Regenerator) -> str:
+def _align(proof: Proof, target: Version, regenerator: Regenerator) -> str:
     """The smallest release above ``target`` with no older controller; empty where there is none."""
     wanted = Version.parse(target)
     for tag in reversed(regenerator.stable_tags()):
@@ -104,7 +104,7 @@ def unled(pin: Pin) -> Hold:
     )
 
 
-def within_reach(pin: Pin, versions: Sequence[str]) -> str | Hold:
+def within_reach(pin: Pin, versions: Sequence[Version]) -> Version | Hold:
     """The newest of ``versions``, lowest first, within one minor of each (fluxcd.io/flux/releases)."""
     lowest, highest = versions[0], versions[-1]
     if compare(pin.version, highest) > 0 and skew(lowest, pin.version) > 1:
@@ -133,4 +133,4 @@ def skew(lower: str, higher: str) -> int:
     a, b = Version.parse(lower), Version.parse(higher)
     if a is None or b is None:
         return 0
-    return b.numbers[1] - a.numbers[1] if a.major == b.major else (99 if b > a else -99)
+    return b.numbers[1] - a.numbers[1] if a.numbers[0] == b.numbers[0] else (99 if b > a else -99)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import minor_of, precedence
+from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import Role
 from flux_upgrade.planning.api_uses import Transition
 from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
@@ -43,7 +43,7 @@ class FirstSteps(NamedTuple):
         )
         return plan._replace(decisions=tuple(decisions))
 
-    def _first(self, upgrade: Upgrade, later: str) -> Upgrade | Hold:
+    def _first(self, upgrade: Upgrade, later: Version) -> Upgrade | Hold:
         """``later``: where it goes after this one, which a person approved alone; empty: nowhere."""
         terms, impact = self.target.terms, self._impact(upgrade)
         if not terms.governance.ladder:
@@ -59,7 +59,7 @@ class FirstSteps(NamedTuple):
         elif later:
             afterwards = self._carried_out(upgrade.bump._replace(target=later))
             path = self._impact(afterwards).upgrade_path if isinstance(afterwards, Upgrade) else ()
-            if path and minor_of(path[0]) == minor_of(upgrade.target):
+            if path and path[0].minor == upgrade.target.minor:
                 impact = impact._replace(upgrade_path=(upgrade.target, *path[1:]))
         return _gated(upgrade._replace(impact=impact), impact, terms)
 
@@ -74,14 +74,14 @@ class FirstSteps(NamedTuple):
         return planner.carried_out(self.target, bump)
 
 
-def _later(plan: Plan, upgrade: Upgrade) -> str:
+def _later(plan: Plan, upgrade: Upgrade) -> Version:
     """The newest release that waits until the one that a person approved is merged."""
     waiting = [
         hold.target
         for hold in plan.holds
         if hold.reason is HoldReason.NEEDS_APPROVAL and hold.bump_kind is upgrade.bump_kind
     ]
-    return max(waiting, key=precedence, default="") if upgrade.bump.approval else ""
+    return max(waiting, default=NO_VERSION) if upgrade.bump.approval else NO_VERSION
 
 
 def _gated(upgrade: Upgrade, impact: Impact, terms: Terms) -> Upgrade:

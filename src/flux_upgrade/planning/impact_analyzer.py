@@ -16,7 +16,7 @@ from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import FileHistory, FileRevisions, Mentions
 from flux_upgrade.model.ports import Builder
-from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.planning.api_uses import ApiUses, Sources, Transition
 
 TYPE_CHECKING = False
@@ -127,7 +127,7 @@ class ImpactAnalyzer:
         asked = DroppedVersions(
             dropped,
             dropped & used,
-            any(precedence(tag) > precedence(current) for tag in feedback.moved_for if is_tag(tag)),
+            any(tag > current for tag in feedback.moved_for if is_tag(tag)),
             transition.terms.governance.migrate is Migrate.WITH_UPGRADE,
             current,
             transition.upgrade.target,
@@ -201,7 +201,7 @@ class ImpactAnalyzer:
 
     def _upgrade_path(
         self, transition: Transition, files: Iterable[Migrated], stored: Stored
-    ) -> tuple[str, ...]:
+    ) -> tuple[Version, ...]:
         """The steps to take where one is not enough; empty if one is enough, or if there is no such path."""
         from flux_upgrade.impact.migrate.result import Reason
 

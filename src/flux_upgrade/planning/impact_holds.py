@@ -9,7 +9,7 @@ from flux_upgrade.model.errors import ApiRemoved
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.markers import content_entry
 from flux_upgrade.model.text import first_few
-from flux_upgrade.model.versions import minor_of
+from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import Terms, Upgrade
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import Rejection
@@ -76,7 +76,7 @@ def _moved_first(upgrade: Upgrade, impact: Impact, terms: Terms) -> Hold:
     if refused is not None:
         hint = (
             f"{refused.where} would move {them}, and was {refused.reason.replace('-', ' ')}: reopen it, move "
-            f"{them} by hand, approve {minor_of(upgrade.target)}, or set `migrate: with-upgrade`"
+            f"{them} by hand, approve {upgrade.target.minor}, or set `migrate: with-upgrade`"
         )
     back = [file.path for file in impact.files if file.moves and is_back(file, terms)]
     if back:
@@ -97,9 +97,9 @@ def is_back(file: Migrated, terms: Terms) -> bool:
 
 def closed_migration(upgrade: Upgrade, terms: Terms) -> Rejection | None:
     """A person's answer to the manifests that were to be moved for this release."""
-    minor = minor_of(upgrade.target)
+    minor = upgrade.target.minor
     found = (each for each in terms.feedback.rejections if each.bump_kind is BumpKind.MIGRATION)
-    return next((each for each in found if minor_of(each.target) == minor), None)
+    return next((each for each in found if each.target.minor == minor), None)
 
 
 def moved_elsewhere(upgrade: Upgrade) -> Hold:
@@ -133,7 +133,7 @@ def _overlay(upgrade: Upgrade, impact: Impact) -> Iterator[Hold]:
         yield Hold(HoldReason.OVERLAY_BREAKS, detail + more, hint)
 
 
-def _out_of_reach(target: str, impact: Impact, terms: Terms) -> Iterator[Hold]:
+def _out_of_reach(target: Version, impact: Impact, terms: Terms) -> Iterator[Hold]:
     """One step is not enough, and the first of several cannot be taken in its place."""
     if not terms.governance.ladder:
         return
@@ -154,7 +154,7 @@ def _out_of_reach(target: str, impact: Impact, terms: Terms) -> Iterator[Hold]:
         )
 
 
-def _unmigrated(target: str, impact: Impact, terms: Terms) -> Iterator[Hold]:
+def _unmigrated(target: Version, impact: Impact, terms: Terms) -> Iterator[Hold]:
     """The step before this one was merged, and the box for `flux migrate` is not ticked."""
     url = terms.feedback.unmigrated
     if impact.stored.refused and url:
@@ -170,7 +170,7 @@ def _moving(impact: Impact) -> list[str]:
     return [f"{each.use.path}:{each.use.line}" for each in impact.moves]
 
 
-def _by_hand(impact: Impact, target: str) -> str:
+def _by_hand(impact: Impact, target: Version) -> str:
     hint_text = f"`flux-upgrade migrate --to {target}` moves what can be moved"
     if impact.blocking:
         hint = next((each.hint for each in impact.blocking if each.hint), "").rstrip(".")

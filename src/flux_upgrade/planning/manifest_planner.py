@@ -35,7 +35,7 @@ _NAMED = 3
 """Conflicts that a hold names; the report has all of them."""
 
 
-def newest_stable(regenerator: Regenerator) -> str:
+def newest_stable(regenerator: Regenerator) -> Version:
     """The highest stable release of Flux 2 in the source. Raises ReleaseNotFound."""
     tags = regenerator.stable_tags()
     if not tags:
@@ -118,12 +118,12 @@ class _Planner:
             else:
                 yield each
 
-    def _asked(self, version: str) -> Bump | Hold:
+    def _asked(self, version: Version) -> Bump | Hold:
         """What ``--to`` says."""
         to = self._terms.to
-        current, wanted = Version.parse(version), Version.parse(to)
+        current = Version.parse(version)
         self._regenerator.manifests(to)  # that it is not there concerns all of them
-        if current is not None and wanted is not None and current > wanted:
+        if current is not None and current > to:
             return eligibility.downgrade(version, to)
         if version == to and self._completed(version) is None:
             return Hold(
@@ -132,7 +132,7 @@ class _Planner:
             )
         return Bump(size(version, to), to, approved=True, why=f"{to} was asked for")
 
-    def _completed(self, version: str) -> Bump | Hold | None:
+    def _completed(self, version: Version) -> Bump | Hold | None:
         """The release in use once more: for flags that are to change, or for what was left behind."""
         why = self._incomplete(version)
         if not why:
@@ -149,7 +149,7 @@ class _Planner:
                 return Hold(rejection.reason, detail, f"approve {version} to have it", target=version)
         return Bump(BumpKind.PATCH, version, approved=True, why=why)
 
-    def _incomplete(self, version: str) -> str:
+    def _incomplete(self, version: Version) -> str:
         """Why the installation is not what its release and its settings make; empty where it is."""
         options = self._proof.options
         if options is not None and self._wanted(options) != options:
@@ -158,7 +158,7 @@ class _Planner:
             return f"the objects are those of {version}, the header, labels or images are not"
         return ""
 
-    def _is_approved(self, version: str) -> bool:
+    def _is_approved(self, version: Version) -> bool:
         return self._terms.to == version or version in self._terms.feedback.approved
 
     def _wanted(self, options: InstallOptions) -> InstallOptions:
@@ -223,7 +223,7 @@ def _altered(before: InstallOptions, after: InstallOptions) -> tuple[tuple[str, 
     return tuple((name, spell(old[name]), spell(new[name])) for name in new if old[name] != new[name])
 
 
-def _conflict(target: str, conflicts: Sequence[Conflict]) -> Hold:
+def _conflict(target: Version, conflicts: Sequence[Conflict]) -> Hold:
     places = first_few([f"{each.object} {each.where}".strip() for each in conflicts], _NAMED)
     return Hold(
         HoldReason.RESIDUE_CONFLICT,

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from flux_upgrade.clusters.clusters import COPIES
 from flux_upgrade.model.errors import Downgrade, ReleaseNotFound
-from flux_upgrade.model.versions import Release, is_tag, minor_of, precedence
+from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import kind_of
 from flux_upgrade.pins.formats.ranges import allows
@@ -57,12 +57,8 @@ class PinPlanner:
 
     def _by_itself(self, target: PlannedTarget, pin: Pin, lead: Plan) -> Sequence[Bump | Hold]:
         """What the policy decides about a pin that runs another minor; not beyond where ``lead`` goes."""
-        farthest = max([lead.pin.version, *(each.target for each in lead.upgrades)], key=precedence)
-        within = [
-            each
-            for each in self._releases
-            if is_tag(each.tag) and precedence(each.tag) <= precedence(farthest)
-        ]
+        farthest = max([lead.pin.version, *(each.target for each in lead.upgrades)])
+        within = [each for each in self._releases if each.tag <= farthest]
         return decide(pin.version, within, target.terms.governance.policy, target.terms.feedback, self._now)
 
     def _know(self, target: PlannedTarget, pin: Pin, lead: Plan) -> Plan:
@@ -85,7 +81,7 @@ class PinPlanner:
                 yield Bump(size(found.version, terms.to), terms.to, approved=True, why=why)
         elif _range_of(lead) and (order >= 0 or allows(_range_of(lead), pin.version)):
             # Such a range takes by itself what the operator knows: the policy decides about that.
-            at = min(pin.version, found.version, key=precedence)
+            at = min(pin.version, found.version)
             for each in decide(at, self._releases, terms.governance.policy, terms.feedback, self._now):
                 if order < 0 or isinstance(each, Bump):  # else the lead's plan says it
                     yield each
@@ -95,16 +91,16 @@ class PinPlanner:
             aligned = None if is_patched else _aligned(pin, lead, target)
             yield from moves if aligned is None else [aligned, *moves]
 
-    def serve(self, target: PlannedTarget, pin: Pin, clusters: Mapping[str, str]) -> Plan:
+    def serve(self, target: PlannedTarget, pin: Pin, clusters: Mapping[str, Version]) -> Plan:
         """The plan of a CLI pin that serves several clusters. ``clusters``: name → release, at least one."""
         still = unmovable(pin)
         decisions = (still,) if still is not None else (self._serving(pin, clusters, target),)
         return self._carried_out(target, pin, decisions)
 
-    def _serving(self, pin: Pin, clusters: Mapping[str, str], target: PlannedTarget) -> Bump | Hold:
+    def _serving(self, pin: Pin, clusters: Mapping[str, Version], target: PlannedTarget) -> Bump | Hold:
         if target.terms.to:
             return _asked(pin, target.terms.to)
-        release = within_reach(pin, sorted(set(clusters.values()), key=precedence))
+        release = within_reach(pin, sorted(set(clusters.values())))
         if isinstance(release, Hold):
             return release
         # It needs no approval, and is not proposed again where a user refused it.
@@ -144,7 +140,7 @@ def _plan(target: PlannedTarget, decisions: tuple[Upgrade | Hold, ...]) -> Plan:
     return Plan(target.pin, target.path, decisions)
 
 
-def _asked(pin: Pin, to: str) -> Bump | Hold:
+def _asked(pin: Pin, to: Version) -> Bump | Hold:
     """What ``--to`` says."""
     order = compare(pin.version, to)
     if order == 0:
@@ -198,7 +194,7 @@ def _aligned(pin: Pin, lead: Plan, target: PlannedTarget) -> Bump | None:
     is_refused = any(
         each.bump_kind is BumpKind.PATCH and each.target == current for each in feedback.rejections
     )
-    if is_refused and not {current, minor_of(current)} & set(feedback.approved):
+    if is_refused and not {current, current.minor} & set(feedback.approved):
         return None
     is_operator = pin.role is Role.OPERATOR
     ought = (
@@ -230,5 +226,5 @@ def _held_within(made: Upgrade | Hold, lead: Plan) -> Upgrade | Hold:
     if not (taken and allows(taken, beyond)):
         return made
     detail = f"{made.change.raw} knows {beyond}, too, which {taken} in {lead.path} takes at once"
-    hint = f"approve {minor_of(beyond)}, or write {made.target} out in {lead.path}"
+    hint = f"approve {beyond.minor}, or write {made.target} out in {lead.path}"
     return Hold(HoldReason.UNSUPPORTED_PIN, detail, hint, bump_kind=made.bump_kind, target=made.target)

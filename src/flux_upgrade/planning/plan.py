@@ -9,6 +9,7 @@ from flux_upgrade.clusters.groups import UpdateGroup
 from flux_upgrade.config.config import Governance
 from flux_upgrade.model.text_edit import TextEdit, edited
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import ManifestChange, Pin, PinChange, Role
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.feedback import Feedback
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 class UpgradeRequest(NamedTuple):
     """What the user asked of this run, beyond the config."""
 
-    to: str = ""
+    to: Version = NO_VERSION
     """A tag, whatever the policy says."""
     approve: tuple[str, ...] = ()
     """``2.9`` or ``v2.9.4``."""
@@ -40,7 +41,7 @@ class Terms(NamedTuple):
 
     governance: Governance = Governance()
     feedback: Feedback = Feedback()
-    to: str = ""
+    to: Version = NO_VERSION
     """A tag that was asked for, whatever the policy says; empty: the policy decides."""
 
     @property
@@ -80,7 +81,7 @@ class Upgrade(NamedTuple):
         return self.bump.bump_kind
 
     @property
-    def target(self) -> str:
+    def target(self) -> Version:
         """The release, a tag."""
         return self.bump.target
 

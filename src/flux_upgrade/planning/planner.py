@@ -14,7 +14,7 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Checkout
 from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import Release, minor_of
+from flux_upgrade.model.versions import NO_VERSION, Release, Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.planning.first_steps import FirstSteps
 from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
@@ -79,7 +79,7 @@ def unused_approvals(inventory: Inventory, plans: Iterable[UpdateGroupPlan]) -> 
     used = {each.bump.approval for each in decisions if isinstance(each, Upgrade)}
     held = {each.target for each in decisions if isinstance(each, Hold)}
     for approval in inventory.request.approve:
-        if approval not in used and not any(approval in (tag, minor_of(tag)) for tag in held):
+        if approval not in used and not any(approval in (tag, tag.minor) for tag in held):
             yield f"nothing waits for the approval of {approval}: no installation can go there"
 
 
@@ -94,7 +94,7 @@ class _UpdateGroups:
             writes=inventory.request.writes,
             is_asked=bool(inventory.request.to),
         )
-        self._versions: dict[str, str] = {}
+        self._versions: dict[str, Version] = {}
         """Name of a cluster → the release that it is at; filled as clusters are planned."""
         self._migrations: dict[str, list[Plan]] = {}
         """Slug of an update group → the files that are moved before its clusters are upgraded."""
@@ -148,7 +148,7 @@ class _UpdateGroups:
         if found.is_manifest:
             return self._manifests.plan(target)
         if cluster.is_tools and cluster.served:
-            known = {name: at for name in cluster.served if (at := self._versions.get(name, ""))}
+            known = {name: at for name in cluster.served if (at := self._versions.get(name))}
             if known:
                 return self._pins.serve(target, found, known)
         if lead is None:
@@ -199,11 +199,11 @@ class _UpdateGroups:
             if self._gate is not None and self._gate.is_of(plan.path, update_group.slug):
                 yield plan
 
-    def _version(self, plans: Sequence[Plan]) -> str:
+    def _version(self, plans: Sequence[Plan]) -> Version:
         """What the cluster is at when its tools are changed; empty where that is not known."""
         lead = next((plan for plan in plans if plan.can_lead), None)
         if lead is None:
-            return ""
+            return NO_VERSION
         # In a tree all is written at once; of pull requests nobody knows when they are merged.
         moves = lead.approved if self._repository is None else None
         return moves.target if moves is not None else lead.pin.version

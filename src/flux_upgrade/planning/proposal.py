@@ -11,7 +11,7 @@ from flux_upgrade.config.config import Group
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import Precedence, Release, precedence
+from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import BumpKind, Hold
 
@@ -41,9 +41,9 @@ class Proposal(NamedTuple):
     """Installations of the group that stay as they are, and not because they are up to date."""
 
     @property
-    def target(self) -> str:
+    def target(self) -> Version:
         """The highest release of those that it proposes (they differ where the installations do)."""
-        return max((upgrade.target for _, upgrade in self.upgrades), key=precedence)
+        return max(upgrade.target for _, upgrade in self.upgrades)
 
     @property
     def approval(self) -> str:
@@ -62,7 +62,7 @@ class Proposal(NamedTuple):
 
         That is the first step once it is merged, if there are several; else the release that is left.
         """
-        return tuple(sorted({tag for tag, _ in self._migrated()}, key=precedence))
+        return tuple(sorted({tag for tag, _ in self._migrated()}, key=Version))
 
     @property
     def is_migrated(self) -> bool:
@@ -85,9 +85,9 @@ class Proposal(NamedTuple):
         return not all(upgrade.approved for _, upgrade in self.upgrades)
 
 
-def _first_of(approval: str) -> Precedence:
+def _first_of(approval: str) -> Version:
     """2.10 is more than 2.9: by the first version that an approval is about."""
-    return precedence(approval if approval.startswith("v") else f"v{approval}.0")
+    return Version(approval if approval.startswith("v") else f"v{approval}.0")
 
 
 class ProposalContext(NamedTuple):

@@ -15,6 +15,7 @@ from flux_upgrade.model.errors import FluxUpgradeError, Unreadable, UntrustedArc
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.ports import Artifacts
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import ManifestChange
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -47,7 +48,7 @@ class _Wanted(NamedTuple):
 
 
 def settled(
-    change: ManifestChange, proof: Proof, target: str, artifacts: Artifacts, *, checks: bool
+    change: ManifestChange, proof: Proof, target: Version, artifacts: Artifacts, *, checks: bool
 ) -> ManifestChange | Hold:
     """``change`` with its digest pins: those of the new tags, and as they were where the image stays.
 
@@ -97,7 +98,7 @@ def _renewed(was: Controller, new: Controller) -> _Wanted:
     )
 
 
-def _unasked(target: str, wanted: tuple[_Wanted, ...], digests: _Digests) -> Hold | None:
+def _unasked(target: Version, wanted: tuple[_Wanted, ...], digests: _Digests) -> Hold | None:
     errors = {tagged: each for tagged, each in digests.items() if isinstance(each, FluxUpgradeError)}
     if not errors:
         return None
@@ -118,7 +119,7 @@ def _unasked(target: str, wanted: tuple[_Wanted, ...], digests: _Digests) -> Hol
     return Hold(HoldReason.SOURCE_UNAVAILABLE, detail, hint, type(error))
 
 
-def _missing(target: str, wanted: tuple[_Wanted, ...], digests: _Digests) -> Hold | None:
+def _missing(target: Version, wanted: tuple[_Wanted, ...], digests: _Digests) -> Hold | None:
     needed = [tagged for each in wanted if (tagged := each.needed(digests)) is not None]
     missing = [":".join(tagged) for tagged in needed if digests[tagged] is None]
     if not missing:

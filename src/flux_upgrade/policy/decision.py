@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.policy.hold_reasons import HoldReason
 
 
@@ -50,8 +51,8 @@ class Hold(NamedTuple):
     error: type[FluxUpgradeError] | None = None
     """What the run ends with; None: holding is all right."""
     bump_kind: BumpKind = BumpKind.PATCH
-    target: str = ""
-    """The release that is held back, a tag; empty where there is none in particular."""
+    target: Version = NO_VERSION
+    """The release that is held back; empty where there is none in particular."""
     since: str = ""
     """RFC 3339, UTC: when the reason began; empty where nobody knows."""
     until: str = ""
@@ -62,8 +63,7 @@ class Bump(NamedTuple):
     """The policy lets an installation go to ``target``; whether that is possible is seen next."""
 
     bump_kind: BumpKind
-    target: str
-    """A tag."""
+    target: Version
     approved: bool
     """False: a person has to approve it first; it is shown, and waits."""
     approval: str = ""

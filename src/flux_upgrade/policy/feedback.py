@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, Issue, PullRequest, PullState, Repository
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import Version, minor_of
+from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.decision import BumpKind
 from flux_upgrade.policy.hold_reasons import HoldReason
 
@@ -25,8 +25,8 @@ class Rejection(NamedTuple):
     """A proposal that was closed, reverted or rolled back."""
 
     bump_kind: BumpKind
-    target: str
-    """The tag that was proposed."""
+    target: Version
+    """What was proposed."""
     reason: HoldReason
     """CLOSED_BY_HUMAN, REVERTED or ROLLED_BACK."""
     since: str
@@ -60,7 +60,7 @@ def feedback_of(  # noqa: PLR0913 two sources, and the four facts that select fr
     *,
     group: str,
     path: str,
-    current: str,
+    current: Version,
     asked: Iterable[str],
 ) -> Feedback:
     """The feedback on the installation at ``path``, whose manifest content is ``current``.
@@ -77,16 +77,16 @@ def feedback_of(  # noqa: PLR0913 two sources, and the four facts that select fr
             if state is None or not markers.target_of(state, path):
                 continue
             approved += _approvals(state, pull)
-            if minor_of(state.target) not in reopened:
+            if state.target.minor not in reopened:
                 rejections += _refusals(state, pull, path, current)
             if pull.state is PullState.OPEN:
                 # It was opened, or opened again, after all that was said of this minor before.
-                reopened.add(minor_of(state.target))
+                reopened.add(state.target.minor)
     for issue, state in _newest(issues, group):
         if not issue.is_open and state.closed in ("", markers.SKIP):
             rejections.append(_closed(BumpKind(state.subject), state.target, issue))
         elif issue.is_open and APPROVED in issue.labels:
-            approved.append(minor_of(state.target))
+            approved.append(state.target.minor)
     migrated, unmigrated = _migrated(branches, path, current)
     moved = list(_merged(branches, path))
     return Feedback(
@@ -109,18 +109,18 @@ def _merged(branches: Iterable[Branch], path: str) -> Iterator[markers.MarkerSta
                 yield state
 
 
-def _carried(branches: Iterable[Branch], path: str, current: str) -> Iterator[str]:
+def _carried(branches: Iterable[Branch], path: str, current: Version) -> Iterator[str]:
     """What was approved of an upgrade with the manifests that were moved for it, and since merged.
 
     It counts until something else is proposed or refused of the same minor: that is newer.
     """
     found = [(pull, state) for branch in branches for pull in branch.pulls if (state := state_of(pull))]
     for pull, state in found:
-        minor = minor_of(state.target)
+        minor = state.target.minor
         is_merged = state.subject == BumpKind.MIGRATION and pull.state is PullState.MERGED
-        if not is_merged or not state.approval or minor == minor_of(current):
+        if not is_merged or not state.approval or minor == Version(current).minor:
             continue
-        others = [each for each, its in found if each is not pull and minor_of(its.target) == minor]
+        others = [each for each, its in found if each is not pull and its.target.minor == minor]
         is_superseded = any(
             each.number > pull.number or (each.state is PullState.CLOSED and each.closed_at >= pull.closed_at)
             for each in others
@@ -138,7 +138,7 @@ def _stored(branches: Iterable[Branch], issues: Iterable[Issue], group: str) -> 
         yield from state.stored if issue.is_open else ()
 
 
-def _migrated(branches: Iterable[Branch], path: str, current: str) -> tuple[list[str], str]:
+def _migrated(branches: Iterable[Branch], path: str, current: Version) -> tuple[list[str], str]:
     """The releases at which `flux migrate` ran; where it was to run after a merge, and nobody says so."""
     migrated, unmigrated = [], ""
     for branch in branches:
@@ -163,7 +163,7 @@ def _newest(issues: Iterable[Issue], group: str) -> Iterator[tuple[Issue, marker
     yield from found.values()
 
 
-def _closed(bump_kind: BumpKind, target: str, where: PullRequest | Issue) -> Rejection:
+def _closed(bump_kind: BumpKind, target: Version, where: PullRequest | Issue) -> Rejection:
     return Rejection(bump_kind, target, HoldReason.CLOSED_BY_HUMAN, where.closed_at, where.url)
 
 
@@ -191,7 +191,7 @@ def state_of(pull: PullRequest) -> markers.MarkerState | None:
     group, subject, target, approval = (trailers.get(name, "") for name in names)
     if not (group and subject and target):
         return None
-    return markers.MarkerState(group, subject, target, approval=approval)
+    return markers.MarkerState(group, subject, Version(target), approval=approval)
 
 
 def issue_of(repository: Repository, slug: str, bump_kind: str) -> Issue | None:
@@ -214,7 +214,7 @@ def _approvals(state: markers.MarkerState, pull: PullRequest) -> Iterator[str]:
     if pull.state is not PullState.OPEN or markers.is_ticked(pull.body, markers.SKIP):
         return
     if APPROVED in pull.labels:
-        yield minor_of(state.target)
+        yield state.target.minor
     elif (
         not pull.is_draft
         and not state.held
@@ -222,13 +222,15 @@ def _approvals(state: markers.MarkerState, pull: PullRequest) -> Iterator[str]:
     ):
         # Marked ready by a person, or by us once a person had approved; or whoever took our block
         # out of the body saw what is ready.
-        yield state.approval or minor_of(state.target)
+        yield state.approval or state.target.minor
     elif state.pending and state.approval:
         # A run approved it, and was cut off before it had marked it ready.
         yield state.approval
 
 
-def _refusals(state: markers.MarkerState, pull: PullRequest, path: str, current: str) -> Iterator[Rejection]:
+def _refusals(
+    state: markers.MarkerState, pull: PullRequest, path: str, current: Version
+) -> Iterator[Rejection]:
     if state.subject not in set(BumpKind):
         return
     bump_kind = BumpKind(state.subject)
@@ -236,11 +238,11 @@ def _refusals(state: markers.MarkerState, pull: PullRequest, path: str, current:
         tag = markers.target_of(state, path)
         if tag == state.target and pull.head is not None and markers.is_ours(pull.head):
             # What was merged, whatever the body said by then.
-            tag = markers.trailers(pull.head.message).get(markers.TARGET, "") or tag
-        target, own = Version.parse(tag), Version.parse(current)
+            tag = Version(markers.trailers(pull.head.message).get(markers.TARGET, "")) or tag
+        target, own = Version.parse(tag or ""), Version.parse(current)
         if target is not None and own is not None and own < target:
             # When it was reverted nobody tells; `closed_at` is when it was merged.
-            yield Rejection(bump_kind, tag, HoldReason.REVERTED, "", pull.url)
+            yield Rejection(bump_kind, target, HoldReason.REVERTED, "", pull.url)
     elif pull.state is PullState.CLOSED:
         if state.closed in ("", markers.SKIP):
             yield _closed(bump_kind, state.target, pull)

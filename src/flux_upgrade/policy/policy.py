@@ -55,12 +55,12 @@ _VersionedRejections = tuple[tuple[Version, Rejection], ...]
 
 
 def decide(
-    current: str, releases: Sequence[Release], policy: Policy, feedback: Feedback, now: datetime
+    current: Version, releases: Sequence[Release], policy: Policy, feedback: Feedback, now: datetime
 ) -> tuple[Bump | Hold, ...]:
     """At most one Bump of each kind, and a Hold for each higher release that is held back.
 
-    ``current``: the tag of the body; ValueError where it is none. ``releases``: in any
-    order; only stable ones are proposed. ``now``: with a time zone.
+    ``current``: that of the body. ``releases``: in any order; only stable ones are
+    proposed. ``now``: with a time zone.
 
     - A Bump that the policy covers makes the smaller bumps obsolete, but for those
       that a person approved.
@@ -70,9 +70,9 @@ def decide(
     - A rejected patch does not make an older one be proposed. After a rejected minor,
       other minors are proposed: each is an upgrade of its own.
     """
-    case = _Case(Version(current.removeprefix("v")), stable(releases), policy, feedback, now)
+    case = _Case(current, stable(releases), policy, feedback, now)
     if not case.newer:
-        is_newest = any(each.tag == current for each in case.listed)
+        is_newest = any(each.version == current for each in case.listed)
         detail = "is the newest stable release" if is_newest else "is newer than any stable release listed"
         return (Hold(HoldReason.UP_TO_DATE, f"{current} {detail}"),)
     decided: list[Bump | Hold] = []
@@ -108,7 +108,7 @@ class _Case:
         return _with_versions(self.feedback)
 
     def bump_kind_of(self, version: Version) -> BumpKind:
-        if version.major != self.current.major:
+        if version.numbers[0] != self.current.numbers[0]:
             return BumpKind.MAJOR
         return BumpKind.PATCH if version.minor == self.current.minor else BumpKind.MINOR
 
@@ -123,7 +123,7 @@ class _Case:
         """What is decided about one kind of bump: the Bump first, then holds from high to low."""
         releases = [each for each in self.newer if self.bump_kind_of(each.version) is bump_kind]
         for release in reversed(releases):
-            for approval in (release.version.minor, release.tag):
+            for approval in (release.version.minor, release.version):
                 if approval in self.approved:
                     later = [each for each in releases if each.version > release.version]
                     return [
@@ -155,7 +155,7 @@ class _Case:
     def _bump(self, bump_kind: BumpKind, release: StableRelease, approval: str) -> Bump:
         return Bump(
             bump_kind,
-            release.tag,
+            release.version,
             approved=bool(approval) or self.covers(bump_kind),
             approval=approval,
             why=why(self.listed, self.current, release),
@@ -172,20 +172,20 @@ class _Case:
         start, wait = self._clock(bump_kind, release)
         since = "" if start is None else rfc3339(end_of(start, wait))
         hint = _approve(bump_kind, release.version)
-        return Hold(HoldReason.NEEDS_APPROVAL, detail, hint, None, bump_kind, release.tag, since)
+        return Hold(HoldReason.NEEDS_APPROVAL, detail, hint, None, bump_kind, release.version, since)
 
     def _cooling(self, bump_kind: BumpKind, release: StableRelease) -> Hold | None:
         start, wait = self._clock(bump_kind, release)
         if start is None or not wait or end_of(start, wait) <= self.now:
             return None
-        what = release.tag if bump_kind is BumpKind.PATCH else release.version.minor
+        what = release.version if bump_kind is BumpKind.PATCH else release.version.minor
         return Hold(
             HoldReason.COOLING_DOWN,
             f"{what} was released on {start.date()} and cools down until {end_of(start, wait).date()}",
             _approve(bump_kind, release.version),
             None,
             bump_kind,
-            release.tag,
+            release.version,
             since=rfc3339(start),
             until=rfc3339(end_of(start, wait)),
         )
@@ -202,31 +202,30 @@ class _Case:
     def beyond_the_range(self, decided: Sequence[Bump | Hold]) -> Iterator[Hold]:
         """The newest release, should the range exclude it and nobody have approved it."""
         newest = self.newer[-1]
-        if self.allows(newest) or any(each.target == newest.tag for each in decided):
+        if self.allows(newest) or any(each.target == newest.version for each in decided):
             return
         bump_kind = self.bump_kind_of(newest.version)
         yield Hold(
             HoldReason.OUT_OF_RANGE,
-            f"{newest.tag} is not in the range {self.policy.range}",
+            f"{newest.version} is not in the range {self.policy.range}",
             f"widen the range, or {_approve(bump_kind, newest.version)}",
             None,
             bump_kind,
-            newest.tag,
+            newest.version,
         )
 
 
-def refused(feedback: Feedback, bump_kind: BumpKind, target: str) -> Hold | None:
-    """The hold of a release, a tag, that is a step to another and was rejected; None: it was not."""
-    return _refusal(_with_versions(feedback), bump_kind, Version(target.removeprefix("v")))
+def refused(feedback: Feedback, bump_kind: BumpKind, target: Version) -> Hold | None:
+    """The hold of a release that is a step to another and was rejected; None: it was not."""
+    return _refusal(_with_versions(feedback), bump_kind, target)
 
 
 def _with_versions(feedback: Feedback) -> _VersionedRejections:
-    parsed = ((Version.parse(each.target), each) for each in feedback.rejections)
     return tuple(
         (version, each)
-        for version, each in parsed
+        for each in feedback.rejections
         # A rejected migration of manifests does not reject the release.
-        if version is not None and each.bump_kind is not BumpKind.MIGRATION
+        if (version := Version.parse(each.target)) and each.bump_kind is not BumpKind.MIGRATION
     )
 
 
@@ -247,9 +246,9 @@ def _refusal(rejections: _VersionedRejections, bump_kind: BumpKind, asked: Versi
         return None
     version, last = max(found, key=lambda each: (each[0], each[1].since, each[1].where))
     detail = f"{last.target} was {last.reason.effect.verb} by a person: {last.where}"
-    return Hold(last.reason, detail, _approve(bump_kind, version), None, bump_kind, last.target, last.since)
+    return Hold(last.reason, detail, _approve(bump_kind, version), None, bump_kind, version, last.since)
 
 
 def _approve(bump_kind: BumpKind, version: Version) -> str:
-    name = str(version) if bump_kind is BumpKind.PATCH else version.minor
+    name = version if bump_kind is BumpKind.PATCH else version.minor
     return f"approve {name} to have it now"

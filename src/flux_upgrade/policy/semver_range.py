@@ -76,7 +76,7 @@ class Constraint:
     def allows(self, version: Version) -> bool:
         """Whether ``version`` is in the range."""
         return any(
-            (not version.prerelease or any(each.base.prerelease for each in group))
+            (not version.is_prerelease or any(each.base.is_prerelease for each in group))
             and all(each.holds(version) for each in group)
             for group in self._groups
         )

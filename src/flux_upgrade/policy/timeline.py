@@ -14,7 +14,6 @@ class StableRelease(NamedTuple):
     """A stable release."""
 
     version: Version
-    tag: str
     published: datetime | None
     """None where the source does not tell."""
 
@@ -23,22 +22,21 @@ def stable(releases: Iterable[Release]) -> tuple[StableRelease, ...]:
     """The stable ones, lowest first, whatever their order; tags that Flux would not give are left out."""
     found = {}
     for release in sorted(releases):
-        version = Version.parse(release.tag)
         # A tag with build metadata has the precedence of the one without.
-        if version is not None and not release.prerelease and release.tag == plain(version):
-            found[release.tag] = StableRelease(version, release.tag, _moment(release.published_at))
+        if not release.prerelease and release.tag == plain(release.tag):
+            found[release.tag] = StableRelease(release.tag, _moment(release.published_at))
     return tuple(sorted(found.values(), key=lambda each: each.version))
 
 
-def plain(version: Version) -> str:
+def plain(version: Version) -> Version:
     """``v2.9.4``: without prerelease and build metadata."""
-    return f"v{version.minor}.{version.numbers[2]}"
+    return Version(f"v{version.minor}.{version.numbers[2]}")
 
 
 def size(current: str, target: str) -> BumpKind:
     """How large a step from one tag to another is; what is no version counts as the largest."""
     before, after = Version.parse(current), Version.parse(target)
-    if before is None or after is None or before.major != after.major:
+    if before is None or after is None or before.numbers[0] != after.numbers[0]:
         return BumpKind.MAJOR
     return BumpKind.PATCH if before.minor == after.minor else BumpKind.MINOR
 
@@ -52,18 +50,19 @@ def why(listed: Sequence[StableRelease], current: Version, target: StableRelease
     """One sentence on why to go to ``target`` now: dates and versions, so that it stays true for days."""
     own = [each for each in listed if each.version.minor == current.minor]
     first = first_of_line(listed, target.version)
-    if own and target.version.major == current.major and target.version.minor != current.minor:
+    if own and target.version.numbers[0] == current.numbers[0] and target.version.minor != current.minor:
         successor = next(each for each in listed if each.version > own[-1].version)
         out = successor.published
         if out is not None and all(each.published is not None and each.published < out for each in own):
-            since = f"{successor.tag} ({_day(out)})"
+            since = f"{successor.version} ({_day(out)})"
             return f"{current.minor} has had no patch since {since}"
     if target.published is None:
-        return f"{target.tag} is newer than {current}"
+        return f"{target.version} is newer than {current}"
     if first.published is None or target.version.minor == current.minor or first == target:
-        return f"{target.tag} was released on {_day(target.published)}"
+        return f"{target.version} was released on {_day(target.published)}"
     return (
-        f"{first.tag} was released on {_day(first.published)}, and {target.tag} on {_day(target.published)}"
+        f"{first.version} was released on {_day(first.published)},"
+        f" and {target.version} on {_day(target.published)}"
     )
 
 

@@ -22,7 +22,7 @@ from flux_upgrade.model.forge import (
     UpdatePull,
 )
 from flux_upgrade.model.ports import Forge
-from flux_upgrade.model.versions import minor_of
+from flux_upgrade.model.versions import NO_VERSION
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory, plan_update_groups, unused_approvals
 from flux_upgrade.planning.proposal import Action, Proposal, ProposalContext, Result, Round
@@ -147,11 +147,11 @@ def _is_draft(step: Step, before: Result) -> bool:
 
 def _unseen(idle: Result) -> Hold:
     """A server with neither drafts nor issues: what waits is shown in the report alone."""
-    target = idle.proposal.target if idle.proposal is not None else ""
+    target = idle.proposal.target if idle.proposal is not None else NO_VERSION
     return Hold(
         HoldReason.NEEDS_APPROVAL,
         f"the server has neither drafts nor issues to show {target} in",
-        f"approve it with --approve {minor_of(target)}",
+        f"approve it with --approve {target.minor}",
         bump_kind=idle.bump_kind,
         target=target,
     )
@@ -213,11 +213,12 @@ class _Reconciler:
 
         state = state_of(pull) if pull is not None else None
         listed = {release.tag for release in self._inventory.releases}
-        ending = no_longer_needed(planned, bump_kind, state.target if state is not None else "", listed)
+        target = state.target if state is not None else NO_VERSION
+        ending = no_longer_needed(planned, bump_kind, target, listed)
         if self._is_refused(idle):
             ending = (markers.SKIP, "It is not proposed again: the box was ticked.")
         if ending is None:
-            hold = in_the_way(planned, bump_kind, state.target if state is not None else "")
+            hold = in_the_way(planned, bump_kind, target)
             reconciliation = (
                 Reconciliation(pull=pull) if hold is None else reconcile_held(branch, hold, self._repository)
             )

@@ -24,6 +24,7 @@ from flux_upgrade.model.forge import (
     UpdatePull,
 )
 from flux_upgrade.model.markers import MarkerState
+from flux_upgrade.model.versions import NO_VERSION
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.feedback import REBASE, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -78,7 +79,7 @@ class DesiredPull:
 
 def state_before(pull: PullRequest) -> MarkerState:
     """What an earlier run has written down; nothing but defaults where it cannot be read."""
-    return state_of(pull) or MarkerState("", "", "")
+    return state_of(pull) or MarkerState("", "", NO_VERSION)
 
 
 def reconcile_branch(desired: DesiredPull, repository: Repository) -> Reconciliation:

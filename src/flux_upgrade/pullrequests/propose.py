@@ -11,7 +11,7 @@ from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, Question, Repository
 from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.ports import Forge
-from flux_upgrade.model.versions import Version, minor_of, precedence
+from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import Pin, PinState
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.planning.planner import Inventory
@@ -74,15 +74,18 @@ def is_held(plan: Plan) -> bool:
     return any(not hold.reason.effect.is_expected for hold in plan.holds)
 
 
-def in_the_way(planned: UpdateGroupPlan, bump_kind: BumpKind, target: str) -> Hold | None:
+def in_the_way(planned: UpdateGroupPlan, bump_kind: BumpKind, target: Version) -> Hold | None:
     """What an open pull request about ``bump_kind``, to the minor of ``target``, would break now."""
     holds = (hold for plan in planned.plans for hold in plan.holds if hold.bump_kind is bump_kind)
-    ours = (hold for hold in holds if minor_of(hold.target) == minor_of(target))
+    ours = (hold for hold in holds if hold.target.minor == target.minor)
     return next((hold for hold in ours if hold.reason.effect.pull_request is OpenPullRequest.DRAFT), None)
 
 
 def no_longer_needed(
-    planned: UpdateGroupPlan, bump_kind: BumpKind, target: str = "", listed: Container[str] | None = None
+    planned: UpdateGroupPlan,
+    bump_kind: BumpKind,
+    target: Version = NO_VERSION,
+    listed: Container[str] | None = None,
 ) -> tuple[str, str] | None:
     """Why an open pull request about ``bump_kind`` can be closed: a slug and a sentence.
 
@@ -105,7 +108,7 @@ def no_longer_needed(
         if upgrade.approved and _ORDER.index(upgrade.bump_kind) > _ORDER.index(bump_kind)
     ]
     if larger:
-        return "superseded", f"{max(larger, key=precedence)} is proposed instead, and holds this one."
+        return "superseded", f"{max(larger)} is proposed instead, and holds this one."
     own = next(
         (hold.reason for hold in holds if hold.bump_kind is bump_kind and hold.reason in _SETTINGS), None
     )
@@ -114,11 +117,11 @@ def no_longer_needed(
     return _finished(plans, target)
 
 
-def _moved(plans: Sequence[Plan], target: str) -> tuple[str, str] | None:
+def _moved(plans: Sequence[Plan], target: Version) -> tuple[str, str] | None:
     """``no_longer_needed`` of manifests that are moved before an upgrade to ``target``."""
     unknown = (hold for plan in plans for hold in plan.holds if hold.bump_kind not in plan.impacts)
     for hold in unknown:
-        is_ours = not (hold.target and target) or minor_of(hold.target) == minor_of(target)
+        is_ours = not (hold.target and target) or hold.target.minor == target.minor
         is_answer = hold.reason in (HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED)
         # What could not be looked at because of something else may still have to be moved.
         if is_ours and not is_answer and hold.reason.effect.pull_request is not OpenPullRequest.CLOSED:
@@ -126,7 +129,7 @@ def _moved(plans: Sequence[Plan], target: str) -> tuple[str, str] | None:
     return "done", f"There is nothing left to move for {target}, or it is not proposed any more."
 
 
-def _finished(plans: Sequence[Plan], target: str) -> tuple[str, str] | None:
+def _finished(plans: Sequence[Plan], target: Version) -> tuple[str, str] | None:
     """``no_longer_needed``, where nothing is in the way of ``target``."""
     waiting = [plan for plan in plans if target and _is_before(plan.pin.version, target)]
     waiting = [plan for plan in waiting if not _rests(plan)]
@@ -147,20 +150,20 @@ def _rests(plan: Plan) -> bool:
     return all(isinstance(each, Hold) and each.reason is HoldReason.UP_TO_DATE for each in plan.decisions)
 
 
-def _goes_to(plan: Plan, target: str) -> bool:
+def _goes_to(plan: Plan, target: Version) -> bool:
     """Whether it is proposed as another kind of bump: pins catch up with a cluster that is there already."""
-    return any(each.approved and precedence(each.target) >= precedence(target) for each in plan.upgrades)
+    return any(each.approved and each.target >= target for each in plan.upgrades)
 
 
-def _is_before(version: str, target: str) -> bool:
+def _is_before(version: str, target: Version) -> bool:
     own, proposed = Version.parse(version), Version.parse(target)
     return own is None or proposed is None or own < proposed
 
 
-def _refuses_another(hold: Hold, target: str) -> bool:
+def _refuses_another(hold: Hold, target: Version) -> bool:
     """A person's answer to another minor than the one of ``target``."""
     answered = hold.reason in (HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED)
-    return answered and bool(target) and minor_of(hold.target) != minor_of(target)
+    return answered and bool(target) and hold.target.minor != target.minor
 
 
 def _is_about(hold: Hold, bump_kind: BumpKind) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from flux_upgrade.impact.impact import Impact
 from flux_upgrade.model.text import printable
+from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.report.finding_kinds import FINDING_KINDS
 from flux_upgrade.report.findings import Finding
@@ -34,7 +35,7 @@ def on_lines(plans: Iterable[UpdateGroupPlan]) -> list[Annotation]:
     return [*annotations[: _MOST - 1], Annotation(Level.WARNING, more)]
 
 
-def _decided(plan: Plan) -> Iterator[tuple[str, Impact]]:
+def _decided(plan: Plan) -> Iterator[tuple[Version, Impact]]:
     for each in plan.decisions:
         impact = each.impact if isinstance(each, Upgrade) else plan.impacts.get(each.bump_kind)
         if impact is not None:

@@ -13,7 +13,7 @@ from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import printable, printable_lines
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.report.finding_values import use_value
 from flux_upgrade.report.impact_phrases import in_order, kept_sentence
 from flux_upgrade.report.wording import Annotation, Level, located
@@ -195,7 +195,7 @@ def _note(manifest: ManifestWithoutRelease) -> str:
 def _age(version: str) -> tuple[bool, tuple[object, ...], str]:
     """Sort key; what is no release comes last."""
     is_known = is_tag(version)
-    return not is_known, precedence(version) if is_known else (), version
+    return not is_known, (Version(version),) if is_known else (), version
 
 
 def _running(between: Between) -> Iterator[str]:

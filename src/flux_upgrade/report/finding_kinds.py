@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from flux_upgrade.impact.impact import Impact
 from flux_upgrade.impact.migrate.result import Left, Move
 from flux_upgrade.impact.overlay.result import OverlayFinding, OverlayVerdict
+from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.cluster_phrases import (
@@ -37,7 +38,7 @@ from flux_upgrade.report.impact_phrases import (
 )
 
 
-def _flux_migrate(impact: Impact, target: str, style: Style) -> Iterator[Finding]:
+def _flux_migrate(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
     """Pull requests have it in paragraphs of their own, with the clusters' names and boxes to tick."""
     stored, managed = impact.stored, impact.managed
     why = [managed_line(managed, target, style)] if managed is not None and not managed.is_done else []
@@ -73,7 +74,7 @@ def _unserved(impact: Impact, _: str, style: Style) -> Iterator[Finding]:
         yield Finding(Severity.NOTE, heading="", wording=f"no longer served: {gone}")
 
 
-def _by_hand(impact: Impact, target: str, _: Style) -> Iterator[Finding]:
+def _by_hand(impact: Impact, target: Version, _: Style) -> Iterator[Finding]:
     for left in impact.blocking:
         found = left_finding(left)
         yield found._replace(
@@ -93,11 +94,11 @@ def left_finding(left: Left) -> Finding:
     return Finding(Severity.BREAKS, use.path, use.line, names(use), what, left.hint)
 
 
-def _not_served(each: Move | Left, target: str) -> str:
+def _not_served(each: Move | Left, target: Version) -> str:
     return f"{target} does not serve {api(each.use)}"
 
 
-def _moves(impact: Impact, target: str, style: Style) -> Iterator[Finding]:
+def _moves(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
     for move in impact.moves:
         use = move.use
         yield Finding(
@@ -114,7 +115,7 @@ def _moves(impact: Impact, target: str, style: Style) -> Iterator[Finding]:
         )
 
 
-def _orphaned(impact: Impact, target: str, style: Style) -> Iterator[Finding]:
+def _orphaned(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
     for use in impact.orphaned:
         where = place(use)
         yield Finding(
@@ -150,7 +151,7 @@ def _breaks(impact: Impact, _: str, style: Style) -> Iterator[Finding]:
         )
 
 
-def _patches(impact: Impact, target: str, style: Style) -> Iterator[Finding]:
+def _patches(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
     overlay = impact.overlay
     if overlay is None:
         return
@@ -182,7 +183,7 @@ _MEND = "Mend what no longer fits"
 _FROZEN = "Look at what replaces a whole list, and keeps out what the release adds to it"
 
 
-def _patch(each: OverlayFinding, target: str, style: Style) -> Finding:
+def _patch(each: OverlayFinding, target: Version, style: Style) -> Finding:
     kept_out = f"kept out: {', '.join(each.drops)}" if each.drops else ""
     found = Finding(
         Severity.NOTE,
@@ -210,7 +211,7 @@ def patch_line(each: OverlayFinding, style: Style) -> str:
     return f"{where}, {style.plain(each.what)}: {verdict}{dropped}"
 
 
-def _kubernetes(impact: Impact, target: str, style: Style) -> Iterator[Finding]:
+def _kubernetes(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
     fit = impact.kubernetes
     if fit is not None and (fit.is_too_old or fit.is_untested):
         yield Finding(

@@ -12,6 +12,7 @@ from typing import Any
 
 from flux_upgrade.impact.impact import Impact
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.impact_phrases import Style, sentences
 
@@ -87,7 +88,7 @@ class Finding(NamedTuple):
 class FindingKind(NamedTuple):
     """How one kind of finding is made: a row of the table."""
 
-    find: Callable[[Impact, str, Style], Iterable[Finding]]
+    find: Callable[[Impact, Version, Style], Iterable[Finding]]
     """From what is known of an upgrade to a release; what is worded, in a style."""
     key: str = ""
     """Of its list in JSON; empty: it has none."""

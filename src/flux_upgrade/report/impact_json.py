@@ -8,13 +8,14 @@ from flux_upgrade.impact.diff.changes import Changes, CrdChange
 from flux_upgrade.impact.impact import Impact, Managed, Refused, Stored
 from flux_upgrade.impact.kubernetes_versions import Fit
 from flux_upgrade.impact.overlay.result import Overlay
+from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.report.finding_kinds import FINDING_KINDS
 from flux_upgrade.report.finding_values import fields
 from flux_upgrade.report.findings import FindingKind
 from flux_upgrade.report.impact_phrases import TEXT, minor_text
 
 
-def impact_value(impact: Impact, target: str = "") -> dict[str, Any]:
+def impact_value(impact: Impact, target: Version = NO_VERSION) -> dict[str, Any]:
     """All of it. ``target``: the release that it leads to."""
     found = {kind.key: _values(kind, impact, target) for kind in FINDING_KINDS if kind.key}
     # What the table lists takes the place that it has here, or the last.
@@ -31,7 +32,7 @@ def impact_value(impact: Impact, target: str = "") -> dict[str, Any]:
     } | found
 
 
-def _values(kind: FindingKind, impact: Impact, target: str) -> list[dict[str, Any]]:
+def _values(kind: FindingKind, impact: Impact, target: Version) -> list[dict[str, Any]]:
     if kind.values is not None:
         return kind.values(impact)
     return [

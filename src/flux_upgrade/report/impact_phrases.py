@@ -11,6 +11,7 @@ from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.model.markdown import code, counted, prose
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Version
 
 _MANIFESTS = {UsePlace.RESOURCE, UsePlace.EMBEDDED, UsePlace.PATCH}
 
@@ -81,7 +82,7 @@ def is_broken_already(each: Move | Left) -> bool:
     return each.is_broken_already or each.reason is Reason.UNREADABLE
 
 
-def stored_lines(refused: Iterable[Refused], target: str, style: Style) -> list[str]:
+def stored_lines(refused: Iterable[Refused], target: Version, style: Style) -> list[str]:
     """Which release stored what the target lacks; a sentence for each, oldest first as they are given."""
     found: dict[tuple[PastRelease, str], list[str]] = {}
     for each in refused:
@@ -98,7 +99,7 @@ def _ran(ran: PastRelease, style: Style) -> str:
     return f"{style.plain(ran.tag) or 'An earlier release'} ran here{since}"
 
 
-def managed_line(managed: Managed, target: str, style: Style) -> str:
+def managed_line(managed: Managed, target: Version, style: Style) -> str:
     """How it is known that objects may have been written in a version that the target drops."""
     match managed.evidence:
         case Evidence.USED:
@@ -131,7 +132,7 @@ def support_line(support: Support) -> str:
     return f"{needed}, tested with {_tested(support)}" if support.tested is not None else needed
 
 
-def fit_sentence(fit: Fit, target: str, style: Style) -> str:
+def fit_sentence(fit: Fit, target: Version, style: Style) -> str:
     """What the target says of a Kubernetes that is too old for it, or that it was not tested with."""
     requirement = (
         f"{target} needs Kubernetes {minor_text(fit.support.least)}"

@@ -8,6 +8,7 @@ from typing import Any
 
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.model.text import printable_lines
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import Role
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import Hold
@@ -168,7 +169,7 @@ def _decision(plan: Plan, decision: Upgrade | Hold) -> dict[str, Any]:
     return {**_decided(decision), "impact": _impact(impact, decision.target) if impact is not None else None}
 
 
-def _impact(impact: Impact, target: str) -> dict[str, Any]:
+def _impact(impact: Impact, target: Version) -> dict[str, Any]:
     from flux_upgrade.report.impact_json import impact_value  # late: nearly every run has none
 
     return impact_value(impact, target)

@@ -13,7 +13,7 @@ from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.manifests.residue import Edit, Op
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import minor_of
+from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.decision import BumpKind
 
 
@@ -86,9 +86,9 @@ ALL_IGNORED = "nothing to do: the config file ignores every installation"
 _WIDTH = 60
 
 
-def approval(bump_kind: BumpKind, target: str) -> str:
+def approval(bump_kind: BumpKind, target: Version) -> str:
     """What a person gives to ``--approve``: a minor with its later patches, a patch by itself."""
-    return target if bump_kind is BumpKind.PATCH else minor_of(target)
+    return target if bump_kind is BumpKind.PATCH else target.minor
 
 
 def located(root: str, path: str) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Commit, Extras, NewCommit, PullRequest, PullState
+from flux_upgrade.model.versions import Version
 
 AGIT = ("gitea", "forgejo")
 WIP = "WIP:"
@@ -166,7 +167,7 @@ def updated(state: str, commit: NewCommit) -> str:
     """The state's comment, for what a new commit proposes."""
     if (known := markers.state_of(f"{state}\n")) is None:
         return state
-    target = markers.trailers(commit.message).get("Flux-Upgrade-Target", known.target)
+    target = Version(markers.trailers(commit.message).get("Flux-Upgrade-Target", known.target))
     paths = tuple(sorted(map(markers.digest_of, commit.files)))
     return comment_of(markers.block("", known._replace(target=target, paths=paths)))
 

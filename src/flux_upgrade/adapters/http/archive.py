@@ -18,7 +18,7 @@ from hashlib import sha256
 from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import ReleaseManifests, precedence
+from flux_upgrade.model.versions import ReleaseManifests, Version
 
 MAX_COMPRESSED = 10 * 1024 * 1024
 """Bytes. Real archives are below 100 kB."""
@@ -163,7 +163,7 @@ MANIFESTS = "manifests.tar.gz"
 MAX_CHECKSUMS = 1024 * 1024
 """Bytes of a checksums file that are read; real ones are below 2 kB."""
 
-_FIRST_WITH_CHECKSUM = precedence("v0.25.3")
+_FIRST_WITH_CHECKSUM = Version("v0.25.3").numbers
 _HEX_DIGITS = 64
 
 
@@ -174,7 +174,7 @@ def checksums_name(tag: str) -> str:
 
 def is_checksummed(tag: str) -> bool:
     """Whether Flux publishes a checksum for the manifests of release ``tag``."""
-    return precedence(tag) >= _FIRST_WITH_CHECKSUM
+    return Version(tag).numbers >= _FIRST_WITH_CHECKSUM
 
 
 def is_sha256(text: str) -> bool:

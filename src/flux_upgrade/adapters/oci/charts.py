@@ -17,7 +17,7 @@ from flux_upgrade.adapters.oci.repository import RegistryRepository, open_reposi
 from flux_upgrade.model.errors import FluxUpgradeError, SourceUnavailable
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.text import one_line
-from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.model.versions import Version, is_tag
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class RegistryVersions(Mapping[str, str]):
         # An OCI tag has no "+": Helm writes "_" for it.
         tags = {tag.replace("_", "+"): tag for tag in repository.tags()}
         versions = [each for each in tags if is_tag(_as_tag(each))]
-        versions.sort(key=lambda each: precedence(_as_tag(each)), reverse=True)
+        versions.sort(key=lambda each: Version(_as_tag(each)), reverse=True)
         self._tags = {each: tags[each] for each in versions}
         self._read: dict[str, str] = {}
 

@@ -17,7 +17,7 @@ from flux_upgrade.adapters.local.files import read_regular
 from flux_upgrade.adapters.releases import listing
 from flux_upgrade.model.errors import SourceUnavailable
 from flux_upgrade.model.text import one_line
-from flux_upgrade.model.versions import Release, ReleaseManifests, is_tag, precedence
+from flux_upgrade.model.versions import Release, ReleaseManifests, Version, is_tag
 
 _MAX_FILE = 32 * 1024 * 1024
 INDEX = "releases.json"
@@ -80,7 +80,7 @@ class DirectoryReleases(LaidOutReleases):
         text = self._read(INDEX)
         if text is not None:
             return listing.parse_releases(text, self._where_index)
-        return tuple(Release(tag=tag, prerelease="-" in tag) for tag in self._folders())
+        return tuple(Release(Version(tag), prerelease="-" in tag) for tag in self._folders())
 
     def manifests(self, tag: str) -> ReleaseManifests:
         """Without a checksums file they are not verified."""
@@ -99,7 +99,7 @@ class DirectoryReleases(LaidOutReleases):
             names = [name for name in os.listdir(self._root) if is_tag(name)]
         except OSError as error:
             raise _unreadable(self._root, error) from error
-        return tuple(sorted(names, key=precedence, reverse=True))
+        return tuple(sorted(names, key=Version, reverse=True))
 
     def _read(self, *parts: str, limit: int = _MAX_FILE) -> bytes | None:
         path = os.path.join(self._root, *parts)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from flux_upgrade.adapters.http.archive import MANIFESTS, malformed, parse_json, sha256_of_digest
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable
 from flux_upgrade.model.text import one_line
-from flux_upgrade.model.versions import Release, is_tag, precedence
+from flux_upgrade.model.versions import Release, Version, is_tag
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def release_of(entry: dict[str, object]) -> Release | None:
         return None
     prerelease, published, notes = (entry.get(key) for key in ("prerelease", "published_at", "body"))
     return Release(
-        tag=tag,
+        tag=Version(tag),
         prerelease=prerelease if isinstance(prerelease, bool) else "-" in tag,
         published_at=published if isinstance(published, str) else "",
         notes=notes if isinstance(notes, str) else "",
@@ -75,7 +75,7 @@ def require_tag(tag: str) -> None:
         raise ReleaseNotFound(f"there is no Flux release named '{one_line(tag)}'", hint=hint)
 
 
-def known_tags(releases: Releases) -> tuple[str, ...]:
+def known_tags(releases: Releases) -> tuple[Version, ...]:
     """What a source lists, for a hint, which may be had without."""
     try:
         return tuple(release.tag for release in releases.list())
@@ -85,9 +85,8 @@ def known_tags(releases: Releases) -> tuple[str, ...]:
 
 def not_found(tag: str, source: str, known: Iterable[str] = ()) -> ReleaseNotFound:
     """The error for a well-formed ``tag`` that ``source`` does not have, naming those it has."""
-    newest_first = sorted(filter(is_tag, known), key=precedence, reverse=True)
-    major, minor, *_ = precedence(tag)
-    near = [t for t in newest_first if t.startswith(f"v{major}.{minor}.")][:3]
+    newest_first = sorted((Version(each) for each in known if is_tag(each)), reverse=True)
+    near = [t for t in newest_first if t.minor == Version(tag).minor][:3]
     if tag in newest_first:
         return ReleaseNotFound(
             f"{one_line(source)} lists the Flux release {tag}, and has no manifests for it",

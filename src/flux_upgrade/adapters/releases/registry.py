@@ -19,7 +19,7 @@ from flux_upgrade.adapters.releases import listing
 from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
 from flux_upgrade.model.oci.manifest import CONTENT_TYPE, CREATED, REVISION
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import Release, ReleaseManifests, is_tag, precedence
+from flux_upgrade.model.versions import Release, ReleaseManifests, Version, is_tag
 
 _REMEDY = "use a registry that does, or a release source that has <tag>/gotk-components.yaml"
 
@@ -115,7 +115,7 @@ class RegistryReleases:
         is a month old: a request for each of them, and no more.
         """
         if self._listed is None:
-            known = sorted(filter(is_tag, self._repository.tags()), key=precedence, reverse=True)
+            known = sorted((Version(tag) for tag in self._repository.tags() if is_tag(tag)), reverse=True)
             if not known:
                 raise SourceUnavailable(
                     f"{self._repository.name} has no tag of a Flux release, or does not exist",
@@ -169,13 +169,12 @@ class RegistryReleases:
             self._manifests[tag] = self._repository.manifest(tag)
         return self._manifests[tag]
 
-    def _dates(self, newest_first: Iterable[str]) -> dict[str, str]:
+    def _dates(self, newest_first: Iterable[Version]) -> dict[str, str]:
         """Tag → when its artifact was made, RFC 3339; empty where it does not tell."""
-        lines: dict[tuple[int, int], list[str]] = {}
+        lines: dict[str, list[Version]] = {}
         for tag in newest_first:
             if "-" not in tag:
-                major, minor, *_ = precedence(tag)
-                lines.setdefault((major, minor), []).append(tag)
+                lines.setdefault(tag.minor, []).append(tag)
         old = time.strftime("%Y-%m-%d", time.gmtime(self._now() - _DAYS * _DAY))
         dates: dict[str, str] = {}
         for patches in [*lines.values()][:_MINORS]:

@@ -23,7 +23,7 @@ from flux_upgrade.model.kubernetes_objects import (
     part,
 )
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.model.versions import Version, is_tag
 
 _FLUX = ObjectReference(CRD, "", "gitrepositories.source.toolkit.fluxcd.io")
 _VERSION, _MANAGER = "app.kubernetes.io/version", "app.kubernetes.io/managed-by"
@@ -71,7 +71,7 @@ def check_cluster(cluster: KubernetesApi, wanted: ClusterRequirements) -> Cluste
         _refuse_another(cluster, labels, wanted)
     applied = [_synced(cluster, wanted, name, path) for name, path in wanted.paths]
     flux = plain(labels.get(_VERSION))
-    is_newer = is_tag(flux) and is_tag(wanted.version) and precedence(flux) > precedence(wanted.version)
+    is_newer = is_tag(flux) and is_tag(wanted.version) and Version(flux) > Version(wanted.version)
     if is_newer:
         raise Downgrade(
             f"the cluster '{cluster.name}' runs Flux {flux}, which is newer than {wanted.version}",

@@ -12,6 +12,7 @@ from flux_upgrade.clusters.ownership.orphans import References
 from flux_upgrade.clusters.ownership.remarks import Remark, code
 from flux_upgrade.model import markers
 from flux_upgrade.model.files import Tree
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -64,7 +65,7 @@ def writer_in(history: Sequence[str]) -> WriterCommit | None:
     return None
 
 
-def hold(written: WriterCommit, target: str) -> Hold | None:
+def hold(written: WriterCommit, target: Version) -> Hold | None:
     """The hold of a file that Terraform wrote; None for another writer. ``target``: a tag."""
     if written.by is not Writer.TERRAFORM:
         return None
@@ -104,7 +105,7 @@ class Ownership:
         return self._is_named or self._references.refers_to(path)
 
     def other_writer(
-        self, path: str, target: str, history: Sequence[str], pins: Iterable[Pin] = ()
+        self, path: str, target: Version, history: Sequence[str], pins: Iterable[Pin] = ()
     ) -> Hold | None:
         """The hold where Terraform writes the file, unless its own pin is one of ``pins``, which move along.
 

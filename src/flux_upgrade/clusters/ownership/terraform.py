@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import repository_path
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.hcl import Attribute, Block
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.pins.terraform import pin as terraform
@@ -105,7 +106,7 @@ def mover(ownership: TerraformOwnership, pins: Iterable[Pin]) -> Pin | None:
     )
 
 
-def hold(ownership: TerraformOwnership, target: str) -> Hold:
+def hold(ownership: TerraformOwnership, target: Version) -> Hold:
     """The hold of an installation that Terraform writes, with the line to change for ``target``, a tag."""
     owner = ownership.owner
     place = f"{owner.path}:{owner.version_line or owner.line}"
@@ -116,7 +117,7 @@ def hold(ownership: TerraformOwnership, target: str) -> Hold:
     return Hold(HoldReason.OWNED_BY_TERRAFORM, detail, _remedy(owner, place, target), target=target)
 
 
-def _remedy(owner: TerraformOwner, place: str, target: str) -> str:
+def _remedy(owner: TerraformOwner, place: str, target: Version) -> str:
     equals = '"version": ' if owner.path.endswith(".json") else "version = "
     if owner.is_embedded:
         return (

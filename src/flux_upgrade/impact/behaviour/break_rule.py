@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from flux_upgrade.impact.api_uses.flux_file import FluxObject, UsePlace
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import precedence
+from flux_upgrade.model.versions import Version
 
 Path = tuple[str, ...]
 """Keys that lead to a field."""
@@ -86,7 +86,7 @@ class BreakRule(NamedTuple):
         if not self.keep_since or not has_reached(target, self.keep_since):
             return self.hint
         # What the API server says of a field that it does not know: https://github.com/fluxcd/flux2/issues/4479
-        minor = ".".join(map(str, precedence(self.keep_since)[:2]))
+        minor = Version(self.keep_since).minor
         order = (
             f"The field for it comes with {minor}: add it once the upgrade is done, "
             "since the API server refuses it before."
@@ -96,4 +96,4 @@ class BreakRule(NamedTuple):
 
 def has_reached(tag: str, release: str) -> bool:
     """Whether a release is another one or a later one; a prerelease counts as what it leads to."""
-    return precedence(tag)[:3] >= precedence(release)[:3]
+    return Version(tag).numbers >= Version(release).numbers

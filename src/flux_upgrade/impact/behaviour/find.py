@@ -10,7 +10,7 @@ from flux_upgrade.impact.behaviour.break_rule import BreakRule, Path, Span
 from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.impact.impact import Hit
 from flux_upgrade.manifests.nodes import compose, construct
-from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.model.versions import Version, is_tag
 
 
 def find_breaks(
@@ -79,11 +79,10 @@ class _Search:
         self._patched |= {(kind, name, path) for path in fields if resource.has(*path)}
 
     def _hits(self, rule: BreakRule, span: Span, resource: FluxObject, path: str) -> Iterator[Hit]:
-        major, minor, *_ = precedence(span.first)
         for place in rule.match(resource):
             yield Hit(
                 rule.slug,
-                f"{major}.{minor}",
+                Version(span.first).minor,
                 rule.change,
                 rule.source,
                 path,

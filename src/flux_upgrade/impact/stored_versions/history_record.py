@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from flux_upgrade.impact.impact import PastRelease, Refused, Stored
 from flux_upgrade.impact.stored_versions.refused import refusals
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.model.versions import Version, is_tag
 
 _FIELDS = (str, str, str, str, str)
 
@@ -24,15 +24,15 @@ class HistoryQuery(NamedTuple):
     path: str
     content: bytes
     """Of the installation."""
-    current: str
-    target: str
+    current: Version
+    target: Version
     migrated: tuple[str, ...]
     """As for ``stored``."""
 
     @property
     def key(self) -> str:
         """Equal where the history says the same: it does not say whether `flux migrate` ran here."""
-        past = sorted(each for each in self.migrated if _is_before(each, self.current))
+        past = sorted(each for each in self.migrated if _is_before(Version(each), self.current))
         parts = "\0".join((self.path, hashlib.sha256(self.content).hexdigest(), self.target, *past))
         return hashlib.sha256(parts.encode(errors="surrogateescape")).hexdigest()[:16]
 
@@ -60,8 +60,8 @@ def read(lines: Iterable[str], query: HistoryQuery) -> Stored | None:
     return None
 
 
-def _is_before(tag: str, current: str) -> bool:
-    return is_tag(tag) and is_tag(current) and precedence(tag) < precedence(current)
+def _is_before(tag: Version, current: Version) -> bool:
+    return is_tag(tag) and is_tag(current) and tag < current
 
 
 def _entry(each: Refused) -> list[str]:

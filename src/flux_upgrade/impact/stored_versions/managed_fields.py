@@ -14,6 +14,7 @@ from flux_upgrade.impact.stored_versions.refused import cli_for
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.files import Mentions
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Version
 
 
 class DroppedVersions(NamedTuple):
@@ -27,8 +28,8 @@ class DroppedVersions(NamedTuple):
     """Whether a merged pull request moved manifests for this transition."""
     is_with_upgrade: bool
     """Whether manifests are moved in the upgrade's own commit."""
-    current: str
-    target: str
+    current: Version
+    target: Version
 
 
 def versions_dropped(

@@ -20,7 +20,7 @@ from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import FileRevisions
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.model.versions import NO_VERSION, Version, is_tag
 
 _KIND = b"CustomResourceDefinition"
 _SEPARATOR = b"\n---\n"
@@ -56,7 +56,7 @@ class Definition(NamedTuple):
 class InstalledCrds(NamedTuple):
     """The CRDs that a manifest installs, and its release."""
 
-    tag: str
+    tag: Version
     """As most of its labels have it, else its header; empty where they name no release."""
     crds: Mapping[str, Definition]
     """By name."""
@@ -72,14 +72,14 @@ def installed_crds(content: bytes) -> InstalledCrds | None:
     return InstalledCrds(_tag(content), crds) if crds else None
 
 
-def _tag(content: bytes) -> str:
+def _tag(content: bytes) -> Version:
     """Bots raise headers and images, and leave the labels that came with the CRDs."""
     labels = Counter(filter(is_tag, map(bytes.decode, _LABEL.findall(content))))
     if labels:
-        return labels.most_common(1)[0][0]
+        return Version(labels.most_common(1)[0][0])
     header = _HEADER.search(content)
     version = header[1].decode() if header is not None else ""
-    return version if is_tag(version) else ""
+    return Version.parse(version) or NO_VERSION
 
 
 def _plain(content: bytes) -> dict[str, Definition] | None:
@@ -135,7 +135,7 @@ def stored(
     present: bytes,
     target: Iterable[Crd],
     migrated: Collection[str] = (),
-    current: str = "",
+    current: Version = NO_VERSION,
 ) -> Stored:
     """What the history of an installation means for the CRDs that its ``target`` manifest holds.
 
@@ -160,7 +160,7 @@ def stored(
 
 
 def refusals(
-    every: tuple[Refused, ...], after: tuple[Refused, ...], migrated: Collection[str], current: str
+    every: tuple[Refused, ...], after: tuple[Refused, ...], migrated: Collection[str], current: Version
 ) -> Stored:
     """What the history says, and whether `flux migrate` ran since. ``after``: those that it cannot help."""
     refused, said = (after, every) if current in migrated else (every, ())
@@ -184,11 +184,11 @@ def _past(pasts: FileRevisions) -> Iterator[_PastState]:
             yield _PastState(_ran(found.tag, past.date, found), past.is_aside)
 
 
-def _ran(tag: str, since: str, found: InstalledCrds) -> PastRelease:
+def _ran(tag: Version, since: str, found: InstalledCrds) -> PastRelease:
     return PastRelease(tag, since, tuple(sorted((name, each.storage) for name, each in found.crds.items())))
 
 
-def _held(states: Iterable[_PastState], migrated: Collection[str], current: str) -> _Held:
+def _held(states: Iterable[_PastState], migrated: Collection[str], current: Version) -> _Held:
     """What was stored and not migrated since, were it not for the current release.
 
     Flux removes a CRD that is no longer in the manifest, with its objects: what was stored is gone.
@@ -205,7 +205,7 @@ def _held(states: Iterable[_PastState], migrated: Collection[str], current: str)
     return held
 
 
-def cli_for(tag: str) -> str:
+def cli_for(tag: Version) -> str:
     """The minor of the CLI to run `flux migrate` with at a release: within one minor of the controllers."""
-    minor = precedence(tag)[:2] if is_tag(tag) else _FIRST_CLI
+    minor = tag.numbers[:2] if is_tag(tag) else _FIRST_CLI
     return ".".join(map(str, max(minor, _FIRST_CLI)))

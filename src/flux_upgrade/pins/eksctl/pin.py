@@ -50,14 +50,13 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
         yield from _operations(file, file.content, 0)
 
 
-def change(pin: Pin, target: str, context: PinContext) -> PinChange:
+def change(pin: Pin, target: Version, context: PinContext) -> PinChange:
     """Write the tag. Raises UnsupportedPin if the pin has no version."""
     del context
     if not isinstance(pin.details, Value):
         raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} names no release")
-    new = Version(target.removeprefix("v"))
     remark = (
-        f"whoever runs eksctl next needs the flux CLI {new.minor}:"
+        f"whoever runs eksctl next needs the flux CLI {target.minor}:"
         " flux bootstrap installs releases of its own minor only"
     )
     return PinChange((pin.details.replaced(target),), target, (remark,))

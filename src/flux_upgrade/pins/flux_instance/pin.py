@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_instance import not_editable as unknown
 from flux_upgrade.pins.flux_instance.version_range import choice_of, moved_along
@@ -109,7 +110,7 @@ def _pin(distribution: Distribution, context: PinContext) -> Pin:
         return pin._replace(reason=reason, hint=hint)
     text = distribution.version.value.text
     if ranges.is_exact(text):
-        return pin._replace(state=PinState.EXACT, version=f"v{text.lstrip('=v').partition('+')[0]}")
+        return pin._replace(state=PinState.EXACT, version=Version(f"v{text.lstrip('=v').partition('+')[0]}"))
     return _range(pin, distribution, text, context)
 
 
@@ -133,7 +134,11 @@ def _range(pin: Pin, distribution: Distribution, text: str, context: PinContext)
     said = choice.reason(text)
     hint = _RAISE if choice.is_behind(text) else ""
     return pin._replace(
-        state=PinState.RANGE, version=version, reason=said, hint=hint, remarks=(*pin.remarks, *choice.remarks)
+        state=PinState.RANGE,
+        version=Version(version),
+        reason=said,
+        hint=hint,
+        remarks=(*pin.remarks, *choice.remarks),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flux_upgrade.model.errors import SourceUnavailable, UnsupportedPin, UntrustedArchive
 from flux_upgrade.model.oci.manifest import REVISION
 from flux_upgrade.model.text import enumeration
-from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.readings import Reading, floating, published, unknown
@@ -90,9 +90,9 @@ def differences(old: str, new: str, context: PinContext) -> Iterator[str]:
 def _recorded(old: str, new: str) -> Iterator[str]:
     """The same from what is known of Flux, where its artifacts cannot be read."""
     for since, component in _GAINED:
-        if precedence(old) < precedence(since) <= precedence(new):
+        if Version(old) < Version(since) <= Version(new):
             yield _gain(component, old, since)
-    if precedence(new) > precedence(_KNOWN):
+    if Version(new) > Version(_KNOWN):
         yield f"Whether the artifacts of {old} and {new} hold the same components could not be compared."
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
 from flux_upgrade.model.oci.reference import with_host
-from flux_upgrade.model.versions import precedence
+from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_operator.places import OperatorPlace
 from flux_upgrade.pins.formats import ranges
@@ -63,7 +63,7 @@ def judged(pin: Pin, place: OperatorPlace, context: PinContext) -> Pin:
     return pin._replace(state=PinState.RANGE, reason=reason)
 
 
-def made(pin: Pin, place: OperatorPlace, target: str, context: PinContext) -> PinChange:
+def made(pin: Pin, place: OperatorPlace, target: Version, context: PinContext) -> PinChange:
     """What takes it to the lowest release that knows ``target``. Raises as ``KindModule.change``."""
     at, version = f"{pin.path}:{pin.line}", place.version
     if version is None:
@@ -82,7 +82,7 @@ def made(pin: Pin, place: OperatorPlace, target: str, context: PinContext) -> Pi
     if place.digest is not None:
         replacements.append(place.digest.replaced(digest))
         text = f"{text}@{digest}"
-    beyond = known if precedence(known) > max(precedence(target), precedence(pin.version)) else ""
+    beyond = known if known > max(target, pin.version) else NO_VERSION
     return PinChange(tuple(replacements), text, tuple(_notes(place, new, known)), beyond)
 
 
@@ -120,7 +120,7 @@ def _own(place: OperatorPlace, context: PinContext) -> str:
     return found
 
 
-def _known(place: OperatorPlace, own: str, context: PinContext) -> tuple[str, ...]:
+def _known(place: OperatorPlace, own: str, context: PinContext) -> tuple[Version, ...]:
     """The releases of Flux that the release holds; by digest, where the artifact itself is pinned by one."""
     digest = place.digest.text if place.digest and place.manifests == place.repository else ""
     return releases_in(DistributionArtifact(place.manifests, own, digest), context.artifacts)

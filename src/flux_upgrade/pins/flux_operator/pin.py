@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.files import Tree
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_operator import change as moves
 from flux_upgrade.pins.flux_operator.places import (
@@ -93,7 +94,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
             yield unknown_pin(patch.file, NAME, spot, _PATCH, _PATCH_HINT)._replace(role=Role.OPERATOR)
 
 
-def change(pin: Pin, target: str, context: PinContext) -> PinChange:
+def change(pin: Pin, target: Version, context: PinContext) -> PinChange:
     """Raise the operator to a release that knows ``target``, which may be below the newest that it knows."""
     place = pin.details
     if pin.role is not Role.OPERATOR or not isinstance(place, OperatorPlace):

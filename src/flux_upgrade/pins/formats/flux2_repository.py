@@ -130,7 +130,7 @@ def judge(ref: str | None) -> Reading:
         return unknown("a variable stands for the release", "change it where the variable is set")
     match = _TAG.fullmatch(ref)
     version = Version.parse(match[1]) if match else None
-    if match is not None and version is not None and str(version) == match[1]:
+    if match is not None and version is not None:
         return Reading(PinState.EXACT, match[1])
     if _BRANCH.fullmatch(ref):
         return floating(f"it follows the branch {ref.removeprefix('refs/heads/')}")

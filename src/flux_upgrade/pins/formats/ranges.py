@@ -58,7 +58,7 @@ def raised(text: str, tag: str) -> str | None:
     if match is None or version is None:
         return _raised_wildcard(text, version)
     operator, gap, prefix, _, minor, patch = match.groups()
-    core = str(version.major) if minor is None else version.minor
+    core = str(version.numbers[0]) if minor is None else version.minor
     if patch is not None:
         core += f".{patch if patch in 'xX*' else version.numbers[2]}"
     new = text.replace(match[0].strip(), f"{operator}{gap}{prefix}{core}")
@@ -83,7 +83,7 @@ def _raised_wildcard(text: str, version: Version | None) -> str | None:
     match = re.fullmatch(r"\s*([~^]?v?)\d+\.([xX*])((?:\.[xX*])?)\s*", text)
     if match is None or version is None:
         return None
-    return f"{match[1]}{version.major}.{match[2]}{match[3]}"
+    return f"{match[1]}{version.numbers[0]}.{match[2]}{match[3]}"
 
 
 def read(value: Value, bare: str) -> Reading:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flux_upgrade.model.errors import ReleaseNotFound, UnsupportedPin
 from flux_upgrade.model.ports import Artifacts
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 
@@ -41,7 +42,14 @@ def floating(reason: str, hint: str = "") -> Reading:
 
 def judged(pin: Pin, reading: Reading) -> Pin:
     """``pin`` with what stands there; what was remarked of it before stays."""
-    return pin._replace(**{**reading._asdict(), "remarks": (*pin.remarks, *reading.remarks)})
+    state, version, reason, hint, remarks = reading
+    return pin._replace(
+        state=state,
+        version=Version(version),
+        reason=reason,
+        hint=hint,
+        remarks=(*pin.remarks, *remarks),
+    )
 
 
 def unknown_pin(

@@ -66,10 +66,9 @@ def dropped(each: Object, config: tuple[Step, ...]) -> tuple[Dropped, ...]:
     return tuple(found)
 
 
-def refused(apis: tuple[Dropped, ...], target: str) -> tuple[str, ...]:
+def refused(apis: tuple[Dropped, ...], target: Version) -> tuple[str, ...]:
     """The remarks about what a cluster with Flux ``target`` does not know."""
-    version = Version.parse(target)
-    return tuple(each.remark for each in apis if version and version >= Version(each.release[1:]))
+    return tuple(each.remark for each in apis if target >= each.release)
 
 
 def folder(each: Object, config: tuple[Step, ...]) -> str | None:

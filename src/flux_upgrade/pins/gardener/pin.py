@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
 from flux_upgrade.pins.formats.passages import stated
@@ -64,7 +65,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
         yield from _operations(file, file.content, 0)
 
 
-def change(pin: Pin, target: str, context: PinContext) -> PinChange:
+def change(pin: Pin, target: Version, context: PinContext) -> PinChange:
     """Write the tag. Raises UnsupportedPin if the pin has no version."""
     del context
     if not isinstance(pin.details, _ShootDetails):
@@ -222,4 +223,4 @@ def _read(pin: Pin, value: Value, bare: str, apis: tuple[flux_config.Dropped, ..
 
 
 def _unknown(pin: Pin, reason: str, hint: str) -> Pin:
-    return pin._replace(state=PinState.UNKNOWN, version="", reason=reason, hint=hint, details=None)
+    return pin._replace(state=PinState.UNKNOWN, version=Version(""), reason=reason, hint=hint, details=None)

@@ -14,6 +14,7 @@ from flux_upgrade.manifests.proof import Proof, Verdict, prove
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import Unproved, Unreadable
 from flux_upgrade.model.files import Tree
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import ManifestChange, Pin, PinState
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -161,7 +162,7 @@ def change(
     )
 
 
-def shipped(target: str, proof: Proof, regenerator: Regenerator) -> dict[str, Image]:
+def shipped(target: Version, proof: Proof, regenerator: Regenerator) -> dict[str, Image]:
     """Controller → the image that ``target`` has for it, in the manifest's registry."""
     options = proof.options
     assert options is not None  # noqa: S101 only proved installations are asked about

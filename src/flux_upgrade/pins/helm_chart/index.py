@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
 from flux_upgrade.model.ports import Charts
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.objects.chart_place import CHART
 
@@ -82,7 +82,7 @@ def for_release(versions: Mapping[str, str], release: str) -> str:
         flux = flux_of(versions[version])
         if flux == release and "-" not in version:
             return version
-        if flux and precedence(flux) < precedence(release):
+        if flux and Version(flux) < Version(release):
             break
     newest = _newest(versions)
     newest_flux = flux_of(versions.get(newest, ""))
@@ -152,7 +152,7 @@ def _key(versions: Mapping[str, str], version: str) -> str:
 def _newest_first(versions: Mapping[str, str]) -> list[str]:
     """As the index spells them; what is no semantic version is left out."""
     known = [each for each in versions if is_tag(tag_of(each))]
-    return sorted(known, key=lambda each: precedence(tag_of(each)), reverse=True)
+    return sorted(known, key=lambda each: Version(tag_of(each)), reverse=True)
 
 
 def _newest(versions: Mapping[str, str]) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import precedence
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.ranges import is_nothing
 from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, is_variable
 from flux_upgrade.pins.objects.flux_distribution import is_instance
@@ -135,7 +135,7 @@ def doubts(found: FluxManifestsReference) -> Iterator[tuple[str, str]]:
 
 def not_served(found: FluxManifestsReference, target: str) -> Iterator[str]:
     """A sentence about an object that the release no longer takes as it is written."""
-    if found.api_version == _BETA and precedence(target) >= precedence(_BETA_ENDS):
+    if found.api_version == _BETA and Version(target) >= Version(_BETA_ENDS):
         yield (
             f"The object itself is written as {_BETA}, which Flux serves no longer from"
             f" {_BETA_ENDS} on: write v1 there first."

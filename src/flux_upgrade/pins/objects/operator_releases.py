@@ -14,7 +14,7 @@ from flux_upgrade.model.errors import ReleaseNotFound
 from flux_upgrade.model.oci.manifest import REVISION
 from flux_upgrade.model.ports import Artifacts
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.model.versions import Version, is_tag
 
 _URL = re.compile(
     r"oci://(?P<repository>[A-Za-z0-9.-]+(?::\d+)?(?:/[a-z0-9._-]+)+)"
@@ -62,7 +62,7 @@ def parsed(url: str) -> DistributionArtifact | None:
     return DistributionArtifact(*(each or "" for each in match.groups())) if match else None
 
 
-def releases_in(artifact: DistributionArtifact, artifacts: Artifacts) -> tuple[str, ...]:
+def releases_in(artifact: DistributionArtifact, artifacts: Artifacts) -> tuple[Version, ...]:
     """The releases of Flux that an artifact of the flux-operator holds.
 
     Raises ReleaseNotFound where there is no such artifact, or nothing of Flux in it;
@@ -73,7 +73,7 @@ def releases_in(artifact: DistributionArtifact, artifacts: Artifacts) -> tuple[s
         raise ReleaseNotFound(
             f"there is no artifact {artifact}", hint="name one that exists in spec.distribution.artifact"
         )
-    found = {match[1] for match in map(_FOLDER.match, paths) if match and is_tag(match[1])}
+    found = {Version(match[1]) for match in map(_FOLDER.match, paths) if match and is_tag(match[1])}
     if not found:
         raise ReleaseNotFound(
             f"the artifact {artifact} holds no folder flux/vX.Y.Z",
@@ -118,14 +118,14 @@ def last(repository: str) -> str:
     return repository.rstrip("/").rpartition("/")[2]
 
 
-def releases(repository: str, artifacts: Artifacts) -> tuple[str, ...]:
+def releases(repository: str, artifacts: Artifacts) -> tuple[Version, ...]:
     """The stable ones, lowest first. ``repository``: of the manifests. Raises as ``Artifacts.tags``."""
-    return tuple(sorted(filter(is_release, artifacts.tags(repository)), key=precedence))
+    return tuple(sorted(Version(tag) for tag in artifacts.tags(repository) if is_release(tag)))
 
 
-def highest(known: tuple[str, ...]) -> str:
+def highest(known: tuple[Version, ...]) -> Version:
     """Of the releases of Flux in an artifact, of which there is at least one."""
-    return max(known, key=precedence)
+    return max(known)
 
 
 def lowest_with(repository: str, own: str, target: str, artifacts: Artifacts) -> str:
@@ -141,7 +141,7 @@ def lowest_with(repository: str, own: str, target: str, artifacts: Artifacts) ->
         except ReleaseNotFound:
             return False
 
-    later = [tag for tag in releases(repository, artifacts) if precedence(tag) > precedence(own)]
+    later = [tag for tag in releases(repository, artifacts) if tag > own]
     at = bisect_left(later, x=True, key=knows)
     if at == len(later):
         raise ReleaseNotFound(

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.text_edit import decoded, line_of
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import is_tag
+from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import judge, parse
 from flux_upgrade.pins.formats.readings import never_changed
@@ -147,7 +147,7 @@ def _pin(file: SourceFile, text: str, command: _CommandVersion) -> Pin:
         return pin._replace(raw=stands, state=PinState.FLOATING, reason=reason)
     tag = f"v{written.removeprefix('v')}"
     if is_tag(tag):
-        return pin._replace(state=PinState.EXACT, version=tag, reason="a command is never changed")
+        return pin._replace(state=PinState.EXACT, version=Version(tag), reason="a command is never changed")
     meaning = judge(written)
     return pin._replace(state=meaning.state, reason=meaning.reason)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import judge, parse
 from flux_upgrade.pins.formats.readings import never_changed
@@ -180,4 +181,4 @@ def _with_release(pin: Pin) -> Pin:
     reference = parse(pin.raw)
     text = reference.ref if reference is not None else pin.raw.removeprefix("flux.")
     meaning = judge(text)
-    return pin._replace(state=meaning.state, version=meaning.version)
+    return pin._replace(state=meaning.state, version=Version(meaning.version))

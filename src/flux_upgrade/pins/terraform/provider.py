@@ -120,7 +120,7 @@ def remarks(module: Module, target: str) -> Iterator[str]:
 
 def chosen(lock: tuple[str, Version]) -> str:
     """What ``locked`` found, in words."""
-    return f"{lock[0]} chooses {str(lock[1]).removeprefix('v')}"
+    return f"{lock[0]} chooses {lock[1].bare}"
 
 
 def _mismatch(said: str, tag: str, minor: int) -> str:
@@ -129,7 +129,7 @@ def _mismatch(said: str, tag: str, minor: int) -> str:
 
 def _minor(tag: str) -> int | None:
     version = Version.parse(tag)
-    return version.numbers[1] if version is not None and version.major == _FLUX_MAJOR else None
+    return version.numbers[1] if version is not None and version.numbers[0] == _FLUX_MAJOR else None
 
 
 def _is_flux(name: str, provider: Attribute) -> bool:

@@ -87,7 +87,7 @@ def _instance(pin: Pin, version: Attribute | None, context: PinContext) -> Pin:
     if not found:
         return reported
     return reported._replace(
-        state=PinState.EXACT if ranges.is_exact(written) else PinState.RANGE, version=found
+        state=PinState.EXACT if ranges.is_exact(written) else PinState.RANGE, version=Version(found)
     )
 
 
@@ -126,5 +126,5 @@ def _versioned(pin: Pin, name: str, version: Attribute) -> Pin:
         return reported
     is_release = Version.parse(tag) is not None and not is_variable(tag)
     return reported._replace(
-        state=PinState.EXACT if is_release else PinState.UNKNOWN, version=tag if is_release else ""
+        state=PinState.EXACT if is_release else PinState.UNKNOWN, version=Version(tag if is_release else "")
     )

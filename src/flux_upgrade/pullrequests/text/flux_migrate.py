@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from flux_upgrade.impact.impact import Refused
 from flux_upgrade.model import markers
 from flux_upgrade.model.markdown import bullets, numbered, plain
-from flux_upgrade.model.versions import minor_of
 from flux_upgrade.pullrequests.text.view import AnalyzedUpgrade, View, in_order
 from flux_upgrade.report.cluster_phrases import unserved
 from flux_upgrade.report.impact_phrases import MARKDOWN, managed_line, stored_lines
@@ -37,7 +36,7 @@ def after_merging(view: View) -> Iterator[str]:
     if found and not right_after_merging(view):
         releases = " or ".join(view.proposal.migrates_at)
         task = f"Once {releases} runs in {_clusters(view, found)}, run `flux migrate` there "
-        task += f"with {_cli(minor_of(each.upgrade.target) for each in found)}"
+        task += f"with {_cli(each.upgrade.target.minor for each in found)}"
         yield f"**After merging**\n{numbered([f'{task}.{_box(view)}'])}"
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.markdown import BREAK, defused, fold
-from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pullrequests.text.view import View
 
 _RELEASE = "https://github.com/fluxcd/flux2/releases/tag"
@@ -44,21 +44,18 @@ def link(tag: str) -> str:
     return f"[{tag}]({_RELEASE}/{tag})"
 
 
-def passed(view: View) -> list[str]:
+def passed(view: View) -> list[Version]:
     """The releases that any installation passes or comes to, newest first; prereleases only as a target."""
     spans = [
-        (precedence(plan.pin.version), precedence(upgrade.target))
-        for plan, upgrade in view.upgrades
-        if is_tag(plan.pin.version)
+        (plan.pin.version, upgrade.target) for plan, upgrade in view.upgrades if is_tag(plan.pin.version)
     ]
     tags = {
         release.tag
         for release in view.context.releases
-        if is_tag(release.tag)
-        and (not release.prerelease or release.tag in view.targets)
-        and any(after < precedence(release.tag) <= upto for after, upto in spans)
+        if (not release.prerelease or release.tag in view.targets)
+        and any(after < release.tag <= upto for after, upto in spans)
     }
-    return sorted(tags, key=precedence, reverse=True)
+    return sorted(tags, reverse=True)
 
 
 def notes(view: View, room: int) -> str:

@@ -12,7 +12,7 @@ from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.model.markdown import bullets, code, table
 from flux_upgrade.model.text import capped, enumeration, first_few
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import is_tag, precedence
+from flux_upgrade.model.versions import is_tag
 from flux_upgrade.pins.pin import ManifestChange, Pin, PinChange, Role
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
@@ -235,4 +235,4 @@ def folder_of(path: str) -> str:
 
 def in_order(tags: Iterable[str]) -> tuple[str, ...]:
     """Each tag once, by semver's precedence."""
-    return tuple(sorted({tag for tag in tags if is_tag(tag)}, key=lambda tag: (precedence(tag), tag)))
+    return tuple(sorted({tag for tag in tags if is_tag(tag)}, key=lambda tag: (tag, tag)))
