@@ -7,6 +7,7 @@ stands until one of them asks for the bootstrap again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from flux_upgrade.bootstrap import pull_request_text as text
 from flux_upgrade.bootstrap.changes import FileChange
@@ -14,6 +15,7 @@ from flux_upgrade.bootstrap.proposed import SUBJECT, Bootstrap
 from flux_upgrade.model.errors import FluxUpgradeError, ForgeUnavailable, Overtaken, WriteFailed
 from flux_upgrade.model.files import Worktree
 from flux_upgrade.model.forge import Branch, Extras, NewCommit, PullState, Question, Repository
+from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.proposal import Action, ProposalContext
@@ -123,21 +125,32 @@ def reconcile_bootstrap(
     return reconcile_branch(_desired(proposal, context, repository, extras or Extras()), repository)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _DesiredBootstrap(DesiredPull):
+    proposal: Bootstrap
+    context: ProposalContext
+    repository: Repository
+
+    def body(self, state: MarkerState) -> str:
+        return text.body(self.proposal, self.context, state)
+
+    def commit(self, *, opens: bool = False) -> NewCommit:
+        del opens
+        files = {each.path: each.after for each in self.proposal.changes}
+        return new_commit(text.commit_message(self.proposal, self.context), files, self.repository)
+
+
 def _desired(
     proposal: Bootstrap, context: ProposalContext, repository: Repository, extras: Extras
 ) -> DesiredPull:
-    def commit() -> NewCommit:
-        files = {each.path: each.after for each in proposal.changes}
-        return new_commit(text.commit_message(proposal, context), files, repository)
-
-    return DesiredPull(
+    return _DesiredBootstrap(
+        proposal=proposal,
+        context=context,
+        repository=repository,
         branch=proposal.branch,
         digest=text.plan_digest(proposal),
         title=text.title(proposal, context),
         state=text.state(proposal, context),
-        body=lambda state: text.body(proposal, context, state),
-        commit=commit,
-        opening_commit=commit,
         status=text.status(proposal, context),
         extras=extras,
     )

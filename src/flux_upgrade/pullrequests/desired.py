@@ -6,7 +6,8 @@ where the plan is another one, it conflicts, or a person asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flux_upgrade.model import markers
@@ -45,9 +46,9 @@ class Reconciliation:
     """The issue that stands in for it, should it stay open."""
 
 
-@dataclass(frozen=True)
-class DesiredPull:
-    """What the pull request of a branch should be."""
+@dataclass(frozen=True, kw_only=True)
+class DesiredPull(ABC):
+    """What the pull request of a branch should be: of an upgrade, or of a bootstrap."""
 
     branch: str
     digest: str
@@ -55,12 +56,6 @@ class DesiredPull:
     title: str
     state: MarkerState
     """Written into the body."""
-    body: Callable[[MarkerState], str]
-    """Our block of the body, with that state."""
-    commit: Callable[[], NewCommit]
-    """Called where the branch needs a commit."""
-    opening_commit: Callable[[], NewCommit]
-    """The same, for a pull request that is opened."""
     status: Status
     extras: Extras
     is_draft: bool = False
@@ -70,6 +65,14 @@ class DesiredPull:
     make_draft: bool = False
     answered: tuple[str, ...] = (REBASE,)
     """Labels with which a person asks for what is done now: they are dropped."""
+
+    @abstractmethod
+    def body(self, state: MarkerState) -> str:
+        """Our block of the body, with ``state`` in it."""
+
+    @abstractmethod
+    def commit(self, *, opens: bool = False) -> NewCommit:
+        """What the branch is to hold. ``opens``: a pull request is opened with it."""
 
     def state_on(self, pull: PullRequest) -> MarkerState:
         """The state, once it is written into ``pull``: a title that a person has changed stays theirs."""
@@ -107,7 +110,7 @@ def _open(desired: DesiredPull, repository: Repository) -> OpenPull:
         branch=branch.name,
         base=repository.base,
         before="" if head is None else head.oid,
-        commit=None if fits else desired.opening_commit(),
+        commit=None if fits else desired.commit(opens=True),
         title=desired.title,
         body=desired.body(desired.state),
         is_draft=desired.is_draft,

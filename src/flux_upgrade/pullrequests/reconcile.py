@@ -8,7 +8,7 @@ any pull request of ours is in ``desired``; drafts, issues and holds are here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import (
@@ -25,6 +25,7 @@ from flux_upgrade.model.forge import (
     UpdateIssue,
     UpdatePull,
 )
+from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.planning.plan import files_after
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import Hold
@@ -113,18 +114,38 @@ def instead_of_draft(proposal: Proposal, context: ProposalContext) -> OpenIssue:
     return OpenIssue(title, body, (markers.PENDING,))
 
 
+@dataclass(frozen=True, kw_only=True)
+class _DesiredUpgrade(DesiredPull):
+    proposal: Proposal
+    context: ProposalContext
+    repository: Repository
+
+    def body(self, state: MarkerState) -> str:
+        return text.body(self.proposal, self.context, state)
+
+    def commit(self, *, opens: bool = False) -> NewCommit:
+        proposal = self.proposal
+        message = text.commit_message(proposal, self.context)
+        if proposal.approval:
+            # Should the body be lost, the commit tells.
+            names = (markers.APPROVAL, markers.OPENING) if opens else (markers.APPROVAL,)
+            lines = "".join(f"{name}: {proposal.approval}\n" for name in names)
+            message = f"{message.rstrip()}\n{lines}"
+        return new_commit(message, files_after(proposal.upgrades), self.repository)
+
+
 def _desired(proposal: Proposal, context: ProposalContext, repository: Repository) -> DesiredPull:
     pull = repository.branches[proposal.branch].open_pull
     draft = pull if pull is not None and pull.is_draft else None
-    return DesiredPull(
+    return _DesiredUpgrade(
+        proposal=proposal,
+        context=context,
+        repository=repository,
         branch=proposal.branch,
         digest=text.plan_digest(proposal),
         title=text.title(proposal, context),
         state=state_for(proposal, context),
-        body=lambda state: text.body(proposal, context, state),
-        commit=lambda: _commit(proposal, context, repository),
-        opening_commit=lambda: _commit(proposal, context, repository, markers.OPENING),
-        status=_status(proposal, context),
+        status=text.status(proposal)._replace(url=context.run_url),
         extras=_extras(proposal),
         is_draft=proposal.is_pending,
         make_ready=draft is not None and not proposal.is_pending and _is_approved(proposal, draft),
@@ -169,20 +190,6 @@ def _kept_issue(proposal: Proposal, context: ProposalContext, issue: Issue) -> t
     _, ours = text.issue(proposal, context, state_for(proposal, context))
     body = new_body(issue.body, ours)
     return () if body is None else (UpdateIssue(issue, body),)
-
-
-def _commit(proposal: Proposal, context: ProposalContext, repository: Repository, *names: str) -> NewCommit:
-    """``names``: trailers that tell what was approved, beside the usual one."""
-    message = text.commit_message(proposal, context)
-    if proposal.approval:
-        # Should the body be lost, the commit tells.
-        lines = "".join(f"{name}: {proposal.approval}\n" for name in (markers.APPROVAL, *names))
-        message = f"{message.rstrip()}\n{lines}"
-    return new_commit(message, files_after(proposal.upgrades), repository)
-
-
-def _status(proposal: Proposal, context: ProposalContext) -> Status:
-    return text.status(proposal)._replace(url=context.run_url)
 
 
 def _extras(proposal: Proposal) -> Extras:
