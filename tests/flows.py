@@ -26,8 +26,8 @@ from flux_upgrade.planning.api_uses import Sources
 from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.plan import UpgradeRequest
 from flux_upgrade.planning.planner import Inventory
-from flux_upgrade.planning.proposal import Proposal, ProposalContext, Round
-from flux_upgrade.pullrequests.apply import reconcile_pull_requests
+from flux_upgrade.planning.proposal import Round, RunDetails
+from flux_upgrade.pullrequests.apply import fetch_plans, reconcile_pull_requests
 from memory import (
     MemoryArtifacts,
     MemoryCharts,
@@ -148,18 +148,9 @@ class World:
 
     def run(self, forge: Forge) -> Round:
         """One run."""
-        return reconcile_pull_requests(
-            self.gathered(),
-            forge,
-            lambda *_: ProposalContext(self.releases),
-            self.warned.append,
-            self._prepare,
-        )
-
-    def _prepare(self, proposal: Proposal) -> None:
-        for plan, upgrade in proposal.upgrades:
-            if self.own is not None and not plan.pin.is_manifest:
-                self.own.push(own_artifact.reference_of(plan.pin), upgrade.target, plan.path)
+        inventory = self.gathered()
+        fetched = fetch_plans(inventory, forge)
+        return reconcile_pull_requests(inventory, fetched, forge, RunDetails(""), self.warned.append)
 
 
 def counting() -> tuple[Regenerator, WrittenReleases]:

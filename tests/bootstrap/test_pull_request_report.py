@@ -96,18 +96,18 @@ def test_the_schema_takes_nothing_else() -> None:
 
 
 def test_the_outputs_are_those_of_the_action(name: str) -> None:
-    found = bootstrap_outputs(RUNS[name], "{}")
-    assert set(found) == {each.name for each in OUTPUTS} - {"report-file"}
+    found = bootstrap_outputs(RUNS[name])
+    assert set(found) == {each.name for each in OUTPUTS} - {"report", "report-file"}
     assert found["outcome"] == OUTCOMES[name]
 
 
 def test_the_pull_request_is_an_output_as_long_as_it_is_open() -> None:
-    found = bootstrap_outputs(RUNS["opened"], "{}")
+    found = bootstrap_outputs(RUNS["opened"])
     assert (found["pull-request-number"], found["pull-request-url"]) == ("1", URL)
     assert json.loads(found["pull-requests"]) == [
         {"number": 1, "url": URL, "operation": "opened", "target": "v2.9.4"}
     ]
-    assert bootstrap_outputs(ran(Action.CLOSED), "{}")["pull-request-number"] == ""
+    assert bootstrap_outputs(ran(Action.CLOSED))["pull-request-number"] == ""
 
 
 def test_with_a_pull_request_the_log_says_where_it_is() -> None:

@@ -103,7 +103,7 @@ def test_a_failure_is_the_outcome_whatever_else_was_done() -> None:
 def test_what_a_dry_run_only_reports_was_not_done(actions: Sequence[Action], outcome: str) -> None:
     done = round_with(*actions)
     assert outcome_of(done, written=False) == outcome
-    assert outputs(done, "{}", written=False)["outcome"] == outcome
+    assert outputs(done, written=False)["outcome"] == outcome
     value = run_value(done, calls=1, written=False)
     assert (value["outcome"], value["dry-run"]) == (outcome, True)
     reported = [each["action"] for each in value["pull-requests"]]
@@ -150,13 +150,13 @@ def test_what_a_person_has_to_do_on_a_branch_ends_green() -> None:
 
 def test_outputs_are_those_of_the_action() -> None:
     names = {each.name for each in OUTPUTS}
-    assert set(outputs(round_of(ONE), "{}", written=True)) == names - {"report-file"}
+    assert set(outputs(round_of(ONE), written=True)) == names - {"report", "report-file"}
     assert REPORT_FILE.endswith(".json")
 
 
 def test_one_installation_tells_its_versions() -> None:
     done = round_of(ONE, results=[result(ONE, Action.OPENED, number=7), result(ONE, Action.NONE, MINOR)])
-    assert outputs(done, "{}", written=True) == {
+    assert outputs(done, written=True) == {
         "outcome": "opened",
         "current-version": "v2.8.7",
         "target-version": "v2.8.8",
@@ -167,7 +167,6 @@ def test_one_installation_tells_its_versions() -> None:
         '"target": "v2.8.8"}]',
         "artifact": "",
         "digest": "",
-        "report": "{}",
     }
 
 
@@ -185,17 +184,17 @@ def test_versions_are_empty_where_installations_differ(
     versions: Sequence[str], expected: tuple[str, str, str]
 ) -> None:
     teams = [planned(version, path=f"clusters/{at}") for at, version in enumerate(versions)]
-    given = outputs(round_of(*teams), "{}", written=True)
+    given = outputs(round_of(*teams), written=True)
     assert (given["current-version"], given["target-version"], given["pending-version"]) == expected
 
 
 def test_an_approved_minor_is_the_target() -> None:
-    given = outputs(round_of(planned(approve=["2.9"])), "{}", written=True)
+    given = outputs(round_of(planned(approve=["2.9"])), written=True)
     assert (given["target-version"], given["pending-version"]) == ("v2.9.4", "")
 
 
 def test_an_installation_of_no_known_version_has_none() -> None:
-    given = outputs(round_of(planned(releases=listed())), "{}", written=True)
+    given = outputs(round_of(planned(releases=listed())), written=True)
     assert (given["target-version"], given["pending-version"]) == ("", "")
 
 
@@ -213,7 +212,7 @@ def test_an_installation_of_no_known_version_has_none() -> None:
 )
 def test_the_one_pull_request(results: Sequence[tuple[Action, BumpKind, int]], number: str) -> None:
     done = round_of(ONE, results=[result(ONE, action, subject, number=at) for action, subject, at in results])
-    given = outputs(done, "{}", written=True)
+    given = outputs(done, written=True)
     assert given["pull-request-number"] == number
     assert given["pull-request-url"].rpartition("/")[2] == number
     assert [each["number"] for each in json.loads(given["pull-requests"])] == [at for *_, at in results if at]
@@ -222,7 +221,6 @@ def test_the_one_pull_request(results: Sequence[tuple[Action, BumpKind, int]], n
 def test_an_issue_is_no_pull_request() -> None:
     given = outputs(
         round_of(ONE, results=[result(ONE, Action.OPENED, MINOR, number=3, is_issue=True)]),
-        "{}",
         written=True,
     )
     assert (given["pull-request-number"], given["pull-requests"]) == ("", "[]")
@@ -232,7 +230,7 @@ def test_an_issue_is_no_pull_request() -> None:
 @pytest.mark.parametrize("action", Action)
 def test_operations_are_of_the_outcomes(action: Action) -> None:
     (entry,) = json.loads(
-        outputs(round_of(ONE, results=[result(ONE, action, number=1)]), "", written=True)["pull-requests"]
+        outputs(round_of(ONE, results=[result(ONE, action, number=1)]), written=True)["pull-requests"]
     )
     assert entry["operation"] in set(Outcome)
 

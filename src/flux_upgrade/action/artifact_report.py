@@ -49,8 +49,8 @@ def artifact_run_outcome(outcome: ArtifactOutcome, *, written: bool) -> Outcome:
     return Outcome.HELD if waits else Outcome.NONE
 
 
-def artifact_outputs(outcome: ArtifactOutcome, report: str, *, written: bool) -> dict[str, str]:
-    """The outputs of the action. ``report``: ``artifact_run_value`` as JSON."""
+def artifact_outputs(outcome: ArtifactOutcome, *, written: bool) -> dict[str, str]:
+    """The outputs of the Action, but for the report."""
     current, target, pending = versions_of((outcome.plan.plan,))
     pushed = _reported(outcome)
     if pushed is not None and pushed.is_new and not written:
@@ -65,7 +65,6 @@ def artifact_outputs(outcome: ArtifactOutcome, report: str, *, written: bool) ->
         "artifact": f"{repository}:{pushed.successor.tag}" if pushed is not None else "",
         "digest": digest,
         "pull-requests": "[]",
-        "report": report,
     }
 
 

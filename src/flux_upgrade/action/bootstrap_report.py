@@ -56,8 +56,8 @@ def outcome_of(ran: BootstrapResult) -> Outcome:
     return Outcome.HELD if ran.is_dry and outcome is not Outcome.NONE else outcome
 
 
-def bootstrap_outputs(ran: BootstrapResult, report: str) -> dict[str, str]:
-    """The outputs of the action. ``report``: ``bootstrap_value`` as JSON."""
+def bootstrap_outputs(ran: BootstrapResult) -> dict[str, str]:
+    """The outputs of the Action, but for the report."""
     done = ran.published
     is_open = done is not None and bool(done.number) and done.action is not Action.CLOSED
     listed = [_listed(ran, done)] if done is not None and done.number else []
@@ -71,7 +71,6 @@ def bootstrap_outputs(ran: BootstrapResult, report: str) -> dict[str, str]:
         "pull-requests": json.dumps(listed),
         "artifact": ran.artifact,
         "digest": ran.digest,
-        "report": report,
     }
 
 

@@ -65,8 +65,8 @@ def outcome_of(done: Round, *, written: bool) -> Outcome:
     return outcome if written or outcome not in _WRITES else Outcome.HELD
 
 
-def outputs(done: Round, report: str, *, written: bool) -> dict[str, str]:
-    """The outputs of the action. ``report``: ``run_value`` as JSON."""
+def outputs(done: Round, *, written: bool) -> dict[str, str]:
+    """The outputs of the Action, but for the report."""
     plans = plans_of(done)
     pulls = [each for each in done.results if each.number and not each.is_issue]
     open_pulls = [each for each in pulls if each.action is not Action.CLOSED]
@@ -81,7 +81,6 @@ def outputs(done: Round, report: str, *, written: bool) -> dict[str, str]:
         "pull-request-url": one.url if one else "",
         "pull-requests": json.dumps([_listed(each) for each in pulls]),
         **_artifact(plans),
-        "report": report,
     }
 
 

@@ -75,11 +75,6 @@ class PinnedArtifacts:
         return found.named if isinstance(found, _Rebased) else found
 
     def push(self, reference: str, target: str, path: str) -> None:
-        """Put what ``rebased`` named into the registry, unless it is there.
-
-        Raises Overtaken where somebody else has put it there in the meantime, with a digest of its own:
-        then ``rebased`` names that one. Raises what ``ArtifactRegistry`` raises.
-        """
         pulled, registry = self._movable(reference), self._ports.registry
         key = pulled.stored.digest, target, self._to(target, path).value
         found = self._rebased[key]

@@ -72,7 +72,7 @@ def run_bootstrap(
         return proposal, forge.fetch(Question((proposal.branch,), paths, base))
 
     lost: Published | None = None
-    for number, (proposal, repository) in rounds(fetch):
+    for number, (proposal, repository) in rounds(fetch(), fetch):
         result = _round(forge, proposal, context, repository, extras)
         result = with_lost_answer(lost, result, Action.UNCHANGED)
         if not may_change(result.error, number):

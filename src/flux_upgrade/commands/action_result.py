@@ -1,25 +1,22 @@
-"""The result of a run of the Action, whatever it is about; and a run by pull request."""
+"""What came of a run of the Action → all that it prints and writes at the end."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from flux_upgrade.action.job_summary import summary
 from flux_upgrade.action.report import outputs, run_value
 from flux_upgrade.action.runner import Runner
-from flux_upgrade.cli.options import UpgradeOptions
-from flux_upgrade.commands.pull_requests import RunDetails, perform
+from flux_upgrade.cli.options import RollbackOptions, UpgradeOptions
+from flux_upgrade.commands.sink import Applied
+from flux_upgrade.commands.wiring import build_registry
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.proposal import Round
-from flux_upgrade.report.pull_requests import all_plans, round_errors, round_failures, round_text
+from flux_upgrade.report.pull_requests import all_plans
 from flux_upgrade.report.wording import Annotation
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
 
 
 class ActionResult(NamedTuple):
@@ -27,8 +24,8 @@ class ActionResult(NamedTuple):
 
     text: str
     summary: str
-    outputs: Callable[[str], Mapping[str, str]]
-    """Made with the report."""
+    outputs: Mapping[str, str]
+    """But for those about the report."""
     value: Mapping[str, Any] | None = None
     """The report; None: there is none."""
     failures: tuple[tuple[str, str, str], ...] = ()
@@ -39,31 +36,23 @@ class ActionResult(NamedTuple):
     """On lines of the repository's files."""
 
 
-def by_pull_request(
-    options: UpgradeOptions,
-    environment: Environment,
-    where: Runner,
-    warn: Callable[[str], None],
-    references: Sequence[ArtifactReference] = (),
-) -> ActionResult:
-    """``references``: to the artifact, where the run is about one. Raises as ``act``."""
-    details = RunDetails(where.approve_command(options.repository), where.run_url)
-    done, calls = perform(options, environment, details, warn, references)
-    written = options.request.writes
+def result_of(applied: Applied, options: UpgradeOptions, where: Runner) -> ActionResult:
+    """The result of an upgrade."""
+    if isinstance(applied.done, Round):
+        return _of_round(applied, applied.done, where, written=options.request.writes)
+    return _of_artifact(applied, where, written=options.request.writes)
+
+
+def _of_round(applied: Applied, done: Round, where: Runner, *, written: bool) -> ActionResult:
+    command, page, calls = where.approve_command(), where.workflow_url, applied.calls
     return ActionResult(
-        round_text(done, calls=calls, written=written),
-        summary(
-            done,
-            calls=calls,
-            written=written,
-            approve_command=where.approve_command(),
-            workflow_url=where.workflow_url,
-        ),
-        lambda report: outputs(done, report, written=written),
+        applied.text,
+        summary(done, calls=calls, written=written, approve_command=command, workflow_url=page),
+        outputs(done, written=written),
         run_value(done, calls=calls, written=written),
-        tuple(round_failures(done)),
+        applied.failures,
         tuple(each for result in done.results for each in result.warnings),
-        tuple(round_errors(done)),
+        applied.errors,
         _annotations(done),
     )
 
@@ -75,3 +64,33 @@ def _annotations(done: Round) -> tuple[Annotation, ...]:
     from flux_upgrade.report.annotations import on_lines  # late: nearly every run has none
 
     return tuple(on_lines(done.plans))
+
+
+def _of_artifact(applied: Applied, where: Runner, *, written: bool) -> ActionResult:
+    # Late: most runs are about a checkout.
+    from flux_upgrade.action.artifact_report import artifact_outputs, artifact_run_value, artifact_summary
+
+    command, page = where.approve_command(), where.workflow_url
+    return ActionResult(
+        applied.text,
+        artifact_summary(applied.done, written=written, approve_command=command, workflow_url=page),
+        artifact_outputs(applied.done, written=written),
+        artifact_run_value(applied.done, written=written),
+        applied.failures,
+        errors=applied.errors,
+    )
+
+
+def rolled_back(options: RollbackOptions, environment: Environment) -> ActionResult:
+    """A rollback. Raises FluxUpgradeError where nothing could be done."""
+    # Late: as above.
+    from flux_upgrade.action.artifact_report import rollback_outputs
+    from flux_upgrade.artifacts.report_text import rollback_text
+    from flux_upgrade.artifacts.rollback import plan_rollback, roll_back
+
+    written = not options.is_dry
+    registry = build_registry(environment, options.artifact, writes=written)
+    planned = plan_rollback(options.artifact, options.to, registry)
+    roll_back(planned, registry)
+    text = rollback_text(planned, written=written)
+    return ActionResult(text, f"## Flux\n\n```\n{text}```\n", rollback_outputs(planned, written=written))

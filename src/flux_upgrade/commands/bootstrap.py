@@ -62,7 +62,7 @@ def act(command: BootstrapCommand, environment: Environment, where: Runner) -> A
     return ActionResult(
         bootstrap_text(ran),
         bootstrap_summary(ran),
-        lambda report: bootstrap_outputs(ran, report),
+        bootstrap_outputs(ran),
         bootstrap_value(ran),
         tuple((error.slug, error.message, error.hint) for error in ran.errors),
         tuple(warnings_of(ran)),

@@ -6,10 +6,11 @@ from flux_upgrade.cli.options import InspectOptions
 from flux_upgrade.clusters.clusters import Member, clusters_of
 from flux_upgrade.commands.output import Console, require_any
 from flux_upgrade.commands.read import scope_of
-from flux_upgrade.commands.wiring import build_pin_context, build_releases
+from flux_upgrade.commands.wiring import build_pin_context, build_releases, build_spool
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.pins.discover import discover
 from flux_upgrade.report.inspection import Inspected, inspection_json, inspection_text
 from flux_upgrade.report.wording import located
@@ -18,9 +19,7 @@ from flux_upgrade.report.wording import located
 def run(options: InspectOptions, environment: Environment, console: Console) -> int:
     """Say what every installation really is, and what pins it."""
     if options.artifact is not None:
-        from flux_upgrade.commands import artifacts
-
-        return artifacts.inspect(options, options.artifact, environment, console)
+        return _artifact(options, options.artifact, environment, console)
     scope = scope_of(options.path)
     context = build_pin_context(environment, scope.tree, build_releases(environment, options.release_source))
     everything = discover(context)
@@ -36,3 +35,20 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
         where = located(options.path, each.path)
         console.fail(Unreadable.slug, f"{where}: {each.proof.reason}", each.proof.hint)
     return Unreadable.exit_code if broken else 0
+
+
+def _artifact(options: InspectOptions, address: Address, environment: Environment, console: Console) -> int:
+    """Say what is really in an artifact."""
+    # Late: of a checkout it is not needed.
+    from flux_upgrade.artifacts.pull import pull
+    from flux_upgrade.commands.read_artifact import build_means
+
+    with build_spool() as spool:
+        releases = build_releases(environment, options.release_source)
+        installation = pull(address, build_means(environment, address, spool, releases)).pin
+    found = Inspected((installation,), (), clusters_of([Member(installation, installation.path)], None))
+    console.show(inspection_json(found) if options.json else inspection_text(found, str(address)))
+    if installation.proof.verdict is not Verdict.UNREADABLE:
+        return 0
+    console.fail(Unreadable.slug, f"{address}: {installation.proof.reason}", installation.proof.hint)
+    return Unreadable.exit_code

@@ -11,10 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO
 
-    from flux_upgrade.cli.options import UpgradeOptions
-    from flux_upgrade.planning.plan import UpdateGroupPlan
-    from flux_upgrade.planning.planner import Inventory
-
 
 class Console(NamedTuple):
     """Where a command prints."""
@@ -45,18 +41,3 @@ def require_any(installations: Sequence[object], path: str) -> None:
             hint="give the root of the repository, or the file or folder of gotk-components.yaml; "
             "a new one is made with `flux-upgrade render`",
         )
-
-
-def show_plans(
-    options: UpgradeOptions, inventory: Inventory, plans: Sequence[UpdateGroupPlan], console: Console
-) -> None:
-    """Print them, after what is wrong with the groups of the config file."""
-    # Late: other commands show no plans.
-    from flux_upgrade.report.plans import plans_json, plans_text
-
-    for each in inventory.void:
-        console.warn(each.text)
-    if options.json:
-        console.show(plans_json(plans, inventory.reported_only, inventory.void))
-    else:
-        console.show(plans_text(plans, inventory.reported_only))

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from flux_upgrade.adapters.git.checkout import find, head_of, is_sparse
 from flux_upgrade.adapters.local.worktree import Spool
 from flux_upgrade.artifacts.pinned_artifacts import PinnedArtifacts
-from flux_upgrade.artifacts.promotion_plan import ArtifactPlan, ConsumingClusters, plan_artifact
-from flux_upgrade.artifacts.pull import ArtifactPorts, pull
+from flux_upgrade.artifacts.promotion_plan import ConsumingClusters
+from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled, pull
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign, of_artifact
@@ -48,16 +48,18 @@ from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Terms
 from flux_upgrade.planning.planner import Inventory
-from flux_upgrade.planning.proposal import Proposal
 from flux_upgrade.policy.feedback import Feedback
 from flux_upgrade.policy.policy import Pending
 
 
-class ArtifactToMove(NamedTuple):
-    """What is to become of an artifact, and what it is made with."""
+class ArtifactInventory(NamedTuple):
+    """What ``plan_artifact`` takes."""
 
-    planned: ArtifactPlan
-    means: ArtifactPorts
+    pulled: Pulled
+    planner: ManifestPlanner
+    terms: Terms
+    ports: ArtifactPorts
+    clusters: ConsumingClusters
 
 
 def read_artifact(
@@ -65,10 +67,10 @@ def read_artifact(
     environment: Environment,
     found: Sequence[ArtifactReference],
     spool: Spool,
-) -> ArtifactToMove:
+) -> ArtifactInventory:
     """Config, releases, artifact: what is wrong is said early. ``found``: as ``references_here``.
 
-    Raises UsageError, InvalidConfig, SourceUnavailable, and what ``pull`` and ``plan_artifact`` raise.
+    Raises UsageError, InvalidConfig, SourceUnavailable, and what ``pull`` raises.
     """
     address = options.address
     if not address.tag or reference.is_ours(address.tag):
@@ -88,7 +90,7 @@ def read_artifact(
     clusters = ConsumingClusters(
         is_verified(found, address), takes_what_waits(found), remarks_of(found, address)
     )
-    return ArtifactToMove(plan_artifact(pulled, planner, terms, means, clusters), means)
+    return ArtifactInventory(pulled, planner, terms, means, clusters)
 
 
 def build_means(
@@ -110,26 +112,12 @@ def references_here(path: str, address: Address) -> tuple[ArtifactReference, ...
     return references(build_tree(place.root), address) if place.is_checkout else ()
 
 
-class ArtifactPins(NamedTuple):
-    """What is to become of them, and what pushes what they are to name."""
-
-    inventory: Inventory
-    own: PinnedArtifacts
-
-    def prepare(self, proposal: Proposal) -> None:
-        """Push what is about to be proposed. Raises what ``PinnedArtifacts.push`` raises."""
-        for plan, upgrade in proposal.upgrades:
-            if plan.pin.kind == pin.NAME:
-                reference = pin.reference_of(plan.pin)
-                self.own.push(reference, upgrade.target, plan.pin.path)
-
-
 def read_artifact_pins(
     options: UpgradeOptions,
     environment: Environment,
     references: Sequence[ArtifactReference],
     spool: Spool,
-) -> ArtifactPins:
+) -> Inventory:
     """As ``read_inventory``, for what pins the artifact only. ``references``: as ``references_here``.
 
     Raises UsageError, InvalidConfig, NothingFound, SourceUnavailable.
@@ -157,7 +145,7 @@ def read_artifact_pins(
         )
     update_groups = assign(found, "", config, tree)
     scope = Scope(place, tree, tree, "", is_file=False, is_whole=True)
-    inventory = Inventory(
+    return Inventory(
         update_groups=tuple(of_artifact(group, address.repository) for group in update_groups),
         config=config,
         releases=releases,
@@ -174,4 +162,3 @@ def read_artifact_pins(
         ),
         void=void_here(options, tree, config, [Member(each, each.path) for each in found], is_all=False),
     )
-    return ArtifactPins(inventory, own)

@@ -60,6 +60,14 @@ class OwnArtifacts(Protocol):
         """
         ...
 
+    def push(self, reference: str, target: str, path: str) -> None:
+        """Put what ``rebased`` named into the registry, unless it is there.
+
+        Raises Overtaken where somebody else has put it there in the meantime, with a digest of its own:
+        then ``rebased`` names that one. Raises what ``ArtifactRegistry`` raises.
+        """
+        ...
+
 
 @dataclass(frozen=True)
 class PinContext:

@@ -90,6 +90,14 @@ def _first_of(approval: str) -> Version:
     return Version(approval if approval.startswith("v") else f"v{approval}.0")
 
 
+class RunDetails(NamedTuple):
+    """What the texts say of the run."""
+
+    approve_command: str = "flux-upgrade upgrade --pull-request --approve="
+    run_url: str = ""
+    """Of the workflow's run, for a browser."""
+
+
 class ProposalContext(NamedTuple):
     """Facts about the repository and the run that the text of a pull request shows."""
 

@@ -22,15 +22,19 @@ from flux_upgrade.model.forge import (
     UpdatePull,
 )
 from flux_upgrade.model.ports import Forge
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION
+from flux_upgrade.pins.context import OwnArtifacts
+from flux_upgrade.pins.own_artifact import pin as own_artifact
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory, plan_update_groups, unused_approvals
-from flux_upgrade.planning.proposal import Action, Proposal, ProposalContext, Result, Round
+from flux_upgrade.planning.proposal import Action, Proposal, ProposalContext, Result, Round, RunDetails
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import issue_of, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.pullrequests.desired import Reconciliation
 from flux_upgrade.pullrequests.propose import (
+    context_of,
     in_the_way,
     no_longer_needed,
     proposals_of,
@@ -47,32 +51,44 @@ from flux_upgrade.pullrequests.rounds import (
 )
 
 
-def nothing(proposal: Proposal) -> None:
-    """Most of what is proposed is ready as it is."""
+class FetchedPlans(NamedTuple):
+    """What people answered so far, and the plans under these answers."""
+
+    repository: Repository
+    plans: tuple[UpdateGroupPlan, ...]
+
+
+def fetch_plans(inventory: Inventory, forge: Forge) -> FetchedPlans:
+    """The repository, and what is planned for it.
+
+    Raises what ``Forge.fetch`` and ``plan_update_groups`` raise.
+    """
+    repository = forge.fetch(question_of(inventory))
+    plans = plan_update_groups(inventory, repository)
+    more = {path for planned in plans for path in planned.moved} - repository.files.keys()
+    if not more:
+        return FetchedPlans(repository, plans)
+    # Which files have to be moved is known once it is known what is proposed: nearly never any.
+    repository = forge.fetch(question_of(inventory, sorted(more)))
+    return FetchedPlans(repository, plan_update_groups(inventory, repository))
 
 
 def reconcile_pull_requests(
-    inventory: Inventory,
-    forge: Forge,
-    context_of: Callable[[Repository, UpdateGroupPlan], ProposalContext],
-    warn: Callable[[str], None],
-    prepare: Callable[[Proposal], None] = nothing,
+    inventory: Inventory, fetched: FetchedPlans, forge: Forge, run: RunDetails, warn: Callable[[str], None]
 ) -> Round:
     """Open, update and close pull requests, until all are as they should be, or three times.
 
-    ``warn`` is called, before the first write, with what the forge warns of. ``prepare`` is called with what
-    is about to be proposed, before the first step of it; it may be called again with the same, and what
-    it raises is the end of that proposal alone. Raises what ``fetch_plans`` raises at first: it concerns
-    everything.
+    ``fetched``: by ``fetch_plans``. ``warn`` is called, before the first write, with what the forge warns of.
+    Raises CheckoutDiffers.
     """
     results: dict[str, Result] = {}
-    for number, (repository, plans) in rounds(lambda: fetch_plans(inventory, forge)):
+    for number, (repository, plans) in rounds(fetched, lambda: fetch_plans(inventory, forge)):
         if number == 1:
             _require_base(inventory, repository)
             void = (each.text for each in inventory.void)
             for warning in (*void, *repository.warnings, *unused_approvals(inventory, plans)):
                 warn(warning)
-        reconciler = _Reconciler(inventory, forge, context_of, repository, prepare)
+        reconciler = _Reconciler(inventory, forge, run, repository)
         for planned in plans:
             proposals = proposals_of(planned, inventory.config, inventory.request.approve)
             for bump_kind in BumpKind:
@@ -83,10 +99,7 @@ def reconcile_pull_requests(
                     results[name] = with_lost_answer(before, result, Action.UNCHANGED, Action.UPDATED)
         if not any(may_change(result.error, number) for result in results.values()):
             break
-    results |= {
-        each.branch: each
-        for each in _closed_stale(_Reconciler(inventory, forge, context_of, repository, prepare), warn)
-    }
+    results |= {each.branch: each for each in _closed_stale(reconciler, warn)}
     return Round(repository, plans, tuple(results.values()), inventory.void)
 
 
@@ -108,21 +121,6 @@ def _require_base(inventory: Inventory, repository: Repository) -> None:
             hint="check out the branch that pull requests go into (`ref:` of actions/checkout), or name it "
             "with --base",
         )
-
-
-def fetch_plans(inventory: Inventory, forge: Forge) -> tuple[Repository, tuple[UpdateGroupPlan, ...]]:
-    """The repository, and what is planned for it.
-
-    Raises what ``Forge.fetch`` and ``plan_update_groups`` raise.
-    """
-    repository = forge.fetch(question_of(inventory))
-    plans = plan_update_groups(inventory, repository)
-    more = {path for planned in plans for path in planned.moved} - repository.files.keys()
-    if not more:
-        return repository, plans
-    # Which files have to be moved is known once it is known what is proposed: nearly never any.
-    repository = forge.fetch(question_of(inventory, sorted(more)))
-    return repository, plan_update_groups(inventory, repository)
 
 
 def question_of(inventory: Inventory, more: Iterable[str] = ()) -> Question:
@@ -164,19 +162,18 @@ def _is_refused(step: Step, done: Done) -> bool:
     return step == UpdatePull(step.pull, step.branch, step.before, status=step.status, extras=step.extras)
 
 
+def _push_artifacts(proposal: Proposal, own: OwnArtifacts | None) -> None:
+    """What pins are to name is there before they name it. Raises what ``OwnArtifacts.push`` raises."""
+    for plan, upgrade in proposal.upgrades:
+        if own is not None and plan.pin.kind == own_artifact.NAME:
+            own.push(own_artifact.reference_of(plan.pin), upgrade.target, plan.pin.path)
+
+
 class _Reconciler:
     """One round: everything is as it was looked at."""
 
-    def __init__(
-        self,
-        inventory: Inventory,
-        forge: Forge,
-        context_of: Callable[[Repository, UpdateGroupPlan], ProposalContext],
-        repository: Repository,
-        prepare: Callable[[Proposal], None],
-    ) -> None:
-        self._inventory, self._forge, self._repository = inventory, forge, repository
-        self._context_of, self._prepare = context_of, prepare
+    def __init__(self, inventory: Inventory, forge: Forge, run: RunDetails, repository: Repository) -> None:
+        self._inventory, self._forge, self._run, self._repository = inventory, forge, run, repository
         # What the texts say of an update group is read from files: once, for all of its pull requests.
         self._contexts: dict[str, ProposalContext] = {}
 
@@ -189,7 +186,7 @@ class _Reconciler:
             return self._end(planned, bump_kind, idle)
         slug = planned.update_group.slug
         if slug not in self._contexts:
-            self._contexts[slug] = self._context_of(self._repository, planned)
+            self._contexts[slug] = context_of(self._inventory, self._run, self._repository, planned)
         context = self._contexts[slug]
         # Late, as impact/ is: the text needs it, and nearly every run proposes nothing.
         from flux_upgrade.pullrequests.reconcile import reconcile
@@ -272,7 +269,7 @@ class _Reconciler:
         if idle.proposal is None or not reconciliation.steps or reconciliation.hold is not None:
             return None
         try:
-            self._prepare(idle.proposal)
+            _push_artifacts(idle.proposal, self._inventory.pin_context.own)
         except FluxUpgradeError as error:
             return idle._replace(
                 action=Action.FAILED, error=error, attempted=ACTIONS[type(reconciliation.steps[0])]

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterator, Sequence
 
 from flux_upgrade.clusters.clusters import OF_CLUSTERS
 from flux_upgrade.clusters.groups import branch_name, drift_of, is_seen_to
+from flux_upgrade.clusters.ownership.remarks import remarks
 from flux_upgrade.config.config import Config
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, Question, Repository
@@ -15,7 +16,8 @@ from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import Pin, PinState
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.planning.planner import Inventory
-from flux_upgrade.planning.proposal import Proposal
+from flux_upgrade.planning.preflight import JOBS_OWN
+from flux_upgrade.planning.proposal import Proposal, ProposalContext, RunDetails
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import state_of
 from flux_upgrade.policy.hold_reasons import HoldReason, OpenPullRequest
@@ -67,6 +69,27 @@ def _left(planned: UpdateGroupPlan, upgrades: Sequence[tuple[Plan, Upgrade]]) ->
     for plan in planned.plans:
         if plan.path in waiting if waiting else not plan.upgrades and is_held(plan):
             yield plan
+
+
+def context_of(
+    inventory: Inventory, run: RunDetails, repository: Repository, planned: UpdateGroupPlan
+) -> ProposalContext:
+    """What the texts of an update group's pull requests say besides the proposal."""
+    # Late, as impact/ is: the text needs it, and nearly every run proposes nothing.
+    from flux_upgrade.pullrequests import text
+
+    files = {plan.path: plan.pin.content for plan in planned.plans if plan.upgrades and plan.pin.is_manifest}
+    history = {path: repository.files[path].history for path in files}
+    # What runs in place of the images of the manifests.
+    overriding = remarks(files, inventory.reported_only) if inventory.reported_only else ()
+    return ProposalContext(
+        releases=inventory.releases,
+        remarks=(*inventory.ownership.remarks(files, history), *overriding),
+        conventional=text.conventional_prefix(repository.recent),
+        approve_command=run.approve_command,
+        waits_for_checks=repository.viewer == JOBS_OWN,
+        run_url=run.run_url,
+    )
 
 
 def is_held(plan: Plan) -> bool:

@@ -48,18 +48,17 @@ class _PullResult(Protocol):
 _Result = TypeVar("_Result", bound=_PullResult)
 
 
-def rounds(fetch: Callable[[], _Fetched]) -> Iterator[tuple[int, _Fetched]]:
-    """The number of each round, from 1, and what ``fetch`` returns at its beginning; at most three.
+def rounds(first: _Fetched, fetch: Callable[[], _Fetched]) -> Iterator[tuple[int, _Fetched]]:
+    """The number of each round, from 1, and what was fetched for it: ``first``, then anew; at most three.
 
-    The caller acts on it, and ends the rounds where no result ``may_change``. Raises what ``fetch`` raises at
-    first; later that is the end, too: what was done is reported, and the next run goes on from there.
+    The caller acts on it, and ends the rounds where no result ``may_change``. What ``fetch`` raises is the
+    end, too: what was done is reported, and the next run goes on from there.
     """
-    for number in range(1, _ROUNDS + 1):
+    yield 1, first
+    for number in range(2, _ROUNDS + 1):
         try:
             fetched = fetch()
         except FluxUpgradeError:
-            if number == 1:
-                raise
             return
         yield number, fetched
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from flux_upgrade.clusters.clusters import Member
@@ -12,7 +12,7 @@ from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.model.text import printable, printable_lines
 from flux_upgrade.model.text_edit import decoded
 from flux_upgrade.pins.pin import ManifestChange, Role
-from flux_upgrade.planning.plan import Plan, Upgrade
+from flux_upgrade.planning.plan import Plan, Upgrade, files_after, files_before
 from flux_upgrade.planning.write_tree import WriteResult
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -171,18 +171,29 @@ def _image_notes(controllers: Sequence[Controller], change: ManifestChange) -> I
             yield f"{each.name}: where {image} is cannot be told; make sure that it exists"
 
 
-def failures(outcome: WriteResult, root: str) -> Iterator[str]:
-    """For stderr: why an installation was not upgraded, and what to do."""
-    path = located(root, outcome.plan.pin.path)
-    if outcome.failure is not None:
-        yield _failure(outcome.failure.slug, path, outcome.failure.message, outcome.failure.hint)
+def failures(outcome: WriteResult, root: str) -> Iterator[tuple[str, str, str]]:
+    """Slug, why an installation was not upgraded, and what to do."""
+    path, failure = located(root, outcome.plan.pin.path), outcome.failure
+    if failure is not None:
+        yield failure.slug, f"{path}: {failure.message}", failure.hint
     for hold in outcome.plan.holds:
         if hold.error is not None:
-            yield _failure(hold.reason, path, hold.detail, hold.hint)
+            yield hold.reason, f"{path}: {hold.detail}", hold.hint
 
 
-def _failure(slug: str, path: str, detail: str, hint: str) -> str:
-    return f"flux-upgrade: {slug}: {path}: {detail}\n" + (f"  {hint}\n" if hint else "")
+def diffs(plans: Iterable[Plan], root: str) -> Iterator[str]:
+    """What would be written, as unified diffs. ``root``: as in ``upgrade_text``."""
+    moving = [(plan, upgrade) for plan in plans if (upgrade := plan.approved) is not None]
+    # Paths are shown as the user named the tree, and those outside of it as they are in the repository.
+    shown = {plan.path: located(root, plan.pin.path) for plan, _ in moving}
+    before = files_before(moving)
+    # Identical manifests have one change, and its diff is made once.
+    hunks: dict[tuple[bytes, bytes], str] = {}
+    for path, new in files_after(moving).items():
+        key = before[path], new
+        if key not in hunks:
+            hunks[key] = diff_hunks(before[path], new)
+        yield diff(shown.get(path, path), hunks[key]) + "\n"
 
 
 def _lines(content: bytes) -> list[str]:

@@ -20,6 +20,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
     from flux_upgrade.impact.impact import Impact
+    from flux_upgrade.planning.planner import Inventory
+
+
+def plans_report(inventory: Inventory, plans: Sequence[UpdateGroupPlan], *, json: bool) -> str:
+    """The plans, and what the repository has besides."""
+    if json:
+        return plans_json(plans, inventory.reported_only, inventory.void)
+    return plans_text(plans, inventory.reported_only)
 
 
 def plans_text(plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = ()) -> str:

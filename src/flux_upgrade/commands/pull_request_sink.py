@@ -1,0 +1,61 @@
+"""An upgrade that is proposed in pull requests: what the Action does, and ``--pull-request`` on a laptop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from functools import cached_property
+
+from flux_upgrade.adapters.recording import RecordingForge
+from flux_upgrade.cli.options import UpgradeOptions
+from flux_upgrade.commands.read import read_inventory
+from flux_upgrade.commands.sink import Applied
+from flux_upgrade.commands.wiring_repository import build_forge, source_of
+from flux_upgrade.config.environment import Environment
+from flux_upgrade.model.ports import Forge
+from flux_upgrade.planning.planner import Inventory
+from flux_upgrade.planning.proposal import RunDetails
+from flux_upgrade.pullrequests.apply import FetchedPlans, fetch_plans, reconcile_pull_requests
+from flux_upgrade.report.plans import plans_report
+from flux_upgrade.report.pull_requests import round_errors, round_failures, round_text
+
+
+@dataclass
+class PullRequestSink:
+    """As ``Sink``; its plans are ``FetchedPlans``."""
+
+    options: UpgradeOptions
+    environment: Environment
+    warn: Callable[[str], None]
+    details: RunDetails
+    stack: ExitStack
+
+    @cached_property
+    def _forge(self) -> Forge:
+        """Closed with the stack."""
+        forge = build_forge(self.environment, source_of(self.options, self.inventory.config))
+        return self.stack.enter_context(
+            closing(forge if self.options.request.writes else RecordingForge(forge))
+        )
+
+    @cached_property
+    def inventory(self) -> Inventory:
+        return read_inventory(self.options, self.environment)
+
+    def read(self) -> Inventory:
+        return self.inventory
+
+    def decide(self, inventory: Inventory) -> FetchedPlans:
+        return fetch_plans(inventory, self._forge)
+
+    def show(self, inventory: Inventory, plans: FetchedPlans) -> str:
+        for each in inventory.void:
+            self.warn(each.text)
+        return plans_report(inventory, plans.plans, json=self.options.json)
+
+    def apply(self, inventory: Inventory, plans: FetchedPlans) -> Applied:
+        done = reconcile_pull_requests(inventory, plans, self._forge, self.details, self.warn)
+        calls, written = self._forge.calls, self.options.request.writes
+        text = round_text(done, calls=calls, written=written)
+        return Applied(text, tuple(round_failures(done)), tuple(round_errors(done)), done, calls)

@@ -1,0 +1,54 @@
+"""An upgrade that is written into the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from flux_upgrade.adapters.git.checkout import find
+from flux_upgrade.cli.options import UpgradeOptions
+from flux_upgrade.commands.read import read_inventory
+from flux_upgrade.commands.sink import Applied
+from flux_upgrade.commands.wiring import build_worktree
+from flux_upgrade.config.environment import Environment
+from flux_upgrade.planning.plan import UpdateGroupPlan
+from flux_upgrade.planning.planner import Inventory, plan_update_groups
+from flux_upgrade.report.plans import plans_report
+
+
+@dataclass(frozen=True)
+class TreeSink:
+    """As ``Sink``."""
+
+    options: UpgradeOptions
+    environment: Environment
+    warn: Callable[[str], None]
+
+    def read(self) -> Inventory:
+        return read_inventory(self.options, self.environment)
+
+    def decide(self, inventory: Inventory) -> tuple[UpdateGroupPlan, ...]:
+        for each in inventory.void:
+            self.warn(each.text)
+        return plan_update_groups(inventory)
+
+    def show(self, inventory: Inventory, plans: Sequence[UpdateGroupPlan]) -> str:
+        return plans_report(inventory, plans, json=self.options.json)
+
+    def apply(self, inventory: Inventory, plans: Sequence[UpdateGroupPlan]) -> Applied:
+        # Late: a plan ends before.
+        from flux_upgrade.planning.write_tree import publish
+        from flux_upgrade.report.clusters import drift_text
+        from flux_upgrade.report.outcomes import diffs, failures, upgrade_text
+
+        path, writes = self.options.path, self.options.request.writes
+        sets = [each for group in plans for each in group.sets]
+        # Resources that are moved may be anywhere in the repository.
+        outcomes = list(publish(sets, build_worktree(find(path).root, writes=writes)))
+        shown = () if writes else diffs([plan for plans in sets for plan in plans], path)
+        done = upgrade_text(outcomes, path, written=writes, reported=inventory.reported_only)
+        return Applied(
+            "".join((*shown, drift_text(inventory.update_groups), done)),
+            tuple(failure for outcome in outcomes for failure in failures(outcome, path)),
+            tuple(error for outcome in outcomes for error in outcome.errors),
+        )
