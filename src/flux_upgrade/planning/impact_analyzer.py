@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from flux_upgrade.impact.impact import Impact, Managed, Stored
     from flux_upgrade.impact.migrate.result import Migrated
     from flux_upgrade.impact.overlay.result import Overlay
-    from flux_upgrade.impact.running import OtherClusters
+    from flux_upgrade.impact.running import Installations
 
 
 class ImpactAnalyzer:
@@ -74,11 +74,11 @@ class ImpactAnalyzer:
             upgrade_path=self._upgrade_path(transition, migrated, stored),
         )
 
-    def other_clusters(self, cluster: Cluster, clusters: Iterable[Cluster]) -> OtherClusters:
-        """What is in the repository besides a cluster. ``clusters``: all that are planned for."""
-        from flux_upgrade.impact.running import installs, other_clusters
+    def installations(self, clusters: Sequence[Cluster]) -> Installations:
+        """What installs Flux in the repository. ``clusters``: all that are planned for."""
+        from flux_upgrade.impact.running import Installations, installs
 
-        return other_clusters(cluster, clusters, filter(installs, self._unplanned))
+        return Installations(clusters, [*filter(installs, self._unplanned)])
 
     def looked_back(self, transition: Transition, impact: Impact) -> Impact:
         """With what the histories of the installation and of API uses show.

@@ -38,6 +38,7 @@ from flux_upgrade.policy.policy import MaxBump
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
+    from flux_upgrade.impact.running import Installations
 
 
 class Inventory(NamedTuple):
@@ -103,6 +104,8 @@ class _UpdateGroups:
             context.regenerator, context.artifacts, inventory.releases, inventory.now
         )
         self._pins = PinPlanner(context, inventory.releases, inventory.now)
+        self._installations: Installations | None = None
+        """What installs Flux in the repository, once it matters."""
         self._gate = ImpactGate(inventory.analyzer) if inventory.analyzer is not None else None
 
     def plan(self) -> Iterator[UpdateGroupPlan]:
@@ -163,9 +166,12 @@ class _UpdateGroups:
         # What is not ours to move needs no look: whatever holds it is said later, for all of the cluster.
         if gate is None or self._preflight.checked(plan, cluster, has_open=False) is not plan:
             return plan
-        clusters = [each for group in self._inventory.update_groups for each in group.clusters]
         try:
-            others = gate.analyzer.other_clusters(cluster, clusters)
+            if self._installations is None:
+                groups = self._inventory.update_groups
+                clusters = [each for group in groups for each in group.clusters]
+                self._installations = gate.analyzer.installations(clusters)
+            others = self._installations.besides(cluster)
             steps = FirstSteps(gate.analyzer, self._manifests, self._pins, target, others)
             checked = gate.check(steps.of(plan), target, update_group.slug, others)
             patch = self._patch_meanwhile(checked.plan, target, cluster)
