@@ -51,14 +51,8 @@ def changes(view: View) -> Iterator[str]:
     """What changes in the cluster: the short form, and the rest folded."""
     found = [(each, shown) for each in view.analyzed if (shown := in_cluster(each.impact)) is not None]
     among = len({each.plan.path for each, _ in found})
-    said: dict[int, list[str]] = {}
-    for each, shown in found:
-        if id(shown) not in said:
-            apart = said_apart(shown, each.impact.changes or shown)
-            # What is counted alone differs by cluster, and tells nothing about it.
-            said[id(shown)] = lines(apart._replace(noise=() if among > 1 else apart.noise), code)
     items = view.by_installation(
-        ((each.plan, line) for each, shown in found for line in said[id(shown)]), among
+        ((each.plan, line) for each, shown in found for line in _lines(each, shown, among)), among
     )
     first = [
         *view.by_installation(((each.plan, line) for each, _ in found for line in _gone(each, view)), among),
@@ -72,6 +66,12 @@ def changes(view: View) -> Iterator[str]:
     rest = items[_SHORT:]
     if rest:
         yield fold(f"<b>{counted(len(rest), 'more change')}</b>", bullets(view.limited(rest)))
+
+
+def _lines(known: AnalyzedUpgrade, shown: Changes, among: int) -> list[str]:
+    apart = said_apart(shown, known.impact.changes or shown)
+    # What is counted alone differs by cluster, and tells nothing about it.
+    return lines(apart._replace(noise=() if among > 1 else apart.noise), code)
 
 
 def unseen(view: View) -> Iterator[str]:
