@@ -17,8 +17,8 @@ from flux_upgrade.cli.options import (
     Invocation,
     RollbackOptions,
     UpgradeOptions,
-    parse_command,
 )
+from flux_upgrade.cli.parse import parse_command
 from flux_upgrade.commands.action_result import ActionResult, by_pull_request
 from flux_upgrade.commands.output import Console
 from flux_upgrade.config.environment import masked, secrets_of
