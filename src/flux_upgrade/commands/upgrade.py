@@ -13,8 +13,8 @@ from flux_upgrade.config.environment import Environment
 from flux_upgrade.planning.plan import Plan, files_after, files_before
 from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.planning.write_tree import exit_code, publish
-from flux_upgrade.report.clusters import drift_text
 from flux_upgrade.report.outcomes import diff, diff_hunks, failures, upgrade_text
+from flux_upgrade.report.plans import drift_text
 from flux_upgrade.report.wording import located
 
 TYPE_CHECKING = False
