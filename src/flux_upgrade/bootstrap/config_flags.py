@@ -12,8 +12,9 @@ from flux_upgrade.bootstrap.flag_table import FLAGS, Flag, FlagKind, FlagUse
 from flux_upgrade.bootstrap.flags import read_value
 from flux_upgrade.bootstrap.validation import FORMS, unknown
 from flux_upgrade.config.config import FlagValue
-from flux_upgrade.config.flag_text import FlagText
-from flux_upgrade.config.shapes import Key, Schema, described
+from flux_upgrade.config.flag_text import read_flag_text
+from flux_upgrade.config.keys import Key
+from flux_upgrade.config.schema import Schema, described
 from flux_upgrade.config.yaml_text import YamlText, is_text, kind
 from flux_upgrade.manifests.options import COMPONENTS, PATTERNS
 from flux_upgrade.model.errors import UsageError
@@ -151,7 +152,7 @@ def parse_bootstrap_flags(text: str, where: str) -> Mapping[str, FlagValue]:
     line, each in a line or all in one, with or without ``--``. ``where``: what the text was
     given as. Raises UsageError with all problems.
     """
-    return FlagText(_BootstrapWords()).read(text, where)
+    return read_flag_text(text, where, _BootstrapWords())
 
 
 class _BootstrapWords:

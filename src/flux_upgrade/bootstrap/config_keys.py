@@ -14,7 +14,10 @@ from flux_upgrade.bootstrap.options import Provider
 from flux_upgrade.bootstrap.options import Source as From
 from flux_upgrade.bootstrap.validation import misfit
 from flux_upgrade.config.config import BootstrapConfig, FlagValue
-from flux_upgrade.config.shapes import ChoiceShape, Key, MappingShape, Schema, TextShape
+from flux_upgrade.config.keys import ChoiceShape, Key, MappingShape, TextShape
+from flux_upgrade.config.schema import Schema, schema_of
+from flux_upgrade.config.values import read as read_value
+from flux_upgrade.config.values import read_mapping
 from flux_upgrade.config.yaml_text import YamlText, kind, quoted
 
 _NAME = TextShape(
@@ -31,7 +34,7 @@ class _ClustersShape(NamedTuple):
         return {
             "type": "object",
             "minProperties": 1,
-            "propertyNames": _NAME.schema(),
+            "propertyNames": schema_of(_NAME),
             "additionalProperties": {"$ref": "#/$defs/bootstrap-flags"},
         }
 
@@ -41,7 +44,7 @@ class _ClustersShape(NamedTuple):
             return None
         clusters, seen = {}, dict[str, str]()
         for word, (key, value) in source.entries(node).items():
-            if _NAME.read("cluster", key, source) is None:
+            if read_value(_NAME, "cluster", key, source) is None:
                 continue
             # What its secret of GitHub Actions would be called.
             first = seen.setdefault(re.sub("[^A-Z0-9]", "_", word.upper()), word)
@@ -75,7 +78,7 @@ TOP = MappingShape(
 
 def schema() -> Schema:
     """The flags are ``#/$defs/bootstrap-flags``."""
-    plain = TOP.schema()
+    plain = schema_of(TOP)
     meaning = plain["properties"]["flags"]["description"]
     plain["properties"]["flags"] = {"description": meaning, "$ref": "#/$defs/bootstrap-flags"}
     return plain
@@ -83,7 +86,7 @@ def schema() -> Schema:
 
 def read(name: str, node: Node, source: YamlText) -> BootstrapConfig | None:
     """The value of the key; None where ``node`` is no such mapping, which ``source`` then reports."""
-    given = TOP.read(name, node, source)
+    given = read_mapping(TOP, name, node, source)
     if given is None:
         return None
     assert isinstance(node, MappingNode)  # noqa: S101 TOP takes nothing else

@@ -15,7 +15,7 @@ from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import printable_lines
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.pin import Pin, Role
-from flux_upgrade.report.clusters import drift_lines, drift_value
+from flux_upgrade.report.plans import drift_lines, drift_value
 from flux_upgrade.report.wording import edit_line, hearsay, limited, located, tag
 
 

@@ -82,7 +82,6 @@ def place_of(edit: Edit, place: Callable[[str], str]) -> str:
 
 MOST_LINES = 40
 """Of a list in a text report; the JSON has all of it."""
-ALL_IGNORED = "nothing to do: the config file ignores every installation"
 _WIDTH = 60
 
 

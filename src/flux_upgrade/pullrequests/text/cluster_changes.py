@@ -14,8 +14,11 @@ from flux_upgrade.model.text import enumeration
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.pullrequests.text.verification import version_text
 from flux_upgrade.pullrequests.text.view import AnalyzedUpgrade, View
-from flux_upgrade.report.cluster_phrases import (
+from flux_upgrade.report.finding_kinds import patch_line
+from flux_upgrade.report.impact_phrases import (
+    MARKDOWN,
     applied,
+    hops_line,
     idle_line,
     in_cluster,
     is_reportable,
@@ -23,12 +26,11 @@ from flux_upgrade.report.cluster_phrases import (
     remarkable,
     restored,
     said_apart,
+    support_line,
     unchanged,
     unserved_line,
     way_back,
 )
-from flux_upgrade.report.finding_kinds import patch_line
-from flux_upgrade.report.impact_phrases import MARKDOWN, hops_line, support_line
 
 _SHORT = 8
 """Lines of what changes that are not folded."""
