@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from flux_upgrade.clusters.clusters import Cluster, Member
-from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.manifests.crds import Crd, ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import Manifest, parse
 from flux_upgrade.model.errors import Unreadable
@@ -21,6 +20,10 @@ from flux_upgrade.model.text import is_below
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.pin import Pin, Role
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.impact.migrate.apis import Apis
 
 _NAMESPACE = "flux-system"
 _CRD = "CustomResourceDefinition"

@@ -21,6 +21,7 @@ from flux_upgrade.planning.api_uses import ApiUses, Sources, Transition
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.impact.api_uses.flux_file import FluxFile
     from flux_upgrade.impact.diff.changes import Changes
     from flux_upgrade.impact.impact import Impact, Managed, Stored
     from flux_upgrade.impact.migrate.result import Migrated
@@ -56,22 +57,25 @@ class ImpactAnalyzer:
             )
         if not self._may_break(transition, found.changes):
             return found
-        from flux_upgrade.impact.behaviour.find import find_breaks, gates_in
-
         files = [
             each
             for each in self._uses.files(transition)
             if not transition.other_clusters.is_theirs(each.path)
         ]
-        migrated = self._uses.migrated(transition, files)
-        stored = self._stored(transition, found.changes, FileRevisions())
+        if files:
+            found = self._in_files(transition, found, files)
+        found = found._replace(stored=self._stored(transition, found.changes, FileRevisions()))
+        return found._replace(upgrade_path=self._upgrade_path(transition, found.files, found.stored))
+
+    def _in_files(self, transition: Transition, found: Impact, files: Sequence[FluxFile]) -> Impact:
+        """With what the transition means for the files that speak of Flux's APIs."""
+        from flux_upgrade.impact.behaviour.find import find_breaks, gates_in
+
         current, target = transition.found.version, transition.upgrade.target
         return found._replace(
-            files=migrated,
+            files=self._uses.migrated(transition, files),
             orphaned=tuple(self._uses.orphaned(transition, found.changes, files)),
             breaks=find_breaks(files, current, target, gates_in([*self._beside(transition.path)])),
-            stored=stored,
-            upgrade_path=self._upgrade_path(transition, migrated, stored),
         )
 
     def installations(self, clusters: Sequence[Cluster]) -> Installations:
