@@ -14,8 +14,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from flux_upgrade.manifests.comments import extract, insert
-from flux_upgrade.manifests.compare import (
+from flux_upgrade.manifests.documents import Document, Manifest, ObjectKey, parse
+from flux_upgrade.manifests.images import Controller, Image
+from flux_upgrade.manifests.infer import deployments
+from flux_upgrade.manifests.merge import Conflict, Merge
+from flux_upgrade.manifests.nodes import Node, compose, same, serialize
+from flux_upgrade.manifests.proof import (
     FILE,
+    Proof,
     aligned,
     controllers_of,
     edits_of,
@@ -23,12 +29,6 @@ from flux_upgrade.manifests.compare import (
     normalized,
     object_edits,
 )
-from flux_upgrade.manifests.documents import Document, Manifest, ObjectKey, parse
-from flux_upgrade.manifests.images import Controller, Image
-from flux_upgrade.manifests.infer import deployments
-from flux_upgrade.manifests.merge import Conflict, Merge
-from flux_upgrade.manifests.nodes import Node, compose, same, serialize
-from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.manifests.regenerate import Regenerated
 from flux_upgrade.manifests.render import header
 from flux_upgrade.manifests.residue import Edit, Op, Path

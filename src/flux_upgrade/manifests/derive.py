@@ -12,8 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from flux_upgrade.manifests.deployment import SOURCE_WATCHER, sections
-from flux_upgrade.manifests.generators import GENERATORS, Generator, known_generator
+from flux_upgrade.manifests.generators import GENERATORS, SOURCE_WATCHER, Generator, known_generator, sections
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.render import header, kind, render, split
 from flux_upgrade.model.errors import UnsupportedRelease, UntrustedArchive

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import Any
 
-from flux_upgrade.manifests.compare import FILE
 from flux_upgrade.manifests.images import Image
-from flux_upgrade.manifests.proof import Proof, Verdict
+from flux_upgrade.manifests.proof import FILE, Proof, Verdict
 from flux_upgrade.manifests.residue import Edit, Op
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.values import NamedTuple
