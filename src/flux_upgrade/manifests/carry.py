@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from flux_upgrade.manifests.comments import extract, insert
 from flux_upgrade.manifests.documents import Document, Manifest, ObjectKey, parse
 from flux_upgrade.manifests.images import Controller, Image
 from flux_upgrade.manifests.infer import deployments
 from flux_upgrade.manifests.merge import Conflict, Merge
-from flux_upgrade.manifests.nodes import Node, compose, same, serialize
+from flux_upgrade.manifests.nodes import compose, same, serialize
 from flux_upgrade.manifests.proof import (
     FILE,
     Proof,
@@ -55,6 +54,7 @@ class Carried:
 class _Work:
     """What the merge collects, object by object."""
 
+    controllers: tuple[Controller, ...]
     texts: dict[ObjectKey, str] = field(default_factory=dict)
     conflicts: list[Conflict] = field(default_factory=list)
     absorbed: list[tuple[ObjectKey, Path]] = field(default_factory=list)
@@ -70,10 +70,11 @@ def carry(proof: Proof, target: Regenerated, *, take_release: bool = False) -> C
     assert manifest is not None  # noqa: S101 a proof with a base has read its file
     assert base is not None  # noqa: S101 stated above
     mine = aligned(manifest.documents, {**target.documents, **base.documents})
-    work = _Work()
+    work = _Work(proof.controllers)
     for key in dict.fromkeys([*target.documents, *base.documents]):
-        sides = (base.documents.get(key), mine.get(key), target.documents.get(key))
-        _object(_Sides(key, *sides, proof.controllers), work)
+        text = _object(key, base.documents.get(key), mine.get(key), target.documents.get(key), work)
+        if text is not None:
+            work.texts[key] = text
     _additions(base, mine, target, work)
     text = (
         manifest.comments_above
@@ -85,53 +86,34 @@ def carry(proof: Proof, target: Regenerated, *, take_release: bool = False) -> C
     return _checked(proof, target, work, content, take_release=take_release)
 
 
-class _Sides(NamedTuple):
-    """The three sides of one object's merge; a side that does not have it is None."""
-
-    key: ObjectKey
-    base: Document | None
-    mine: Document | None
-    target: Document | None
-    controllers: tuple[Controller, ...]
-
-    def edited(self) -> bool:
-        return any(object_edits(self.key, self.base, self.mine, self.controllers))
-
-
-def _object(sides: _Sides, work: _Work) -> None:
-    """One object that the current or the new release has."""
-    key, base, mine, target, _ = sides
+def _object(
+    key: ObjectKey, base: Document | None, mine: Document | None, target: Document | None, work: _Work
+) -> str | None:
+    """The new text of an object that the current or the new release has; None: it is not to be there."""
     if base is not None and mine is None:
         # What the user took out stays out, however the release changed it.
         if target is None:
             work.absorbed.append((key, ()))
-    elif target is None:
-        if sides.edited():
+        return None
+    if target is None:
+        if any(object_edits(key, base, mine, work.controllers)):
             work.conflicts.append(Conflict(key, (), None, "edited", None))
-    elif mine is None:
-        work.texts[key] = target.text
-    elif base is None:
+        return None
+    if mine is None or (base is not None and not any(object_edits(key, base, mine, work.controllers))):
+        return target.text
+    if base is None:
         if same(mine.node, target.node):
             work.absorbed.append((key, ()))
         else:
             work.conflicts.append(Conflict(key, (), None, mine.data, target.data))
-        work.texts[key] = target.text
-    elif base.text == mine.text or not sides.edited():
-        work.texts[key] = target.text
-    else:
-        work.texts[key] = _merged(sides, base.node, mine, target, work)
-
-
-def _merged(sides: _Sides, base: Node, mine: Document, target: Document, work: _Work) -> str:
-    merge = Merge(sides.key)
-    node = merge.merge(base, normalized(sides.key, mine, sides.controllers), target.node)
+        return target.text
+    merge = Merge(key)
+    node = merge.merge(base.node, normalized(key, mine, work.controllers), target.node)
     work.conflicts += merge.conflicts
-    work.absorbed += [(sides.key, path) for path in merge.absorbed]
+    work.absorbed += [(key, path) for path in merge.absorbed]
     # Without this the object's untouched lines would not be known to come out as they went in.
     if serialize(target.node) != target.text:
-        work.conflicts.append(
-            Conflict(sides.key, (), None, "edited", "cannot be written again byte for byte")
-        )
+        work.conflicts.append(Conflict(key, (), None, "edited", "cannot be written again byte for byte"))
         return target.text
     text = serialize(node)
     comments = extract(mine.text, mine.node)

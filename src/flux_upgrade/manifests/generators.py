@@ -8,7 +8,7 @@ they are proved first (``render.rules_for``).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from flux_upgrade.manifests.options import InstallOptions, ambiguous
 from flux_upgrade.model.values import NamedTuple
@@ -122,19 +122,15 @@ def metadata(
     first, *existing = found.get("labels", [f"{pad}labels:\n"])
     if first != f"{pad}labels:\n":
         raise ValueError("labels in another form")
-    found["labels"] = [f"{pad}labels:\n", *label_lines(existing, indent + 2, labels)]
+    merged = {line.split(":", 1)[0].strip(): line for line in existing}
+    merged |= {key: f"{pad}  {key}: {value}\n" for key, value in labels.items()}
+    # In byte order, as kustomize writes them.
+    found["labels"] = [first, *(merged[key] for key in sorted(merged))]
     if suffix:
         found["name"] = [f"{found['name'][0].rstrip()}{suffix}\n"]
     if namespace:
         found["namespace"] = [f"{pad}namespace: {namespace}\n"]
     return "".join(line for key in sorted(found) for line in found[key])
-
-
-def label_lines(existing: Iterable[str], indent: int, labels: dict[str, str]) -> list[str]:
-    """Labels merged, in byte order, as kustomize writes them."""
-    merged = {line.split(":", 1)[0].strip(): line for line in existing}
-    merged |= {key: f"{' ' * indent}{key}: {value}\n" for key, value in labels.items()}
-    return [merged[key] for key in sorted(merged)]
 
 
 def sections(lines: list[str], indent: int) -> Iterator[tuple[str, list[str]]]:
@@ -210,20 +206,14 @@ def _set_args(args: list[str], component: str, options: InstallOptions, generato
         namespace = "$(RUNTIME_NAMESPACE)" if generator.runtime_namespace else options.namespace
         address = f"http://{NOTIFICATION}.{namespace}.svc.{domain}./"
         wanted.insert(0, ("--events-addr", address if NOTIFICATION in options.components else ""))
-    for position, (flag, value) in enumerate(wanted):
-        _set_arg(args, position, flag, value, component)
+    by_position = dict(enumerate(wanted))
     if component == "source-controller" or (component == SOURCE_WATCHER and generator.pod_labels):
         host = component if generator.storage_host_of_component else "source-controller"
-        _set_arg(args, 6, "--storage-adv-addr", f"{host}.$(RUNTIME_NAMESPACE).svc.{domain}.", component)
-    if (
-        generator.pod_labels
-        and SOURCE_WATCHER in options.components
-        and component in ("helm-controller", "kustomize-controller")
-    ):
+        by_position[6] = "--storage-adv-addr", f"{host}.$(RUNTIME_NAMESPACE).svc.{domain}."
+    for position, (flag, value) in by_position.items():
+        if args[position].split("=", 1)[0] != flag:
+            raise ValueError(f"{component}: argument {position} is not {flag}")
+        args[position] = f"{flag}={value}"
+    gated = ("helm-controller", "kustomize-controller")
+    if generator.pod_labels and SOURCE_WATCHER in options.components and component in gated:
         args.append("--feature-gates=ExternalArtifact=true")
-
-
-def _set_arg(args: list[str], position: int, flag: str, value: str, component: str) -> None:
-    if args[position].split("=", 1)[0] != flag:
-        raise ValueError(f"{component}: argument {position} is not {flag}")
-    args[position] = f"{flag}={value}"

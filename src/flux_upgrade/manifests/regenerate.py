@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from flux_upgrade.manifests.documents import Document, Manifest, ObjectKey, parse
 from flux_upgrade.manifests.generators import GENERATORS, Generator
@@ -26,6 +26,9 @@ from flux_upgrade.model.versions import ReleaseManifests, Version
 
 _IMAGE_LINE = re.compile(r"^( +(?:- )?image: ).*$", re.MULTILINE)
 _VERSION_LINE = re.compile(r"^( +app\.kubernetes\.io/version: ).*$", re.MULTILINE)
+_MOST_BODIES = 3
+_MOST_LABELS = 3
+_TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?")
 
 
 @dataclass(frozen=True)
@@ -34,28 +37,23 @@ class Regenerated:
 
     text: str
     options: InstallOptions
-    generator: Generator | None
-    foreign: bool
-    """Made by the rules of another release than the manifests': ``generator`` says which."""
+    foreign: Generator | None
+    """Whose rules it was made by, where they are not those of the manifests' own release."""
 
     @cached_property
     def manifest(self) -> Manifest:
-        """The text, cut into documents."""
         return parse(self.text.encode())
 
     @cached_property
     def documents(self) -> dict[ObjectKey, Document]:
-        """Its documents by object, in order."""
         return {document.key: document for document in self.manifest.documents}
 
     @cached_property
     def without_images(self) -> str:
-        """The text, less what its image lines name."""
         return without_images(self.text)
 
     @cached_property
     def skeleton(self) -> Counter[str]:
-        """The texts of its documents, without images and version labels."""
         return skeleton_of(self.manifest.documents)
 
 
@@ -75,16 +73,12 @@ class Regenerator:
     def __init__(self, releases: Releases, flux: FluxCli) -> None:
         self._releases = releases
         self._flux = flux
-        self._manifests: dict[str, ReleaseManifests] = {}
         self._rules: dict[str, Rules | FluxUpgradeError] = {}
-        self._rendered: dict[tuple[InstallOptions, str], Regenerated] = {}
-        self._published: dict[str, str | None] = {}
-
-    def manifests(self, tag: str) -> ReleaseManifests:
-        """The manifests of a release, fetched once. Raises as ``Releases.manifests``."""
-        if tag not in self._manifests:
-            self._manifests[tag] = self._releases.manifests(tag)
-        return self._manifests[tag]
+        self._stable_tags: list[Version] | None = None
+        self._rendered: dict[tuple[InstallOptions, Generator | None], Regenerated] = {}
+        self.manifests: Callable[[str], ReleaseManifests] = cache(releases.manifests)
+        """``Releases.manifests``, each fetched once; so is ``published``."""
+        self.published: Callable[[str], str | None] = cache(releases.published)
 
     def rules(self, tag: str) -> Rules:
         """The rules of a release, found once; a failure is remembered as well. Raises as ``rules_for``."""
@@ -101,36 +95,23 @@ class Regenerator:
     def regenerate(self, options: InstallOptions, generator: Generator | None = None) -> Regenerated:
         """Render by the release's own rules, or by those of ``generator``. Raises as ``rules``."""
         rules = self.rules(options.version)
-        foreign = generator is not None and generator != rules.generator
-        key = (options, generator.since if generator and foreign else "")
+        foreign = generator if generator != rules.generator else None
+        key = options, foreign
         if key not in self._rendered:
-            text = (
-                render(self.manifests(options.version), options, generator)
-                if generator is not None and foreign
-                else rules.render(options)
-            )
-            self._rendered[key] = Regenerated(text, options, generator or rules.generator, foreign)
+            if foreign is None:
+                text = rules.render(options)
+            else:
+                text = render(self.manifests(options.version), options, foreign)
+            self._rendered[key] = Regenerated(text, options, foreign)
         return self._rendered[key]
-
-    def published(self, tag: str) -> str | None:
-        """The manifest that Flux published for a release; None: there is none. Fetched once."""
-        if tag not in self._published:
-            self._published[tag] = self._releases.published(tag)
-        return self._published[tag]
 
     def stable_tags(self) -> list[Version]:
         """Every release of Flux 2 in the source that is no prerelease, newest first."""
+        if self._stable_tags is None:
+            stable = [each.tag for each in self._releases.list() if not each.prerelease]
+            flux_2 = [tag for tag in stable if tag.is_flux_2 and not tag.is_prerelease]
+            self._stable_tags = sorted(flux_2, reverse=True)
         return self._stable_tags
-
-    @cached_property
-    def _stable_tags(self) -> list[Version]:
-        tags = [release.tag for release in self._releases.list() if not release.prerelease]
-        return sorted((each for each in tags if each.is_flux_2 and not each.is_prerelease), reverse=True)
-
-
-_TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?")
-_MOST_LABELS = 3
-_MOST_BODIES = 3
 
 
 class Unusable(FluxUpgradeError):
@@ -185,7 +166,7 @@ class Candidates:
             )
         self.regenerator.rules(version)
         known = set(self.regenerator.manifests(version).components)
-        lacking = [sorted({*components} - known) for components in self._components()]
+        lacking = [sorted({*components} - known) for components in self.components]
         if all(lacking):
             # A source may hold less than the release ships: no other release is to speak for it.
             fewest = min(lacking, key=len)
@@ -194,7 +175,8 @@ class Candidates:
                 hint="give a --release-source that has the whole release",
             )
 
-    def _components(self) -> tuple[tuple[str, ...], ...]:
+    @cached_property
+    def components(self) -> tuple[tuple[str, ...], ...]:
         """The components in the body, and those in the header if it lists any."""
         body, header = self.inferred.options.components, self.manifest.header_components
         return tuple(dict.fromkeys(filter(None, (body, header))))
@@ -218,7 +200,7 @@ class Candidates:
         known = self.regenerator.manifests(tag).components
         own = self.regenerator.rules(tag).generator
         for generator in [each for each in GENERATORS if each != own] if foreign else [own]:
-            for components in self._components():
+            for components in self.components:
                 options = self.inferred.options._replace(version=tag, components=components)
                 try:
                     validate_recovered(options, known)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from flux_upgrade.manifests.generators import (
     GENERATOR_PATHS,
@@ -20,7 +21,6 @@ from flux_upgrade.manifests.generators import (
     deployment,
     generator_of_sources,
     known_generator,
-    label_lines,
     metadata,
 )
 from flux_upgrade.manifests.options import InstallOptions
@@ -78,8 +78,8 @@ def _documents(
         "pod-security.kubernetes.io/warn": "restricted",
         "pod-security.kubernetes.io/warn-version": "latest",
     }
-    lines = label_lines([], 4, labels | pod_security)
-    yield f"apiVersion: v1\nkind: Namespace\nmetadata:\n  labels:\n{''.join(lines)}  name: {namespace}\n"
+    block = metadata([f"  name: {namespace}\n"], 2, labels | pod_security)
+    yield f"apiVersion: v1\nkind: Namespace\nmetadata:\n{block}"
     if options.network_policy:
         for document in split(manifests.files["policies.yaml"]):
             yield _with_metadata(document, labels, namespace)
@@ -157,13 +157,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.model.ports import FluxCli, Releases
 
-Render = Callable[[InstallOptions], str]
-
 
 class Rules(NamedTuple):
     """How one release is rendered, and why that is right."""
 
-    render: Render
+    render: Callable[[InstallOptions], str]
     generator: Generator | None
     """None where the Flux CLI renders."""
     evidence: str = ""
@@ -176,25 +174,25 @@ def rules_for(manifests: ReleaseManifests, releases: Releases, flux: FluxCli) ->
     """The rules for a release. Raises UnsupportedRelease, SourceUnavailable, UntrustedArchive."""
     tag = manifests.tag
 
-    def by(generator: Generator) -> Render:
-        return lambda options: render(manifests, options, generator)
-
     if tag.startswith(("v0.", "v1.")):
         raise UnsupportedRelease(
             f"{tag} is older than Flux 2", hint="render it with the Flux CLI of that version"
         )
     known = known_generator(tag)
     if known is not None:
-        return Rules(by(known), known)
+        return Rules(partial(render, manifests, generator=known), known)
     hashes = releases.generator_hashes(tag, GENERATOR_PATHS)
     if hashes is not None and (same := generator_of_sources(dict(hashes))) is not None:
-        return Rules(by(same), same, f"the generator's source at {tag} is that of Flux {same.since}")
+        why = f"the generator's source at {tag} is that of Flux {same.since}"
+        return Rules(partial(render, manifests, generator=same), same, why)
     published = releases.published(tag)
     if published is not None:
         for generator in reversed(GENERATORS):
             if _reproduces(published, manifests, generator):
                 why = f"the manifest that Flux published for {tag} comes out byte for byte"
-                return Rules(by(generator), generator, why, not_covered=True)
+                return Rules(
+                    partial(render, manifests, generator=generator), generator, why, not_covered=True
+                )
     if flux.version() == tag:
         export = flux.install_export
         return Rules(lambda options: export(options.command_line()), None, f"rendered by flux {tag}")

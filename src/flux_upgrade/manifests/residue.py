@@ -163,37 +163,36 @@ def reordered(*sequences: SequenceNode) -> bool:
 def labelled(*sequences: SequenceNode) -> list[dict[str, Node]]:
     """For each sequence its items by label, in order; all are named by the same scheme."""
     items = [item for sequence in sequences for item in sequence.value]
-    key = next((key for key in _KEYS if all(_names(sequence, key) for sequence in sequences)), None)
+    key = next((key for key in _KEYS if all(_is_named_by(key, sequence) for sequence in sequences)), None)
     arguments = bool(items) and all(
         isinstance(item, ScalarNode) and item.value.startswith("-") for item in items
     )
-    return [_label(sequence, key, arguments) for sequence in sequences]
+    found = []
+    for sequence in sequences:
+        labels: dict[str, Node] = {}
+        for item in sequence.value:
+            if key is not None:
+                name = f"{key}={getattr(child(item, key), 'value', '')}"
+            elif arguments:
+                name = item.value.partition("=")[0]
+            elif isinstance(item, ScalarNode):
+                name = item.value
+            else:
+                name = json.dumps(construct(item), default=str, sort_keys=True, separators=(",", ":"))
+            count, label = 1, f"[{name}]"
+            while label in labels:
+                count += 1
+                label = f"[{name}]#{count}"
+            labels[label] = item
+        found.append(labels)
+    return found
 
 
-def _names(sequence: SequenceNode, key: str) -> bool:
+def _is_named_by(key: str, sequence: SequenceNode) -> bool:
     """Whether every item is a mapping with a scalar at ``key``, no two of them alike."""
-    values = [
+    values = {
         value.value
         for item in sequence.value
         if isinstance(item, MappingNode) and isinstance(value := child(item, key), ScalarNode)
-    ]
-    return len(values) == len(sequence.value) == len(set(values))
-
-
-def _label(sequence: SequenceNode, key: str | None, arguments: bool) -> dict[str, Node]:  # noqa: FBT001 private
-    labels: dict[str, Node] = {}
-    for item in sequence.value:
-        if key is not None:
-            name = f"[{key}={getattr(child(item, key), 'value', '')}]"
-        elif arguments:
-            name = f"[{item.value.partition('=')[0]}]"
-        elif isinstance(item, ScalarNode):
-            name = f"[{item.value}]"
-        else:
-            name = f"[{json.dumps(construct(item), default=str, sort_keys=True, separators=(',', ':'))}]"
-        count, plain = 1, name
-        while name in labels:
-            count += 1
-            name = f"{plain}#{count}"
-        labels[name] = item
-    return labels
+    }
+    return len(values) == len(sequence.value)

@@ -113,8 +113,8 @@ def hearsay(proof: Proof) -> Iterator[str]:
     labels = proof.inferred.versions if proof.inferred is not None else ()
     if any(label != proof.version for label in labels):
         yield f"  the version labels say {', '.join(labels)}"
-    if base.foreign and base.generator is not None:
-        templates = f"the templates of Flux {base.generator.since} or later"
+    if base.foreign is not None:
+        templates = f"the templates of Flux {base.foreign.since} or later"
         yield f"  written by {templates}, not by those of {proof.version}"
 
 
