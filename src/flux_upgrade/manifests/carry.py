@@ -75,14 +75,17 @@ def carry(proof: Proof, target: Regenerated, *, take_release: bool = False) -> C
         text = _object(key, base.documents.get(key), mine.get(key), target.documents.get(key), work)
         if text is not None:
             work.texts[key] = text
-    _additions(base, mine, target, work)
-    text = (
-        manifest.comments_above
-        + header(target.options)
-        + manifest.comments_below
-        + "---\n".join(work.texts.values())
-    )
-    content = manifest.encode(text)
+    # Objects of the user's own stand behind what they stood behind, word for word.
+    previous: ObjectKey | None = None
+    order = list(work.texts)
+    for key, document in mine.items():
+        if key not in base.documents and key not in target.documents:
+            order.insert(order.index(previous) + 1 if previous is not None else 0, key)
+            work.texts[key] = document.text
+        if key in work.texts:
+            previous = key
+    above = manifest.comments_above + header(target.options) + manifest.comments_below
+    content = manifest.encode(above + "---\n".join(work.texts[key] for key in order))
     return _checked(proof, target, work, content, take_release=take_release)
 
 
@@ -118,19 +121,6 @@ def _object(
     text = serialize(node)
     comments = extract(mine.text, mine.node)
     return insert(text, compose(text), comments) if comments else text
-
-
-def _additions(base: Regenerated, mine: dict[ObjectKey, Document], target: Regenerated, work: _Work) -> None:
-    """Objects of the user's own stand behind what they stood behind, word for word."""
-    previous: ObjectKey | None = None
-    order = list(work.texts)
-    for key, document in mine.items():
-        if key not in base.documents and key not in target.documents:
-            order.insert(order.index(previous) + 1 if previous is not None else 0, key)
-            work.texts[key] = document.text
-        if key in work.texts:
-            previous = key
-    work.texts = {key: work.texts[key] for key in order}
 
 
 def _residue(content: bytes, target: Regenerated) -> tuple[tuple[Controller, ...], tuple[Edit, ...]]:

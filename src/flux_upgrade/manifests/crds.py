@@ -109,8 +109,7 @@ class Crd:
 
 def crds_of(documents: Iterable[Document], *, are_released: bool = False) -> dict[str, Crd]:
     """Those among some documents, by name. Raises Unreadable."""
-    found = (Crd(each, are_released) for each in documents if each.key.kind == _KIND)
-    return {each.name: each for each in found}
+    return {each.key.name: Crd(each, are_released) for each in documents if each.key.kind == _KIND}
 
 
 @dataclass(frozen=True)
@@ -139,5 +138,10 @@ class ReleaseApis:
 
 def served_by(manifests: ReleaseManifests) -> ReleaseApis:
     """What a release serves, read from its own CRDs. Raises Unreadable."""
-    parts = (part for text in manifests.files.values() for part in _SEPARATOR.split(text) if _KIND in part)
-    return ReleaseApis(manifests.tag, crds_of((Document(part, 1) for part in parts), are_released=True))
+    documents = (
+        Document(part, 1)
+        for text in manifests.files.values()
+        for part in _SEPARATOR.split(text)
+        if _KIND in part
+    )
+    return ReleaseApis(manifests.tag, crds_of(documents, are_released=True))

@@ -69,9 +69,8 @@ def infer(manifest: Manifest) -> Inferred:
 
     def vote(flag: str, default: str) -> str:
         counted = Counter(value for value, _ in ballots[flag])
-        most = max(counted.values(), default=0)
-        winners = [value for value, count in counted.items() if count == most]
-        value = default if default in winners or not winners else winners[0]
+        value, most = counted.most_common(1)[0] if counted else (default, 0)
+        value = default if counted[default] == most else value
         for ballot, line in ballots[flag]:
             if ballot == value != "":
                 lines.setdefault(flag, line)
@@ -80,7 +79,7 @@ def infer(manifest: Manifest) -> Inferred:
     options = InstallOptions(
         version="",
         namespace=vote("namespace", plain.namespace),
-        components=tuple(dict.fromkeys(name for name, _ in found)),
+        components=tuple(dict(found)),
         registry=vote("registry", plain.registry),
         image_pull_secret=vote("image-pull-secret", ""),
         watch_all_namespaces=vote("watch-all-namespaces", "true") != "false",

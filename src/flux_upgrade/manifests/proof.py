@@ -22,6 +22,9 @@ from flux_upgrade.manifests.residue import Edit, Op, differences
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.versions import NO_VERSION, Version
 
+FILE = ObjectKey("", "File", "", "")
+"""Stands for what belongs to the file and to none of its objects."""
+
 
 class Verdict(StrEnum):
     """How well the regeneration fits."""
@@ -154,10 +157,6 @@ def _proof(candidates: Candidates, base: Regenerated, verdict: Verdict) -> Proof
     return Proof(
         verdict, manifest, Version(base.options.version), candidates.inferred, base, controllers, edits
     )
-
-
-FILE = ObjectKey("", "File", "", "")
-"""Stands for what belongs to the file and to none of its objects."""
 
 
 def aligned(documents: Iterable[Document], known: Mapping[ObjectKey, object]) -> dict[ObjectKey, Document]:
