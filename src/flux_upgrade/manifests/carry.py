@@ -9,11 +9,11 @@ there, and nothing else may be.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from flux_upgrade.manifests.comments import extract, insert
-from flux_upgrade.manifests.documents import Document, Manifest, ObjectKey, parse
+from flux_upgrade.manifests.documents import Document, ObjectKey, parse
 from flux_upgrade.manifests.images import Controller, Image
 from flux_upgrade.manifests.infer import deployments
 from flux_upgrade.manifests.merge import Conflict, Merge
@@ -32,6 +32,7 @@ from flux_upgrade.manifests.regenerate import Regenerated
 from flux_upgrade.manifests.render import header
 from flux_upgrade.manifests.residue import Edit, Op, Path
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.text_edit import TextEdit, edited
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,6 @@ class _Work:
     """What the merge collects, object by object."""
 
     controllers: tuple[Controller, ...]
-    texts: dict[ObjectKey, str] = field(default_factory=dict)
     conflicts: list[Conflict] = field(default_factory=list)
     absorbed: list[tuple[ObjectKey, Path]] = field(default_factory=list)
 
@@ -70,22 +70,22 @@ def carry(proof: Proof, target: Regenerated, *, take_release: bool = False) -> C
     assert manifest is not None  # noqa: S101 a proof with a base has read its file
     assert base is not None  # noqa: S101 stated above
     mine = aligned(manifest.documents, {**target.documents, **base.documents})
-    work = _Work(proof.controllers)
+    work, texts = _Work(proof.controllers), dict[ObjectKey, str]()
     for key in dict.fromkeys([*target.documents, *base.documents]):
         text = _object(key, base.documents.get(key), mine.get(key), target.documents.get(key), work)
         if text is not None:
-            work.texts[key] = text
+            texts[key] = text
     # Objects of the user's own stand behind what they stood behind, word for word.
     previous: ObjectKey | None = None
-    order = list(work.texts)
+    order = list(texts)
     for key, document in mine.items():
         if key not in base.documents and key not in target.documents:
             order.insert(order.index(previous) + 1 if previous is not None else 0, key)
-            work.texts[key] = document.text
-        if key in work.texts:
+            texts[key] = document.text
+        if key in texts:
             previous = key
     above = manifest.comments_above + header(target.options) + manifest.comments_below
-    content = manifest.encode(above + "---\n".join(work.texts[key] for key in order))
+    content = manifest.encode(above + "---\n".join(texts[key] for key in order))
     return _checked(proof, target, work, content, take_release=take_release)
 
 
@@ -123,21 +123,17 @@ def _object(
     return insert(text, compose(text), comments) if comments else text
 
 
-def _residue(content: bytes, target: Regenerated) -> tuple[tuple[Controller, ...], tuple[Edit, ...]]:
-    """The result read back. A comment that makes it unreadable is found here, and by no reader before."""
-    try:
-        result = parse(content)
-        controllers = controllers_of(result, target)
-        return controllers, tuple(edits_of(result, target, controllers))
-    except Unreadable as error:
-        return (), (Edit(FILE, (), Op.REPLACE, None, error.message),)
-
-
 def _checked(
     proof: Proof, target: Regenerated, work: _Work, content: bytes, *, take_release: bool
 ) -> Carried:
-    """Compare the residue of the result with the residue before, edit by edit."""
-    controllers, residue = _residue(content, target)
+    """Read the result back, and compare its residue with the residue before, edit by edit."""
+    try:
+        result = parse(content)
+        controllers = controllers_of(result, target)
+        residue = list(edits_of(result, target, controllers))
+    except Unreadable as error:
+        # A comment that makes it unreadable is found here, and by no reader before.
+        controllers, residue = (), [Edit(FILE, (), Op.REPLACE, None, error.message)]
     after = Counter(edit.identity for edit in residue)
     kept, absorbed, lost = [], [], []
     for edit in proof.edits:
@@ -176,15 +172,7 @@ def with_images(content: bytes, images: Mapping[str, Image]) -> bytes:
     Raises Unreadable where the image of a controller has no place of its own in the text.
     """
     manifest = parse(content)
-    text = manifest.text
-    # From behind, so that what stands before keeps its place.
-    for start, end, image in sorted(_places(manifest, images), reverse=True):
-        text = f"{text[:start]}{image}{text[end:]}"
-    return manifest.encode(text)
-
-
-def _places(manifest: Manifest, images: Mapping[str, Image]) -> Iterator[tuple[int, int, str]]:
-    """Where each image begins and ends in the manifest's text, and what is to stand there."""
+    edits = []
     for name, document in deployments(manifest):
         node = image_node(document.node, name) if name in images else None
         if node is None:
@@ -194,10 +182,10 @@ def _places(manifest: Manifest, images: Mapping[str, Image]) -> Iterator[tuple[i
         # Where the document begins in the manifest's text.
         begin = sum(len(line) + 1 for line in manifest.text.split("\n")[: document.line - 1])
         quote = raw[:1] if raw[:1] in ("'", '"') else ""
-        at = begin + first, begin + last
-        if raw != f"{quote}{node.value}{quote}" or manifest.text[slice(*at)] != raw:
+        if raw != f"{quote}{node.value}{quote}" or manifest.text[begin + first : begin + last] != raw:
             raise Unreadable(
                 f"the image of {name} is written in a way that cannot be changed safely",
                 hint="write it in one line, plain or in quotes, without an anchor",
             )
-        yield *at, f"{quote}{images[name]}{quote}"
+        edits.append(TextEdit(begin + first, begin + last, raw, f"{quote}{images[name]}{quote}"))
+    return manifest.encode(edited(manifest.text.encode(), edits).decode())

@@ -48,7 +48,6 @@ class Conflict:
 
     @property
     def where(self) -> str:
-        """``spec.template.spec.containers[name=manager].args[--log-level]``."""
         return spelled(self.path)
 
 

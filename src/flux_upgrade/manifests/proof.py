@@ -38,7 +38,6 @@ class Verdict(StrEnum):
     EDITED = "edited"
     """Changed by hand, or under another header; the residue says what, object by object."""
     UNPROVED = "unproved"
-    """There is nothing to compare with."""
     UNREADABLE = "unreadable"
     """Broken, or not one Flux manifest."""
 
@@ -54,11 +53,9 @@ class Proof:
     """The body's release, a tag; empty where it is not known."""
     inferred: Inferred | None = None
     base: Regenerated | None = None
-    """The regeneration; None where there is none."""
     controllers: tuple[Controller, ...] = ()
     edits: tuple[Edit, ...] = ()
     reason: str = ""
-    """Why it is unproved or unreadable."""
     hint: str = ""
 
     @property

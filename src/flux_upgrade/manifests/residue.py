@@ -53,7 +53,6 @@ class Edit:
 
     @property
     def where(self) -> str:
-        """``spec.template.spec.containers[name=manager].args[--log-level]``."""
         return spelled(self.path)
 
 
