@@ -32,7 +32,7 @@ from flux_upgrade.manifests.regenerate import Regenerated
 from flux_upgrade.manifests.render import header
 from flux_upgrade.manifests.residue import Edit, Op, Path
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.text_edit import TextEdit, edited
+from flux_upgrade.model.text import TextEdit, edited
 
 
 @dataclass(frozen=True)

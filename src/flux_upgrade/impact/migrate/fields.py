@@ -21,7 +21,7 @@ from flux_upgrade.manifests.nodes import (
     construct,
 )
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.text_edit import TextEdit
+from flux_upgrade.model.text import TextEdit
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.yaml_places import readable
 
