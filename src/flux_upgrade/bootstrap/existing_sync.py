@@ -14,13 +14,12 @@ from flux_upgrade.bootstrap.changes import FlagChange
 from flux_upgrade.bootstrap.go_formats import nanoseconds
 from flux_upgrade.bootstrap.sync import GENERATED, Sync, written
 from flux_upgrade.manifests.comments import extract, insert
-from flux_upgrade.manifests.compare import object_edits
 from flux_upgrade.manifests.documents import Document, Manifest, parse
 from flux_upgrade.manifests.infer import value_at
-from flux_upgrade.manifests.lists import child
-from flux_upgrade.manifests.merge import Conflict, Merge, clone
-from flux_upgrade.manifests.nodes import MappingNode, Node, compose, serialize
+from flux_upgrade.manifests.merge import Conflict, Merge
+from flux_upgrade.manifests.nodes import MappingNode, Node, child, clone, compose, serialize
 from flux_upgrade.manifests.options import spell
+from flux_upgrade.manifests.proof import object_edits
 from flux_upgrade.model.errors import ResidueConflict, Unreadable
 from flux_upgrade.model.text import repository_path
 

@@ -9,8 +9,7 @@ from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.ownership.remarks import beside
 from flux_upgrade.manifests.images import Controller, Image, ImageState
 from flux_upgrade.manifests.proof import Proof
-from flux_upgrade.model.text import printable, printable_lines
-from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.model.text import decoded, printable, printable_lines
 from flux_upgrade.pins.pin import ManifestChange, Role
 from flux_upgrade.planning.plan import Plan, Upgrade, files_after, files_before
 from flux_upgrade.planning.write_tree import WriteResult

@@ -19,8 +19,8 @@ from flux_upgrade.impact.overlay.patches import JsonPatch
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell, OverlayFinding, OverlayVerdict
 from flux_upgrade.impact.overlay.steps import Location, Step, StepResult, Touch
 from flux_upgrade.manifests.images import Image
-from flux_upgrade.manifests.lists import labelled
 from flux_upgrade.manifests.nodes import SequenceNode, represent
+from flux_upgrade.manifests.residue import labelled
 from flux_upgrade.model.markdown import counted, shortened
 from flux_upgrade.model.text import first_few
 

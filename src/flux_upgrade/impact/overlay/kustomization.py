@@ -13,7 +13,7 @@ from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
 from flux_upgrade.impact.overlay.steps import Location
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
-from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.model.text import decoded
 from flux_upgrade.pins.formats.kustomize_files import NAMES, is_kustomization
 from flux_upgrade.pins.formats.yaml_places import Object, objects
 

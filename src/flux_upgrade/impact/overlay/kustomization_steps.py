@@ -19,7 +19,7 @@ from flux_upgrade.impact.overlay.selectors import Selector
 from flux_upgrade.impact.overlay.steps import Location, Step
 from flux_upgrade.manifests.nodes import SequenceNode, compose, construct
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.model.text import decoded
 from flux_upgrade.model.values import NamedTuple
 
 _NOT_EVALUATED = ("transformers", "validators", "configurations", "openapi", "generators", "helmCharts")

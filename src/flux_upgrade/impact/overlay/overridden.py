@@ -1,7 +1,7 @@
 """What a kustomization keeps out of a cluster, or in it, when a release changes.
 
 Three states of one object are compared: that of the old release, that of the new one, and what the
-kustomization makes of the new one. Items of lists have labels (``manifests.lists``); an argument
+kustomization makes of the new one. Items of lists have labels (``manifests.residue``); an argument
 has that of its flag.
 """
 
@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from flux_upgrade.manifests.images import Image
-from flux_upgrade.manifests.lists import children, labelled
 from flux_upgrade.manifests.nodes import (
     MappingNode,
     Node,
@@ -22,7 +21,7 @@ from flux_upgrade.manifests.nodes import (
     represent,
     same,
 )
-from flux_upgrade.manifests.residue import Path, is_image, spelled
+from flux_upgrade.manifests.residue import Path, children, is_image, labelled, spelled
 from flux_upgrade.model.values import NamedTuple
 
 UNNAMED = "[{"

@@ -13,10 +13,9 @@ from flux_upgrade.impact.overlay.json_patch import JsonPatchOperation
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
 from flux_upgrade.impact.overlay.selectors import Selector
 from flux_upgrade.impact.overlay.steps import Location, Step, StepResult, Touch, each_of, mapping, put
-from flux_upgrade.manifests.lists import child
-from flux_upgrade.manifests.nodes import MappingNode, Node, SequenceNode, compose, construct
+from flux_upgrade.manifests.nodes import MappingNode, Node, SequenceNode, child, compose, construct
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.text_edit import decoded, line_of
+from flux_upgrade.model.text import decoded, line_of
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, objects
 
