@@ -111,24 +111,17 @@ def _overridden(path: Path, *nodes: Node | None) -> OverriddenField:
     return OverriddenField(path, *(None if node is None else construct(node) for node in nodes))
 
 
-class OverriddenImage(NamedTuple):
-    """An image of the release's that is not the one that is applied."""
+def overridden_images(new: Any, mine: Any) -> Iterator[tuple[Image, Image]]:
+    """The release's and what is applied, of containers whose tag or digest is another one.
 
-    new: Image
-    mine: Image
-
-    @property
-    def is_another(self) -> bool:
-        """A digest beside the release's own tag is taken to be that tag's."""
-        digests = {self.new.digest, self.mine.digest} - {""}
-        return self.new.tag != self.mine.tag or len(digests) > 1
-
-
-def overridden_images(new: Any, mine: Any) -> list[OverriddenImage]:
-    """Containers whose tag or digest is another one than the release's; a mirror of the same tag is none."""
+    A mirror of the same tag is none.
+    """
     first, second = (dict(_images((), represent(each))) for each in (new, mine))
-    pairs = (OverriddenImage(image, second[path]) for path, image in first.items() if path in second)
-    return [each for each in pairs if each.is_another]
+    for path, image in first.items():
+        other = second.get(path)
+        # A digest beside the release's own tag is taken to be that tag's.
+        if other is not None and (image.tag != other.tag or len({image.digest, other.digest} - {""}) > 1):
+            yield image, other
 
 
 def _images(path: Path, node: Node) -> Iterator[tuple[Path, Image]]:
