@@ -29,7 +29,6 @@ from flux_upgrade.planning.target_images import settled
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import decide
-from flux_upgrade.policy.timeline import size
 
 _NAMED = 3
 """Conflicts that a hold names; the report has all of them."""
@@ -130,7 +129,7 @@ class _Planner:
                 HoldReason.UP_TO_DATE,
                 "; ".join([f"it is {to}", *eligibility.ahead_controllers(self._proof)]),
             )
-        return Bump(size(version, to), to, approved=True, why=f"{to} was asked for")
+        return Bump(BumpKind.between(version, to), to, approved=True, why=f"{to} was asked for")
 
     def _completed(self, version: Version) -> Bump | Hold | None:
         """The release in use once more: for flags that are to change, or for what was left behind."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from flux_upgrade.clusters.clusters import COPIES
-from flux_upgrade.model.errors import Downgrade, ReleaseNotFound
+from flux_upgrade.model.errors import Downgrade, FluxUpgradeError
 from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import kind_of
@@ -17,11 +17,7 @@ from flux_upgrade.planning.plan import Plan, PlannedTarget, Upgrade
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy, decide
-from flux_upgrade.policy.timeline import size
 
-_REASONS = {error: reason for reason in HoldReason for error in reason.effect.raised}
-_PASSES = (ReleaseNotFound,)
-"""What is published a little later than the release is no failure."""
 _VERBS = {Role.OPERATOR: "knows"}
 
 
@@ -78,7 +74,7 @@ class PinPlanner:
         if terms.to:
             if compare(found.version, terms.to) <= 0:
                 why = f"{terms.to} was asked for"
-                yield Bump(size(found.version, terms.to), terms.to, approved=True, why=why)
+                yield Bump(BumpKind.between(found.version, terms.to), terms.to, approved=True, why=why)
         elif _range_of(lead) and (order >= 0 or allows(_range_of(lead), pin.version)):
             # Such a range takes by itself what the operator knows: the policy decides about that.
             at = min(pin.version, found.version)
@@ -124,9 +120,11 @@ class PinPlanner:
             return decision
         try:
             change = kind_of(pin).change(pin, decision.target, self._context)
-        except tuple(_REASONS) as error:
-            reason = next(reason for kind, reason in _REASONS.items() if isinstance(error, kind))
-            red = None if isinstance(error, _PASSES) else type(error)
+        except FluxUpgradeError as error:
+            reason = HoldReason.of(error)
+            if reason is None:
+                raise
+            red = None if isinstance(error, reason.effect.passing) else type(error)
             return Hold(reason, error.message, error.hint, red, decision.bump_kind, decision.target)
         if change.hold is not None:
             return change.hold._replace(bump_kind=decision.bump_kind, target=decision.target)
@@ -152,14 +150,14 @@ def _asked(pin: Pin, to: Version) -> Bump | Hold:
             "Flux is not downgraded: mind the API versions that the cluster has stored",
             Downgrade,
         )
-    return Bump(size(pin.version, to), to, approved=True, why=f"{to} was asked for")
+    return Bump(BumpKind.between(pin.version, to), to, approved=True, why=f"{to} was asked for")
 
 
 def _is_apart(pin: Pin, lead: Plan) -> bool:
     """Whether it runs Flux itself, at an older minor: catching up is a minor bump like any other."""
     at = lead.pin.version
     runs = pin.role is Role.INSTALLS and pin.kind not in COPIES
-    return runs and compare(pin.version, at) < 0 and size(pin.version, at) is not BumpKind.PATCH
+    return runs and compare(pin.version, at) < 0 and BumpKind.between(pin.version, at) is not BumpKind.PATCH
 
 
 def _following(pin: Pin, lead: Plan, target: PlannedTarget) -> Iterator[Bump | Hold]:
