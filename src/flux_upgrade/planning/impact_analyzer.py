@@ -14,9 +14,9 @@ from flux_upgrade.config.config import Migrate
 from flux_upgrade.manifests.crds import Crd, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import FileHistory, FileRevisions, Mentions
-from flux_upgrade.model.ports import Builder
+from flux_upgrade.model.files import FileRevisions, Mentions
 from flux_upgrade.model.versions import Version, is_tag
+from flux_upgrade.pins.discover import discover
 from flux_upgrade.planning.api_uses import ApiUses, Sources, Transition
 
 TYPE_CHECKING = False
@@ -109,7 +109,7 @@ class ImpactAnalyzer:
         found = read(feedback.stored, asked)
         if found is None:
             if transition.path not in self._pasts:
-                self._pasts[transition.path] = self._history.of(transition.path)
+                self._pasts[transition.path] = self._sources.history.of(transition.path)
             found = self._stored(transition, impact.changes, self._pasts[transition.path])
         return found
 
@@ -144,7 +144,7 @@ class ImpactAnalyzer:
     def _mentions(self, transition: Transition, versions: tuple[str, ...]) -> Mentions:
         """What the history shows of files that are searched today and not another cluster's."""
         found, is_wanted = (
-            self._history.mentions(versions),
+            self._sources.history.mentions(versions),
             self._uses.searches(transition.terms.governance.scan),
         )
         paths = (
@@ -178,11 +178,7 @@ class ImpactAnalyzer:
     def _overlay(self, transition: Transition, old: bytes, new: bytes) -> Overlay | None:
         from flux_upgrade.impact.overlay.check import check_overlay
 
-        return check_overlay(self._sources.tree, transition.path, old, new, self._builder)
-
-    @cached_property
-    def _builder(self) -> Builder | None:
-        return self._sources.late.builder()
+        return check_overlay(self._sources.tree, transition.path, old, new, self._sources.builder)
 
     @staticmethod
     def _takes_away(changes: Changes | None) -> bool:
@@ -220,7 +216,7 @@ class ImpactAnalyzer:
         crds = {each.crd for each in stored.after_migrate}
         if transition.found.is_manifest:
             crds |= {each.name for each in self._crds(transition.found.content)}
-        tags = self._sources.regenerator.stable_tags()
+        tags = self._sources.pin_context.regenerator.stable_tags()
         return (
             upgrade_path(
                 transition.found.version, transition.upgrade.target, tags, self._uses.apis.at, crds, uses
@@ -230,11 +226,11 @@ class ImpactAnalyzer:
 
     @cached_property
     def _unplanned(self) -> Sequence[Member]:
-        return self._sources.late.unplanned()
-
-    @cached_property
-    def _history(self) -> FileHistory:
-        return self._sources.late.history()
+        """The pins that are ignored, or outside of what the user named."""
+        found = self._sources.members
+        if found is None:
+            found = [Member(each, each.path) for each in discover(self._sources.pin_context)]
+        return [each for each in found if each.path not in self._sources.planned]
 
     @staticmethod
     def _crds(manifest: bytes) -> Iterable[Crd]:
