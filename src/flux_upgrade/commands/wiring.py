@@ -9,6 +9,8 @@ from flux_upgrade.model.oci import SCHEME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from yaml import Node
 
     from flux_upgrade.adapters.git.checkout import Checkout, CheckoutLocation
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from flux_upgrade.adapters.local.kustomize import Kustomize
     from flux_upgrade.adapters.local.worktree import Spool
     from flux_upgrade.adapters.oci.registry_credentials import CredentialSource
+    from flux_upgrade.adapters.oci.repository import RegistryRepository
     from flux_upgrade.config.config import BootstrapConfig
     from flux_upgrade.config.yaml_text import KeyReader, YamlText
     from flux_upgrade.manifests.regenerate import Regenerator
@@ -96,14 +99,26 @@ def build_artifacts(environment: Environment) -> Artifacts:
     """OCI artifacts in any registry; connected when something is asked of them."""
     from flux_upgrade.adapters.oci.artifacts import RegistryArtifacts
 
-    return RegistryArtifacts(lambda: build_client(environment), lambda: build_credentials(environment))
+    def connect() -> Callable[[str], RegistryRepository]:
+        from flux_upgrade.adapters.oci.repository import open_repository
+
+        client, credentials = build_client(environment), build_credentials(environment)
+        return lambda name: open_repository(client, name, credentials)
+
+    return RegistryArtifacts(connect)
 
 
 def build_charts(environment: Environment) -> Charts:
     """Helm charts in any repository; connected when something is asked of them."""
-    from flux_upgrade.adapters.oci.charts import HelmCharts
+    from flux_upgrade.adapters.oci.artifacts import HelmCharts
 
-    return HelmCharts(lambda: build_client(environment))
+    def connect() -> Callable[[str, str], Mapping[str, str]]:
+        from flux_upgrade.adapters.oci.charts import chart_versions
+
+        client = build_client(environment)
+        return lambda repository, chart: chart_versions(client, repository, chart)
+
+    return HelmCharts(connect)
 
 
 def build_registry(environment: Environment, address: Address, *, writes: bool = True) -> ArtifactRegistry:

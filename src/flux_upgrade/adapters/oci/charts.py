@@ -6,15 +6,14 @@ type of a chart's config is in helm's pkg/registry/constants.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit, urlunsplit
 
 from flux_upgrade.adapters.http import failures
 from flux_upgrade.adapters.http.archive import parse_json, refused
 from flux_upgrade.adapters.http.client import BodyTooLarge, Client, RequestOptions
-from flux_upgrade.adapters.oci.artifacts import remembered
 from flux_upgrade.adapters.oci.repository import RegistryRepository, open_repository
-from flux_upgrade.model.errors import FluxUpgradeError, SourceUnavailable
+from flux_upgrade.model.errors import SourceUnavailable
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.versions import Version, is_tag
@@ -29,30 +28,15 @@ MAX_INDEX = 32 * 1024 * 1024
 _MAX_CONFIG = 1024 * 1024
 
 
-class HelmCharts:
-    """The port Charts, each repository at its own host, without a password.
+def chart_versions(client: Client, repository: str, chart: str) -> Mapping[str, str]:
+    """A chart's versions, newest first, each with the ``appVersion`` that it installs.
 
-    Whatever was asked for is remembered, failures as well. ``connect`` is called when
-    something is asked for, so that a run without charts pays for no network.
+    What a chart in a registry installs is asked for when it is looked at. Raises SourceUnavailable.
     """
-
-    def __init__(self, connect: Callable[[], Client]) -> None:
-        self._connect = connect
-        self._client: Client | None = None
-        self._known: dict[tuple[str, str], Mapping[str, str] | FluxUpgradeError] = {}
-
-    def versions(self, repository: str, chart: str) -> Mapping[str, str]:
-        """What a chart in a registry installs is asked for when it is looked at."""
-        key = repository.rstrip("/"), chart
-        return remembered(self._known, key, lambda: self._ask(*key))
-
-    def _ask(self, repository: str, chart: str) -> Mapping[str, str]:
-        if self._client is None:
-            self._client = self._connect()
-        if repository.startswith(SCHEME):
-            name = f"{repository.removeprefix(SCHEME)}/{chart}"
-            return RegistryVersions(open_repository(self._client, name), chart)
-        return _indexed(self._client, repository, chart)
+    if repository.startswith(SCHEME):
+        name = f"{repository.removeprefix(SCHEME)}/{chart}"
+        return RegistryVersions(open_repository(client, name), chart)
+    return _indexed(client, repository, chart)
 
 
 class RegistryVersions(Mapping[str, str]):
