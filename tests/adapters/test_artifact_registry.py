@@ -161,12 +161,15 @@ def test_a_tag_is_moved(pushed: OciArtifactRegistry) -> None:
 
 
 @pytest.mark.real_part("docker-registry")
-def test_requests_are_few(pushed: OciArtifactRegistry) -> None:
+def test_requests_are_few(registry: str, clients: Clients, stack: ExitStack) -> None:
+    front = stack.enter_context(FaultyRegistry(registry))
+    pushed = opened(front.url, clients)
     push(pushed, "production")
-    assert pushed.requests == 5  # POST and PUT for each blob, PUT
+    methods = ["POST", "PUT", "POST", "PUT", "PUT"]  # two for each blob, and the manifest
+    assert [each.method for each in front.passed] == methods
     pushed.digest("production")
     pushed.blob(described(LAYER)).close()
-    assert pushed.requests == 7
+    assert [each.method for each in front.passed] == [*methods, "HEAD", "GET"]
 
 
 @pytest.mark.real_part("docker-registry")

@@ -75,7 +75,7 @@ def test_a_password(basic: FaultyRegistry, clients: Clients) -> None:
         assert blob.read() == LAYER
     # One challenge to write, one to read.
     assert [each.status for each in basic.passed].count(401) == 2
-    assert registry.requests == len(basic.asked) == 7
+    assert len(basic.asked) == 7
 
 
 @pytest.mark.real_part("skopeo")
@@ -155,7 +155,7 @@ def test_a_token_to_pull_and_one_to_push(
         ("GET", USERNAME, f"repository:{PATH}:pull,push"),
         ("GET", USERNAME, f"repository:{PATH}:pull"),
     ]
-    assert registry.requests == len(bearer.asked) == 8
+    assert len(bearer.asked) == 8
 
 
 def test_who_may_pull_may_not_push(bearer: FaultyRegistry, service: TokenService, clients: Clients) -> None:

@@ -83,7 +83,7 @@ class GitHubApi:
                 raise refusals.nonsense(attempt)
             entries += page
             with translated_errors(attempt):
-                url = failures.next_page(response.headers.get("link", ""), response.url)
+                url = origins.next_page(response.headers.get("link", ""), response.url)
             if url is None:
                 return entries
         raise refusals.nonsense(attempt, "its list has no end")

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from flux_upgrade.adapters.http import archive, failures
 from flux_upgrade.adapters.http.client import BodyTooLarge, Client, RequestOptions
-from flux_upgrade.adapters.http.failures import next_page
+from flux_upgrade.adapters.http.origins import next_page
 from flux_upgrade.adapters.oci.registry_credentials import DOCKER_HUB, CredentialSource, same_host
 from flux_upgrade.adapters.oci.registry_login import LOG_IN, REFUSALS
 from flux_upgrade.adapters.oci.registry_writes import RegistryWrites
@@ -79,21 +79,12 @@ class OciArtifactRegistry:
         """``base``: ``https://ghcr.io``. Credentials are looked up when it asks for some."""
         self._client = client
         self._base, self._path = base, path
-        self._begun = client.asked
         self._repository = RegistryRepository(client, base, path, _LOG_IN, credentials)
         self._writes = RegistryWrites(client, self._repository)
 
     def __str__(self) -> str:
         """Its address: ``https://ghcr.io/org/flux-manifests``."""
         return f"{self._base}/{self._path}"
-
-    @property
-    def requests(self) -> int:
-        """Requests to the registry so far, without those that logging in took, and without redirects.
-
-        Right where the client serves this registry alone.
-        """
-        return self._client.asked - self._begun - self._repository.login.spent
 
     def manifest(self, reference: str) -> StoredManifest | None:
         with _of_the_registry():

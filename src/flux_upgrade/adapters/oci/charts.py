@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit, urlunsplit
 
-from flux_upgrade.adapters.http import failures
+from flux_upgrade.adapters.http import failures, origins
 from flux_upgrade.adapters.http.archive import parse_json, refused
 from flux_upgrade.adapters.http.client import BodyTooLarge, Client, RequestOptions
 from flux_upgrade.adapters.oci.repository import RegistryRepository, open_repository
@@ -93,7 +93,7 @@ def _indexed(client: Client, repository: str, chart: str) -> Mapping[str, str]:
     """What ``index.yaml`` lists."""
     parts = urlsplit(repository)
     url = urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/index.yaml"))
-    what = f"the index of charts at {failures.host(url)}"
+    what = f"the index of charts at {origins.host(url)}"
     try:
         response = client.get(url, RequestOptions(limit=MAX_INDEX, conditional=True))
     except BodyTooLarge:
@@ -104,7 +104,7 @@ def _indexed(client: Client, repository: str, chart: str) -> Mapping[str, str]:
         raise failures.RateLimited(error.message, hint="wait until then") from error
     if not response.is_found:
         raise SourceUnavailable(
-            f"there is no index of charts at {failures.host(url)}{one_line(urlsplit(url).path)}",
+            f"there is no index of charts at {origins.host(url)}{one_line(urlsplit(url).path)}",
             hint="check the repository's address: index.yaml stands below it",
         )
     return read_index(response.body, chart, what)

@@ -67,7 +67,7 @@ class RegistryWrites:
         location = begun.headers.get("location")
         if not begun.is_found or location is None:
             raise self._failed("does not let an upload begin", begun)
-        target = failures.redirected(begun.url, location, keeps_plain_host=True)
+        target = origins.redirected(begun.url, location, keeps_plain_host=True)
         target += f"{'&' if urlsplit(target).query else '?'}digest={descriptor.digest}"
         # requests sends a file without content in chunks, which few registries take.
         body = blob if descriptor.size else b""

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
 
-from flux_upgrade.adapters.http import archive, failures
+from flux_upgrade.adapters.http import archive, failures, origins
 from flux_upgrade.adapters.http.archive import MAX_COMPRESSED, parse_json, refused
 from flux_upgrade.adapters.http.client import BodyTooLarge, Client, RequestOptions, Response
-from flux_upgrade.adapters.http.failures import next_page
 from flux_upgrade.adapters.oci.registry_credentials import DOCKER_HUB, CredentialSource
 from flux_upgrade.adapters.oci.registry_login import ANONYMOUS, LOG_IN, REFUSALS, RegistryLogin
 from flux_upgrade.model.errors import SourceUnavailable
@@ -75,7 +74,7 @@ class RegistryRepository:
         credentials: CredentialSource | None = None,
     ) -> None:
         """``base``: ``https://ghcr.io``; ``remedy``: what to do where a password is missing."""
-        self.name = f"{failures.host(base)}/{path}"
+        self.name = f"{origins.host(base)}/{path}"
         self._client = client
         self.url = f"{base.rstrip('/')}/v2/{path}"
         self.login = RegistryLogin(client, base, path, credentials, remedy)
@@ -191,7 +190,7 @@ class RegistryRepository:
             answer = parse_json(response.body, f"the list of tags of {self.name}")
             names = answer.get("tags") if isinstance(answer, dict) else None
             yield [name for name in (names if isinstance(names, list) else ()) if isinstance(name, str)]
-            url = next_page(response.headers.get("link", ""), url)
+            url = origins.next_page(response.headers.get("link", ""), url)
         if url is not None:
             raise SourceUnavailable(
                 f"{self.name} has more than {_MAX_PAGES} pages of tags",

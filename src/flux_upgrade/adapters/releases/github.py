@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from hashlib import sha256
 from urllib.parse import quote
 
-from flux_upgrade.adapters.http import archive, failures
+from flux_upgrade.adapters.http import archive, origins
 from flux_upgrade.adapters.http.archive import MAX_COMPRESSED, parse_json, refused
 from flux_upgrade.adapters.http.cache import DownloadCache
 from flux_upgrade.adapters.http.client import BodyTooLarge, Client, RequestOptions, Response
-from flux_upgrade.adapters.http.failures import next_page
 from flux_upgrade.adapters.releases import listing
 from flux_upgrade.adapters.releases.registry import FluxManifestsRegistry
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable
@@ -36,7 +35,7 @@ def asset_url(asset: dict[str, object], what: str, *, api_url: str) -> str:
             f"{what} has no address to download it from",
             hint="try again later, or use another release source",
         )
-    return failures.followed(api_url, url, "names for a download")
+    return origins.followed(api_url, url, "names for a download")
 
 
 class GitHubReleases:
@@ -83,14 +82,14 @@ class GitHubReleases:
             found |= {str(entry.get("tag_name")): entry for entry in entries}
             if any(str(entry.get("tag_name")).startswith("v0.") for entry in entries):
                 break
-            url = next_page(response.headers.get("link", ""), url)
+            url = origins.next_page(response.headers.get("link", ""), url)
         return found
 
     def _page(self, url: str) -> Response:
         response = self._client.get(url, _API)
         if not response.is_found:
             raise SourceUnavailable(
-                f"{failures.host(url)} knows no repository {self._repository}",
+                f"{origins.host(url)} knows no repository {self._repository}",
                 hint="check its name, and whether the token may read it",
             )
         return response

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote, urlsplit
 
-from flux_upgrade.adapters.http import archive, failures, origins
+from flux_upgrade.adapters.http import archive, origins
 from flux_upgrade.adapters.http.archive import MAX_COMPRESSED, refused
 from flux_upgrade.adapters.http.cache import DownloadCache
 from flux_upgrade.adapters.http.client import CONDITIONAL, PLAIN, BodyTooLarge, Client, RequestOptions
@@ -28,7 +28,7 @@ class HttpReleases(LaidOutReleases):
         self._base = _checked(base_url)
         self._client = client
         self._cache = cache
-        self._name = f"the release source {failures.host(base_url)}"
+        self._name = f"the release source {origins.host(base_url)}"
         self._where_index = f"{self._name}'s {INDEX}"
 
     def list(self) -> tuple[Release, ...]:
