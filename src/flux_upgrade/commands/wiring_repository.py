@@ -100,10 +100,10 @@ def build_history(
     place = find(source.path)
     checkout = build_checkout(environment, place)
     with suppress(UsageError):
-        if place.is_checkout and (checkout.is_shallow() or checkout.is_partial()):
+        if place.is_checkout and (checkout.is_shallow or checkout.is_partial):
             repository = _repository_on_github(environment, source, checkout)
             if repository and environment.tokens.repository:
-                return _github_history(environment, repository, checkout.head())
+                return _github_history(environment, repository, checkout.head)
     return GitHistory(checkout, paths)
 
 
