@@ -17,8 +17,12 @@ from adapters.registries import PASSWORD, USERNAME, htpasswd, running_registry
 from adapters.test_artifact_registry import LAYER, PATH, described, push, skopeo
 from adapters.token_service import IDENTITY_TOKEN, TokenService, run_token_service
 from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry, open_artifact_registry
-from flux_upgrade.adapters.oci.docker_config import DockerConfig
-from flux_upgrade.adapters.oci.registry_credentials import CredentialSource, GivenCredentials, NoCredentials
+from flux_upgrade.adapters.oci.registry_credentials import (
+    CredentialSource,
+    DockerConfig,
+    GivenCredentials,
+    NoCredentials,
+)
 from flux_upgrade.adapters.oci.repository import open_repository
 from flux_upgrade.model.errors import ForbiddenByRegistry, SourceUnavailable
 

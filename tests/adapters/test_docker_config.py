@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.adapters.oci.docker_config import DockerConfig
 from flux_upgrade.adapters.oci.registry_credentials import (
+    DockerConfig,
     ForgivingCredentials,
     GivenCredentials,
     NoCredentials,

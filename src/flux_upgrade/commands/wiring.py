@@ -55,10 +55,10 @@ def _build_remote(environment: Environment, source: str) -> Releases:
         source = f"{GITHUB_API}{_API_REPOSITORY}fluxcd/flux2"
     api, marked, repository = source.rstrip("/").partition(_API_REPOSITORY)
     if not marked or repository.count("/") != 1:
-        from flux_upgrade.adapters.releases.mirror import HttpReleases
+        from flux_upgrade.adapters.releases.http import HttpReleases
 
         return HttpReleases(source, build_client(environment), cache)
-    from flux_upgrade.adapters.releases.github import GitHubReleases
+    from flux_upgrade.adapters.releases.http import GitHubReleases
     from flux_upgrade.adapters.releases.registry import FluxManifestsRegistry
 
     # An Enterprise Server has raw files below /raw; github.com has a host for them.
@@ -141,8 +141,11 @@ def build_credentials(environment: Environment, *, is_asked: bool = False) -> Cr
 
     ``is_asked``: a file that cannot be used is an error, though nobody named it.
     """
-    from flux_upgrade.adapters.oci.docker_config import DockerConfig
-    from flux_upgrade.adapters.oci.registry_credentials import ForgivingCredentials, GivenCredentials
+    from flux_upgrade.adapters.oci.registry_credentials import (
+        DockerConfig,
+        ForgivingCredentials,
+        GivenCredentials,
+    )
 
     access = environment.registry
     found = DockerConfig(
@@ -189,7 +192,7 @@ def build_timing(environment: Environment) -> Timing:
 
 def build_flux(environment: Environment) -> FluxCli:
     """The Flux CLI of this machine, should there be one."""
-    from flux_upgrade.adapters.releases.flux_cli import LocalFluxCli
+    from flux_upgrade.adapters.local.programs import LocalFluxCli
 
     return LocalFluxCli(environment.search_path, environment.of_programs)
 

@@ -15,7 +15,7 @@ from flux_upgrade.adapters.http.archive import read_single, refused
 from flux_upgrade.adapters.http.cache import DownloadCache
 from flux_upgrade.adapters.http.client import Client
 from flux_upgrade.adapters.oci.repository import PulledManifest, RegistryRepository
-from flux_upgrade.adapters.releases import listing
+from flux_upgrade.adapters.releases import directory
 from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
 from flux_upgrade.model.oci.manifest import CONTENT_TYPE, CREATED, REVISION
 from flux_upgrade.model.values import NamedTuple
@@ -129,15 +129,15 @@ class RegistryReleases:
 
     def manifests(self, tag: str) -> ReleaseManifests:
         """Derived from what Flux published. Raises UnsupportedRelease, too; never ``verified``."""
-        listing.require_tag(tag)
+        directory.require_tag(tag)
         text = self._text(tag)
         if text is None:
-            raise listing.not_found(tag, self._repository.name, listing.known_tags(self))
+            raise directory.not_found(tag, self._repository.name, directory.known_tags(self))
         return self._derivation.derive(tag, text)
 
     def published(self, tag: str) -> str | None:
         """What the registry holds for ``tag``, with Flux's own registry for the images in it."""
-        listing.require_tag(tag)
+        directory.require_tag(tag)
         text = self._text(tag)
         return None if text is None else self._derivation.at_default_registry(text)
 
@@ -148,7 +148,7 @@ class RegistryReleases:
 
     def commit(self, tag: str) -> str:
         """What the artifact's revision names, ``v2.9.4@sha1:…``, as Flux's own has it."""
-        listing.require_tag(tag)
+        directory.require_tag(tag)
         try:
             stated = self._annotation(tag, REVISION)
         except SourceUnavailable:
