@@ -26,6 +26,13 @@ USERNAME, PASSWORD = "ci", "right-horse"
 _PASSWORD_HASH = "$2b$04$aaaaaaaaaaaaaaaaaaaaauHrYg5D3f9gePQpHo68ZyjzDQ8qltzzy"  # bcrypt
 
 
+class NoCredentials:
+    """A CredentialSource that has none."""
+
+    def credential(self, host: str, path: str) -> None:
+        del host, path
+
+
 def artifacts_of(connect: Callable[[], Client]) -> RegistryArtifacts:
     """As the program builds it, without credentials."""
     return RegistryArtifacts(lambda: partial(open_repository, connect()))

@@ -16,10 +16,9 @@ import requests
 from adapters.conftest import Clients
 from adapters.faulty_registry import FaultyRegistry
 from adapters.loopback import Answer, Loopback, closed_port
-from adapters.registries import own_certificate, running_registry
+from adapters.registries import NoCredentials, own_certificate, running_registry
 from adapters.small_release import member, pack
 from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry, open_artifact_registry
-from flux_upgrade.adapters.oci.registry_credentials import NoCredentials
 from flux_upgrade.model.errors import RegistryUnavailable, UntrustedArchive
 from flux_upgrade.model.oci.manifest import (
     CONFIG_TYPE,
@@ -271,11 +270,11 @@ from hashlib import sha256
 from flux_upgrade.model.oci.manifest import Descriptor
 from flux_upgrade.adapters.oci.artifact_registry import open_artifact_registry
 from flux_upgrade.adapters.http.client import Client
-from flux_upgrade.adapters.oci.registry_credentials import NoCredentials
+from flux_upgrade.adapters.oci.registry_credentials import DockerConfig
 from flux_upgrade.model.ports import Timing
 
 client = Client(Timing(time.time, time.sleep, random.random))
-registry = open_artifact_registry(client, sys.argv[1], sys.argv[2], NoCredentials(), plain_http=True)
+registry = open_artifact_registry(client, sys.argv[1], sys.argv[2], DockerConfig("", "", {}), plain_http=True)
 with tempfile.TemporaryFile() as layer:
     digest = sha256()
     for _ in range(100):

@@ -11,11 +11,10 @@ import pytest
 
 from adapters.conftest import NOW, Clients, Clock
 from adapters.faulty_registry import Fault, FaultyRegistry
-from adapters.registries import running_registry
+from adapters.registries import NoCredentials, running_registry
 from adapters.small_release import member, pack
 from adapters.test_artifact_registry import LAYER, PATH, described, opened, push, stored
 from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry, open_artifact_registry
-from flux_upgrade.adapters.oci.registry_credentials import NoCredentials
 from flux_upgrade.model.errors import (
     FluxUpgradeError,
     ForbiddenByRegistry,

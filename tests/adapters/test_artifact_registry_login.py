@@ -13,7 +13,7 @@ import pytest
 
 from adapters.conftest import Clients
 from adapters.faulty_registry import Fault, FaultyRegistry
-from adapters.registries import PASSWORD, USERNAME, htpasswd, running_registry
+from adapters.registries import PASSWORD, USERNAME, NoCredentials, htpasswd, running_registry
 from adapters.test_artifact_registry import LAYER, PATH, described, push, skopeo
 from adapters.token_service import IDENTITY_TOKEN, TokenService, run_token_service
 from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry, open_artifact_registry
@@ -21,7 +21,6 @@ from flux_upgrade.adapters.oci.registry_credentials import (
     CredentialSource,
     DockerConfig,
     GivenCredentials,
-    NoCredentials,
 )
 from flux_upgrade.adapters.oci.repository import open_repository
 from flux_upgrade.model.errors import ForbiddenByRegistry, SourceUnavailable

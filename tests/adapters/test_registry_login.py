@@ -13,10 +13,10 @@ import pytest
 
 from adapters.conftest import Clients
 from adapters.loopback import Answer, Loopback
+from adapters.registries import NoCredentials
 from flux_upgrade.adapters.http.client import Client, RequestOptions, Response
 from flux_upgrade.adapters.oci.registry_credentials import (
     GivenCredentials,
-    NoCredentials,
     RegistryCredential,
 )
 from flux_upgrade.adapters.oci.registry_login import RegistryLogin, bearer_challenge

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 
 from flux_upgrade.adapters.git import push_answer
 from flux_upgrade.adapters.git.git_command import GitCommand, GitResult, Settings
+from flux_upgrade.adapters.local.files import MAX_FILE, read_regular
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import ForgeUnavailable, Overtaken
 from flux_upgrade.model.forge import BaseFile, Commit
@@ -206,16 +208,11 @@ class GitRepository:
         """Commits at the edge of a shallow history seem to add every file: they are left out."""
         entries = self._must("log", f"-{_HISTORY + 1}", "-z", "--format=%H%n%B", oid, "--", path).text
         commits = (entry.partition("\n") for entry in entries.split("\0") if entry)
-        edge = self._edge()
+        edge: set[str] = set()
+        with suppress(FileNotFoundError):
+            edge = set(read_regular(os.path.join(self._folder, "shallow"), MAX_FILE).decode().split())
         kept = [message.strip() for commit, _, message in commits if commit.strip() not in edge]
         return tuple(kept[:_HISTORY])
-
-    def _edge(self) -> frozenset[str]:
-        path = os.path.join(self._folder, "shallow")
-        if not os.path.isfile(path):
-            return frozenset()
-        with open(path, encoding="ascii") as file:
-            return frozenset(file.read().split())
 
     def _run(self, *arguments: str, more: Mapping[str, str] | None = None) -> GitResult:
         return self._git.run(f"--git-dir={self._folder}", *arguments, more=more)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from flux_upgrade.adapters.git import remotes
 from flux_upgrade.adapters.git.git_command import Settings, unattended
@@ -24,19 +23,17 @@ from flux_upgrade.model.errors import (
     WriteFailed,
 )
 from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
 
 _SHA256_DIGITS = 64
 
 
-@dataclass(frozen=True)
-class TreeEntry:
-    """A file, a link or a submodule of a commit."""
+class TreeEntry(NamedTuple):
+    """A file, a link or a submodule of a commit; ``mode`` as Git writes it, ``size`` in bytes."""
 
     mode: str
-    """As Git writes it: ``100644``."""
     oid: str
     size: int
-    """Bytes; 0 for submodules."""
 
     @property
     def is_file(self) -> bool:
@@ -111,14 +108,13 @@ class CommitTree:
 
     def read(self, path: str) -> bytes:
         """Links are not followed."""
-        inside = posixpath.normpath(path)
-        entry = self._entries.get(inside)
-        why = _why_not(entry)
-        if entry is None or why:
-            raise Unreadable(
-                f"{one_line(path)} cannot be read from the branch: {why}",
-                hint="check that it is there, and what it is",
-            )
+        entry = self._entries.get(posixpath.normpath(path))
+        if entry is None:
+            raise _unreadable(path, "there is no such file")
+        if not entry.is_file:
+            raise _unreadable(path, "it is a link or a submodule")
+        if entry.size > MAX_FILE:
+            raise _unreadable(path, f"it is larger than {MAX_FILE} bytes")
         if not self._read:
             wanted = {each for path, each in self._files() if _is_candidate(path, each)}
             self._read = self._repository.blobs({each.oid for each in wanted if each.size <= _AT_ONCE})
@@ -140,13 +136,11 @@ def _is_candidate(path: str, entry: TreeEntry) -> bool:
     return path.endswith((".yaml", ".yml")) and entry.size <= MAX_FILE
 
 
-def _why_not(entry: TreeEntry | None) -> str:
-    """Why it cannot be read; empty where it can."""
-    if entry is None:
-        return "there is no such file"
-    if not entry.is_file:
-        return "it is a link or a submodule"
-    return f"it is larger than {MAX_FILE} bytes" if entry.size > MAX_FILE else ""
+def _unreadable(path: str, why: str) -> Unreadable:
+    return Unreadable(
+        f"{one_line(path)} cannot be read from the branch: {why}",
+        hint="check that it is there, and what it is",
+    )
 
 
 _HEADS = "refs/heads/"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from flux_upgrade.adapters.github import query as queries
 from flux_upgrade.adapters.github import refusals
@@ -61,12 +62,12 @@ class GitHubForge:
     def fetch(self, question: Question) -> Repository:
         """One call, and one more for each further 50 branches or 100 paths."""
         try:
-            facts = self._asked(lambda parts: queries.first(self._who, parts, question))
+            facts = self._asked(partial(queries.first, self._who, question))
             self._require_fit(facts, question.base)
             oid = facts["base"]["target"]["oid"]
             merged, files = dict(facts), dict(facts["base"]["target"])
             for number in range(1, queries.chunks(question)):
-                answer = self._chunk(question, oid, number)
+                answer = self._asked(partial(queries.more, self._who, question, oid, number))
                 merged |= answer
                 files |= answer.get("object") or {}
             branches = {
@@ -79,9 +80,6 @@ class GitHubForge:
             raise refusals.nonsense(self._reading) from error
         self._facts = facts
         return seen
-
-    def _chunk(self, question: Question, oid: str, number: int) -> Json:
-        return self._asked(lambda parts: queries.more(self._who, parts, question, oid, number))
 
     def _repository(
         self, question: Question, seen: Json, files: Json, branches: Mapping[str, Branch]
@@ -119,16 +117,13 @@ class GitHubForge:
             }
             if not cursors:
                 break
-            answer = self._further(cursors)
+            answer = self._asked(partial(queries.further_pulls, self._who, cursors))
             connections = {number: answer[f"q{number}"] for number in cursors}
             for number, connection in connections.items():
                 known = found.get(names[number], branches[names[number]])
                 pulls = (*known.pulls, *queries.pulls_of(connection, base))[: queries.MAX_PULLS]
                 found[names[number]] = known._replace(pulls=pulls)
         return found
-
-    def _further(self, cursors: Mapping[int, tuple[str, str]]) -> Json:
-        return self._asked(lambda parts: queries.further_pulls(self._who, parts, cursors))
 
     def _require_fit(self, facts: Json, base: str) -> None:
         name = one_line(facts["nameWithOwner"])

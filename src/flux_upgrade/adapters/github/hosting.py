@@ -51,20 +51,13 @@ class GitHubHosting:
             hosted = _hosted(facts)
         if hosted.name.lower() != self._name.lower():
             raise words.renamed(self._name, hosted.name)
-        return hosted._replace(is_empty=self._is_empty(hosted.default_branch, attempt))
-
-    def _is_empty(self, branch: str, attempt: Attempt) -> bool:
-        """Git's endpoints answer 409 for a repository without commits.
-
-        The ``size`` that GitHub tells is no proof: it is found out later, in kilobytes.
-        Source: https://docs.github.com/rest/git/refs#get-a-reference.
-        """
-        answer = self._github.answer(f"{self._path}/git/ref/heads/{quote(branch)}", attempt)
-        if answer.status == HTTPStatus.CONFLICT and b"is empty" in answer.body:
-            return True
-        if answer.status != HTTPStatus.NOT_FOUND:
+        # Git's endpoints answer 409 for a repository without commits. The ``size`` that GitHub tells is no
+        # proof: it is found out later, in kilobytes. https://docs.github.com/rest/git/refs#get-a-reference
+        answer = self._github.answer(f"{self._path}/git/ref/heads/{quote(hosted.default_branch)}", attempt)
+        is_empty = answer.status == HTTPStatus.CONFLICT and b"is empty" in answer.body
+        if not is_empty and answer.status != HTTPStatus.NOT_FOUND:
             self._github.require(answer, attempt)
-        return False
+        return hosted._replace(is_empty=is_empty)
 
     def create(self, wanted: NewRepository) -> HostedRepository:
         """Raises UsageError where the owner, the name or the visibility cannot be."""

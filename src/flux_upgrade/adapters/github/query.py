@@ -162,7 +162,7 @@ class _Builder:
         return Query(text, {name: self._values[name] for name in used})
 
 
-def first(who: Who, parts: Parts, question: Question) -> Query:
+def first(who: Who, question: Question, parts: Parts) -> Query:
     """The one query of most runs."""
     builder = _Builder(who, parts)
     field = "defaultBranchRef"
@@ -177,7 +177,7 @@ def first(who: Who, parts: Parts, question: Question) -> Query:
     return builder.query(body, _SIGNATURES + (_HEAD + _PULLS if branches else ""), builder.viewer)
 
 
-def more(who: Who, parts: Parts, question: Question, base_oid: str, number: int) -> Query:
+def more(who: Who, question: Question, base_oid: str, number: int, parts: Parts) -> Query:
     """Chunk ``number`` (from 1) of what ``first`` left out; files at the commit that it saw."""
     builder = _Builder(who, parts)
     files, body = builder.files(question, number), builder.branches(question, number)
@@ -193,7 +193,7 @@ def chunks(question: Question) -> int:
     return max(1, -(-len(question.branches) // MAX_BRANCHES), -(-len(question.paths) // MAX_PATHS))
 
 
-def further_pulls(who: Who, parts: Parts, cursors: Mapping[int, tuple[str, str]]) -> Query:
+def further_pulls(who: Who, cursors: Mapping[int, tuple[str, str]], parts: Parts) -> Query:
     """The next pull requests of some branches: number → branch and cursor.
 
     Anybody may open a pull request from a fork's branch of the same name: ours must not drown in them.
@@ -220,17 +220,13 @@ def branch_of(repository: Json, number: int, name: str, base: str) -> Branch:
     """A branch and its pull requests into ``base``."""
     ref, connection = repository[f"b{number}"], repository[f"q{number}"]
     head = None if ref is None else _commit(ref["target"])
-    return Branch(name, head, pulls_of(connection, base), _elsewhere(connection, base))
+    elsewhere = (n["url"] for n in _own(connection) if n["state"] == "OPEN" and n["baseRefName"] != base)
+    return Branch(name, head, pulls_of(connection, base), next(elsewhere, ""))
 
 
 def pulls_of(connection: Json, base: str) -> tuple[PullRequest, ...]:
     """Those into ``base`` whose head is in the repository itself."""
     return tuple(_pull(node) for node in _own(connection) if node["baseRefName"] == base)
-
-
-def _elsewhere(connection: Json, base: str) -> str:
-    found = (n["url"] for n in _own(connection) if n["state"] == "OPEN" and n["baseRefName"] != base)
-    return next(found, "")
 
 
 def _own(connection: Json) -> Iterator[Json]:

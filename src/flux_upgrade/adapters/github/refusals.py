@@ -161,7 +161,10 @@ def error_of(refusal: Refusal, attempt: Attempt, now: float) -> FluxUpgradeError
     text = refusal.text.lower()
     is_limited = "RATE_LIMITED" in refusal.kinds or "rate limit" in text
     if is_limited or failures.is_rate_limited(refusal.status, refusal.headers):
-        return _rate_limited(refusal, now)
+        wait = failures.asked_wait({**refusal.headers, "x-ratelimit-remaining": "0"}, now)
+        until = "" if wait is None else f" until {failures.utc(now + wait)}"
+        hint = f"wait {'some minutes' if wait is None else 'until then'}; {_LATER}"
+        return LimitReached(f"the rate limit of GitHub's API is used up{until}", hint=hint)
     message = f"GitHub refuses to {attempt.doing}: {refusal.text or refusal.status}"
     for part, error, hint in _KNOWN:
         if part in text:
@@ -171,18 +174,12 @@ def error_of(refusal: Refusal, attempt: Attempt, now: float) -> FluxUpgradeError
         return ForgeUnavailable(f"could not {attempt.doing}: {what}", hint=_LATER)
     if refusal.status == HTTPStatus.UNAUTHORIZED:
         return ForbiddenByForge(message, hint="the token is missing, wrong or expired: give a new one")
-    if _is_denied(refusal, text):
+    # 404: GitHub does not tell a token that may not write from one that may not know.
+    is_denied = refusal.status in (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
+    is_denied = is_denied or not refusal.kinds.isdisjoint(_DENIED_TYPES)
+    if is_denied or any(part in text for part in _TOKEN_DENIED):
         return ForbiddenByForge(message, hint=_permission_hint(text, attempt))
     return attempt.otherwise(message, hint=f"see what GitHub says; {_LATER}")
-
-
-def _is_denied(refusal: Refusal, text: str) -> bool:
-    """404: GitHub does not tell a token that may not write from one that may not know."""
-    return (
-        refusal.status in (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
-        or not refusal.kinds.isdisjoint(_DENIED_TYPES)
-        or any(part in text for part in _TOKEN_DENIED)
-    )
 
 
 def _permission_hint(text: str, attempt: Attempt) -> str:
@@ -202,13 +199,6 @@ def _permission_hint(text: str, attempt: Attempt) -> str:
     if "personal access token" in text:
         return personal
     return f"this needs {attempt.permission}: {workflow}; {personal}"
-
-
-def _rate_limited(refusal: Refusal, now: float) -> LimitReached:
-    wait = failures.asked_wait({**refusal.headers, "x-ratelimit-remaining": "0"}, now)
-    until = "" if wait is None else f" until {failures.utc(now + wait)}"
-    hint = f"wait {'some minutes' if wait is None else 'until then'}; {_LATER}"
-    return LimitReached(f"the rate limit of GitHub's API is used up{until}", hint=hint)
 
 
 def may_pass(error: FluxUpgradeError) -> bool:

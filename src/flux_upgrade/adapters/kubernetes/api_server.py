@@ -48,7 +48,11 @@ def refused(
 
     ``is_secret``: the request had secrets in it, so that what the cluster says of it is not repeated.
     """
-    reason = "" if is_secret else _message(body)
+    try:
+        reason = "" if is_secret else json.loads(body)["message"]
+    except (ValueError, RecursionError, LookupError, TypeError):
+        reason = ""  # it is no Status
+    reason = reason if isinstance(reason, str) else ""
     because = f": {one_line(reason, _LONGEST)}" if reason else ""
     message = f"the cluster '{one_line(cluster)}' does not {one_line(doing)} ({status}{because})"
     hint = "see what the message says; the same run can be started again"
@@ -59,16 +63,6 @@ def refused(
     elif status in _PASSING:
         hint = "the cluster's API is busy with that, overloaded or starting; run it again a little later"
     return ClusterUnavailable(message, hint=hint)
-
-
-def _message(body: bytes) -> str:
-    """The message of a Status; empty where it is none."""
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        return ""
-    message = answer.get("message") if isinstance(answer, dict) else None
-    return message if isinstance(message, str) else ""
 
 
 CONNECT_TIMEOUT, READ_TIMEOUT = 10.0, 30.0

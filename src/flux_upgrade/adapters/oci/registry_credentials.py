@@ -8,6 +8,7 @@ import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 from flux_upgrade.adapters.local import programs
@@ -26,7 +27,7 @@ class RegistryCredential:
     """What logs in to a registry, or to the service that gives tokens for it."""
 
     source: str
-    """Where it comes from, for messages: ``--username and --password-stdin``."""
+    """Where it comes from, for messages."""
     username: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
     identity_token: str = field(default="", repr=False)
@@ -57,12 +58,7 @@ class CredentialSource(Protocol):
         """
 
 
-class NoCredentials:
-    """A CredentialSource that has none."""
-
-    def credential(self, host: str, path: str) -> RegistryCredential | None:
-        del host, path
-        return None
+_GIVEN = "--username and --password-stdin"
 
 
 class GivenCredentials:
@@ -74,22 +70,21 @@ class GivenCredentials:
         username: str,
         password: str,
         otherwise: CredentialSource | None = None,
-        source: str = "--username and --password-stdin",
     ) -> None:
         """Raises UsageError for what no header can carry (RFC 7617: no colon in a user name)."""
         if not username or not password or ":" in username or not (username + password).isprintable():
             raise UsageError(
-                f"what was given by {source} cannot be used",
+                f"what was given by {_GIVEN} cannot be used",
                 hint="both have to be there, in one line; a user name has no colon in it",
             )
         self._host = same_host(host)
-        self._given = RegistryCredential(source, username, password)
-        self._otherwise = otherwise or NoCredentials()
+        self._given = RegistryCredential(_GIVEN, username, password)
+        self._otherwise = otherwise
 
     def credential(self, host: str, path: str) -> RegistryCredential | None:
         if same_host(host) == self._host:
             return self._given
-        return self._otherwise.credential(host, path)
+        return None if self._otherwise is None else self._otherwise.credential(host, path)
 
 
 class ForgivingCredentials:
@@ -143,7 +138,6 @@ class DockerConfig:
         self._environment = dict(environment)
         self._required = required
         self._timeout = timeout
-        self._content: dict[str, object] | None = None
 
     def credential(self, host: str, path: str) -> RegistryCredential | None:
         """The host's own helper, else the entry in the file, else the common helper."""
@@ -154,7 +148,7 @@ class DockerConfig:
         entry = self._entry(host, path)
         if entry is not None:
             return entry
-        store = self._read().get("credsStore")
+        store = self._content.get("credsStore")
         return self._helped("credsStore", store, host) if store else None
 
     def _entry(self, host: str, path: str) -> RegistryCredential | None:
@@ -172,7 +166,7 @@ class DockerConfig:
 
     def _of_entry(self, key: str, entry: object) -> RegistryCredential | None:
         if not isinstance(entry, dict):
-            raise self._broken(key, "is no object")
+            raise self._error("is no object", key)
         username, password = _text(entry, "username"), _text(entry, "password")
         if auth := _text(entry, "auth"):
             try:
@@ -180,16 +174,16 @@ class DockerConfig:
             except ValueError:
                 colon = ""
             if not colon:
-                raise self._broken(f"{key}.auth", "is not the base64 of a user name, a colon and a password")
+                raise self._error("is not the base64 of a user name, a colon and a password", f"{key}.auth")
             password = password.rstrip("\0")
         token = _text(entry, "identitytoken")
         if not password and not token:
             return None
-        return RegistryCredential(self._source(key), username, password, token)
+        return RegistryCredential(f"{key} of {one_line(self._path)}", username, password, token)
 
     def _helped(self, key: str, name: object, host: str) -> RegistryCredential | None:
         if not isinstance(name, str) or _HELPER.fullmatch(name) is None:
-            raise self._broken(key, "names no credential helper")
+            raise self._error("names no credential helper", key)
         asked = _DOCKER_HUB_KEY if same_host(host) == DOCKER_HUB else host
         answer = self._run(key, f"docker-credential-{name}", asked)
         if answer is None:
@@ -197,7 +191,7 @@ class DockerConfig:
         username, secret = _text(answer, "Username"), _text(answer, "Secret")
         if not secret:
             return None
-        source = self._source(key)
+        source = f"{key} of {one_line(self._path)}"
         if username == _IS_TOKEN:
             return RegistryCredential(source, identity_token=secret)
         return RegistryCredential(source, username, secret)
@@ -205,37 +199,33 @@ class DockerConfig:
     def _run(self, key: str, name: str, asked: str) -> Mapping[str, object] | None:
         program = programs.find(self._search_path, name)
         if program is None:
-            raise self._broken(key, f"needs {name}, which is not on PATH")
+            raise self._error(f"needs {name}, which is not on PATH", key)
         try:
             done = programs.run((program, "get"), self._environment, self._timeout, given=asked.encode())
         except programs.CannotRun as error:
             why = f"cannot be run: {error}" if error.__cause__ else str(error).removeprefix("it ")
-            raise self._broken(key, f"needs {name}, which {why}") from None
+            raise self._error(f"needs {name}, which {why}", key) from None
         # What it prints is not shown: nobody knows what stands in it.
         if done.code != 0:
             if any(words in done.out.decode("utf-8", "replace") + done.err for words in _NOT_FOUND):
                 return None
-            raise self._broken(key, f"needs {name}, which ended with {done.code}")
+            raise self._error(f"needs {name}, which ended with {done.code}", key)
         try:
             answer = json.loads(done.out)
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
-            raise self._broken(key, f"needs {name}, which answered with something other than a JSON object")
+            raise self._error(f"needs {name}, which answered with something other than a JSON object", key)
         return answer
 
     def _object(self, key: str) -> dict[str, object]:
-        found = self._read().get(key) or {}
+        found = self._content.get(key) or {}
         if not isinstance(found, dict):
-            raise self._broken(key, "is no object")
+            raise self._error("is no object", key)
         return found
 
-    def _read(self) -> dict[str, object]:
-        if self._content is None:
-            self._content = self._parsed()
-        return self._content
-
-    def _parsed(self) -> dict[str, object]:
+    @cached_property
+    def _content(self) -> dict[str, object]:
         if os.path.isdir(self._path):
             self._path = os.path.join(self._path, "config.json")
         try:
@@ -243,27 +233,20 @@ class DockerConfig:
         except FileNotFoundError:
             if not self._required:
                 return {}
-            raise self._unusable("cannot be read: there is no such file") from None
+            raise self._error("cannot be read: there is no such file") from None
         except OSError as error:
-            raise self._unusable(f"cannot be read: {error.strerror}") from None
+            raise self._error(f"cannot be read: {error.strerror}") from None
         try:
             content = json.loads(text)
         except (ValueError, RecursionError):
             content = None
         if not isinstance(content, dict):
-            raise self._unusable("is no JSON object")
+            raise self._error("is no JSON object")
         return content
 
-    def _source(self, key: str) -> str:
-        return f"{key} of {one_line(self._path)}"
-
-    def _unusable(self, why: str) -> UsageError:
-        return UsageError(f"the Docker config file {one_line(self._path)} {one_line(why)}", hint=_LOG_IN)
-
-    def _broken(self, key: str, why: str) -> UsageError:
-        return UsageError(
-            f"{key} of the Docker config file {one_line(self._path)} {one_line(why)}", hint=_LOG_IN
-        )
+    def _error(self, why: str, key: str = "") -> UsageError:
+        what = f"the Docker config file {one_line(self._path)}"
+        return UsageError(f"{f'{key} of ' if key else ''}{what} {one_line(why)}", hint=_LOG_IN)
 
 
 def _place(key: str) -> str:

@@ -29,6 +29,18 @@ ARCHIVE = RequestOptions(limit=MAX_COMPRESSED, verbatim=True)
 _COMMIT = re.compile("[0-9a-f]{40}")
 
 
+def asset_url(asset: dict[str, object], what: str, *, api_url: str) -> str:
+    """Where an asset can be fetched without a token; over https, if the API is. Raises SourceUnavailable."""
+    url = asset.get("browser_download_url")
+    schemes = ("https://",) if api_url.startswith("https://") else ("https://", "http://")
+    if not isinstance(url, str) or not url.startswith(schemes):
+        raise SourceUnavailable(
+            f"{what} has no address to download it from",
+            hint="try again later, or use another release source",
+        )
+    return origins.followed(api_url, url, "names for a download")
+
+
 class GitHubReleases:
     """The port Releases over GitHub's API; what Flux published comes from its registry."""
 
@@ -143,7 +155,8 @@ class GitHubReleases:
         response = None
         if asset is not None:
             response = self._client.get(
-                self._address(asset, f"{name} of {tag}"), RequestOptions(limit=archive.MAX_CHECKSUMS)
+                asset_url(asset, f"{name} of {tag}", api_url=self._releases_url),
+                RequestOptions(limit=archive.MAX_CHECKSUMS),
             )
         if asset is None or response is None or not response.is_found:
             if archive.is_checksummed(tag):
@@ -154,21 +167,10 @@ class GitHubReleases:
             raise archive.mismatch(f"{name} of {tag}", wanted, actual)
         return archive.stated_sha256(tag, response.body.decode("utf-8", "replace"))
 
-    def _address(self, asset: dict[str, object], what: str) -> str:
-        """Where an asset can be fetched without a token; over https, if the API is."""
-        url, api = asset.get("browser_download_url"), self._releases_url
-        schemes = ("https://",) if api.startswith("https://") else ("https://", "http://")
-        if not isinstance(url, str) or not url.startswith(schemes):
-            raise SourceUnavailable(
-                f"{what} has no address to download it from",
-                hint="try again later, or use another release source",
-            )
-        return origins.followed(api, url, "names for a download")
-
     def _download(self, asset: dict[str, object], tag: str) -> bytes:
         what = f"{archive.MANIFESTS} of {tag}"
         try:
-            response = self._client.get(self._address(asset, what), ARCHIVE)
+            response = self._client.get(asset_url(asset, what, api_url=self._releases_url), ARCHIVE)
         except BodyTooLarge:
             raise refused(what, f"it is larger than {MAX_COMPRESSED} bytes") from None
         if not response.is_found:
