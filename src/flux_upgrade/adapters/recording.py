@@ -47,7 +47,6 @@ class RecordingForge:
 
     @property
     def steps(self) -> tuple[forge.Step, ...]:
-        """What would have been done, in order."""
         return tuple(self._steps)
 
     @property
@@ -79,8 +78,7 @@ class RecordingRemote:
 
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
-        self.pushed: Mapping[str, bytes] = {}
-        """What would have been."""
+        self.pushed: Mapping[str, bytes] = {}  # what would have been
 
     @property
     def head(self) -> str:
@@ -138,7 +136,6 @@ class RecordingHosting:
         return self._created
 
     def teams(self) -> Mapping[str, str]:
-        """None where it would have been created."""
         return {} if self._created else self._hosting.teams()
 
     def grant(self, team: str, permission: str) -> None:

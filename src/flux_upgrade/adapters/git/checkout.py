@@ -23,12 +23,9 @@ _CONNECTION = r"^(http|https|credential|url|ssh|protocol)\.|^core\.(sshcommand|a
 class CheckoutLocation(NamedTuple):
     """Where a path is."""
 
-    root: str
-    """The real folder that holds ``.git``, or, without one, the folder of the path."""
-    prefix: str
-    """The path below the root, with ``/``; empty where it is the root."""
-    is_checkout: bool
-    """Whether there is a ``.git``."""
+    root: str  # the real folder that holds `.git`, or, without one, the folder of the path
+    prefix: str  # the path below the root, with `/`; empty where it is the root
+    is_checkout: bool  # whether there is a `.git`
 
 
 def find(path: str) -> CheckoutLocation:
@@ -142,7 +139,6 @@ class Checkout(GitCommand):
         return tuple(message.strip() for message in messages.split("\0") if message.strip())
 
     def identity(self) -> tuple[str, str]:
-        """Name and email that the user commits with; empty where none are configured."""
         return self._output("config", "--get", "user.name"), self._output("config", "--get", "user.email")
 
     def connection(self) -> Settings:
@@ -210,6 +206,5 @@ class Checkout(GitCommand):
         return self.run("merge-base", "--is-ancestor", ancestor, commit).status == 0
 
     def _output(self, *arguments: str) -> str:
-        """What Git prints; empty where it fails."""
         ran = self.run(*arguments)
         return "" if ran.status else ran.text

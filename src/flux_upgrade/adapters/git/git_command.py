@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 Settings = tuple[tuple[str, str], ...]
 """Keys of Git's configuration, with their values; a key may stand there again."""
 
-TIMEOUT = 600.0
-"""Seconds that one call of Git may take."""
+TIMEOUT = 600.0  # seconds that one call of Git may take
 
 _MISLEADING = (
     # What `git rev-parse --local-env-vars` names: a caller's own repository, not ours.

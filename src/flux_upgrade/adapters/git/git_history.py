@@ -22,11 +22,9 @@ _SHALLOW = f"the checkout is shallow: {DEEPER}"
 _PARTIAL = (
     "it is a partial clone, without the contents of older commits: run `git fetch --refetch --no-filter`"
 )
-_MOST = 200
-"""Contents that are looked at: they are half a megabyte each."""
+_MOST = 200  # contents that are looked at: they are half a megabyte each
 _AT_ONCE = 20
-_MOST_SEARCHED = 10_000
-"""Commits that are searched for a version: some three seconds."""
+_MOST_SEARCHED = 10_000  # commits that are searched for a version: some three seconds
 _SEARCHED = ("*.yaml", "*.yml", "*.json", ":(exclude,glob)**/gotk-components.yaml")
 # In other locales, a regular expression takes a tenth longer.
 _PATTERNS = {"GIT_LITERAL_PATHSPECS": "0", "LC_ALL": "C"}
@@ -51,8 +49,7 @@ _RENAMES = (
     "--format=%x01%H",
 )
 _COMMIT = re.compile(r"\x01(?=[0-9a-f]{40,64}\0)")
-_FILE = "100"
-"""How the modes of plain files begin."""
+_FILE = "100"  # how the modes of plain files begin
 
 
 class _HistoryUnavailable(Exception):
@@ -60,13 +57,10 @@ class _HistoryUnavailable(Exception):
 
 
 class _FileChange(NamedTuple):
-    """A commit that changed the file."""
-
     commit: str
     date: str
     mode: str
-    oid: str
-    """Of what the file became."""
+    oid: str  # of what the file became
     is_new: bool
     is_aside: bool
 
@@ -82,8 +76,7 @@ class GitHistory:
         self._checkout = checkout
         self._paths = frozenset(paths)
         self._changes: dict[str, list[_FileChange]] = {}
-        self._renames: dict[str, Mapping[str, str]] = {}
-        """Commit → new name → old name."""
+        self._renames: dict[str, Mapping[str, str]] = {}  # commit → new name → old name
         self._contents: dict[str, bytes] = {}
         self._mentions: dict[tuple[str, ...], Mentions] = {}
 

@@ -59,10 +59,8 @@ class PushAnswer:
     """What a server answered to a push that it took."""
 
     number: int = 0
-    url: str = ""
-    """Of the merge request; without a number, of the page that opens one."""
-    lines: str = ""
-    """The server's own lines, on one."""
+    url: str = ""  # of the merge request; without a number, of the page that opens one
+    lines: str = ""  # the server's own lines, on one
 
 
 def parsed_answer(out: str, err: str, url: str) -> PushAnswer:

@@ -6,12 +6,11 @@ the user's has a part in it.
 
 from __future__ import annotations
 
-import os
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from flux_upgrade.adapters.git import remotes
-from flux_upgrade.adapters.git.git_command import Settings, unattended
+from flux_upgrade.adapters.git.git_command import unattended
 from flux_upgrade.adapters.git.git_repository import GitRepository, Refs, Signature
 from flux_upgrade.adapters.local.files import MAX_FILE, NAMED, SKIPPED
 from flux_upgrade.model.errors import (
@@ -37,16 +36,11 @@ class TreeEntry(NamedTuple):
 
     @property
     def is_file(self) -> bool:
-        """Whether it is neither link nor submodule."""
         return self.mode.startswith("100")
 
 
 class BranchRepository(GitRepository):
     """The remote at ``url``, and what was fetched of it, all of the commit's files included."""
-
-    def __init__(self, url: str, environment: Mapping[str, str], settings: Settings) -> None:
-        super().__init__(url, environment, settings)
-        self._scratch = os.path.join(self._temporary.name, "scratch")
 
     def begin(self, *, sha256: bool) -> str:
         """Make it where there is nothing to fetch; the oid of the tree without files."""
@@ -54,7 +48,6 @@ class BranchRepository(GitRepository):
         return self._must("mktree").text  # of what it reads: nothing
 
     def entries(self, commit: str) -> dict[str, TreeEntry]:
-        """Path → what is there, folders aside."""
         listing = self._must("ls-tree", "-r", "-z", "-l", "--full-tree", commit).text
         found = {}
         for line in filter(None, listing.split("\0")):
@@ -64,7 +57,6 @@ class BranchRepository(GitRepository):
         return found
 
     def blobs(self, oids: set[str]) -> dict[str, bytes]:
-        """Oid → content, in one call of Git."""
         found = self._git.blobs(sorted(oids), f"--git-dir={self._folder}")
         if set(found) != oids:
             raise ForgeUnavailable(
@@ -73,16 +65,8 @@ class BranchRepository(GitRepository):
             )
         return found
 
-    def plain_commit(self, tree: str, parents: Sequence[str], message: str, by: Signature) -> str:
-        """Make a commit with the message as it is; its oid."""
-        with open(self._scratch, "w", encoding="utf-8") as file:
-            file.write(message)
-        words = [word for parent in parents for word in ("-p", parent)]
-        return self._must("commit-tree", tree, *words, "-F", self._scratch, more=by.environment()).text
 
-
-_AT_ONCE = 1024 * 1024
-"""Bytes; candidates up to this size are read in one call of Git, larger ones singly."""
+_AT_ONCE = 1024 * 1024  # bytes; candidates up to this size are read in one call of Git, larger ones singly
 
 
 class CommitTree:
@@ -145,8 +129,7 @@ def _unreadable(path: str, why: str) -> Unreadable:
 
 _HEADS = "refs/heads/"
 _FILE = "100644"
-_OTHER_OBJECTS = "hash algorithm"
-"""What Git says of a push with objects of another kind than the server's."""
+_OTHER_OBJECTS = "hash algorithm"  # what Git says of a push with objects of another kind than the server's
 
 
 class GitRemote:
@@ -213,7 +196,6 @@ class GitRemote:
         return BranchRepository(self._server.url, self._environment, self._settings)
 
     def _fetched(self) -> str:
-        """The branch's head; empty where the repository is."""
         ref = _HEADS + self._branch
         refs = self._repository.refs([f"{_HEADS}*"])
         if ref in refs.oids:
@@ -252,7 +234,7 @@ class GitRemote:
     def _pushed(self, tree: str, message: str) -> str:
         parents = [self._head] if self._head else []
         by = Signature(self._server.name, self._server.email, int(self._now()))
-        oid = self._repository.plain_commit(tree, parents, message, by)
+        oid = self._repository.write(tree, parents, message, by)
         try:
             self._repository.push(oid, _HEADS + self._branch, self._head)
         except ForbiddenByForge as error:
@@ -264,7 +246,6 @@ class GitRemote:
         return oid
 
     def _mode(self, path: str) -> str:
-        """That of the file that is replaced."""
         entry, above = self._tree.entry(path), path
         while above := above.rpartition("/")[0]:
             if self._tree.entry(above) is not None:

@@ -15,10 +15,8 @@ from flux_upgrade.model.errors import FluxUpgradeError, RepositoryUnfit
 from flux_upgrade.model.forge import Branch, Done, Question, Repository, Step
 from flux_upgrade.model.text import one_line
 
-_RECENT = 20
-"""Headlines that tell the style of a history."""
-_MAX_FURTHER = 5
-"""Queries for pull requests that stand behind those of forks."""
+_RECENT = 20  # headlines that tell the style of a history
+_MAX_FURTHER = 5  # queries for pull requests that stand behind those of forks
 _PERSONAL = ("ghp_", "github_pat_", "gho_")
 """How tokens begin that act for a person.
 
@@ -137,7 +135,6 @@ class GitHubForge:
             raise RepositoryUnfit(f"{name} has no branch {one_line(base)}", hint=hint)
 
     def _branch_names(self) -> Sequence[str]:
-        """For a hint, which may be had without."""
         variables = {"owner": self._who[0], "name": self._who[1]}
         try:
             found = self._asked(lambda _: Query(queries.BRANCHES, variables))

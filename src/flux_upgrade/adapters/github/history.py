@@ -16,8 +16,7 @@ from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.files import FileRevision, FileRevisions, Mentions
 from flux_upgrade.model.text import one_line
 
-MOST = 100
-"""Commits of a file: as many as one query gives. A workflow may make a thousand calls an hour."""
+MOST = 100  # commits of a file: as many as one query gives. A workflow may make a thousand calls an hour.
 _MOST_RENAMES = 5
 _DEEPER = "check it out with `fetch-depth: 0` (actions/checkout)"
 _HISTORY = """query($owner: String!, $name: String!, $head: GitObjectID!, $path: String!, $most: Int!) {

@@ -18,10 +18,8 @@ from flux_upgrade.model.text import one_line
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 """GitHub puts a hyphen in the place of anything else, and the repository would have another name."""
 _VISIBILITIES = ("private", "internal", "public")
-_INSTALLATION = "ghs_"
-"""How the tokens of apps begin, and GITHUB_TOKEN, which is the token of one."""
-_SILENT = ("github_pat_", "ghu_")
-"""How tokens begin of which no header says what they may."""
+_INSTALLATION = "ghs_"  # how the tokens of apps begin, and GITHUB_TOKEN, which is the token of one
+_SILENT = ("github_pat_", "ghu_")  # how tokens begin of which no header says what they may
 _NAME_TAKEN, _KEY_IN_USE = b"name already exists", b"already in use"
 _ACTIONS = "github-actions[bot]"
 
@@ -185,7 +183,6 @@ class GitHubHosting:
         return self._github.found(path, attempt) is not None
 
     def put_secret(self, name: str, text: str, environment: str = "") -> None:
-        """Put again, it is replaced."""
         attempt, place = words.sealing(name, environment, self._name), self._secrets_of(environment)
         facts = self._sealing_key(place, environment, attempt)
         from github.PublicKey import encrypt
@@ -233,5 +230,4 @@ def _hosted(facts: dict[str, Any]) -> HostedRepository:
 
 
 def _plain(key: str) -> str:
-    """Without the comment."""
     return " ".join(key.split()[:2])

@@ -15,14 +15,11 @@ from flux_upgrade.model.markers import PENDING, PROOF
 from flux_upgrade.model.values import NamedTuple
 
 MAX_BRANCHES = 50
-MAX_PATHS = 100
-"""Of one query: more of them would come near GitHub's limits of cost and time."""
-MAX_PULLS = 10
-"""Of one branch, newest first."""
+MAX_PATHS = 100  # of one query: more of them would come near GitHub's limits of cost and time
+MAX_PULLS = 10  # of one branch, newest first
 
 Json = Mapping[str, Any]
-Who = tuple[str, str]
-"""Owner and name of a repository."""
+Who = tuple[str, str]  # owner and name of a repository
 
 _HEAD = """
 fragment Head on Commit {
@@ -117,8 +114,6 @@ class Query(NamedTuple):
 
 
 class _Builder:
-    """Collects fields and the variables that they need."""
-
     def __init__(self, who: Who, parts: Parts) -> None:
         self._types = {"owner": "String!", "name": "String!", "context": "String!"}
         self._values: dict[str, object] = {"owner": who[0], "name": who[1], "context": PROOF}
@@ -150,7 +145,6 @@ class _Builder:
         return "\n        ".join(lines)
 
     def query(self, body: str, fragments: str, beside: str = "") -> Query:
-        """The query, with a declaration for those variables that its text uses."""
         for name, value in self.flags.items():
             if f"${name}" in body + fragments:
                 self.variable(name, value, "Boolean!")

@@ -106,28 +106,20 @@ class LimitReached(ForgeUnavailable):
 class Attempt(NamedTuple):
     """What was tried, and what it takes."""
 
-    doing: str
-    """``open the pull request in acme/fleet``."""
-    permission: str
-    """As it stands in a workflow: ``pull-requests: write``."""
-    otherwise: type[FluxUpgradeError] = ForgeUnavailable
-    """What a refusal is that nothing is known about."""
-    has_workflows: bool = False
-    """Whether files in ``.github/workflows`` are written."""
-    advice: str = ""
-    """What to do where the token may not; made from ``permission`` unless it is given."""
+    doing: str  # `open the pull request in acme/fleet`
+    permission: str  # as it stands in a workflow: `pull-requests: write`
+    otherwise: type[FluxUpgradeError] = ForgeUnavailable  # what a refusal is that nothing is known about
+    has_workflows: bool = False  # whether files in `.github/workflows` are written
+    advice: str = ""  # what to do where the token may not; made from `permission` unless it is given
 
 
 class Refusal(NamedTuple):
     """An answer that is no success."""
 
     status: int
-    headers: Mapping[str, Any]
-    """Names in lower case."""
-    text: str
-    """One line."""
-    kinds: frozenset[str] = frozenset()
-    """GraphQL's error types."""
+    headers: Mapping[str, Any]  # names in lower case
+    text: str  # one line
+    kinds: frozenset[str] = frozenset()  # GraphQL's error types
 
 
 def refusal_of(status: int, body: object, headers: Mapping[str, Any]) -> Refusal:

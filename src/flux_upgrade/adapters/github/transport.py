@@ -61,7 +61,6 @@ class Transport(Requester):
         cnx: object = None,
         follow_302_redirect: bool = False,  # noqa: FBT001, FBT002  (as above)
     ) -> tuple[int, dict[str, Any], str]:
-        """The status, the headers (names in lower case) and the text of an answer. Raises NotGitHub."""
         del cnx, follow_302_redirect
         base = self._github.url
         # PyGithub asks for a path, or for an address as an object of the API has it.

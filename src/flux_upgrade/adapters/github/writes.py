@@ -34,8 +34,7 @@ _CONTENTS, _PULLS, _STATUSES, _ISSUES = (
     "statuses: write",
     "issues: write",
 )
-_AGAIN = 1.0
-"""Seconds before something that may be repeated is."""
+_AGAIN = 1.0  # seconds before something that may be repeated is
 
 
 def split(

@@ -19,12 +19,9 @@ from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.versions import ReleaseManifests, Version
 
-MAX_COMPRESSED = 10 * 1024 * 1024
-"""Bytes. Real archives are below 100 kB."""
-MAX_UNCOMPRESSED = 64 * 1024 * 1024
-"""Bytes, headers and padding included. Real archives hold below 1 MB."""
-MAX_ENTRIES = 64
-"""Entries of any kind of a release's archive. Real ones hold nine."""
+MAX_COMPRESSED = 10 * 1024 * 1024  # bytes. Real archives are below 100 kB.
+MAX_UNCOMPRESSED = 64 * 1024 * 1024  # bytes, headers and padding included. Real archives hold below 1 MB.
+MAX_ENTRIES = 64  # entries of any kind of a release's archive. Real ones hold nine.
 _MAX_LISTED = 4096
 """Entries of an archive that is only listed: flux-operator's holds a folder for each release of Flux."""
 
@@ -150,8 +147,7 @@ def _entries(data: bytes, what: str, most: int = MAX_ENTRIES) -> Iterator[tuple[
 
 
 MANIFESTS = "manifests.tar.gz"
-MAX_CHECKSUMS = 1024 * 1024
-"""Bytes of a checksums file that are read; real ones are below 2 kB."""
+MAX_CHECKSUMS = 1024 * 1024  # bytes of a checksums file that are read; real ones are below 2 kB
 
 _FIRST_WITH_CHECKSUM = Version("v0.25.3").numbers
 _HEX_DIGITS = 64

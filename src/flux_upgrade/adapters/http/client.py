@@ -15,8 +15,7 @@ from flux_upgrade.adapters.http.session import Session, Sink, TooLong, drain, re
 from flux_upgrade.model.errors import SourceUnavailable, UsageError
 from flux_upgrade.model.ports import Timing
 
-MAX_BODY = 32 * 1024 * 1024
-"""Bytes of an answer that are read, after decoding, unless a call says otherwise."""
+MAX_BODY = 32 * 1024 * 1024  # bytes of an answer that are read, after decoding, unless a call says otherwise
 
 _MAX_REDIRECTS = 5
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -49,18 +48,14 @@ class RequestOptions:
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """An ``Authorization`` here goes to the origin of the URL, and to none that it redirects to."""
-    limit: int = MAX_BODY
-    """Bytes; a longer answer raises BodyTooLarge."""
+    limit: int = MAX_BODY  # bytes; a longer answer raises BodyTooLarge
     accept_status: tuple[int, ...] = (404,)
     """Statuses to return, beside those of success; not where they tell of a rate limit."""
-    conditional: bool = False
-    """Send the ETag that is kept, keep the new one."""
-    verbatim: bool = False
-    """Take the body's bytes as they are sent, without decoding a Content-Encoding."""
+    conditional: bool = False  # send the ETag that is kept, keep the new one
+    verbatim: bool = False  # take the body's bytes as they are sent, without decoding a Content-Encoding
     keeps_plain_host: bool = False
     """Follow no redirect to another host over plain http, though this one is asked so."""
-    method: str = "GET"
-    """Set by the client; none but GET and HEAD follow a redirect."""
+    method: str = "GET"  # set by the client; none but GET and HEAD follow a redirect
     body: bytes | BinaryIO | None = field(default=None, repr=False)
     """What to send, a file from where it stands; JSON unless ``headers`` say otherwise. Set by the client."""
     into: Sink | None = field(default=None, repr=False)
@@ -111,8 +106,7 @@ class Client:
         self._credential = credential
         self._etags = etags or EtagCache(None)
         self._timeout = timeout
-        self.sent = 0
-        """Requests so far, those of retries and redirects included."""
+        self.sent = 0  # requests so far, those of retries and redirects included
         self._session = Session(ca_file)
 
     def close(self) -> None:
@@ -201,7 +195,6 @@ class Client:
         return failures.refusal(response.url, response.status, response.headers, now, had_token=had_token)
 
     def _follow(self, url: str, options: RequestOptions, kept: CachedResponse | None) -> Response:
-        """Send the request, and again wherever it is redirected to."""
         target = url
         for _ in range(_MAX_REDIRECTS + 1):
             self.sent += 1

@@ -17,8 +17,7 @@ from flux_upgrade.model.text import one_line
 from flux_upgrade.model.values import NamedTuple
 
 ATTEMPTS = 5
-MAX_WAIT = 60.0
-"""Seconds that one call waits in all, between its attempts."""
+MAX_WAIT = 60.0  # seconds that one call waits in all, between its attempts
 
 _FIRST_WAIT = 0.5
 _MAX_DIGITS = 12
@@ -95,10 +94,8 @@ class FailedAttempt(NamedTuple):
     """A failed attempt."""
 
     error: SourceUnavailable
-    wait: float | None = None
-    """Seconds that the server asks for."""
-    is_final: bool = False
-    """Trying again would give the same."""
+    wait: float | None = None  # seconds that the server asks for
+    is_final: bool = False  # trying again would give the same
 
 
 def refusal(

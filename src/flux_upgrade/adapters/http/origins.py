@@ -19,22 +19,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from urllib3.util import Url
 
-PORTS = {"https": 443, "http": 80}
-"""What is followed → its default port."""
+PORTS = {"https": 443, "http": 80}  # what is followed → its default port
 
 _AUTHORITY = re.compile(r"(?:[^/?#]*:)?//([^/?#]*)")
-_PLAIN_HOST = re.compile(r"[A-Za-z0-9._:\[\]-]+")
-"""A host with its port: ASCII, without ``%``."""
+_PLAIN_HOST = re.compile(r"[A-Za-z0-9._:\[\]-]+")  # A host with its port: ASCII, without `%`
 
 
 class Origin(NamedTuple):
     """What a credential is bound to. A host with a dot at its end is another one than without."""
 
     scheme: str
-    host: str
-    """In lower case, in its ASCII form (IDNA); an IPv6 address in brackets."""
-    port: int | None
-    """The scheme's own where none is named; None for a scheme that is not http or https."""
+    host: str  # in lower case, in its ASCII form (IDNA); an IPv6 address in brackets
+    port: int | None  # the scheme's own where none is named; None for a scheme that is not http or https
 
 
 def origin(url: str) -> Origin:

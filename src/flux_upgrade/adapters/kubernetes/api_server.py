@@ -65,10 +65,8 @@ def refused(
     return ClusterUnavailable(message, hint=hint)
 
 
-CONNECT_TIMEOUT, READ_TIMEOUT = 10.0, 30.0
-"""Seconds."""
-_GRACE = 2.0
-"""Seconds that a server is given beyond those that it was asked to answer for."""
+CONNECT_TIMEOUT, READ_TIMEOUT = 10.0, 30.0  # seconds
+_GRACE = 2.0  # seconds that a server is given beyond those that it was asked to answer for
 _WAITS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds before each further try: a control plane of one machine restarts in that time."""
 _MISSING = 404
@@ -77,15 +75,11 @@ _MISSING = 404
 class ApiRequest(NamedTuple):
     """What is sent."""
 
-    path: str
-    """Quoted, with a leading slash."""
-    doing: str
-    """What it is for, in an error's words: ``read Namespace flux-system``."""
+    path: str  # quoted, with a leading slash
+    doing: str  # what it is for, in an error's words: `read Namespace flux-system`
     query: tuple[tuple[str, str], ...] = ()
-    body: Mapping[str, Any] | None = None
-    """What is applied; None: it reads."""
-    is_secret: bool = False
-    """The body is shown nowhere."""
+    body: Mapping[str, Any] | None = None  # what is applied; None: it reads
+    is_secret: bool = False  # the body is shown nowhere
 
 
 class ApiServer:
@@ -163,7 +157,6 @@ class ApiServer:
             response.close()
 
     def _send(self, request: ApiRequest, read_timeout: float) -> Any:
-        """urllib3's response. Raises DynamicApiError for a refusal, urllib3's HTTPError without an answer."""
         applied: dict[str, Any] = {}
         if request.body is not None:
             applied = {"body": request.body, "content_type": "application/apply-patch+yaml"}

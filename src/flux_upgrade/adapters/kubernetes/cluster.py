@@ -25,8 +25,7 @@ from flux_upgrade.model.values import NamedTuple
 class Resource(NamedTuple):
     """A kind as one version of its API has it."""
 
-    version: str
-    """``apps/v1``; the core's is ``v1``."""
+    version: str  # `apps/v1`; the core's is `v1`
     plural: str
     is_namespaced: bool
 
@@ -43,11 +42,9 @@ class Discovery:
         self._server = server
         self._versions: dict[str, tuple[str, ...]] = {"": ("v1",)}
         """Group → its versions, the one that the cluster prefers first."""
-        self._resources: dict[str, dict[str, Resource]] = {}
-        """Version → name of a kind → the kind."""
+        self._resources: dict[str, dict[str, Resource]] = {}  # version → name of a kind → the kind
 
     def find(self, kind: Kind) -> Resource | None:
-        """A kind, in the first version that has it. Raises ClusterUnavailable."""
         if kind.group not in self._versions:
             answer = self._ask(f"/apis/{quote(kind.group)}")
             if answer is None:
@@ -73,7 +70,6 @@ class Discovery:
         return self._resources[version].get(name)
 
     def forget(self, group: str) -> None:
-        """Ask again: the kinds of a group have changed."""
         for version in self._versions.pop(group, ()):
             self._resources.pop(version, None)
 

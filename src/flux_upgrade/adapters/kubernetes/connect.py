@@ -93,7 +93,6 @@ def connect(kubeconfig: str, context: str, timing: Timing) -> KubernetesCluster:
 
 
 def _load(configuration: Any, kubeconfig: str, context: str) -> None:
-    """Credentials and addresses of a context into the client's ``configuration``."""
     from kubernetes import config
 
     try:

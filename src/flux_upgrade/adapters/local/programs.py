@@ -17,8 +17,7 @@ class ProgramResult(NamedTuple):
 
     code: int
     out: bytes
-    err: str
-    """What it complained of; bytes that are no UTF-8 replaced."""
+    err: str  # what it complained of; bytes that are no UTF-8 replaced
 
 
 class CannotRun(Exception):

@@ -17,8 +17,7 @@ from flux_upgrade.model.text import one_line
 
 _MAGIC = b"openssh-key-v1\0"
 _KIND = b"ssh-ed25519"
-_ONE = struct.pack(">I", 1)
-"""How many keys there are."""
+_ONE = struct.pack(">I", 1)  # how many keys there are
 _BLOCK = 8
 _WIDTH = 70
 _BEGIN, _END = "-----BEGIN OPENSSH PRIVATE KEY-----", "-----END OPENSSH PRIVATE KEY-----"
@@ -68,7 +67,6 @@ def read(path: str, passphrase: str = "") -> KeyPair:
 
 
 def _public_of(encoded: str, path: str, passphrase: str) -> tuple[str, bool]:
-    """The public part, which stands beside the private one, and whether that one is encrypted."""
     try:
         raw = base64.b64decode("".join(encoded.split()), validate=True)
         cipher, blob = _parts(raw)
@@ -150,7 +148,6 @@ def _no_key(path: str) -> UsageError:
 
 
 def _string(content: bytes) -> bytes:
-    """As RFC 4251, section 5, has it."""
     return struct.pack(">I", len(content)) + content
 
 

@@ -8,8 +8,7 @@ import stat
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from tempfile import TemporaryFile
-from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO
 
 from flux_upgrade.adapters.local.files import MAX_FILE, anchor, inside, read_regular
 from flux_upgrade.model.errors import WriteFailed
@@ -73,7 +72,6 @@ class DirectoryWorktree:
             ) from error
 
     def remove(self, path: str, content: bytes) -> None:
-        """What cannot be taken back stays: that is said by what failed before."""
         target = self._target(path)
         with suppress(OSError):
             if read_regular(target, MAX_FILE) == content:
@@ -143,15 +141,11 @@ def _make_whole(target: str, content: bytes) -> None:
 
 def append(path: str, text: str) -> None:
     """Add to GITHUB_OUTPUT or GITHUB_STEP_SUMMARY; other steps' text stays. Raises WriteFailed."""
-    _put(path, "ab", text)
+    write(path, text, "ab")
 
 
-def write(path: str, text: str) -> None:
+def write(path: str, text: str, mode: str = "wb") -> None:
     """Write a file whole, or replace it: the Action's report. Raises WriteFailed."""
-    _put(path, "wb", text)
-
-
-def _put(path: str, mode: str, text: str) -> None:
     try:
         with open(path, mode) as file:
             file.write(text.encode("utf-8", "backslashreplace"))
@@ -162,20 +156,8 @@ def _put(path: str, mode: str, text: str) -> None:
         ) from error
 
 
-class Spool:
-    """Makes temporary files: one at each call. All are gone when the block ends."""
-
-    def __init__(self) -> None:
-        self._open = ExitStack()
+class Spool(ExitStack):
+    """Makes temporary files, empty: one at each call. All are gone when the block ends."""
 
     def __call__(self) -> BinaryIO:
-        """A new file, empty; it may be closed before the block ends."""
-        return self._open.enter_context(TemporaryFile())
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._open.close()
+        return self.enter_context(TemporaryFile())

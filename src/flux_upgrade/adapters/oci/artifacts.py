@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
 _Found = TypeVar("_Found")
 _Name = TypeVar("_Name")
-_Key = tuple[str, str]
-"""A repository, and a tag or a digest in it."""
-_AT_ONCE = 8
-"""Requests; Flux has no more controllers."""
+_Key = tuple[str, str]  # A repository, and a tag or a digest in it
+_AT_ONCE = 8  # requests; Flux has no more controllers
 _KEPT_ERRORS = (SourceUnavailable, UntrustedArchive)
 """What goes wrong with one image; anything else concerns the whole run."""
 
@@ -43,7 +41,6 @@ class RegistryArtifacts:
         self._tags: dict[str, tuple[str, ...] | FluxUpgradeError] = {}
 
     def digest(self, repository: str, reference: str) -> str | None:
-        """Of an index, its own."""
         found = self._manifest(repository, reference)
         return None if found is None else found.digest
 

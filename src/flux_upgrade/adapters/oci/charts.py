@@ -85,7 +85,6 @@ def _as_tag(version: str) -> str:
 
 
 def _indexed(client: Client, repository: str, chart: str) -> Mapping[str, str]:
-    """What ``index.yaml`` lists."""
     parts = urlsplit(repository)
     url = urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/index.yaml"))
     what = f"the index of charts at {origins.host(url)}"
@@ -162,7 +161,6 @@ def _pairs(events: Iterator[yaml.Event]) -> Iterator[tuple[str | None, yaml.Even
 
 
 def _skip(events: Iterator[yaml.Event], first: yaml.Event) -> None:
-    """Read the rest of the node that begins with ``first``."""
     depth = int(isinstance(first, yaml.CollectionStartEvent))
     while depth:
         event = next(events)

@@ -16,8 +16,7 @@ from flux_upgrade.adapters.local.files import read_regular
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.text import one_line
 
-DOCKER_HUB = "registry-1.docker.io"
-"""The host that answers for Docker Hub."""
+DOCKER_HUB = "registry-1.docker.io"  # the host that answers for Docker Hub
 
 _DOCKER_HUB_NAMES = ("docker.io", "index.docker.io", DOCKER_HUB)
 
@@ -26,8 +25,7 @@ _DOCKER_HUB_NAMES = ("docker.io", "index.docker.io", DOCKER_HUB)
 class RegistryCredential:
     """What logs in to a registry, or to the service that gives tokens for it."""
 
-    source: str
-    """Where it comes from, for messages."""
+    source: str  # where it comes from, for messages
     username: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
     identity_token: str = field(default="", repr=False)
@@ -42,7 +40,6 @@ class RegistryCredential:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What no message may hold."""
         basic = self.basic.removeprefix("Basic ")
         return tuple(filter(None, (self.password, self.identity_token, basic)))
 
@@ -109,8 +106,7 @@ def same_host(host: str) -> str:
 
 _MAX_FILE = 1 << 20
 _HELPER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_DOCKER_HUB_KEY = "https://index.docker.io/v1/"
-"""What Docker calls its own registry in this file."""
+_DOCKER_HUB_KEY = "https://index.docker.io/v1/"  # what Docker calls its own registry in this file
 _IS_TOKEN = "<token>"  # noqa: S105  (the user name that says so)
 _NOT_FOUND = ("credentials not found in native keychain", "no credentials server URL")
 _LOG_IN = "log in anew with `docker login`, or give another file with --docker-config"

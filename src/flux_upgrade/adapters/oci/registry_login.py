@@ -103,7 +103,6 @@ class RegistryLogin:
         return f": {one_line(words)}"
 
     def _authorized(self, response: Response, actions: str, used: str) -> str:
-        """The header's value that a challenge asks for."""
         header = response.headers.get("www-authenticate", "")
         if self._credential is None and self._credentials is not None:
             self._credential = self._credentials.credential(self._host, self._path)
@@ -140,7 +139,6 @@ class RegistryLogin:
         return token
 
     def _given(self, realm: str, parameters: Mapping[str, str]) -> Response:
-        """What the service that gives tokens answers."""
         credential = self._credential
         options = RequestOptions(accept_status=REFUSALS)
         if credential is not None and credential.identity_token:
@@ -223,7 +221,6 @@ def _words(body: bytes) -> str:
 
 
 def _object(body: bytes) -> dict[str, object]:
-    """A JSON object; empty for what is none."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):

@@ -40,8 +40,7 @@ _DOCKER_HUB_NAMES = ("docker.io", "index.docker.io")
 class PulledManifest(NamedTuple):
     """What a tag or a digest stands for."""
 
-    digest: str
-    """``sha256:…`` of its bytes."""
+    digest: str  # `sha256:…` of its bytes
     content: dict[str, object]
 
     @property
@@ -51,7 +50,6 @@ class PulledManifest(NamedTuple):
 
     @property
     def annotations(self) -> dict[str, str]:
-        """Those that are text."""
         stated = self.content.get("annotations")
         pairs = stated.items() if isinstance(stated, dict) else ()
         return {key: value for key, value in pairs if isinstance(key, str) and isinstance(value, str)}
@@ -90,7 +88,6 @@ class RegistryRepository:
         return PulledManifest(stored.digest, self._content(reference, stored.content))
 
     def stored(self, reference: str) -> StoredManifest | None:
-        """The same, to the byte."""
         if not _is_reference(reference):
             return None
         expected = archive.sha256_of_digest(reference)
@@ -198,7 +195,6 @@ class RegistryRepository:
             )
 
     def named(self, reference: str) -> str:
-        """The repository with a tag or a digest, to show."""
         return f"{self.name}{'@' if ':' in reference else ':'}{one_line(reference)}"
 
     def _get(self, path: str, options: RequestOptions) -> Response:
@@ -248,7 +244,6 @@ def open_repository(
 
 
 def _is_reference(text: str) -> bool:
-    """Whether it is a tag or a digest."""
     return archive.sha256_of_digest(text) is not None or TAG.fullmatch(text) is not None
 
 

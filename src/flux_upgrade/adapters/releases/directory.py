@@ -101,15 +101,12 @@ def not_found(tag: str, source: str, known: Iterable[str] = ()) -> ReleaseNotFou
 class LaidOutReleases:
     """What of the port Releases is the same wherever the files are."""
 
-    _where_index: str
-    """What errors call ``releases.json``."""
+    _where_index: str  # what errors call `releases.json`
 
     def _read(self, *parts: str) -> bytes | None:
-        """A file, by the parts of its path; None where there is none."""
         raise NotImplementedError
 
     def published(self, tag: str) -> str | None:
-        """The text of ``<tag>/gotk-components.yaml``, or None."""
         require_tag(tag)
         content = self._read(tag, "gotk-components.yaml")
         try:

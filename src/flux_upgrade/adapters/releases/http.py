@@ -149,7 +149,6 @@ class GitHubReleases:
         return release
 
     def _stated(self, tag: str, release: dict[str, object]) -> str | None:
-        """The sha256 that the release's checksums file states for its manifests."""
         name = archive.checksums_name(tag)
         asset = directory.asset_of(release, name)
         response = None
