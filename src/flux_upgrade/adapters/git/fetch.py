@@ -72,7 +72,10 @@ class GitFetch:
         if not self._git.fetch({base: there, **ours}):
             return None
         oid = self._git.oid(base)
-        self.refs_of_ours = self._by_topic(ours, oid) if is_agit else self._by_name(ours)
+        if is_agit:
+            self.refs_of_ours = self._by_topic(ours, oid)
+        else:
+            self.refs_of_ours = {ref.removeprefix(HEADS): ServerRef(ref, self._git.oid(ref)) for ref in ours}
         self.base = base.removeprefix(HEADS)
         return Repository(
             name=remotes.repository_of(self._remote.url) or remotes.masked(self._remote.url),
@@ -98,9 +101,6 @@ class GitFetch:
             else f"{where} does not tell its default branch",
             hint="name the branch that pull requests go into with --base",
         )
-
-    def _by_name(self, refs: Iterable[str]) -> dict[str, ServerRef]:
-        return {ref.removeprefix(HEADS): ServerRef(ref, self._git.oid(ref)) for ref in refs}
 
     def _by_topic(self, refs: Iterable[str], base: str) -> dict[str, ServerRef]:
         """Topic → its pull request; ``refs`` are the newest first.

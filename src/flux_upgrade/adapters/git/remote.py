@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from flux_upgrade.adapters.git import remotes
 from flux_upgrade.adapters.git.git_command import unattended
-from flux_upgrade.adapters.git.git_repository import GitRepository, Refs, Signature
+from flux_upgrade.adapters.git.git_repository import GitRepository, Signature
 from flux_upgrade.adapters.local.files import MAX_FILE, NAMED, SKIPPED
 from flux_upgrade.model.errors import (
     ForbiddenByForge,
@@ -203,18 +203,12 @@ class GitRemote:
                 raise Overtaken("the branch has gone while it was fetched", hint="run flux-upgrade again")
             return self._repository.oid(ref)
         if any(name.startswith(_HEADS) for name in refs.oids):
-            raise self._no_branch(refs)
+            wanted = one_line(self._branch)
+            begin = f"begin the branch with `git push origin HEAD:{_HEADS}{wanted}`"
+            if refs.head:
+                begin += f", or name one that is there: --branch {one_line(refs.head)}"
+            raise RepositoryUnfit(f"{remotes.masked(self._server.url)} has no branch {wanted}", hint=begin)
         return ""
-
-    def _no_branch(self, refs: Refs) -> RepositoryUnfit:
-        where, wanted = remotes.masked(self._server.url), one_line(self._branch)
-        begin = f"begin the branch with `git push origin HEAD:{_HEADS}{wanted}`"
-        return RepositoryUnfit(
-            f"{where} has no branch {wanted}",
-            hint=f"{begin}, or name one that is there: --branch {one_line(refs.head)}"
-            if refs.head
-            else begin,
-        )
 
     def _begun(self, contents: Mapping[str, tuple[str, bytes]], message: str) -> str:
         """The first commit. Nothing tells beforehand which kind of objects an empty repository takes."""

@@ -11,7 +11,7 @@ from flux_upgrade.adapters.github import refusals
 from flux_upgrade.adapters.github.api import GitHubApi, owner_and_name
 from flux_upgrade.adapters.github.query import Json, Parts, Query
 from flux_upgrade.adapters.http.client import Response
-from flux_upgrade.model.errors import FluxUpgradeError, RepositoryUnfit
+from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, RepositoryUnfit
 from flux_upgrade.model.forge import Branch, Done, Question, Repository, Step
 from flux_upgrade.model.text import one_line
 
@@ -167,6 +167,9 @@ class GitHubForge:
     def _refusal(self, response: Response, answer: object) -> FluxUpgradeError:
         refusal = refusals.refusal_of(response.status, answer, response.headers)
         if "NOT_FOUND" in refusal.kinds:
-            return refusals.not_seen("/".join(self._who), refusal.text)
+            name = one_line("/".join(self._who))
+            message = f"the repository {name} is not there, or the token may not see it: {refusal.text}"
+            hint = "check its name, whether the token was given for it, and whether it may read its contents"
+            return ForbiddenByForge(message, hint=hint)
         attempt = self._reading._replace(permission=queries.permission_for(answer))
         return refusals.error_of(refusal, attempt, self._github.timing.now())

@@ -193,11 +193,6 @@ def _permission_hint(text: str, attempt: Attempt) -> str:
     return f"this needs {attempt.permission}: {workflow}; {personal}"
 
 
-def may_pass(error: FluxUpgradeError) -> bool:
-    """Whether the same request may be answered differently a second later."""
-    return isinstance(error, ForgeUnavailable) and not isinstance(error, LimitReached)
-
-
 def unreachable(error: SourceUnavailable, attempt: Attempt) -> ForgeUnavailable:
     """Where there was no answer, or half of one."""
     message = f"could not {attempt.doing}: {error.message}"
@@ -211,12 +206,4 @@ def nonsense(attempt: Attempt, what: str = "what it answers is none of GitHub's 
     return ForgeUnavailable(
         f"could not {attempt.doing}: {what}",
         hint="check the API's addresses, and what stands between them and you",
-    )
-
-
-def not_seen(repository: str, text: str) -> ForbiddenByForge:
-    """GraphQL knows no such repository."""
-    return ForbiddenByForge(
-        f"the repository {one_line(repository)} is not there, or the token may not see it: {text}",
-        hint="check its name, whether the token was given for it, and whether it may read its contents",
     )

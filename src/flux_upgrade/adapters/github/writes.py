@@ -271,7 +271,9 @@ class GitHubWrites:
             except Overtaken:
                 break
             except FluxUpgradeError as error:
-                if is_last or not refusals.may_pass(error):
+                is_limit = isinstance(error, refusals.LimitReached)
+                may_pass = isinstance(error, ForgeUnavailable) and not is_limit
+                if is_last or not may_pass:
                     return (f"{error.message} ({error.hint})",)
                 self._github.timing.sleep(_AGAIN)
             else:

@@ -24,17 +24,6 @@ from flux_upgrade.model.versions import Release, ReleaseManifests, Version, is_t
 _REMEDY = "use a registry that does, or a release source that has <tag>/gotk-components.yaml"
 
 
-def layer_digest(manifest: object) -> str | None:
-    """The sha256 of the one layer of Flux's content in an image manifest; None if there is not one."""
-    layers = manifest.get("layers") if isinstance(manifest, dict) else None
-    digests = [
-        archive.sha256_of_digest(layer.get("digest"))
-        for layer in (layers if isinstance(layers, list) else ())
-        if isinstance(layer, dict) and layer.get("mediaType") == CONTENT_TYPE
-    ]
-    return digests[0] if len(digests) == 1 else None
-
-
 def published_text(
     repository: RegistryRepository, tag: str, found: PulledManifest, cache: DownloadCache
 ) -> str:
@@ -43,7 +32,12 @@ def published_text(
     ``found``: the artifact's manifest. Raises SourceUnavailable, UntrustedArchive.
     """
     what = f"the artifact {repository.name}:{tag}"
-    digest = layer_digest(repository.image(found).content)
+    digests = [
+        archive.sha256_of_digest(layer.get("digest"))
+        for layer in repository.image(found).layers
+        if layer.get("mediaType") == CONTENT_TYPE
+    ]
+    digest = digests[0] if len(digests) == 1 else None
     if digest is None:
         raise refused(what, f"it has not one layer of the type {CONTENT_TYPE}")
     layer = cache.get(digest)
