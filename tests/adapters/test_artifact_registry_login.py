@@ -16,7 +16,7 @@ from adapters.faulty_registry import Fault, FaultyRegistry
 from adapters.registries import PASSWORD, USERNAME, NoCredentials, htpasswd, running_registry
 from adapters.test_artifact_registry import LAYER, PATH, described, push, skopeo
 from adapters.token_service import IDENTITY_TOKEN, TokenService, run_token_service
-from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry, open_artifact_registry
+from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry
 from flux_upgrade.adapters.oci.registry_credentials import (
     CredentialSource,
     DockerConfig,
@@ -50,7 +50,7 @@ def bearer(tmp_path: Path, stack: ExitStack, service: TokenService) -> FaultyReg
 
 
 def opened(front: FaultyRegistry, clients: Clients, credentials: CredentialSource) -> OciArtifactRegistry:
-    return open_artifact_registry(clients(), front.host, PATH, credentials, plain_http=True)
+    return OciArtifactRegistry(clients(), front.host, PATH, credentials, plain_http=True)
 
 
 def given(front: FaultyRegistry, password: str = PASSWORD) -> GivenCredentials:
@@ -142,7 +142,7 @@ def test_credentials_are_looked_up_only_when_they_are_asked_for(
 ) -> None:
     missing = DockerConfig(str(tmp_path / "none.json"), "", {}, required=True)
     host = registry.removeprefix("http://")
-    assert open_artifact_registry(clients(), host, PATH, missing, plain_http=True).tags() == ()
+    assert OciArtifactRegistry(clients(), host, PATH, missing, plain_http=True).tags() == ()
 
 
 def test_a_token_to_pull_and_one_to_push(

@@ -123,10 +123,10 @@ def build_charts(environment: Environment) -> Charts:
 
 def build_registry(environment: Environment, address: Address, *, writes: bool = True) -> ArtifactRegistry:
     """The registry of an artifact; if nothing is to be written, a record of what would be."""
-    from flux_upgrade.adapters.oci.artifact_registry import open_artifact_registry
+    from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry
     from flux_upgrade.adapters.recording import RecordingRegistry
 
-    registry = open_artifact_registry(
+    registry = OciArtifactRegistry(
         build_client(environment),
         address.host,
         address.path,

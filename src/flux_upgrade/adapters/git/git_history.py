@@ -98,16 +98,16 @@ class GitHistory:
             for each in seen
             if each.oid in self._contents
         )
-        return FileRevisions(versions, self._missing(wanted))
-
-    def _missing(self, wanted: Sequence[str]) -> str:
+        missing = ""
         if self._checkout.is_shallow:
-            return _SHALLOW
-        if not wanted:
-            return "it was not committed yet"
-        if not self._contents.keys() >= set(wanted[:_MOST]):
-            return _PARTIAL
-        return f"only its last {_MOST} contents were looked at, of {len(wanted)}" if wanted[_MOST:] else ""
+            missing = _SHALLOW
+        elif not wanted:
+            missing = "it was not committed yet"
+        elif not self._contents.keys() >= set(wanted[:_MOST]):
+            missing = _PARTIAL
+        elif wanted[_MOST:]:
+            missing = f"only its last {_MOST} contents were looked at, of {len(wanted)}"
+        return FileRevisions(versions, missing)
 
     def mentions(self, versions: Sequence[str]) -> Mentions:
         """What only a merge commit itself brought is not found."""

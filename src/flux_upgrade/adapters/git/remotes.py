@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote, unquote, urlsplit
 
 from flux_upgrade.adapters.git.git_command import Settings
@@ -105,10 +105,9 @@ def web_url(url: str) -> str:
     address = parse(url)
     if address.scheme == "file" or not address.host:
         return ""
-    if address.scheme in ("http", "https"):
-        return f"{address.origin}/{quote(address.path)}"
-    host = f"[{address.host}]" if ":" in address.host else address.host
-    return f"https://{host}/{quote(address.path)}"
+    if address.scheme not in ("http", "https"):
+        address = replace(address, scheme="https", port=None)
+    return f"{address.origin}/{quote(address.path)}"
 
 
 def repository_of(url: str) -> str:

@@ -91,7 +91,9 @@ class GitHubHosting:
             )
         if wanted.is_personal:
             attempt = words.asking_who(wanted.name)
-            login = self._who(attempt)
+            answer = self._github.require(self._github.answer("/user", attempt), attempt)
+            with sensible(attempt):
+                login = str(json_object(answer, attempt)["login"])
             if login.lower() != owner.lower():
                 account = one_line(owner)
                 raise UsageError(
@@ -99,11 +101,6 @@ class GitHubHosting:
                     hint=f"leave out `--personal` if {account} is an organization, else give a token of"
                     f" {account}'s",
                 )
-
-    def _who(self, attempt: Attempt) -> str:
-        facts = json_object(self._github.require(self._github.answer("/user", attempt), attempt), attempt)
-        with sensible(attempt):
-            return str(facts["login"])
 
     def _create(self, wanted: NewRepository) -> dict[str, Any] | None:
         """The repository as GitHub tells of it; None: there is one of that name already."""

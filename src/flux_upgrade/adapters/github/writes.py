@@ -182,7 +182,10 @@ class GitHubWrites:
         """Without author and committer, GitHub signs it for apps and GITHUB_TOKEN."""
         inline, blobs = split(commit.files)
         with self._telling("make the commit", _CONTENTS, commit):
-            oids = {content: self._blob(content) for content in blobs}
+            oids = {
+                content: self._repository.create_git_blob(base64.b64encode(content).decode(), "base64").sha
+                for content in blobs
+            }
             tree = self._repository.create_git_tree(
                 [
                     InputGitTreeElement(path, mode, "blob", sha=oids[content])
@@ -196,9 +199,6 @@ class GitHubWrites:
                 raise Overtaken(f"{self._name} has these files at its base already")
             parent = GitCommit(self._transport, {}, {"sha": commit.parent}, completed=True)
             return self._repository.create_git_commit(sealed(commit.message, tree.sha), tree, [parent]).sha
-
-    def _blob(self, content: bytes) -> str:
-        return self._repository.create_git_blob(base64.b64encode(content).decode(), "base64").sha
 
     # What is not worth failing for
 
