@@ -121,16 +121,14 @@ def test_a_blob_has_git_s_own_id(tmp_path: Path, content: bytes, kind: str) -> N
     assert blob_id(content, oid) == oid
 
 
-def test_reads_head_history_remote_and_identity(origin: Path) -> None:
+def test_reads_head_remote_and_identity(origin: Path) -> None:
     mine = checkout(clone(origin))
     assert mine.head == head_of(origin)
-    assert mine.history(PATH) == ("First\n\nWith a reason",)
-    assert mine.history("other.yaml", 1) == ("Second",)
-    assert mine.history("missing.yaml") == ()
     assert mine.remote_url() == f"file://{origin}"
     assert mine.identity() == ("", "")
-    with pytest.raises(UsageError, match="no remote upstream"):
-        mine.remote_url("upstream")
+    git("remote", "rename", "origin", "upstream", at=origin.parent / "clone")
+    with pytest.raises(UsageError, match="no remote origin"):
+        mine.remote_url()
 
 
 def test_the_remote_url_is_reported_as_git_rewrites_it(origin: Path) -> None:
@@ -140,7 +138,7 @@ def test_the_remote_url_is_reported_as_git_rewrites_it(origin: Path) -> None:
 
 def test_an_empty_repository_has_no_head(tmp_path: Path) -> None:
     git("init", "--quiet", tmp_path)
-    assert (checkout(tmp_path).head, checkout(tmp_path).history(PATH)) == ("", ())
+    assert checkout(tmp_path).head == ""
 
 
 @pytest.mark.parametrize(

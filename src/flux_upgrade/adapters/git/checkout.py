@@ -113,7 +113,7 @@ class Checkout(GitCommand):
         """Whether contents of older commits may not be there (``--filter``)."""
         return bool(self._output("config", "--get-regexp", r"^remote\..*\.promisor$"))
 
-    def remote_url(self, name: str = "origin") -> str:
+    def remote_url(self) -> str:
         """Where a remote is, as Git would reach it. Raises UsageError where there is no such remote."""
         ran = self.run("rev-parse", "--git-dir")
         if ran.status:
@@ -121,22 +121,17 @@ class Checkout(GitCommand):
                 f"{one_line(self.root)} is no Git checkout: {ran.why}",
                 hint="run it in a checkout, or name the repository",
             )
-        found = self.origin(name)
+        found = self.origin()
         if not found:
             raise UsageError(
-                f"the checkout has no remote {one_line(name)}",
-                hint=f"add it with `git remote add {one_line(name)} <address>`, or name the repository",
+                "the checkout has no remote origin",
+                hint="add it with `git remote add origin <address>`, or name the repository",
             )
         return found
 
-    def origin(self, name: str = "origin") -> str:
+    def origin(self) -> str:
         """As ``remote_url``; empty where there is no such remote."""
-        return self._output("remote", "get-url", "--", name)
-
-    def history(self, path: str, n: int = 5) -> tuple[str, ...]:
-        """Messages of the last commits that touched ``path``, newest first; as many as there are here."""
-        messages = self._output("log", f"-{n}", "-z", "--format=%B", "HEAD", "--", path)
-        return tuple(message.strip() for message in messages.split("\0") if message.strip())
+        return self._output("remote", "get-url", "--", "origin")
 
     def identity(self) -> tuple[str, str]:
         return self._output("config", "--get", "user.name"), self._output("config", "--get", "user.email")
