@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,8 +23,6 @@ from flux_upgrade.model.errors import (
 from flux_upgrade.model.ports import FluxCli, Releases
 from flux_upgrade.model.versions import ReleaseManifests, Version
 
-_IMAGE_LINE = re.compile(r"^( +(?:- )?image: ).*$", re.MULTILINE)
-_VERSION_LINE = re.compile(r"^( +app\.kubernetes\.io/version: ).*$", re.MULTILINE)
 _MOST_BODIES = 3
 _MOST_LABELS = 3
 _TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?")
@@ -47,24 +44,6 @@ class Regenerated:
     @cached_property
     def documents(self) -> dict[ObjectKey, Document]:
         return {document.key: document for document in self.manifest.documents}
-
-    @cached_property
-    def without_images(self) -> str:
-        return without_images(self.text)
-
-    @cached_property
-    def skeleton(self) -> Counter[str]:
-        return skeleton_of(self.manifest.documents)
-
-
-def without_images(text: str) -> str:
-    """A manifest's text with its image lines emptied."""
-    return _IMAGE_LINE.sub(r"\1", text) if "image: " in text else text
-
-
-def skeleton_of(documents: Iterable[Document]) -> Counter[str]:
-    """The documents' texts, less images and version labels: what is left is the release's own."""
-    return Counter(_VERSION_LINE.sub(r"\1", without_images(document.text)) for document in documents)
 
 
 class Regenerator:
@@ -213,11 +192,11 @@ class Candidates:
 
         For a file whose labels are as wrong as its header.
         """
-        mine = skeleton_of(self.manifest.documents)
+        mine = self.manifest.skeleton
         scored = []
         for position, tag in enumerate(tags):
             base = next(self.regenerations([tag]), None)
             if base is not None:
-                theirs = base.skeleton
+                theirs = base.manifest.skeleton
                 scored.append(((mine - theirs).total() + (theirs - mine).total(), position, tag))
         return [tag for _, _, tag in sorted(scored)[:_MOST_BODIES]]
