@@ -93,10 +93,6 @@ class Regenerator:
         return self._stable_tags
 
 
-class Unusable(FluxUpgradeError):
-    """A version that a file names and that cannot be regenerated. Never leaves this package."""
-
-
 @dataclass(frozen=True)
 class Candidates:
     """One manifest, and what it can be compared with."""
@@ -114,7 +110,7 @@ class Candidates:
         versions = [*self.inferred.versions[:_MOST_LABELS], self.manifest.header_version]
         recorded = list(dict.fromkeys(filter(None, versions)))
         if not recorded:
-            return [], Unusable(
+            return [], UnsupportedRelease(
                 "no version is recorded in the file: it looks like the install.yaml of a Flux release",
                 hint="replace it by the output of `flux-upgrade render` with the flags that you want",
             )
@@ -126,20 +122,20 @@ class Candidates:
                 usable.append(version)
             except ReleaseNotFound as error:
                 hint = f"give a --release-source that has {version}"
-                problem = Unusable(error.message, hint=hint) if version == recorded[0] else problem
-            except (Unusable, UnsupportedRelease, UntrustedArchive) as error:
+                problem = UnsupportedRelease(error.message, hint=hint) if version == recorded[0] else problem
+            except (UnsupportedRelease, UntrustedArchive) as error:
                 problem = error if version == recorded[0] else problem
         return usable, problem
 
     def _require(self, version: str) -> None:
         if re.match(r"v?0\.", version) and not re.match(r"v?0\.0\.0-", version):
-            raise Unusable(
+            raise UnsupportedRelease(
                 f"Flux {version} is older than v2.0.0",
                 hint="upgrade to v2.0.0 with the Flux CLI first "
                 "(https://fluxcd.io/flux/installation/upgrade/), or render a new manifest with these flags",
             )
         if not _TAG.fullmatch(version):
-            raise Unusable(
+            raise UnsupportedRelease(
                 f"'{version}' is a development build, no release of Flux",
                 hint="render the release that you want with these flags, and compare",
             )
@@ -149,7 +145,7 @@ class Candidates:
         if all(lacking):
             # A source may hold less than the release ships: no other release is to speak for it.
             fewest = min(lacking, key=len)
-            raise Unusable(
+            raise UnsupportedRelease(
                 f"the release source has no {', '.join(fewest)} of {version}",
                 hint="give a --release-source that has the whole release",
             )
