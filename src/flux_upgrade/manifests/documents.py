@@ -8,6 +8,7 @@ tool is read like any other.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -26,6 +27,8 @@ _HEADER = re.compile(
 )
 _HAS_CONTENT = re.compile(r"^\s*[^\s#]", re.MULTILINE)
 """A line that is neither blank nor a comment."""
+_IMAGE_LINE = re.compile(r"^( +(?:- )?image: ).*$", re.MULTILINE)
+_UNLIKE_LINE = re.compile(r"^( +(?:(?:- )?image|app\.kubernetes\.io/version): ).*$", re.MULTILINE)
 _CONFLICT = re.compile(r"^(<{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 # Flux's own form; whatever does not match is composed instead.
 _PLAIN_KEY = re.compile(
@@ -102,6 +105,16 @@ class Manifest:
     final_newline: bool
     mixed_line_ends: bool
     """Some lines end otherwise than the others; ``encode`` makes them all alike."""
+
+    @cached_property
+    def without_images(self) -> str:
+        """The text, its image lines emptied."""
+        return _IMAGE_LINE.sub(r"\1", self.text)
+
+    @cached_property
+    def skeleton(self) -> Counter[str]:
+        """The documents' texts, less images and version labels: what is left is the release's own."""
+        return Counter(_UNLIKE_LINE.sub(r"\1", document.text) for document in self.documents)
 
     @property
     def pristine(self) -> bool:

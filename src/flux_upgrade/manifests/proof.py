@@ -17,7 +17,7 @@ from flux_upgrade.manifests.images import Controller, Image, controller_index
 from flux_upgrade.manifests.infer import Inferred, deployments, infer
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, child, clone
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.regenerate import Candidates, Regenerated, Regenerator, without_images
+from flux_upgrade.manifests.regenerate import Candidates, Regenerated, Regenerator
 from flux_upgrade.manifests.residue import Edit, Op, differences
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.versions import NO_VERSION, Version
@@ -106,11 +106,11 @@ def _refuse_duplicates(manifest: Manifest) -> None:
 
 def _quick(candidates: Candidates, tags: list[str]) -> Proof | None:
     """The proof by text alone: equal, or equal but for image lines."""
-    manifest, image_free = candidates.manifest, ""
+    manifest = candidates.manifest
     for base in candidates.regenerations(tags):
         if base.text == manifest.text:
             verdict = Verdict.EXACT if manifest.pristine else Verdict.FORMATTING
-        elif base.without_images == (image_free := image_free or without_images(manifest.text)):
+        elif base.manifest.without_images == manifest.without_images:
             verdict = Verdict.IMAGES if manifest.pristine else Verdict.FORMATTING
         else:
             continue

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,8 +23,6 @@ from flux_upgrade.model.errors import (
 from flux_upgrade.model.ports import FluxCli, Releases
 from flux_upgrade.model.versions import ReleaseManifests, Version
 
-_IMAGE_LINE = re.compile(r"^( +(?:- )?image: ).*$", re.MULTILINE)
-_VERSION_LINE = re.compile(r"^( +app\.kubernetes\.io/version: ).*$", re.MULTILINE)
 _MOST_BODIES = 3
 _MOST_LABELS = 3
 _TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?")
@@ -47,24 +44,6 @@ class Regenerated:
     @cached_property
     def documents(self) -> dict[ObjectKey, Document]:
         return {document.key: document for document in self.manifest.documents}
-
-    @cached_property
-    def without_images(self) -> str:
-        return without_images(self.text)
-
-    @cached_property
-    def skeleton(self) -> Counter[str]:
-        return skeleton_of(self.manifest.documents)
-
-
-def without_images(text: str) -> str:
-    """A manifest's text with its image lines emptied."""
-    return _IMAGE_LINE.sub(r"\1", text) if "image: " in text else text
-
-
-def skeleton_of(documents: Iterable[Document]) -> Counter[str]:
-    """The documents' texts, less images and version labels: what is left is the release's own."""
-    return Counter(_VERSION_LINE.sub(r"\1", without_images(document.text)) for document in documents)
 
 
 class Regenerator:
@@ -114,10 +93,6 @@ class Regenerator:
         return self._stable_tags
 
 
-class Unusable(FluxUpgradeError):
-    """A version that a file names and that cannot be regenerated. Never leaves this package."""
-
-
 @dataclass(frozen=True)
 class Candidates:
     """One manifest, and what it can be compared with."""
@@ -135,7 +110,7 @@ class Candidates:
         versions = [*self.inferred.versions[:_MOST_LABELS], self.manifest.header_version]
         recorded = list(dict.fromkeys(filter(None, versions)))
         if not recorded:
-            return [], Unusable(
+            return [], UnsupportedRelease(
                 "no version is recorded in the file: it looks like the install.yaml of a Flux release",
                 hint="replace it by the output of `flux-upgrade render` with the flags that you want",
             )
@@ -147,20 +122,20 @@ class Candidates:
                 usable.append(version)
             except ReleaseNotFound as error:
                 hint = f"give a --release-source that has {version}"
-                problem = Unusable(error.message, hint=hint) if version == recorded[0] else problem
-            except (Unusable, UnsupportedRelease, UntrustedArchive) as error:
+                problem = UnsupportedRelease(error.message, hint=hint) if version == recorded[0] else problem
+            except (UnsupportedRelease, UntrustedArchive) as error:
                 problem = error if version == recorded[0] else problem
         return usable, problem
 
     def _require(self, version: str) -> None:
         if re.match(r"v?0\.", version) and not re.match(r"v?0\.0\.0-", version):
-            raise Unusable(
+            raise UnsupportedRelease(
                 f"Flux {version} is older than v2.0.0",
                 hint="upgrade to v2.0.0 with the Flux CLI first "
                 "(https://fluxcd.io/flux/installation/upgrade/), or render a new manifest with these flags",
             )
         if not _TAG.fullmatch(version):
-            raise Unusable(
+            raise UnsupportedRelease(
                 f"'{version}' is a development build, no release of Flux",
                 hint="render the release that you want with these flags, and compare",
             )
@@ -170,7 +145,7 @@ class Candidates:
         if all(lacking):
             # A source may hold less than the release ships: no other release is to speak for it.
             fewest = min(lacking, key=len)
-            raise Unusable(
+            raise UnsupportedRelease(
                 f"the release source has no {', '.join(fewest)} of {version}",
                 hint="give a --release-source that has the whole release",
             )
@@ -213,11 +188,11 @@ class Candidates:
 
         For a file whose labels are as wrong as its header.
         """
-        mine = skeleton_of(self.manifest.documents)
+        mine = self.manifest.skeleton
         scored = []
         for position, tag in enumerate(tags):
             base = next(self.regenerations([tag]), None)
             if base is not None:
-                theirs = base.skeleton
+                theirs = base.manifest.skeleton
                 scored.append(((mine - theirs).total() + (theirs - mine).total(), position, tag))
         return [tag for _, _, tag in sorted(scored)[:_MOST_BODIES]]

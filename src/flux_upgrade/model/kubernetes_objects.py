@@ -105,14 +105,26 @@ class KubernetesApi(Protocol):
         """Let go of connections and temporary files; nothing is asked of it afterwards."""
 
 
-_OPAQUE = "Opaque"
 _KEYS = {"apiVersion", "kind", "metadata", "type", "stringData"}
 _NOT_ASCII = re.compile(r"[^\x20-\x7e]")
 
 
 def manifest(secrets: tuple[Secret, ...]) -> str:
     """Documents for ``kubectl apply``. Every value is a string in double quotes, whatever is in it."""
-    return "".join(map(_document, secrets))
+    lines: list[str] = []
+    for secret in secrets:
+        lines += [
+            "---",
+            "apiVersion: v1",
+            "kind: Secret",
+            "metadata:",
+            f"  name: {_quoted(secret.name)}",
+            f"  namespace: {_quoted(secret.namespace)}",
+            f"type: {secret.type}",
+            "stringData:",
+            *(f"  {_quoted(name)}: {_quoted(value)}" for name, value in secret.string_data.items()),
+        ]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def parse(text: str) -> tuple[Secret, ...]:
@@ -129,21 +141,6 @@ def parse(text: str) -> tuple[Secret, ...]:
         ) from None  # its words may quote what is secret
 
 
-def _document(secret: Secret) -> str:
-    lines = [
-        "---",
-        "apiVersion: v1",
-        "kind: Secret",
-        "metadata:",
-        f"  name: {_quoted(secret.name)}",
-        f"  namespace: {_quoted(secret.namespace)}",
-        f"type: {secret.type}",
-        "stringData:",
-        *(f"  {_quoted(name)}: {_quoted(value)}" for name, value in secret.string_data.items()),
-    ]
-    return "\n".join(lines) + "\n"
-
-
 def _read(document: Any) -> Secret:
     data, metadata = document["stringData"], document["metadata"]
     if (document["apiVersion"], document["kind"]) != ("v1", "Secret") or not data:
@@ -153,7 +150,7 @@ def _read(document: Any) -> Secret:
     every = (*data, *data.values(), metadata["name"], metadata["namespace"])
     if not all(isinstance(text, str) for text in every):
         raise ValueError("no strings")
-    return Secret(metadata["name"], metadata["namespace"], data, document.get("type", _OPAQUE))
+    return Secret(metadata["name"], metadata["namespace"], data, document.get("type", "Opaque"))
 
 
 def _quoted(text: str) -> str:

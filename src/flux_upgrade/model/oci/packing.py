@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 
 from flux_upgrade.model.oci.tar import BLOCK, padding
@@ -21,6 +21,7 @@ LONGEST = 100
 _HEADER = struct.Struct("100s8s8s8s12s12s8s1s100s6s2s32s32s8s8s155s12x")
 _FILE, _FOLDER = b"0", b"5"
 _FILE_MODE, _FOLDER_MODE = 0o644, 0o755
+_ZERO = b"%07o" % 0
 
 
 class Packed(NamedTuple):
@@ -46,36 +47,24 @@ def is_packable(path: str) -> bool:
 
 def pack(files: Mapping[str, bytes]) -> Packed:
     """``files``: path → content; for each path ``is_packable`` holds."""
-    content = b"".join([*_entries(files), bytes(2 * BLOCK)])
-    return Packed(content, f"sha256:{sha256(content).hexdigest()}")
-
-
-def _entries(files: Mapping[str, bytes]) -> Iterator[bytes]:
-    folders = {parent for path in files for parent in _parents(path)}
-    yield _header(".", _FOLDER, _FOLDER_MODE, 0)
+    folders = {path[:at] for path in files for at, char in enumerate(path) if char == "/"}
+    blocks = [_header(".", _FOLDER, _FOLDER_MODE, 0)]
     # Folder by folder, as Go's WalkDir does: a/b comes before a.yaml.
     for path in sorted(folders | files.keys(), key=lambda each: each.split("/")):
         if path in folders:
-            yield _header(path, _FOLDER, _FOLDER_MODE, 0)
+            blocks.append(_header(path, _FOLDER, _FOLDER_MODE, 0))
         else:
             content = files[path]
-            yield _header(path, _FILE, _FILE_MODE, len(content)) + content + padding(len(content))
-
-
-def _parents(path: str) -> Iterator[str]:
-    while path := posixpath.dirname(path):
-        yield path
+            blocks += [_header(path, _FILE, _FILE_MODE, len(content)), content, padding(len(content))]
+    packed = b"".join([*blocks, bytes(2 * BLOCK)])
+    return Packed(packed, f"sha256:{sha256(packed).hexdigest()}")
 
 
 def _header(name: str, kind: bytes, mode: int, size: int) -> bytes:
     fields = [
-        *(name.encode("ascii"), _octal(mode), _octal(0), _octal(0), b"%011o" % size, b"%011o" % 0),
-        *(b" " * 8, kind, b"", b"ustar\0", b"00", b"", b"", _octal(0), _octal(0), b""),
+        *(name.encode("ascii"), b"%07o" % mode, _ZERO, _ZERO, b"%011o" % size, b"%011o" % 0),
+        *(b" " * 8, kind, b"", b"ustar\0", b"00", b"", b"", _ZERO, _ZERO, b""),
     ]
     checksum = sum(_HEADER.pack(*fields))
     fields[6] = b"%06o\0 " % checksum
     return _HEADER.pack(*fields)
-
-
-def _octal(number: int) -> bytes:
-    return b"%07o" % number

@@ -94,7 +94,15 @@ def walk(file: BinaryIO, size: int, most: int = MAX_ENTRIES) -> Iterator[TarEntr
                     raise refused(WHAT, "its tar file is damaged or cut off")
                 _refuse_globals(tar)
                 end = tar.offset
-                yield _entry(member)
+                yield TarEntry(
+                    name=normal(member.name),
+                    kind=_kind(member),
+                    data_offset=member.offset_data,
+                    size=member.size,
+                    mode=member.mode,
+                    link=normal(member.linkname) if member.islnk() else "",
+                    is_resizable="size" not in member.pax_headers,
+                )
                 rationed.renew()
     except _DAMAGE:
         raise refused(WHAT, "its tar file is damaged or cut off") from None
@@ -170,18 +178,6 @@ def _refuse_globals(tar: tarfile.TarFile) -> None:
     for key in tar.pax_headers:
         if key.startswith(_ONE_ENTRY_ONLY):
             raise refused(WHAT, f"its tar file says '{key}' of all entries")
-
-
-def _entry(member: tarfile.TarInfo) -> TarEntry:
-    return TarEntry(
-        name=normal(member.name),
-        kind=_kind(member),
-        data_offset=member.offset_data,
-        size=member.size,
-        mode=member.mode,
-        link=normal(member.linkname) if member.islnk() else "",
-        is_resizable="size" not in member.pax_headers,
-    )
 
 
 def _kind(member: tarfile.TarInfo) -> EntryType:
