@@ -141,7 +141,8 @@ def test_knows_a_forge_by_its_host(url: str, environment: dict[str, str], flavou
 
 
 def test_a_token_is_bound_to_its_origin() -> None:
-    settings = remotes.authorization("https://bot@git.example:8443/a/b.git", "secret")
+    url = "https://bot@git.example:8443/a/b.git"
+    settings = remotes.RemoteAccess(url, "git", "secret").settings(url)
     assert settings[1] == (
         "http.https://git.example:8443/.extraHeader",
         "Authorization: Basic Ym90OnNlY3JldA==",
@@ -163,7 +164,7 @@ def test_a_token_is_bound_to_its_origin() -> None:
 )
 def test_no_token_for_an_address_that_can_be_read_in_two_ways(url: str) -> None:
     with pytest.raises(UsageError, match="the remote's address has") as caught:
-        remotes.authorization(url, "secret")
+        remotes.RemoteAccess(url, "git", "secret").settings(url)
     assert "git.example" not in caught.value.message
 
 

@@ -151,7 +151,7 @@ class GitCommand:
         import tempfile  # late: most runs read no past
 
         with tempfile.TemporaryFile() as file:
-            file.writelines(f"{oid}\n".encode() for oid in oids)
+            file.write("\n".join(oids).encode())
             file.seek(0)
             output = self.run(*where, "cat-file", "--batch", stdin=file).out
         found: dict[str, bytes] = {}

@@ -32,8 +32,33 @@ class RemoteAccess:
     is_bearer: bool = False
 
     def settings(self, url: str) -> Settings:
-        """How Git gets at ``url``, an address of the same server."""
-        return authorization(url, self.token, self.user, is_bearer=self.is_bearer) if self.token else ()
+        """Git's settings that send the token to the origin of ``url``, of the same server, and to no other.
+
+        Forges take a token as the password of any user; ``user`` is for a server that does not, and
+        ``is_bearer`` for one that takes no password. A redirect is not followed: Git would take the
+        header along, wherever it leads. Raises UsageError for a remote that takes no token.
+        """
+        if not self.token:
+            return ()
+        address = parse(url)
+        if address.scheme not in ("http", "https"):
+            raise UsageError(
+                f"a token is given, and the remote is reached by {one_line(address.scheme)}",
+                hint="leave the token out and use a key, or set the remote to its https address",
+            )
+        if odd := origins.odd_authority(url) or ("tabs or line ends" if set(url) & set("\t\r\n") else ""):
+            raise UsageError(
+                f"a token is given, and the remote's address has {odd}",
+                hint="set the remote to its https address with `git remote set-url`",
+            )
+        login = f"{self.user or address.user or 'oauth2'}:{self.token}".encode()
+        header = f"Bearer {self.token}" if self.is_bearer else f"Basic {base64.b64encode(login).decode()}"
+        return (
+            (f"http.{address.origin}/.extraHeader", ""),  # empty: forget those of the checkout
+            (f"http.{address.origin}/.extraHeader", f"Authorization: {header}"),
+            (f"http.{address.origin}/.followRedirects", "false"),
+            ("credential.helper", ""),
+        )
 
 
 @dataclass(frozen=True)
@@ -143,31 +168,3 @@ def flavour_of(url: str, environment: Mapping[str, str]) -> str:
     if "gitlab" in host or (host and host == environment.get("CI_SERVER_HOST", "").lower()):
         return "gitlab"
     return "gitea" if "gitea" in host else "git"
-
-
-def authorization(url: str, token: str, user: str = "", *, is_bearer: bool = False) -> Settings:
-    """Git's settings that send ``token`` to the remote's origin, and to no other.
-
-    Forges take a token as the password of any user; ``user`` is for a server that does not, and
-    ``is_bearer`` for one that takes no password. A redirect is not followed: Git would take the
-    header along, wherever it leads. Raises UsageError for a remote that takes no token.
-    """
-    address = parse(url)
-    if address.scheme not in ("http", "https"):
-        raise UsageError(
-            f"a token is given, and the remote is reached by {one_line(address.scheme)}",
-            hint="leave the token out and use a key, or set the remote to its https address",
-        )
-    if odd := origins.odd_authority(url) or ("tabs or line ends" if set(url) & set("\t\r\n") else ""):
-        raise UsageError(
-            f"a token is given, and the remote's address has {odd}",
-            hint="set the remote to its https address with `git remote set-url`",
-        )
-    login = f"{user or address.user or 'oauth2'}:{token}"
-    header = f"Bearer {token}" if is_bearer else f"Basic {base64.b64encode(login.encode()).decode()}"
-    return (
-        (f"http.{address.origin}/.extraHeader", ""),  # empty: forget those of the checkout
-        (f"http.{address.origin}/.extraHeader", f"Authorization: {header}"),
-        (f"http.{address.origin}/.followRedirects", "false"),
-        ("credential.helper", ""),
-    )

@@ -92,15 +92,14 @@ class ApiServer:
 
     def ask(self, request: ApiRequest) -> Any:
         """The answer's JSON; None: there is no such thing (404). Raises ClusterUnavailable."""
-        for wait in _WAITS:
+        waits = iter(_WAITS)
+        while True:
             try:
                 return self._once(request)
-            except _PassingFailure:
+            except _PassingFailure as error:
+                if (wait := next(waits, None)) is None:
+                    raise error.error from error.__cause__
                 self._timing.sleep(wait * (0.5 + self._timing.jitter() / 2))
-        try:
-            return self._once(request)
-        except _PassingFailure as error:
-            raise error.error from error.__cause__
 
     def _once(self, request: ApiRequest) -> Any:
         from kubernetes.dynamic.exceptions import DynamicApiError
