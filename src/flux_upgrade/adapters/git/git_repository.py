@@ -18,6 +18,7 @@ from flux_upgrade.adapters.local.files import MAX_FILE, read_regular
 from flux_upgrade.model.errors import ForgeUnavailable, Overtaken
 from flux_upgrade.model.forge import BaseFile, Commit
 from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
 
 DEPTH = 50  # commits of each branch that are fetched where the checkout lends nothing
 _SHA256_DIGITS = 64
@@ -49,6 +50,18 @@ class Signature:
             for role in ("AUTHOR", "COMMITTER")
             for part, text in (("NAME", self.name), ("EMAIL", self.email), ("DATE", f"@{self.when} +0000"))
         }
+
+
+class TreeEntry(NamedTuple):
+    """A file, a link or a submodule of a commit; ``mode`` as Git writes it, ``size`` in bytes."""
+
+    mode: str
+    oid: str
+    size: int
+
+    @property
+    def is_file(self) -> bool:
+        return self.mode.startswith("100")
 
 
 class GitRepository:
@@ -161,6 +174,29 @@ class GitRepository:
             blob = self._must("hash-object", "-w", "--no-filters", "--", scratch).text
             self._must("update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}")
         return self._must("write-tree", "--missing-ok").text
+
+    def begin(self, *, sha256: bool) -> str:
+        """Make it where there is nothing to fetch; the oid of the tree without files."""
+        self._make("0" * _SHA256_DIGITS if sha256 else "")
+        return self._must("mktree").text  # of what it reads: nothing
+
+    def entries(self, commit: str) -> dict[str, TreeEntry]:
+        listing = self._must("ls-tree", "-r", "-z", "-l", "--full-tree", commit).text
+        found = {}
+        for line in filter(None, listing.split("\0")):
+            head, _, path = line.partition("\t")
+            mode, _, oid, size = head.split()
+            found[path] = TreeEntry(mode, oid, int(size) if size.isdigit() else 0)
+        return found
+
+    def blobs(self, oids: set[str]) -> dict[str, bytes]:
+        found = self._git.blobs(sorted(oids), f"--git-dir={self._folder}")
+        if set(found) != oids:
+            raise ForgeUnavailable(
+                "git does not give all files that it has fetched",
+                hint="check the space of the temporary folder, and run flux-upgrade again",
+            )
+        return found
 
     def write(self, tree: str, parents: Sequence[str], message: str, by: Signature) -> str:
         """Make a commit with the message as it is; its oid."""

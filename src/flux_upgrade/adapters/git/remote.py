@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from flux_upgrade.adapters.git import remotes
 from flux_upgrade.adapters.git.git_command import unattended
-from flux_upgrade.adapters.git.git_repository import GitRepository, Signature
+from flux_upgrade.adapters.git.git_repository import GitRepository, Signature, TreeEntry
 from flux_upgrade.adapters.local.files import MAX_FILE, NAMED, SKIPPED
 from flux_upgrade.model.errors import (
     ForbiddenByForge,
@@ -22,49 +22,6 @@ from flux_upgrade.model.errors import (
     WriteFailed,
 )
 from flux_upgrade.model.text import one_line
-from flux_upgrade.model.values import NamedTuple
-
-_SHA256_DIGITS = 64
-
-
-class TreeEntry(NamedTuple):
-    """A file, a link or a submodule of a commit; ``mode`` as Git writes it, ``size`` in bytes."""
-
-    mode: str
-    oid: str
-    size: int
-
-    @property
-    def is_file(self) -> bool:
-        return self.mode.startswith("100")
-
-
-class BranchRepository(GitRepository):
-    """The remote at ``url``, and what was fetched of it, all of the commit's files included."""
-
-    def begin(self, *, sha256: bool) -> str:
-        """Make it where there is nothing to fetch; the oid of the tree without files."""
-        self._make("0" * _SHA256_DIGITS if sha256 else "")
-        return self._must("mktree").text  # of what it reads: nothing
-
-    def entries(self, commit: str) -> dict[str, TreeEntry]:
-        listing = self._must("ls-tree", "-r", "-z", "-l", "--full-tree", commit).text
-        found = {}
-        for line in filter(None, listing.split("\0")):
-            head, _, path = line.partition("\t")
-            mode, _, oid, size = head.split()
-            found[path] = TreeEntry(mode, oid, int(size) if size.isdigit() else 0)
-        return found
-
-    def blobs(self, oids: set[str]) -> dict[str, bytes]:
-        found = self._git.blobs(sorted(oids), f"--git-dir={self._folder}")
-        if set(found) != oids:
-            raise ForgeUnavailable(
-                "git does not give all files that it has fetched",
-                hint="check the space of the temporary folder, and run flux-upgrade again",
-            )
-        return found
-
 
 _AT_ONCE = 1024 * 1024  # bytes; candidates up to this size are read in one call of Git, larger ones singly
 
@@ -72,7 +29,7 @@ _AT_ONCE = 1024 * 1024  # bytes; candidates up to this size are read in one call
 class CommitTree:
     """The files of ``commit`` (an oid) in ``repository``; with an empty one, no files."""
 
-    def __init__(self, repository: BranchRepository, commit: str) -> None:
+    def __init__(self, repository: GitRepository, commit: str) -> None:
         self._repository = repository
         self._entries = repository.entries(commit) if commit else {}
         self._read: dict[str, bytes] = {}
@@ -192,8 +149,8 @@ class GitRemote:
         self._tree = CommitTree(self._repository, self._head)
         return self._head
 
-    def _new(self) -> BranchRepository:
-        return BranchRepository(self._server.url, self._environment, self._settings)
+    def _new(self) -> GitRepository:
+        return GitRepository(self._server.url, self._environment, self._settings)
 
     def _fetched(self) -> str:
         ref = _HEADS + self._branch

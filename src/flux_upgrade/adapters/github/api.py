@@ -43,7 +43,16 @@ class GitHubApi:
         graphql_url: str = "https://api.github.com/graphql",
         pause: float = 1.0,
     ) -> None:
-        _require_one_server(api_url, graphql_url)
+        # The token goes to one origin: what looks has to be what acts.
+        try:
+            found = {origins.origin(api_url), origins.origin(graphql_url)}
+        except ValueError:
+            found = set()
+        if len(found) != 1 or next(iter(found)).scheme not in origins.PORTS:
+            raise UsageError(
+                f"{one_line(api_url)} and {one_line(graphql_url)} are not the addresses of one GitHub",
+                hint="give GITHUB_API_URL and GITHUB_GRAPHQL_URL as the runner has them, https://host/...",
+            )
         self.client = client
         self.timing = timing
         self.url = api_url.rstrip("/")
@@ -176,19 +185,6 @@ def translated_errors(attempt: Attempt) -> Iterator[None]:
         raise refusals.unreachable(error, attempt) from None
     except NotGitHub as error:
         raise refusals.nonsense(attempt, str(error)) from None
-
-
-def _require_one_server(api_url: str, graphql_url: str) -> None:
-    """The token goes to one origin: what looks has to be what acts."""
-    try:
-        found = {origins.origin(api_url), origins.origin(graphql_url)}
-    except ValueError:
-        found = set()
-    if len(found) != 1 or next(iter(found)).scheme not in origins.PORTS:
-        raise UsageError(
-            f"{one_line(api_url)} and {one_line(graphql_url)} are not the addresses of one GitHub",
-            hint="give GITHUB_API_URL and GITHUB_GRAPHQL_URL as the runner has them, https://host/...",
-        )
 
 
 def _parsed(response: Response) -> Any:

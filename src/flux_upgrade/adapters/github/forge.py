@@ -145,7 +145,11 @@ class GitHubForge:
     def _asked(self, build: Callable[[Parts], Query]) -> Json:
         """The ``repository`` of an answer; parts that the token may not see are not asked for again."""
         while True:
-            response, answer = self._answer(build(self._parts))
+            response, answer = self._github.graphql(build(self._parts), self._reading)
+            if not response.is_found:
+                raise self._refusal(response, answer)
+            if not isinstance(answer, dict) or not isinstance(answer.get("errors", []), list):
+                raise refusals.nonsense(self._reading)
             repository, errors = (answer.get("data") or {}).get("repository"), answer.get("errors") or []
             if not all(map(queries.is_about_parts, errors)):
                 raise self._refusal(response, answer)
@@ -155,14 +159,6 @@ class GitHubForge:
                 return {**repository, "viewer": viewer["login"]}
             if self._parts == before:
                 raise self._refusal(response, answer)
-
-    def _answer(self, query: Query) -> tuple[Response, Json]:
-        response, answer = self._github.graphql(query, self._reading)
-        if not response.is_found:
-            raise self._refusal(response, answer)
-        if not isinstance(answer, dict) or not isinstance(answer.get("errors", []), list):
-            raise refusals.nonsense(self._reading)
-        return response, answer
 
     def _refusal(self, response: Response, answer: object) -> FluxUpgradeError:
         refusal = refusals.refusal_of(response.status, answer, response.headers)

@@ -7,27 +7,12 @@ a POST whose first copy may have been applied.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from github.GithubException import GithubException
 from github.Requester import Requester
 
-from flux_upgrade.adapters.github import api, refusals
-from flux_upgrade.adapters.github.refusals import Attempt
+from flux_upgrade.adapters.github import api
 from flux_upgrade.adapters.http import origins
-
-
-@contextmanager
-def translated_errors(github: api.GitHubApi, attempt: Attempt) -> Iterator[None]:
-    """Turns what goes wrong in PyGithub and in the transport into our errors."""
-    try:
-        with api.translated_errors(attempt):
-            yield
-    except GithubException as error:
-        refusal = refusals.refusal_of(error.status, error.data, error.headers or {})
-        raise refusals.error_of(refusal, attempt, github.timing.now()) from None
 
 
 class Transport(Requester):

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from github.Commit import Commit
 from github.GitCommit import GitCommit
+from github.GithubException import GithubException
 from github.GithubObject import NotSet
 from github.GitTree import GitTree
 from github.InputGitTreeElement import InputGitTreeElement
@@ -18,9 +19,9 @@ from github.PullRequest import PullRequest
 from github.Repository import Repository
 
 from flux_upgrade.adapters.github import refusals
-from flux_upgrade.adapters.github.api import GitHubApi
+from flux_upgrade.adapters.github.api import GitHubApi, translated_errors
 from flux_upgrade.adapters.github.query import Json
-from flux_upgrade.adapters.github.transport import Transport, translated_errors
+from flux_upgrade.adapters.github.transport import Transport
 from flux_upgrade.model import forge
 from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken
 from flux_upgrade.model.forge import Done
@@ -105,7 +106,7 @@ class GitHubWrites:
             )
         # The status comes last: where it is missing, a run was cut off, and the next one completes it. And
         # auto-merge is refused where nothing is waited for any more.
-        warnings = (*self._extras(pull, head, step.extras, self._set), *self._status(head, step.status))
+        warnings = (*self._extras(pull, head, step.extras, is_new=True), *self._status(head, step.status))
         return Done(pull.number, pull.html_url, head, warnings)
 
     def _update(self, step: forge.UpdatePull) -> Done:
@@ -122,7 +123,7 @@ class GitHubWrites:
                 pull.mark_ready_for_review()
         # Nothing merges by itself while it is a draft.
         if step.extras is not None and not warnings:
-            warnings = self._extras(pull, head, step.extras, self._added)
+            warnings = self._extras(pull, head, step.extras, is_new=False)
         if step.title is not None or step.body is not None:
             self._edit("change the pull request", step.pull, title=step.title, body=step.body)
         # Last: a label that asked for this is gone only once all of it was done.
@@ -216,30 +217,23 @@ class GitHubWrites:
 
         return self._tried(f"set the status {status.context}", _STATUSES, post)
 
-    @staticmethod
-    def _set(issue: Issue, extras: forge.Extras) -> None:
-        """In one call, where there is nothing yet that it would replace."""
-        issue.edit(labels=list(extras.labels) or NotSet, assignees=list(extras.assignees) or NotSet)
+    def _extras(self, pull: PullRequest, head: str, extras: forge.Extras, *, is_new: bool) -> tuple[str, ...]:
+        def put() -> None:
+            issue = self._issue(pull.number)
+            if is_new:  # in one call: there is nothing yet that it would replace
+                issue.edit(labels=list(extras.labels) or NotSet, assignees=list(extras.assignees) or NotSet)
+                return
+            if extras.labels:
+                issue.add_to_labels(*extras.labels)
+            if extras.assignees:
+                issue.add_to_assignees(*extras.assignees)
 
-    @staticmethod
-    def _added(issue: Issue, extras: forge.Extras) -> None:
-        """To those that people gave it."""
-        if extras.labels:
-            issue.add_to_labels(*extras.labels)
-        if extras.assignees:
-            issue.add_to_assignees(*extras.assignees)
-
-    def _extras(
-        self, pull: PullRequest, head: str, extras: forge.Extras, put: Callable[[Issue, forge.Extras], None]
-    ) -> tuple[str, ...]:
         warnings: tuple[str, ...] = ()
         if extras.labels or extras.assignees:
             what = " and ".join(
                 word for word, given in (("labels", extras.labels), ("assignees", extras.assignees)) if given
             )
-            warnings += self._tried(
-                f"set the {what} of the pull request", _PULLS, lambda: put(self._issue(pull.number), extras)
-            )
+            warnings += self._tried(f"set the {what} of the pull request", _PULLS, put)
         if extras.reviewers:
             people = [name for name in extras.reviewers if "/" not in name]
             teams = [name.partition("/")[2] for name in extras.reviewers if "/" in name]
@@ -299,5 +293,9 @@ class GitHubWrites:
     ) -> Iterator[None]:
         workflows = commit is not None and any(path.startswith(".github/workflows/") for path in commit.files)
         attempt = refusals.Attempt(f"{doing} in {self._name}", permission, otherwise, has_workflows=workflows)
-        with translated_errors(self._github, attempt):
-            yield
+        try:
+            with translated_errors(attempt):
+                yield
+        except GithubException as error:
+            refusal = refusals.refusal_of(error.status, error.data, error.headers or {})
+            raise refusals.error_of(refusal, attempt, self._github.timing.now()) from None

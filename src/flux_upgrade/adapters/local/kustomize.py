@@ -55,7 +55,15 @@ class Kustomize(NamedTuple):
 
         with TemporaryDirectory(prefix="flux-upgrade-") as root:
             for path, content in files.items():
-                _write(root, path, content)
+                target = os.path.join(root, path)
+                # Git has no paths that lead out of it.
+                if os.path.commonpath((root, os.path.normpath(target))) != root:
+                    raise ClusterUnfit(
+                        f"{one_line(path)} is outside of the repository", hint="move it into the repository"
+                    )
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                with open(target, "xb") as file:
+                    file.write(content)
             words = {"folder": os.path.join(root, folder), "name": name}
             command = (self.program, *(each.format(**words) for each in _ARGUMENTS[self.name]))
             try:
@@ -72,15 +80,3 @@ class Kustomize(NamedTuple):
             f"{one_line(self.program)} cannot build the kustomization: {one_line(why, _LONGEST)}",
             hint="mend kustomization.yaml: build it by hand with the same program",
         )
-
-
-def _write(root: str, path: str, content: bytes) -> None:
-    """A file below ``root``; Git has no paths that lead out of it."""
-    target = os.path.join(root, path)
-    if os.path.commonpath((root, os.path.normpath(target))) != root:
-        raise ClusterUnfit(
-            f"{one_line(path)} is outside of the repository", hint="move it into the repository"
-        )
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    with open(target, "xb") as file:
-        file.write(content)
