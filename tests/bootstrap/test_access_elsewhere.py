@@ -14,10 +14,9 @@ from cluster.memory_cluster import MemoryCluster
 from flux_upgrade.adapters.local.ssh_keys import generate
 from flux_upgrade.bootstrap.access import Access, AccessInputs, AccessPorts, carry_out, foresee, retire
 from flux_upgrade.bootstrap.access_plan import plan_access
-from flux_upgrade.bootstrap.cluster.objects import ClusterSecretPlace
 from flux_upgrade.bootstrap.proposed import PlaceKind, handover_of
 from flux_upgrade.bootstrap.report_text import access_lines
-from flux_upgrade.bootstrap.secrets import ActionsSecret, SecretPlace
+from flux_upgrade.bootstrap.secrets import ActionsSecret, ClusterSecretPlace, SecretPlace
 from flux_upgrade.bootstrap.todo import left_to_do
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import DeployKey

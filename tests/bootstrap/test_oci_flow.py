@@ -414,8 +414,8 @@ def test_without_a_cluster_the_files_are_handed_over() -> None:
 
 def test_what_is_handed_over_is_what_a_cluster_is_given() -> None:
     plan = Site().plan(options("v2.9.4"))
-    found = manifests_of(handover(plan), "flux-system", "flux-system", None)
-    assert [(each["kind"], each["metadata"]["name"]) for each in found.sync] == [
+    _, sync = manifests_of(handover(plan), "flux-system", "flux-system", None)
+    assert [(each["kind"], each["metadata"]["name"]) for each in sync] == [
         ("OCIRepository", "flux-components"),
         ("Kustomization", "flux-components"),
         ("OCIRepository", "flux-system"),

@@ -13,6 +13,7 @@ from flux_upgrade.bootstrap.options import BootstrapOptions, actions_secret_prob
 from flux_upgrade.model import kubernetes_objects
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import AppCredentials, Hosting, KeyPair, Secret
+from flux_upgrade.model.kubernetes_objects import SECRET, KubernetesApi, ObjectReference, part
 
 IDENTITY = "identity"
 PUBLIC = "identity.pub"
@@ -179,3 +180,39 @@ class ReadOnlyPlace:
 
     def put(self, handed_over: tuple[Secret, ...]) -> None:
         """Nothing."""
+
+
+class ClusterSecretPlace:
+    """The protocol ``SecretPlace``. What is put is kept until ``handed_over`` is asked for it.
+
+    Flux's namespace has to be there first, so that Secrets are applied with the components.
+    """
+
+    is_readable = True
+    is_cluster = True
+
+    def __init__(self, cluster: KubernetesApi) -> None:
+        self._cluster = cluster
+        self.where = f"the cluster '{cluster.name}'"
+        self.handed_over: tuple[Secret, ...] = ()
+
+    def present(self, name: str, namespace: str) -> Secret | None:
+        there = self._cluster.get(ObjectReference(SECRET, namespace, name))
+        if there is None:
+            return None
+        data = {key: _text(value) for key, value in part(there, "data").items()}
+        return Secret(name, namespace, data, str(there.get("type", "Opaque")))
+
+    def has(self, name: str, namespace: str) -> bool:
+        return self.present(name, namespace) is not None
+
+    def put(self, handed_over: tuple[Secret, ...]) -> None:
+        self.handed_over = handed_over
+
+
+def _text(value: object) -> str:
+    """Of base64; what is no text is nothing that we would have put there."""
+    try:
+        return base64.b64decode(str(value), validate=True).decode()
+    except ValueError:
+        return ""
